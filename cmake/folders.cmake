@@ -1,0 +1,38 @@
+# perdure_folder(NAME LINKS a b …): the static library of src/NAME from its *.cc files, and, when there
+# are *_test.cc files, the test executable NAME_test. New files are picked up by themselves.
+add_library(perdure_options INTERFACE)
+target_compile_options(perdure_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Werror
+  -Wno-gnu-statement-expression -Wno-missing-field-initializers -Wno-missing-designated-field-initializers
+  -fno-omit-frame-pointer)
+target_include_directories(perdure_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
+
+add_custom_target(perdure_tests)
+
+function(perdure_folder name)
+  cmake_parse_arguments(arg "" "" "LINKS;TEST_LINKS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  if(sources)
+    add_library(perdure_${name} STATIC ${sources})
+    target_link_libraries(perdure_${name} PUBLIC perdure_options ${arg_LINKS})
+  else()
+    add_library(perdure_${name} INTERFACE)
+    target_link_libraries(perdure_${name} INTERFACE perdure_options ${arg_LINKS})
+  endif()
+  if(tests)
+    perdure_test(${name}_test ${tests} LINKS perdure_${name} ${arg_TEST_LINKS})
+  endif()
+endfunction()
+
+# perdure_test(NAME sources… LINKS …): one GoogleTest executable that ./test runs.
+function(perdure_test name)
+  cmake_parse_arguments(arg "" "" "LINKS" ${ARGN})
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gmock GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_dependencies(perdure_tests ${name})
+  add_test(NAME ${name} COMMAND ${name})
+endfunction()

@@ -1,0 +1,75 @@
+#include "base/hash.h"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+#include <memory>
+
+#include "base/check.h"
+
+namespace perdure {
+namespace {
+
+struct ContextDeleter {
+  void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
+};
+
+int hex_value(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return -1;
+}
+
+}  // namespace
+
+std::string Hash::hex() const {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string out;
+  out.reserve(64);
+  for (const unsigned char byte : bytes) {
+    out += digits[byte >> 4U];
+    out += digits[byte & 15U];
+  }
+  return out;
+}
+
+Result<Hash> Hash::parse_hex(std::string_view text) {
+  Hash out;
+  if (text.size() != 64) return fail(Code::invalid_argument, "a hash has 64 hex digits");
+  for (std::size_t i = 0; i < 32; ++i) {
+    const int high = hex_value(text[2 * i]);
+    const int low = hex_value(text[2 * i + 1]);
+    if (high < 0 || low < 0) return fail(Code::invalid_argument, "a hash is lower-case hex");
+    out.bytes[i] = static_cast<unsigned char>(high * 16 + low);
+  }
+  return out;
+}
+
+Hash sha256(std::string_view bytes) {
+  // Fetching the algorithm costs more than hashing a record: keep one context a thread.
+  thread_local const std::unique_ptr<EVP_MD_CTX, ContextDeleter> context(EVP_MD_CTX_new());
+  thread_local EVP_MD* const algorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  CHECK(context != nullptr && algorithm != nullptr);
+  Hash out;
+  CHECK(EVP_DigestInit_ex2(context.get(), algorithm, nullptr) == 1);
+  CHECK(EVP_DigestUpdate(context.get(), bytes.data(), bytes.size()) == 1);
+  CHECK(EVP_DigestFinal_ex(context.get(), out.bytes.data(), nullptr) == 1);
+  return out;
+}
+
+Hash hmac_sha256(std::string_view key, std::string_view message) {
+  Hash out;
+  unsigned int length = 0;
+  CHECK(HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+             reinterpret_cast<const unsigned char*>(message.data()), message.size(),
+             out.bytes.data(), &length) != nullptr);
+  CHECK(length == out.bytes.size());
+  return out;
+}
+
+bool equal_constant_time(const Hash& a, const Hash& b) {
+  return CRYPTO_memcmp(a.bytes.data(), b.bytes.data(), a.bytes.size()) == 0;
+}
+
+}  // namespace perdure

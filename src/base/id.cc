@@ -1,0 +1,63 @@
+#include "base/id.h"
+
+namespace perdure {
+namespace {
+
+constexpr std::string_view alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
+
+int digit_value(char c) {
+  const auto at = alphabet.find(c);
+  return at == std::string_view::npos ? -1 : static_cast<int>(at);
+}
+
+// SplitMix64: spreads a counter over 64 bits. Enough for ids: uniqueness comes from the seed.
+std::uint64_t mix(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15ULL;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+}  // namespace
+
+Ulid Ulid::make(Timestamp at, std::uint64_t random_high, std::uint64_t random_low) {
+  const auto ms = static_cast<std::uint64_t>(at.ms) & 0xffffffffffffULL;
+  return Ulid{(ms << 16) | (random_high & 0xffffULL), random_low};
+}
+
+std::string Ulid::text() const {
+  std::string out(26, '0');
+  std::uint64_t hi = high;
+  std::uint64_t lo = low;
+  for (int i = 25; i >= 0; --i) {
+    out[static_cast<std::size_t>(i)] = alphabet[lo & 31U];
+    lo = (lo >> 5) | (hi << 59);
+    hi >>= 5;
+  }
+  return out;
+}
+
+Result<Ulid> Ulid::parse(std::string_view text) {
+  if (text.size() != 26) {
+    return fail(Code::invalid_argument, "a ULID has 26 characters, not " + std::to_string(text.size()));
+  }
+  if (text[0] > '7') return fail(Code::invalid_argument, "a ULID starts with 0 to 7");
+  Ulid out;
+  for (const char c : text) {
+    const int value = digit_value(c);
+    if (value < 0) {
+      return fail(Code::invalid_argument, "a ULID is lower-case Crockford base 32");
+    }
+    out.high = (out.high << 5) | (out.low >> 59);
+    out.low = (out.low << 5) | static_cast<std::uint64_t>(value);
+  }
+  return out;
+}
+
+Ulid IdSource::next_ulid() {
+  count_ += 1;
+  const std::uint64_t random_low = mix(seed_ ^ mix(count_));
+  return Ulid::make(at_, mix(random_low), random_low);
+}
+
+}  // namespace perdure

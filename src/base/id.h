@@ -1,0 +1,96 @@
+// Strong ids: a prefix and a ULID, 128 bits in memory, text at the edges. Two kinds of id never
+// mix, ids sort by the time they were made, and ids are made from given time and randomness only.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace perdure {
+
+// 128 bits: 48 of milliseconds since 1970, 80 random. Text is 26 lower-case Crockford characters.
+struct Ulid {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+
+  auto operator<=>(const Ulid&) const = default;
+  bool is_null() const { return high == 0 && low == 0; }
+
+  static Ulid make(Timestamp at, std::uint64_t random_high, std::uint64_t random_low);
+  static Result<Ulid> parse(std::string_view text);
+  std::string text() const;
+};
+
+template <class Tag>
+class Id {
+ public:
+  Id() = default;
+  explicit Id(Ulid ulid) : ulid_(ulid) {}
+
+  static constexpr std::string_view prefix = Tag::prefix;
+
+  // Takes the whole text, prefix included; anything else is invalid_argument.
+  static Result<Id> parse(std::string_view text) {
+    if (!text.starts_with(prefix)) {
+      return fail(Code::invalid_argument, "id '" + std::string(text.substr(0, 64)) +
+                                              "' does not start with '" + std::string(prefix) + "'");
+    }
+    return Id(TRY(Ulid::parse(text.substr(prefix.size()))));
+  }
+  std::string text() const { return std::string(prefix) + ulid_.text(); }
+  Ulid ulid() const { return ulid_; }
+  bool is_null() const { return ulid_.is_null(); }
+  explicit operator bool() const { return !is_null(); }
+
+  auto operator<=>(const Id&) const = default;
+
+ private:
+  Ulid ulid_;
+};
+
+struct TaskTag { static constexpr std::string_view prefix = "task_"; };
+struct SessionTag { static constexpr std::string_view prefix = "sess_"; };
+struct RunTag { static constexpr std::string_view prefix = "run_"; };
+struct ExecTag { static constexpr std::string_view prefix = "exec_"; };
+struct BootTag { static constexpr std::string_view prefix = "boot_"; };
+struct MessageTag { static constexpr std::string_view prefix = "msg_"; };
+struct PermissionTag { static constexpr std::string_view prefix = "perm_"; };
+struct WaitTokenTag { static constexpr std::string_view prefix = "wt_"; };
+
+using TaskId = Id<TaskTag>;
+using SessionId = Id<SessionTag>;
+using RunId = Id<RunTag>;
+using ExecId = Id<ExecTag>;
+using BootId = Id<BootTag>;
+using MessageId = Id<MessageTag>;
+using PermissionId = Id<PermissionTag>;
+using WaitTokenId = Id<WaitTokenTag>;
+
+// Makes ids from one seed and one time: the same source gives the same ids, in order. Inputs carry
+// one, so that decide() needs no randomness of its own.
+class IdSource {
+ public:
+  IdSource() = default;
+  IdSource(Timestamp at, std::uint64_t seed) : at_(at), seed_(seed) {}
+
+  template <class SomeId>
+  SomeId next() {
+    const Ulid ulid = next_ulid();
+    return SomeId(ulid);
+  }
+
+ private:
+  Ulid next_ulid();
+
+  Timestamp at_;
+  std::uint64_t seed_ = 0;
+  std::uint64_t count_ = 0;
+};
+
+}  // namespace perdure

@@ -1,0 +1,37 @@
+#include "base/result.h"
+
+#include "base/check.h"
+
+namespace perdure {
+
+std::string_view code_name(Code code) {
+  switch (code) {
+    case Code::invalid_argument: return "invalid_argument";
+    case Code::not_found: return "not_found";
+    case Code::conflict: return "conflict";
+    case Code::key_reused: return "key_reused";
+    case Code::limit_reached: return "limit_reached";
+    case Code::session_archived: return "session_archived";
+    case Code::not_resumable: return "not_resumable";
+    case Code::workspace_missing: return "workspace_missing";
+    case Code::agent_unknown: return "agent_unknown";
+    case Code::permission_closed: return "permission_closed";
+    case Code::token_not_found: return "token_not_found";
+    case Code::token_invalid: return "token_invalid";
+    case Code::token_expired: return "token_expired";
+    case Code::token_revoked: return "token_revoked";
+    case Code::token_consumed: return "token_consumed";
+    case Code::token_scope_mismatch: return "token_scope_mismatch";
+    case Code::cursor_invalid: return "cursor_invalid";
+    case Code::stale_owner: return "stale_owner";
+    case Code::disk_full: return "disk_full";
+    case Code::storage_unknown: return "storage_unknown";
+    case Code::damaged: return "damaged";
+    case Code::format_too_new: return "format_too_new";
+    case Code::unavailable: return "unavailable";
+    case Code::internal: return "internal";
+  }
+  CHECK(false, "unknown error code");
+}
+
+}  // namespace perdure

@@ -1,0 +1,84 @@
+// Result<T>: what every function returns that can fail because of the world. The code is stable
+// (one page each in docs/errors), the message is for a person, and context is added on the way up.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace perdure {
+
+// Stable error codes: scripts match on the text of code_name(). Only ever added to.
+enum class Code {
+  invalid_argument,      // the caller's input is malformed; nothing was changed
+  not_found,             // no such session, item or file
+  conflict,              // the request does not fit the present state
+  key_reused,            // the idempotency key was used before with another body
+  limit_reached,         // a published limit is full; the message names it
+  session_archived,      // archived sessions take no new work
+  not_resumable,         // nothing is left to resume from, or `strict` forbade losing context
+  workspace_missing,     // the session's folder is gone (C13)
+  agent_unknown,         // the agent definition is not available any more
+  permission_closed,     // the question has its answer already, or expired
+  token_not_found,       // O20: distinct answers for each way a wait token can be wrong
+  token_invalid,
+  token_expired,
+  token_revoked,
+  token_consumed,
+  token_scope_mismatch,
+  cursor_invalid,        // a cursor beyond the head, or of another log
+  stale_owner,           // a newer owner epoch holds the session
+  disk_full,             // refused cleanly; nothing was written
+  storage_unknown,       // an fsync failed: the outcome is unknown until recovery reads the truth
+  damaged,               // checksum or hash chain broken; the session is read-only up to there
+  format_too_new,        // written by a newer version; refused, never misread
+  unavailable,           // not now: starting up, shutting down, or a peer is gone
+  internal,
+};
+
+// The stable text of a code, e.g. "disk_full".
+std::string_view code_name(Code code);
+
+class Error {
+ public:
+  Error(Code code, std::string message) : code_(code), message_(std::move(message)) {}
+
+  Code code() const { return code_; }
+  const std::string& message() const { return message_; }
+
+  // The same error, with what was being tried in front: "open store: disk is full".
+  Error with_context(std::string_view doing) && {
+    message_.insert(0, ": ");
+    message_.insert(0, doing);
+    return std::move(*this);
+  }
+
+  bool operator==(const Error&) const = default;
+
+ private:
+  Code code_;
+  std::string message_;
+};
+
+template <class T = void>
+using Result = std::expected<T, Error>;
+
+inline std::unexpected<Error> fail(Code code, std::string message) {
+  return std::unexpected(Error(code, std::move(message)));
+}
+
+}  // namespace perdure
+
+// TRY(expression) gives the value of a Result, or returns its error from the enclosing function.
+#define TRY(...)                                                              \
+  ({                                                                          \
+    auto&& try_result = (__VA_ARGS__);                                        \
+    if (!try_result) return std::unexpected(std::move(try_result).error());   \
+    *std::move(try_result);                                                   \
+  })
+#define TRY_VOID(...)                                                         \
+  do {                                                                        \
+    auto&& try_result = (__VA_ARGS__);                                        \
+    if (!try_result) return std::unexpected(std::move(try_result).error());   \
+  } while (false)
