@@ -207,6 +207,12 @@ struct ContextInjected {
     visit("chars", self.chars);
   }
 };
+// A rung of the ladder that did not serve; the next one is tried.
+struct ContextAttempt {
+  OpenAttempt attempt;
+  RECORD_KIND(ContextAttempt, "context.attempt");
+  FIELDS { self.attempt.fields(visit); }
+};
 // The ladder ended without an agent session. The id is kept (X7); nothing was lost.
 struct ResumeFailed {
   OpenFailure failure = OpenFailure::other;
@@ -590,7 +596,7 @@ struct UnknownEvent {
 using EventBody = std::variant<
     SessionCreated, SessionRenamed, SessionConfigured, SessionStopped, SessionArchived,
     SessionUnarchived, ExecutorStarting, ExecutorReady, ExecutorReattached, ExecutorError,
-    ExecutorStopped, AgentStarted, AgentExited, ContextBoundary, ContextInjected, ResumeFailed,
+    ExecutorStopped, AgentStarted, AgentExited, ContextBoundary, ContextInjected, ContextAttempt, ResumeFailed,
     ResumeRequested, RunStarted, RunRetried, RunWaiting, RunResumed, RunCancelling, RunCompleted,
     RunFailed, RunCancelled, RunInterrupted, MessageUser, MessageAgent, MessageThought, ToolCall,
     ToolUpdate, Plan, Usage, Mode, Commands, AgentUpdate, PermissionRequested, PermissionResolved,
