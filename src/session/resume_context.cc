@@ -236,7 +236,7 @@ void ResumeContextBuilder::add_older(std::span<const Record> window) {
 void ResumeContextBuilder::render_piece(std::span<const TranscriptMessage> messages) {
   for (std::size_t i = messages.size(); i-- > 0;) {
     Item item{.text = render(messages, i, ask_.limits),
-              .begins_turn = messages[i].role == MessageRole::user};
+              .begins_turn = messages[i].role == MessageRole::user && !messages[i].steered};
     if (item.text.empty()) continue;
     item.chars = utf8_length(item.text);
     chars_ += item.chars;

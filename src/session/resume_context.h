@@ -37,7 +37,7 @@ class ResumeContextBuilder {
   struct Ask {
     std::uint64_t history_from = 0;  // records behind this one count: the last clear (X26)
     std::uint64_t boundary = 0;      // and up to this one
-    std::uint64_t turns_of = 0;      // prompts between the two, as the state counts them
+    std::uint64_t turns_of = 0;      // prompts between the two, without those that steered
     ContextLimits limits;
   };
   explicit ResumeContextBuilder(Ask ask) : ask_(ask) {}

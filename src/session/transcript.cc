@@ -139,6 +139,7 @@ void TranscriptFolder::add_user(const Record& record, const MessageUser& user) {
   TranscriptMessage& message = begin(record, MessageRole::user);
   message.content = user.prompt.text;
   message.message = user.message;
+  message.steered = user.steered;
   message.blocks = user.prompt.blocks;
 }
 
@@ -215,8 +216,9 @@ void TranscriptFolder::close_tool(const Record& record, const RepairClosedTool& 
   if (found->second.result) close(*found->second.result);
 }
 
+// A message that something came after had been finished.
 void TranscriptFolder::close_message(const Record& record) {
-  if (!last_assistant_) return;
+  if (!last_assistant_ || *last_assistant_ + 1 != messages_.size()) return;
   settle(*last_assistant_, MessageOutcome::interrupted);
   messages_[*last_assistant_].last_seq = record.seq;
 }
@@ -239,7 +241,10 @@ bool TranscriptTail::can_cut_at(const Record& record) {
   std::visit(
       [&](const auto& body) {
         using Body = std::decay_t<decltype(body)>;
-        if constexpr (is_any<Body, ToolCall>) tools_wanted_.erase(body.tool_call_id);
+        if constexpr (is_any<Body, ToolCall>) {
+          tools_wanted_.erase(body.tool_call_id);
+          message_wanted_ = false;
+        }
         if constexpr (is_any<Body, ToolUpdate, RepairClosedTool>) {
           tools_wanted_.insert(body.tool_call_id);
         }
@@ -362,6 +367,7 @@ Hash transcript_hash(std::span<const TranscriptMessage> messages) {
     out.text(message.run ? message.run.text() : "");
     out.text(message.after_run ? message.after_run.text() : "");
     out.text(enum_text(message.outcome));
+    out.number(message.steered ? 1 : 0);
     out.text(message.blocks.text);
   }
   return sha256(out.bytes());

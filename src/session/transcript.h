@@ -43,7 +43,8 @@ struct TranscriptMessage {
   RunId run;           // null outside any run
   RunId after_run;     // it came late: the run that had ended before
   MessageOutcome outcome = MessageOutcome::done;
-  RawJson blocks;  // user only: content that is more than text
+  bool steered = false;  // user only: it came into a turn that was under way
+  RawJson blocks;        // user only: content that is more than text
   bool operator==(const TranscriptMessage&) const = default;
 
   // `<first_seq>`; of a tool result `<first_seq>.result`, since one record may hold call and
@@ -66,6 +67,7 @@ struct TranscriptMessage {
     visit("run_id", self.run);
     visit("after_run", self.after_run);
     visit("outcome", self.outcome);
+    visit("steered", self.steered);
     visit("blocks", self.blocks);
   }
 };

@@ -213,16 +213,22 @@ TEST(Transcript, X28_injected_history_is_no_bubble) {
 
 TEST(Transcript, A13_R6_repair_closes_with_unknown_outcome) {
   JournalBuilder journal;
-  journal.start_run(1, "go").say("I will").call("x", "Deploy").update("x", "in_progress", "50 %");
+  journal.start_run(1, "go").call("x", "Deploy").update("x", "in_progress", "50 %").say("I wi");
   journal.add(AgentExited{}).add(RepairClosedMessage{});
   journal.add(RepairClosedTool{.tool_call_id = "x", .outcome = "unknown"});
   journal.end_run(RunInterrupted{.reason = InterruptReason::process_exit});
   const auto messages = fold_transcript(journal.records());
   ASSERT_EQ(messages.size(), 4U);
-  EXPECT_EQ(messages[1].outcome, MessageOutcome::interrupted);
+  EXPECT_EQ(messages[1].outcome, MessageOutcome::unknown);
   EXPECT_EQ(messages[2].outcome, MessageOutcome::unknown);
-  EXPECT_EQ(messages[3].outcome, MessageOutcome::unknown);
-  EXPECT_EQ(messages[3].content, "50 %");
+  EXPECT_EQ(messages[2].content, "50 %");
+  EXPECT_EQ(messages[3].outcome, MessageOutcome::interrupted);
+}
+
+TEST(Transcript, A13_a_message_in_front_of_a_tool_call_had_been_finished) {
+  JournalBuilder journal;
+  journal.start_run(1, "go").say("I will deploy.").call("x", "Deploy").add(RepairClosedMessage{});
+  EXPECT_EQ(fold_transcript(journal.records())[1].outcome, MessageOutcome::done);
 }
 
 TEST(Transcript, R6_call_that_a_turn_left_open_is_unknown_when_it_ends) {
@@ -355,8 +361,7 @@ TEST(Transcript, A20_hash_is_the_same_for_ever) {
   JournalBuilder journal;
   journal.add(SessionCreated{}).start_run(1, "hello").think("hm").say("hi, мир").call("t", "Read");
   journal.update("t", "completed", "data").end_run();
-  EXPECT_EQ(transcript_hash(fold_transcript(journal.records())).hex(),
-            "b55cdd9e2663c2b3d5357735777b3a3beed92ccad1dcdcd65d36f0088e418174");
+  EXPECT_EQ(transcript_hash(fold_transcript(journal.records())).hex(), "e8be2313cfc4ff1780d27a1ac0b7392d3dad6e9dfb06e2195ee898c16ff848e5");
 }
 
 TEST(Transcript, A20_hash_tells_every_field_apart) {
@@ -387,6 +392,7 @@ TEST(Transcript, A20_hash_tells_every_field_apart) {
   EXPECT_TRUE(changed([](auto& m) { m.run = {}; }));
   EXPECT_TRUE(changed([](auto& m) { m.after_run = some_id<RunId>(4); }));
   EXPECT_TRUE(changed([](auto& m) { m.outcome = MessageOutcome::open; }));
+  EXPECT_TRUE(changed([](auto& m) { m.steered = true; }));
   EXPECT_TRUE(changed([](auto& m) { m.blocks.text = "[]"; }));
 }
 
