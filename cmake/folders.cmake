@@ -31,8 +31,32 @@ endfunction()
 function(perdure_test name)
   cmake_parse_arguments(arg "" "" "LINKS" ${ARGN})
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
-  target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gmock GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE perdure_options ${arg_LINKS}
+    rapidcheck_gtest rapidcheck GTest::gmock GTest::gtest_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_dependencies(perdure_tests ${name})
   add_test(NAME ${name} COMMAND ${name})
+endfunction()
+
+# perdure_program(NAME sources… LINKS …): an executable at the top of the build folder.
+function(perdure_program name)
+  cmake_parse_arguments(arg "" "" "LINKS" ${ARGN})
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE perdure_options ${arg_LINKS})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+endfunction()
+
+# perdure_fuzz(NAME sources… LINKS …): a libFuzzer target, built by the fuzz preset only. Its seed
+# inputs are the files of tests/fuzz/corpus/NAME.
+add_custom_target(perdure_fuzzers)
+function(perdure_fuzz name)
+  if(NOT PERDURE_FUZZ)
+    return()
+  endif()
+  cmake_parse_arguments(arg "" "" "LINKS" ${ARGN})
+  add_executable(fuzz_${name} ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(fuzz_${name} PRIVATE perdure_options ${arg_LINKS})
+  target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+  set_target_properties(fuzz_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzzers)
+  add_dependencies(perdure_fuzzers fuzz_${name})
 endfunction()
