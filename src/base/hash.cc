@@ -1,3 +1,4 @@
+// The only place that calls OpenSSL for digests. Failure there means a broken installation: CHECK.
 #include "base/hash.h"
 
 #include <openssl/crypto.h>

@@ -1,3 +1,4 @@
+// Crockford base 32 and the making of ids; every id follows from the time and seed that were given.
 #include "base/id.h"
 
 namespace perdure {

@@ -70,15 +70,19 @@ inline std::unexpected<Error> fail(Code code, std::string message) {
 
 }  // namespace perdure
 
-// TRY(expression) gives the value of a Result, or returns its error from the enclosing function.
-#define TRY(...)                                                              \
-  ({                                                                          \
-    auto&& try_result = (__VA_ARGS__);                                        \
-    if (!try_result) return std::unexpected(std::move(try_result).error());   \
-    *std::move(try_result);                                                   \
+// TRY(expression) gives the value of a Result, or returns its error from the enclosing function. It
+// may stand inside another TRY: each has a name of its own.
+#define PERDURE_JOIN_(a, b) a##b
+#define PERDURE_JOIN(a, b) PERDURE_JOIN_(a, b)
+#define PERDURE_TRY(name, ...)                                  \
+  ({                                                            \
+    auto&& name = (__VA_ARGS__);                                \
+    if (!name) return std::unexpected(std::move(name).error()); \
+    *std::move(name);                                           \
   })
-#define TRY_VOID(...)                                                         \
-  do {                                                                        \
-    auto&& try_result = (__VA_ARGS__);                                        \
-    if (!try_result) return std::unexpected(std::move(try_result).error());   \
+#define TRY(...) PERDURE_TRY(PERDURE_JOIN(try_result_, __COUNTER__), __VA_ARGS__)
+#define TRY_VOID(...)                                                       \
+  do {                                                                      \
+    auto&& try_result = (__VA_ARGS__);                                      \
+    if (!try_result) return std::unexpected(std::move(try_result).error()); \
   } while (false)

@@ -1,6 +1,9 @@
+// Calendar arithmetic on whole numbers; no time zone, no leap second, no clock. Deadlines may come
+// from damaged bytes, so their arithmetic saturates.
 #include "base/time.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace perdure {
 namespace {
@@ -55,16 +58,33 @@ std::int64_t take_digits(std::string_view text, std::size_t at, int width) {
   return value;
 }
 
+std::int64_t add_saturating(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  return b > 0 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
+}
+
+std::int64_t subtract_saturating(std::int64_t a, std::int64_t b) {
+  std::int64_t difference = 0;
+  if (!__builtin_sub_overflow(a, b, &difference)) return difference;
+  return b < 0 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
+}
+
 }  // namespace
 
 Deadline Deadline::after(const Moment& now, std::int64_t granted_ms) {
-  return Deadline{{now.wall.ms + granted_ms}, granted_ms, {now.since_boot.ms + granted_ms}, now.host_boot};
+  granted_ms = std::max<std::int64_t>(granted_ms, 0);
+  return Deadline{{add_saturating(now.wall.ms, granted_ms)},
+                  granted_ms,
+                  {add_saturating(now.since_boot.ms, granted_ms)},
+                  now.host_boot};
 }
 
 std::int64_t Deadline::remaining_ms(const Moment& now) const {
-  const std::int64_t left = now.host_boot == host_boot ? since_boot.ms - now.since_boot.ms
-                                                       : wall.ms - now.wall.ms;
-  return std::clamp<std::int64_t>(left, 0, granted_ms);
+  const std::int64_t left = now.host_boot == host_boot
+                                ? subtract_saturating(since_boot.ms, now.since_boot.ms)
+                                : subtract_saturating(wall.ms, now.wall.ms);
+  return std::clamp<std::int64_t>(left, 0, std::max<std::int64_t>(granted_ms, 0));
 }
 
 std::string format_timestamp(Timestamp at) {
