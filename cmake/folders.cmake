@@ -1,9 +1,10 @@
-# perdure_folder(NAME LINKS a b …): the static library of src/NAME from its *.cc files, and, when there
-# are *_test.cc files, the test executable NAME_test. New files are picked up by themselves.
+# perdure_folder(NAME LINKS a b …): the static library of src/NAME from its *.cc files, and, when
+# there are *_test.cc files, the test executable NAME_test. New files are picked up by themselves.
 add_library(perdure_options INTERFACE)
 target_compile_options(perdure_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Werror
-  -Wno-gnu-statement-expression -Wno-missing-field-initializers -Wno-missing-designated-field-initializers
+  -Wno-gnu-statement-expression -Wno-missing-field-initializers
+  -Wno-missing-designated-field-initializers
   -fno-omit-frame-pointer)
 target_include_directories(perdure_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
 
@@ -57,6 +58,7 @@ function(perdure_fuzz name)
   add_executable(fuzz_${name} ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(fuzz_${name} PRIVATE perdure_options ${arg_LINKS})
   target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
-  set_target_properties(fuzz_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzzers)
+  set_target_properties(fuzz_${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzzers)
   add_dependencies(perdure_fuzzers fuzz_${name})
 endfunction()

@@ -11,7 +11,7 @@ FILE = Path(__file__).resolve().parent.parent / "docs" / "requirements.txt"
 
 
 def read(path=FILE):
-    """The ids with their sentences, in the file's order. Blank lines and # lines are passed over."""
+    """The ids with their sentences, in order. Blank lines and # lines are passed over."""
     found = {}
     for number, line in enumerate(path.read_text().split("\n"), 1):
         if not line.strip() or line.startswith("#"):

@@ -1,6 +1,6 @@
-"""What ./test runs, as one table. To add a command, add a Check to CHECKS; to add a GoogleTest, put
-a *_test.cc into a folder of src/ or call perdure_test() under tests/: those are found by themselves.
-Fuzz targets need no line either: every perdure_fuzz() has its corpus run and 5 s of new inputs.
+"""What ./test runs, as one table. To add a command, add a Check to CHECKS. A GoogleTest needs no
+line: put a *_test.cc into a folder of src/, or call perdure_test() under tests/. Nor does a fuzz
+target: every perdure_fuzz() has its corpus run, and 5 s of new inputs.
 """
 
 from dataclasses import dataclass, field
@@ -26,10 +26,11 @@ class Sanitized:
     timeout_s: int = 600
 
 
-# Test executables that run again under sanitizers; all of these are long. Tests with the word `long`
-# in their names are left out there.
+# Test executables that run again under sanitizers; all of these are long. Tests with the word
+# `long` in their names are left out there.
 SANITIZED = [
-    Sanitized("asan", ["base_test", "session_test", "wire_test", "store_test", "store_sqlite_test"]),
+    Sanitized("asan", ["base_test", "session_test", "wire_test", "store_test",
+                       "store_sqlite_test"]),
 ]
 
 # Seconds for one GoogleTest executable; the default, then exceptions.

@@ -1,18 +1,19 @@
 // Hashes against published vectors (FIPS 180-4's examples, RFC 4231), and their text.
 #include "base/hash.h"
 
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
-
 #include <array>
 #include <string>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 namespace perdure {
 namespace {
 
 TEST(Sha256, known_vectors) {
   EXPECT_EQ(sha256("").hex(), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-  EXPECT_EQ(sha256("abc").hex(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(sha256("abc").hex(),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq").hex(),
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
   EXPECT_EQ(sha256(std::string(1'000'000, 'a')).hex(),
@@ -32,7 +33,8 @@ TEST(HmacSha256, known_vectors) {
   EXPECT_EQ(hmac_sha256("Jefe", "what do ya want for nothing?").hex(),
             "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
   EXPECT_EQ(hmac_sha256(std::string(131, '\xaa'),
-                        "Test Using Larger Than Block-Size Key - Hash Key First").hex(),
+                        "Test Using Larger Than Block-Size Key - Hash Key First")
+                .hex(),
             "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
   EXPECT_EQ(hmac_sha256("", "").hex(),
             "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad");

@@ -40,7 +40,8 @@ std::string Ulid::text() const {
 
 Result<Ulid> Ulid::parse(std::string_view text) {
   if (text.size() != 26) {
-    return fail(Code::invalid_argument, "a ULID has 26 characters, not " + std::to_string(text.size()));
+    return fail(Code::invalid_argument,
+                "a ULID has 26 characters, not " + std::to_string(text.size()));
   }
   if (text[0] > '7') return fail(Code::invalid_argument, "a ULID starts with 0 to 7");
   Ulid out;

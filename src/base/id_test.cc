@@ -1,12 +1,12 @@
 // Ids: text and value are one to one, they sort by time, and a source repeats itself exactly.
 #include "base/id.h"
 
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
-
 #include <set>
 #include <string>
 #include <type_traits>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 namespace perdure {
 namespace {

@@ -3,9 +3,10 @@
 #include "base/json.h"
 
 #include <algorithm>
-#include <boost/json/basic_parser_impl.hpp>
 #include <charconv>
 #include <system_error>
+
+#include <boost/json/basic_parser_impl.hpp>
 
 #include "base/limits.h"
 #include "base/text.h"
@@ -236,7 +237,8 @@ std::string_view JsonObject::find(std::string_view key) const {
 }
 
 Result<std::string> json_string(std::string_view raw) {
-  if (raw.size() < 2 || raw.front() != '"') return fail(Code::invalid_argument, "expected a string");
+  if (raw.size() < 2 || raw.front() != '"')
+    return fail(Code::invalid_argument, "expected a string");
   return unescape(raw.substr(1, raw.size() - 2));
 }
 

@@ -1,11 +1,11 @@
 // Results: codes keep their names, context goes in front, and TRY returns the error unchanged.
 #include "base/result.h"
 
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <set>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "base/check.h"
 

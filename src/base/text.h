@@ -1,5 +1,5 @@
-// Counting and cutting text without ever splitting a character. All take any bytes: one that belongs
-// to no well-formed character counts as a character of its own.
+// Counting and cutting text without ever splitting a character. All take any bytes: one that
+// belongs to no well-formed character counts as a character of its own.
 #pragma once
 
 #include <cstddef>

@@ -32,11 +32,13 @@ Civil civil_from_days(std::int64_t days) {
   const auto day_of_era = static_cast<unsigned>(days - era * 146097);
   const unsigned year_of_era =
       (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
-  const unsigned day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+  const unsigned day_of_year =
+      day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
   const unsigned shifted_month = (5 * day_of_year + 2) / 153;
   const unsigned day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
   const unsigned month = shifted_month < 10 ? shifted_month + 3 : shifted_month - 9;
-  const std::int64_t year = static_cast<std::int64_t>(year_of_era) + era * 400 + (month <= 2 ? 1 : 0);
+  const std::int64_t year =
+      static_cast<std::int64_t>(year_of_era) + era * 400 + (month <= 2 ? 1 : 0);
   return {year, month, day};
 }
 
@@ -61,13 +63,15 @@ std::int64_t take_digits(std::string_view text, std::size_t at, int width) {
 std::int64_t add_saturating(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
   if (!__builtin_add_overflow(a, b, &sum)) return sum;
-  return b > 0 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
+  return b > 0 ? std::numeric_limits<std::int64_t>::max()
+               : std::numeric_limits<std::int64_t>::min();
 }
 
 std::int64_t subtract_saturating(std::int64_t a, std::int64_t b) {
   std::int64_t difference = 0;
   if (!__builtin_sub_overflow(a, b, &difference)) return difference;
-  return b < 0 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
+  return b < 0 ? std::numeric_limits<std::int64_t>::max()
+               : std::numeric_limits<std::int64_t>::min();
 }
 
 }  // namespace
@@ -108,8 +112,8 @@ std::string format_timestamp(Timestamp at) {
 
 Result<Timestamp> parse_timestamp(std::string_view text) {
   const auto bad = [&] {
-    return fail(Code::invalid_argument,
-                "'" + std::string(text.substr(0, 40)) + "' is not a time like 2026-11-15T12:26:55.123Z");
+    return fail(Code::invalid_argument, "'" + std::string(text.substr(0, 40)) +
+                                            "' is not a time like 2026-11-15T12:26:55.123Z");
   };
   if (text.size() != 24 || text[4] != '-' || text[7] != '-' || text[10] != 'T' || text[13] != ':' ||
       text[16] != ':' || text[19] != '.' || text[23] != 'Z') {

@@ -1,5 +1,5 @@
-// The program `perdure`. It has no daemon yet, and every verb that would need one says so and fails:
-// nothing here pretends.
+// The program `perdure`. It has no daemon yet, and every verb that would need one says so and
+// fails: nothing here pretends.
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -30,9 +30,7 @@ constexpr std::string_view about_text =
     "It will serve agent sessions on 127.0.0.1:7433: the journal, the session machine and the\n"
     "simulator that judges them come first. README.md says which parts exist today.\n";
 
-void print(std::FILE* out, std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), out);
-}
+void print(std::FILE* out, std::string_view text) { std::fwrite(text.data(), 1, text.size(), out); }
 
 Result<> serve() {
   return fail(Code::unavailable,

@@ -1,12 +1,13 @@
 // Any bytes given to the JSON reader: an error or a value, never a crash or a read outside of the
 // input. What was accepted reads back the same after it was taken apart and written again.
+#include "base/json.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "base/check.h"
-#include "base/json.h"
 #include "base/text.h"
 
 namespace perdure {
