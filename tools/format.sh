@@ -3,5 +3,5 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-git ls-files -z --cached --others --exclude-standard -- \
-  'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'bench/*.h' 'bench/*.cc' | xargs -0r clang-format-19 -i
+files=('src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'bench/*.h' 'bench/*.cc')
+git ls-files -z --cached --others --exclude-standard -- "${files[@]}" | xargs -0r clang-format-19 -i

@@ -134,7 +134,8 @@ def declared_tests(preset):
     if done.code != 0:
         raise RuntimeError(f"ctest: {done.output}")
     tests = json.loads(done.output[done.output.index("{"):]).get("tests", [])
-    return {test["name"]: test["command"][0] for test in tests if "command" in test}
+    # ctest leaves the command out while the executable is not built.
+    return {test["name"]: test.get("command", [None])[0] for test in tests}
 
 
 def declared_targets(preset):
@@ -329,6 +330,7 @@ class Plan:
         for name in sorted(set(repeat.tests) - set(present)):
             console.say(f"{repeat.preset}: there is no {name} yet")
         if present and self.build(repeat.preset, present):
+            declared = declared_tests(repeat.preset)
             for name in present:
                 self.add_gtest(name, declared[name], repeat.timeout_s, f"{repeat.preset}:")
 

@@ -62,7 +62,8 @@ EXAMPLES = {
         [session("Timestamp time() const;\nauto t = input.time(0);\nmilliseconds d;")]),
     "deterministic_code_has_no_randomness": (
         [session("int n = rand();"), session("std::random_device d;"),
-         session("std::mt19937_64 g;"),         session("RAND_bytes(b, 16);"), session("#include <random>")],
+         session("std::mt19937_64 g;"),
+         session("RAND_bytes(b, 16);"), session("#include <random>")],
         [session("int operand(int);\nauto n = env.rand();\nRandom& random();")]),
     "deterministic_code_reads_no_environment": (
         [session('auto* h = getenv("HOME");'), session("extern char** environ;")],

@@ -104,7 +104,8 @@ TEST(JsonNumbers, whole_numbers_are_exact_or_refused) {
 
 TEST(JsonObject, members_are_slices_of_the_text_byte_for_byte) {
   const std::string_view text =
-      " { \"a\" : 1.50 ,\n\"b\":{ \"x\" : [ 1, \"}\\\"\" ] } , \"c\" : \"\\u0041/\\/\",\"d\":[ ] }\n"sv;
+      " { \"a\" : 1.50 ,\n\"b\":{ \"x\" : [ 1, \"}\\\"\" ] } , "
+      "\"c\" : \"\\u0041/\\/\",\"d\":[ ] }\n"sv;
   const auto object = JsonObject::parse(text);
   ASSERT_TRUE(object.has_value());
   ASSERT_EQ(object->members().size(), 4U);
