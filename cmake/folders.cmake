@@ -34,6 +34,11 @@ function(perdure_test name)
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE perdure_options ${arg_LINKS}
     rapidcheck_gtest rapidcheck GTest::gmock GTest::gtest_main)
+  if(NOT CMAKE_CXX_FLAGS MATCHES "-O2")
+    # The code under test is optimised, the tests themselves are not: they compile two to three
+    # times faster, most of all with sanitizers.
+    target_compile_options(${name} PRIVATE -O0)
+  endif()
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_dependencies(perdure_tests ${name})
   add_test(NAME ${name} COMMAND ${name})

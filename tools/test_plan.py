@@ -26,8 +26,8 @@ class Sanitized:
     timeout_s: int = 600
 
 
-# Test executables that run again under sanitizers; all of these are long. Tests with the word
-# `long` in their names are left out there.
+# Test executables that run again under sanitizers; all of these are long. GoogleTest suites whose
+# names end in `Long` are left out there, and by ./test --quick.
 SANITIZED = [
     Sanitized("asan", ["base_test", "session_test", "wire_test", "store_test",
                        "store_sqlite_test"]),
