@@ -55,18 +55,13 @@ class Finished:
     seconds: float
 
 
-class Console:
+say_lock = threading.Lock()
+
+
+def say(text):
     """One line at a time, whoever speaks."""
-
-    def __init__(self):
-        self.lock = threading.Lock()
-
-    def say(self, text):
-        with self.lock:
-            print(text, flush=True)
-
-
-console = Console()
+    with say_lock:
+        print(text, flush=True)
 
 
 def run_command(command, timeout_s, env=None):
@@ -121,10 +116,11 @@ def build(preset, targets):
     started = time.monotonic()
     problem = configure(preset)
     if problem is None:
-        done = run_command(["ninja", "-C", f"build/{preset}", *targets], 3600)
+        done = run_command(["ninja", "-C", f"build/{preset}", "-j", str(os.cpu_count() or 2), *targets],
+                           3600)
         problem = None if done.code == 0 else done.output
     seconds = time.monotonic() - started
-    console.say(f"build {preset}: {'done' if problem is None else 'FAILED'} in {seconds:.1f} s")
+    say(f"build {preset}: {'done' if problem is None else 'FAILED'} in {seconds:.1f} s")
     return problem
 
 
@@ -328,7 +324,7 @@ class Plan:
         declared = declared_tests(repeat.preset)
         present = [name for name in repeat.tests if name in declared]
         for name in sorted(set(repeat.tests) - set(present)):
-            console.say(f"{repeat.preset}: there is no {name} yet")
+            say(f"{repeat.preset}: there is no {name} yet")
         if present and self.build(repeat.preset, present):
             declared = declared_tests(repeat.preset)
             for name in present:
@@ -367,7 +363,7 @@ def run_job(job):
     counts = {outcome: sum(case.outcome == outcome for case in cases)
               for outcome in ("passed", "failed", "skipped")}
     words = ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)
-    console.say(f"{job.label}{job.name}: {words} in {sum(case.seconds for case in cases):.1f} s")
+    say(f"{job.label}{job.name}: {words} in {sum(case.seconds for case in cases):.1f} s")
     return cases
 
 

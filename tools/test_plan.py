@@ -41,6 +41,7 @@ FUZZ_SECONDS = 5
 
 CHECKS = [
     Check("tidy", ["python3", "tools/tidy.py"], tap=True, timeout_s=600),
+    Check("runner", ["python3", "tools/run_tests_selftest.py"], tap=True),
     Check("program.version_prints_its_version", ["build/dev/perdure", "version"],
           output=r"^perdure \d+\.\d+\.\d+$"),
     Check("program.about_says_that_there_is_no_daemon", ["build/dev/perdure", "about"],

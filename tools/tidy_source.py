@@ -13,7 +13,8 @@ class Tree:
 
     def __init__(self, root, use_git=True):
         self.root = Path(root)
-        self.paths = sorted(self.from_git() if use_git else self.from_disk())
+        git = use_git and (self.root / ".git").exists()
+        self.paths = sorted(self.from_git() if git else self.from_disk())
         self.texts = {}
         self.codes = {}
 
@@ -25,7 +26,9 @@ class Tree:
         return [name for name in names if name and (self.root / name).is_file()]
 
     def from_disk(self):
-        return [str(path.relative_to(self.root)) for path in self.root.rglob("*") if path.is_file()]
+        names = [str(path.relative_to(self.root)) for path in self.root.rglob("*")
+                 if path.is_file()]
+        return [name for name in names if not name.startswith("build/") and "__pycache__" not in name]
 
     def text(self, path):
         if path not in self.texts:
