@@ -114,10 +114,13 @@ def configure(preset):
 def build(preset, targets):
     """Builds the targets of a preset; gives the failure's text, or None."""
     started = time.monotonic()
+    say(f"build {preset}: started")
     problem = configure(preset)
     if problem is None:
-        done = run_command(["ninja", "-C", f"build/{preset}", "-j", str(os.cpu_count() or 2), *targets],
-                           3600)
+        # Through cmake, not ninja alone: the preset's environment makes ccache work across clones.
+        wanted = ["--target", *targets] if targets else []
+        jobs = ["-j", str(os.cpu_count() or 2)]
+        done = run_command(["cmake", "--build", "--preset", preset, *jobs, *wanted], 3600)
         problem = None if done.code == 0 else done.output
     seconds = time.monotonic() - started
     say(f"build {preset}: {'done' if problem is None else 'FAILED'} in {seconds:.1f} s")

@@ -28,7 +28,7 @@ class Tree:
     def from_disk(self):
         names = [str(path.relative_to(self.root)) for path in self.root.rglob("*")
                  if path.is_file()]
-        return [name for name in names if not name.startswith("build/") and "__pycache__" not in name]
+        return [name for name in names if not name.startswith(("build/", "tools/__pycache__/"))]
 
     def text(self, path):
         if path not in self.texts:
