@@ -1,0 +1,641 @@
+// What can happen to a session: one struct per kind of journal record, in the contract's names. The
+// field list of a struct is its record format. Kinds and fields are only ever added.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/hash.h"
+#include "session/values.h"
+
+namespace perdure {
+
+#define RECORD_KIND(Event, text)                        \
+  static constexpr std::string_view kind_text = text;   \
+  bool operator==(const Event&) const = default
+
+// Session.
+struct SessionCreated {
+  SessionId session;
+  TaskId task;
+  std::string title;
+  AgentProfile agent;
+  Workspace workspace;
+  Policy policy;
+  std::string runtime = "standalone";
+  std::vector<std::string> env_names;  // K19: values never enter the journal
+  std::string by;
+  RECORD_KIND(SessionCreated, "session.created");
+  FIELDS {
+    visit("session_id", self.session);
+    visit("task_id", self.task);
+    visit("title", self.title);
+    visit("agent", self.agent);
+    visit("workspace", self.workspace);
+    visit("policy", self.policy);
+    visit("runtime", self.runtime);
+    visit("env_names", self.env_names);
+    visit("by", self.by);
+  }
+};
+struct SessionRenamed {
+  std::string title;
+  RECORD_KIND(SessionRenamed, "session.renamed");
+  FIELDS { visit("title", self.title); }
+};
+// Only what is present changes.
+struct SessionConfigured {
+  std::optional<Policy> policy;
+  std::optional<Workspace> workspace;          // C13: rebound after the old one went missing
+  std::map<std::string, std::string> options;  // asked for: mode, model, others
+  RECORD_KIND(SessionConfigured, "session.config");
+  FIELDS {
+    visit("policy", self.policy);
+    visit("workspace", self.workspace);
+    visit("options", self.options);
+  }
+};
+struct SessionStopped {
+  std::string reason;  // completed, cancelled, stopped_by_user, agent_crashed, error …
+  std::string by;
+  RECORD_KIND(SessionStopped, "session.stopped");
+  FIELDS {
+    visit("reason", self.reason);
+    visit("by", self.by);
+  }
+};
+struct SessionArchived {
+  std::string by;
+  RECORD_KIND(SessionArchived, "session.archived");
+  FIELDS { visit("by", self.by); }
+};
+struct SessionUnarchived {
+  std::string by;
+  RECORD_KIND(SessionUnarchived, "session.unarchived");
+  FIELDS { visit("by", self.by); }
+};
+
+// Executor and agent. The execution they speak of is in Origin.
+struct ExecutorStarting {
+  BootId boot;
+  std::string host_boot;
+  std::string runtime;
+  Deadline ready_by;
+  RECORD_KIND(ExecutorStarting, "executor.starting");
+  FIELDS {
+    visit("boot_id", self.boot);
+    visit("host_boot", self.host_boot);
+    visit("runtime", self.runtime);
+    visit("ready_by", self.ready_by);
+  }
+};
+struct ExecutorReady {
+  std::string url;
+  std::string instance;  // the agentctl's own id for this life of it
+  std::int64_t pid = 0;
+  std::int64_t pid_started = 0;  // with pid and host boot: one process, for ever (C19)
+  std::string container_id;
+  bool supports_workspace_only = true;
+  RECORD_KIND(ExecutorReady, "executor.ready");
+  FIELDS {
+    visit("agentctl_url", self.url);
+    visit("instance", self.instance);
+    visit("pid", self.pid);
+    visit("pid_started", self.pid_started);
+    visit("container_id", self.container_id);
+    visit("supports_workspace_only", self.supports_workspace_only);
+  }
+};
+struct ExecutorReattached {
+  BootId boot;
+  RECORD_KIND(ExecutorReattached, "executor.reattached");
+  FIELDS { visit("boot_id", self.boot); }
+};
+struct ExecutorError {
+  std::string code;
+  std::string message;
+  RECORD_KIND(ExecutorError, "executor.error");
+  FIELDS {
+    visit("code", self.code);
+    visit("message", self.message);
+  }
+};
+// Written only with proof that the whole process tree is gone.
+struct ExecutorStopped {
+  std::string reason;  // stopped, lost, declared_dead, start_failed
+  std::string proof;   // exit, pidfd, host_boot, declared by <principal>
+  RECORD_KIND(ExecutorStopped, "executor.stopped");
+  FIELDS {
+    visit("reason", self.reason);
+    visit("proof", self.proof);
+  }
+};
+struct AgentStarted {
+  AgentAbilities abilities;
+  std::string version;
+  RawJson initialize;  // the agent's own answer, whole
+  RECORD_KIND(AgentStarted, "agent.started");
+  FIELDS {
+    visit("abilities", self.abilities);
+    visit("version", self.version);
+    visit("initialize", self.initialize);
+  }
+};
+struct AgentExited {
+  std::optional<std::int64_t> exit_code;
+  std::optional<std::int64_t> signal;
+  std::string why;  // exited, crashed, out_of_memory, killed, stopped
+  std::string stderr_tail;
+  RECORD_KIND(AgentExited, "agent.exited");
+  FIELDS {
+    visit("exit_code", self.exit_code);
+    visit("signal", self.signal);
+    visit("why", self.why);
+    visit("stderr_tail", self.stderr_tail);
+  }
+};
+
+// Context.
+struct ContextBoundary {
+  BoundaryHow how = BoundaryHow::fresh;
+  std::string agent_session_id;
+  std::string previous_agent_session_id;  // superseded by this one (C5)
+  std::string agent;                      // handover: who goes on
+  std::string reason;                     // why the better rung did not serve; empty when it did
+  std::vector<OpenAttempt> attempts;
+  Verified verified = Verified::none;
+  std::uint64_t replayed_prompts = 0;
+  std::uint64_t replayed_updates = 0;
+  bool inject = false;  // history goes along with the next prompt
+  std::string cwd;      // X13: the id belongs to this folder
+  RECORD_KIND(ContextBoundary, "context.boundary");
+  FIELDS {
+    visit("how", self.how);
+    visit("agent_session_id", self.agent_session_id);
+    visit("previous_agent_session_id", self.previous_agent_session_id);
+    visit("agent", self.agent);
+    visit("reason", self.reason);
+    visit("attempts", self.attempts);
+    visit("verified", self.verified);
+    visit("replayed_prompts", self.replayed_prompts);
+    visit("replayed_updates", self.replayed_updates);
+    visit("inject", self.inject);
+    visit("cwd", self.cwd);
+  }
+};
+// The history that went to the agent with a prompt: what was sent, beside what was typed (C12).
+struct ContextInjected {
+  MessageId message;
+  std::uint64_t boundary = 0;  // seq of the boundary it belongs to
+  std::string text;
+  std::uint64_t turns = 0;
+  std::uint64_t turns_of = 0;
+  std::uint64_t chars = 0;
+  RECORD_KIND(ContextInjected, "context.injected");
+  FIELDS {
+    visit("message_id", self.message);
+    visit("boundary", self.boundary);
+    visit("text", self.text);
+    visit("turns", self.turns);
+    visit("turns_of", self.turns_of);
+    visit("chars", self.chars);
+  }
+};
+// A rung of the ladder that did not serve; the next one is tried.
+struct ContextAttempt {
+  OpenAttempt attempt;
+  RECORD_KIND(ContextAttempt, "context.attempt");
+  FIELDS { self.attempt.fields(visit); }
+};
+// The ladder ended without an agent session. The id is kept (X7); nothing was lost.
+struct ResumeFailed {
+  OpenFailure failure = OpenFailure::other;
+  std::string message;
+  std::vector<OpenAttempt> attempts;
+  bool at_boot = false;       // C22: ERROR instead of FAILED
+  RECORD_KIND(ResumeFailed, "resume.failed");
+  FIELDS {
+    visit("failure", self.failure);
+    visit("message", self.message);
+    visit("attempts", self.attempts);
+    visit("at_boot", self.at_boot);
+  }
+};
+// Somebody asked for the agent; the ladder starts, or goes on, for this request.
+struct ResumeRequested {
+  ResumeHow how = ResumeHow::automatic;
+  bool strict = false;
+  std::optional<AgentProfile> with;  // handover
+  bool at_boot = false;
+  std::string by;
+  RECORD_KIND(ResumeRequested, "resume.requested");
+  FIELDS {
+    visit("how", self.how);
+    visit("strict", self.strict);
+    visit("with", self.with);
+    visit("at_boot", self.at_boot);
+    visit("by", self.by);
+  }
+};
+
+// Runs. The run they speak of is in Origin.
+struct RunStarted {
+  BootId boot;
+  MessageId message;
+  std::string trigger;        // prompt, auto_continue
+  std::uint64_t ahead_of = 0;  // prompts that were held and that this one overtook
+  RECORD_KIND(RunStarted, "run.started");
+  FIELDS {
+    visit("boot_id", self.boot);
+    visit("message_id", self.message);
+    visit("trigger", self.trigger);
+    visit("ahead_of", self.ahead_of);
+  }
+};
+struct RunRetried {
+  RunId of;
+  RECORD_KIND(RunRetried, "run.retried");
+  FIELDS { visit("of", self.of); }
+};
+struct RunWaiting {
+  WaitKind wait = WaitKind::permission;
+  WaitTokenId token;
+  std::optional<Deadline> deadline;
+  RECORD_KIND(RunWaiting, "run.waiting");
+  FIELDS {
+    visit("wait_kind", self.wait);
+    visit("resume_token_id", self.token);
+    visit("deadline", self.deadline);
+  }
+};
+struct RunResumed {
+  WaitTokenId token;
+  RECORD_KIND(RunResumed, "run.resumed");
+  FIELDS { visit("resume_token_id", self.token); }
+};
+// A cancel was accepted; the run ends by one of the four below.
+struct RunCancelling {
+  std::string by;
+  RECORD_KIND(RunCancelling, "run.cancelling");
+  FIELDS { visit("by", self.by); }
+};
+struct RunCompleted {
+  std::string stop_reason;
+  RECORD_KIND(RunCompleted, "run.completed");
+  FIELDS { visit("stop_reason", self.stop_reason); }
+};
+struct RunFailed {
+  std::string code;  // agent_error, agent_exited, auth_needed, rate_limited …
+  std::string message;
+  std::optional<Timestamp> reset_at;
+  RECORD_KIND(RunFailed, "run.failed");
+  FIELDS {
+    visit("code", self.code);
+    visit("message", self.message);
+    visit("reset_at", self.reset_at);
+  }
+};
+struct RunCancelled {
+  std::string by;
+  bool frames_pending = false;  // ended ahead of the agent's last frames: they follow as late ones
+  RECORD_KIND(RunCancelled, "run.cancelled");
+  FIELDS {
+    visit("by", self.by);
+    visit("frames_pending", self.frames_pending);
+  }
+};
+struct RunInterrupted {
+  InterruptReason reason = InterruptReason::process_exit;
+  RECORD_KIND(RunInterrupted, "run.interrupted");
+  FIELDS { visit("reason", self.reason); }
+};
+
+// Conversation. `update` is the agent's own ACP update, whole.
+struct MessageUser {
+  MessageId message;
+  Prompt prompt;
+  std::string key;  // the client's idempotency key
+  std::string by;
+  bool steered = false;
+  RECORD_KIND(MessageUser, "message.user");
+  FIELDS {
+    visit("message_id", self.message);
+    self.prompt.fields(visit);
+    visit("key", self.key);
+    visit("by", self.by);
+    visit("steered", self.steered);
+  }
+};
+struct MessageAgent {
+  std::string message;  // the agent's own id for it, where it gives one
+  std::string text;
+  RawJson update;
+  RECORD_KIND(MessageAgent, "message.agent");
+  FIELDS {
+    visit("agent_message_id", self.message);
+    visit("text", self.text);
+    visit("update", self.update);
+  }
+};
+struct MessageThought {
+  std::string message;
+  std::string text;
+  RawJson update;
+  RECORD_KIND(MessageThought, "message.thought");
+  FIELDS {
+    visit("agent_message_id", self.message);
+    visit("text", self.text);
+    visit("update", self.update);
+  }
+};
+struct ToolCall {
+  std::string tool_call_id;
+  std::string title;
+  std::string tool_kind;
+  std::string status;
+  std::string input;  // a short readable form
+  std::string text;   // output so far
+  RawJson update;
+  RECORD_KIND(ToolCall, "tool.call");
+  FIELDS {
+    visit("tool_call_id", self.tool_call_id);
+    visit("title", self.title);
+    visit("tool_kind", self.tool_kind);
+    visit("status", self.status);
+    visit("input", self.input);
+    visit("text", self.text);
+    visit("update", self.update);
+  }
+};
+// An upsert: empty fields leave what was there (an agent may never have sent the call itself).
+struct ToolUpdate {
+  std::string tool_call_id;
+  std::string title;
+  std::string tool_kind;
+  std::string status;
+  std::string input;
+  std::string text;
+  RawJson update;
+  RECORD_KIND(ToolUpdate, "tool.update");
+  FIELDS {
+    visit("tool_call_id", self.tool_call_id);
+    visit("title", self.title);
+    visit("tool_kind", self.tool_kind);
+    visit("status", self.status);
+    visit("input", self.input);
+    visit("text", self.text);
+    visit("update", self.update);
+  }
+};
+struct Plan {
+  std::string text;
+  RawJson update;
+  RECORD_KIND(Plan, "plan");
+  FIELDS {
+    visit("text", self.text);
+    visit("update", self.update);
+  }
+};
+struct Usage {
+  std::int64_t used = 0;
+  std::int64_t size = 0;
+  RawJson update;
+  RECORD_KIND(Usage, "usage");
+  FIELDS {
+    visit("used", self.used);
+    visit("size", self.size);
+    visit("update", self.update);
+  }
+};
+// A value of the agent's settings as observed: mode, model or another option (R9).
+struct Mode {
+  std::string option = "mode";
+  std::string value;
+  RawJson update;
+  RECORD_KIND(Mode, "mode");
+  FIELDS {
+    visit("option", self.option);
+    visit("value", self.value);
+    visit("update", self.update);
+  }
+};
+struct Commands {
+  RawJson update;
+  RECORD_KIND(Commands, "commands");
+  FIELDS { visit("update", self.update); }
+};
+struct AgentUpdate {
+  RawJson update;
+  RECORD_KIND(AgentUpdate, "agent.update");
+  FIELDS { visit("update", self.update); }
+};
+
+// Waits.
+struct PermissionRequested {
+  PermissionId permission;
+  std::string request;  // the agentctl's own name for the open request
+  std::string tool_call_id;
+  std::string title;
+  std::vector<PermissionOption> options;
+  RawJson update;
+  RECORD_KIND(PermissionRequested, "permission.requested");
+  FIELDS {
+    visit("perm_id", self.permission);
+    visit("request", self.request);
+    visit("tool_call_id", self.tool_call_id);
+    visit("title", self.title);
+    visit("options", self.options);
+    visit("update", self.update);
+  }
+};
+struct PermissionResolved {
+  PermissionId permission;
+  PermissionOutcome outcome = PermissionOutcome::cancelled;
+  std::string option_id;
+  std::string by;
+  RECORD_KIND(PermissionResolved, "permission.resolved");
+  FIELDS {
+    visit("perm_id", self.permission);
+    visit("outcome", self.outcome);
+    visit("option_id", self.option_id);
+    visit("by", self.by);
+  }
+};
+struct TokenMinted {
+  WaitTokenId token;
+  Hash secret_hash;
+  WaitKind wait = WaitKind::permission;
+  PermissionId permission;
+  std::optional<Deadline> expires;
+  RECORD_KIND(TokenMinted, "token.minted");
+  FIELDS {
+    visit("token_id", self.token);
+    visit("secret_hash", self.secret_hash);
+    visit("wait_kind", self.wait);
+    visit("perm_id", self.permission);
+    visit("expires", self.expires);
+  }
+};
+struct TokenConsumed {
+  WaitTokenId token;
+  std::string by;
+  RECORD_KIND(TokenConsumed, "token.consumed");
+  FIELDS {
+    visit("token_id", self.token);
+    visit("by", self.by);
+  }
+};
+struct TokenRevoked {
+  WaitTokenId token;
+  std::string reason;
+  RECORD_KIND(TokenRevoked, "token.revoked");
+  FIELDS {
+    visit("token_id", self.token);
+    visit("reason", self.reason);
+  }
+};
+struct TokenExpired {
+  WaitTokenId token;
+  RECORD_KIND(TokenExpired, "token.expired");
+  FIELDS { visit("token_id", self.token); }
+};
+
+// Queue. An item is named by the message it will become.
+struct QueueAdded {
+  MessageId message;
+  RunId run;  // the run it will be
+  Prompt prompt;
+  std::string key;
+  std::string by;
+  bool front = false;
+  RECORD_KIND(QueueAdded, "queue.added");
+  FIELDS {
+    visit("message_id", self.message);
+    visit("for_run", self.run);
+    self.prompt.fields(visit);
+    visit("key", self.key);
+    visit("by", self.by);
+    visit("front", self.front);
+  }
+};
+struct QueueEdited {
+  MessageId message;
+  Prompt prompt;
+  std::string by;
+  RECORD_KIND(QueueEdited, "queue.edited");
+  FIELDS {
+    visit("message_id", self.message);
+    self.prompt.fields(visit);
+    visit("by", self.by);
+  }
+};
+struct QueueRemoved {
+  MessageId message;
+  std::string by;
+  RECORD_KIND(QueueRemoved, "queue.removed");
+  FIELDS {
+    visit("message_id", self.message);
+    visit("by", self.by);
+  }
+};
+struct QueueDelivered {
+  MessageId message;
+  RECORD_KIND(QueueDelivered, "queue.delivered");
+  FIELDS { visit("message_id", self.message); }
+};
+// A person let the held queue go on (N11).
+struct QueueReleased {
+  std::string by;
+  RECORD_KIND(QueueReleased, "queue.released");
+  FIELDS { visit("by", self.by); }
+};
+
+// Repair: append-only, once, before the end of the run they belong to.
+struct RepairClosedMessage {
+  RECORD_KIND(RepairClosedMessage, "repair.closed_message");
+  FIELDS {}
+};
+struct RepairClosedTool {
+  std::string tool_call_id;
+  std::string outcome;  // unknown: it may or may not have acted (R6)
+  RECORD_KIND(RepairClosedTool, "repair.closed_tool");
+  FIELDS {
+    visit("tool_call_id", self.tool_call_id);
+    visit("outcome", self.outcome);
+  }
+};
+struct RepairTruncated {
+  std::uint64_t records_lost = 0;
+  std::string why;
+  RECORD_KIND(RepairTruncated, "repair.truncated");
+  FIELDS {
+    visit("records_lost", self.records_lost);
+    visit("why", self.why);
+  }
+};
+
+struct StatusDerived {
+  std::string status;
+  RECORD_KIND(StatusDerived, "status.derived");
+  FIELDS { visit("status", self.status); }
+};
+
+// A kind this version does not know: kept as it is, folded as nothing (X25).
+struct UnknownEvent {
+  std::string kind;
+  RawJson members;  // an object with the kind's own fields
+  bool operator==(const UnknownEvent&) const = default;
+};
+
+using EventBody = std::variant<
+    SessionCreated, SessionRenamed, SessionConfigured, SessionStopped, SessionArchived,
+    SessionUnarchived, ExecutorStarting, ExecutorReady, ExecutorReattached, ExecutorError,
+    ExecutorStopped, AgentStarted, AgentExited, ContextBoundary, ContextInjected, ContextAttempt, ResumeFailed,
+    ResumeRequested, RunStarted, RunRetried, RunWaiting, RunResumed, RunCancelling, RunCompleted,
+    RunFailed, RunCancelled, RunInterrupted, MessageUser, MessageAgent, MessageThought, ToolCall,
+    ToolUpdate, Plan, Usage, Mode, Commands, AgentUpdate, PermissionRequested, PermissionResolved,
+    TokenMinted, TokenConsumed, TokenRevoked, TokenExpired, QueueAdded, QueueEdited, QueueRemoved,
+    QueueDelivered, QueueReleased, RepairClosedMessage, RepairClosedTool, RepairTruncated,
+    StatusDerived, UnknownEvent>;
+
+// Whose event it is: fencing and grouping. Null ids and zero numbers are absent.
+struct Origin {
+  RunId run;
+  ExecId exec;
+  Gen gen = 0;
+  FrameNo frame = 0;
+  RunId after_run;  // a late frame: the run that had ended before it came
+  std::string copied_from;  // `<session>/<seq>` of the record that a fork or import copied
+  bool operator==(const Origin&) const = default;
+  FIELDS {
+    visit("run_id", self.run);
+    visit("exec_id", self.exec);
+    visit("gen", self.gen);
+    visit("frame", self.frame);
+    visit("after_run", self.after_run);
+    visit("origin", self.copied_from);
+  }
+};
+
+struct Event {
+  Timestamp at;
+  Origin origin;
+  EventBody body;
+  bool operator==(const Event&) const = default;
+};
+
+// An event at its place in the journal: what projections read.
+struct Record {
+  std::uint64_t seq = 0;
+  Event event;
+  bool operator==(const Record&) const = default;
+};
+
+// The contract's name of the kind.
+std::string_view event_kind(const Event& event);
+
+}  // namespace perdure

@@ -1,0 +1,150 @@
+// Everything that can come at a session: a client's command, a frame from its agentctl, a timer, the
+// boot. Time and the seed of new ids come in with it, so that deciding needs neither clock nor dice.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "session/events.h"
+
+namespace perdure {
+
+// Commands of clients.
+struct CreateSession {
+  SessionCreated what;
+  std::optional<Prompt> prompt;
+  std::string key;
+};
+struct RenameSession { std::string title; };
+struct ConfigureSession { SessionConfigured what; };
+struct SubmitPrompt {
+  Prompt prompt;
+  PromptWhen when = PromptWhen::automatic;
+  std::string key;
+};
+struct EditQueued {
+  MessageId message;
+  Prompt prompt;
+};
+struct RemoveQueued { MessageId message; };
+struct ReleaseQueue {};
+// `force` ends the run at once, ahead of the agent's frames: the disk is full, or a person insists.
+struct CancelRun { bool force = false; };
+struct StopSession { std::string reason; };
+struct ArchiveSession {};
+struct UnarchiveSession {};
+struct ResumeSession {
+  ResumeHow how = ResumeHow::automatic;
+  bool strict = false;
+  std::optional<AgentProfile> with;
+  bool at_boot = false;
+  bool workspace_exists = true;  // looked up by the caller just now (C13)
+};
+// A person says that an execution which cannot be reached is gone (C19).
+struct DeclareDead {};
+struct AnswerPermission {
+  PermissionId permission;
+  std::string option_id;  // empty: cancel
+};
+// The secret was hashed by the caller; the machine compares.
+struct AnswerWait {
+  WaitTokenId token;
+  Hash secret_hash;
+  RunId run;                     // null: not checked
+  std::optional<WaitKind> kind;  // not given: not checked
+  std::string option_id;
+};
+struct RepairSession {};
+
+// Frames of the execution (exec, gen). Conversation frames are the events they become.
+struct FrameExecutorReady { ExecutorReady ready; };
+struct FrameExecutorFailed {
+  std::string code;
+  std::string message;
+};
+struct FrameAgentStarted { AgentStarted agent; };
+struct FrameSessionOpened {
+  OpenMethod method = OpenMethod::fresh;
+  std::string agent_session_id;  // as the agent said it; empty: it said none
+  std::uint64_t replayed_prompts = 0;
+  std::uint64_t replayed_updates = 0;
+};
+struct FrameOpenFailed {
+  OpenMethod method = OpenMethod::resume;
+  OpenFailure failure = OpenFailure::other;
+  std::string message;
+};
+struct FramePermission {
+  std::string request;
+  std::string tool_call_id;
+  std::string title;
+  std::vector<PermissionOption> options;
+  RawJson update;
+  WaitTokenId token;  // filled in by the runtime, which has the key that makes secrets
+  Hash secret_hash;
+};
+// The agent took its question back.
+struct FramePermissionGone { std::string request; };
+struct FrameRunFinished {
+  RunId run;
+  std::string stop_reason;
+};
+struct FrameRunFailed {
+  RunId run;
+  RunFailed failure;
+};
+struct FrameContextChanged { BoundaryHow how = BoundaryHow::cleared; };  // cleared or compacted
+struct FrameAgentExited { AgentExited exit; };
+
+using FrameBody =
+    std::variant<FrameExecutorReady, FrameExecutorFailed, FrameAgentStarted, FrameSessionOpened,
+                 FrameOpenFailed, FramePermission, FramePermissionGone, FrameRunFinished,
+                 FrameRunFailed, FrameContextChanged, FrameAgentExited, MessageAgent, MessageThought,
+                 ToolCall, ToolUpdate, Plan, Usage, Mode, Commands, AgentUpdate>;
+
+struct Frame {
+  ExecId exec;
+  Gen gen = 0;
+  FrameNo number = 0;
+  RunId run;  // which prompt it belongs to, as the agentctl saw it; null outside of any
+  FrameBody body;
+};
+
+// From the runtime itself.
+struct ExecutorAttached { ExecId exec; Gen gen = 0; };
+struct ExecutorGone {
+  ExecId exec;
+  Gen gen = 0;
+  std::string proof;
+};
+struct InjectionReady {
+  std::uint64_t boundary = 0;
+  std::string text;
+  std::uint64_t turns = 0;
+  std::uint64_t turns_of = 0;
+  std::uint64_t chars = 0;
+};
+struct WaitDeadlinePassed { WaitTokenId token; };
+struct ReadyDeadlinePassed { ExecId exec; Gen gen = 0; };
+// The daemon came up (reconcile): derive the status anew, start what the policy says.
+struct DaemonBooted {};
+
+using InputBody =
+    std::variant<CreateSession, RenameSession, ConfigureSession, SubmitPrompt, EditQueued,
+                 RemoveQueued, ReleaseQueue, CancelRun, StopSession, ArchiveSession,
+                 UnarchiveSession, ResumeSession, DeclareDead, AnswerPermission, AnswerWait,
+                 RepairSession, Frame, ExecutorAttached, ExecutorGone, InjectionReady,
+                 WaitDeadlinePassed, ReadyDeadlinePassed, DaemonBooted>;
+
+struct Input {
+  Moment now;
+  BootId boot;        // this daemon's life
+  std::uint64_t id_seed = 0;
+  std::string by;     // the principal: uid:1000, token:…, session:…, system
+  InputBody body;
+};
+
+}  // namespace perdure

@@ -1,0 +1,17 @@
+// Repair (A13, A14): what a crash left open in the conversation is closed by appending, never by
+// rewriting. The plan is a function of the state, so that a dry run shows exactly what would happen
+// and a second repair finds nothing to do (X19).
+#pragma once
+
+#include <vector>
+
+#include "session/events.h"
+#include "session/state.h"
+
+namespace perdure {
+
+// The records that close the open agent message and every open tool call, in order. Empty when
+// nothing is open.
+std::vector<EventBody> plan_repair(const State& state);
+
+}  // namespace perdure

@@ -1,0 +1,314 @@
+// What a session is, as far as deciding goes: the fold of its journal. Bounded: the conversation
+// itself is not in here, only what is open in it. Every change is made by evolve().
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "session/events.h"
+
+namespace perdure {
+
+// A prompt that was accepted and not yet sent.
+struct QueuedPrompt {
+  MessageId message;
+  RunId run;
+  Prompt prompt;
+  std::string key;
+  std::string by;
+  bool held = false;  // after failed, interrupted or stopped: until a person acts (C23, N11)
+  bool operator==(const QueuedPrompt&) const = default;
+  FIELDS {
+    visit("message_id", self.message);
+    visit("for_run", self.run);
+    self.prompt.fields(visit);
+    visit("key", self.key);
+    visit("by", self.by);
+    visit("held", self.held);
+  }
+};
+
+// A wait token that can still be used, and what it answers.
+struct Wait {
+  WaitTokenId token;
+  Hash secret_hash;
+  WaitKind kind = WaitKind::permission;
+  RunId run;                // null: asked outside any run
+  PermissionId permission;  // null for a plain input wait
+  std::optional<Deadline> deadline;
+  Timestamp since;
+  bool operator==(const Wait&) const = default;
+  FIELDS {
+    visit("token_id", self.token);
+    visit("secret_hash", self.secret_hash);
+    visit("wait_kind", self.kind);
+    visit("run_id", self.run);
+    visit("perm_id", self.permission);
+    visit("deadline", self.deadline);
+    visit("since", self.since);
+  }
+};
+
+// A token that cannot be used any more, kept for a while so that a late caller learns why.
+struct ClosedWait {
+  WaitTokenId token;
+  PermissionId permission;
+  RunId run;
+  WaitKind kind = WaitKind::permission;
+  Hash secret_hash;
+  TokenStatus status = TokenStatus::revoked;
+  PermissionOutcome outcome = PermissionOutcome::cancelled;
+  std::string option_id;
+  std::string by;
+  bool operator==(const ClosedWait&) const = default;
+  FIELDS {
+    visit("token_id", self.token);
+    visit("perm_id", self.permission);
+    visit("run_id", self.run);
+    visit("wait_kind", self.kind);
+    visit("secret_hash", self.secret_hash);
+    visit("status", self.status);
+    visit("outcome", self.outcome);
+    visit("option_id", self.option_id);
+    visit("by", self.by);
+  }
+};
+
+struct Permission {
+  PermissionId permission;
+  std::string request;
+  ExecId exec;  // N7, X18: an answer serves the request it was given for, in the life that asked
+  Gen gen = 0;
+  std::string tool_call_id;
+  std::string title;
+  std::vector<PermissionOption> options;
+  Timestamp asked;
+  bool operator==(const Permission&) const = default;
+  FIELDS {
+    visit("perm_id", self.permission);
+    visit("request", self.request);
+    visit("exec_id", self.exec);
+    visit("gen", self.gen);
+    visit("tool_call_id", self.tool_call_id);
+    visit("title", self.title);
+    visit("options", self.options);
+    visit("asked", self.asked);
+  }
+};
+
+struct Run {
+  RunId id;
+  MessageId message;
+  BootId boot;
+  ExecId exec;
+  Gen gen = 0;
+  Timestamp started;
+  bool cancelling = false;
+  std::string cancelled_by;
+  bool operator==(const Run&) const = default;
+  FIELDS {
+    visit("run_id", self.id);
+    visit("message_id", self.message);
+    visit("boot_id", self.boot);
+    visit("exec_id", self.exec);
+    visit("gen", self.gen);
+    visit("started", self.started);
+    visit("cancelling", self.cancelling);
+    visit("cancelled_by", self.cancelled_by);
+  }
+};
+
+enum class RunEnd { completed, failed, cancelled, interrupted };
+ENUM_TEXT(RunEnd, "completed", "failed", "cancelled", "interrupted");
+
+struct EndedRun {
+  RunId id;
+  RunEnd end = RunEnd::completed;
+  std::optional<InterruptReason> interrupted;
+  std::string message;  // of a failure
+  Timestamp ended;
+  bool operator==(const EndedRun&) const = default;
+  FIELDS {
+    visit("run_id", self.id);
+    visit("end", self.end);
+    visit("interrupted", self.interrupted);
+    visit("message", self.message);
+    visit("ended", self.ended);
+  }
+};
+
+// How far the agent of an execution has come.
+enum class AgentPhase { none, starting, opening, ready };
+ENUM_TEXT(AgentPhase, "none", "starting", "opening", "ready");
+
+// One life of an agentctl and what runs under it.
+struct Execution {
+  ExecId id;
+  Gen gen = 0;
+  ExecutorStatus status = ExecutorStatus::none;
+  AgentPhase agent = AgentPhase::none;
+  AgentAbilities abilities;
+  OpenMethod opening = OpenMethod::resume;  // while agent == opening
+  std::vector<OpenAttempt> attempts;        // rungs that did not serve in this ladder
+  bool stop_requested = false;
+  bool gone = false;  // proved: nothing of this life is left (PROC3)
+  BootId boot;                 // the daemon's life that started or last reattached it
+  std::string host_boot;
+  Deadline ready_by;
+  std::string runtime;
+  std::string url;
+  std::string instance;
+  std::int64_t pid = 0;
+  std::int64_t pid_started = 0;
+  std::string container_id;
+  bool supports_workspace_only = true;
+  Timestamp last_seen;
+  std::string error_code;
+  std::string error_message;
+  bool operator==(const Execution&) const = default;
+  FIELDS {
+    visit("exec_id", self.id);
+    visit("gen", self.gen);
+    visit("status", self.status);
+    visit("agent", self.agent);
+    visit("abilities", self.abilities);
+    visit("opening", self.opening);
+    visit("attempts", self.attempts);
+    visit("stop_requested", self.stop_requested);
+    visit("gone", self.gone);
+    visit("boot_id", self.boot);
+    visit("host_boot", self.host_boot);
+    visit("ready_by", self.ready_by);
+    visit("runtime", self.runtime);
+    visit("agentctl_url", self.url);
+    visit("instance", self.instance);
+    visit("pid", self.pid);
+    visit("pid_started", self.pid_started);
+    visit("container_id", self.container_id);
+    visit("supports_workspace_only", self.supports_workspace_only);
+    visit("last_seen", self.last_seen);
+    visit("error_code", self.error_code);
+    visit("error_message", self.error_message);
+  }
+};
+
+// What the agent knows, and under which id it knows it.
+struct Context {
+  std::string agent_session_id;  // empty: none yet, or given up by an explicit fresh start
+  bool rejected = false;         // K37: the agent said it does not know the id
+  std::string cwd;               // X13
+  std::optional<BoundaryHow> how;
+  Verified verified = Verified::none;
+  std::uint64_t boundary = 0;     // seq of the last boundary
+  std::uint64_t prompts = 0;      // sent under this id
+  std::uint64_t turns = 0;        // completed under this id
+  bool inject_armed = false;
+  std::uint64_t history_from = 0;  // seq behind which history counts: the last clear (X26)
+  std::uint64_t history_prompts = 0;  // user prompts since then
+  bool operator==(const Context&) const = default;
+  FIELDS {
+    visit("agent_session_id", self.agent_session_id);
+    visit("rejected", self.rejected);
+    visit("cwd", self.cwd);
+    visit("how", self.how);
+    visit("verified", self.verified);
+    visit("boundary", self.boundary);
+    visit("prompts", self.prompts);
+    visit("turns", self.turns);
+    visit("inject_armed", self.inject_armed);
+    visit("history_from", self.history_from);
+    visit("history_prompts", self.history_prompts);
+  }
+};
+
+// Something went wrong that a person should see; cleared by the next success.
+struct Failure {
+  std::string state;  // the K/L state it shows as: ERROR or FAILED; empty: only the message (C22)
+  std::string code;
+  std::string message;
+  bool operator==(const Failure&) const = default;
+  FIELDS {
+    visit("state", self.state);
+    visit("code", self.code);
+    visit("message", self.message);
+  }
+};
+
+struct State {
+  std::uint64_t head = 0;  // seq of the last record folded
+  SessionId id;
+  TaskId task;
+  std::string title;
+  AgentProfile agent;
+  Workspace workspace;
+  Policy policy;
+  std::string runtime;
+  Timestamp created;
+  Timestamp updated;
+  bool archived = false;
+  std::string stop_reason;  // of the last stop or crash, until new work starts (C3, A26)
+
+  std::map<std::string, std::string> options;   // last observed: mode, model, others (R9)
+  std::map<std::string, std::string> requested;  // asked for by a person and not yet observed
+
+  Execution exec;
+  Context context;
+  std::optional<ResumeRequested> resume;  // the ladder's present order, until it ends
+  std::optional<Failure> failure;
+
+  std::optional<Run> run;
+  std::optional<EndedRun> last_run;
+  std::uint64_t runs = 0;
+  std::deque<QueuedPrompt> queue;
+  bool queue_held = false;      // some of the queue is held
+  bool auto_continued = false;  // C11: once per interruption
+
+  std::map<WaitTokenId, Wait> waits;
+  std::map<PermissionId, Permission> permissions;  // open ones
+  std::deque<ClosedWait> closed_waits;             // the newest waits_closed_kept
+
+  bool message_open = false;                    // an agent message streams
+  std::map<std::string, std::string> open_tools;  // tool call id -> title
+  BootId last_boot;                             // the last daemon life that wrote here
+  std::string status;                           // the last status.derived
+  bool operator==(const State&) const = default;
+  FIELDS {
+    visit("head", self.head);
+    visit("session_id", self.id);
+    visit("task_id", self.task);
+    visit("title", self.title);
+    visit("agent", self.agent);
+    visit("workspace", self.workspace);
+    visit("policy", self.policy);
+    visit("runtime", self.runtime);
+    visit("created", self.created);
+    visit("updated", self.updated);
+    visit("archived", self.archived);
+    visit("stop_reason", self.stop_reason);
+    visit("options", self.options);
+    visit("requested", self.requested);
+    visit("exec", self.exec);
+    visit("context", self.context);
+    visit("resume", self.resume);
+    visit("failure", self.failure);
+    visit("run", self.run);
+    visit("last_run", self.last_run);
+    visit("runs", self.runs);
+    visit("queue", self.queue);
+    visit("queue_held", self.queue_held);
+    visit("auto_continued", self.auto_continued);
+    visit("waits", self.waits);
+    visit("permissions", self.permissions);
+    visit("closed_waits", self.closed_waits);
+    visit("message_open", self.message_open);
+    visit("open_tools", self.open_tools);
+    visit("last_boot", self.last_boot);
+    visit("status", self.status);
+  }
+};
+
+}  // namespace perdure

@@ -1,0 +1,171 @@
+// The small values that events, state and inputs share. All plain data: equality, a field list, and
+// nothing else.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fields.h"
+#include "base/id.h"
+#include "base/json.h"
+#include "base/time.h"
+
+namespace perdure {
+
+// The number of a life of a session's agent execution: 1, 2, 3 …; 0 is "none yet".
+using Gen = std::uint64_t;
+// The number of a frame in an execution's spool.
+using FrameNo = std::uint64_t;
+
+enum class Inject { automatic, ask, off };
+ENUM_TEXT(Inject, "auto", "ask", "off");
+
+enum class ResumePolicy { on_demand, on_boot, manual };
+ENUM_TEXT(ResumePolicy, "on_demand", "on_boot", "manual");
+
+// What is known of an agent when a session is made; measured values win over advertised ones.
+struct AgentProfile {
+  std::string name;
+  bool supports_session_resume = true;     // L11: false: nothing survives the agent's end
+  bool native_session_resume = true;       // K3: its own session/resume or session/load can be used
+  bool history_context_injection = false;  // K4
+  bool steer = false;                      // takes a prompt into a running turn (C23)
+  bool operator==(const AgentProfile&) const = default;
+  FIELDS {
+    visit("name", self.name);
+    visit("supports_session_resume", self.supports_session_resume);
+    visit("native_session_resume", self.native_session_resume);
+    visit("history_context_injection", self.history_context_injection);
+    visit("steer", self.steer);
+  }
+};
+
+struct Workspace {
+  std::string cwd;
+  std::string worktree_id;
+  std::string worktree_path;
+  std::string worktree_branch;
+  bool operator==(const Workspace&) const = default;
+  FIELDS {
+    visit("cwd", self.cwd);
+    visit("worktree_id", self.worktree_id);
+    visit("worktree_path", self.worktree_path);
+    visit("worktree_branch", self.worktree_branch);
+  }
+};
+
+struct Policy {
+  ResumePolicy resume = ResumePolicy::on_demand;
+  Inject inject = Inject::automatic;
+  bool survive = true;          // C9: false: the agent ends with the daemon
+  bool auto_continue = false;   // C11
+  std::int64_t wait_ms = 0;     // C15: 0: a question waits for ever
+  bool operator==(const Policy&) const = default;
+  FIELDS {
+    visit("resume", self.resume);
+    visit("inject", self.inject);
+    visit("survive", self.survive);
+    visit("auto_continue", self.auto_continue);
+    visit("wait_ms", self.wait_ms);
+  }
+};
+
+// A prompt as typed. `blocks` holds ACP content blocks where there is more than text.
+struct Prompt {
+  std::string text;
+  RawJson blocks;
+  bool operator==(const Prompt&) const = default;
+  FIELDS {
+    visit("content", self.text);
+    visit("blocks", self.blocks);
+  }
+};
+
+// Why the agent knows what it knows.
+enum class BoundaryHow { fresh, native_resume, native_load, injected, cleared, compacted, handover };
+ENUM_TEXT(BoundaryHow, "fresh", "native_resume", "native_load", "injected", "cleared", "compacted",
+          "handover");
+
+// How far a restored context was checked (C4).
+enum class Verified { none, id_only, partial, full };
+ENUM_TEXT(Verified, "none", "id_only", "partial", "full");
+
+// The calls that can give an agent its session, best first.
+enum class OpenMethod { resume, load, fresh };
+ENUM_TEXT(OpenMethod, "resume", "load", "new");
+
+// Why such a call did not serve. Everything before `transport` says that the session cannot be had
+// that way and allows the next rung; the rest keeps the id and fails the resume (C4).
+enum class OpenFailure {
+  capability_missing, session_unknown, never_prompted, not_restored, other_session, cwd_changed,
+  transport, timeout, cancelled, auth, startup, other
+};
+ENUM_TEXT(OpenFailure, "capability_missing", "session_unknown", "never_prompted", "not_restored",
+          "other_session", "cwd_changed", "transport", "timeout", "cancelled", "auth", "startup",
+          "other");
+
+// One rung that was tried and did not serve.
+struct OpenAttempt {
+  OpenMethod method = OpenMethod::resume;
+  OpenFailure failure = OpenFailure::other;
+  std::string message;
+  bool operator==(const OpenAttempt&) const = default;
+  FIELDS {
+    visit("method", self.method);
+    visit("failure", self.failure);
+    visit("message", self.message);
+  }
+};
+
+// What a resume request asks for.
+enum class ResumeHow { automatic, resume, load, inject, fresh };
+ENUM_TEXT(ResumeHow, "auto", "resume", "load", "inject", "fresh");
+
+enum class PromptWhen { automatic, queue, interrupt, steer };
+ENUM_TEXT(PromptWhen, "auto", "queue", "interrupt", "steer");
+
+enum class ExecutorStatus { none, starting, ready, error, stopped };
+ENUM_TEXT(ExecutorStatus, "none", "starting", "ready", "error", "stopped");
+
+enum class Liveness { alive, dead, unknown };
+ENUM_TEXT(Liveness, "alive", "dead", "unknown");
+
+enum class InterruptReason { process_exit, process_restart, wait_timeout, wait_lost, forked };
+ENUM_TEXT(InterruptReason, "process_exit", "process_restart", "wait_timeout", "wait_lost", "forked");
+
+enum class WaitKind { permission, input };
+ENUM_TEXT(WaitKind, "permission", "input");
+
+enum class TokenStatus { active, consumed, revoked, expired };
+ENUM_TEXT(TokenStatus, "active", "consumed", "revoked", "expired");
+
+enum class PermissionOutcome { selected, cancelled, expired };
+ENUM_TEXT(PermissionOutcome, "selected", "cancelled", "expired");
+
+struct PermissionOption {
+  std::string id;
+  std::string name;
+  std::string kind;  // allow_once, allow_always, reject_once, reject_always, or what an agent invents
+  bool operator==(const PermissionOption&) const = default;
+  FIELDS {
+    visit("option_id", self.id);
+    visit("name", self.name);
+    visit("kind", self.kind);
+  }
+};
+
+// What agent replied to initialize, as far as the ladder needs it.
+struct AgentAbilities {
+  bool resume = false;
+  bool load = false;
+  bool operator==(const AgentAbilities&) const = default;
+  FIELDS {
+    visit("resume", self.resume);
+    visit("load", self.load);
+  }
+};
+
+}  // namespace perdure
