@@ -8,6 +8,7 @@ std::string_view code_name(Code code) {
   switch (code) {
     case Code::invalid_argument: return "invalid_argument";
     case Code::not_found: return "not_found";
+    case Code::denied: return "denied";
     case Code::conflict: return "conflict";
     case Code::key_reused: return "key_reused";
     case Code::limit_reached: return "limit_reached";

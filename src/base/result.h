@@ -13,6 +13,7 @@ namespace perdure {
 enum class Code {
   invalid_argument,      // the caller's input is malformed; nothing was changed
   not_found,             // no such session, item or file
+  denied,                // this caller may not do that
   conflict,              // the request does not fit the present state
   key_reused,            // the idempotency key was used before with another body
   limit_reached,         // a published limit is full; the message names it

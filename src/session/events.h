@@ -29,7 +29,6 @@ struct SessionCreated {
   std::string runtime = "standalone";
   std::vector<std::string> env_names;  // K19: values never enter the journal
   std::string by;
-  std::string origin;                  // `<session>/<seq>` of a fork, or how it was imported
   RECORD_KIND(SessionCreated, "session.created");
   FIELDS {
     visit("session_id", self.session);
@@ -41,7 +40,6 @@ struct SessionCreated {
     visit("runtime", self.runtime);
     visit("env_names", self.env_names);
     visit("by", self.by);
-    visit("origin", self.origin);
   }
 };
 struct SessionRenamed {
@@ -206,6 +204,12 @@ struct ContextInjected {
     visit("turns_of", self.turns_of);
     visit("chars", self.chars);
   }
+};
+// A rung of the ladder that did not serve; the next one is tried.
+struct ContextAttempt {
+  OpenAttempt attempt;
+  RECORD_KIND(ContextAttempt, "context.attempt");
+  FIELDS { self.attempt.fields(visit); }
 };
 // The ladder ended without an agent session. The id is kept (X7); nothing was lost.
 struct ResumeFailed {
@@ -590,7 +594,7 @@ struct UnknownEvent {
 using EventBody = std::variant<
     SessionCreated, SessionRenamed, SessionConfigured, SessionStopped, SessionArchived,
     SessionUnarchived, ExecutorStarting, ExecutorReady, ExecutorReattached, ExecutorError,
-    ExecutorStopped, AgentStarted, AgentExited, ContextBoundary, ContextInjected, ResumeFailed,
+    ExecutorStopped, AgentStarted, AgentExited, ContextBoundary, ContextInjected, ContextAttempt, ResumeFailed,
     ResumeRequested, RunStarted, RunRetried, RunWaiting, RunResumed, RunCancelling, RunCompleted,
     RunFailed, RunCancelled, RunInterrupted, MessageUser, MessageAgent, MessageThought, ToolCall,
     ToolUpdate, Plan, Usage, Mode, Commands, AgentUpdate, PermissionRequested, PermissionResolved,
@@ -605,6 +609,7 @@ struct Origin {
   Gen gen = 0;
   FrameNo frame = 0;
   RunId after_run;  // a late frame: the run that had ended before it came
+  std::string copied_from;  // `<session>/<seq>` of the record that a fork or import copied
   bool operator==(const Origin&) const = default;
   FIELDS {
     visit("run_id", self.run);
@@ -612,6 +617,7 @@ struct Origin {
     visit("gen", self.gen);
     visit("frame", self.frame);
     visit("after_run", self.after_run);
+    visit("origin", self.copied_from);
   }
 };
 

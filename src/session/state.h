@@ -20,6 +20,7 @@ struct QueuedPrompt {
   Prompt prompt;
   std::string key;
   std::string by;
+  bool held = false;  // after failed, interrupted or stopped: until a person acts (C23, N11)
   bool operator==(const QueuedPrompt&) const = default;
   FIELDS {
     visit("message_id", self.message);
@@ -27,6 +28,7 @@ struct QueuedPrompt {
     self.prompt.fields(visit);
     visit("key", self.key);
     visit("by", self.by);
+    visit("held", self.held);
   }
 };
 
@@ -153,7 +155,7 @@ struct Execution {
   OpenMethod opening = OpenMethod::resume;  // while agent == opening
   std::vector<OpenAttempt> attempts;        // rungs that did not serve in this ladder
   bool stop_requested = false;
-  std::uint64_t commands = 0;  // the number of the last command issued
+  bool gone = false;  // proved: nothing of this life is left (PROC3)
   BootId boot;                 // the daemon's life that started or last reattached it
   std::string host_boot;
   Deadline ready_by;
@@ -177,7 +179,7 @@ struct Execution {
     visit("opening", self.opening);
     visit("attempts", self.attempts);
     visit("stop_requested", self.stop_requested);
-    visit("commands", self.commands);
+    visit("gone", self.gone);
     visit("boot_id", self.boot);
     visit("host_boot", self.host_boot);
     visit("ready_by", self.ready_by);
@@ -262,7 +264,7 @@ struct State {
   std::optional<EndedRun> last_run;
   std::uint64_t runs = 0;
   std::deque<QueuedPrompt> queue;
-  bool queue_held = false;  // after failed, interrupted or stopped: until a person acts (C23)
+  bool queue_held = false;      // some of the queue is held
   bool auto_continued = false;  // C11: once per interruption
 
   std::map<WaitTokenId, Wait> waits;

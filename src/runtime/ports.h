@@ -1,0 +1,74 @@
+// What the runtime needs from the outside and does not do itself: agentctls, and somebody to tell.
+// executors/ implements Agentctls for real processes, sim/ for simulated ones.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "session/effects.h"
+#include "session/inputs.h"
+
+namespace perdure {
+
+// Everything needed to start an agentctl; values of environment variables are looked up there.
+struct LaunchSpec {
+  SessionId session;
+  ExecId exec;
+  Gen gen = 0;
+  AgentProfile agent;
+  Workspace workspace;
+  std::string runtime;
+};
+
+struct ExecKey {
+  SessionId session;
+  ExecId exec;
+  Gen gen = 0;
+  auto operator<=>(const ExecKey&) const = default;
+};
+
+// Comes back from Agentctls, on the runtime's loop, never from inside a call to it.
+class AgentctlEvents {
+ public:
+  virtual ~AgentctlEvents() = default;
+  // The link to a living agentctl is up; frames follow from the number asked for.
+  virtual void on_attached(const ExecKey& exec) = 0;
+  // In order and without gap behind the number asked for. At most frames_unacked_max are sent ahead
+  // of the last ack, so that a full disk or a slow runtime stops the agent and drops nothing.
+  virtual void on_frame(const ExecKey& exec, Frame frame) = 0;
+  // The agentctl has acted on every command up to this number (0: on none yet).
+  virtual void on_commands_acted(const ExecKey& exec, std::uint64_t number) = 0;
+  // The link broke. That says nothing about the agentctl (silence is not death).
+  virtual void on_detached(const ExecKey& exec) = 0;
+  // Proved: nothing of this execution is left, and every frame its spool held was given before.
+  virtual void on_gone(const ExecKey& exec, const std::string& proof) = 0;
+};
+
+class Agentctls {
+ public:
+  virtual ~Agentctls() = default;
+  // Starts the agentctl and attaches to it. Asked twice for the same execution it starts one: the
+  // second call attaches. A start that fails ends in on_gone.
+  virtual void start(const LaunchSpec& spec, std::uint64_t epoch) = 0;
+  // Attaches to one that an earlier daemon started; frames behind `from` are wanted. Ends in
+  // on_attached, in on_gone, or in neither as long as that is unknown; goes on trying by itself.
+  virtual void attach(const LaunchSpec& spec, std::uint64_t epoch, FrameNo from) = 0;
+  // Sends a numbered command; only while attached, and lost if the link breaks.
+  virtual void send(const ExecKey& exec, const SendCommand& command) = 0;
+  // Everything up to this frame is in the journal: the spool may be cut behind it.
+  virtual void ack(const ExecKey& exec, FrameNo frame) = 0;
+  // Ends the execution and its whole process tree; on_gone follows when that is proved.
+  virtual void stop(const ExecKey& exec) = 0;
+};
+
+// Hands out notifications; may be told twice after a crash.
+class Notifier {
+ public:
+  virtual ~Notifier() = default;
+  virtual void notify(SessionId session, const Notify& what) = 0;
+};
+
+// How many frames an agentctl sends ahead of the last ack.
+inline constexpr FrameNo frames_unacked_max = 256;
+
+}  // namespace perdure

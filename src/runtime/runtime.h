@@ -1,0 +1,130 @@
+// The runtime: all sessions of one daemon. Input -> decide -> commit -> publish -> effects, one
+// commit in flight per session; nothing is shown before it is durable. Everything happens on one
+// loop; only the store's writer may run elsewhere, and its answers are posted back.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/result.h"
+#include "env/env.h"
+#include "runtime/ports.h"
+#include "session/machine.h"
+#include "store/store.h"
+
+namespace perdure {
+
+struct RuntimeConfig {
+  BootId boot;               // this daemon's life
+  std::string wait_key;      // makes the secrets of wait tokens; never stored in a record
+  std::size_t resume_parallel = 2;  // C1: on_boot resumes at once
+};
+
+// A client's command. With a key it is answered once for ever: a repeat gets the first answer.
+struct Request {
+  std::string by;    // the principal
+  std::string key;   // idempotency key, already scoped to the principal; may be empty
+  Hash body_hash;    // tells a repeat from a reuse of the key
+  InputBody body;
+};
+
+using ReplyFn = std::move_only_function<void(Result<Reply>)>;
+
+// A reader of a session's records. Called on the loop.
+class RecordSink {
+ public:
+  virtual ~RecordSink() = default;
+  // How many more records it can take now. The runtime never hands out more.
+  virtual std::size_t room() const = 0;
+  // Consecutive committed records, the first with this number. Bytes as stored, shared by all.
+  virtual void on_records(Seq first, std::span<const std::shared_ptr<const std::string>> records) = 0;
+  // The reader was too slow or the runtime ends: go on later behind this cursor. The last call.
+  virtual void on_cut(Seq cursor) = 0;
+};
+
+using SubscriptionId = std::uint64_t;
+
+class SessionActor;
+struct ActorShared;
+
+class Runtime final : public AgentctlEvents {
+ public:
+  struct World {
+    Clock& clock;
+    Random& random;
+    Loop& loop;
+    Files& files;
+    Store& store;
+    Agentctls& agentctls;
+    Notifier& notifier;
+  };
+
+  Runtime(World world, RuntimeConfig config);
+  ~Runtime() override;
+
+  // Reconcile (C1 phase 1): loads the open sessions, attaches to what lives, closes what died, and
+  // calls `ready` when all is settled or reconcile_probe_ms passed. Starts no agent before that.
+  void boot(std::move_only_function<void()> ready);
+
+  // Answers once, after the commit that holds it. Unknown session: not_found.
+  void submit(SessionId session, Request request, ReplyFn reply);
+
+  // The committed state. Loads the session when it is not in memory.
+  Result<State> state(SessionId session);
+  // What is known of the session's execution now.
+  Liveness liveness(SessionId session);
+
+  // Records behind `after`: replay, then live, one order, no gap (STREAM1). A cursor beyond the
+  // head, or of another log, is cursor_invalid. The sink must outlive the subscription.
+  Result<SubscriptionId> subscribe(SessionId session, Seq after, const std::string& log_id,
+                                   RecordSink& sink);
+  // Forgets the reader; no call to its sink follows.
+  void unsubscribe(SubscriptionId subscription);
+  // The sink has room again.
+  void drained(SubscriptionId subscription);
+
+  // Copies records 1…at into a new session, closes what was open, starts nothing.
+  void fork(SessionId from, Seq at, SessionId to, const std::string& by, ReplyFn reply);
+
+  // Sessions that could not be loaded, with the reason; all others are served (G9).
+  const std::map<SessionId, Error>& damaged() const { return damaged_; }
+  std::uint64_t dropped_frames() const;
+  bool is_ready() const { return ready_; }
+
+  // The secret of a wait token, for those who may answer.
+  std::string wait_secret(WaitTokenId token) const;
+
+  void on_attached(const ExecKey& exec) override;
+  void on_frame(const ExecKey& exec, Frame frame) override;
+  void on_commands_acted(const ExecKey& exec, std::uint64_t number) override;
+  void on_detached(const ExecKey& exec) override;
+  void on_gone(const ExecKey& exec, const std::string& proof) override;
+
+ private:
+  Result<SessionActor*> actor(SessionId session);
+  SessionActor* loaded(SessionId session);
+  void settle(SessionId session);
+  void become_ready();
+  void resume_next_at_boot();
+
+  std::unique_ptr<ActorShared> shared_;
+  std::map<SessionId, std::unique_ptr<SessionActor>> actors_;
+  std::map<SubscriptionId, SessionId> subscriptions_;
+  SubscriptionId last_subscription_ = 0;
+  std::map<SessionId, Error> damaged_;
+  std::set<SessionId> unsettled_;
+  std::vector<SessionId> resume_at_boot_;
+  std::move_only_function<void()> on_ready_;
+  Loop::TimerId probe_timer_ = 0;
+  bool booting_ = false;
+  bool ready_ = false;
+};
+
+}  // namespace perdure

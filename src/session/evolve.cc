@@ -1,0 +1,296 @@
+// evolve(): the fold. One apply() per kind of event, each small enough to see that it is right.
+// Total: it takes every sequence of events, so that a journal of any origin can be opened.
+#include <algorithm>
+
+#include "base/limits.h"
+#include "session/draft.h"
+
+namespace perdure {
+namespace {
+
+struct Fold {
+  State& state;
+  const Event& event;
+
+  const Origin& origin() const { return event.origin; }
+  bool in_open_run() const { return state.run && origin().run && state.run->id == origin().run; }
+
+  void hold_queue(bool held) const {
+    for (QueuedPrompt& item : state.queue) item.held = held;
+    state.queue_held = held && !state.queue.empty();
+  }
+  void refresh_held() const {
+    state.queue_held = std::ranges::any_of(state.queue, &QueuedPrompt::held);
+  }
+
+  void end_run(RunEnd end, std::optional<InterruptReason> why, const std::string& message) const {
+    state.last_run = EndedRun{origin().run, end, why, message, event.at};
+    state.run.reset();
+    state.message_open = false;
+    state.open_tools.clear();
+    hold_queue(end == RunEnd::failed || end == RunEnd::interrupted);
+  }
+
+  void ask_to_stop() const {
+    if (!execution_may_live(state)) return;
+    state.exec.stop_requested = true;
+    state.exec.agent = AgentPhase::none;
+  }
+
+  void close_token(WaitTokenId token, TokenStatus status, const std::string& by) const {
+    const auto at = state.waits.find(token);
+    if (at == state.waits.end()) return;
+    const Wait& wait = at->second;
+    state.closed_waits.push_back(
+        {.token = token, .permission = wait.permission, .run = wait.run, .kind = wait.kind,
+         .secret_hash = wait.secret_hash, .status = status,
+         .outcome = status == TokenStatus::consumed ? PermissionOutcome::selected
+                                                    : PermissionOutcome::cancelled,
+         .by = by});
+    state.waits.erase(at);
+    if (state.closed_waits.size() > waits_closed_kept) state.closed_waits.pop_front();
+  }
+
+  void note_tool(const std::string& id, const std::string& title, const std::string& status) const {
+    if (!in_open_run()) return;
+    if (status == "completed" || status == "failed" || status == "cancelled") {
+      state.open_tools.erase(id);
+      return;
+    }
+    std::string& known = state.open_tools[id];
+    if (!title.empty()) known = title;
+    if (state.open_tools.size() > tools_open_max) state.open_tools.erase(state.open_tools.begin());
+  }
+
+  void apply(const SessionCreated& e) const {
+    state.id = e.session;
+    state.task = e.task;
+    state.title = e.title;
+    state.agent = e.agent;
+    state.workspace = e.workspace;
+    state.policy = e.policy;
+    state.runtime = e.runtime;
+    state.created = event.at;
+  }
+  void apply(const SessionRenamed& e) const { state.title = e.title; }
+  void apply(const SessionConfigured& e) const {
+    if (e.policy) state.policy = *e.policy;
+    if (e.workspace) state.workspace = *e.workspace;
+    for (const auto& [name, value] : e.options) state.requested[name] = value;
+  }
+  void apply(const SessionStopped& e) const {
+    state.stop_reason = e.reason;
+    state.resume.reset();
+    ask_to_stop();
+    hold_queue(true);
+  }
+  void apply(const SessionArchived&) const { state.archived = true; }
+  void apply(const SessionUnarchived&) const { state.archived = false; }
+
+  void apply(const ExecutorStarting& e) const {
+    state.exec = Execution{.id = origin().exec, .gen = origin().gen,
+                           .status = ExecutorStatus::starting, .boot = e.boot,
+                           .host_boot = e.host_boot, .ready_by = e.ready_by, .runtime = e.runtime,
+                           .last_seen = event.at};
+    state.last_boot = e.boot;
+  }
+  void apply(const ExecutorReady& e) const {
+    Execution& exec = state.exec;
+    exec.status = ExecutorStatus::ready;
+    exec.url = e.url;
+    exec.instance = e.instance;
+    exec.pid = e.pid;
+    exec.pid_started = e.pid_started;
+    exec.container_id = e.container_id;
+    exec.supports_workspace_only = e.supports_workspace_only;
+    exec.last_seen = event.at;
+    if (state.resume && !exec.stop_requested) exec.agent = AgentPhase::starting;
+  }
+  void apply(const ExecutorReattached& e) const {
+    state.exec.boot = e.boot;
+    state.exec.last_seen = event.at;
+    state.last_boot = e.boot;
+  }
+  void apply(const ExecutorError& e) const {
+    state.exec.status = ExecutorStatus::error;
+    state.exec.error_code = e.code;
+    state.exec.error_message = e.message;
+    ask_to_stop();
+  }
+  void apply(const ExecutorStopped& e) const {
+    Execution& exec = state.exec;
+    exec.gone = true;
+    exec.agent = AgentPhase::none;
+    if (exec.status != ExecutorStatus::error) exec.status = ExecutorStatus::stopped;
+    if (e.reason == "lost" && state.stop_reason.empty()) state.stop_reason = "interrupted";
+  }
+  void apply(const AgentStarted& e) const {
+    state.exec.abilities = e.abilities;
+    state.exec.agent = AgentPhase::opening;
+    state.exec.attempts.clear();
+    state.exec.opening = next_method(state);
+  }
+  void apply(const AgentExited& e) const {
+    state.exec.agent = AgentPhase::none;
+    const bool clean = e.why == "stopped" || (e.exit_code && *e.exit_code == 0);
+    if (!clean) state.stop_reason = "agent_crashed";
+  }
+
+  void apply(const ContextBoundary& e) const {
+    Context& context = state.context;
+    const bool in_place = e.how == BoundaryHow::cleared || e.how == BoundaryHow::compacted;
+    context.how = e.how;
+    context.boundary = state.head;
+    context.verified = e.verified;
+    if (e.how == BoundaryHow::cleared) {
+      context.history_from = state.head;
+      context.history_prompts = 0;
+      context.turns = 0;
+    }
+    if (in_place) return;
+    if (e.agent_session_id != context.agent_session_id || e.how == BoundaryHow::handover) {
+      context.prompts = 0;
+      context.turns = 0;
+    }
+    context.agent_session_id = e.agent_session_id;
+    context.rejected = false;
+    context.cwd = e.cwd;
+    context.inject_armed = e.inject;
+    if (e.how == BoundaryHow::handover && state.resume && state.resume->with) {
+      state.agent = *state.resume->with;
+    }
+    state.exec.agent = AgentPhase::ready;
+    state.resume.reset();
+    state.failure.reset();
+  }
+  void apply(const ContextInjected&) const { state.context.inject_armed = false; }
+  void apply(const ContextAttempt& e) const {
+    state.exec.attempts.push_back(e.attempt);
+    state.exec.opening = next_method(state);
+    if (e.attempt.failure == OpenFailure::session_unknown) state.context.rejected = true;
+  }
+  void apply(const ResumeFailed& e) const {
+    state.resume.reset();
+    if (execution_may_live(state)) state.exec.agent = AgentPhase::none;
+    const bool rejected = e.failure == OpenFailure::session_unknown;
+    if (rejected) state.context.rejected = true;
+    const char* shown = rejected ? "" : e.at_boot ? "ERROR" : "FAILED";  // C22
+    state.failure = Failure{shown, std::string(enum_text(e.failure)), e.message};
+    hold_queue(true);
+  }
+  void apply(const ResumeRequested& e) const {
+    state.resume = e;
+    if (e.with) ask_to_stop();
+    const bool can_start = execution_may_live(state) && !state.exec.stop_requested &&
+                           state.exec.status == ExecutorStatus::ready &&
+                           state.exec.agent == AgentPhase::none;
+    if (can_start) state.exec.agent = AgentPhase::starting;
+  }
+
+  void apply(const RunStarted& e) const {
+    state.run = Run{.id = origin().run, .message = e.message, .boot = e.boot, .exec = origin().exec,
+                    .gen = origin().gen, .started = event.at};
+    state.runs += 1;
+    state.stop_reason.clear();
+    state.last_boot = e.boot;
+    state.auto_continued = e.trigger == "auto_continue";
+  }
+  void apply(const RunRetried&) const {}
+  void apply(const RunWaiting&) const {}
+  void apply(const RunResumed&) const {}
+  void apply(const RunCancelling& e) const {
+    if (!in_open_run()) return;
+    state.run->cancelling = true;
+    state.run->cancelled_by = e.by;
+  }
+  void apply(const RunCompleted&) const {
+    end_run(RunEnd::completed, std::nullopt, "");
+    state.context.turns += 1;
+  }
+  void apply(const RunFailed& e) const { end_run(RunEnd::failed, std::nullopt, e.message); }
+  void apply(const RunCancelled& e) const {
+    end_run(RunEnd::cancelled, std::nullopt, "");
+    if (e.frames_pending) ask_to_stop();
+  }
+  void apply(const RunInterrupted& e) const { end_run(RunEnd::interrupted, e.reason, ""); }
+
+  void apply(const MessageUser& e) const {
+    if (e.steered) return;
+    state.context.prompts += 1;
+    state.context.history_prompts += 1;
+  }
+  void apply(const MessageAgent&) const { state.message_open = state.message_open || in_open_run(); }
+  void apply(const MessageThought&) const { state.message_open = state.message_open || in_open_run(); }
+  void apply(const ToolCall& e) const { note_tool(e.tool_call_id, e.title, e.status); }
+  void apply(const ToolUpdate& e) const { note_tool(e.tool_call_id, e.title, e.status); }
+  void apply(const Plan&) const {}
+  void apply(const Usage&) const {}
+  void apply(const Mode& e) const {
+    state.options[e.option] = e.value;
+    state.requested.erase(e.option);
+  }
+  void apply(const Commands&) const {}
+  void apply(const AgentUpdate&) const {}
+
+  void apply(const PermissionRequested& e) const {
+    state.permissions[e.permission] =
+        Permission{e.permission, e.request, origin().exec, origin().gen,
+                   e.tool_call_id, e.title, e.options, event.at};
+  }
+  // Comes behind the end of its token, and tells the decision to whoever asks later.
+  void apply(const PermissionResolved& e) const {
+    state.permissions.erase(e.permission);
+    const auto closed =
+        std::ranges::find(state.closed_waits, e.permission, &ClosedWait::permission);
+    if (closed == state.closed_waits.end()) return;
+    closed->outcome = e.outcome;
+    closed->option_id = e.option_id;
+    closed->by = e.by;
+  }
+  void apply(const TokenMinted& e) const {
+    state.waits[e.token] = Wait{e.token, e.secret_hash, e.wait, origin().run, e.permission,
+                                e.expires, event.at};
+  }
+  void apply(const TokenConsumed& e) const { close_token(e.token, TokenStatus::consumed, e.by); }
+  void apply(const TokenRevoked& e) const { close_token(e.token, TokenStatus::revoked, ""); }
+  void apply(const TokenExpired& e) const { close_token(e.token, TokenStatus::expired, ""); }
+
+  void apply(const QueueAdded& e) const {
+    QueuedPrompt item{e.message, e.run, e.prompt, e.key, e.by};
+    if (e.front) {
+      state.queue.push_front(std::move(item));
+    } else {
+      state.queue.push_back(std::move(item));
+    }
+  }
+  void apply(const QueueEdited& e) const {
+    const auto at = std::ranges::find(state.queue, e.message, &QueuedPrompt::message);
+    if (at != state.queue.end()) at->prompt = e.prompt;
+  }
+  void apply(const QueueRemoved& e) const { take_from_queue(e.message); }
+  void apply(const QueueDelivered& e) const { take_from_queue(e.message); }
+  void apply(const QueueReleased&) const { hold_queue(false); }
+
+  void take_from_queue(MessageId message) const {
+    std::erase_if(state.queue, [&](const QueuedPrompt& item) { return item.message == message; });
+    refresh_held();
+  }
+
+  void apply(const RepairClosedMessage&) const { state.message_open = false; }
+  void apply(const RepairClosedTool& e) const { state.open_tools.erase(e.tool_call_id); }
+  void apply(const RepairTruncated&) const {}
+  void apply(const StatusDerived& e) const { state.status = e.status; }
+  void apply(const UnknownEvent&) const {}
+};
+
+}  // namespace
+
+State evolve(State state, const Event& event) {
+  state.head += 1;
+  state.updated = event.at;
+  const Fold fold{state, event};
+  std::visit([&](const auto& body) { fold.apply(body); }, event.body);
+  return state;
+}
+
+}  // namespace perdure

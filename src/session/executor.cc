@@ -1,0 +1,135 @@
+// Executions: one life after the other. A new one starts only when the one before is proved gone
+// (PROC3), so every path that wants an agent goes through ensure_agent().
+#include "base/check.h"
+#include "base/limits.h"
+#include "base/probe.h"
+#include "session/draft.h"
+
+namespace perdure {
+namespace {
+
+bool is_present(const State& state, ExecId exec, Gen gen) {
+  return execution_may_live(state) && state.exec.id == exec && state.exec.gen == gen;
+}
+
+void start_executor(Draft& draft) {
+  const ExecId exec = draft.ids.next<ExecId>();
+  const Gen gen = draft.state.exec.gen + 1;
+  draft.add(ExecutorStarting{draft.input.boot, draft.input.now.host_boot, draft.state.runtime,
+                             Deadline::after(draft.input.now, executor_ready_ms)},
+            {.exec = exec, .gen = gen});
+  draft.effect(StartExecutor{exec, gen});
+}
+
+void fail_executor(Draft& draft, const std::string& code, const std::string& message) {
+  draft.add(ExecutorError{code, message}, draft.exec_origin());
+  draft.effect(StopExecutor{draft.state.exec.id, draft.state.exec.gen});
+  if (draft.state.resume) fail_resume(draft, OpenFailure::startup, message);
+}
+
+// The end of an execution, proved. Closes what it left open, and goes on where somebody waits.
+void bury_execution(Draft& draft, const std::string& proof) {
+  const bool asked_for = draft.state.exec.stop_requested;
+  if (draft.state.run) {
+    const bool same_boot = draft.state.run->boot == draft.input.boot;
+    interrupt_run(draft, same_boot ? InterruptReason::process_exit : InterruptReason::process_restart);
+  }
+  close_waits(draft, {.outcome = PermissionOutcome::expired, .reason = "interrupted"});
+  draft.add(ExecutorStopped{asked_for ? "stopped" : "lost", proof}, draft.exec_origin());
+  draft.decision.essential = true;
+  if (draft.state.resume && !asked_for) {
+    fail_resume(draft, OpenFailure::transport, "the agentctl ended before the agent was ready");
+  }
+  if (draft.state.resume) {
+    SIM_PROBE("new life after a stop that somebody waited for");
+    start_executor(draft);
+  } else {
+    deliver_next(draft);
+  }
+}
+
+}  // namespace
+
+void ensure_agent(Draft& draft, const ResumeRequested& order) {
+  if (draft.state.resume) return;  // under way: whoever asks joins in (R11)
+  draft.add(order);
+  if (!execution_may_live(draft.state)) {
+    start_executor(draft);
+  } else if (draft.state.exec.stop_requested) {
+    // Goes on in bury_execution(). A handover asks for the end here.
+    draft.effect(StopExecutor{draft.state.exec.id, draft.state.exec.gen});
+  } else if (draft.state.exec.agent == AgentPhase::starting) {
+    draft.command(StartAgent{});
+  }  // else the executor is starting, and its readiness goes on
+}
+
+void on_frame(Draft& draft, const Frame& frame, const FrameExecutorReady& body) {
+  if (draft.state.exec.status != ExecutorStatus::starting) {
+    draft.decision.dropped = 1;
+    return;
+  }
+  draft.add(body.ready, frame_origin(draft, frame));
+  if (draft.state.exec.agent == AgentPhase::starting) draft.command(StartAgent{});
+}
+
+void on_frame(Draft& draft, const Frame&, const FrameExecutorFailed& body) {
+  if (draft.state.exec.status != ExecutorStatus::starting) {
+    draft.decision.dropped = 1;
+    return;
+  }
+  fail_executor(draft, body.code, body.message);
+}
+
+Outcome on(Draft& draft, const ReadyDeadlinePassed& input) {
+  const bool late = is_present(draft.state, input.exec, input.gen) &&
+                    draft.state.exec.status == ExecutorStatus::starting;
+  if (late) {
+    SIM_PROBE("executor was not ready in time");
+    fail_executor(draft, "executor_timeout", "the agentctl was not ready within 60 seconds");
+  }
+  return std::move(draft.decision);
+}
+
+void on_frame(Draft& draft, const Frame& frame, const FrameAgentExited& body) {
+  draft.add(body.exit, frame_origin(draft, frame));
+  if (draft.state.run) {
+    const bool clean = body.exit.exit_code == 0 && !draft.state.run->cancelling;
+    if (clean && draft.state.waits.empty()) {
+      end_run(draft, RunFailed{"agent_exited", "the agent ended without an answer (exit code 0)"});
+    } else {
+      interrupt_run(draft, InterruptReason::process_exit);
+    }
+  }
+  close_waits(draft, {.outcome = PermissionOutcome::expired, .reason = "interrupted"});
+  if (draft.state.resume) {
+    fail_resume(draft, OpenFailure::startup, "the agent ended before its session was open");
+  }
+  deliver_next(draft);
+}
+
+Outcome on(Draft& draft, const ExecutorAttached& input) {
+  const bool news = is_present(draft.state, input.exec, input.gen) &&
+                    draft.state.exec.boot != draft.input.boot;
+  if (news) {
+    SIM_PROBE("execution reattached by a new daemon");
+    draft.add(ExecutorReattached{draft.input.boot}, draft.exec_origin());
+  }
+  return std::move(draft.decision);
+}
+
+Outcome on(Draft& draft, const ExecutorGone& input) {
+  if (is_present(draft.state, input.exec, input.gen)) bury_execution(draft, input.proof);
+  return std::move(draft.decision);
+}
+
+Outcome on(Draft& draft, const DeclareDead&) {
+  if (!execution_may_live(draft.state)) return fail(Code::conflict, "the execution has ended already");
+  if (draft.state.exec.boot == draft.input.boot) {
+    return fail(Code::conflict, "the execution answers; stop it instead");
+  }
+  bury_execution(draft, "declared by " + draft.input.by);
+  draft.decision.reply.seq = draft.state.head;
+  return std::move(draft.decision);
+}
+
+}  // namespace perdure

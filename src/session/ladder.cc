@@ -1,0 +1,229 @@
+// The resume ladder: the best rung that the agent can serve and that keeps the most of what it
+// knew. Each step is an event, so a daemon that dies in the middle goes on with the same rung; the
+// end is one boundary that says what the agent knows now, and why not more.
+#include <algorithm>
+
+#include "base/limits.h"
+#include "base/probe.h"
+#include "session/draft.h"
+
+namespace perdure {
+namespace {
+
+// Classes of failure after which the next rung may be tried (C4); the others keep the id.
+bool allows_next_rung(OpenFailure failure) { return failure < OpenFailure::transport; }
+
+bool tried(const State& state, OpenMethod method) {
+  return std::ranges::any_of(state.exec.attempts,
+                             [&](const OpenAttempt& attempt) { return attempt.method == method; });
+}
+
+// Why the agent's own session cannot be used, before anybody is asked; nothing when it can.
+std::optional<OpenFailure> native_obstacle(const State& state) {
+  const Context& context = state.context;
+  if (context.agent_session_id.empty() || context.prompts == 0) return OpenFailure::never_prompted;
+  if (context.rejected) return OpenFailure::session_unknown;
+  if (!state.agent.native_session_resume || !state.agent.supports_session_resume) {
+    return OpenFailure::capability_missing;
+  }
+  if (context.cwd != state.workspace.cwd) return OpenFailure::cwd_changed;
+  return std::nullopt;
+}
+
+std::string boundary_reason(const State& state) {
+  if (!state.exec.attempts.empty()) {
+    const OpenAttempt& last = state.exec.attempts.back();
+    std::string reason(enum_text(last.failure));
+    if (!last.message.empty()) reason += ": " + last.message;
+    return reason;
+  }
+  if (state.resume && state.resume->with) return "handover";
+  if (state.resume && state.resume->how == ResumeHow::fresh) return "asked for";
+  if (const auto obstacle = native_obstacle(state)) return std::string(enum_text(*obstacle));
+  return "capability_missing";
+}
+
+bool would_lose_context(const State& state) { return state.context.history_prompts > 0; }
+
+// Tells the agentctl to try the rung that the state now names.
+void open_next(Draft& draft) {
+  const Execution& exec = draft.state.exec;
+  if (exec.attempts.size() >= ladder_attempts_max) {
+    fail_resume(draft, OpenFailure::other, "no rung of the ladder served");
+    return;
+  }
+  if (exec.opening == OpenMethod::fresh && draft.state.resume && draft.state.resume->strict &&
+      would_lose_context(draft.state)) {
+    const OpenFailure why = exec.attempts.empty() ? OpenFailure::capability_missing
+                                                  : exec.attempts.back().failure;
+    fail_resume(draft, why, "the agent's own session cannot be restored, and strict forbids less");
+    return;
+  }
+  std::map<std::string, std::string> options = draft.state.options;
+  for (const auto& [name, value] : draft.state.requested) options[name] = value;
+  const bool native = exec.opening != OpenMethod::fresh;
+  draft.command(OpenSession{exec.opening, native ? draft.state.context.agent_session_id : "", options});
+}
+
+void try_next_rung(Draft& draft, OpenMethod method, OpenFailure failure, const std::string& message) {
+  draft.add(ContextAttempt{{method, failure, message}}, draft.exec_origin());
+  open_next(draft);
+}
+
+bool injects(const State& state) {
+  if (!state.resume || state.resume->how == ResumeHow::fresh) return false;
+  if (state.context.history_prompts == 0) return false;
+  return state.resume->how == ResumeHow::inject || state.policy.inject == Inject::automatic;
+}
+
+void add_boundary(Draft& draft, const FrameSessionOpened& body, const Frame& frame, Verified verified) {
+  const State& state = draft.state;
+  const std::string& asked = state.context.agent_session_id;
+  ContextBoundary boundary;
+  boundary.agent_session_id = body.agent_session_id.empty() ? asked : body.agent_session_id;
+  const bool kept = body.method != OpenMethod::fresh && boundary.agent_session_id == asked;
+  if (kept) {
+    boundary.how = body.method == OpenMethod::resume ? BoundaryHow::native_resume
+                                                     : BoundaryHow::native_load;
+  } else {
+    boundary.inject = injects(state);
+    boundary.previous_agent_session_id = asked;
+    boundary.how = boundary.inject ? BoundaryHow::injected : BoundaryHow::fresh;
+    boundary.reason = boundary_reason(state);
+    if (state.resume && state.resume->with) {
+      boundary.how = BoundaryHow::handover;
+      boundary.agent = state.resume->with->name;
+    }
+  }
+  boundary.attempts = state.exec.attempts;
+  boundary.verified = kept ? verified : Verified::none;
+  boundary.replayed_prompts = body.replayed_prompts;
+  boundary.replayed_updates = body.replayed_updates;
+  boundary.cwd = state.workspace.cwd;
+  draft.add(std::move(boundary), frame_origin(draft, frame));
+  deliver_next(draft);
+}
+
+}  // namespace
+
+OpenMethod next_method(const State& state) {
+  const ResumeHow how = state.resume ? state.resume->how : ResumeHow::automatic;
+  const bool handover = state.resume && state.resume->with;
+  if (handover || how == ResumeHow::inject || how == ResumeHow::fresh) return OpenMethod::fresh;
+  if (native_obstacle(state)) return OpenMethod::fresh;
+  // An empty or foreign answer to one native call makes the other one no better.
+  const bool hopeless = std::ranges::any_of(state.exec.attempts, [](const OpenAttempt& attempt) {
+    return attempt.failure != OpenFailure::capability_missing;
+  });
+  if (hopeless) return OpenMethod::fresh;
+  const bool may_resume = state.exec.abilities.resume && !tried(state, OpenMethod::resume);
+  const bool may_load = state.exec.abilities.load && !tried(state, OpenMethod::load);
+  if (how == ResumeHow::load && may_load) return OpenMethod::load;
+  if (how != ResumeHow::load && may_resume) return OpenMethod::resume;
+  return may_load ? OpenMethod::load : OpenMethod::fresh;
+}
+
+void fail_resume(Draft& draft, OpenFailure failure, std::string message) {
+  draft.add(ResumeFailed{failure, std::move(message), draft.state.exec.attempts,
+                         draft.state.resume && draft.state.resume->at_boot},
+            draft.exec_origin());
+}
+
+Outcome on(Draft& draft, const ResumeSession& command) {
+  const State& state = draft.state;
+  if (state.archived) return fail(Code::session_archived, "the session is archived; unarchive it first");
+  const bool live = agent_ready(state);
+  if (live && !command.with) {
+    draft.decision.reply.already_running = true;
+    return std::move(draft.decision);
+  }
+  if (!command.workspace_exists) {
+    return fail(Code::workspace_missing, "the folder " + state.workspace.cwd +
+                                             " is gone: recreate it, rebind the session to another, "
+                                             "or start fresh elsewhere");
+  }
+  if (command.with && state.run) {
+    return fail(Code::conflict, "a run is open; cancel it before you hand the session over");
+  }
+  if (command.strict && native_obstacle(state) && would_lose_context(state)) {
+    return fail(Code::not_resumable, "the agent's own session cannot be restored (" +
+                                         std::string(enum_text(*native_obstacle(state))) + ")");
+  }
+  draft.decision.reply.resume_pending = true;
+  if (state.resume) {
+    SIM_PROBE("second resume joins the first");
+    return std::move(draft.decision);
+  }
+  ensure_agent(draft, {.how = command.how, .strict = command.strict, .with = command.with,
+                       .at_boot = command.at_boot, .by = draft.input.by});
+  draft.decision.reply.seq = draft.state.head;
+  return std::move(draft.decision);
+}
+
+void on_frame(Draft& draft, const Frame& frame, const FrameAgentStarted& body) {
+  if (draft.state.exec.agent != AgentPhase::starting || !draft.state.resume) {
+    draft.decision.dropped = 1;
+    return;
+  }
+  draft.add(body.agent, frame_origin(draft, frame));
+  open_next(draft);
+}
+
+void on_frame(Draft& draft, const Frame& frame, const FrameSessionOpened& body) {
+  const State& state = draft.state;
+  if (state.exec.agent != AgentPhase::opening || body.method != state.exec.opening) {
+    draft.decision.dropped = 1;
+    return;
+  }
+  if (body.method == OpenMethod::fresh && body.agent_session_id.empty()) {
+    fail_resume(draft, OpenFailure::other, "the agent gave no session id");
+    return;
+  }
+  const bool other = body.method != OpenMethod::fresh && !body.agent_session_id.empty() &&
+                     body.agent_session_id != state.context.agent_session_id;
+  if (other) {
+    // The agent made a new session and called it restored: take it for what it is (X9).
+    SIM_PROBE("agent answered with another session");
+    draft.add(ContextAttempt{{body.method, OpenFailure::other_session,
+                              "the agent answered with session " + body.agent_session_id}},
+              draft.exec_origin());
+    add_boundary(draft, body, frame, Verified::none);
+    return;
+  }
+  if (body.method == OpenMethod::load && body.replayed_prompts == 0 && state.context.turns > 0) {
+    SIM_PROBE("agent loaded an empty session");
+    try_next_rung(draft, body.method, OpenFailure::not_restored,
+                  "the agent replayed none of the earlier turns");
+    return;
+  }
+  Verified verified = Verified::id_only;
+  if (body.method == OpenMethod::load) {
+    verified = body.replayed_prompts < state.context.prompts ? Verified::partial : Verified::full;
+  }
+  add_boundary(draft, body, frame, verified);
+}
+
+void on_frame(Draft& draft, const Frame&, const FrameOpenFailed& body) {
+  const Execution& exec = draft.state.exec;
+  if (exec.agent != AgentPhase::opening || body.method != exec.opening) {
+    draft.decision.dropped = 1;
+    return;
+  }
+  if (body.method != OpenMethod::fresh && allows_next_rung(body.failure)) {
+    SIM_PROBE("ladder goes down a rung");
+    try_next_rung(draft, body.method, body.failure, body.message);
+  } else {
+    SIM_PROBE("resume failed and kept the id");
+    fail_resume(draft, body.failure, body.message);
+  }
+}
+
+void on_frame(Draft& draft, const Frame& frame, const FrameContextChanged& body) {
+  ContextBoundary boundary;
+  boundary.how = body.how;
+  boundary.agent_session_id = draft.state.context.agent_session_id;
+  boundary.cwd = draft.state.context.cwd;
+  draft.add(std::move(boundary), frame_origin(draft, frame));
+}
+
+}  // namespace perdure

@@ -1,0 +1,113 @@
+// A session as a whole: made, named, configured, stopped, archived, repaired.
+#include "base/limits.h"
+#include "base/text.h"
+#include "session/draft.h"
+#include "session/repair.h"
+
+namespace perdure {
+namespace {
+
+Decision nothing_to_do(Draft& draft) {
+  draft.decision.reply.nothing_to_do = true;
+  return std::move(draft.decision);
+}
+
+// Ends whatever lives. The agent's last frames come after its run has ended, as late ones.
+void stop_everything(Draft& draft, const std::string& reason) {
+  close_waits(draft, {.outcome = PermissionOutcome::cancelled, .reason = "stopped"});
+  if (draft.state.run) {
+    end_run(draft, RunCancelled{.by = draft.input.by, .frames_pending = true});
+  }
+  draft.add(SessionStopped{.reason = reason, .by = draft.input.by});
+  if (execution_may_live(draft.state)) {
+    draft.effect(StopExecutor{draft.state.exec.id, draft.state.exec.gen});
+  }
+  draft.decision.essential = true;
+}
+
+bool something_lives(const State& state) {
+  return state.run || execution_may_live(state) || state.resume || !state.waits.empty();
+}
+
+}  // namespace
+
+Outcome on(Draft& draft, const CreateSession& command) {
+  if (draft.state.head != 0) return fail(Code::conflict, "the session exists already");
+  if (!command.what.session) return fail(Code::invalid_argument, "a session needs an id");
+  if (command.what.agent.name.empty()) return fail(Code::invalid_argument, "a session needs an agent");
+  if (command.what.workspace.cwd.empty()) return fail(Code::invalid_argument, "a session needs a folder");
+  if (command.prompt && command.prompt->text.size() > prompt_bytes_max) {
+    return fail(Code::limit_reached, "the prompt is longer than 8 MiB");
+  }
+  SessionCreated what = command.what;
+  what.title = utf8_prefix(what.title, title_bytes_max);
+  what.by = draft.input.by;
+  draft.add(std::move(what));
+  draft.decision.reply.seq = draft.state.head;
+  if (command.prompt) accept_when_idle(draft, *command.prompt, command.key);
+  draft.decision.reply.session = command.what.session;
+  return std::move(draft.decision);
+}
+
+Outcome on(Draft& draft, const RenameSession& command) {
+  const std::string title(utf8_prefix(command.title, title_bytes_max));
+  if (title == draft.state.title) return nothing_to_do(draft);
+  draft.add(SessionRenamed{title});
+  draft.decision.reply.seq = draft.state.head;
+  return std::move(draft.decision);
+}
+
+Outcome on(Draft& draft, const ConfigureSession& command) {
+  const SessionConfigured& what = command.what;
+  if (!what.policy && !what.workspace && what.options.empty()) return nothing_to_do(draft);
+  if (what.workspace && execution_may_live(draft.state)) {
+    return fail(Code::conflict, "stop the session before you give it another folder");
+  }
+  draft.add(what);
+  draft.decision.reply.seq = draft.state.head;
+  if (!what.options.empty() && agent_ready(draft.state)) draft.command(SetOptions{what.options});
+  return std::move(draft.decision);
+}
+
+Outcome on(Draft& draft, const StopSession& command) {
+  if (!something_lives(draft.state) && !draft.state.stop_reason.empty()) return nothing_to_do(draft);
+  stop_everything(draft, command.reason.empty() ? "stopped_by_user" : command.reason);
+  draft.decision.reply.seq = draft.state.head;
+  return std::move(draft.decision);
+}
+
+Outcome on(Draft& draft, const ArchiveSession&) {
+  if (draft.state.archived) return nothing_to_do(draft);
+  if (something_lives(draft.state)) stop_everything(draft, "stopped_by_user");
+  draft.add(SessionArchived{draft.input.by});
+  draft.decision.reply.seq = draft.state.head;
+  return std::move(draft.decision);
+}
+
+Outcome on(Draft& draft, const UnarchiveSession&) {
+  if (!draft.state.archived) return nothing_to_do(draft);
+  draft.add(SessionUnarchived{draft.input.by});
+  draft.decision.reply.seq = draft.state.head;
+  return std::move(draft.decision);
+}
+
+Outcome on(Draft& draft, const RepairSession&) {
+  // An open run with a living agent is not broken: its end will close what is open.
+  if (draft.state.run && execution_may_live(draft.state)) {
+    return fail(Code::conflict, "the session is running; there is nothing to repair");
+  }
+  if (draft.state.run) {
+    interrupt_run(draft, InterruptReason::process_restart);
+  } else {
+    const std::vector<EventBody> plan = plan_repair(draft.state);
+    if (plan.empty()) return nothing_to_do(draft);
+    for (const EventBody& repair : plan) draft.add(repair);
+  }
+  draft.decision.essential = true;
+  draft.decision.reply.seq = draft.state.head;
+  return std::move(draft.decision);
+}
+
+Outcome on(Draft& draft, const DaemonBooted&) { return std::move(draft.decision); }
+
+}  // namespace perdure

@@ -1,0 +1,103 @@
+// decide(): finds the transition for an input, and closes each decision with the status it leads to.
+#include "session/machine.h"
+
+#include "base/check.h"
+#include "base/probe.h"
+#include "session/draft.h"
+#include "session/status.h"
+
+namespace perdure {
+namespace {
+
+constexpr std::uint64_t effects_per_record_max = 256;
+
+template <class Terminal>
+bool ends_run(const EventBody& body) { return std::holds_alternative<Terminal>(body); }
+
+bool is_run_end(const EventBody& body) {
+  return ends_run<RunCompleted>(body) || ends_run<RunFailed>(body) || ends_run<RunCancelled>(body) ||
+         ends_run<RunInterrupted>(body);
+}
+
+// What only a bug here could break. evolve() itself takes everything that was journalled.
+void check_legal(const State& state, const EventBody& body, const Origin& origin) {
+  const bool is_creation = std::holds_alternative<SessionCreated>(body);
+  CHECK(is_creation == (state.head == 0), "a journal starts with session.created, once");
+  if (origin.run) {
+    const bool starts = std::holds_alternative<RunStarted>(body);
+    CHECK(starts ? !state.run.has_value() : state.run && state.run->id == origin.run,
+          "only the open run can have records");
+  }
+  if (is_run_end(body)) {
+    CHECK(state.run && origin.run == state.run->id, "a run ends once");
+    CHECK(state.open_tools.empty(), "repairs come before the end of the run");
+  }
+  if (std::holds_alternative<ExecutorStarting>(body)) {
+    CHECK(!execution_may_live(state) && origin.gen == state.exec.gen + 1, "one life after the other");
+  }
+}
+
+// Frames of another life than the present one are dropped and counted.
+Outcome on(Draft& draft, const Frame& frame) {
+  if (frame.exec != draft.state.exec.id || frame.gen != draft.state.exec.gen || draft.state.exec.gone) {
+    SIM_PROBE("frame of an earlier life dropped");
+    draft.decision.dropped = 1;
+    return std::move(draft.decision);
+  }
+  std::visit([&](const auto& body) { on_frame(draft, frame, body); }, frame.body);
+  return std::move(draft.decision);
+}
+
+Liveness liveness_of(const State& state, const Input& input) {
+  if (!execution_may_live(state)) return Liveness::dead;
+  return state.exec.boot == input.boot ? Liveness::alive : Liveness::unknown;
+}
+
+bool needs_session(const InputBody& body) { return !std::holds_alternative<CreateSession>(body); }
+
+}  // namespace
+
+void Draft::add(EventBody body, Origin origin) {
+  check_legal(state, body, origin);
+  Event event{.at = input.now.wall, .origin = origin, .body = std::move(body)};
+  state = evolve(std::move(state), event);
+  decision.events.push_back(std::move(event));
+}
+
+void Draft::effect(Effect effect) {
+  CHECK(!decision.events.empty(), "an effect is committed with the event that caused it");
+  CHECK(decision.effects.size() < effects_per_record_max);
+  decision.effects.push_back(std::move(effect));
+}
+
+void Draft::command(CommandBody body) {
+  // The number grows with the journal, so it needs no counter of its own and is never used twice.
+  const std::uint64_t number =
+      state.head * effects_per_record_max + decision.effects.size();
+  effect(SendCommand{state.exec.id, state.exec.gen, number, std::move(body)});
+}
+
+Origin Draft::run_origin() const {
+  CHECK(state.run.has_value());
+  return {.run = state.run->id, .exec = state.exec.id, .gen = state.exec.gen};
+}
+
+Result<Decision> decide(const State& state, const Input& input) {
+  if (state.head == 0 && needs_session(input.body)) {
+    return fail(Code::not_found, "the session does not exist yet");
+  }
+  Draft draft(state, input);
+  Outcome outcome = std::visit([&](const auto& body) { return on(draft, body); }, input.body);
+  if (!outcome) return outcome;
+  draft.decision = std::move(*outcome);
+  if (draft.state.head == 0) return std::move(draft.decision);
+  const World world{liveness_of(draft.state, input), input.boot, input.now};
+  const std::string status(enum_text(derive_status(draft.state, world)));
+  // A read-only look must not write: only an input that did something, or the boot, may.
+  const bool may_write =
+      !draft.decision.events.empty() || std::holds_alternative<DaemonBooted>(input.body);
+  if (may_write && status != draft.state.status) draft.add(StatusDerived{status});
+  return std::move(draft.decision);
+}
+
+}  // namespace perdure

@@ -1,0 +1,194 @@
+// Prompts: accepted once, kept in order, sent to at most one life of the agent (G6). A prompt that
+// cannot start now waits in the journal, never only in memory.
+#include <algorithm>
+
+#include "base/limits.h"
+#include "base/probe.h"
+#include "session/draft.h"
+
+namespace perdure {
+namespace {
+
+Result<> check_prompt(const State& state, const Prompt& prompt) {
+  if (state.archived) return fail(Code::session_archived, "the session is archived; unarchive it first");
+  if (prompt.text.empty() && prompt.blocks.text.empty()) {
+    return fail(Code::invalid_argument, "the prompt is empty");
+  }
+  if (prompt.text.size() + prompt.blocks.text.size() > prompt_bytes_max) {
+    return fail(Code::limit_reached, "the prompt is longer than 8 MiB");
+  }
+  return {};
+}
+
+Result<> check_queue_has_room(const State& state) {
+  if (state.queue.size() < queue_prompts_max) return {};
+  return fail(Code::limit_reached, "100 prompts are queued already; remove one or wait");
+}
+
+auto next_unheld(State& state) {
+  return std::ranges::find_if(state.queue, [](const QueuedPrompt& item) { return !item.held; });
+}
+
+void enqueue(Draft& draft, const Prompt& prompt, const std::string& key, bool front) {
+  const auto message = draft.ids.next<MessageId>();
+  const auto run = draft.ids.next<RunId>();
+  draft.add(QueueAdded{message, run, prompt, key, draft.input.by, front});
+  Reply& reply = draft.decision.reply;
+  reply.seq = draft.state.head;
+  reply.run = run;
+  reply.message = message;
+  reply.placed = front ? "queued_front" : "queued";
+}
+
+void report_queue_position(Draft& draft) {
+  const auto at = std::ranges::find(draft.state.queue, draft.decision.reply.message,
+                                    &QueuedPrompt::message);
+  if (at == draft.state.queue.end()) {
+    draft.decision.reply.placed = "started";
+  } else {
+    draft.decision.reply.queue_position =
+        static_cast<std::uint64_t>(at - draft.state.queue.begin()) + 1;
+  }
+}
+
+// Begins the run of a prompt that is not in the queue any more. `history` goes in front of it.
+void begin_run(Draft& draft, const QueuedPrompt& item, const InjectionReady* history) {
+  const auto held = static_cast<std::uint64_t>(
+      std::ranges::count_if(draft.state.queue, &QueuedPrompt::held));
+  const std::string trigger = item.by == "auto_continue" ? "auto_continue" : "prompt";
+  draft.add(RunStarted{draft.input.boot, item.message, trigger, held},
+            {.run = item.run, .exec = draft.state.exec.id, .gen = draft.state.exec.gen});
+  if (history) {
+    draft.add(ContextInjected{item.message, history->boundary, history->text, history->turns,
+                              history->turns_of, history->chars},
+              draft.run_origin());
+  }
+  draft.add(MessageUser{item.message, item.prompt, item.key, item.by}, draft.run_origin());
+  draft.command(SendPrompt{item.run, item.message, item.prompt, history ? history->text : ""});
+}
+
+void begin_queued_run(Draft& draft, const InjectionReady* history) {
+  const QueuedPrompt item = *next_unheld(draft.state);
+  draft.add(QueueDelivered{item.message});
+  begin_run(draft, item, history);
+}
+
+Decision accept_behind_open_run(Draft& draft, const SubmitPrompt& command) {
+  const bool waiting = !draft.state.waits.empty();
+  const bool ends_run = command.when == PromptWhen::interrupt ||
+                        (command.when == PromptWhen::automatic && waiting);
+  if (command.when == PromptWhen::steer && draft.state.agent.steer && !waiting &&
+      !draft.state.run->cancelling) {
+    SIM_PROBE("prompt steered into the open run");
+    const auto message = draft.ids.next<MessageId>();
+    draft.add(MessageUser{message, command.prompt, command.key, draft.input.by, true},
+              draft.run_origin());
+    draft.decision.reply = {.seq = draft.state.head, .run = draft.state.run->id, .message = message,
+                            .placed = "steered"};
+    draft.command(SteerPrompt{draft.state.run->id, message, command.prompt});
+    return std::move(draft.decision);
+  }
+  enqueue(draft, command.prompt, command.key, ends_run || command.when == PromptWhen::steer);
+  if (ends_run) {
+    SIM_PROBE("prompt ends the open run");
+    request_cancel(draft);
+  }
+  report_queue_position(draft);
+  return std::move(draft.decision);
+}
+
+}  // namespace
+
+void accept_when_idle(Draft& draft, const Prompt& prompt, const std::string& key) {
+  const bool nothing_before = next_unheld(draft.state) == draft.state.queue.end();
+  if (agent_ready(draft.state) && !draft.state.context.inject_armed && nothing_before) {
+    const QueuedPrompt item{draft.ids.next<MessageId>(), draft.ids.next<RunId>(), prompt, key,
+                            draft.input.by};
+    begin_run(draft, item, nullptr);
+    draft.decision.reply = {.seq = draft.state.head, .run = item.run, .message = item.message,
+                            .placed = "started"};
+    return;
+  }
+  enqueue(draft, prompt, key, false);
+  deliver_next(draft);
+  report_queue_position(draft);
+}
+
+Outcome on(Draft& draft, const SubmitPrompt& command) {
+  TRY_VOID(check_prompt(draft.state, command.prompt));
+  TRY_VOID(check_queue_has_room(draft.state));
+  if (draft.state.run && command.when != PromptWhen::queue) {
+    return accept_behind_open_run(draft, command);
+  }
+  if (command.when == PromptWhen::queue) {
+    enqueue(draft, command.prompt, command.key, false);
+    deliver_next(draft);
+    report_queue_position(draft);
+  } else {
+    accept_when_idle(draft, command.prompt, command.key);
+  }
+  return std::move(draft.decision);
+}
+
+Outcome on(Draft& draft, const EditQueued& command) {
+  TRY_VOID(check_prompt(draft.state, command.prompt));
+  const auto at = std::ranges::find(draft.state.queue, command.message, &QueuedPrompt::message);
+  if (at == draft.state.queue.end()) {
+    return fail(Code::not_found, "the prompt is not in the queue (any more)");
+  }
+  draft.add(QueueEdited{command.message, command.prompt, draft.input.by});
+  draft.decision.reply.seq = draft.state.head;
+  return std::move(draft.decision);
+}
+
+Outcome on(Draft& draft, const RemoveQueued& command) {
+  const auto at = std::ranges::find(draft.state.queue, command.message, &QueuedPrompt::message);
+  if (at == draft.state.queue.end()) {
+    return fail(Code::not_found, "the prompt is not in the queue (any more)");
+  }
+  draft.add(QueueRemoved{command.message, draft.input.by});
+  draft.decision.reply.seq = draft.state.head;
+  return std::move(draft.decision);
+}
+
+Outcome on(Draft& draft, const ReleaseQueue&) {
+  if (draft.state.archived) return fail(Code::session_archived, "the session is archived");
+  if (!draft.state.queue_held) {
+    draft.decision.reply.nothing_to_do = true;
+    return std::move(draft.decision);
+  }
+  draft.add(QueueReleased{draft.input.by});
+  draft.decision.reply.seq = draft.state.head;
+  deliver_next(draft);
+  return std::move(draft.decision);
+}
+
+void deliver_next(Draft& draft) {
+  const auto next = next_unheld(draft.state);
+  if (draft.state.run || draft.state.archived || next == draft.state.queue.end()) return;
+  if (!agent_ready(draft.state)) {
+    ensure_agent(draft, {.how = ResumeHow::automatic, .by = next->by});
+    return;
+  }
+  if (draft.state.context.inject_armed) {
+    // Asked again by a later prompt this is run twice and answered once: the arm is taken off by
+    // the first run that carries the history (K29).
+    draft.effect(PrepareInjection{draft.state.context.boundary, draft.state.context.history_from});
+    return;
+  }
+  begin_queued_run(draft, nullptr);
+}
+
+Outcome on(Draft& draft, const InjectionReady& input) {
+  const Context& context = draft.state.context;
+  const bool wanted = context.inject_armed && context.boundary == input.boundary &&
+                      !draft.state.run && agent_ready(draft.state) &&
+                      next_unheld(draft.state) != draft.state.queue.end();
+  if (wanted) {
+    SIM_PROBE("history injected with a prompt");
+    begin_queued_run(draft, &input);
+  }
+  return std::move(draft.decision);
+}
+
+}  // namespace perdure

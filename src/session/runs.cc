@@ -1,0 +1,123 @@
+// Runs: at most one open, exactly one end each (G4). What a run left open is closed by records in
+// front of its end, so that nothing of a run comes after it.
+#include "base/check.h"
+#include "base/probe.h"
+#include "session/draft.h"
+#include "session/repair.h"
+
+namespace perdure {
+namespace {
+
+constexpr const char* continue_text = "Continue from where you were interrupted.";
+
+bool concerns_open_run(const Draft& draft, RunId run) {
+  return draft.state.run && draft.state.run->id == run;
+}
+
+bool is_interrupted(const EventBody& terminal) {
+  return std::holds_alternative<RunInterrupted>(terminal);
+}
+
+}  // namespace
+
+Outcome on(Draft& draft, const CancelRun& command) {
+  draft.decision.essential = true;
+  if (!draft.state.run || (draft.state.run->cancelling && !command.force)) {
+    draft.decision.reply.nothing_to_do = true;
+    return std::move(draft.decision);
+  }
+  draft.decision.reply.run = draft.state.run->id;
+  if (command.force) {
+    SIM_PROBE("cancel forced ahead of the frames");
+    end_run(draft, RunCancelled{.by = draft.input.by, .frames_pending = true});
+    draft.effect(StopExecutor{draft.state.exec.id, draft.state.exec.gen});
+  } else {
+    request_cancel(draft);
+  }
+  draft.decision.reply.seq = draft.state.head;
+  return std::move(draft.decision);
+}
+
+void request_cancel(Draft& draft) {
+  CHECK(draft.state.run.has_value());
+  if (draft.state.run->cancelling) return;
+  draft.add(RunCancelling{draft.input.by}, draft.run_origin());
+  // ACP: open questions of a cancelled turn are answered `cancelled`, never allowed (G7).
+  close_waits(draft, {.run = draft.state.run->id,
+                      .outcome = PermissionOutcome::cancelled,
+                      .reason = "cancelled",
+                      .tell_agent = true});
+  draft.command(CancelPrompt{draft.state.run->id});
+}
+
+void end_run(Draft& draft, EventBody terminal, FrameNo frame) {
+  const bool lost = is_interrupted(terminal);
+  close_waits(draft, {.run = draft.state.run->id,
+                      .outcome = lost ? PermissionOutcome::expired : PermissionOutcome::cancelled,
+                      .reason = lost ? "interrupted" : "run_ended"});
+  for (const EventBody& repair : plan_repair(draft.state)) {
+    // A message that streamed to a regular end needs no repair record.
+    if (!lost && std::holds_alternative<RepairClosedMessage>(repair)) continue;
+    draft.add(repair, draft.run_origin());
+  }
+  const RunId run = draft.state.run->id;
+  const NotifyWhat what = std::holds_alternative<RunFailed>(terminal) ? NotifyWhat::failed
+                          : lost                                      ? NotifyWhat::interrupted
+                                                                      : NotifyWhat::finished;
+  Origin origin = draft.run_origin();
+  origin.frame = frame;
+  draft.add(std::move(terminal), origin);
+  draft.effect(Notify{what, run});
+  draft.decision.essential = true;
+}
+
+void interrupt_run(Draft& draft, InterruptReason reason) {
+  if (draft.state.run->cancelling) {
+    SIM_PROBE("cancelled run ends with its agent");
+    end_run(draft, RunCancelled{.by = draft.state.run->cancelled_by});
+    return;
+  }
+  const bool was_waiting = !draft.state.waits.empty();
+  // An open tool call may or may not have acted: never go on by ourselves over it (C11).
+  const bool may_continue = draft.state.policy.auto_continue && !draft.state.auto_continued &&
+                            draft.state.open_tools.empty() && !was_waiting;
+  end_run(draft, RunInterrupted{was_waiting ? InterruptReason::wait_lost : reason});
+  if (!may_continue) return;
+  SIM_PROBE("auto_continue after an interruption");
+  draft.add(QueueAdded{.message = draft.ids.next<MessageId>(),
+                       .run = draft.ids.next<RunId>(),
+                       .prompt = {.text = continue_text},
+                       .by = "auto_continue",
+                       .front = true});
+}
+
+void on_frame(Draft& draft, const Frame& frame, const FrameRunFinished& body) {
+  if (!concerns_open_run(draft, body.run)) {
+    SIM_PROBE("end of a run that has ended already");
+    draft.decision.dropped = 1;
+    return;
+  }
+  if (body.stop_reason == "cancelled") {
+    const std::string by = draft.state.run->cancelling ? draft.state.run->cancelled_by : "agent";
+    end_run(draft, RunCancelled{.by = by}, frame.number);
+  } else {
+    if (draft.state.run->cancelling) SIM_PROBE("cancel raced with the end of the turn");
+    end_run(draft, RunCompleted{body.stop_reason}, frame.number);
+  }
+  deliver_next(draft);
+}
+
+void on_frame(Draft& draft, const Frame& frame, const FrameRunFailed& body) {
+  if (!concerns_open_run(draft, body.run)) {
+    draft.decision.dropped = 1;
+    return;
+  }
+  if (draft.state.run->cancelling) {
+    end_run(draft, RunCancelled{.by = draft.state.run->cancelled_by}, frame.number);
+  } else {
+    end_run(draft, body.failure, frame.number);
+  }
+  deliver_next(draft);
+}
+
+}  // namespace perdure
