@@ -95,18 +95,22 @@ std::string present_name(std::string_view kind, std::string_view name, std::stri
   return std::string(name);
 }
 
-Result<Mapped> map_member(std::string_view kind, std::string_view name, std::string_view raw,
-                          Timestamp record_at) {
-  Mapped out{present_name(kind, name, raw), std::string(raw), false};
-  const KindSchema* schema = find_kind_schema(kind);
+struct OldRecord {
+  std::string kind;
+  const KindSchema* schema = nullptr;  // null: an unknown kind
+  Timestamp at;
+};
+
+Result<Mapped> map_member(const OldRecord& record, std::string_view name, std::string_view raw) {
+  Mapped out{present_name(record.kind, name, raw), std::string(raw), false};
   const FieldSchema* field = origin_schema().find(out.name);
-  if (!field && schema) field = schema->find(out.name);
+  if (!field && record.schema) field = record.schema->find(out.name);
   if (!field) return out;
   if (json_is_null(raw)) {
     out.value.clear();
   } else if (raw.starts_with('"')) {
     const std::string text = TRY(json_string(raw));
-    if (auto mapped = map_text(*field, text, record_at, out); !mapped) {
+    if (auto mapped = map_text(*field, text, record.at, out); !mapped) {
       return std::unexpected(std::move(mapped).error().with_context(name));
     }
   }
@@ -120,16 +124,18 @@ Result<std::string> upgrade(const JsonObject& old) {
   for (const std::string_view name : {"seq", "ts", "kind"}) {
     if (old.find(name).empty()) return fail(Code::invalid_argument, std::string(name) + ": it is missing");
   }
-  const std::string kind = TRY(json_string(old.find("kind")));
+  OldRecord record;
+  record.kind = TRY(json_string(old.find("kind")));
+  record.schema = find_kind_schema(record.kind);
   const std::string ts = TRY(json_string(old.find("ts")));
-  const Timestamp at = TRY(parse_old_timestamp(ts));
+  record.at = TRY(parse_old_timestamp(ts));
   std::string out = "{\"v\":1,\"seq\":" + std::string(old.find("seq")) + ",\"ts\":" +
-                    quoted(format_timestamp(at)) + ",\"kind\":" + quoted(kind) + ",\"prev\":\"" +
+                    quoted(format_timestamp(record.at)) + ",\"kind\":" + quoted(record.kind) + ",\"prev\":\"" +
                     Hash{}.hex() + "\",";
   std::string originals;
   for (const auto& [name, raw] : old.members()) {
     if (name == "seq" || name == "ts" || name == "kind") continue;
-    const Mapped member = TRY(map_member(kind, name, raw, at));
+    const Mapped member = TRY(map_member(record, name, raw));
     if (!member.value.empty()) out += quoted(member.name) + ":" + member.value + ",";
     if (member.changed) originals += quoted(name) + ":" + std::string(raw) + ",";
   }
