@@ -20,16 +20,18 @@ TEST(WireEffect, every_kind_and_every_command_reads_back) {
       ASSERT_EQ(*decoded, effect);
     }
     for (std::size_t kind = 0; kind < std::variant_size_v<CommandBody>; ++kind) {
-      Effect effect = SendCommand{{}, 0, 0, RandomFields(seed, fill).make_alternative<CommandBody>(kind)};
+      Effect effect =
+          SendCommand{{}, 0, 0, RandomFields(seed, fill).make_alternative<CommandBody>(kind)};
       ASSERT_EQ(decode_effect(encode_effect(effect)), effect) << encode_effect(effect);
     }
   }
 }
 
 TEST(WireEffect, looks_like_this) {
-  EXPECT_EQ(encode_effect(SendCommand{ExecId(Ulid{1, 1}), 2, 3, CancelPrompt{RunId(Ulid{1, 2})}}),
-            R"({"v":1,"kind":"send_command","exec_id":"exec_0000000000000g000000000001","gen":2,"number":3,)"
-            R"("command":"cancel_prompt","body":{"run_id":"run_0000000000000g000000000002"}})");
+  EXPECT_EQ(
+      encode_effect(SendCommand{ExecId(Ulid{1, 1}), 2, 3, CancelPrompt{RunId(Ulid{1, 2})}}),
+      R"({"v":1,"kind":"send_command","exec_id":"exec_0000000000000g000000000001","gen":2,"number":3,)"
+      R"("command":"cancel_prompt","body":{"run_id":"run_0000000000000g000000000002"}})");
   EXPECT_EQ(encode_effect(Notify{}), R"({"v":1,"kind":"notify","what":"finished"})");
 }
 
@@ -42,11 +44,14 @@ TEST(WireEffect, J6_refuses_what_it_does_not_wholly_understand) {
   EXPECT_EQ(code(R"({"v":2,"kind":"notify"})"), Code::format_too_new);
   EXPECT_EQ(code(R"({"v":1,"kind":"launch"})"), Code::format_too_new);
   EXPECT_EQ(code(R"({"v":1,"kind":"notify","loudly":true})"), Code::format_too_new);
-  EXPECT_EQ(code(R"({"v":1,"kind":"send_command","command":"dance","body":{}})"), Code::format_too_new);
+  EXPECT_EQ(code(R"({"v":1,"kind":"send_command","command":"dance","body":{}})"),
+            Code::format_too_new);
   EXPECT_EQ(code(R"({"v":1,"kind":"send_command","command":"start_agent","body":{"x":1}})"),
             Code::format_too_new);
-  EXPECT_EQ(code(R"({"v":1,"kind":"send_command","command":"start_agent"})"), Code::invalid_argument);
-  EXPECT_EQ(code(R"({"v":1,"kind":"send_command","command":"start_agent","body":[]})"), Code::invalid_argument);
+  EXPECT_EQ(code(R"({"v":1,"kind":"send_command","command":"start_agent"})"),
+            Code::invalid_argument);
+  EXPECT_EQ(code(R"({"v":1,"kind":"send_command","command":"start_agent","body":[]})"),
+            Code::invalid_argument);
   EXPECT_EQ(code(R"({"v":1,"kind":"notify","what":"never"})"), Code::invalid_argument);
   EXPECT_EQ(code(R"({"v":1})"), Code::invalid_argument);
   EXPECT_EQ(code(R"({"kind":"notify"})"), Code::invalid_argument);

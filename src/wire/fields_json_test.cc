@@ -1,10 +1,10 @@
-// The codec of field lists: what is left out reads back as the default, what is wrong is named by its
-// path, what is unknown is kept at its place.
+// The codec of field lists: what is left out reads back as the default, what is wrong is named by
+// its path, what is unknown is kept at its place.
 #include "wire/fields_json.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "session/state.h"
 #include "wire/random_fields.h"
@@ -97,8 +97,9 @@ TEST(FieldsJson, tells_nothing_from_the_default_where_they_differ) {
   sample.maybe_number = 0;
   sample.maybe.emplace();
   sample.list.resize(2);
-  EXPECT_EQ(encode_fields(sample),
-            R"({"preset":"","yes":false,"colour":"red","maybe":{},"maybe_number":0,"list":[{},{}]})");
+  EXPECT_EQ(
+      encode_fields(sample),
+      R"({"preset":"","yes":false,"colour":"red","maybe":{},"maybe_number":0,"list":[{},{}]})");
   EXPECT_EQ(decode(encode_fields(sample)), sample);
 }
 
@@ -150,8 +151,9 @@ TEST(FieldsJson, X25_keeps_unknown_members_at_their_places) {
       R"("texts":{"a":"b"},"maybe":{"q\n":1.0}})";
   const auto decoded = decode_fields<Sample>(text);
   ASSERT_TRUE(decoded.has_value());
-  EXPECT_EQ(decoded->unknown.text,
-            R"({"inner":{"x":{"y":1}},"maybe":{"q\n":1.0},"list":{"[1]":{"z":null}},"new":[1, 2]})");
+  EXPECT_EQ(
+      decoded->unknown.text,
+      R"({"inner":{"x":{"y":1}},"maybe":{"q\n":1.0},"list":{"[1]":{"z":null}},"new":[1, 2]})");
 
   const std::string merged = merge_unknown(encode_fields(decoded->value), decoded->unknown);
   const auto again = decode_fields<Sample>(merged);
@@ -163,7 +165,8 @@ TEST(FieldsJson, X25_keeps_unknown_members_at_their_places) {
 TEST(FieldsJson, puts_unknown_members_back_into_a_value_that_was_left_out) {
   const auto decoded = decode_fields<Sample>(R"({"inner":{"x":1}})");
   ASSERT_TRUE(decoded.has_value());
-  EXPECT_TRUE(merge_unknown(encode_fields(decoded->value), decoded->unknown).contains(R"("inner":{"x":1})"));
+  EXPECT_TRUE(merge_unknown(encode_fields(decoded->value), decoded->unknown)
+                  .contains(R"("inner":{"x":1})"));
 }
 
 TEST(FieldsJson, keeps_raw_values_byte_for_byte_but_on_one_line) {

@@ -1,12 +1,12 @@
 // Journals of the past, kept as files: they decode for ever, and what is written today is what was
 // written then, byte for byte. And the document describes exactly what the code does.
-#include <gtest/gtest.h>
-
 #include <fstream>
 #include <set>
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "wire/record.h"
 #include "wire/schema.h"
@@ -53,7 +53,8 @@ TEST(GoldenJournal, O33_O37_S10_v0_is_read) {
     EXPECT_EQ(decoded->version, 0);
     // Written anew in the present format it says the same.
     const Event& event = decoded->record.event;
-    const auto again = decode_record(encode_record(decoded->record.seq, Hash{}, event, decoded->extra));
+    const auto again =
+        decode_record(encode_record(decoded->record.seq, Hash{}, event, decoded->extra));
     ASSERT_TRUE(again.has_value()) << again.error().message();
     EXPECT_EQ(again->record, decoded->record);
     EXPECT_EQ(again->extra, decoded->extra);
@@ -65,7 +66,8 @@ std::string document_row(const KindSchema& schema) {
   std::string fields;
   for (const FieldSchema& field : schema.fields) {
     std::string type = field.type;
-    for (std::size_t at = 0; (at = type.find('|', at)) != std::string::npos; at += 2) type.insert(at, 1, '\\');
+    for (std::size_t at = 0; (at = type.find('|', at)) != std::string::npos; at += 2)
+      type.insert(at, 1, '\\');
     if (!fields.empty()) fields += "<br>";
     fields += "`" + std::string(field.name) + "`: " + type;
   }

@@ -32,7 +32,8 @@ class RandomFields {
   // The alternative with this index; the last of EventBody is the unknown kind.
   template <class Variant>
   Variant make_alternative(std::size_t index) {
-    return make_alternative<Variant>(index, std::make_index_sequence<std::variant_size_v<Variant>>());
+    return make_alternative<Variant>(index,
+                                     std::make_index_sequence<std::variant_size_v<Variant>>());
   }
 
   Event make_event(std::size_t kind_index) {
@@ -54,9 +55,14 @@ class RandomFields {
   }
 
   std::string text() {
-    static constexpr std::array<std::string_view, 8> pieces{
-        "a", "Hello, world", "\"quoted\"", "back\\slash", "new\nline\t", "é世😀",
-        std::string_view("\0\x01\x1f\x7f", 4), "  "};
+    static constexpr std::array<std::string_view, 8> pieces{"a",
+                                                            "Hello, world",
+                                                            "\"quoted\"",
+                                                            "back\\slash",
+                                                            "new\nline\t",
+                                                            "é世😀",
+                                                            std::string_view("\0\x01\x1f\x7f", 4),
+                                                            "  "};
     std::string out = "x";
     for (std::uint64_t i = below(6); i > 0; --i) out += pieces[below(pieces.size())];
     return out;
@@ -64,8 +70,12 @@ class RandomFields {
 
   std::string raw_json() {
     static constexpr std::array<std::string_view, 6> values{
-        R"({"sessionUpdate":"x","n":1.50,"deep":[{"a":[]},null]})", R"([1e400,-0,12345678901234567890])",
-        "null", "false", R"("\u00e9\/")", R"({ "spaced" : [ 1 , 2 ] })"};
+        R"({"sessionUpdate":"x","n":1.50,"deep":[{"a":[]},null]})",
+        R"([1e400,-0,12345678901234567890])",
+        "null",
+        "false",
+        R"("\u00e9\/")",
+        R"({ "spaced" : [ 1 , 2 ] })"};
     return std::string(values[below(values.size())]);
   }
 

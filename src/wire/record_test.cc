@@ -1,12 +1,12 @@
-// Journal records: every kind reads back as it was written, nothing unknown is lost, nothing newer is
-// misread, and nobody can change a stored byte unseen.
+// Journal records: every kind reads back as it was written, nothing unknown is lost, nothing newer
+// is misread, and nobody can change a stored byte unseen.
 #include "wire/record.h"
-
-#include <gtest/gtest.h>
 
 #include <set>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "base/limits.h"
 #include "wire/fields_json.h"
@@ -54,7 +54,8 @@ std::vector<std::string> keys_of(std::string_view bytes) {
 TEST(Record, every_kind_reads_back_as_it_was_written) {
   for (std::size_t kind = 0; kind < std::variant_size_v<EventBody>; ++kind) {
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
-      RandomFields random(seed, seed % 2 == 0 ? RandomFields::Fill::full : RandomFields::Fill::some);
+      RandomFields random(seed,
+                          seed % 2 == 0 ? RandomFields::Fill::full : RandomFields::Fill::some);
       const Event event = random.make_event(kind);
       const Hash prev = random.make<Hash>();
       const std::string bytes = encode_record(7, prev, event);
@@ -74,8 +75,8 @@ TEST(Record, O7_has_the_envelope_first_and_in_order) {
   Event event = random.make_event(0);
   event.body = StatusDerived{"idle"};
   const auto keys = keys_of(encode_record(1, Hash{}, event));
-  EXPECT_EQ(keys, (std::vector<std::string>{"v", "seq", "ts", "kind", "prev", "run_id", "exec_id", "gen",
-                                            "frame", "after_run", "status"}));
+  EXPECT_EQ(keys, (std::vector<std::string>{"v", "seq", "ts", "kind", "prev", "run_id", "exec_id",
+                                            "gen", "frame", "after_run", "status"}));
 }
 
 TEST(Record, O36_golden_records_have_exactly_their_keys) {
@@ -96,8 +97,9 @@ TEST(Record, O36_golden_records_have_exactly_their_keys) {
 }
 
 TEST(Record, X25_keeps_an_unknown_kind_with_its_members) {
-  const std::string bytes = R"({"v":1,"seq":3,"ts":"2026-02-21T10:01:25.000Z","kind":"future.thing","prev":")" +
-                            Hash{}.hex() + R"(","gen":4,"b":[1, 2.50],"a\u0062":null})";
+  const std::string bytes =
+      R"({"v":1,"seq":3,"ts":"2026-02-21T10:01:25.000Z","kind":"future.thing","prev":")" +
+      Hash{}.hex() + R"(","gen":4,"b":[1, 2.50],"a\u0062":null})";
   const DecodedRecord decoded = decode(bytes);
   const auto& unknown = std::get<UnknownEvent>(decoded.record.event.body);
   EXPECT_EQ(unknown.kind, "future.thing");
@@ -108,9 +110,9 @@ TEST(Record, X25_keeps_an_unknown_kind_with_its_members) {
 }
 
 TEST(Record, X25_keeps_unknown_members_of_a_known_kind) {
-  const std::string bytes = R"({"v":1,"seq":3,"ts":"2026-02-21T10:01:25.000Z","kind":"session.created","prev":")" +
-                            Hash{}.hex() +
-                            R"(","agent":{"name":"demo","colour":"red"},"shape":{"of":"things"}})";
+  const std::string bytes =
+      R"({"v":1,"seq":3,"ts":"2026-02-21T10:01:25.000Z","kind":"session.created","prev":")" +
+      Hash{}.hex() + R"(","agent":{"name":"demo","colour":"red"},"shape":{"of":"things"}})";
   const DecodedRecord decoded = decode(bytes);
   EXPECT_EQ(decoded.extra.text, R"({"agent":{"colour":"red"},"shape":{"of":"things"}})");
   const DecodedRecord again =
@@ -156,7 +158,8 @@ TEST(Record, says_what_is_wrong_with_garbage) {
             "wait_kind: 'lunch' is not known");
   EXPECT_EQ(message(R"({"seq":1,"ts":"2026-02-21T10:01:25Z","kind":"plan",)" + prev + "}"),
             "v: it is missing");
-  for (const std::string_view garbage : {"", " ", "{", "nonsense", "\xff\xfe", "{\"v\":1,}", "1", "null"}) {
+  for (const std::string_view garbage :
+       {"", " ", "{", "nonsense", "\xff\xfe", "{\"v\":1,}", "1", "null"}) {
     EXPECT_EQ(error_of(garbage).code(), Code::invalid_argument);
   }
 }
@@ -170,7 +173,8 @@ TEST(Record, a_cut_record_is_no_record) {
 
 TEST(Record, X22_takes_a_record_of_64_MiB_and_not_a_byte_more) {
   Event event = event_of(MessageAgent{});
-  const std::size_t overhead = encode_record(1, Hash{}, event_of(MessageAgent{.text = "x"})).size() - 1;
+  const std::size_t overhead =
+      encode_record(1, Hash{}, event_of(MessageAgent{.text = "x"})).size() - 1;
   std::get<MessageAgent>(event.body).text.assign(record_bytes_max - overhead, 'x');
   std::string bytes = encode_record(1, Hash{}, event);
   ASSERT_EQ(bytes.size(), record_bytes_max);
@@ -180,8 +184,12 @@ TEST(Record, X22_takes_a_record_of_64_MiB_and_not_a_byte_more) {
 }
 
 TEST(Record, writes_ill_formed_text_as_replacement_characters) {
-  const std::string bytes = encode_record(1, Hash{}, event_of(MessageAgent{.text = "a\xff" "b"}));
-  EXPECT_EQ(std::get<MessageAgent>(decode(bytes).record.event.body).text, "a\xEF\xBF\xBD" "b");
+  const std::string bytes = encode_record(1, Hash{},
+                                          event_of(MessageAgent{.text = "a\xff"
+                                                                        "b"}));
+  EXPECT_EQ(std::get<MessageAgent>(decode(bytes).record.event.body).text,
+            "a\xEF\xBF\xBD"
+            "b");
 }
 
 TEST(RecordChain, J1_J2_verifies_a_journal_of_every_kind) {
@@ -210,7 +218,9 @@ TEST(RecordChain, J2_finds_every_flipped_bit) {
     const Hash before = at == 0 ? Hash{} : record_hash(records[at - 1]);
     std::string bytes = records[at];
     for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
-      const auto flip = [&] { bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8)); };
+      const auto flip = [&] {
+        bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
+      };
       flip();
       ChainVerifier verifier(at, before);
       const bool found = !verifier.add(bytes) || !verifier.add(records[at + 1]);
@@ -226,7 +236,8 @@ TEST(RecordTombstone, J2_keeps_the_chain_and_nothing_of_the_content) {
     const std::string original = records[at];
     const auto tombstone = encode_tombstone(original);
     ASSERT_TRUE(tombstone.has_value());
-    EXPECT_EQ(keys_of(*tombstone), (std::vector<std::string>{"v", "seq", "ts", "kind", "prev", "hash"}));
+    EXPECT_EQ(keys_of(*tombstone),
+              (std::vector<std::string>{"v", "seq", "ts", "kind", "prev", "hash"}));
     EXPECT_EQ(*encode_tombstone(*tombstone), *tombstone);
     records[at] = *tombstone;
     const DecodedRecord decoded = decode(*tombstone);
@@ -264,7 +275,8 @@ TEST(RecordServed, every_kind_is_served_as_valid_json_with_one_id_and_one_type) 
     const auto object = JsonObject::parse(*served);
     ASSERT_TRUE(object.has_value()) << *served;
     const DecodedRecord decoded = decode(bytes);
-    EXPECT_EQ(*json_string(object->find("id")), session.text() + "/" + std::to_string(decoded.record.seq));
+    EXPECT_EQ(*json_string(object->find("id")),
+              session.text() + "/" + std::to_string(decoded.record.seq));
     if (!std::holds_alternative<UnknownEvent>(decoded.record.event.body)) {
       EXPECT_EQ(*json_string(object->find("type")), enum_text(record_type(decoded.record.event)));
     }
@@ -274,7 +286,9 @@ TEST(RecordServed, every_kind_is_served_as_valid_json_with_one_id_and_one_type) 
 }
 
 TEST(RecordServed, types_follow_the_older_vocabulary) {
-  const auto type = [](EventBody body) { return enum_text(record_type(event_of(std::move(body)))); };
+  const auto type = [](EventBody body) {
+    return enum_text(record_type(event_of(std::move(body))));
+  };
   EXPECT_EQ(type(MessageUser{}), "user_message");
   EXPECT_EQ(type(MessageAgent{}), "agent_message");
   EXPECT_EQ(type(MessageThought{}), "thought");

@@ -29,8 +29,9 @@ std::string quoted(std::string_view text) {
 Result<Timestamp> parse_old_timestamp(std::string_view text) {
   if (text.size() < 20 || !text.ends_with('Z')) return parse_timestamp(text);
   std::string fraction(text.substr(19, text.size() - 20));
-  const bool digits = std::ranges::all_of(fraction.substr(std::min<std::size_t>(1, fraction.size())),
-                                          [](char c) { return c >= '0' && c <= '9'; });
+  const bool digits =
+      std::ranges::all_of(fraction.substr(std::min<std::size_t>(1, fraction.size())),
+                          [](char c) { return c >= '0' && c <= '9'; });
   if (!fraction.empty() && (fraction.front() != '.' || fraction.size() < 2 || !digits)) {
     return parse_timestamp(text);
   }
@@ -70,7 +71,8 @@ bool enum_has(std::string_view type, std::string_view text) {
 }
 
 // Changes a text member to what the field's type asks for.
-Result<> map_text(const FieldSchema& field, std::string_view text, Timestamp record_at, Mapped& out) {
+Result<> map_text(const FieldSchema& field, std::string_view text, Timestamp record_at,
+                  Mapped& out) {
   const std::string_view type = field.type;
   if (type.ends_with(" id")) {
     out.value = map_id(type.substr(0, type.size() - 3), text);
@@ -122,16 +124,17 @@ Result<Mapped> map_member(const OldRecord& record, std::string_view name, std::s
 Result<std::string> upgrade(const JsonObject& old) {
   if (!old.find("prev").empty()) return fail(Code::invalid_argument, "v: it is missing");
   for (const std::string_view name : {"seq", "ts", "kind"}) {
-    if (old.find(name).empty()) return fail(Code::invalid_argument, std::string(name) + ": it is missing");
+    if (old.find(name).empty())
+      return fail(Code::invalid_argument, std::string(name) + ": it is missing");
   }
   OldRecord record;
   record.kind = TRY(json_string(old.find("kind")));
   record.schema = find_kind_schema(record.kind);
   const std::string ts = TRY(json_string(old.find("ts")));
   record.at = TRY(parse_old_timestamp(ts));
-  std::string out = "{\"v\":1,\"seq\":" + std::string(old.find("seq")) + ",\"ts\":" +
-                    quoted(format_timestamp(record.at)) + ",\"kind\":" + quoted(record.kind) + ",\"prev\":\"" +
-                    Hash{}.hex() + "\",";
+  std::string out = "{\"v\":1,\"seq\":" + std::string(old.find("seq")) +
+                    ",\"ts\":" + quoted(format_timestamp(record.at)) +
+                    ",\"kind\":" + quoted(record.kind) + ",\"prev\":\"" + Hash{}.hex() + "\",";
   std::string originals;
   for (const auto& [name, raw] : old.members()) {
     if (name == "seq" || name == "ts" || name == "kind") continue;

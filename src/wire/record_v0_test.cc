@@ -1,10 +1,10 @@
-// Format 0, the records of the recovery plan: they are read, under ids that stay the same from record
-// to record, and what had to change is kept beside.
+// Format 0, the records of the recovery plan: they are read, under ids that stay the same from
+// record to record, and what had to change is kept beside.
 #include "wire/record_v0.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include <gtest/gtest.h>
 
 namespace perdure {
 namespace {
@@ -53,7 +53,8 @@ TEST(RecordV0, O37_gives_one_run_one_id_in_all_its_records) {
 TEST(RecordV0, keeps_an_id_that_is_already_ours) {
   const RunId run(Ulid{5, 6});
   const std::string bytes =
-      R"({"seq":1,"ts":"2026-02-21T10:01:25Z","kind":"run.completed","run_id":")" + run.text() + "\"}";
+      R"({"seq":1,"ts":"2026-02-21T10:01:25Z","kind":"run.completed","run_id":")" + run.text() +
+      "\"}";
   EXPECT_EQ(decode(bytes).record.event.origin.run, run);
   EXPECT_TRUE(decode(bytes).extra.text.empty());
 }
@@ -69,20 +70,22 @@ TEST(RecordV0, turns_plain_times_into_deadlines_that_are_never_longer_than_grant
 }
 
 TEST(RecordV0, maps_what_it_can_and_keeps_the_rest) {
-  EXPECT_EQ(body_of<RunInterrupted>(
-                R"({"seq":1,"ts":"2026-02-21T10:01:00Z","kind":"run.interrupted","run_id":"r","reason":"power_cut"})")
-                .reason,
-            InterruptReason::process_exit);
+  EXPECT_EQ(
+      body_of<RunInterrupted>(
+          R"({"seq":1,"ts":"2026-02-21T10:01:00Z","kind":"run.interrupted","run_id":"r","reason":"power_cut"})")
+          .reason,
+      InterruptReason::process_exit);
   const MessageUser user = body_of<MessageUser>(
       R"({"seq":1,"ts":"2026-02-21T10:01:00.123456Z","kind":"message.user","message_id":"m","content":[{"type":"text"}]})");
   EXPECT_EQ(user.prompt.blocks.text, R"([{"type":"text"}])");
   EXPECT_EQ(user.prompt.text, "");
-  EXPECT_EQ(body_of<TokenMinted>(
-                R"({"seq":1,"ts":"2026-02-21T10:01:00Z","kind":"token.minted","token_id":"t","secret_hash":"argon2:x","wait_kind":"permission","expires_at":null})")
-                .secret_hash,
-            Hash{});
-  const UnknownEvent unknown =
-      body_of<UnknownEvent>(R"({"seq":1,"ts":"2026-02-21T10:01:00Z","kind":"x.y","message_id":"m","n":1.0})");
+  EXPECT_EQ(
+      body_of<TokenMinted>(
+          R"({"seq":1,"ts":"2026-02-21T10:01:00Z","kind":"token.minted","token_id":"t","secret_hash":"argon2:x","wait_kind":"permission","expires_at":null})")
+          .secret_hash,
+      Hash{});
+  const UnknownEvent unknown = body_of<UnknownEvent>(
+      R"({"seq":1,"ts":"2026-02-21T10:01:00Z","kind":"x.y","message_id":"m","n":1.0})");
   EXPECT_EQ(unknown.members.text, R"({"message_id":"m","n":1.0})");
 }
 
@@ -113,7 +116,8 @@ TEST(RecordV0, X22_chain_takes_gaps_in_format_0_and_goes_on_in_format_1) {
   EXPECT_FALSE(verifier.add(encode_record(148, Hash{}, event)).has_value());
   EXPECT_FALSE(verifier.add(encode_record(149, verifier.hash(), event)).has_value());
   ASSERT_TRUE(verifier.add(encode_record(148, verifier.hash(), event)).has_value());
-  EXPECT_FALSE(verifier.add(R"({"seq":149,"ts":"2026-02-21T10:02:02Z","kind":"plan"})").has_value());
+  EXPECT_FALSE(
+      verifier.add(R"({"seq":149,"ts":"2026-02-21T10:02:02Z","kind":"plan"})").has_value());
 }
 
 TEST(RecordV0, a_tombstone_of_format_0_keeps_the_chain) {
@@ -128,7 +132,8 @@ TEST(RecordV0, is_served_in_the_present_format) {
   const SessionId session(Ulid{1, 2});
   const auto served = encode_served(session, waiting);
   ASSERT_TRUE(served.has_value()) << served.error().message();
-  EXPECT_TRUE(served->starts_with(R"({"id":")" + session.text() + R"(/146","type":"system","v":1,)"));
+  EXPECT_TRUE(
+      served->starts_with(R"({"id":")" + session.text() + R"(/146","type":"system","v":1,)"));
   EXPECT_TRUE(served->contains(R"("v0":{"run_id":"run_9f5")"));
 }
 

@@ -11,7 +11,8 @@ namespace perdure {
 
 struct FieldSchema {
   std::string_view name;
-  std::string type;  // as the document writes it: "text", "run_ id", "permission | input", "policy" …
+  std::string
+      type;  // as the document writes it: "text", "run_ id", "permission | input", "policy" …
 };
 
 struct KindSchema {

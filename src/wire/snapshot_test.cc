@@ -36,7 +36,8 @@ TEST(Snapshot, J6_refuses_another_version_and_garbage) {
   std::string bytes = encode_snapshot(State{});
   bytes.replace(bytes.find(" 1 "), 3, " 2 ");
   EXPECT_EQ(decode_snapshot(bytes).error().code(), Code::format_too_new);
-  for (const std::string_view garbage : {"", "\n", "{}", "perdure-snapshot ", "perdure-snapshot 1\n{}"}) {
+  for (const std::string_view garbage :
+       {"", "\n", "{}", "perdure-snapshot ", "perdure-snapshot 1\n{}"}) {
     EXPECT_FALSE(decode_snapshot(garbage).has_value()) << garbage;
   }
 }
