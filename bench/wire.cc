@@ -1,9 +1,9 @@
 // What it costs to write and read a journal record of about 300 bytes, and a snapshot.
-#include <benchmark/benchmark.h>
-
 #include <string>
 
-#include "wire/random_fields.h"
+#include <benchmark/benchmark.h>
+
+#include "testing/random_fields.h"
 #include "wire/record.h"
 #include "wire/snapshot.h"
 
@@ -15,7 +15,8 @@ Event sample_event() {
   RandomFields random(1);
   event.at = random.make<Timestamp>();
   event.origin = {random.make<RunId>(), random.make<ExecId>(), 1, 42, {}};
-  event.body = MessageAgent{"", "Twelve tests passed.", {R"({"sessionUpdate":"agent_message_chunk"})"}};
+  event.body =
+      MessageAgent{"", "Twelve tests passed.", {R"({"sessionUpdate":"agent_message_chunk"})"}};
   return event;
 }
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "wire/random_fields.h"
+#include "testing/random_fields.h"
 #include "wire/reply.h"
 
 namespace perdure {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "session/state.h"
-#include "wire/random_fields.h"
+#include "testing/random_fields.h"
 
 namespace perdure {
 namespace {

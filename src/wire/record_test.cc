@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "base/limits.h"
+#include "testing/random_fields.h"
 #include "wire/fields_json.h"
-#include "wire/random_fields.h"
 
 namespace perdure {
 namespace {

@@ -116,7 +116,7 @@ Result<Mapped> map_member(const OldRecord& record, std::string_view name, std::s
       return std::unexpected(std::move(mapped).error().with_context(name));
     }
   }
-  out.changed = out.value != raw || out.name != name;
+  out.changed = out.value != raw;
   return out;
 }
 

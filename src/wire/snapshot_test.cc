@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "wire/random_fields.h"
+#include "testing/random_fields.h"
 
 namespace perdure {
 namespace {
