@@ -1,3 +1,4 @@
+// Effects by the field codec, each under its kind; see effect.h for why nothing is passed over.
 #include "wire/effect.h"
 
 #include <type_traits>

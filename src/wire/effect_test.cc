@@ -28,10 +28,10 @@ TEST(WireEffect, every_kind_and_every_command_reads_back) {
 }
 
 TEST(WireEffect, looks_like_this) {
-  EXPECT_EQ(
-      encode_effect(SendCommand{ExecId(Ulid{1, 1}), 2, 3, CancelPrompt{RunId(Ulid{1, 2})}}),
-      R"({"v":1,"kind":"send_command","exec_id":"exec_0000000000000g000000000001","gen":2,"number":3,)"
-      R"("command":"cancel_prompt","body":{"run_id":"run_0000000000000g000000000002"}})");
+  EXPECT_EQ(encode_effect(SendCommand{ExecId(Ulid{1, 1}), 2, 3, CancelPrompt{RunId(Ulid{1, 2})}}),
+            R"({"v":1,"kind":"send_command","exec_id":"exec_0000000000000g000000000001","gen":2,)"
+            R"("number":3,)"
+            R"("command":"cancel_prompt","body":{"run_id":"run_0000000000000g000000000002"}})");
   EXPECT_EQ(encode_effect(Notify{}), R"({"v":1,"kind":"notify","what":"finished"})");
 }
 

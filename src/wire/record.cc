@@ -1,3 +1,5 @@
+// The record format, its chain, and records as served. Bytes are validated once and then read as
+// slices; what nobody took is what nobody knows.
 #include "wire/record.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Rewrites a record of format 0 as one of format 1, member by member after the types of the schema,
+// and lets the present decoder read it: there is one place that says what a record means.
 #include "wire/record_v0.h"
 
 #include <algorithm>

@@ -10,9 +10,11 @@ namespace perdure {
 namespace {
 
 constexpr std::string_view waiting =
-    R"({"seq":146,"ts":"2026-02-21T10:01:25Z","kind":"run.waiting","run_id":"run_9f5","wait_kind":"tool_result","resume_token_id":"rt_5f0"})";
+    R"({"seq":146,"ts":"2026-02-21T10:01:25Z","kind":"run.waiting","run_id":"run_9f5",)"
+    R"("wait_kind":"tool_result","resume_token_id":"rt_5f0"})";
 constexpr std::string_view interrupted =
-    R"({"seq":147,"ts":"2026-02-21T10:02:02Z","kind":"run.interrupted","run_id":"run_9f5","reason":"process_exit"})";
+    R"({"seq":147,"ts":"2026-02-21T10:02:02Z","kind":"run.interrupted","run_id":"run_9f5",)"
+    R"("reason":"process_exit"})";
 
 DecodedRecord decode(std::string_view bytes) {
   auto decoded = decode_record(bytes);
@@ -61,7 +63,8 @@ TEST(RecordV0, keeps_an_id_that_is_already_ours) {
 
 TEST(RecordV0, turns_plain_times_into_deadlines_that_are_never_longer_than_granted) {
   const RunWaiting body = body_of<RunWaiting>(
-      R"({"seq":1,"ts":"2026-02-21T10:01:00Z","kind":"run.waiting","run_id":"r","wait_kind":"permission","resume_token_id":"t","deadline_at":"2026-02-21T10:11:00Z"})");
+      R"({"seq":1,"ts":"2026-02-21T10:01:00Z","kind":"run.waiting","run_id":"r",)"
+      R"("wait_kind":"permission","resume_token_id":"t","deadline_at":"2026-02-21T10:11:00Z"})");
   EXPECT_EQ(body.wait, WaitKind::permission);
   ASSERT_TRUE(body.deadline.has_value());
   EXPECT_EQ(body.deadline->granted_ms, 600'000);
@@ -70,20 +73,21 @@ TEST(RecordV0, turns_plain_times_into_deadlines_that_are_never_longer_than_grant
 }
 
 TEST(RecordV0, maps_what_it_can_and_keeps_the_rest) {
-  EXPECT_EQ(
-      body_of<RunInterrupted>(
-          R"({"seq":1,"ts":"2026-02-21T10:01:00Z","kind":"run.interrupted","run_id":"r","reason":"power_cut"})")
-          .reason,
-      InterruptReason::process_exit);
+  EXPECT_EQ(body_of<RunInterrupted>(
+                R"({"seq":1,"ts":"2026-02-21T10:01:00Z","kind":"run.interrupted","run_id":"r",)"
+                R"("reason":"power_cut"})")
+                .reason,
+            InterruptReason::process_exit);
   const MessageUser user = body_of<MessageUser>(
-      R"({"seq":1,"ts":"2026-02-21T10:01:00.123456Z","kind":"message.user","message_id":"m","content":[{"type":"text"}]})");
+      R"({"seq":1,"ts":"2026-02-21T10:01:00.123456Z","kind":"message.user","message_id":"m",)"
+      R"("content":[{"type":"text"}]})");
   EXPECT_EQ(user.prompt.blocks.text, R"([{"type":"text"}])");
   EXPECT_EQ(user.prompt.text, "");
-  EXPECT_EQ(
-      body_of<TokenMinted>(
-          R"({"seq":1,"ts":"2026-02-21T10:01:00Z","kind":"token.minted","token_id":"t","secret_hash":"argon2:x","wait_kind":"permission","expires_at":null})")
-          .secret_hash,
-      Hash{});
+  EXPECT_EQ(body_of<TokenMinted>(
+                R"({"seq":1,"ts":"2026-02-21T10:01:00Z","kind":"token.minted","token_id":"t",)"
+                R"("secret_hash":"argon2:x","wait_kind":"permission","expires_at":null})")
+                .secret_hash,
+            Hash{});
   const UnknownEvent unknown = body_of<UnknownEvent>(
       R"({"seq":1,"ts":"2026-02-21T10:01:00Z","kind":"x.y","message_id":"m","n":1.0})");
   EXPECT_EQ(unknown.members.text, R"({"message_id":"m","n":1.0})");

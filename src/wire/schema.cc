@@ -1,3 +1,4 @@
+// Walks the field lists of all kinds and says their types as the document does.
 #include "wire/schema.h"
 
 #include <algorithm>
