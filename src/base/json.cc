@@ -154,7 +154,7 @@ Result<Number> parse_number(std::string_view raw, const char* what) {
   return value;
 }
 
-// Whether every byte stands for itself in a JSON string: printable ASCII without quote and backslash.
+// Whether every byte stands for itself in a JSON string: printable ASCII, no quote, no backslash.
 bool is_plain(std::string_view value) {
   bool plain = true;  // no early exit: the compiler turns this loop into vector code
   for (const char c : value) {
