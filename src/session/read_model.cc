@@ -95,8 +95,7 @@ bool is_active(SessionState state) {
 }
 
 Liveness derive_liveness(const State& state, const World& world) {
-  const bool exists =
-      state.exec.status != ExecutorStatus::none && state.exec.status != ExecutorStatus::stopped;
+  const bool exists = state.exec.status != ExecutorStatus::none && !state.exec.gone;
   return exists ? world.liveness : Liveness::dead;
 }
 
@@ -182,7 +181,8 @@ SessionView project_session(const State& state, const World& world) {
                    .workspace = state.workspace,
                    .options = state.options};
   for (const QueuedPrompt& item : state.queue) {
-    view.queue.push_back({view.queue.size() + 1, item.message, item.run, item.prompt, item.by});
+    view.queue.push_back(
+        {view.queue.size() + 1, item.message, item.run, item.prompt, item.by, item.held});
   }
   std::tie(view.error_code, view.error_message) = shown_error(state);
   fill_execution(view, state, world);
