@@ -45,7 +45,7 @@ std::pair<std::string, std::string> shown_error(const State& state) {
     return {state.exec.error_code, state.exec.error_message};
   }
   if (!state.run && state.last_run && state.last_run->end == RunEnd::failed) {
-    return {"run_failed", state.last_run->message};
+    return {state.last_run->code, state.last_run->message};
   }
   return {};
 }
