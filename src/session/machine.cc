@@ -39,7 +39,8 @@ void check_legal(const State& state, const EventBody& body, const Origin& origin
 
 // Frames of another life than the present one are dropped and counted.
 Outcome on(Draft& draft, const Frame& frame) {
-  if (frame.exec != draft.state.exec.id || frame.gen != draft.state.exec.gen || draft.state.exec.gone) {
+  const Execution& exec = draft.state.exec;
+  if (!execution_may_live(draft.state) || frame.exec != exec.id || frame.gen != exec.gen) {
     SIM_PROBE("frame of an earlier life dropped");
     draft.decision.dropped = 1;
     return std::move(draft.decision);
