@@ -28,7 +28,8 @@ struct Fold {
     state.run.reset();
     state.message_open = false;
     state.open_tools.clear();
-    hold_queue(end == RunEnd::failed || end == RunEnd::interrupted);
+    // A good end lets go of nothing: what is held waits for a person, not for another run (C23).
+    if (end == RunEnd::failed || end == RunEnd::interrupted) hold_queue(true);
   }
 
   void ask_to_stop() const {
