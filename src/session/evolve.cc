@@ -147,6 +147,7 @@ struct Fold {
       context.history_from = state.head;
       context.history_prompts = 0;
       context.turns = 0;
+      context.inject_armed = false;  // what a person cleared does not come back (X26)
     }
     if (in_place) return;
     if (e.agent_session_id != context.agent_session_id || e.how == BoundaryHow::handover) {

@@ -219,11 +219,17 @@ void on_frame(Draft& draft, const Frame&, const FrameOpenFailed& body) {
 }
 
 void on_frame(Draft& draft, const Frame& frame, const FrameContextChanged& body) {
+  // Only what happens within a session: the other boundaries are the ladder's to draw.
+  if (body.how != BoundaryHow::cleared && body.how != BoundaryHow::compacted) {
+    draft.decision.dropped = 1;
+    return;
+  }
   ContextBoundary boundary;
   boundary.how = body.how;
   boundary.agent_session_id = draft.state.context.agent_session_id;
   boundary.cwd = draft.state.context.cwd;
   draft.add(std::move(boundary), frame_origin(draft, frame));
+  deliver_next(draft);  // a prompt may wait for a history that was rendered for the boundary before
 }
 
 }  // namespace perdure
