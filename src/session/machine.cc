@@ -2,6 +2,7 @@
 #include "session/machine.h"
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "base/probe.h"
 #include "session/draft.h"
 #include "session/status.h"
@@ -9,7 +10,9 @@
 namespace perdure {
 namespace {
 
-constexpr std::uint64_t effects_per_record_max = 256;
+// More than a decision can have: a cancel answers every open question and adds a few of its own.
+constexpr std::uint64_t effects_per_record_max = 1024;
+static_assert(waits_open_max + 16 < effects_per_record_max);
 
 template <class Terminal>
 bool ends_run(const EventBody& body) { return std::holds_alternative<Terminal>(body); }
