@@ -224,7 +224,9 @@ void on_frame(Draft& draft, const Frame&, const FrameOpenFailed& body) {
     try_next_rung(draft, body.method, body.failure, body.message);
   } else {
     SIM_PROBE("resume failed and kept the id");
-    fail_resume(draft, body.failure, body.message);
+    // "Not found" in answer to session/new is about something else: it does not condemn the id.
+    const bool misplaced = body.failure == OpenFailure::session_unknown;
+    fail_resume(draft, misplaced ? OpenFailure::other : body.failure, body.message);
   }
 }
 
