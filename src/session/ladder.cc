@@ -107,6 +107,8 @@ void add_boundary(Draft& draft, const FrameSessionOpened& body, const Frame& fra
   boundary.replayed_updates = body.replayed_updates;
   boundary.cwd = state.workspace.cwd;
   draft.add(std::move(boundary), frame_origin(draft, frame));
+  // Asked for after the opening was sent, or not observed since: applied before the first prompt.
+  if (!draft.state.requested.empty()) draft.command(SetOptions{draft.state.requested});
   deliver_next(draft);
 }
 
