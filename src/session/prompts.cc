@@ -56,6 +56,8 @@ void begin_run(Draft& draft, const QueuedPrompt& item, const InjectionReady* his
   const auto held = static_cast<std::uint64_t>(
       std::ranges::count_if(draft.state.queue, &QueuedPrompt::held));
   const std::string trigger = item.by == "auto_continue" ? "auto_continue" : "prompt";
+  // A new run revokes what is still asked from before it, outside of any run (O17, O22).
+  close_waits(draft, {.reason = "new_run", .tell_agent = true});
   draft.add(RunStarted{draft.input.boot, item.message, trigger, held},
             {.run = item.run, .exec = draft.state.exec.id, .gen = draft.state.exec.gen});
   if (history) {
