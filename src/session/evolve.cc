@@ -134,7 +134,8 @@ struct Fold {
   void apply(const AgentExited& e) const {
     state.exec.agent = AgentPhase::none;
     const bool clean = e.why == "stopped" || (e.exit_code && *e.exit_code == 0);
-    if (!clean) state.stop_reason = "agent_crashed";
+    // An agent that dies of our stopping it has not crashed, whatever signal it took (C3).
+    if (!clean && !state.exec.stop_requested) state.stop_reason = "agent_crashed";
   }
 
   void apply(const ContextBoundary& e) const {
