@@ -46,8 +46,10 @@ void report_queue_position(Draft& draft) {
   if (at == draft.state.queue.end()) {
     draft.decision.reply.placed = "started";
   } else {
-    draft.decision.reply.queue_position =
-        static_cast<std::uint64_t>(at - draft.state.queue.begin()) + 1;
+    // Held prompts do not start before it: a person would count wrong with them.
+    const auto ahead = std::count_if(draft.state.queue.begin(), at,
+                                     [](const QueuedPrompt& item) { return !item.held; });
+    draft.decision.reply.queue_position = static_cast<std::uint64_t>(ahead) + 1;
   }
 }
 
