@@ -29,6 +29,13 @@ bool something_lives(const State& state) {
   return state.run || execution_may_live(state) || state.resume || !state.waits.empty();
 }
 
+// Stopped, or on its way there: nothing is left to end, and the reason is on record.
+bool stops_already(const State& state) {
+  const bool stopping =
+      state.exec.stop_requested && !state.run && !state.resume && state.waits.empty();
+  return (stopping || !something_lives(state)) && !state.stop_reason.empty();
+}
+
 }  // namespace
 
 Outcome on(Draft& draft, const CreateSession& command) {
@@ -69,7 +76,7 @@ Outcome on(Draft& draft, const ConfigureSession& command) {
 }
 
 Outcome on(Draft& draft, const StopSession& command) {
-  if (!something_lives(draft.state) && !draft.state.stop_reason.empty()) return nothing_to_do(draft);
+  if (stops_already(draft.state)) return nothing_to_do(draft);
   stop_everything(draft, command.reason.empty() ? "stopped_by_user" : command.reason);
   draft.decision.reply.seq = draft.state.head;
   return std::move(draft.decision);
