@@ -43,15 +43,14 @@ Outcome on(Draft& draft, const CreateSession& command) {
   if (!command.what.session) return fail(Code::invalid_argument, "a session needs an id");
   if (command.what.agent.name.empty()) return fail(Code::invalid_argument, "a session needs an agent");
   if (command.what.workspace.cwd.empty()) return fail(Code::invalid_argument, "a session needs a folder");
-  if (command.prompt && command.prompt->text.size() > prompt_bytes_max) {
-    return fail(Code::limit_reached, "the prompt is longer than 8 MiB");
-  }
+  const bool prompted = command.prompt && !is_empty(*command.prompt);  // K26: empty: boots idle
+  if (prompted) TRY_VOID(check_prompt(draft.state, *command.prompt));
   SessionCreated what = command.what;
   what.title = utf8_prefix(what.title, title_bytes_max);
   what.by = draft.input.by;
   draft.add(std::move(what));
   draft.decision.reply.seq = draft.state.head;
-  if (command.prompt) accept_when_idle(draft, *command.prompt, command.key);
+  if (prompted) accept_when_idle(draft, *command.prompt, command.key);
   return std::move(draft.decision);
 }
 

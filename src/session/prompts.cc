@@ -7,18 +7,17 @@
 #include "session/draft.h"
 
 namespace perdure {
-namespace {
 
 Result<> check_prompt(const State& state, const Prompt& prompt) {
   if (state.archived) return fail(Code::session_archived, "the session is archived; unarchive it first");
-  if (prompt.text.empty() && prompt.blocks.text.empty()) {
-    return fail(Code::invalid_argument, "the prompt is empty");
-  }
+  if (is_empty(prompt)) return fail(Code::invalid_argument, "the prompt is empty");
   if (prompt.text.size() + prompt.blocks.text.size() > prompt_bytes_max) {
     return fail(Code::limit_reached, "the prompt is longer than 8 MiB");
   }
   return {};
 }
+
+namespace {
 
 Result<> check_queue_has_room(const State& state) {
   if (state.queue.size() < queue_prompts_max) return {};
