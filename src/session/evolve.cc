@@ -151,7 +151,8 @@ struct Fold {
       context.inject_armed = false;  // what a person cleared does not come back (X26)
     }
     if (in_place) return;
-    if (e.agent_session_id != context.agent_session_id || e.how == BoundaryHow::handover) {
+    const bool restored = e.how == BoundaryHow::native_resume || e.how == BoundaryHow::native_load;
+    if (!restored) {  // an agent may give a new session the id of the old one
       context.prompts = 0;
       context.turns = 0;
     }
