@@ -31,7 +31,8 @@ struct Fold {
     state.run.reset();
     state.message_open = false;
     state.open_tools.clear();
-    hold_queue(end == RunEnd::failed || end == RunEnd::interrupted);
+    // A good end lets go of nothing: what is held waits for a person, not for another run (C23).
+    if (end == RunEnd::failed || end == RunEnd::interrupted) hold_queue(true);
   }
 
   void ask_to_stop() const {
@@ -136,7 +137,8 @@ struct Fold {
   void apply(const AgentExited& e) const {
     state.exec.agent = AgentPhase::none;
     const bool clean = e.why == "stopped" || (e.exit_code && *e.exit_code == 0);
-    if (!clean) state.stop_reason = "agent_crashed";
+    // An agent that dies of our stopping it has not crashed, whatever signal it took (C3).
+    if (!clean && !state.exec.stop_requested) state.stop_reason = "agent_crashed";
   }
 
   void apply(const ContextBoundary& e) const {
@@ -149,9 +151,11 @@ struct Fold {
       context.history_from = state.head;
       context.history_prompts = 0;
       context.turns = 0;
+      context.inject_armed = false;  // what a person cleared does not come back (X26)
     }
     if (in_place) return;
-    if (e.agent_session_id != context.agent_session_id || e.how == BoundaryHow::handover) {
+    const bool restored = e.how == BoundaryHow::native_resume || e.how == BoundaryHow::native_load;
+    if (!restored) {  // an agent may give a new session the id of the old one
       context.prompts = 0;
       context.turns = 0;
     }
