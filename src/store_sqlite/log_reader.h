@@ -34,7 +34,7 @@ class LogReader {
  public:
   static Result<LogReader> create(Db& db);
 
-  // The entry at `ref`, checked. Its records are valid until the next call. `damaged` when it
+  // The entry at `ref`, checked; a count of 0 stands for any. Its records are valid until the next call. `damaged` when it
   // cannot be read.
   Result<Entry> entry(const EntryRef& ref);
   // The bytes of the entry last read.

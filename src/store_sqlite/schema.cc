@@ -29,7 +29,6 @@ CREATE TABLE blobs(number INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, bytes 
 CREATE TABLE blob_owners(sid INTEGER, hash BLOB, PRIMARY KEY(sid, hash)) WITHOUT ROWID;
 CREATE INDEX blob_owners_hash ON blob_owners(hash);
 CREATE TABLE doomed(sid INTEGER PRIMARY KEY);
-CREATE VIRTUAL TABLE search USING fts5(text, tokenize = 'unicode61 remove_diacritics 2');
 )";
 
 }  // namespace
@@ -70,6 +69,7 @@ Result<> configure_writer(Db& db, std::uint64_t wal_bytes_max) {
 Result<> create_schema(Db& db, std::string_view log_id) {
   TRY_VOID(db.exec("BEGIN IMMEDIATE"));
   TRY_VOID(db.exec(tables));
+  TRY_VOID(db.exec(search_table_sql));
   TRY_VOID(set_meta(db, meta::log_id, log_id));
   TRY_VOID(set_meta(db, meta::indexed, 1));
   TRY_VOID(set_meta(db, meta::searched, 1));

@@ -14,6 +14,10 @@ namespace perdure {
 inline constexpr std::int64_t application_id = 0x50645572;  // "PdUr"
 inline constexpr std::int64_t format_version = 1;
 
+// The full-text index is a projection and can be dropped and made again.
+inline constexpr const char* search_table_sql =
+    "CREATE VIRTUAL TABLE search USING fts5(text, tokenize = 'unicode61 remove_diacritics 2')";
+
 enum class FileState { fresh, ours };
 
 // What the open file is: fresh (no table at all), ours, or an error: a foreign database

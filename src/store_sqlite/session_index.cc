@@ -45,6 +45,11 @@ SessionIndex::Pinned SessionIndex::pin(SessionId id, std::int32_t draft) {
   return {.state = &state, .damaged = state.good.has_value()};
 }
 
+void SessionIndex::unpin(SessionId id) {
+  const std::scoped_lock lock(mutex_);
+  if (const auto found = by_id_.find(id); found != by_id_.end()) found->second->draft = -1;
+}
+
 SessionState* SessionIndex::insert(SessionState state) {
   const std::scoped_lock lock(mutex_);
   const SessionId id = state.id;
@@ -147,6 +152,15 @@ void SessionIndex::damage_saved(const std::vector<std::pair<std::uint64_t, Seq>>
     state.good_saved = true;
     return true;
   });
+}
+
+void SessionIndex::clear_damage(SessionId id) {
+  const std::scoped_lock lock(mutex_);
+  generation_ += 1;
+  const auto found = by_id_.find(id);
+  if (found == by_id_.end()) return;
+  found->second->good.reset();
+  found->second->good_saved = true;
 }
 
 void SessionIndex::clear() {

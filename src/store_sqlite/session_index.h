@@ -66,6 +66,7 @@ class SessionIndex {
   };
   // Gives the state the number `draft` unless it has one already.
   Pinned pin(SessionId id, std::int32_t draft);
+  void unpin(SessionId id);
   SessionState* insert(SessionState state);
   void erase(SessionId id);
 
@@ -91,6 +92,7 @@ class SessionIndex {
   // Sessions whose damage is not in the tables yet; flushed() marks those that are dirty too.
   std::vector<std::pair<std::uint64_t, Seq>> unsaved_damage();
   void damage_saved(const std::vector<std::pair<std::uint64_t, Seq>>& saved);
+  void clear_damage(SessionId id);
   void clear();
 
  private:

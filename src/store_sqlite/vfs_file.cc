@@ -10,7 +10,8 @@
 namespace perdure {
 namespace {
 
-constexpr std::size_t chunk_bytes = 1UL << 30;  // xRead and xWrite count in int
+// SQLite itself never asks for more than a page at once, and its unix VFS writes nothing for 1 MiB.
+constexpr std::size_t chunk_bytes = 64UL << 10;
 
 int kind_flag(FileKind kind) {
   switch (kind) {
