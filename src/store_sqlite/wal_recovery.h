@@ -1,0 +1,34 @@
+// What happens to a write-ahead log that an earlier life left behind, before SQLite sees it. Two
+// things SQLite does not do: after an fsync error the page cache may hold frames that the disk does
+// not, so the frames are written again with their own bytes and synced; and SQLite ends the log at
+// the first frame whose checksum is wrong, which silently drops acknowledged commits when the wrong
+// frame is a decayed one rather than a torn tail.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "store_sqlite/vfs_file.h"
+
+namespace perdure {
+
+struct WalFound {
+  std::uint64_t frames_good = 0;     // whole frames in front
+  std::uint64_t frames_behind = 0;   // frames of this log behind the first bad one
+  bool commits_behind = false;       // among them are commits that were once complete: decay
+};
+
+// Reads the log and tells what is in it. Changes nothing. A log without a header is empty.
+Result<WalFound> inspect_wal(VfsFile& wal);
+
+// Writes the frames of the log again in place and syncs them. An error means that the state of the
+// disk is as unknown as before.
+Result<> refresh_wal(VfsFile& wal, const WalFound& found);
+
+// Makes the frames behind a decayed one readable again: computes the checksums anew from there on,
+// after the log was copied to `copy_to`. The decayed page itself stays as it is; what of the
+// journal lies in it is found by the journal's own checksums.
+Result<> salvage_wal(VfsFile& wal, const WalFound& found, const FilePlace& copy_to);
+
+}  // namespace perdure
