@@ -12,7 +12,7 @@ constexpr std::uint64_t refusals_per_probe = 64;
 
 // Errors after which nobody knows what the disk holds. All others leave it as it was.
 bool is_unknown(Code code) {
-  return code == Code::storage_unknown || code == Code::unavailable || code == Code::internal;
+  return code == Code::storage_unknown || code == Code::unavailable;
 }
 
 std::size_t weight(const Append& batch) {
