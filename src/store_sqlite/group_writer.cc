@@ -98,8 +98,8 @@ Result<GroupWriter> GroupWriter::create(Db& db, SessionIndex& index, std::uint64
 }
 
 Result<> GroupWriter::write(std::span<PendingAppend*> group, std::uint64_t next_pos) {
-  CHECK(changes_.empty());
-  pos_ = next_pos;
+  CHECK(group_.changes.empty());
+  group_.block_pos = next_pos;
   block_.start();
   for (PendingAppend* pending : group) {
     if (!pending->refused) TRY_VOID(write_one(*pending));
@@ -108,14 +108,16 @@ Result<> GroupWriter::write(std::span<PendingAppend*> group, std::uint64_t next_
 }
 
 std::uint64_t GroupWriter::published() {
-  index_->publish(changes_, pos_);
-  changes_.clear();
+  index_->publish(group_);
+  group_.changes.clear();
+  group_.entries.clear();
   return next_pos_;
 }
 
 void GroupWriter::discarded() {
-  index_->discard(changes_);
-  changes_.clear();
+  index_->discard(group_.changes);
+  group_.changes.clear();
+  group_.entries.clear();
 }
 
 Result<> GroupWriter::write_one(PendingAppend& pending) {
@@ -150,7 +152,7 @@ Result<SessionIndex::Change*> GroupWriter::admit(PendingAppend& pending) {
 }
 
 Result<SessionIndex::Change*> GroupWriter::change_of(SessionId session, PendingAppend& pending) {
-  const auto draft = static_cast<std::int32_t>(changes_.size());
+  const auto draft = static_cast<std::int32_t>(group_.changes.size());
   SessionIndex::Pinned pinned = index_->pin(session, draft);
   if (pinned.state == nullptr) {
     std::optional<SessionState> loaded = TRY(load_session(load_session_, session));
@@ -166,14 +168,14 @@ Result<SessionIndex::Change*> GroupWriter::change_of(SessionId session, PendingA
     pinned.state = index_->pin(session, draft).state;
   }
   if (pinned.state->draft == draft) {
-    changes_.push_back(
+    group_.changes.push_back(
         {.state = pinned.state, .head = pinned.state->head, .cursor = pinned.state->cursor});
   }
   if (pinned.damaged) {
     pending.refused.emplace(Code::damaged, "the session is damaged and read-only");
     return nullptr;
   }
-  return &changes_[static_cast<std::size_t>(pinned.state->draft)];
+  return &group_.changes[static_cast<std::size_t>(pinned.state->draft)];
 }
 
 Result<std::optional<Error>> GroupWriter::check_answers(const Append& batch) {
@@ -213,9 +215,10 @@ void GroupWriter::write_records(SessionIndex::Change& change, const Append& batc
     change.has_entries = true;
     change.head += count;
     if (count == 0) continue;
-    change.refs.push_back({.pos = pos_ + offset / row_bytes,
-                           .offset = static_cast<std::uint32_t>(offset % row_bytes),
-                           .count = static_cast<std::uint32_t>(count)});
+    group_.entries.push_back({.draft = change.state->draft,
+                              .ref = {.pos = group_.block_pos + offset / row_bytes,
+                                      .offset = static_cast<std::uint32_t>(offset % row_bytes),
+                                      .count = static_cast<std::uint32_t>(count)}});
   }
 }
 
@@ -280,7 +283,7 @@ Result<> GroupWriter::write_listing(const SessionState& state, const Listing& li
 }
 
 Result<> GroupWriter::write_block() {
-  next_pos_ = pos_;
+  next_pos_ = group_.block_pos;
   block_bytes_ = 0;
   if (block_.empty()) return {};
   std::string_view rest = block_.finish();

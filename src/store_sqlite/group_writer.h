@@ -59,11 +59,10 @@ class GroupWriter {
   Db* db_;
   SessionIndex* index_;
   std::uint64_t epoch_;
-  std::uint64_t pos_ = 0;       // first row of the present block
   std::uint64_t next_pos_ = 0;  // behind it
   std::size_t block_bytes_ = 0;
   BlockBuilder block_;
-  std::vector<SessionIndex::Change> changes_;
+  SessionIndex::Group group_;
 
   Statement insert_row_, load_session_, insert_session_, set_listing_, insert_outbox_, delete_outbox_,
       has_answer_, insert_answer_, insert_ref_, insert_snapshot_, insert_blob_, insert_owner_;

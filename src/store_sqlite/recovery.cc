@@ -25,7 +25,7 @@ Result<> check_files(const SqliteOptions& options, sqlite3_vfs* vfs) {
   const FilePlace database{vfs, options.path, FileKind::database};
   const std::uint64_t bytes = TRY(size_of(database));
   if (bytes == 0) {
-    const bool wal = TRY(size_of({vfs, options.path + "-wal", FileKind::wal})) > 0;
+    const bool wal = TRY(size_of({vfs, options.path + "-wal", FileKind::other})) > 0;
     const bool reserve = TRY(file_exists({vfs, options.path + ".reserve", FileKind::other}));
     if (wal || reserve) {
       return fail(Code::damaged, options.path + " is missing or empty, but " +

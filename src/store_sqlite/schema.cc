@@ -1,5 +1,7 @@
 #include "store_sqlite/schema.h"
 
+#include "store_sqlite/block.h"
+
 namespace perdure {
 namespace {
 
@@ -55,7 +57,7 @@ Result<> configure_writer(Db& db, std::uint64_t wal_bytes_max) {
   if (sqlite3_db_readonly(db.handle(), "main") != 0) {
     return fail(Code::unavailable, "the journal's file cannot be written to (read-only)");
   }
-  TRY_VOID(db.exec("PRAGMA page_size = 8192"));
+  TRY_VOID(db.exec("PRAGMA page_size = " + std::to_string(page_bytes)));
   TRY_VOID(db.exec("PRAGMA auto_vacuum = NONE"));
   TRY_VOID(db.exec("PRAGMA journal_mode = WAL"));
   TRY_VOID(db.exec("PRAGMA synchronous = FULL"));

@@ -68,18 +68,20 @@ void SessionIndex::erase(SessionId id) {
   by_id_.erase(found);
 }
 
-void SessionIndex::publish(std::vector<Change>& changes, std::uint64_t block_pos) {
+void SessionIndex::publish(const Group& group) {
   const std::scoped_lock lock(mutex_);
-  for (Change& change : changes) {
+  for (const NewEntry& entry : group.entries) {
+    group.changes[static_cast<std::size_t>(entry.draft)].state->tail.push_back(entry.ref);
+  }
+  for (const Change& change : group.changes) {
     SessionState& state = *change.state;
     state.draft = -1;
     state.stored = true;
     state.head = change.head;
     state.cursor = change.cursor;
-    state.tail.insert(state.tail.end(), change.refs.begin(), change.refs.end());
     if (!change.has_entries || state.dirty) continue;
     state.dirty = true;
-    state.dirty_from = block_pos;
+    state.dirty_from = group.block_pos;
     dirty_.splice(dirty_.end(), clean_, by_id_.find(state.id)->second);
   }
   evict();

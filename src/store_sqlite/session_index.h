@@ -75,10 +75,20 @@ class SessionIndex {
     Seq head = 0;
     std::optional<FrameCursor> cursor;
     bool has_entries = false;   // something of it is in the block: it becomes dirty
-    std::vector<EntryRef> refs;
   };
-  // Makes a committed group visible, all at once; `block_pos` is the first row of its block.
-  void publish(std::vector<Change>& changes, std::uint64_t block_pos);
+  // A new entry and the place of its session among the changes. One flat list for the group: a
+  // vector for each session would cost an allocation a record.
+  struct NewEntry {
+    std::int32_t draft = 0;
+    EntryRef ref;
+  };
+  struct Group {
+    std::vector<Change> changes;
+    std::vector<NewEntry> entries;
+    std::uint64_t block_pos = 0;  // first row of its block
+  };
+  // Makes a committed group visible, all at once.
+  void publish(const Group& group);
   // Forgets a group that was rolled back.
   void discard(const std::vector<Change>& changes);
 

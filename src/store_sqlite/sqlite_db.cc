@@ -10,6 +10,8 @@ Code code_of(int result) {
     case SQLITE_FULL: return Code::disk_full;
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB: return Code::damaged;
+    case SQLITE_ERROR:
+    case SQLITE_CONSTRAINT: return Code::internal;
     case SQLITE_READONLY:
     case SQLITE_CANTOPEN:
     case SQLITE_PERM:

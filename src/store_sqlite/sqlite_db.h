@@ -1,5 +1,5 @@
 // A connection and a statement of SQLite, owned. Every failure becomes an Error whose code says what
-// the store has to do about it: disk_full is clean, damaged concerns the data read, and
+// the store has to do about it: disk_full is clean, damaged and internal concern the statement, and
 // storage_unknown means that nobody may write through this connection again.
 #pragma once
 

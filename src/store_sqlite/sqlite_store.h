@@ -3,7 +3,7 @@
 // says why it has this shape.
 //
 // Who runs it: one thread made by main loops
-//     while (running) { if (!store.step() && !store.wait_for_work(50ms)) store.idle_step(); }
+//     while (running) { if (store.wait_for_work(50ms)) store.step(); else store.idle_step(); }
 // and calls idle_step() now and then under steady load too. There is no thread and no clock in here.
 #pragma once
 
@@ -44,6 +44,9 @@ struct SqliteOptions {
   std::size_t checkpoint_bytes = 32UL << 20;   // WAL size at which step() checkpoints
   std::size_t checkpoint_idle_bytes = 2UL << 20;
   std::size_t group_bytes_max = 8UL << 20;     // a commit takes no more appends behind this
+  // Sessions that were acknowledged together come back together: once something is queued,
+  // wait_for_work() gives the others of the last group so long to join in. 0: no waiting.
+  std::chrono::microseconds gather_window{0};
   std::size_t sessions_cached_max = 4096;      // clean sessions kept in memory
   std::size_t readers_max = 4;                 // read-only connections
 };

@@ -50,6 +50,7 @@ class StoreTest : public testing::Test {
     SqliteOptions out;
     out.path = path(name).string();
     out.reserve_bytes = 0;
+    out.on_fatal = [](const Error& error) { ADD_FAILURE() << error.message(); };
     out.search_text = [](std::string_view record) { return std::optional(std::string(record)); };
     return out;
   }

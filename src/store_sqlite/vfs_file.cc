@@ -17,7 +17,7 @@ int kind_flag(FileKind kind) {
   switch (kind) {
     case FileKind::database: return SQLITE_OPEN_MAIN_DB;
     case FileKind::wal: return SQLITE_OPEN_WAL;
-    case FileKind::other: return SQLITE_OPEN_MAIN_JOURNAL;
+    case FileKind::other: return SQLITE_OPEN_SUPER_JOURNAL;  // needs no database beside it
   }
   CHECK(false, "unknown kind of file");
 }
@@ -36,7 +36,7 @@ int mode_flags(VfsFile::Mode mode) {
 const char* make_name(const FilePlace& place) {
   std::string main = place.path;
   if (place.kind == FileKind::wal && main.ends_with("-wal")) main.resize(main.size() - 4);
-  const std::string journal = place.kind == FileKind::other ? place.path : main + "-journal";
+  const std::string journal = main + "-journal";
   const std::string wal = main + "-wal";
   const char* name = sqlite3_create_filename(main.c_str(), journal.c_str(), wal.c_str(), 0, nullptr);
   CHECK(name != nullptr);
@@ -47,7 +47,7 @@ const char* name_part(const char* name, FileKind kind) {
   switch (kind) {
     case FileKind::database: return name;
     case FileKind::wal: return sqlite3_filename_wal(name);
-    case FileKind::other: return sqlite3_filename_journal(name);
+    case FileKind::other: return name;
   }
   CHECK(false, "unknown kind of file");
 }

@@ -12,7 +12,7 @@ constexpr std::uint64_t refusals_per_probe = 64;
 
 // Errors after which nobody knows what the disk holds. All others leave it as it was.
 bool is_unknown(Code code) {
-  return code == Code::storage_unknown || code == Code::unavailable || code == Code::internal;
+  return code == Code::storage_unknown || code == Code::unavailable;
 }
 
 std::size_t weight(const Append& batch) {
@@ -76,25 +76,29 @@ int Writer::on_wal(void* self, sqlite3* /*db*/, const char* /*name*/, int frames
   return SQLITE_OK;
 }
 
-void Writer::append(Append batch, Store::Done done) {
+void Writer::append(Append&& batch, Store::Done&& done) {
   PendingAppend pending{.batch = std::move(batch), .done = std::move(done)};
   if (Result<> checked = check_batch(pending.batch); !checked) {
     pending.refused = std::move(checked.error());
   }
   pending.bytes = weight(pending.batch);
   if (failed_) return;
-  bool first = false;
+  bool notify = false;
   {
     const std::scoped_lock lock(queue_mutex_);
-    first = queue_.empty();
     queue_.push_back(std::move(pending));
+    notify = queue_.size() == 1 || queue_.size() == last_group_;
   }
-  if (first) queued_.notify_one();
+  if (notify) queued_.notify_one();
 }
 
 bool Writer::wait_for_work(std::chrono::milliseconds timeout) {
   std::unique_lock lock(queue_mutex_);
   const bool ready = queued_.wait_for(lock, timeout, [&] { return !queue_.empty() || woken_; });
+  if (!queue_.empty() && !woken_ && options_.gather_window.count() > 0) {
+    queued_.wait_for(lock, options_.gather_window,
+                     [&] { return queue_.size() >= last_group_ || woken_; });
+  }
   woken_ = false;
   return ready;
 }
@@ -107,37 +111,37 @@ void Writer::wake() {
   queued_.notify_one();
 }
 
-std::vector<PendingAppend> Writer::take_queued() {
+void Writer::take_queued() {
   const std::scoped_lock lock(queue_mutex_);
   std::size_t bytes = 0;
   std::size_t count = 0;
   while (count < queue_.size() && (count == 0 || bytes < options_.group_bytes_max)) {
     bytes += queue_[count++].bytes;
   }
-  if (count == queue_.size()) return std::exchange(queue_, {});
+  last_group_ = count;
+  if (count == queue_.size()) return group_.swap(queue_);
   const auto end = queue_.begin() + static_cast<std::ptrdiff_t>(count);
-  std::vector<PendingAppend> group(std::make_move_iterator(queue_.begin()),
-                                   std::make_move_iterator(end));
+  group_.assign(std::make_move_iterator(queue_.begin()), std::make_move_iterator(end));
   queue_.erase(queue_.begin(), end);
-  return group;
 }
 
 bool Writer::step() {
   if (failed_) return false;
-  std::vector<PendingAppend> group = take_queued();
-  if (group.empty()) return false;
+  take_queued();
+  if (group_.empty()) return false;
   {
     const std::scoped_lock lock(write_mutex_);
-    commit_group(group);
+    commit_group(group_);
   }
   if (failed_) return false;  // nobody is answered: nobody knows
-  for (PendingAppend& pending : group) {
+  for (PendingAppend& pending : group_) {
     if (pending.refused) {
       pending.done(std::unexpected(*std::move(pending.refused)));
     } else {
       pending.done({});
     }
   }
+  group_.clear();
   const std::scoped_lock lock(write_mutex_);
   maintain();
   return true;

@@ -35,7 +35,7 @@ class Writer {
   static Result<std::unique_ptr<Writer>> open(const SqliteOptions& options, SessionIndex& index);
 
   // See SqliteStore for these.
-  void append(Append batch, Store::Done done);
+  void append(Append&& batch, Store::Done&& done);
   bool step();
   bool idle_step();
   bool wait_for_work(std::chrono::milliseconds timeout);
@@ -60,7 +60,7 @@ class Writer {
   Writer(const SqliteOptions& options, SessionIndex& index, OpenedFile file, Reserve reserve);
   Result<> prepare();
 
-  std::vector<PendingAppend> take_queued();
+  void take_queued();
   void commit_group(std::vector<PendingAppend>& group);
   Result<> attempt(std::span<PendingAppend*> group);
   void retry_essential(std::vector<PendingAppend*>& group, const Error& full);
@@ -92,6 +92,8 @@ class Writer {
   std::mutex queue_mutex_;
   std::condition_variable queued_;
   std::vector<PendingAppend> queue_;
+  std::vector<PendingAppend> group_;  // being committed; the two swap, so that neither grows anew
+  std::size_t last_group_ = 0;        // appends in the group before
   bool woken_ = false;
 
   std::mutex write_mutex_;

@@ -129,12 +129,14 @@ bool Writer::idle_search() {
   if (search_stopped_ || !search_->behind(next_pos_)) return false;
   const Result<> done = transact([&] { return search_->slice(next_pos_, search_slice_bytes); });
   if (done || failed_) return done.has_value();
-  if (done.error().code() == Code::disk_full) full_ = true;
-  // The search index is a projection: a damaged one is dropped and built anew (S7).
-  if (done.error().code() == Code::damaged) {
-    return transact([&] { return search_->clear(); }).has_value();
-  }
   if (!search_->reload()) search_stopped_ = true;
+  if (done.error().code() == Code::disk_full) {
+    full_ = true;
+    return false;
+  }
+  // The search index is a projection: a damaged one is dropped and built anew (S7).
+  if (transact([&] { return search_->clear(); })) return true;
+  search_stopped_ = true;
   return false;
 }
 
