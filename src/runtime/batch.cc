@@ -42,11 +42,6 @@ void spill_update(EventBody& body, std::vector<Blob>& blobs) {
       body);
 }
 
-std::uint64_t effect_number(const Effect& effect, Seq head, std::size_t index) {
-  if (const auto* command = std::get_if<SendCommand>(&effect)) return command->number;
-  return head * 256 + index;
-}
-
 }  // namespace
 
 Batch::Batch(ActorShared& shared, SessionId session, const State& before, const Hash& hash,
@@ -121,8 +116,7 @@ void Batch::take(Waiting waiting) {
 void Batch::accept(const Request& request, Decision decision, Result<Reply>& answer) {
   for (Event& event : decision.events) add_event(std::move(event));
   for (std::size_t i = 0; i < decision.effects.size(); ++i) {
-    effects.push_back({effect_number(decision.effects[i], state.head, i),
-                       encode_effect(decision.effects[i])});
+    effects.push_back({decision.effect_numbers[i], encode_effect(decision.effects[i])});
   }
   dropped += decision.dropped;
   essential = essential || decision.essential;

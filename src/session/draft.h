@@ -24,6 +24,7 @@ struct Draft {
   void effect(Effect effect);
   // A numbered command to the present execution.
   void command(CommandBody body);
+  std::uint64_t next_effect_number() const;
 
   Origin exec_origin() const { return {.exec = state.exec.id, .gen = state.exec.gen}; }
   Origin run_origin() const;

@@ -35,6 +35,7 @@ struct Reply {
 struct Decision {
   std::vector<Event> events;
   std::vector<Effect> effects;
+  std::vector<std::uint64_t> effect_numbers;  // one each; they grow over the life of the session
   Reply reply;
   bool essential = false;        // ends and cancels: may be written when the disk is full
   std::uint64_t dropped = 0;     // fenced frames of an earlier life
