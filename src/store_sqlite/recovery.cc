@@ -44,6 +44,10 @@ Result<> check_files(const SqliteOptions& options, sqlite3_vfs* vfs) {
   VfsFile file = TRY(VfsFile::open(database, VfsFile::Mode::read_only));
   if (bytes >= head.size()) TRY_VOID(file.read(0, head));
   if (std::string_view(head.data(), head.size()) == magic) return {};
+  // A power cut in the middle of a write of page 1 leaves anything there; SQLite's log beside the
+  // file has the page then, or that the file was still empty, and what comes of it is identified.
+  const bool journal = TRY(size_of({vfs, options.path + "-journal", FileKind::other})) > 0;
+  if (journal || TRY(size_of({vfs, options.path + "-wal", FileKind::wal})) > 0) return {};
   const bool zeros = std::ranges::all_of(head, [](char c) { return c == '\0'; });
   return fail(zeros ? Code::damaged : Code::invalid_argument,
               options.path + (zeros ? " starts with zeros where a database should be: it is damaged"
@@ -53,6 +57,8 @@ Result<> check_files(const SqliteOptions& options, sqlite3_vfs* vfs) {
 
 Result<> prepare_wal(const SqliteOptions& options, sqlite3_vfs* vfs) {
   const FilePlace place{vfs, options.path + "-wal", FileKind::wal};
+  const FilePlace redo{vfs, options.path + "-wal.redo", FileKind::other};
+  TRY_VOID(finish_refresh(place, redo));
   if (TRY(size_of(place)) == 0) return {};
   VfsFile wal = TRY(VfsFile::open(place, VfsFile::Mode::read_write));
   const WalFound found = TRY(inspect_wal(wal));
@@ -66,7 +72,7 @@ Result<> prepare_wal(const SqliteOptions& options, sqlite3_vfs* vfs) {
   if (found.commits_behind) {
     return salvage_wal(wal, found, {vfs, options.path + "-wal.damaged", FileKind::other});
   }
-  return refresh_wal(wal, found);
+  return refresh_wal(wal, found, redo);
 }
 
 std::string make_log_id(const SqliteOptions& options) {

@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
+
+#include "store_sqlite/codec.h"
 
 namespace perdure {
 namespace {
@@ -76,6 +80,15 @@ Checksum frame_sum(const WalHead& head, Checksum before, std::span<const char> f
                  frame.subspan(frame_header_bytes));
 }
 
+constexpr std::string_view redo_key = "wal redo";
+
+Result<> write_redo(const FilePlace& place, std::string_view payload) {
+  TRY_VOID(delete_file(place));
+  VfsFile file = TRY(VfsFile::open(place, VfsFile::Mode::create));
+  TRY_VOID(file.write(0, seal(redo_key, payload)));
+  return file.sync();
+}
+
 }  // namespace
 
 // Frames behind the first bad one are either the rest of one torn transaction, which ends the log at
@@ -97,6 +110,9 @@ Result<WalFound> inspect_wal(VfsFile& wal) {
     sum = stored_sum(frame.data() + 16);
     if (good && chained) {
       found.frames_good = i + 1;
+      if (big_endian(frame.data() + 4) != 0) {
+        found.frames_settled = std::exchange(found.frames_committed, i + 1);
+      }
       continue;
     }
     good = false;
@@ -108,18 +124,47 @@ Result<WalFound> inspect_wal(VfsFile& wal) {
   return found;
 }
 
-Result<> refresh_wal(VfsFile& wal, const WalFound& found) {
+Result<> refresh_wal(VfsFile& wal, const WalFound& found, const FilePlace& redo) {
   const std::optional<WalHead> head = TRY(read_head(wal));
-  std::uint64_t end = TRY(wal.size());
-  if (end == 0) return {};
-  if (head) end = std::min(end, frame_at(*head, found.frames_good + found.frames_behind));
-  std::vector<char> buffer(copy_bytes);
-  for (std::uint64_t at = 0; at < end; at += buffer.size()) {
-    buffer.resize(std::min<std::uint64_t>(copy_bytes, end - at));
-    TRY_VOID(wal.read(at, buffer));
-    TRY_VOID(wal.write(at, {buffer.data(), buffer.size()}));
+  if (!head || found.frames_committed == 0) return {};
+  const std::uint64_t from = found.frames_settled == 0 ? 0 : frame_at(*head, found.frames_settled);
+  const std::uint64_t end = frame_at(*head, found.frames_committed);
+  std::string payload(header_bytes, '\0');
+  TRY_VOID(wal.read(0, payload));
+  append_varint(payload, from);
+  const std::size_t bytes_at = payload.size();
+  payload.resize(bytes_at + (end - from));
+  TRY_VOID(wal.read(from, std::span(payload).subspan(bytes_at)));
+  const Result<> kept = write_redo(redo, payload);
+  if (!kept && kept.error().code() != Code::disk_full) return kept;
+  TRY_VOID(wal.write(from, std::string_view(payload).substr(bytes_at)));
+  TRY_VOID(wal.sync());
+  return delete_file(redo);
+}
+
+Result<> finish_refresh(const FilePlace& wal_place, const FilePlace& redo) {
+  if (!TRY(file_exists(redo))) return {};
+  std::string sealed;
+  {
+    VfsFile file = TRY(VfsFile::open(redo, VfsFile::Mode::read_only));
+    sealed.resize(TRY(file.size()));
+    TRY_VOID(file.read(0, sealed));
   }
-  return wal.sync();
+  // One that is not whole was never synced, and the log not touched yet.
+  std::optional<std::string_view> payload = unseal(redo_key, sealed);
+  std::uint64_t from = 0;
+  if (payload && payload->size() > header_bytes) {
+    const std::string_view header = payload->substr(0, header_bytes);
+    std::string_view rest = payload->substr(header_bytes);
+    VfsFile wal = TRY(VfsFile::open(wal_place, VfsFile::Mode::read_write));
+    std::string present(header_bytes, '\0');
+    if (TRY(wal.size()) >= header_bytes) TRY_VOID(wal.read(0, present));
+    if (take_varint(rest, from) && (from == 0 || present == header)) {
+      TRY_VOID(wal.write(from, rest));
+      TRY_VOID(wal.sync());
+    }
+  }
+  return delete_file(redo);
 }
 
 Result<> salvage_wal(VfsFile& wal, const WalFound& found, const FilePlace& copy_to) {
