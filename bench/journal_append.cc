@@ -16,7 +16,6 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <functional>
 #include <mutex>
 #include <utility>
 
@@ -147,11 +146,26 @@ class BareTable {
   sqlite3_stmt* insert_ = nullptr;
 };
 
+class Loop;
+
+// A session in a closed loop. Small and at a fixed place, so that an acknowledgement is a pointer.
+struct Ticket {
+  Loop* loop = nullptr;
+  std::size_t session = 0;
+  double started = 0;
+};
+
+class Loop {
+ public:
+  virtual ~Loop() = default;
+  virtual void acknowledged(Ticket& ticket) = 0;
+};
+
 // What a closed loop drives: a batch of appends becomes durable in a step.
 class Engine {
  public:
   virtual ~Engine() = default;
-  virtual void append(std::size_t session, std::function<void()> done) = 0;
+  virtual void append(Ticket& ticket) = 0;
   virtual bool wait() = 0;
   virtual void step() = 0;
   virtual void wake() = 0;
@@ -161,14 +175,14 @@ class StoreEngine final : public Engine {
  public:
   StoreEngine(SqliteStore& store, std::size_t sessions) : store_(store), heads_(sessions) {}
 
-  void append(std::size_t session, std::function<void()> done) override {
-    Append batch{.session = SessionId(Ulid{1, session + 1}),
+  void append(Ticket& ticket) override {
+    Append batch{.session = SessionId(Ulid{1, ticket.session + 1}),
                  .epoch = store_.epoch(),
-                 .expected_head = heads_[session]++};
+                 .expected_head = heads_[ticket.session]++};
     batch.records.push_back(record());
-    store_.append(std::move(batch), [done = std::move(done)](const Result<>& result) {
+    store_.append(std::move(batch), [at = &ticket](const Result<>& result) {
       CHECK(result.has_value());
-      done();
+      at->loop->acknowledged(*at);
     });
   }
   bool wait() override { return store_.wait_for_work(std::chrono::milliseconds(200)); }
@@ -186,12 +200,12 @@ class QueuedLog final : public Engine {
  public:
   explicit QueuedLog(Log& log) : log_(log) {}
 
-  void append(std::size_t /*session*/, std::function<void()> done) override {
+  void append(Ticket& ticket) override {
     bool first = false;
     {
       const std::scoped_lock lock(mutex_);
       first = queue_.empty();
-      queue_.emplace_back(record(), std::move(done));
+      queue_.emplace_back(record(), &ticket);
     }
     if (first) queued_.notify_one();
   }
@@ -200,15 +214,14 @@ class QueuedLog final : public Engine {
     return queued_.wait_for(lock, std::chrono::milliseconds(200), [&] { return !queue_.empty(); });
   }
   void step() override {
-    std::vector<std::pair<std::string, std::function<void()>>> group;
     {
       const std::scoped_lock lock(mutex_);
-      group.reserve(queue_.size());
-      group.swap(queue_);
+      group_.swap(queue_);
     }
-    if (group.empty()) return;
-    log_.write(group.size(), [&](std::size_t i) -> const std::string& { return group[i].first; });
-    for (auto& [bytes, done] : group) done();
+    if (group_.empty()) return;
+    log_.write(group_.size(), [&](std::size_t i) -> const std::string& { return group_[i].first; });
+    for (auto& [bytes, ticket] : group_) ticket->loop->acknowledged(*ticket);
+    group_.clear();
   }
   void wake() override { queued_.notify_one(); }
 
@@ -216,62 +229,86 @@ class QueuedLog final : public Engine {
   Log& log_;
   std::mutex mutex_;
   std::condition_variable queued_;
-  std::vector<std::pair<std::string, std::function<void()>>> queue_;
+  std::vector<std::pair<std::string, Ticket*>> queue_;
+  std::vector<std::pair<std::string, Ticket*>> group_;
 };
 
 // K sessions, one thread: an acknowledgement appends the session's next record, a step commits.
-void run_in_place(Engine& engine, const Load& load, Figures& out) {
-  const std::size_t total = load.sessions * load.batches;
-  std::size_t sent = 0;
-  std::size_t acked = 0;
-  std::vector<double> started(load.sessions);
-  std::function<void(std::size_t)> send = [&](std::size_t session) {
-    ++sent;
-    started[session] = seconds();
-    engine.append(session, [&, session] {
-      ++acked;
-      out.latencies.push_back(seconds() - started[session]);
-      if (sent < total) send(session);
-    });
-  };
-  const double start = seconds();
-  for (std::size_t session = 0; session < load.sessions; ++session) send(session);
-  while (acked < total) engine.step();
-  out.rates.push_back(static_cast<double>(total) / (seconds() - start));
-}
+class InPlace final : public Loop {
+ public:
+  InPlace(Engine& engine, const Load& load, Figures& out)
+      : engine_(engine), total_(load.sessions * load.batches), out_(out), tickets_(load.sessions) {}
+
+  void run() {
+    out_.latencies.reserve(out_.latencies.size() + total_);
+    const double start = seconds();
+    for (std::size_t session = 0; session < tickets_.size(); ++session) {
+      tickets_[session] = {.loop = this, .session = session, .started = start};
+      send(tickets_[session]);
+    }
+    while (acked_ < total_) engine_.step();
+    out_.rates.push_back(static_cast<double>(total_) / (seconds() - start));
+  }
+
+  void acknowledged(Ticket& ticket) override {
+    ++acked_;
+    const double now = seconds();
+    out_.latencies.push_back(now - ticket.started);
+    ticket.started = now;
+    if (sent_ < total_) send(ticket);
+  }
+
+ private:
+  void send(Ticket& ticket) {
+    ++sent_;
+    engine_.append(ticket);
+  }
+
+  Engine& engine_;
+  const std::size_t total_;
+  Figures& out_;
+  std::vector<Ticket> tickets_;
+  std::size_t sent_ = 0;
+  std::size_t acked_ = 0;
+};
 
 // K sessions, two threads. Acknowledgements come on the writer's thread and put their session into a
 // ring; the driver takes it out and appends that session's next record.
-class HandOver {
+class HandOver final : public Loop {
  public:
-  HandOver(Engine& engine, const Load& load)
-      : engine_(engine), load_(load), started_(load.sessions), ring_(load.sessions) {}
+  HandOver(Engine& engine, const Load& load, Figures& out)
+      : engine_(engine),
+        total_(load.sessions * load.batches),
+        out_(out),
+        tickets_(load.sessions),
+        ring_(load.sessions) {}
 
-  void run(Figures& out) {
+  void run() {
     std::jthread writer([this](const std::stop_token& stop) {
       while (!stop.stop_requested()) {
         if (engine_.wait()) engine_.step();
       }
     });
-    const std::size_t total = load_.sessions * load_.batches;
-    std::size_t sent = 0;
-    std::size_t taken = 0;
+    out_.latencies.reserve(out_.latencies.size() + total_);
     const double start = seconds();
-    for (; sent < load_.sessions; ++sent) send(sent);
-    while (taken < total) {
-      const std::size_t ready = wait_beyond(taken);
-      for (; taken < ready; ++taken) {
-        const std::size_t session = ring_[taken % ring_.size()];
-        out.latencies.push_back(seconds() - started_[session]);
-        if (sent < total) {
-          send(session);
-          ++sent;
-        }
-      }
+    for (; sent_ < tickets_.size(); ++sent_) {
+      tickets_[sent_] = {.loop = this, .session = sent_, .started = start};
+      engine_.append(tickets_[sent_]);
     }
-    out.rates.push_back(static_cast<double>(total) / (seconds() - start));
+    for (std::size_t taken = 0; taken < total_;) {
+      const std::size_t ready = wait_beyond(taken);
+      for (; taken < ready; ++taken) take(*ring_[taken % ring_.size()]);
+    }
+    out_.rates.push_back(static_cast<double>(total_) / (seconds() - start));
     writer.request_stop();
     engine_.wake();
+  }
+
+  void acknowledged(Ticket& ticket) override {
+    const std::size_t at = acked_.load(std::memory_order_relaxed);
+    ring_[at % ring_.size()] = &ticket;
+    acked_.store(at + 1, std::memory_order_release);
+    acked_.notify_one();
   }
 
  private:
@@ -283,20 +320,21 @@ class HandOver {
     }
     return ready;
   }
-  void send(std::size_t session) {
-    started_[session] = seconds();
-    engine_.append(session, [this, session] {
-      const std::size_t at = acked_.load(std::memory_order_relaxed);
-      ring_[at % ring_.size()] = session;
-      acked_.store(at + 1, std::memory_order_release);
-      acked_.notify_one();
-    });
+  void take(Ticket& ticket) {
+    const double now = seconds();
+    out_.latencies.push_back(now - ticket.started);
+    ticket.started = now;
+    if (sent_ == total_) return;
+    ++sent_;
+    engine_.append(ticket);
   }
 
   Engine& engine_;
-  const Load load_;
-  std::vector<double> started_;
-  std::vector<std::size_t> ring_;
+  const std::size_t total_;
+  Figures& out_;
+  std::vector<Ticket> tickets_;
+  std::vector<Ticket*> ring_;
+  std::size_t sent_ = 0;
   std::atomic<std::size_t> acked_ = 0;
 };
 
@@ -340,15 +378,15 @@ void compare(const Arguments& arguments, const Load& load, std::size_t rounds) {
       raw_tight = prewritten_tight = bare_tight = store_tight = raw_two = bare_two = store_two = {};
     }
     raw.run(load, raw_tight);
-    run_in_place(engine, load, store_tight);
+    InPlace(engine, load, store_tight).run();
     run_idle(*store);
     bare.run(load, bare_tight);
     bare.checkpoint();
     prewritten.run(load, prewritten_tight);
-    HandOver(queued_raw, load).run(raw_two);
-    HandOver(engine, load).run(store_two);
+    HandOver(queued_raw, load, raw_two).run();
+    HandOver(engine, load, store_two).run();
     run_idle(*store);
-    HandOver(queued_bare, load).run(bare_two);
+    HandOver(queued_bare, load, bare_two).run();
     bare.checkpoint();
   }
   print(fmt::format("{} session{}, {} batches a round, {} rounds", load.sessions,
@@ -375,7 +413,7 @@ void sustained(const Arguments& arguments, const Load& load, std::size_t rounds)
   for (std::size_t round = 0; round < rounds; ++round) {
     raw.run(load, of_raw);
     bare.run(load, of_bare);
-    run_in_place(engine, load, of_store);
+    InPlace(engine, load, of_store).run();
   }
   const SqliteStats after = store->stats();
   print(fmt::format("sustained, {} sessions, {} MB of records in all: flushes and checkpoints inside",
