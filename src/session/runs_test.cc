@@ -55,7 +55,7 @@ TEST(Runs, P2_an_agent_that_exits_cleanly_without_an_answer_fails_the_turn) {
 
 TEST(Runs, P1_R6_A13_A26_O34_a_crash_in_mid_tool_leaves_the_tool_unknown_and_one_interruption) {
   Scenario s = Scenario::running();
-  s.say("let me").tool("t1", "in_progress").tool("t2", "completed");
+  s.tool("t1", "in_progress").tool("t2", "completed").say("let me");
   s.agent_exits();
   EXPECT_THAT(s.kinds(), ElementsAre("agent.exited", "repair.closed_message", "repair.closed_tool",
                                      "run.interrupted"));
