@@ -282,5 +282,23 @@ TEST(Executor, X4_a_prompt_after_a_forced_cancel_waits_for_the_proof_of_the_end)
   EXPECT_FALSE(s.state().failure);
 }
 
+TEST(Executor, PROC3_an_executor_that_comes_up_while_it_is_stopped_starts_no_agent) {
+  Scenario s({.prompt = "build it"});
+  s.stop();
+  s.submit("go on after all");
+  s.executor_ready();
+  EXPECT_FALSE(s.command<StartAgent>());
+  s.gone().ready();
+  EXPECT_EQ(s.command<SendPrompt>()->prompt.text, "go on after all");
+}
+
+TEST(Executor, C15_a_question_outside_any_run_is_lost_with_the_agentctl) {
+  Scenario s = Scenario::worked();
+  s.ask();
+  s.gone();
+  EXPECT_THAT(s.kinds(), ElementsAre("token.revoked", "permission.resolved", "executor.stopped"));
+  EXPECT_EQ(s.event<PermissionResolved>()->outcome, PermissionOutcome::expired);
+}
+
 }  // namespace
 }  // namespace perdure
