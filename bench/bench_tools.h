@@ -1,8 +1,6 @@
 // What the benchmarks share: a clock, medians, a scratch folder, the thread that runs a store.
 #pragma once
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -11,6 +9,8 @@
 #include <string_view>
 #include <thread>
 #include <vector>
+
+#include <unistd.h>
 
 #include "base/check.h"
 #include "store_sqlite/sqlite_store.h"

@@ -1,23 +1,25 @@
-// Durable append of 300-byte records: K sessions, each waiting for its acknowledgement before its next
-// append, beside
+// Durable append of 300-byte records: K sessions, each waiting for its acknowledgement before its
+// next append, beside
 //   (a)  a raw log: the same K records gathered into one buffer, one write, one fdatasync; the file
 //        grows, as a plain log's does
-//   (a') the same into a file that was written in full before, so that no write changes its size: the
+//   (a') the same into a file that was written in full before, so that no write changes its size:
+//   the
 //        best a raw log can do
-//   (b)  a bare SQLite table (rowid, blob; WAL, synchronous=FULL), one row a record, one commit a batch
-// First without a hand-over between threads: an acknowledgement appends the session's next record in
-// place, the baselines are a loop. Then with two threads, a driver that feeds and a writer that
-// commits, for the store and the baselines alike: there the waking of threads is part of every figure.
-// Rounds alternate; figures are medians over rounds. The first tables have no checkpoint and no index
-// flush inside a round for anybody; the last ones have everything.
-#include <fcntl.h>
-#include <fmt/core.h>
-#include <sqlite3.h>
-
+//   (b)  a bare SQLite table (rowid, blob; WAL, synchronous=FULL), one row a record, one commit a
+//   batch
+// First without a hand-over between threads: an acknowledgement appends the session's next record
+// in place, the baselines are a loop. Then with two threads, a driver that feeds and a writer that
+// commits, for the store and the baselines alike: there the waking of threads is part of every
+// figure. Rounds alternate; figures are medians over rounds. The first tables have no checkpoint
+// and no index flush inside a round for anybody; the last ones have everything.
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <utility>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sqlite3.h>
 
 #include "bench_tools.h"
 
@@ -44,7 +46,8 @@ const std::string& record() {
 class RawLog {
  public:
   RawLog(const std::string& path, std::size_t prewritten_bytes)
-      : file_(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600)), wraps_(prewritten_bytes > 0) {
+      : file_(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600)),
+        wraps_(prewritten_bytes > 0) {
     CHECK(file_ >= 0);
     const std::string zeros(1UL << 20, '\0');
     for (std::size_t at = 0; at < prewritten_bytes; at += zeros.size()) {
@@ -272,8 +275,8 @@ class InPlace final : public Loop {
   std::size_t acked_ = 0;
 };
 
-// K sessions, two threads. Acknowledgements come on the writer's thread and put their session into a
-// ring; the driver takes it out and appends that session's next record.
+// K sessions, two threads. Acknowledgements come on the writer's thread and put their session into
+// a ring; the driver takes it out and appends that session's next record.
 class HandOver final : public Loop {
  public:
   HandOver(Engine& engine, const Load& load, Figures& out)
@@ -341,7 +344,7 @@ class HandOver final : public Loop {
 struct Line {
   const char* name;
   const Figures* figures;
-  const Figures* raw;   // what (a) and (b) are for it
+  const Figures* raw;  // what (a) and (b) are for it
   const Figures* bare;
 };
 
@@ -416,12 +419,12 @@ void sustained(const Arguments& arguments, const Load& load, std::size_t rounds)
     InPlace(engine, load, of_store).run();
   }
   const SqliteStats after = store->stats();
-  print(fmt::format("sustained, {} sessions, {} MB of records in all: flushes and checkpoints inside",
-                    load.sessions,
-                    rounds * load.batches * load.sessions * record_bytes / 1'000'000),
-        {{"(a) raw log, growing", &of_raw, &of_raw, &of_bare},
-         {"(b) bare SQLite table, autocheckpoint", &of_bare, &of_raw, &of_bare},
-         {"Perdure", &of_store, &of_raw, &of_bare}});
+  print(
+      fmt::format("sustained, {} sessions, {} MB of records in all: flushes and checkpoints inside",
+                  load.sessions, rounds * load.batches * load.sessions * record_bytes / 1'000'000),
+      {{"(a) raw log, growing", &of_raw, &of_raw, &of_bare},
+       {"(b) bare SQLite table, autocheckpoint", &of_bare, &of_raw, &of_bare},
+       {"Perdure", &of_store, &of_raw, &of_bare}});
   fmt::print("  {} appends in {} commits, {} index flushes, {} checkpoints\n",
              after.appends - before.appends, after.commits - before.commits,
              after.flushes - before.flushes, after.checkpoints - before.checkpoints);

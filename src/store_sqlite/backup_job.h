@@ -1,10 +1,10 @@
-// A copy of the store made page by page through the writer's own connection, so that what is written
-// meanwhile is in the copy too. The copy is a single file that knows it is one.
+// A copy of the store made page by page through the writer's own connection, so that what is
+// written meanwhile is in the copy too. The copy is a single file that knows it is one.
 #pragma once
 
-#include <sqlite3.h>
-
 #include <string>
+
+#include <sqlite3.h>
 
 #include "store/store.h"
 #include "store_sqlite/sqlite_db.h"
@@ -25,7 +25,10 @@ class BackupJob {
 
  private:
   BackupJob(Db target, sqlite3_backup* handle, DbOptions options, Store::Done done)
-      : target_(std::move(target)), handle_(handle), options_(std::move(options)), done_(std::move(done)) {}
+      : target_(std::move(target)),
+        handle_(handle),
+        options_(std::move(options)),
+        done_(std::move(done)) {}
 
   Result<> mark_as_backup();
 

@@ -135,7 +135,8 @@ std::size_t entry_length(std::string_view prefix) {
 }
 
 std::optional<Entry> parse_entry(std::string_view bytes) {
-  if (bytes.size() <= entry_prefix_bytes || entry_length(bytes) != bytes.size()) return std::nullopt;
+  if (bytes.size() <= entry_prefix_bytes || entry_length(bytes) != bytes.size())
+    return std::nullopt;
   if (get_u32(bytes.data()) != entry_crc(bytes)) return std::nullopt;
   Entry entry;
   const auto flags = static_cast<unsigned char>(bytes[entry_flags_at]);

@@ -1,8 +1,8 @@
-// The bytes of one group commit. A block is a header, an entry a session's batch (a large batch makes
-// several), and a directory that repeats who is where; it is cut into rows of row_bytes. Entries and
-// directory have checksums of their own: a damaged byte in an entry harms that session alone, and a
-// reader that knows where an entry starts needs nothing but the entry. docs/protocol/journal.md and
-// docs/decisions/0002-sqlite-journal.md have the layout.
+// The bytes of one group commit. A block is a header, an entry a session's batch (a large batch
+// makes several), and a directory that repeats who is where; it is cut into rows of row_bytes.
+// Entries and directory have checksums of their own: a damaged byte in an entry harms that session
+// alone, and a reader that knows where an entry starts needs nothing but the entry.
+// docs/protocol/journal.md and docs/decisions/0002-sqlite-journal.md have the layout.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,8 @@ struct EntryHead {
   std::uint64_t sid = 0;
   Seq first_seq = 0;
   std::uint64_t count = 0;
-  bool removed = false;                // the records were erased; their bytes are zero
-  std::optional<SessionId> session;    // in the entry that starts with record 1
+  bool removed = false;              // the records were erased; their bytes are zero
+  std::optional<SessionId> session;  // in the entry that starts with record 1
   std::optional<FrameCursor> cursor;
 };
 

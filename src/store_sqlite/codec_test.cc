@@ -1,10 +1,11 @@
 // The stored bytes: what is put in comes out, and no flipped bit goes unnoticed.
-#include <gtest/gtest.h>
+#include "store_sqlite/codec.h"
 
 #include <random>
 
+#include <gtest/gtest.h>
+
 #include "store_sqlite/block.h"
-#include "store_sqlite/codec.h"
 #include "store_sqlite/crc32c.h"
 #include "store_sqlite/extents.h"
 
@@ -58,7 +59,10 @@ std::string one_entry(const EntryInput& input) {
 
 TEST(Block, X21_an_entry_with_any_flipped_bit_is_damaged) {
   const std::vector<std::string> records = {"first", "", std::string(300, 'x')};
-  const EntryInput input{.sid = 7, .first_seq = 1, .records = records, .session = SessionId(Ulid{1, 2}),
+  const EntryInput input{.sid = 7,
+                         .first_seq = 1,
+                         .records = records,
+                         .session = SessionId(Ulid{1, 2}),
                          .cursor = FrameCursor{ExecId(Ulid{3, 4}), 99}};
   const std::string bytes = one_entry(input);
   const auto entry = parse_entry(bytes);

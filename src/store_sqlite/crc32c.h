@@ -1,5 +1,5 @@
-// CRC-32C (Castagnoli), by the processor's instruction where there is one. It finds every burst of up
-// to 32 bits and every flip of a few bits, which is what a decaying disk does.
+// CRC-32C (Castagnoli), by the processor's instruction where there is one. It finds every burst of
+// up to 32 bits and every flip of a few bits, which is what a decaying disk does.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,10 @@
-// Files that are torn, truncated, flipped, padded, foreign, empty or newer: a clear error or a repair,
-// the other sessions untouched, and never a wrong record served (DISK3, S1, S2, S7, S10, S12, X21).
+// Files that are torn, truncated, flipped, padded, foreign, empty or newer: a clear error or a
+// repair, the other sessions untouched, and never a wrong record served (DISK3, S1, S2, S7, S10,
+// S12, X21).
+#include <random>
+
 #include <sqlite3.h>
 #include <sys/stat.h>
-
-#include <random>
 
 #include "store_sqlite/store_fixture_test.h"
 
@@ -22,8 +23,10 @@ class SqliteDamage : public StoreTest {
   void fill(std::uint64_t count, Seq records) {
     for (Seq seq = 1; seq <= records; ++seq) {
       for (std::uint64_t number = 1; number <= count; ++number) {
-        store_->append({.session = session(number), .epoch = store_->epoch(),
-                        .expected_head = seq - 1, .records = {marked(number, seq)}},
+        store_->append({.session = session(number),
+                        .epoch = store_->epoch(),
+                        .expected_head = seq - 1,
+                        .records = {marked(number, seq)}},
                        [](Result<> result) { EXPECT_TRUE(result); });
       }
       store_->step();
@@ -101,8 +104,8 @@ TEST_F(SqliteDamage, X21_a_session_found_whole_again_is_freed) {
   EXPECT_TRUE(put(1, 5, {"yes"}));
 }
 
-// Every byte of the file takes its turn (a sample of them): whatever the flip hits, the store opens or
-// says clearly why not, and no record is ever served that was not written.
+// Every byte of the file takes its turn (a sample of them): whatever the flip hits, the store opens
+// or says clearly why not, and no record is ever served that was not written.
 TEST_F(SqliteDamage, DISK3_no_flip_anywhere_serves_a_wrong_record) {
   open();
   fill(4, 30);
@@ -161,7 +164,8 @@ TEST_F(SqliteDamage, S1_killed_at_any_byte_of_the_wal_leaves_a_prefix_of_whole_c
       EXPECT_EQ(now, *head);  // the three were always in one commit
     }
     longest = std::max(longest, *head);
-    EXPECT_TRUE(commit(**opened, {.session = session(1), .expected_head = *head, .records = {"next"}}));
+    EXPECT_TRUE(
+        commit(**opened, {.session = session(1), .expected_head = *head, .records = {"next"}}));
     EXPECT_EQ(all(**opened, 1).size(), *head + 1);
   }
   EXPECT_EQ(longest, 40U);
@@ -185,7 +189,8 @@ TEST_F(SqliteDamage, S2_nul_padding_behind_the_wal_or_the_file_is_ignored) {
   EXPECT_TRUE(commit(**opened, {.session = session(1), .expected_head = 10, .records = {"next"}}));
 }
 
-TEST_F(SqliteDamage, a_decayed_wal_is_refused_rather_than_cut_and_salvage_loses_one_session_at_most) {
+TEST_F(SqliteDamage,
+       a_decayed_wal_is_refused_rather_than_cut_and_salvage_loses_one_session_at_most) {
   open();
   fill(3, 40);
   abandon_to("decayed.db");

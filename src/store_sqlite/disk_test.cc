@@ -1,9 +1,9 @@
-// The disk itself fails: full, or with an error whose outcome is unknown (S5, S6, DISK1, DISK2). The
-// full disk is a real one, a small tmpfs; the error is made by the process's file size limit.
+// The disk itself fails: full, or with an error whose outcome is unknown (S5, S6, DISK1, DISK2).
+// The full disk is a real one, a small tmpfs; the error is made by the process's file size limit.
+#include <csignal>
+
 #include <sys/mount.h>
 #include <sys/resource.h>
-
-#include <csignal>
 
 #include "store_sqlite/store_fixture_test.h"
 
@@ -47,8 +47,12 @@ TEST_F(SqliteDisk, S5_DISK2_a_full_disk_refuses_cleanly_keeps_ends_writable_and_
   };
   const std::uint64_t epoch = store_->epoch();
   store_->append({.session = session(2), .epoch = epoch, .records = {bulk}}, note);
-  store_->append({.session = session(1), .epoch = epoch, .expected_head = head,
-                  .records = {bulk + "the end"}, .essential = true}, note);
+  store_->append({.session = session(1),
+                  .epoch = epoch,
+                  .expected_head = head,
+                  .records = {bulk + "the end"},
+                  .essential = true},
+                 note);
   store_->step();
   EXPECT_EQ(outcome, (std::vector<std::string>{"disk_full", "ok"}));
   EXPECT_EQ(all(1).size(), head + 1);

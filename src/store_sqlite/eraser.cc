@@ -28,8 +28,8 @@ constexpr std::array<const char*, 7> doom_sql = {
 Result<Eraser> Eraser::create(Db& db) {
   Eraser out(db, TRY(LogReader::create(db)));
   out.next_doomed_ = TRY(db.prepare("SELECT sid FROM doomed ORDER BY sid LIMIT 1"));
-  out.first_extent_ = TRY(db.prepare(
-      "SELECT first_seq, packed FROM extents WHERE sid = ? ORDER BY first_seq LIMIT 1"));
+  out.first_extent_ = TRY(
+      db.prepare("SELECT first_seq, packed FROM extents WHERE sid = ? ORDER BY first_seq LIMIT 1"));
   out.delete_extent_ = TRY(db.prepare("DELETE FROM extents WHERE sid = ? AND first_seq = ?"));
   out.put_extent_ = TRY(db.prepare("INSERT INTO extents(sid, first_seq, packed) VALUES(?, ?, ?)"));
   out.undoom_ = TRY(db.prepare("DELETE FROM doomed WHERE sid = ?"));

@@ -1,6 +1,7 @@
 // Removing a session. First, in one transaction, everything by which it could be found; then, in
 // bounded slices, its records in the log: their bytes are overwritten with zeros where other
-// sessions' entries share the block, and the block's rows are deleted once all its entries are gone.
+// sessions' entries share the block, and the block's rows are deleted once all its entries are
+// gone.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +37,8 @@ class Eraser {
   Db* db_;
   LogReader log_;
   bool behind_ = true;  // until a look says otherwise
-  Statement next_doomed_, first_extent_, delete_extent_, put_extent_, undoom_, read_row_, write_row_,
-      delete_rows_;
+  Statement next_doomed_, first_extent_, delete_extent_, put_extent_, undoom_, read_row_,
+      write_row_, delete_rows_;
 };
 
 }  // namespace perdure

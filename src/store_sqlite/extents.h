@@ -1,5 +1,6 @@
-// The stored form of a session's index: rows of extents(sid, first_seq, packed), each with the places
-// of up to extent_entries_max consecutive entries. An extent can always be built again from the log.
+// The stored form of a session's index: rows of extents(sid, first_seq, packed), each with the
+// places of up to extent_entries_max consecutive entries. An extent can always be built again from
+// the log.
 #pragma once
 
 #include <optional>

@@ -20,13 +20,15 @@ Result<> check_batch(const Append& batch) {
   for (const std::string& record : batch.records) {
     if (record.size() > record_bytes_max) {
       return fail(Code::invalid_argument, "a record has " + std::to_string(record.size()) +
-                                              " bytes, more than " + std::to_string(record_bytes_max));
+                                              " bytes, more than " +
+                                              std::to_string(record_bytes_max));
     }
     bytes += record.size();
   }
   if (bytes > append_bytes_max) {
     return fail(Code::invalid_argument, "an append has " + std::to_string(bytes) +
-                                            " bytes, more than " + std::to_string(append_bytes_max));
+                                            " bytes, more than " +
+                                            std::to_string(append_bytes_max));
   }
   for (const Blob& blob : batch.blobs) {
     if (sha256(blob.bytes) != blob.hash) {
@@ -73,7 +75,8 @@ std::string listing_key(SessionId session, const Listing& listing) {
 }
 
 std::string answer_payload(const StoredAnswer& answer) {
-  std::string out(reinterpret_cast<const char*>(answer.body.bytes.data()), answer.body.bytes.size());
+  std::string out(reinterpret_cast<const char*>(answer.body.bytes.data()),
+                  answer.body.bytes.size());
   return out + answer.answer;
 }
 
@@ -182,7 +185,8 @@ Result<std::optional<Error>> GroupWriter::check_answers(const Append& batch) {
   for (const StoredAnswer& answer : batch.answers) {
     Query query(has_answer_);
     if (TRY(query->bind_text(1, answer.key).step())) {
-      return Error(Code::conflict, "the key '" + answer.key.substr(0, 64) + "' has its answer already");
+      return Error(Code::conflict,
+                   "the key '" + answer.key.substr(0, 64) + "' has its answer already");
     }
   }
   return std::nullopt;
@@ -206,7 +210,8 @@ void GroupWriter::write_records(SessionIndex::Change& change, const Append& batc
          ++count) {
       bytes += rest[count].size();
     }
-    EntryInput entry{.sid = change.state->sid, .first_seq = change.head + 1, .records = rest.first(count)};
+    EntryInput entry{
+        .sid = change.state->sid, .first_seq = change.head + 1, .records = rest.first(count)};
     rest = rest.subspan(count);
     if (entry.first_seq == 1) entry.session = change.state->id;
     if (rest.empty()) entry.cursor = batch.cursor;

@@ -64,8 +64,9 @@ class GroupWriter {
   BlockBuilder block_;
   SessionIndex::Group group_;
 
-  Statement insert_row_, load_session_, insert_session_, set_listing_, insert_outbox_, delete_outbox_,
-      has_answer_, insert_answer_, insert_ref_, insert_snapshot_, insert_blob_, insert_owner_;
+  Statement insert_row_, load_session_, insert_session_, set_listing_, insert_outbox_,
+      delete_outbox_, has_answer_, insert_answer_, insert_ref_, insert_snapshot_, insert_blob_,
+      insert_owner_;
 };
 
 // The state of a stored session, by id; nothing when there is none. The statement selects

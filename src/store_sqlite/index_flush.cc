@@ -14,9 +14,9 @@ Result<IndexFlush> IndexFlush::create(Db& db, SessionIndex& index) {
       "SELECT first_seq, packed FROM extents WHERE sid = ? ORDER BY first_seq DESC LIMIT 1"));
   out.put_extent_ =
       TRY(db.prepare("INSERT OR REPLACE INTO extents(sid, first_seq, packed) VALUES(?, ?, ?)"));
-  out.put_head_ = TRY(db.prepare(
-      "INSERT INTO heads(sid, head, cursor) VALUES(?1, ?2, ?3) "
-      "ON CONFLICT(sid) DO UPDATE SET head = ?2, cursor = ?3"));
+  out.put_head_ =
+      TRY(db.prepare("INSERT INTO heads(sid, head, cursor) VALUES(?1, ?2, ?3) "
+                     "ON CONFLICT(sid) DO UPDATE SET head = ?2, cursor = ?3"));
   out.put_good_ = TRY(db.prepare("UPDATE heads SET good = ?2 WHERE sid = ?1"));
   return out;
 }
@@ -73,7 +73,8 @@ Result<> IndexFlush::write_extents(const SessionState& state) {
   return {};
 }
 
-Result<> IndexFlush::write_extent(std::uint64_t sid, Seq first_seq, std::span<const EntryRef> refs) {
+Result<> IndexFlush::write_extent(std::uint64_t sid, Seq first_seq,
+                                  std::span<const EntryRef> refs) {
   const std::string packed = pack_extent({.sid = sid, .first_seq = first_seq}, refs);
   return put_extent_.bind_u64(1, sid).bind_u64(2, first_seq).bind_blob(3, packed).run();
 }

@@ -50,7 +50,8 @@ void add_by_search(ScannedBlock& block, std::size_t from) {
 
 Result<LogReader> LogReader::create(Db& db) {
   Statement row = TRY(db.prepare("SELECT data FROM log WHERE pos = ?"));
-  Statement next = TRY(db.prepare("SELECT pos FROM log WHERE pos >= ? AND pos < ? ORDER BY pos LIMIT 1"));
+  Statement next =
+      TRY(db.prepare("SELECT pos FROM log WHERE pos >= ? AND pos < ? ORDER BY pos LIMIT 1"));
   return LogReader(std::move(row), std::move(next));
 }
 
@@ -90,9 +91,8 @@ Result<Entry> LogReader::entry(const EntryRef& ref) {
   for (std::uint64_t pos = ref.pos; entry_.size() < wanted; ++pos) {
     const std::optional<std::string_view> bytes = TRY(row(pos));
     if (!bytes || bytes->size() <= offset) return damaged("bytes are missing");
-    entry_.append(bytes->substr(offset, wanted == entry_prefix_bytes
-                                            ? std::string_view::npos
-                                            : wanted - entry_.size()));
+    entry_.append(bytes->substr(
+        offset, wanted == entry_prefix_bytes ? std::string_view::npos : wanted - entry_.size()));
     offset = 0;
     if (wanted == entry_prefix_bytes && entry_.size() >= entry_prefix_bytes) {
       wanted = entry_length(entry_);
@@ -102,7 +102,8 @@ Result<Entry> LogReader::entry(const EntryRef& ref) {
   }
   entry_.resize(wanted);
   std::optional<Entry> entry = parse_entry(entry_);
-  if (!entry || (ref.count != 0 && entry->head.count != ref.count)) return damaged("the checksum is wrong");
+  if (!entry || (ref.count != 0 && entry->head.count != ref.count))
+    return damaged("the checksum is wrong");
   return *std::move(entry);
 }
 

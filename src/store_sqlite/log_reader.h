@@ -15,9 +15,9 @@ namespace perdure {
 
 struct ScannedEntry {
   EntryRef ref;
-  std::size_t offset = 0;         // in the block's bytes
+  std::size_t offset = 0;  // in the block's bytes
   std::size_t length = 0;
-  EntryHead head;                 // of a damaged entry: what the directory knows
+  EntryHead head;  // of a damaged entry: what the directory knows
   bool damaged = false;
 };
 
@@ -34,8 +34,8 @@ class LogReader {
  public:
   static Result<LogReader> create(Db& db);
 
-  // The entry at `ref`, checked; a count of 0 stands for any. Its records are valid until the next call. `damaged` when it
-  // cannot be read.
+  // The entry at `ref`, checked; a count of 0 stands for any. Its records are valid until the next
+  // call. `damaged` when it cannot be read.
   Result<Entry> entry(const EntryRef& ref);
   // The bytes of the entry last read.
   std::string_view entry_bytes() const { return entry_; }

@@ -1,6 +1,6 @@
 // Random interleavings against a plain model: appends, refusals, groups of any size, flushes,
-// checkpoints, removals, crashes (the files copied as they are) and reopenings. After each crash the
-// store must equal the model exactly, since the model only knows what was acknowledged.
+// checkpoints, removals, crashes (the files copied as they are) and reopenings. After each crash
+// the store must equal the model exactly, since the model only knows what was acknowledged.
 #include <array>
 #include <atomic>
 #include <map>
@@ -36,14 +36,14 @@ class SqliteModel : public StoreTest {
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint64_t number = 1 + random_() % sessions_;
       ModelSession& target = next[number];
-      Append batch{.session = session(number), .epoch = store_->epoch(),
+      Append batch{.session = session(number),
+                   .epoch = store_->epoch(),
                    .expected_head = target.records.size()};
       if (random_() % 10 == 0) {
         batch.expected_head += 1;
         batch.records = {"never"};
-        store_->append(std::move(batch), [](Result<> result) {
-          EXPECT_EQ(result.error().code(), Code::conflict);
-        });
+        store_->append(std::move(batch),
+                       [](Result<> result) { EXPECT_EQ(result.error().code(), Code::conflict); });
         if (target.records.empty() && !target.cursor && target.next_number == 1) next.erase(number);
         continue;
       }
@@ -110,7 +110,8 @@ class SqliteModel : public StoreTest {
     abandon_to("crashed.db");
     store_.reset();
     for (const char* suffix : {"", "-wal"}) {
-      fs::rename(path("crashed.db" + std::string(suffix)), path("journal.db" + std::string(suffix)));
+      fs::rename(path("crashed.db" + std::string(suffix)),
+                 path("journal.db" + std::string(suffix)));
     }
     open(with);
     expect_equal();
@@ -127,7 +128,8 @@ TEST_F(SqliteModel, J1_J2_J3_any_interleaving_equals_the_model) {
     random_.seed(seed);
     model_.clear();
     store_.reset();
-    for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(path("journal.db" + std::string(suffix)));
+    for (const char* suffix : {"", "-wal", "-shm"})
+      fs::remove(path("journal.db" + std::string(suffix)));
     SqliteOptions with = options();
     with.flush_bytes_min = 1 + random_() % 100'000;
     with.flush_bytes_max = with.flush_bytes_min;
@@ -169,8 +171,10 @@ TEST_F(SqliteModel, readers_beside_the_writer_see_every_acknowledged_record) {
         ASSERT_TRUE(page) << page.error().message();
         ASSERT_GE(page->records.size(), std::min<Seq>(300, known - after));
         for (std::size_t i = 0; i < page->records.size(); ++i) {
-          ASSERT_EQ(page->records[i].substr(0, 20), std::to_string(number * 100'000 + after + i + 1) +
-                    std::string(20 - std::to_string(number * 100'000 + after + i + 1).size(), '.'));
+          ASSERT_EQ(
+              page->records[i].substr(0, 20),
+              std::to_string(number * 100'000 + after + i + 1) +
+                  std::string(20 - std::to_string(number * 100'000 + after + i + 1).size(), '.'));
         }
       }
     });
@@ -179,8 +183,10 @@ TEST_F(SqliteModel, readers_beside_the_writer_see_every_acknowledged_record) {
     for (std::size_t number = 0; number < acked.size(); ++number) {
       std::string record = std::to_string(number * 100'000 + seq);
       record.resize(120, '.');
-      store_->append({.session = session(number + 1), .epoch = store_->epoch(),
-                      .expected_head = seq - 1, .records = {record}},
+      store_->append({.session = session(number + 1),
+                      .epoch = store_->epoch(),
+                      .expected_head = seq - 1,
+                      .records = {record}},
                      [&acked, number, seq](Result<> result) {
                        ASSERT_TRUE(result);
                        acked[number].store(seq);

@@ -24,24 +24,24 @@ Result<std::unique_ptr<Reader>> Reader::open(const DbOptions& options) {
   TRY_VOID(db.exec("PRAGMA query_only = 1"));
   reader->log.emplace(TRY(LogReader::create(db)));
   reader->load_session = TRY(db.prepare(load_session_sql));
-  reader->extents = TRY(db.prepare(
-      "SELECT first_seq, packed FROM extents WHERE sid = ?1 AND first_seq >= coalesce("
-      "(SELECT max(first_seq) FROM extents WHERE sid = ?1 AND first_seq <= ?2), 0) "
-      "ORDER BY first_seq"));
+  reader->extents = TRY(
+      db.prepare("SELECT first_seq, packed FROM extents WHERE sid = ?1 AND first_seq >= coalesce("
+                 "(SELECT max(first_seq) FROM extents WHERE sid = ?1 AND first_seq <= ?2), 0) "
+                 "ORDER BY first_seq"));
   reader->session_of_sid = TRY(db.prepare("SELECT id FROM sessions WHERE sid = ?"));
   reader->snapshot = TRY(db.prepare("SELECT seq, sealed FROM snapshots WHERE sid = ?"));
-  reader->outbox = TRY(db.prepare("SELECT number, sealed FROM outbox WHERE sid = ? ORDER BY number"));
+  reader->outbox =
+      TRY(db.prepare("SELECT number, sealed FROM outbox WHERE sid = ? ORDER BY number"));
   reader->answer = TRY(db.prepare("SELECT expires, sealed FROM answers WHERE key = ?"));
-  reader->find_ref = TRY(db.prepare(
-      "SELECT s.id FROM refs r JOIN sessions s ON s.sid = r.sid WHERE r.ref = ?"));
+  reader->find_ref =
+      TRY(db.prepare("SELECT s.id FROM refs r JOIN sessions s ON s.sid = r.sid WHERE r.ref = ?"));
   reader->blob = TRY(db.prepare("SELECT bytes FROM blobs WHERE hash = ?"));
-  reader->open_sessions =
-      TRY(db.prepare("SELECT id FROM sessions WHERE open = 1 ORDER BY id"));
+  reader->open_sessions = TRY(db.prepare("SELECT id FROM sessions WHERE open = 1 ORDER BY id"));
   reader->list = TRY(db.prepare(
       "SELECT id, open, archived, updated, sealed FROM sessions WHERE id > ? ORDER BY id LIMIT ?"));
-  reader->search = TRY(db.prepare(
-      "SELECT rowid, snippet(search, 0, char(2), char(3), '…', 24) FROM search "
-      "WHERE search MATCH ? ORDER BY rowid DESC"));
+  reader->search =
+      TRY(db.prepare("SELECT rowid, snippet(search, 0, char(2), char(3), '…', 24) FROM search "
+                     "WHERE search MATCH ? ORDER BY rowid DESC"));
   return reader;
 }
 

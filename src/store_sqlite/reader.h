@@ -1,6 +1,6 @@
-// The read side: a few read-only connections, handed out one call at a time. Positions come from the
-// session index first and the rows from a transaction begun afterwards, so that a commit which is
-// visible in the index is visible in the rows.
+// The read side: a few read-only connections, handed out one call at a time. Positions come from
+// the session index first and the rows from a transaction begun afterwards, so that a commit which
+// is visible in the index is visible in the rows.
 #pragma once
 
 #include <condition_variable>
@@ -24,8 +24,8 @@ struct SessionView {
   Seq flushed = 0;
   std::optional<Seq> good;
   std::optional<FrameCursor> cursor;
-  Seq tail_first = 0;               // number of the first record in `tail`
-  std::vector<EntryRef> tail;       // entries of the asked range that are not in the extents
+  Seq tail_first = 0;          // number of the first record in `tail`
+  std::vector<EntryRef> tail;  // entries of the asked range that are not in the extents
 };
 
 // The records wanted of a session: after + 1 … last.
@@ -61,7 +61,8 @@ class Reader {
 class ReadTransaction {
  public:
   static Result<ReadTransaction> begin(Reader& reader);
-  ReadTransaction(ReadTransaction&& other) noexcept : reader_(std::exchange(other.reader_, nullptr)) {}
+  ReadTransaction(ReadTransaction&& other) noexcept
+      : reader_(std::exchange(other.reader_, nullptr)) {}
   ~ReadTransaction();
 
  private:
@@ -77,7 +78,8 @@ class ReaderPool {
   // Lends a reader; it goes back when the lease ends. Blocks while all are lent.
   class Lease {
    public:
-    Lease(ReaderPool& pool, std::unique_ptr<Reader> reader) : pool_(&pool), reader_(std::move(reader)) {}
+    Lease(ReaderPool& pool, std::unique_ptr<Reader> reader)
+        : pool_(&pool), reader_(std::move(reader)) {}
     Lease(Lease&&) = default;
     ~Lease() {
       if (reader_) pool_->give_back(std::move(reader_));

@@ -50,8 +50,9 @@ Result<> check_files(const SqliteOptions& options, sqlite3_vfs* vfs) {
   if (journal || TRY(size_of({vfs, options.path + "-wal", FileKind::wal})) > 0) return {};
   const bool zeros = std::ranges::all_of(head, [](char c) { return c == '\0'; });
   return fail(zeros ? Code::damaged : Code::invalid_argument,
-              options.path + (zeros ? " starts with zeros where a database should be: it is damaged"
-                                    : " is not a database") +
+              options.path +
+                  (zeros ? " starts with zeros where a database should be: it is damaged"
+                         : " is not a database") +
                   "; it is left as it is");
 }
 
@@ -63,11 +64,12 @@ Result<> prepare_wal(const SqliteOptions& options, sqlite3_vfs* vfs) {
   VfsFile wal = TRY(VfsFile::open(place, VfsFile::Mode::read_write));
   const WalFound found = TRY(inspect_wal(wal));
   if (found.commits_behind && !options.salvage) {
-    return fail(Code::damaged,
-                place.path + " is damaged at frame " + std::to_string(found.frames_good + 1) +
-                    ", and commits behind it would be lost (" +
-                    std::to_string(found.frames_behind) + " frames); opening with salvage keeps "
-                    "a copy and recovers them");
+    return fail(Code::damaged, place.path + " is damaged at frame " +
+                                   std::to_string(found.frames_good + 1) +
+                                   ", and commits behind it would be lost (" +
+                                   std::to_string(found.frames_behind) +
+                                   " frames); opening with salvage keeps "
+                                   "a copy and recovers them");
   }
   if (found.commits_behind) {
     return salvage_wal(wal, found, {vfs, options.path + "-wal.damaged", FileKind::other});

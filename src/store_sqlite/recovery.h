@@ -1,5 +1,5 @@
-// What is done when a store is opened: look at the files before SQLite touches them, make or identify
-// the database, and read the log behind the index's watermark.
+// What is done when a store is opened: look at the files before SQLite touches them, make or
+// identify the database, and read the log behind the index's watermark.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,9 @@ struct OpenedFile {
 Result<OpenedFile> open_file(const SqliteOptions& options);
 
 struct TailScan {
-  std::uint64_t next_pos = 1;       // where the next block goes
-  std::uint64_t bytes = 0;          // scanned
-  std::vector<std::string> notes;   // damage that belongs to no known session
+  std::uint64_t next_pos = 1;      // where the next block goes
+  std::uint64_t bytes = 0;         // scanned
+  std::vector<std::string> notes;  // damage that belongs to no known session
 };
 
 struct ScanRange {

@@ -1,5 +1,5 @@
-// A file of zeros beside the database. When the disk is full its space is given back, so that cancels
-// and ends can still be written; it is made again when there is room.
+// A file of zeros beside the database. When the disk is full its space is given back, so that
+// cancels and ends can still be written; it is made again when there is room.
 #pragma once
 
 #include "store_sqlite/vfs_file.h"

@@ -40,10 +40,11 @@ Result<> set_meta(Db& db, std::string_view name, std::string_view value);
 namespace meta {
 inline constexpr std::string_view log_id = "log_id";
 inline constexpr std::string_view epoch = "epoch";
-inline constexpr std::string_view indexed = "indexed";            // the log before this row is in the extents
-inline constexpr std::string_view searched = "searched";          // first row of the block search is at
-inline constexpr std::string_view searched_entries = "searched_entries";  // entries of it that are done
-inline constexpr std::string_view is_backup = "is_backup";        // 1: gets a new log_id when opened
+inline constexpr std::string_view indexed = "indexed";  // the log before this row is in the extents
+inline constexpr std::string_view searched = "searched";  // first row of the block search is at
+inline constexpr std::string_view searched_entries =
+    "searched_entries";                                     // entries of it that are done
+inline constexpr std::string_view is_backup = "is_backup";  // 1: gets a new log_id when opened
 }  // namespace meta
 
 }  // namespace perdure

@@ -18,8 +18,8 @@ inline constexpr std::size_t search_text_bytes_max = 64UL << 10;
 
 // Where a record lies, as the row number of its text: row, offset and place in the entry.
 struct TextPlace {
-  EntryRef entry;           // its count is not known
-  std::size_t index = 0;    // of the record in the entry
+  EntryRef entry;         // its count is not known
+  std::size_t index = 0;  // of the record in the entry
 };
 std::int64_t text_row(const TextPlace& place);
 TextPlace text_place(std::int64_t row);

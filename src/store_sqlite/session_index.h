@@ -1,9 +1,10 @@
-// What the store keeps in memory of sessions: head, cursor and where the records since the last flush
-// lie. A session with unflushed records is "dirty" and always here; clean ones are a bounded cache of
-// the tables `heads` and `extents`, so memory and boot do not grow with the sessions stored.
+// What the store keeps in memory of sessions: head, cursor and where the records since the last
+// flush lie. A session with unflushed records is "dirty" and always here; clean ones are a bounded
+// cache of the tables `heads` and `extents`, so memory and boot do not grow with the sessions
+// stored.
 //
-// Threads: the writer alone changes states; readers look under the lock. A state's address is stable
-// while it is dirty or pinned.
+// Threads: the writer alone changes states; readers look under the lock. A state's address is
+// stable while it is dirty or pinned.
 #pragma once
 
 #include <cstdint>
@@ -24,16 +25,16 @@ struct SessionState {
   std::uint64_t sid = 0;
   Seq head = 0;
   std::optional<FrameCursor> cursor;
-  std::optional<Seq> good;      // damaged: only records 1…good may be served
-  bool good_saved = true;       // `good` is in the table `heads`
+  std::optional<Seq> good;  // damaged: only records 1…good may be served
+  bool good_saved = true;   // `good` is in the table `heads`
 
-  Seq flushed = 0;              // records 1…flushed are in the extents
-  std::vector<EntryRef> tail;   // the entries behind them, in order
-  std::uint64_t dirty_from = 0; // dirty: the first row of the first block that is not flushed
+  Seq flushed = 0;               // records 1…flushed are in the extents
+  std::vector<EntryRef> tail;    // the entries behind them, in order
+  std::uint64_t dirty_from = 0;  // dirty: the first row of the first block that is not flushed
   bool dirty = false;
 
-  bool stored = true;           // false: made by a group that is not committed yet
-  std::int32_t draft = -1;      // the writer's: place among the drafts of the present group
+  bool stored = true;       // false: made by a group that is not committed yet
+  std::int32_t draft = -1;  // the writer's: place among the drafts of the present group
 };
 
 class SessionIndex {
@@ -74,7 +75,7 @@ class SessionIndex {
     SessionState* state = nullptr;
     Seq head = 0;
     std::optional<FrameCursor> cursor;
-    bool has_entries = false;   // something of it is in the block: it becomes dirty
+    bool has_entries = false;  // something of it is in the block: it becomes dirty
   };
   // A new entry and the place of its session among the changes. One flat list for the group: a
   // vector for each session would cost an allocation a record.

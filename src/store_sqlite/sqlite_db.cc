@@ -7,16 +7,21 @@ namespace {
 
 Code code_of(int result) {
   switch (result & 0xff) {
-    case SQLITE_FULL: return Code::disk_full;
+    case SQLITE_FULL:
+      return Code::disk_full;
     case SQLITE_CORRUPT:
-    case SQLITE_NOTADB: return Code::damaged;
+    case SQLITE_NOTADB:
+      return Code::damaged;
     case SQLITE_ERROR:
-    case SQLITE_CONSTRAINT: return Code::internal;
+    case SQLITE_CONSTRAINT:
+      return Code::internal;
     case SQLITE_READONLY:
     case SQLITE_CANTOPEN:
     case SQLITE_PERM:
-    case SQLITE_BUSY: return Code::unavailable;
-    default: return Code::storage_unknown;
+    case SQLITE_BUSY:
+      return Code::unavailable;
+    default:
+      return Code::storage_unknown;
   }
 }
 
@@ -89,7 +94,8 @@ Result<Db> Db::open(const DbOptions& options) {
       sqlite3_open_v2(options.path.c_str(), &db.handle_, options.flags | SQLITE_OPEN_NOMUTEX,
                       options.vfs.empty() ? nullptr : options.vfs.c_str());
   if (result != SQLITE_OK) {
-    return std::unexpected(sqlite_error(sqlite3_extended_errcode(db.handle_), "open " + options.path));
+    return std::unexpected(
+        sqlite_error(sqlite3_extended_errcode(db.handle_), "open " + options.path));
   }
   sqlite3_extended_result_codes(db.handle_, 1);
   sqlite3_busy_timeout(db.handle_, 2000);

@@ -1,14 +1,14 @@
-// A connection and a statement of SQLite, owned. Every failure becomes an Error whose code says what
-// the store has to do about it: disk_full is clean, damaged and internal concern the statement, and
-// storage_unknown means that nobody may write through this connection again.
+// A connection and a statement of SQLite, owned. Every failure becomes an Error whose code says
+// what the store has to do about it: disk_full is clean, damaged and internal concern the
+// statement, and storage_unknown means that nobody may write through this connection again.
 #pragma once
-
-#include <sqlite3.h>
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include <sqlite3.h>
 
 #include "base/result.h"
 

@@ -57,8 +57,12 @@ const std::string& SqliteStore::log_id() const { return parts_->writer->log_id()
 Result<SessionView> SqliteStore::Parts::view(Reader& reader, SessionId session, SeqRange range) {
   SessionView out;
   const auto look = [&](const SessionState& state) {
-    out = {.sid = state.sid, .head = state.head, .flushed = state.flushed, .good = state.good,
-           .cursor = state.cursor, .tail_first = state.flushed + 1};
+    out = {.sid = state.sid,
+           .head = state.head,
+           .flushed = state.flushed,
+           .good = state.good,
+           .cursor = state.cursor,
+           .tail_first = state.flushed + 1};
     if (range.last <= state.flushed) return;
     for (const EntryRef& ref : state.tail) {
       const Seq next = out.tail_first + ref.count;
@@ -93,7 +97,8 @@ Result<RecordPage> SqliteStore::read(SessionId session, ReadRange range) {
                                           " is beyond the head " + std::to_string(view.head));
   }
   if (view.good && range.after >= *view.good) {
-    return fail(Code::damaged, "the session is damaged behind record " + std::to_string(*view.good));
+    return fail(Code::damaged,
+                "the session is damaged behind record " + std::to_string(*view.good));
   }
   seqs.last = std::min({wanted_last, view.head, view.good.value_or(view.head)});
   RecordPage page;

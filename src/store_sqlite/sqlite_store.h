@@ -1,10 +1,11 @@
-// The embedded engine: one SQLite file in WAL mode, synchronous=FULL. All sessions' batches that are
-// queued become one commit block, one transaction and one fsync. docs/decisions/0002-sqlite-journal.md
-// says why it has this shape.
+// The embedded engine: one SQLite file in WAL mode, synchronous=FULL. All sessions' batches that
+// are queued become one commit block, one transaction and one fsync.
+// docs/decisions/0002-sqlite-journal.md says why it has this shape.
 //
 // Who runs it: one thread made by main loops
 //     while (running) { if (store.wait_for_work(50ms)) store.step(); else store.idle_step(); }
-// and calls idle_step() now and then under steady load too. There is no thread and no clock in here.
+// and calls idle_step() now and then under steady load too. There is no thread and no clock in
+// here.
 #pragma once
 
 #include <chrono>
@@ -31,8 +32,9 @@ struct SqliteOptions {
   // of idle_step(). Without it there is no full-text search.
   std::function<std::optional<std::string>(std::string_view record)> search_text;
 
-  bool create = true;   // false: a missing file is an error (main knows of other data that is there)
-  bool salvage = false; // repair a decayed WAL (after a copy to <path>-wal.damaged) instead of refusing
+  bool create = true;  // false: a missing file is an error (main knows of other data that is there)
+  bool salvage =
+      false;  // repair a decayed WAL (after a copy to <path>-wal.damaged) instead of refusing
   std::string new_log_id;  // for a new store or a restored backup; empty: random
 
   std::size_t reserve_bytes = 4UL << 20;  // <path>.reserve, freed for essential appends; 0: none
@@ -40,15 +42,15 @@ struct SqliteOptions {
   // Unindexed log is flushed to the extents when it exceeds 32 KiB a dirty session, within these.
   std::size_t flush_bytes_min = 8UL << 20;
   std::size_t flush_bytes_max = 128UL << 20;
-  std::size_t flush_idle_bytes = 1UL << 20;    // idle_step() leaves less than this unindexed
-  std::size_t checkpoint_bytes = 32UL << 20;   // WAL size at which step() checkpoints
+  std::size_t flush_idle_bytes = 1UL << 20;   // idle_step() leaves less than this unindexed
+  std::size_t checkpoint_bytes = 32UL << 20;  // WAL size at which step() checkpoints
   std::size_t checkpoint_idle_bytes = 2UL << 20;
-  std::size_t group_bytes_max = 8UL << 20;     // a commit takes no more appends behind this
+  std::size_t group_bytes_max = 8UL << 20;  // a commit takes no more appends behind this
   // Sessions that were acknowledged together come back together: once something is queued,
   // wait_for_work() gives the others of the last group so long to join in. 0: no waiting.
   std::chrono::microseconds gather_window{0};
-  std::size_t sessions_cached_max = 4096;      // clean sessions kept in memory
-  std::size_t readers_max = 4;                 // read-only connections
+  std::size_t sessions_cached_max = 4096;  // clean sessions kept in memory
+  std::size_t readers_max = 4;             // read-only connections
 };
 
 // What verify() found wrong.
@@ -78,11 +80,11 @@ struct SqliteStats {
 
 class SqliteStore final : public Store {
  public:
-  // Opens or makes the store and recovers what an earlier life left. May block for as long as reading
-  // the WAL and the unindexed end of the log takes; does not grow with the sessions stored. Errors:
-  // format_too_new; invalid_argument for a foreign file; damaged for a file that SQLite cannot open,
-  // or an empty one beside which other files of a store lie; unavailable for a missing or read-only
-  // place; disk_full. After an error the files hold what they held.
+  // Opens or makes the store and recovers what an earlier life left. May block for as long as
+  // reading the WAL and the unindexed end of the log takes; does not grow with the sessions stored.
+  // Errors: format_too_new; invalid_argument for a foreign file; damaged for a file that SQLite
+  // cannot open, or an empty one beside which other files of a store lie; unavailable for a missing
+  // or read-only place; disk_full. After an error the files hold what they held.
   static Result<std::unique_ptr<SqliteStore>> open(SqliteOptions options);
   // Writes and syncs nothing: what was acknowledged is on disk already. Appends still queued are
   // dropped without their Done.

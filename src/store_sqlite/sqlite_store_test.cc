@@ -28,7 +28,8 @@ TEST_F(SqliteStoreTest, appends_come_back_in_order_and_after_reopening) {
   ASSERT_TRUE(page);
   EXPECT_EQ(page->first, 2U);
   EXPECT_EQ(page->records, std::vector<std::string>{"b"});
-  EXPECT_EQ(store_->read(session(1), {.after = 4, .limit = 1}).error().code(), Code::cursor_invalid);
+  EXPECT_EQ(store_->read(session(1), {.after = 4, .limit = 1}).error().code(),
+            Code::cursor_invalid);
   EXPECT_TRUE(store_->read(session(1), {.after = 3, .limit = 1})->records.empty());
   EXPECT_EQ(store_->read(session(9), {.limit = 1}).error().code(), Code::not_found);
 }
@@ -74,13 +75,19 @@ TEST_F(SqliteStoreTest, a_bad_append_in_a_group_is_refused_alone) {
   const std::uint64_t epoch = store_->epoch();
   const auto add = [&](Append batch) { store_->append(std::move(batch), note); };
   add({.session = session(1), .epoch = epoch, .records = {"a"}});
-  add({.session = session(1), .epoch = epoch, .expected_head = 1, .records = {"b"},
+  add({.session = session(1),
+       .epoch = epoch,
+       .expected_head = 1,
+       .records = {"b"},
        .answers = {{.key = "k"}}});
   add({.session = session(1), .epoch = epoch, .expected_head = 1, .records = {"c"}});
   add({.session = session(2), .epoch = epoch - 1, .records = {"d"}});
   add({.session = session(3), .epoch = epoch, .expected_head = 5, .records = {"e"}});
   add({.session = session(4), .epoch = epoch, .records = {"f"}, .answers = {{.key = "k"}}});
-  add({.session = session(5), .epoch = epoch, .records = {"g"}, .blobs = {{.bytes = "not the hash"}}});
+  add({.session = session(5),
+       .epoch = epoch,
+       .records = {"g"},
+       .blobs = {{.bytes = "not the hash"}}});
   add({.session = session(6), .epoch = epoch, .records = {"h"}});
   EXPECT_TRUE(outcome.empty());
   EXPECT_TRUE(store_->step());
@@ -171,7 +178,8 @@ TEST_F(SqliteStoreTest, removal_takes_everything_and_leaves_no_byte) {
   std::vector<std::string> outcomes;
   for (const std::uint64_t number : {1, 2}) {
     const std::string name = number == 1 ? "marmalade" : "ordinary";
-    Append batch{.session = session(number), .epoch = store_->epoch(), .records = {name, name + " two"}};
+    Append batch{
+        .session = session(number), .epoch = store_->epoch(), .records = {name, name + " two"}};
     batch.outbox_add = {{1, name}};
     batch.refs = {"ref" + name};
     batch.snapshot = name;
@@ -210,7 +218,8 @@ TEST_F(SqliteStoreTest, S13_a_backup_taken_while_writing_is_a_consistent_prefix)
   Seq head = 0;
   for (; head < 3000; ++head) ASSERT_TRUE(put(1, head, {std::string(2000, 'x')}));
   std::optional<Result<>> outcome;
-  ASSERT_TRUE(store_->backup(path("copy.db"), [&](Result<> result) { outcome = std::move(result); }));
+  ASSERT_TRUE(
+      store_->backup(path("copy.db"), [&](Result<> result) { outcome = std::move(result); }));
   EXPECT_EQ(store_->backup(path("other.db"), nullptr).error().code(), Code::conflict);
   int steps = 0;
   for (; !outcome && steps < 10'000; ++steps) {
@@ -245,7 +254,8 @@ TEST_F(SqliteStoreTest, a_hundred_thousand_sessions_are_not_in_memory) {
   open(with);
   for (std::uint64_t base = 0; base < 100'000; base += 1000) {
     for (std::uint64_t number = base + 1; number <= base + 1000; ++number) {
-      store_->append({.session = session(number), .epoch = store_->epoch(),
+      store_->append({.session = session(number),
+                      .epoch = store_->epoch(),
                       .records = {"record of " + std::to_string(number)},
                       .listing = Listing{.open = number % 10'000 == 0}},
                      [](Result<> result) { EXPECT_TRUE(result); });

@@ -2,9 +2,6 @@
 // and copies of the files as a crash would leave them.
 #pragma once
 
-#include <gtest/gtest.h>
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -13,6 +10,9 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "store_sqlite/sqlite_store.h"
 
@@ -88,7 +88,8 @@ class StoreTest : public testing::Test {
     return *out;
   }
   Result<> put(std::uint64_t number, Seq head, std::vector<std::string> records) {
-    return commit({.session = session(number), .expected_head = head, .records = std::move(records)});
+    return commit(
+        {.session = session(number), .expected_head = head, .records = std::move(records)});
   }
 
   static void idle(SqliteStore& store) {
@@ -97,7 +98,8 @@ class StoreTest : public testing::Test {
   }
 
   static std::vector<std::string> all(SqliteStore& store, std::uint64_t number) {
-    auto page = store.read(session(number), {.after = 0, .limit = 10'000'000, .bytes_max = 1UL << 40});
+    auto page =
+        store.read(session(number), {.after = 0, .limit = 10'000'000, .bytes_max = 1UL << 40});
     EXPECT_TRUE(page) << page.error().message();
     return page ? page->records : std::vector<std::string>();
   }

@@ -15,18 +15,24 @@ constexpr std::size_t chunk_bytes = 64UL << 10;
 
 int kind_flag(FileKind kind) {
   switch (kind) {
-    case FileKind::database: return SQLITE_OPEN_MAIN_DB;
-    case FileKind::wal: return SQLITE_OPEN_WAL;
-    case FileKind::other: return SQLITE_OPEN_SUPER_JOURNAL;  // needs no database beside it
+    case FileKind::database:
+      return SQLITE_OPEN_MAIN_DB;
+    case FileKind::wal:
+      return SQLITE_OPEN_WAL;
+    case FileKind::other:
+      return SQLITE_OPEN_SUPER_JOURNAL;  // needs no database beside it
   }
   CHECK(false, "unknown kind of file");
 }
 
 int mode_flags(VfsFile::Mode mode) {
   switch (mode) {
-    case VfsFile::Mode::read_only: return SQLITE_OPEN_READONLY;
-    case VfsFile::Mode::read_write: return SQLITE_OPEN_READWRITE;
-    case VfsFile::Mode::create: return SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    case VfsFile::Mode::read_only:
+      return SQLITE_OPEN_READONLY;
+    case VfsFile::Mode::read_write:
+      return SQLITE_OPEN_READWRITE;
+    case VfsFile::Mode::create:
+      return SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   }
   CHECK(false, "unknown mode");
 }
@@ -38,16 +44,20 @@ const char* make_name(const FilePlace& place) {
   if (place.kind == FileKind::wal && main.ends_with("-wal")) main.resize(main.size() - 4);
   const std::string journal = main + "-journal";
   const std::string wal = main + "-wal";
-  const char* name = sqlite3_create_filename(main.c_str(), journal.c_str(), wal.c_str(), 0, nullptr);
+  const char* name =
+      sqlite3_create_filename(main.c_str(), journal.c_str(), wal.c_str(), 0, nullptr);
   CHECK(name != nullptr);
   return name;
 }
 
 const char* name_part(const char* name, FileKind kind) {
   switch (kind) {
-    case FileKind::database: return name;
-    case FileKind::wal: return sqlite3_filename_wal(name);
-    case FileKind::other: return name;
+    case FileKind::database:
+      return name;
+    case FileKind::wal:
+      return sqlite3_filename_wal(name);
+    case FileKind::other:
+      return name;
   }
   CHECK(false, "unknown kind of file");
 }
@@ -90,9 +100,8 @@ Result<VfsFile> VfsFile::open(const FilePlace& place, Mode mode) {
   const char* name = make_name(place);
   std::unique_ptr<sqlite3_file, Closer> file(static_cast<sqlite3_file*>(memory), Closer{name});
   int flags_out = 0;
-  const int result =
-      place.vfs->xOpen(place.vfs, name_part(name, place.kind), file.get(),
-                       mode_flags(mode) | kind_flag(place.kind), &flags_out);
+  const int result = place.vfs->xOpen(place.vfs, name_part(name, place.kind), file.get(),
+                                      mode_flags(mode) | kind_flag(place.kind), &flags_out);
   if (result != SQLITE_OK) return std::unexpected(sqlite_error(result, "open " + place.path));
   return VfsFile(std::move(file));
 }

@@ -2,13 +2,13 @@
 // here, so that a test's VFS sees, delays and breaks it like everything else.
 #pragma once
 
-#include <sqlite3.h>
-
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include <sqlite3.h>
 
 #include "base/result.h"
 

@@ -91,8 +91,8 @@ Result<> write_redo(const FilePlace& place, std::string_view payload) {
 
 }  // namespace
 
-// Frames behind the first bad one are either the rest of one torn transaction, which ends the log at
-// its commit mark at the latest, or what followed a decayed frame: there the checksums chain on
+// Frames behind the first bad one are either the rest of one torn transaction, which ends the log
+// at its commit mark at the latest, or what followed a decayed frame: there the checksums chain on
 // across a commit mark. Only the second was ever acknowledged.
 Result<WalFound> inspect_wal(VfsFile& wal) {
   WalFound found;

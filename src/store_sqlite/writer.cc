@@ -11,9 +11,7 @@ namespace {
 constexpr std::uint64_t refusals_per_probe = 64;
 
 // Errors after which nobody knows what the disk holds. All others leave it as it was.
-bool is_unknown(Code code) {
-  return code == Code::storage_unknown || code == Code::unavailable;
-}
+bool is_unknown(Code code) { return code == Code::storage_unknown || code == Code::unavailable; }
 
 std::size_t weight(const Append& batch) {
   std::size_t bytes = 64;
@@ -43,8 +41,7 @@ Result<std::unique_ptr<Writer>> Writer::open(const SqliteOptions& options, Sessi
     file = open_file(options);
   }
   if (!file) return std::unexpected(std::move(file.error()).with_context("open the journal"));
-  std::unique_ptr<Writer> writer(
-      new Writer(options, index, *std::move(file), std::move(reserve)));
+  std::unique_ptr<Writer> writer(new Writer(options, index, *std::move(file), std::move(reserve)));
   writer->full_ = full;
   TRY_VOID(writer->prepare());
   return writer;

@@ -1,9 +1,9 @@
-// The write side: the queue of appends, the group commit, and the policies around it: what happens on
-// a full disk, on an error whose outcome is unknown, when the index is flushed and the WAL
+// The write side: the queue of appends, the group commit, and the policies around it: what happens
+// on a full disk, on an error whose outcome is unknown, when the index is flushed and the WAL
 // checkpointed. Everything that writes holds write_mutex_; nothing else touches the connection.
 //
-// After an error whose outcome is unknown nothing is written or synced any more, ever: an fsync that
-// failed once may report success the next time for data that is gone (DISK1).
+// After an error whose outcome is unknown nothing is written or synced any more, ever: an fsync
+// that failed once may report success the next time for data that is gone (DISK1).
 #pragma once
 
 #include <atomic>
@@ -108,11 +108,11 @@ class Writer {
 
   std::uint64_t next_pos_ = 1;
   std::uint64_t unindexed_bytes_ = 0;
-  std::uint64_t flush_before_ = 0;       // a flush goes on until sessions dirty before this are done
+  std::uint64_t flush_before_ = 0;  // a flush goes on until sessions dirty before this are done
   std::uint64_t bytes_since_flush_ = 0;  // written since that flush began
   std::uint64_t wal_frames_ = 0;
-  std::uint64_t wal_frames_tried_ = 0;   // at the last checkpoint that could not finish
-  bool search_stopped_ = false;          // its watermark cannot be read; a restart tries again
+  std::uint64_t wal_frames_tried_ = 0;  // at the last checkpoint that could not finish
+  bool search_stopped_ = false;         // its watermark cannot be read; a restart tries again
   bool full_ = false;
   std::uint64_t refusals_ = 0;
   std::atomic<bool> failed_ = false;

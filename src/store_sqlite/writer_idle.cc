@@ -168,7 +168,8 @@ Result<> Writer::rebuild_search() {
   return cleared;
 }
 
-// Scans into an index of its own, in one transaction, so that readers see the old one until the end.
+// Scans into an index of its own, in one transaction, so that readers see the old one until the
+// end.
 Result<> Writer::rebuild_index() {
   const std::scoped_lock lock(write_mutex_);
   std::vector<std::string> notes;
