@@ -1,0 +1,90 @@
+#include "store/memory_disk.h"
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace perdure {
+
+void MemoryDisk::crash(CrashChoice choice) {
+  if (choice == CrashChoice::keep_tail) sync();
+  tail_.clear();
+  ++life_;
+}
+
+bool MemoryDisk::flip_bit(SessionId session, Seq seq) {
+  auto found = sessions_.find(session);
+  if (found == sessions_.end() || seq == 0 || seq > found->second.head()) return false;
+  std::string& bytes = found->second.records[seq - 1].bytes;
+  if (!bytes.empty()) bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 0x10);
+  std::optional<Seq>& damaged_at = found->second.damaged_at;
+  if (!damaged_at || *damaged_at > seq) damaged_at = seq;
+  return true;
+}
+
+std::optional<std::string_view> MemoryDisk::peek(SessionId session, Seq seq) const {
+  const Session* found = find(session);
+  if (!found || seq == 0 || seq > found->head()) return std::nullopt;
+  return found->records[seq - 1].bytes;
+}
+
+const MemoryDisk::Session* MemoryDisk::find(SessionId session) const {
+  auto found = sessions_.find(session);
+  return found == sessions_.end() ? nullptr : &found->second;
+}
+
+void MemoryDisk::sync() {
+  if (tail_.empty()) return;
+  std::vector<Append> group = std::exchange(tail_, {});
+  for (Append& batch : group) apply(std::move(batch));
+  ++groups_synced_;
+}
+
+void MemoryDisk::apply(Append batch) {
+  Session& session = sessions_[batch.session];
+  apply_records(session, batch);
+  if (batch.cursor) session.cursor = std::move(batch.cursor);
+  for (OutboxRow& row : batch.outbox_add) {
+    session.outbox_last = row.number;
+    session.outbox.emplace(row.number, std::move(row.payload));
+  }
+  for (std::uint64_t number : batch.outbox_done) session.outbox.erase(number);
+  for (StoredAnswer& answer : batch.answers) {
+    std::string key = answer.key;
+    const bool added = answers_.emplace(std::move(key), std::move(answer)).second;
+    CHECK(added, "a validated answer key is new");
+  }
+  for (std::string& ref : batch.refs) {
+    refs_.insert_or_assign(ref, batch.session);
+    session.refs.insert(std::move(ref));
+  }
+  for (Blob& blob : batch.blobs) blobs_.emplace(blob.hash, std::move(blob.bytes));
+  if (batch.snapshot) session.snapshot = StoredSnapshot{session.head(), *std::move(batch.snapshot)};
+  if (batch.listing) {
+    session.listing = *std::move(batch.listing);
+    if (session.listing.open)
+      open_.insert(batch.session);
+    else
+      open_.erase(batch.session);
+  }
+}
+
+void MemoryDisk::apply_records(Session& session, Append& batch) {
+  CHECK(batch.expected_head == session.head(), "a validated batch continues its session");
+  for (std::string& record : batch.records) {
+    session.records.push_back({std::move(record), ++position_});
+  }
+}
+
+void MemoryDisk::remove(SessionId session) {
+  auto found = sessions_.find(session);
+  if (found == sessions_.end()) return;
+  for (const std::string& ref : found->second.refs) {
+    auto owner = refs_.find(ref);
+    if (owner != refs_.end() && owner->second == session) refs_.erase(owner);
+  }
+  open_.erase(session);
+  sessions_.erase(found);
+}
+
+}  // namespace perdure

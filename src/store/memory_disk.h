@@ -1,0 +1,86 @@
+// The disk under a MemoryStore. It outlives the store, as a disk outlives a daemon: what was synced
+// is on it for good, the group that was written but not synced is decided by crash(). Everything
+// is kept in ordered containers, so equal calls give equal states. For tests and the simulator.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/store.h"
+
+namespace perdure {
+
+// What becomes of the group that was written but not synced.
+enum class CrashChoice { keep_tail, lose_tail };
+
+class MemoryDisk {
+ public:
+  explicit MemoryDisk(std::string log_id = "memory") : log_id_(std::move(log_id)) {}
+  MemoryDisk(const MemoryDisk&) = delete;
+  MemoryDisk& operator=(const MemoryDisk&) = delete;
+
+  // The machine stops: the unsynced group stays or goes as a whole, and every store that is open
+  // on this disk is dead from now on (its steps do nothing, no Done of it runs).
+  void crash(CrashChoice choice);
+
+  // Whether a group is written and not yet synced, so that crash() has something to decide.
+  bool has_unsynced_tail() const { return !tail_.empty(); }
+
+  // Damages a synced record: reads that start at it or behind give `damaged`, appends to its
+  // session too; other sessions are not affected. False when there is no such record.
+  bool flip_bit(SessionId session, Seq seq);
+
+  // The bytes of a synced record, for checkers that must not copy; nothing for a number beyond the
+  // head. Shows damaged records as they are. Valid until the disk is changed.
+  std::optional<std::string_view> peek(SessionId session, Seq seq) const;
+
+  // The number of groups synced so far.
+  std::uint64_t groups_synced() const { return groups_synced_; }
+
+ private:
+  friend class MemoryStore;
+
+  struct Record {
+    std::string bytes;
+    std::uint64_t position = 0;  // in the order of all commits
+  };
+  struct Session {
+    std::vector<Record> records;
+    std::optional<FrameCursor> cursor;
+    std::map<std::uint64_t, std::string> outbox;
+    std::uint64_t outbox_last = 0;
+    std::set<std::string> refs;
+    std::optional<StoredSnapshot> snapshot;
+    Listing listing;
+    std::optional<Seq> damaged_at;  // the first damaged record
+
+    Seq head() const { return records.size(); }
+  };
+
+  const Session* find(SessionId session) const;
+  // Makes the tail durable. All of it, or, when a crash came before, none.
+  void sync();
+  void apply(Append batch);
+  void apply_records(Session& session, Append& batch);
+  void remove(SessionId session);
+
+  std::string log_id_;
+  std::uint64_t epoch_ = 0;  // of the last opening
+  std::uint64_t life_ = 0;   // counts crashes
+  std::uint64_t position_ = 0;
+  std::uint64_t groups_synced_ = 0;
+  std::map<SessionId, Session> sessions_;
+  std::set<SessionId> open_;
+  std::map<std::string, StoredAnswer, std::less<>> answers_;
+  std::map<std::string, SessionId, std::less<>> refs_;
+  std::map<Hash, std::string> blobs_;
+  std::vector<Append> tail_;  // one group, validated
+};
+
+}  // namespace perdure

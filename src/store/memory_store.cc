@@ -1,0 +1,252 @@
+#include "store/memory_store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "base/probe.h"
+
+namespace perdure {
+
+namespace {
+
+// The text with every match between \x02 and \x03.
+std::string mark(std::string_view text, std::string_view query) {
+  std::string marked;
+  while (true) {
+    const std::size_t at = text.find(query);
+    marked += text.substr(0, at);
+    if (at == std::string_view::npos) return marked;
+    marked += '\x02';
+    marked += query;
+    marked += '\x03';
+    text.remove_prefix(at + query.size());
+  }
+}
+
+std::unexpected<Error> unknown_session(SessionId session) {
+  return fail(Code::not_found, "no session " + session.text());
+}
+
+}  // namespace
+
+std::unique_ptr<MemoryStore> MemoryStore::open(MemoryDisk& disk, MemoryOptions options) {
+  return std::unique_ptr<MemoryStore>(new MemoryStore(disk, std::move(options)));
+}
+
+MemoryStore::MemoryStore(MemoryDisk& disk, MemoryOptions options)
+    : disk_(disk), options_(std::move(options)), life_(disk.life_) {
+  disk_.sync();
+  epoch_ = ++disk_.epoch_;
+}
+
+void MemoryStore::append(Append batch, Done done) {
+  if (is_dead()) return;
+  queue_.push_back({std::move(batch), std::move(done)});
+}
+
+bool MemoryStore::step() {
+  if (is_dead() || is_idle()) return false;
+  const CommitFault fault = std::exchange(fault_, CommitFault::none);
+  if (in_flight_.empty()) write_group(fault);
+  if (fault != CommitFault::slow_sync) end_sync(fault);
+  return true;
+}
+
+void MemoryStore::write_group(CommitFault fault) {
+  CHECK(is_fenced() || !disk_.has_unsynced_tail(), "one group at a time");
+  std::vector<Queued> queue = std::exchange(queue_, {});
+  GroupView group;
+  in_flight_.reserve(queue.size());
+  for (Queued& queued : queue) {
+    Append& batch = queued.batch;
+    Result<> valid = validate(batch, fault, group);
+    if (valid) {
+      group.heads[batch.session] = batch.expected_head + batch.records.size();
+      if (!batch.outbox_add.empty()) {
+        group.outbox_last[batch.session] = batch.outbox_add.back().number;
+      }
+      for (const StoredAnswer& answer : batch.answers) group.answer_keys.insert(answer.key);
+      disk_.tail_.push_back(std::move(batch));
+    }
+    in_flight_.push_back({std::move(queued.done), std::move(valid)});
+  }
+}
+
+void MemoryStore::end_sync(CommitFault fault) {
+  if (fault == CommitFault::eio_unknown) {
+    SIM_PROBE("store: sync fails, outcome unknown");
+    dead_ = true;
+    queue_.clear();
+    in_flight_.clear();
+    if (options_.on_fatal) options_.on_fatal(Error(Code::storage_unknown, "sync failed"));
+    return;
+  }
+  if (!is_fenced()) disk_.sync();
+  std::vector<InFlight> group = std::exchange(in_flight_, {});
+  for (InFlight& in_flight : group) {
+    if (is_dead()) return;  // an earlier Done crashed the machine
+    if (in_flight.done) in_flight.done(std::move(in_flight.result));
+  }
+}
+
+Result<> MemoryStore::validate(const Append& batch, CommitFault fault,
+                               const GroupView& group) const {
+  if (batch.session.is_null()) return fail(Code::invalid_argument, "the session id is null");
+  if (batch.epoch < disk_.epoch_ || is_fenced()) {
+    return fail(Code::stale_owner, "epoch " + std::to_string(batch.epoch) + " is older than " +
+                                       std::to_string(disk_.epoch_));
+  }
+  const MemoryDisk::Session* session = disk_.find(batch.session);
+  if (session && session->damaged_at) {
+    return fail(Code::damaged, batch.session.text() + " is damaged at record " +
+                                   std::to_string(*session->damaged_at));
+  }
+  auto moved = group.heads.find(batch.session);
+  const Seq head = moved != group.heads.end() ? moved->second : session ? session->head() : 0;
+  if (batch.expected_head != head) {
+    return fail(Code::conflict, "the head is " + std::to_string(head) + ", not " +
+                                    std::to_string(batch.expected_head));
+  }
+  TRY_VOID(validate_rows(batch, group));
+  if (fault == CommitFault::disk_full && !batch.essential) {
+    SIM_PROBE("store: disk full");
+    return fail(Code::disk_full, "the disk is full");
+  }
+  return {};
+}
+
+Result<> MemoryStore::validate_rows(const Append& batch, const GroupView& group) const {
+  for (const std::string& record : batch.records) {
+    if (record.size() > record_bytes_max) {
+      return fail(Code::invalid_argument, "a record is longer than record_bytes_max");
+    }
+  }
+  const MemoryDisk::Session* session = disk_.find(batch.session);
+  auto moved = group.outbox_last.find(batch.session);
+  std::uint64_t outbox_last = moved != group.outbox_last.end() ? moved->second
+                              : session                        ? session->outbox_last
+                                                               : 0;
+  for (const OutboxRow& row : batch.outbox_add) {
+    if (row.number <= outbox_last) {
+      return fail(Code::invalid_argument, "outbox numbers only grow");
+    }
+    outbox_last = row.number;
+  }
+  std::set<std::string_view> own_keys;
+  for (const StoredAnswer& answer : batch.answers) {
+    if (disk_.answers_.contains(answer.key) || group.answer_keys.contains(answer.key) ||
+        !own_keys.insert(answer.key).second) {
+      return fail(Code::conflict, "the key '" + answer.key + "' has its answer already");
+    }
+  }
+  return {};
+}
+
+Result<RecordPage> MemoryStore::read(SessionId session, ReadRange range) {
+  const MemoryDisk::Session* found = disk_.find(session);
+  if (!found) return unknown_session(session);
+  if (range.after > found->head()) {
+    return fail(Code::cursor_invalid, "record " + std::to_string(range.after) +
+                                          " is beyond the head " + std::to_string(found->head()));
+  }
+  const Seq good = found->damaged_at ? *found->damaged_at - 1 : found->head();
+  if (found->damaged_at && range.after >= good) {
+    return fail(Code::damaged, session.text() + " has " + std::to_string(good) + " good records");
+  }
+  RecordPage page;
+  const std::size_t count = std::min<std::size_t>(range.limit, good - range.after);
+  page.records.reserve(count);
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string& record = found->records[range.after + i].bytes;
+    page.records.push_back(record);
+    bytes += record.size();
+    if (bytes >= range.bytes_max) break;
+  }
+  if (!page.records.empty()) page.first = range.after + 1;
+  return page;
+}
+
+Result<SessionHead> MemoryStore::head(SessionId session) {
+  const MemoryDisk::Session* found = disk_.find(session);
+  if (!found) return unknown_session(session);
+  return SessionHead{found->head(), found->cursor};
+}
+
+Result<std::optional<StoredSnapshot>> MemoryStore::snapshot(SessionId session) {
+  const MemoryDisk::Session* found = disk_.find(session);
+  if (!found) return unknown_session(session);
+  return found->snapshot;
+}
+
+Result<std::vector<OutboxRow>> MemoryStore::outbox(SessionId session) {
+  const MemoryDisk::Session* found = disk_.find(session);
+  if (!found) return unknown_session(session);
+  std::vector<OutboxRow> rows;
+  rows.reserve(found->outbox.size());
+  for (const auto& [number, payload] : found->outbox) rows.push_back({number, payload});
+  return rows;
+}
+
+Result<std::optional<StoredAnswer>> MemoryStore::answer(std::string_view key) {
+  auto found = disk_.answers_.find(key);
+  if (found == disk_.answers_.end()) return std::nullopt;
+  return found->second;
+}
+
+Result<std::optional<SessionId>> MemoryStore::find_ref(std::string_view ref) {
+  auto found = disk_.refs_.find(ref);
+  if (found == disk_.refs_.end()) return std::nullopt;
+  return found->second;
+}
+
+Result<std::string> MemoryStore::blob(const Hash& hash) {
+  auto found = disk_.blobs_.find(hash);
+  if (found == disk_.blobs_.end()) return fail(Code::not_found, "no blob " + hash.hex());
+  return found->second;
+}
+
+Result<std::vector<SessionId>> MemoryStore::open_sessions() {
+  return std::vector<SessionId>(disk_.open_.begin(), disk_.open_.end());
+}
+
+Result<std::vector<ListedSession>> MemoryStore::list(SessionId after, std::size_t limit) {
+  std::vector<ListedSession> listed;
+  for (auto at = disk_.sessions_.upper_bound(after);
+       at != disk_.sessions_.end() && listed.size() < limit; ++at) {
+    listed.push_back({at->first, at->second.listing});
+  }
+  return listed;
+}
+
+Result<std::vector<SearchHit>> MemoryStore::search(std::string_view query, std::size_t limit) {
+  if (query.empty()) return std::vector<SearchHit>{};
+  std::map<std::uint64_t, SearchHit, std::greater<>> hits;  // by position, newest first
+  for (const auto& [id, session] : disk_.sessions_) {
+    const Seq good = session.damaged_at ? *session.damaged_at - 1 : session.head();
+    for (Seq seq = 1; seq <= good; ++seq) {
+      const MemoryDisk::Record& record = session.records[seq - 1];
+      const std::string text = options_.text_of ? options_.text_of(record.bytes) : record.bytes;
+      if (!text.contains(query)) continue;
+      hits.emplace(record.position, SearchHit{id, seq, mark(text, query)});
+      if (hits.size() > limit) hits.erase(std::prev(hits.end()));
+    }
+  }
+  std::vector<SearchHit> newest_first;
+  for (auto& [position, hit] : hits) newest_first.push_back(std::move(hit));
+  return newest_first;
+}
+
+Result<> MemoryStore::remove(SessionId session) {
+  if (is_dead()) return fail(Code::storage_unknown, "the store is dead");
+  if (is_fenced()) return fail(Code::stale_owner, "a newer owner holds the store");
+  const bool under_way = std::ranges::any_of(
+      disk_.tail_, [&](const Append& batch) { return batch.session == session; });
+  if (under_way) return fail(Code::unavailable, "a commit of the session is under way");
+  disk_.remove(session);
+  return {};
+}
+
+}  // namespace perdure

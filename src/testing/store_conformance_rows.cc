@@ -1,0 +1,191 @@
+// Conformance: what travels with the records. Outbox, answers, refs, blobs, snapshots, cursors; and
+// the removal of a session.
+#include "testing/store_conformance_tests.h"
+
+namespace perdure {
+
+namespace {
+
+const SessionId first = conformance_session(1);
+const SessionId second = conformance_session(2);
+
+void outbox_adds_and_ends(ConformanceBench& bench) {
+  bench.append(
+      {.session = first, .records = {"a"}, .outbox_add = {{1, "one"}, {2, "two"}, {5, "five"}}});
+  bench.append({.session = second, .records = {"a"}, .outbox_add = {{1, "other"}}});
+  EXPECT_EQ(*bench.store().outbox(first),
+            (std::vector<OutboxRow>{{1, "one"}, {2, "two"}, {5, "five"}}));
+  EXPECT_EQ(bench.append({.session = first,
+                          .expected_head = 1,
+                          .outbox_add = {{6, std::string("s\0x", 3)}},
+                          .outbox_done = {2, 1, 77}}),
+            std::nullopt);
+  const std::vector<OutboxRow> left{{5, "five"}, {6, std::string("s\0x", 3)}};
+  EXPECT_EQ(*bench.store().outbox(first), left);
+  EXPECT_EQ(*bench.store().outbox(second), (std::vector<OutboxRow>{{1, "other"}}));
+  bench.crash_reopen();
+  EXPECT_EQ(*bench.store().outbox(first), left);
+  EXPECT_EQ(bench.append({.session = first, .expected_head = 1, .outbox_done = {5, 6, 6}}),
+            std::nullopt);
+  EXPECT_TRUE(bench.store().outbox(first)->empty());
+}
+
+void outbox_follows_within_a_group(ConformanceBench& bench) {
+  bench.queue({.session = first, .records = {"a"}, .outbox_add = {{1, "one"}, {2, "two"}}});
+  bench.queue({.session = first, .expected_head = 1, .records = {"b"}, .outbox_done = {1}});
+  bench.pump();
+  EXPECT_EQ(*bench.store().outbox(first), (std::vector<OutboxRow>{{2, "two"}}));
+}
+
+void answers_are_kept(ConformanceBench& bench) {
+  const StoredAnswer forever{.key = "k1", .body = sha256("body 1"), .answer = "{\"ok\":1}"};
+  const StoredAnswer passing{
+      .key = "k2", .body = sha256("body 2"), .answer = "", .expires = Timestamp{123'456}};
+  bench.append({.session = first, .records = {"a"}, .answers = {forever, passing}});
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(*bench.store().answer("k1"), forever);
+    EXPECT_EQ(*bench.store().answer("k2"), passing);
+    EXPECT_EQ(*bench.store().answer("k"), std::nullopt);
+    EXPECT_EQ(*bench.store().answer("k11"), std::nullopt);
+    bench.crash_reopen();
+  }
+}
+
+void a_key_has_one_answer(ConformanceBench& bench) {
+  bench.append({.session = first, .records = {"a"}, .answers = {{.key = "k", .answer = "1"}}});
+  for (SessionId session : {first, second}) {
+    EXPECT_EQ(
+        bench.append({.session = session,
+                      .expected_head = bench.head(session),
+                      .records = {"b"},
+                      .outbox_add = {{9, "no"}},
+                      .answers = {{.key = "fresh", .answer = "2"}, {.key = "k", .answer = "2"}}}),
+        Code::conflict);
+  }
+  EXPECT_EQ(bench.append({.session = second,
+                          .records = {"b"},
+                          .answers = {{.key = "d", .answer = "1"}, {.key = "d", .answer = "2"}}}),
+            Code::conflict);
+  EXPECT_EQ((*bench.store().answer("k"))->answer, "1");
+  EXPECT_FALSE(bench.store().answer("fresh")->has_value());
+  EXPECT_FALSE(bench.store().answer("d")->has_value());
+  EXPECT_EQ(bench.head(first), 1U);
+  EXPECT_TRUE(bench.store().outbox(first)->empty());
+  EXPECT_EQ(bench.store().head(second).error().code(), Code::not_found);
+  bench.crash_reopen();
+  EXPECT_EQ(bench.append({.session = first,
+                          .expected_head = 1,
+                          .records = {"b"},
+                          .answers = {{.key = "k", .answer = "2"}}}),
+            Code::conflict);
+  EXPECT_EQ(bench.append({.session = first,
+                          .expected_head = 1,
+                          .records = {"b"},
+                          .answers = {{.key = "fresh", .answer = "2"}}}),
+            std::nullopt);
+}
+
+void sessions_are_found_by_refs(ConformanceBench& bench) {
+  bench.append({.session = first, .records = {"a"}, .refs = {"run_1", "agent session/ä"}});
+  bench.append({.session = second, .records = {"a"}, .refs = {"run_2"}});
+  // The same again is nothing new.
+  EXPECT_EQ(bench.append({.session = first, .expected_head = 1, .refs = {"run_1", "run_3"}}),
+            std::nullopt);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(*bench.store().find_ref("run_1"), first);
+    EXPECT_EQ(*bench.store().find_ref("agent session/ä"), first);
+    EXPECT_EQ(*bench.store().find_ref("run_2"), second);
+    EXPECT_EQ(*bench.store().find_ref("run_3"), first);
+    EXPECT_EQ(*bench.store().find_ref("run_"), std::nullopt);
+    bench.crash_reopen();
+  }
+}
+
+void blobs_are_kept_once(ConformanceBench& bench) {
+  const Blob big = blob_of(std::string(3UL << 20, 'b') + std::string("\0\xff", 2));
+  const Blob small = blob_of("");
+  bench.append({.session = first, .records = {"a"}, .blobs = {big, small}});
+  EXPECT_EQ(bench.append({.session = second, .records = {"a"}, .blobs = {big, small, big}}),
+            std::nullopt);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(*bench.store().blob(big.hash) == big.bytes);
+    EXPECT_TRUE(*bench.store().blob(small.hash) == small.bytes);
+    bench.crash_reopen();
+  }
+}
+
+void the_newest_snapshot_counts(ConformanceBench& bench) {
+  bench.append({.session = first, .records = records_of("a", 3), .snapshot = "at 3"});
+  bench.append({.session = first, .expected_head = 3, .records = records_of("b", 2)});
+  EXPECT_EQ((*bench.store().snapshot(first))->seq, 3U);
+  const std::string binary("at 6\0\xfe", 6);
+  bench.append({.session = first, .expected_head = 5, .records = {"c"}, .snapshot = binary});
+  bench.append({.session = second, .records = {"c"}});
+  for (int i = 0; i < 2; ++i) {
+    auto snapshot = bench.store().snapshot(first);
+    ASSERT_TRUE(snapshot && *snapshot);
+    EXPECT_EQ((*snapshot)->seq, 6U);
+    EXPECT_EQ((*snapshot)->bytes, binary);
+    EXPECT_FALSE(bench.store().snapshot(second)->has_value());
+    bench.crash_reopen();
+  }
+}
+
+void the_cursor_stays_until_replaced(ConformanceBench& bench) {
+  bench.append({.session = first, .records = {"a"}, .cursor = FrameCursor{conformance_exec(1), 7}});
+  bench.append({.session = first, .expected_head = 1, .records = {"b"}});
+  EXPECT_EQ(bench.store().head(first)->cursor, (FrameCursor{conformance_exec(1), 7}));
+  const FrameCursor last{conformance_exec(2), ~std::uint64_t{0} >> 1};
+  bench.append({.session = first, .expected_head = 2, .records = {"c"}, .cursor = last});
+  bench.crash_reopen();
+  EXPECT_EQ(*bench.store().head(first), (SessionHead{3, last}));
+}
+
+void remove_takes_everything(ConformanceBench& bench) {
+  for (SessionId session : {first, second}) {
+    const std::string name = session == first ? "first" : "second";
+    bench.append({.session = session,
+                  .records = records_of(name, 3),
+                  .outbox_add = {{1, name}},
+                  .cursor = FrameCursor{conformance_exec(1), 7},
+                  .answers = {{.key = name, .answer = name}},
+                  .refs = {"ref " + name},
+                  .snapshot = name,
+                  .listing = Listing{.open = true, .summary = name}});
+  }
+  ASSERT_TRUE(bench.store().remove(first));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(bench.store().head(first).error().code(), Code::not_found);
+    EXPECT_FALSE(bench.store().read(first, {.after = 0, .limit = 1}));
+    EXPECT_FALSE(bench.store().find_ref("ref first")->has_value());
+    EXPECT_EQ(*bench.store().open_sessions(), std::vector<SessionId>{second});
+    EXPECT_EQ(bench.store().list(SessionId(), 9)->size(), 1U);
+    if (auto outbox = bench.store().outbox(first)) EXPECT_TRUE(outbox->empty());
+    if (auto snapshot = bench.store().snapshot(first)) EXPECT_FALSE(snapshot->has_value());
+    EXPECT_EQ((*bench.store().answer("first"))->answer, "first") << "answers stay";
+    EXPECT_EQ(bench.store().read(second, {.after = 0, .limit = 9})->records,
+              records_of("second", 3));
+    EXPECT_EQ(bench.store().outbox(second)->size(), 1U);
+    EXPECT_EQ(*bench.store().find_ref("ref second"), second);
+    bench.crash_reopen();
+  }
+  EXPECT_EQ(bench.append({.session = second, .expected_head = 3, .records = {"on"}}), std::nullopt);
+}
+
+constexpr ConformanceTest tests[] = {
+    {"OutboxAddsAndEnds", outbox_adds_and_ends},
+    {"OutboxFollowsWithinAGroup", outbox_follows_within_a_group},
+    {"ACK3_AnswersAreKept", answers_are_kept},
+    {"ACK2_AKeyHasOneAnswer", a_key_has_one_answer},
+    {"O8_SessionsAreFoundByRefs", sessions_are_found_by_refs},
+    {"BlobsAreKeptOnce", blobs_are_kept_once},
+    {"O2_TheNewestSnapshotCounts", the_newest_snapshot_counts},
+    {"PROC5_TheCursorStaysUntilReplaced", the_cursor_stays_until_replaced},
+    {"RemoveTakesEverythingButAnswers", remove_takes_everything},
+};
+
+}  // namespace
+
+std::span<const ConformanceTest> conformance_row_tests() { return tests; }
+
+}  // namespace perdure
