@@ -24,14 +24,19 @@ int hex_value(char c) {
 }  // namespace
 
 std::string Hash::hex() const {
-  constexpr std::string_view digits = "0123456789abcdef";
   std::string out;
-  out.reserve(64);
-  for (const unsigned char byte : bytes) {
-    out += digits[byte >> 4U];
-    out += digits[byte & 15U];
-  }
+  append_hex(out);
   return out;
+}
+
+void Hash::append_hex(std::string& out) const {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::array<char, 64> text{};
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    text[2 * i] = digits[bytes[i] >> 4U];
+    text[2 * i + 1] = digits[bytes[i] & 15U];
+  }
+  out.append(text.data(), text.size());
 }
 
 Result<Hash> Hash::parse_hex(std::string_view text) {

@@ -16,6 +16,7 @@ struct Hash {
   auto operator<=>(const Hash&) const = default;
 
   std::string hex() const;  // 64 lower-case digits
+  void append_hex(std::string& out) const;
   static Result<Hash> parse_hex(std::string_view text);
 };
 

@@ -5,10 +5,16 @@ namespace {
 
 constexpr std::string_view alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
 
-int digit_value(char c) {
-  const auto at = alphabet.find(c);
-  return at == std::string_view::npos ? -1 : static_cast<int>(at);
-}
+constexpr auto digit_values = [] {
+  std::array<signed char, 256> values{};
+  values.fill(-1);
+  for (std::size_t i = 0; i < alphabet.size(); ++i) {
+    values[static_cast<unsigned char>(alphabet[i])] = static_cast<signed char>(i);
+  }
+  return values;
+}();
+
+int digit_value(char c) { return digit_values[static_cast<unsigned char>(c)]; }
 
 // SplitMix64: spreads a counter over 64 bits. Enough for ids: uniqueness comes from the seed.
 std::uint64_t mix(std::uint64_t x) {
@@ -26,15 +32,21 @@ Ulid Ulid::make(Timestamp at, std::uint64_t random_high, std::uint64_t random_lo
 }
 
 std::string Ulid::text() const {
-  std::string out(26, '0');
+  std::string out;
+  append_to(out);
+  return out;
+}
+
+void Ulid::append_to(std::string& out) const {
+  std::array<char, 26> digits{};
   std::uint64_t hi = high;
   std::uint64_t lo = low;
-  for (int i = 25; i >= 0; --i) {
-    out[static_cast<std::size_t>(i)] = alphabet[lo & 31U];
+  for (std::size_t i = digits.size(); i-- > 0;) {
+    digits[i] = alphabet[lo & 31U];
     lo = (lo >> 5) | (hi << 59);
     hi >>= 5;
   }
-  return out;
+  out.append(digits.data(), digits.size());
 }
 
 Result<Ulid> Ulid::parse(std::string_view text) {

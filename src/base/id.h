@@ -25,6 +25,7 @@ struct Ulid {
   static Ulid make(Timestamp at, std::uint64_t random_high, std::uint64_t random_low);
   static Result<Ulid> parse(std::string_view text);
   std::string text() const;
+  void append_to(std::string& out) const;  // its text
 };
 
 template <class Tag>
@@ -43,7 +44,15 @@ class Id {
     }
     return Id(TRY(Ulid::parse(text.substr(prefix.size()))));
   }
-  std::string text() const { return std::string(prefix) + ulid_.text(); }
+  std::string text() const {
+    std::string out;
+    append_to(out);
+    return out;
+  }
+  void append_to(std::string& out) const {
+    out += prefix;
+    ulid_.append_to(out);
+  }
   Ulid ulid() const { return ulid_; }
   bool is_null() const { return ulid_.is_null(); }
   explicit operator bool() const { return !is_null(); }

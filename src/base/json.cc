@@ -1,5 +1,6 @@
 #include "base/json.h"
 
+#include <algorithm>
 #include <boost/json/basic_parser_impl.hpp>
 #include <charconv>
 #include <system_error>
@@ -153,6 +154,16 @@ Result<Number> parse_number(std::string_view raw, const char* what) {
   return value;
 }
 
+// Whether every byte stands for itself in a JSON string: printable ASCII without quote and backslash.
+bool is_plain(std::string_view value) {
+  bool plain = true;  // no early exit: the compiler turns this loop into vector code
+  for (const char c : value) {
+    const auto byte = static_cast<unsigned char>(c);
+    plain &= byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
+  }
+  return plain;
+}
+
 void append_escaped(std::string& out, std::string_view value) {
   constexpr std::string_view digits = "0123456789abcdef";
   std::size_t clean_from = 0;
@@ -199,20 +210,50 @@ Result<JsonObject> JsonObject::parse(std::string_view text) {
   text = trim(text);
   if (text.front() != '{') return fail(Code::invalid_argument, "expected a JSON object");
   JsonObject object;
-  std::size_t at = skip_space(text, 1);
-  while (text[at] != '}') {
-    const std::size_t key_end = string_end(text, at);
-    std::string key = unescape(text.substr(at + 1, key_end - at - 2));
-    at = skip_space(text, skip_space(text, key_end) + 1);
-    const std::size_t end = value_end(text, at);
-    if (!object.find(key).empty()) {
-      return fail(Code::invalid_argument, "the member '" + key + "' is there twice");
-    }
-    object.members_.emplace_back(std::move(key), text.substr(at, end - at));
-    at = skip_space(text, end);
-    if (text[at] == ',') at = skip_space(text, at + 1);
+  for (JsonWalk walk(text); walk.next();) {
+    const std::string_view key = walk.quoted_key();
+    object.members_.emplace_back(unescape(key.substr(1, key.size() - 2)), walk.value());
+  }
+  std::vector<std::string_view> keys;
+  keys.reserve(object.members_.size());
+  for (const Member& member : object.members_) keys.push_back(member.first);
+  if (const auto twice = json_repeated_key(keys)) {
+    return fail(Code::invalid_argument, "the member '" + std::string(*twice) + "' is there twice");
   }
   return object;
+}
+
+JsonWalk::JsonWalk(std::string_view object) : text_(trim(object)) {
+  if (text_.empty() || text_.front() != '{') text_ = {};
+  at_ = text_.empty() ? 0 : skip_space(text_, 1);
+}
+
+bool JsonWalk::next() {
+  if (text_.empty() || text_[at_] == '}') return false;
+  const std::size_t key_end = string_end(text_, at_);
+  key_ = text_.substr(at_, key_end - at_);
+  at_ = skip_space(text_, skip_space(text_, key_end) + 1);
+  const std::size_t end = value_end(text_, at_);
+  value_ = text_.substr(at_, end - at_);
+  at_ = skip_space(text_, end);
+  if (text_[at_] == ',') at_ = skip_space(text_, at_ + 1);
+  return true;
+}
+
+std::optional<std::string_view> json_repeated_key(const std::vector<std::string_view>& keys) {
+  constexpr std::size_t pairwise_max = 24;
+  if (keys.size() <= pairwise_max) {
+    for (std::size_t i = 1; i < keys.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        if (keys[i] == keys[j]) return keys[i];
+      }
+    }
+    return std::nullopt;
+  }
+  std::vector<std::string_view> sorted = keys;
+  std::ranges::sort(sorted);
+  const auto twice = std::ranges::adjacent_find(sorted);
+  return twice == sorted.end() ? std::nullopt : std::optional(*twice);
 }
 
 std::string_view JsonObject::find(std::string_view key) const {
@@ -252,6 +293,18 @@ Result<std::vector<std::string_view>> json_elements(std::string_view raw) {
     if (raw[at] == ',') at = skip_space(raw, at + 1);
   }
   return elements;
+}
+
+void json_append_string(std::string& out, std::string_view value) {
+  out += '"';
+  if (is_plain(value)) {
+    out += value;
+  } else if (is_utf8(value)) {
+    append_escaped(out, value);
+  } else {
+    append_escaped(out, utf8_scrub(value));
+  }
+  out += '"';
 }
 
 void JsonWriter::separate() {
@@ -294,13 +347,7 @@ JsonWriter& JsonWriter::key(std::string_view name) {
 
 JsonWriter& JsonWriter::string(std::string_view value) {
   separate();
-  text_ += '"';
-  if (is_utf8(value)) {
-    append_escaped(text_, value);
-  } else {
-    append_escaped(text_, utf8_scrub(value));
-  }
-  text_ += '"';
+  json_append_string(text_, value);
   return *this;
 }
 

@@ -2,6 +2,7 @@
 // text and unknown members survive byte for byte; and a writer that splices raw values.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -37,6 +38,30 @@ class JsonObject {
  private:
   std::vector<Member> members_;
 };
+
+// Walks the members of one object without copying anything. The text is known to be valid JSON and
+// outlives the walk; a text that is no object has no members.
+class JsonWalk {
+ public:
+  explicit JsonWalk(std::string_view object);
+
+  // Steps to the first or next member; false behind the last one.
+  bool next();
+  std::string_view quoted_key() const { return key_; }  // as written: with quotes and escapes
+  std::string_view value() const { return value_; }
+
+ private:
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::string_view key_;
+  std::string_view value_;
+};
+
+// A key that is there twice, if there is one. Not quadratic, whatever a peer sends.
+std::optional<std::string_view> json_repeated_key(const std::vector<std::string_view>& keys);
+
+// Appends the text as a JSON string; ill-formed UTF-8 becomes U+FFFD.
+void json_append_string(std::string& out, std::string_view value);
 
 // These take a raw value that is known to be valid JSON; a value of another type is
 // invalid_argument.

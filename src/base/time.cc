@@ -1,6 +1,8 @@
 #include "base/time.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 
 namespace perdure {
 namespace {
@@ -37,7 +39,7 @@ Civil civil_from_days(std::int64_t days) {
   return {year, month, day};
 }
 
-void put_digits(std::string& out, std::size_t at, std::int64_t value, int width) {
+void put_digits(std::span<char> out, std::size_t at, std::int64_t value, int width) {
   for (int i = width - 1; i >= 0; --i) {
     out[at + static_cast<std::size_t>(i)] = static_cast<char>('0' + value % 10);
     value /= 10;
@@ -68,6 +70,12 @@ std::int64_t Deadline::remaining_ms(const Moment& now) const {
 }
 
 std::string format_timestamp(Timestamp at) {
+  std::string out;
+  append_timestamp(out, at);
+  return out;
+}
+
+void append_timestamp(std::string& out, Timestamp at) {
   std::int64_t days = at.ms / ms_per_day;
   std::int64_t rest = at.ms % ms_per_day;
   if (rest < 0) {
@@ -75,15 +83,17 @@ std::string format_timestamp(Timestamp at) {
     days -= 1;
   }
   const Civil date = civil_from_days(days);
-  std::string out = "0000-00-00T00:00:00.000Z";
-  put_digits(out, 0, std::clamp<std::int64_t>(date.year, 0, 9999), 4);
-  put_digits(out, 5, date.month, 2);
-  put_digits(out, 8, date.day, 2);
-  put_digits(out, 11, rest / 3'600'000, 2);
-  put_digits(out, 14, rest / 60'000 % 60, 2);
-  put_digits(out, 17, rest / 1000 % 60, 2);
-  put_digits(out, 20, rest % 1000, 3);
-  return out;
+  constexpr std::string_view pattern = "0000-00-00T00:00:00.000Z";
+  std::array<char, pattern.size()> text{};
+  std::ranges::copy(pattern, text.begin());
+  put_digits(text, 0, std::clamp<std::int64_t>(date.year, 0, 9999), 4);
+  put_digits(text, 5, date.month, 2);
+  put_digits(text, 8, date.day, 2);
+  put_digits(text, 11, rest / 3'600'000, 2);
+  put_digits(text, 14, rest / 60'000 % 60, 2);
+  put_digits(text, 17, rest / 1000 % 60, 2);
+  put_digits(text, 20, rest % 1000, 3);
+  out.append(text.data(), text.size());
 }
 
 Result<Timestamp> parse_timestamp(std::string_view text) {

@@ -47,6 +47,7 @@ struct Deadline {
 
 // RFC 3339 in UTC with milliseconds: 2026-11-15T12:26:55.123Z. Years 0000 to 9999.
 std::string format_timestamp(Timestamp at);
+void append_timestamp(std::string& out, Timestamp at);
 Result<Timestamp> parse_timestamp(std::string_view text);
 
 }  // namespace perdure

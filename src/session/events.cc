@@ -1,0 +1,19 @@
+#include "session/events.h"
+
+#include <type_traits>
+
+namespace perdure {
+
+std::string_view event_kind(const Event& event) {
+  return std::visit(
+      [](const auto& body) -> std::string_view {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(body)>, UnknownEvent>) {
+          return body.kind;
+        } else {
+          return body.kind_text;
+        }
+      },
+      event.body);
+}
+
+}  // namespace perdure

@@ -1,0 +1,24 @@
+// Effects as outbox payloads. An effect acts on the world, so one that this version does not wholly
+// understand is refused, not guessed at.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "session/effects.h"
+
+namespace perdure {
+
+inline constexpr std::int64_t effect_version = 1;
+
+// {"v":1,"kind":"stop_executor","exec_id":…}; a command to an agentctl has its own kind and fields
+// inside: {"v":1,"kind":"send_command","exec_id":…,"command":"cancel_prompt","body":{…}}.
+std::string encode_effect(const Effect& effect);
+
+// Takes any bytes. format_too_new for a later version, an unknown kind or an unknown member;
+// invalid_argument, naming the field, for everything else that is no effect.
+Result<Effect> decode_effect(std::string_view payload);
+
+}  // namespace perdure

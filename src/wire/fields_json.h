@@ -1,0 +1,414 @@
+// Structs with FIELDS as JSON objects, both ways, one rule for all: a member that holds nothing (an
+// empty text, 0, false, no id) is left out and reads back as the struct's default. A field whose
+// default is something else, and every enum, is always written, so that bytes never change meaning.
+#pragma once
+
+#include <charconv>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <expected>
+#include <forward_list>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/fields.h"
+#include "base/hash.h"
+#include "base/id.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "base/time.h"
+
+namespace perdure {
+
+// The field list of a type that cannot have FIELDS of its own.
+template <class Self>
+  requires std::same_as<std::remove_const_t<Self>, Deadline>
+void wire_fields(Self& self, auto&& visit) {
+  visit("at", self.wall);
+  visit("granted_ms", self.granted_ms);
+  visit("boot_ms", self.since_boot.ms);
+  visit("host_boot", self.host_boot);
+}
+
+template <class T>
+concept FieldStruct = HasFields<T> || requires(T& value) { wire_fields(value, AnyVisitor{}); };
+
+template <FieldStruct T>
+void visit_fields(T& value, auto&& visit) {
+  if constexpr (HasFields<T>) {
+    value.fields(visit);
+  } else {
+    wire_fields(value, visit);
+  }
+}
+
+template <class T>
+concept StrongId = requires(const T& id) {
+  { T::prefix } -> std::convertible_to<std::string_view>;
+  { id.ulid() } -> std::same_as<Ulid>;
+};
+template <class T>
+concept WholeNumber = std::same_as<T, std::int64_t> || std::same_as<T, std::uint64_t>;
+
+template <class T>
+inline constexpr bool is_optional = false;
+template <class T>
+inline constexpr bool is_optional<std::optional<T>> = true;
+template <class T>
+inline constexpr bool is_sequence = false;
+template <class T>
+inline constexpr bool is_sequence<std::vector<T>> = true;
+template <class T>
+inline constexpr bool is_sequence<std::deque<T>> = true;
+template <class T>
+inline constexpr bool is_map = false;
+template <class Key, class T>
+inline constexpr bool is_map<std::map<Key, T>> = true;
+
+// Encoding. Members are appended each with a comma behind it; close_json() takes the last one back.
+
+void append_json_key(std::string& out, std::string_view name);  // a name that needs no escapes
+void append_json_raw(std::string& out, std::string_view json);  // on one line
+inline void close_json(std::string& out, char bracket) {
+  if (out.back() == ',') {
+    out.back() = bracket;
+  } else {
+    out += bracket;
+  }
+}
+
+template <FieldStruct T>
+std::uint64_t always_written();
+
+// Whether the value holds nothing. Enums always hold something.
+template <class T>
+bool is_blank(const T& value) {
+  if constexpr (TextEnum<T>) {
+    return false;
+  } else if constexpr (std::same_as<T, bool> || WholeNumber<T>) {
+    return !value;
+  } else if constexpr (StrongId<T>) {
+    return value.is_null();
+  } else if constexpr (std::same_as<T, RawJson>) {
+    return value.text.empty();
+  } else if constexpr (std::same_as<T, Timestamp> || std::same_as<T, Hash>) {
+    return value == T{};
+  } else if constexpr (is_optional<T>) {
+    return !value.has_value();
+  } else if constexpr (FieldStruct<const T>) {
+    if (always_written<T>() != 0) return false;
+    bool blank = true;
+    visit_fields(value, [&](std::string_view, const auto& field) { blank = blank && is_blank(field); });
+    return blank;
+  } else {
+    return value.empty();
+  }
+}
+
+// One bit for each field that is never left out: those whose default is not blank.
+template <FieldStruct T>
+std::uint64_t always_written() {
+  static const std::uint64_t mask = [] {
+    std::uint64_t bits = 0;
+    std::size_t index = 0;
+    const T defaults{};
+    visit_fields(defaults, [&](std::string_view, const auto& field) {
+      CHECK(index < 64, "a struct has too many fields");
+      if (!is_blank(field)) bits |= std::uint64_t{1} << index;
+      ++index;
+    });
+    return bits;
+  }();
+  return mask;
+}
+
+template <class T>
+void append_json(std::string& out, const T& value);
+
+// The struct's members, each with a comma behind it.
+template <FieldStruct T>
+void append_members(std::string& out, const T& value) {
+  const std::uint64_t always = always_written<T>();
+  std::size_t index = 0;
+  visit_fields(value, [&](std::string_view name, const auto& field) {
+    const bool keep = ((always >> index++) & 1U) != 0;
+    if (!keep && is_blank(field)) return;
+    append_json_key(out, name);
+    append_json(out, field);
+    out += ',';
+  });
+}
+
+template <class T>
+void append_json_text(std::string& out, const T& value) {
+  if constexpr (std::same_as<T, std::string>) {
+    json_append_string(out, value);
+  } else {
+    out += '"';
+    if constexpr (StrongId<T>) {
+      value.append_to(out);
+    } else if constexpr (TextEnum<T>) {
+      out += enum_text(value);
+    } else if constexpr (std::same_as<T, Timestamp>) {
+      append_timestamp(out, value);
+    } else {
+      value.append_hex(out);
+    }
+    out += '"';
+  }
+}
+
+// The value, whatever it holds: "nothing" too is written.
+template <class T>
+void append_json(std::string& out, const T& value) {
+  if constexpr (std::same_as<T, bool>) {
+    out += value ? "true" : "false";
+  } else if constexpr (WholeNumber<T>) {
+    char digits[24];
+    const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+    out.append(digits, static_cast<std::size_t>(end - digits));
+  } else if constexpr (std::same_as<T, RawJson>) {
+    append_json_raw(out, value.text.empty() ? std::string_view("null") : value.text);
+  } else if constexpr (is_optional<T>) {
+    if (value) {
+      append_json(out, *value);
+    } else {
+      out += "null";
+    }
+  } else if constexpr (is_sequence<T>) {
+    out += '[';
+    for (const auto& element : value) {
+      append_json(out, element);
+      out += ',';
+    }
+    close_json(out, ']');
+  } else if constexpr (is_map<T>) {
+    out += '{';
+    for (const auto& [key, element] : value) {
+      append_json_text(out, key);
+      out += ':';
+      append_json(out, element);
+      out += ',';
+    }
+    close_json(out, '}');
+  } else if constexpr (FieldStruct<const T>) {
+    out += '{';
+    append_members(out, value);
+    close_json(out, '}');
+  } else {
+    append_json_text(out, value);
+  }
+}
+
+// The struct as one JSON object on one line.
+template <FieldStruct T>
+std::string encode_fields(const T& value) {
+  std::string out;
+  append_json(out, value);
+  return out;
+}
+
+// Decoding.
+
+// Where a value was wrong, and how. The path grows from the inside out: "agent.name", "options[2].id".
+struct FieldError {
+  std::string path;
+  std::string message;
+
+  void inside(std::string_view step);
+  Error error() &&;  // invalid_argument
+};
+using Decoded = std::expected<void, FieldError>;
+inline std::unexpected<FieldError> wrong(std::string message) {
+  return std::unexpected(FieldError{{}, std::move(message)});
+}
+
+// The members of an object in text that is known to be valid JSON and outlives them. Taking them in
+// the order they were written costs one comparison each.
+class Members {
+ public:
+  // An error when it is no object, or when a key is there twice.
+  Decoded read(std::string_view object);
+
+  // The raw value, empty when there is none; the member then counts as known.
+  std::string_view take(std::string_view key);
+  // Appends what nobody took, as written, each member with a comma behind it.
+  void append_rest(std::string& out) const;
+
+ private:
+  struct Member {
+    std::string_view key;
+    std::string_view quoted_key;
+    std::string_view value;
+    bool taken = false;
+  };
+  std::vector<Member> members_;
+  std::forward_list<std::string> unescaped_keys_;
+  std::size_t next_ = 0;
+};
+
+// Appends `"step":{…},`: the members found inside a value that nobody knew.
+void append_unknown(std::string& out, std::string_view step, std::string_view members);
+
+Decoded decode_json(std::string_view raw, std::string& out);
+Decoded decode_json(std::string_view raw, bool& out);
+Decoded decode_json(std::string_view raw, std::int64_t& out);
+Decoded decode_json(std::string_view raw, std::uint64_t& out);
+Decoded decode_json(std::string_view raw, Timestamp& out);
+Decoded decode_json(std::string_view raw, Hash& out);
+// The characters of a string: a slice of raw, or of `buffer` when there were escapes.
+std::expected<std::string_view, FieldError> decode_text(std::string_view raw, std::string& buffer);
+// Splits an array.
+std::expected<std::vector<std::string_view>, FieldError> decode_array(std::string_view raw);
+
+template <StrongId T>
+Decoded parse_key(std::string_view text, T& out) {
+  auto id = T::parse(text);
+  if (!id) return wrong(id.error().message());
+  out = *id;
+  return {};
+}
+inline Decoded parse_key(std::string_view text, std::string& out) {
+  out = text;
+  return {};
+}
+
+template <class T>
+Decoded decode_value(std::string_view raw, T& out, std::string& unknown);
+
+// Sets the fields whose members are there and leaves the others as they are. Members inside nested
+// values that nobody knows are appended to `unknown`; those of this object are left in `members`.
+template <FieldStruct T>
+Decoded decode_members(Members& members, T& out, std::string& unknown) {
+  Decoded result;
+  visit_fields(out, [&](std::string_view name, auto& field) {
+    if (!result) return;
+    const std::string_view raw = members.take(name);
+    if (raw.empty()) return;
+    std::string inside;
+    result = decode_value(raw, field, inside);
+    if (!result) result.error().inside(name);
+    if (!inside.empty()) append_unknown(unknown, name, inside);
+  });
+  return result;
+}
+
+template <FieldStruct T>
+Decoded decode_struct(std::string_view raw, T& out, std::string& unknown) {
+  Members members;
+  if (auto read = members.read(raw); !read) return read;
+  T value{};
+  if (auto decoded = decode_members(members, value, unknown); !decoded) return decoded;
+  members.append_rest(unknown);
+  out = std::move(value);
+  return {};
+}
+
+template <class T>
+Decoded decode_sequence(std::string_view raw, T& out, std::string& unknown) {
+  auto elements = decode_array(raw);
+  if (!elements) return std::unexpected(std::move(elements).error());
+  out.clear();
+  for (const std::string_view element : *elements) {
+    std::string inside;
+    auto decoded = decode_value(element, out.emplace_back(), inside);
+    const auto step = [&] { return "[" + std::to_string(out.size() - 1) + "]"; };
+    if (!decoded) {
+      decoded.error().inside(step());
+      return decoded;
+    }
+    if (!inside.empty()) append_unknown(unknown, step(), inside);
+  }
+  return {};
+}
+
+template <class T>
+Decoded decode_map(std::string_view raw, T& out, std::string& unknown) {
+  if (!raw.starts_with('{')) return wrong("expected an object");
+  out.clear();
+  for (JsonWalk walk(raw); walk.next();) {
+    std::string buffer;
+    const auto text = decode_text(walk.quoted_key(), buffer);
+    typename T::key_type key;
+    std::string inside;
+    auto decoded = parse_key(*text, key);
+    if (decoded) {
+      const auto [at, is_new] = out.try_emplace(std::move(key));
+      decoded = is_new ? decode_value(walk.value(), at->second, inside) : wrong("it is there twice");
+    }
+    if (!decoded) {
+      decoded.error().inside(*text);
+      return decoded;
+    }
+    if (!inside.empty()) append_unknown(unknown, *text, inside);
+  }
+  return {};
+}
+
+// Reads a raw value that is part of valid JSON.
+template <class T>
+Decoded decode_value(std::string_view raw, T& out, std::string& unknown) {
+  if constexpr (is_optional<T>) {
+    out.reset();
+    return json_is_null(raw) ? Decoded{} : decode_value(raw, out.emplace(), unknown);
+  } else if constexpr (std::same_as<T, RawJson>) {
+    out.text = raw;
+    return {};
+  } else if constexpr (is_sequence<T>) {
+    return decode_sequence(raw, out, unknown);
+  } else if constexpr (is_map<T>) {
+    return decode_map(raw, out, unknown);
+  } else if constexpr (FieldStruct<T>) {
+    return decode_struct(raw, out, unknown);
+  } else if constexpr (StrongId<T>) {
+    std::string buffer;
+    const auto text = decode_text(raw, buffer);
+    return text ? parse_key(*text, out) : Decoded(std::unexpected(text.error()));
+  } else if constexpr (TextEnum<T>) {
+    std::string buffer;
+    const auto text = decode_text(raw, buffer);
+    if (!text) return std::unexpected(text.error());
+    const auto value = enum_parse<T>(*text);
+    if (!value) return wrong("'" + std::string(text->substr(0, 64)) + "' is not known");
+    out = *value;
+    return {};
+  } else {
+    return decode_json(raw, out);
+  }
+}
+
+// A struct and what else was in its object: the unknown members at their places, empty when there
+// are none. Those of an array's element stand under its index: {"options":{"[2]":{…}}}.
+template <class T>
+struct WithUnknown {
+  T value{};
+  RawJson unknown;
+};
+
+// Any bytes: an error is invalid_argument and names the field.
+template <FieldStruct T>
+Result<WithUnknown<T>> decode_fields(std::string_view text) {
+  TRY_VOID(json_validate(text));
+  WithUnknown<T> out;
+  std::string unknown;
+  if (auto decoded = decode_struct(text, out.value, unknown); !decoded) {
+    return std::unexpected(std::move(decoded).error().error());
+  }
+  if (!unknown.empty()) {
+    close_json(unknown, '}');
+    out.unknown.text = '{' + std::move(unknown);
+  }
+  return out;
+}
+
+// The object with the unknown members of a decode put back at their places.
+std::string merge_unknown(std::string_view object, const RawJson& unknown);
+
+}  // namespace perdure

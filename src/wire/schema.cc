@@ -1,0 +1,108 @@
+#include "wire/schema.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "session/events.h"
+#include "wire/fields_json.h"
+
+namespace perdure {
+namespace {
+
+template <class T>
+std::string type_text();
+
+template <FieldStruct T>
+std::string struct_text() {
+  std::string out = "{";
+  const T value{};
+  visit_fields(value, [&](std::string_view name, const auto& field) {
+    if (out.size() > 1) out += ", ";
+    out += std::string(name) + ": " + type_text<std::remove_cvref_t<decltype(field)>>();
+  });
+  return out + "}";
+}
+
+template <TextEnum T>
+std::string enum_texts() {
+  std::string out;
+  for (const std::string_view name : EnumText<T>::names) {
+    if (!out.empty()) out += " | ";
+    out += name;
+  }
+  return out;
+}
+
+template <class T>
+std::string type_text() {
+  if constexpr (is_optional<T>) {
+    return type_text<typename T::value_type>();
+  } else if constexpr (is_sequence<T>) {
+    return "[" + type_text<typename T::value_type>() + ", …]";
+  } else if constexpr (is_map<T>) {
+    return "{…: " + type_text<typename T::mapped_type>() + "}";
+  } else if constexpr (std::same_as<T, std::string>) {
+    return "text";
+  } else if constexpr (std::same_as<T, bool>) {
+    return "true or false";
+  } else if constexpr (WholeNumber<T>) {
+    return "number";
+  } else if constexpr (std::same_as<T, RawJson>) {
+    return "any JSON";
+  } else if constexpr (std::same_as<T, Hash>) {
+    return "hash";
+  } else if constexpr (std::same_as<T, Timestamp>) {
+    return "time";
+  } else if constexpr (std::same_as<T, Deadline>) {
+    return "deadline";
+  } else if constexpr (StrongId<T>) {
+    return std::string(T::prefix) + " id";
+  } else if constexpr (TextEnum<T>) {
+    return enum_texts<T>();
+  } else {
+    return struct_text<T>();
+  }
+}
+
+template <class T>
+KindSchema schema_of(std::string_view kind) {
+  KindSchema out{kind, {}};
+  const T value{};
+  visit_fields(value, [&](std::string_view name, const auto& field) {
+    out.fields.push_back({name, type_text<std::remove_cvref_t<decltype(field)>>()});
+  });
+  return out;
+}
+
+template <std::size_t... I>
+std::vector<KindSchema> all_schemas(std::index_sequence<I...>) {
+  return {schema_of<std::variant_alternative_t<I, EventBody>>(
+      std::variant_alternative_t<I, EventBody>::kind_text)...};
+}
+
+}  // namespace
+
+const FieldSchema* KindSchema::find(std::string_view name) const {
+  const auto at = std::ranges::find(fields, name, &FieldSchema::name);
+  return at == fields.end() ? nullptr : &*at;
+}
+
+std::span<const KindSchema> record_schema() {
+  static const std::vector<KindSchema> schemas =
+      all_schemas(std::make_index_sequence<std::variant_size_v<EventBody> - 1>());
+  return schemas;
+}
+
+const KindSchema* find_kind_schema(std::string_view kind) {
+  const auto schemas = record_schema();
+  const auto at = std::ranges::find(schemas, kind, &KindSchema::kind);
+  return at == schemas.end() ? nullptr : &*at;
+}
+
+const KindSchema& origin_schema() {
+  static const KindSchema schema = schema_of<Origin>("");
+  return schema;
+}
+
+}  // namespace perdure

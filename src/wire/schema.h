@@ -1,0 +1,33 @@
+// The record format as data, read from the same field lists as the codec: for the reader of older
+// formats, for docs/protocol/journal.md and for the test that the two agree.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace perdure {
+
+struct FieldSchema {
+  std::string_view name;
+  std::string type;  // as the document writes it: "text", "run_ id", "permission | input", "time" …
+};
+
+struct KindSchema {
+  std::string_view kind;
+  std::vector<FieldSchema> fields;
+
+  // Null when the kind has no such field of its own.
+  const FieldSchema* find(std::string_view name) const;
+};
+
+// Every known kind, in the order of record_kinds().
+std::span<const KindSchema> record_schema();
+// Null for an unknown kind.
+const KindSchema* find_kind_schema(std::string_view kind);
+
+// The optional members of the envelope: run_id, exec_id, gen, frame, after_run.
+const KindSchema& origin_schema();
+
+}  // namespace perdure
