@@ -121,7 +121,6 @@ class Runtime final : public AgentctlEvents {
   std::map<SessionId, Error> damaged_;
   std::set<SessionId> unsettled_;
   std::vector<SessionId> resume_at_boot_;
-  std::size_t resuming_at_boot_ = 0;
   std::move_only_function<void()> on_ready_;
   Loop::TimerId probe_timer_ = 0;
   bool booting_ = false;

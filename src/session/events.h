@@ -29,7 +29,6 @@ struct SessionCreated {
   std::string runtime = "standalone";
   std::vector<std::string> env_names;  // K19: values never enter the journal
   std::string by;
-  std::string origin;                  // `<session>/<seq>` of a fork, or how it was imported
   RECORD_KIND(SessionCreated, "session.created");
   FIELDS {
     visit("session_id", self.session);
@@ -41,7 +40,6 @@ struct SessionCreated {
     visit("runtime", self.runtime);
     visit("env_names", self.env_names);
     visit("by", self.by);
-    visit("origin", self.origin);
   }
 };
 struct SessionRenamed {
@@ -611,6 +609,7 @@ struct Origin {
   Gen gen = 0;
   FrameNo frame = 0;
   RunId after_run;  // a late frame: the run that had ended before it came
+  std::string copied_from;  // `<session>/<seq>` of the record that a fork or import copied
   bool operator==(const Origin&) const = default;
   FIELDS {
     visit("run_id", self.run);
@@ -618,6 +617,7 @@ struct Origin {
     visit("gen", self.gen);
     visit("frame", self.frame);
     visit("after_run", self.after_run);
+    visit("origin", self.copied_from);
   }
 };
 

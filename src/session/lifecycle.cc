@@ -45,6 +45,7 @@ Outcome on(Draft& draft, const CreateSession& command) {
   draft.add(std::move(what));
   draft.decision.reply.seq = draft.state.head;
   if (command.prompt) accept_when_idle(draft, *command.prompt, command.key);
+  draft.decision.reply.session = command.what.session;
   return std::move(draft.decision);
 }
 

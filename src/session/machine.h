@@ -18,6 +18,7 @@ namespace perdure {
 // The answer to a client's command; only the fields that apply are set.
 struct Reply {
   std::uint64_t seq = 0;  // the record that holds what was accepted
+  SessionId session;      // of a creation: which session it was, whoever asks again
   RunId run;
   MessageId message;
   std::optional<std::uint64_t> queue_position;  // 1 is next

@@ -12,6 +12,7 @@ template <class Self>
   requires std::same_as<std::remove_const_t<Self>, Reply>
 void wire_fields(Self& self, auto&& visit) {
   visit("seq", self.seq);
+  visit("session_id", self.session);
   visit("run_id", self.run);
   visit("message_id", self.message);
   visit("queue_position", self.queue_position);

@@ -1,0 +1,353 @@
+#include "runtime/actor.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/check.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/probe.h"
+#include "runtime/history_reader.h"
+#include "session/draft.h"
+#include "session/status.h"
+#include "wire/snapshot.h"
+
+namespace perdure {
+namespace {
+
+constexpr std::int64_t disk_retry_ms = 1000;
+constexpr std::int64_t outbox_flush_ms = 1000;
+constexpr int tries_max = 3;
+
+// Reconcile has to look at it after a restart.
+bool is_open(const State& state, bool has_effects) {
+  const bool wants_to_run = std::ranges::any_of(
+      state.queue, [](const QueuedPrompt& item) { return !item.held; });
+  return has_effects || execution_may_live(state) || state.run || state.resume ||
+         !state.waits.empty() || (wants_to_run && !state.archived);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SessionActor>> SessionActor::create(ActorShared& shared, SessionId session,
+                                                           LoadedSession loaded) {
+  const std::vector<OutboxRow> rows = std::move(loaded.outbox);
+  std::unique_ptr<SessionActor> actor(new SessionActor(shared, session, std::move(loaded)));
+  TRY_VOID(actor->outbox_.add(rows));
+  actor->arm_timer();
+  return actor;
+}
+
+SessionActor::SessionActor(ActorShared& shared, SessionId session, LoadedSession loaded)
+    : shared_(shared), session_(session), state_(std::move(loaded.state)),
+      head_hash_(loaded.head_hash), cursor_(loaded.cursor), snapshot_at_(loaded.snapshot),
+      outbox_(shared, session,
+              [this](std::uint64_t row, const PrepareInjection& effect) { inject(row, effect); }),
+      readers_(shared, session) {}
+
+SessionActor::~SessionActor() {
+  for (const Loop::TimerId timer : {deadline_timer_, retry_timer_, flush_timer_}) {
+    shared_.world.loop.cancel(timer);
+  }
+}
+
+void SessionActor::submit(Request request, ReplyFn reply) {
+  if (failed_) {
+    reply(std::unexpected(*failed_));
+    return;
+  }
+  if (inbox_.size() >= inbox_inputs_max) {
+    reply(fail(Code::limit_reached, "the session has too many requests waiting; try again"));
+    return;
+  }
+  enqueue({.request = std::move(request), .reply = std::move(reply), .from_client = true});
+}
+
+void SessionActor::input(InputBody body, std::uint64_t ends_effect) {
+  if (failed_) return;
+  enqueue({.request = {.by = "system", .body = std::move(body)}, .ends_effect = ends_effect});
+}
+
+void SessionActor::boot() {
+  input(DaemonBooted{});
+  if (!execution_may_live(state_)) {
+    outbox_.run(state_);
+    return;
+  }
+  looked_for_ = true;
+  const bool never_started = outbox_.has_start_of(state_.exec.id);
+  if (!state_.policy.survive && !never_started) {
+    // C9: this agent was to end with its daemon.
+    shared_.world.agentctls.attach(launch_spec(state_), shared_.world.store.epoch(),
+                                   cursor_ && cursor_->exec == state_.exec.id ? cursor_->frame : 0);
+    shared_.world.agentctls.stop({session_, state_.exec.id, state_.exec.gen});
+  } else if (!never_started) {
+    shared_.world.agentctls.attach(launch_spec(state_), shared_.world.store.epoch(),
+                                   cursor_ && cursor_->exec == state_.exec.id ? cursor_->frame : 0);
+  }
+  outbox_.run(state_);
+}
+
+bool SessionActor::concerns_present(const ExecKey& exec) const {
+  return exec.exec == state_.exec.id && exec.gen == state_.exec.gen && !state_.exec.gone;
+}
+
+void SessionActor::attached(const ExecKey& exec) {
+  if (!concerns_present(exec)) return;
+  looked_for_ = true;
+  input(ExecutorAttached{exec.exec, exec.gen});
+  outbox_.attached(state_);
+}
+
+void SessionActor::detached(const ExecKey& exec) {
+  if (concerns_present(exec)) outbox_.detached();
+}
+
+void SessionActor::frame(Frame frame) { input(std::move(frame)); }
+
+void SessionActor::commands_acted(const ExecKey& exec, std::uint64_t number) {
+  outbox_.commands_acted(exec.exec, number);
+  if (outbox_.has_done()) flush_later();
+}
+
+void SessionActor::gone(const ExecKey& exec, const std::string& proof) {
+  if (concerns_present(exec)) outbox_.detached();
+  input(ExecutorGone{exec.exec, exec.gen, proof});
+}
+
+Liveness SessionActor::liveness() const {
+  if (!execution_may_live(state_)) return Liveness::dead;
+  return outbox_.is_attached() ? Liveness::alive : Liveness::unknown;
+}
+
+bool SessionActor::is_settled() const {
+  return is_quiet() && (!execution_may_live(state_) || outbox_.is_attached() || failed_);
+}
+
+bool SessionActor::is_idle() const {
+  return is_quiet() && readers_.is_empty() && !outbox_.has_done() &&
+         !is_open(state_, !outbox_.is_empty());
+}
+
+void SessionActor::enqueue(Waiting waiting) {
+  inbox_.push_back(std::move(waiting));
+  schedule();
+}
+
+void SessionActor::schedule() {
+  if (scheduled_ || in_flight_) return;
+  if (disk_full_ && std::ranges::none_of(inbox_, &Waiting::from_client)) return;
+  scheduled_ = true;
+  shared_.world.loop.post([this, alive = std::weak_ptr<bool>(alive_)] {
+    if (alive.expired()) return;
+    scheduled_ = false;
+    pump();
+  });
+}
+
+// While the disk is full, frames and what comes behind them wait; a person's commands pass, and a
+// cancel does not wait for frames that cannot be written (DISK2).
+std::optional<Waiting> SessionActor::next_waiting() {
+  const auto at = disk_full_ ? std::ranges::find_if(inbox_, &Waiting::from_client) : inbox_.begin();
+  if (at == inbox_.end()) return std::nullopt;
+  Waiting waiting = std::move(*at);
+  inbox_.erase(at);
+  if (auto* cancel = std::get_if<CancelRun>(&waiting.request.body); cancel && disk_full_) {
+    SIM_PROBE("cancel while the disk is full");
+    cancel->force = true;
+  }
+  return waiting;
+}
+
+void SessionActor::pump() {
+  if (in_flight_ || failed_) return;
+  auto batch = std::make_unique<Batch>(shared_, session_, state_, head_hash_, cursor_);
+  while (batch->size() < batch_inputs_max) {
+    std::optional<Waiting> waiting = next_waiting();
+    if (!waiting) break;
+    batch->take(std::move(*waiting));
+    // One command at a time while the disk is full: each is refused or kept on its own.
+    if (disk_full_) break;
+  }
+  // While the disk is full the removal of done effects waits too.
+  if (batch->size() == 0 && (disk_full_ || !outbox_.has_done())) return;
+  if (!disk_full_) removing_ = outbox_.take_done();
+  batch->effects_done.insert(batch->effects_done.end(), removing_.begin(), removing_.end());
+  if (batch->needs_commit()) {
+    commit(std::move(batch));
+    return;
+  }
+  shared_.dropped_frames += batch->dropped;
+  answer(*batch);
+  if (!inbox_.empty()) schedule();
+  if (is_quiet()) shared_.on_quiet(session_);
+}
+
+void SessionActor::commit(std::unique_ptr<Batch> batch) {
+  Append append = batch->make_append(shared_.world.store.epoch());
+  if (batch->state.head / snapshot_every_records != snapshot_at_ / snapshot_every_records) {
+    append.snapshot = encode_snapshot(batch->state);
+  }
+  Listing listing = make_listing(batch->state, !batch->effects.empty() || !outbox_.is_empty());
+  if (listing != listing_) append.listing = std::move(listing);
+  in_flight_ = std::move(batch);
+  // The store answers on its own thread: only the loop may go on.
+  shared_.world.store.append(
+      std::move(append),
+      [this, &loop = shared_.world.loop, alive = std::weak_ptr<bool>(alive_)](Result<> result) {
+        loop.post([this, alive, result = std::move(result)] {
+          if (!alive.expired()) on_committed(result);
+        });
+      });
+}
+
+void SessionActor::on_committed(const Result<>& result) {
+  const std::unique_ptr<Batch> batch = std::move(in_flight_);
+  CHECK(batch != nullptr);
+  if (result) {
+    on_durable(*batch);
+  } else {
+    on_refused(*batch, result.error());
+  }
+  if (!inbox_.empty()) schedule();
+  if (is_quiet()) shared_.on_quiet(session_);
+}
+
+void SessionActor::on_durable(Batch& batch) {
+  const Seq first = state_.head + 1;
+  disk_full_ = false;
+  listing_ = make_listing(batch.state, !batch.effects.empty() || !outbox_.is_empty());
+  if (batch.state.head / snapshot_every_records != snapshot_at_ / snapshot_every_records) {
+    snapshot_at_ = batch.state.head;
+  }
+  state_ = std::move(batch.state);
+  head_hash_ = batch.head_hash;
+  const bool cursor_moved = cursor_ != batch.cursor;
+  cursor_ = batch.cursor;
+  shared_.dropped_frames += batch.dropped;
+  outbox_.removed(batch.effects_done);
+  removing_.clear();
+  CHECK(outbox_.add(batch.effects).has_value(), "an effect of our own cannot be read");
+  answer(batch);
+  readers_.publish(first, batch.records);
+  if (cursor_moved && cursor_->exec == state_.exec.id && !state_.exec.gone) {
+    shared_.world.agentctls.ack({session_, cursor_->exec, state_.exec.gen}, cursor_->frame);
+  }
+  outbox_.run(state_);
+  if (outbox_.has_done()) flush_later();
+  arm_timer();
+}
+
+void SessionActor::on_refused(Batch& batch, const Error& error) {
+  outbox_.put_back_done(removing_);
+  removing_.clear();
+  std::deque<Waiting> back = batch.take_back();
+  const bool again = error.code() == Code::conflict;  // a key that another session took first
+  const bool full = error.code() == Code::disk_full;
+  if (!again && !full) failed_ = error;
+  for (auto at = back.rbegin(); at != back.rend(); ++at) {
+    const bool keep = again ? at->tries <= tries_max : full && !at->from_client;
+    if (keep) {
+      inbox_.push_front(std::move(*at));
+    } else if (at->reply) {
+      at->reply(std::unexpected(error));
+    }
+  }
+  if (!full) return;
+  SIM_PROBE("commit refused: disk full");
+  disk_full_ = true;
+  if (retry_timer_ != 0) return;
+  retry_timer_ = shared_.world.loop.after_ms(
+      disk_retry_ms, [this, alive = std::weak_ptr<bool>(alive_)] {
+        if (alive.expired()) return;
+        retry_timer_ = 0;
+        disk_full_ = false;
+        schedule();
+      });
+}
+
+void SessionActor::answer(Batch& batch) {
+  for (Answered& answered : batch.take_answers()) {
+    if (answered.reply) answered.reply(std::move(answered.result));
+  }
+}
+
+Listing SessionActor::make_listing(const State& state, bool has_effects) const {
+  const World world{.liveness = execution_may_live(state) ? Liveness::alive : Liveness::dead,
+                    .boot = shared_.config.boot, .now = shared_.world.clock.now()};
+  JsonWriter summary;
+  summary.begin_object().key("title").string(state.title).key("agent").string(state.agent.name);
+  summary.key("status").string(enum_text(derive_status(state, world)));
+  summary.key("pending").number_unsigned(state.permissions.size());
+  if (state.task) summary.key("task_id").string(state.task.text());
+  summary.key("created").string(format_timestamp(state.created)).end_object();
+  // To the minute: a list sorts by it, and every frame need not rewrite the row.
+  const Timestamp updated{state.updated.ms - state.updated.ms % 60'000};
+  return Listing{.open = is_open(state, has_effects), .archived = state.archived,
+                 .updated = updated, .summary = std::move(summary).take()};
+}
+
+// Timers are a function of the state: the earliest deadline, armed again after every commit.
+void SessionActor::arm_timer() {
+  shared_.world.loop.cancel(deadline_timer_);
+  deadline_timer_ = 0;
+  const Moment now = shared_.world.clock.now();
+  std::int64_t soonest = std::numeric_limits<std::int64_t>::max();
+  for (const auto& [token, wait] : state_.waits) {
+    if (wait.deadline) soonest = std::min(soonest, wait.deadline->remaining_ms(now));
+  }
+  if (execution_may_live(state_) && state_.exec.status == ExecutorStatus::starting) {
+    soonest = std::min(soonest, state_.exec.ready_by.remaining_ms(now));
+  }
+  if (soonest == std::numeric_limits<std::int64_t>::max()) return;
+  deadline_timer_ = shared_.world.loop.after_ms(
+      soonest, [this, alive = std::weak_ptr<bool>(alive_)] {
+        if (alive.expired()) return;
+        deadline_timer_ = 0;
+        on_timer();
+      });
+}
+
+void SessionActor::on_timer() {
+  const Moment now = shared_.world.clock.now();
+  bool any = false;
+  for (const auto& [token, wait] : state_.waits) {
+    if (!wait.deadline || wait.deadline->remaining_ms(now) > 0) continue;
+    input(WaitDeadlinePassed{token});
+    any = true;
+  }
+  if (execution_may_live(state_) && state_.exec.status == ExecutorStatus::starting &&
+      state_.exec.ready_by.remaining_ms(now) == 0) {
+    input(ReadyDeadlinePassed{state_.exec.id, state_.exec.gen});
+    any = true;
+  }
+  if (!any) arm_timer();  // woken early
+}
+
+// The removal of effects that are done rides on the next commit, or on one of its own a little
+// later: an fsync for each would be waste, and running a done effect again does nothing.
+void SessionActor::flush_later() {
+  if (flush_timer_ != 0) return;
+  flush_timer_ = shared_.world.loop.after_ms(
+      outbox_flush_ms, [this, alive = std::weak_ptr<bool>(alive_)] {
+        if (alive.expired()) return;
+        flush_timer_ = 0;
+        if (outbox_.has_done()) schedule();
+      });
+}
+
+void SessionActor::inject(std::uint64_t row, const PrepareInjection& effect) {
+  Result<ResumeContext> context =
+      read_resume_context(shared_.world.store, session_,
+                          {.history_from = effect.history_from, .boundary = effect.boundary,
+                           .turns_of = state_.context.history_prompts});
+  if (!context) {
+    failed_ = std::move(context).error();  // the journal cannot be read: nothing may be written
+    return;
+  }
+  input(InjectionReady{.boundary = effect.boundary, .text = context->text, .turns = context->turns,
+                       .turns_of = context->turns_of, .chars = context->chars},
+        row);
+}
+
+}  // namespace perdure

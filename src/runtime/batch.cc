@@ -1,0 +1,183 @@
+#include "runtime/batch.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "base/probe.h"
+#include "wire/effect.h"
+#include "wire/record.h"
+#include "wire/reply.h"
+
+namespace perdure {
+namespace {
+
+constexpr std::int64_t answer_kept_ms = 7LL * 24 * 3600 * 1000;
+
+// Prompts are answered for ever, other requests for a week (contract: Idempotency-Key).
+bool kept_for_ever(const InputBody& body) {
+  if (const auto* create = std::get_if<CreateSession>(&body)) return create->prompt.has_value();
+  return std::holds_alternative<SubmitPrompt>(body);
+}
+
+// The agent's own update may be large and no decision reads it: beyond the limit it becomes a blob.
+void spill_update(EventBody& body, std::vector<Blob>& blobs) {
+  std::visit(
+      [&](auto& event) {
+        if constexpr (HasFields<std::remove_reference_t<decltype(event)>>) {
+          event.fields([&](std::string_view name, auto& field) {
+            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(field)>, RawJson>) {
+              if (name != "update" || field.text.size() <= blob_threshold_bytes) return;
+              const Hash hash = sha256(field.text);
+              JsonWriter reference;
+              reference.begin_object().key("blob").string(hash.hex()).key("bytes");
+              reference.number_unsigned(field.text.size()).end_object();
+              blobs.push_back({hash, std::move(field.text)});
+              field.text = std::move(reference).take();
+            }
+          });
+        }
+      },
+      body);
+}
+
+std::uint64_t effect_number(const Effect& effect, Seq head, std::size_t index) {
+  if (const auto* command = std::get_if<SendCommand>(&effect)) return command->number;
+  return head * 256 + index;
+}
+
+}  // namespace
+
+Batch::Batch(ActorShared& shared, SessionId session, const State& before, const Hash& hash,
+             const std::optional<FrameCursor>& frame_cursor)
+    : state(before), head_hash(hash), cursor(frame_cursor), shared_(shared), session_(session),
+      head_before_(before.head), cursor_before_(frame_cursor) {}
+
+std::optional<Result<Reply>> Batch::repeated(const Request& request) {
+  if (request.key.empty()) return std::nullopt;
+  std::optional<StoredAnswer> known;
+  const auto pending = std::ranges::find(keys_, request.key, &StoredAnswer::key);
+  if (pending != keys_.end()) {
+    SIM_PROBE("key repeated within one batch");
+    known = *pending;
+  } else {
+    Result<std::optional<StoredAnswer>> stored = shared_.world.store.answer(request.key);
+    if (!stored) return std::unexpected(stored.error());
+    known = std::move(*stored);
+  }
+  if (!known) return std::nullopt;
+  if (known->body != request.body_hash) {
+    return fail(Code::key_reused, "the idempotency key was used before with another request");
+  }
+  return decode_reply(known->answer);
+}
+
+// Frames come in order and each once: what is behind the cursor was journalled before.
+bool Batch::frame_is_next(Frame& frame) {
+  if (frame.exec != state.exec.id || frame.gen != state.exec.gen) {
+    dropped += 1;
+    return false;
+  }
+  const FrameNo last = cursor && cursor->exec == frame.exec ? cursor->frame : 0;
+  if (frame.number <= last) {
+    SIM_PROBE("frame sent again after a reattach");
+    return false;
+  }
+  CHECK(frame.number == last + 1, "the executor handed out frames with a gap");
+  if (auto* question = std::get_if<FramePermission>(&frame.body)) {
+    IdSource ids(shared_.world.clock.now().wall, shared_.world.random.next());
+    question->token = ids.next<WaitTokenId>();
+    question->secret_hash = sha256(make_wait_secret(shared_.config.wait_key, question->token));
+  }
+  return true;
+}
+
+Input Batch::make_input(const Request& request) {
+  return Input{.now = shared_.world.clock.now(), .boot = shared_.config.boot,
+               .id_seed = shared_.world.random.next(), .by = request.by, .body = request.body};
+}
+
+void Batch::take(Waiting waiting) {
+  Result<Reply> answer = Reply{};
+  const bool is_frame = std::holds_alternative<Frame>(waiting.request.body);
+  if (auto known = repeated(waiting.request)) {
+    answer = std::move(*known);
+  } else if (!is_frame || frame_is_next(std::get<Frame>(waiting.request.body))) {
+    const Input input = make_input(waiting.request);
+    Result<Decision> decision = decide(state, input);
+    if (decision) {
+      accept(waiting.request, std::move(*decision), answer);
+    } else {
+      CHECK(waiting.from_client, "only a client's command can be refused");
+      answer = std::unexpected(std::move(decision).error());
+    }
+  }
+  if (waiting.ends_effect != 0) effects_done.push_back(waiting.ends_effect);
+  answers_.push_back({std::move(waiting.reply), std::move(answer)});
+  taken_.push_back(std::move(waiting));
+}
+
+void Batch::accept(const Request& request, Decision decision, Result<Reply>& answer) {
+  for (Event& event : decision.events) add_event(std::move(event));
+  for (std::size_t i = 0; i < decision.effects.size(); ++i) {
+    effects.push_back({effect_number(decision.effects[i], state.head, i),
+                       encode_effect(decision.effects[i])});
+  }
+  dropped += decision.dropped;
+  essential = essential || decision.essential;
+  if (const auto* frame = std::get_if<Frame>(&request.body)) {
+    cursor = FrameCursor{frame->exec, frame->number};
+  }
+  if (!request.key.empty()) {
+    std::optional<Timestamp> expires;
+    if (!kept_for_ever(request.body)) {
+      expires = Timestamp{shared_.world.clock.now().wall.ms + answer_kept_ms};
+    }
+    keys_.push_back({request.key, request.body_hash, encode_reply(decision.reply), expires});
+  }
+  answer = std::move(decision.reply);
+}
+
+void Batch::add_event(Event event) {
+  if (const auto* asked = std::get_if<PermissionRequested>(&event.body)) {
+    refs_.push_back(asked->permission.text());
+  } else if (const auto* minted = std::get_if<TokenMinted>(&event.body)) {
+    refs_.push_back(minted->token.text());
+  }
+  spill_update(event.body, blobs_);
+  auto bytes = std::make_shared<const std::string>(encode_record(state.head + 1, head_hash, event));
+  head_hash = record_hash(*bytes);
+  state = evolve(std::move(state), event);
+  records.push_back(std::move(bytes));
+}
+
+bool Batch::needs_commit() const {
+  return !records.empty() || !keys_.empty() || cursor != cursor_before_ || !effects_done.empty();
+}
+
+Append Batch::make_append(std::uint64_t epoch) {
+  Append append{.session = session_, .epoch = epoch, .expected_head = head_before_};
+  append.records.reserve(records.size());
+  for (const auto& bytes : records) append.records.push_back(*bytes);
+  append.outbox_add = effects;
+  append.outbox_done = effects_done;
+  if (cursor != cursor_before_) append.cursor = cursor;
+  append.answers = std::move(keys_);
+  append.refs = std::move(refs_);
+  append.blobs = std::move(blobs_);
+  append.essential = essential;
+  return append;
+}
+
+std::deque<Waiting> Batch::take_back() {
+  std::deque<Waiting> waiting;
+  for (std::size_t i = 0; i < taken_.size(); ++i) {
+    taken_[i].reply = std::move(answers_[i].reply);
+    taken_[i].tries += 1;
+    waiting.push_back(std::move(taken_[i]));
+  }
+  return waiting;
+}
+
+}  // namespace perdure

@@ -1,0 +1,92 @@
+#include "runtime/fork.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/limits.h"
+#include "session/fork.h"
+#include "wire/record.h"
+#include "wire/snapshot.h"
+
+namespace perdure {
+namespace {
+
+// One fork under way; owns itself through the callbacks of the commit in flight.
+class ForkJob : public std::enable_shared_from_this<ForkJob> {
+ public:
+  ForkJob(ActorShared& shared, ForkOrder order, ReplyFn reply)
+      : shared_(shared), order_(std::move(order)), reply_(std::move(reply)),
+        forker_({order_.from, order_.to, order_.by, shared.world.clock.now()}) {}
+
+  void start() {
+    const Result<SessionHead> head = shared_.world.store.head(order_.from);
+    if (!head) return finish(std::unexpected(head.error()));
+    if (order_.at == 0) order_.at = head->seq;
+    if (order_.at > head->seq) {
+      return finish(fail(Code::cursor_invalid, "the session has only " + std::to_string(head->seq) +
+                                                   " records"));
+    }
+    next();
+  }
+
+ private:
+  void finish(Result<Reply> result) { std::exchange(reply_, {})(std::move(result)); }
+
+  void next() {
+    Result<std::vector<Event>> events = copy_page();
+    if (!events) return finish(std::unexpected(std::move(events).error()));
+    const bool last = copied_ == order_.at;
+    if (last) {
+      for (Event& event : forker_.close()) events->push_back(std::move(event));
+    }
+    Append append{.session = order_.to, .epoch = shared_.world.store.epoch(), .expected_head = head_};
+    for (const Event& event : *events) {
+      append.records.push_back(encode_record(++head_, hash_, event));
+      hash_ = record_hash(append.records.back());
+    }
+    if (last) {
+      append.snapshot = encode_snapshot(forker_.state());
+      append.listing = Listing{.updated = forker_.state().updated, .summary = "{}"};
+    }
+    shared_.world.store.append(
+        std::move(append), [self = shared_from_this(), last, &loop = shared_.world.loop,
+                            alive = std::weak_ptr<bool>(shared_.alive)](Result<> result) {
+          loop.post([self, last, alive, result = std::move(result)] {
+            if (alive.expired()) return;
+            if (!result) return self->finish(std::unexpected(result.error()));
+            if (last) return self->finish(Reply{.seq = self->head_, .session = self->order_.to});
+            self->next();
+          });
+        });
+  }
+
+  Result<std::vector<Event>> copy_page() {
+    const auto want = std::min<Seq>(page_records_max, order_.at - copied_);
+    const RecordPage page = TRY(shared_.world.store.read(
+        order_.from, {.after = copied_, .limit = static_cast<std::size_t>(want)}));
+    if (page.records.empty()) return fail(Code::damaged, "records are missing before the fork point");
+    std::vector<Record> records;
+    for (const std::string& bytes : page.records) {
+      records.push_back(std::move(TRY(decode_record(bytes)).record));
+    }
+    copied_ += records.size();
+    return forker_.copy(records);
+  }
+
+  ActorShared& shared_;
+  ForkOrder order_;
+  ReplyFn reply_;
+  Forker forker_;
+  Seq copied_ = 0;
+  Seq head_ = 0;
+  Hash hash_;
+};
+
+}  // namespace
+
+void start_fork(ActorShared& shared, ForkOrder order, ReplyFn reply) {
+  std::make_shared<ForkJob>(shared, std::move(order), std::move(reply))->start();
+}
+
+}  // namespace perdure

@@ -1,0 +1,56 @@
+#include "runtime/load.h"
+
+#include "base/limits.h"
+#include "base/probe.h"
+#include "session/machine.h"
+#include "wire/record.h"
+#include "wire/snapshot.h"
+
+namespace perdure {
+namespace {
+
+// The hash of the record that a snapshot was taken at, so that the chain can go on behind it.
+Result<Hash> hash_at(Store& store, SessionId session, Seq seq) {
+  const RecordPage page = TRY(store.read(session, {.after = seq - 1, .limit = 1}));
+  if (page.records.size() != 1) return fail(Code::damaged, "the record of the snapshot is missing");
+  return chain_hash(TRY(decode_record(page.records.front())), page.records.front());
+}
+
+struct Start {
+  State state;
+  ChainVerifier chain;
+};
+
+// Where folding starts: behind the snapshot, or at the very beginning when there is none to use.
+Result<Start> start_of(Store& store, SessionId session, Seq head) {
+  const std::optional<StoredSnapshot> stored = TRY(store.snapshot(session));
+  if (!stored || stored->seq == 0 || stored->seq > head) return Start{};
+  Result<State> state = decode_snapshot(stored->bytes);
+  if (!state || state->head != stored->seq) {
+    SIM_PROBE("unusable snapshot passed over");
+    return Start{};
+  }
+  const Hash hash = TRY(hash_at(store, session, stored->seq));
+  return Start{std::move(*state), ChainVerifier(stored->seq, hash)};
+}
+
+}  // namespace
+
+Result<LoadedSession> load_session(Store& store, SessionId session) {
+  const SessionHead head = TRY(store.head(session));
+  Start at = TRY(start_of(store, session, head.seq));
+  const Seq snapshot = at.state.head;
+  while (at.state.head < head.seq) {
+    const RecordPage page =
+        TRY(store.read(session, {.after = at.state.head, .limit = page_records_max}));
+    if (page.records.empty()) return fail(Code::damaged, "records are missing before the head");
+    for (const std::string& bytes : page.records) {
+      const DecodedRecord decoded = TRY(at.chain.add(bytes));
+      at.state = evolve(std::move(at.state), decoded.record.event);
+    }
+  }
+  return LoadedSession{std::move(at.state), at.chain.hash(), snapshot, head.cursor,
+                       TRY(store.outbox(session))};
+}
+
+}  // namespace perdure

@@ -1,0 +1,73 @@
+// The effects of one session that are committed and not yet known to be done. They run after their
+// commit and again after a crash; which of them still makes sense is asked of the committed state
+// each time, so running one twice, or too late, does nothing.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "runtime/shared.h"
+#include "session/effects.h"
+#include "session/state.h"
+
+namespace perdure {
+
+class Outbox {
+ public:
+  // Renders history for a prompt and comes back with InjectionReady for this row.
+  using Inject = std::function<void(std::uint64_t row, const PrepareInjection& effect)>;
+
+  Outbox(ActorShared& shared, SessionId session, Inject inject)
+      : shared_(shared), session_(session), inject_(std::move(inject)) {}
+
+  // Takes rows that are durable. A row that cannot be read is `damaged`, and none is taken.
+  Result<> add(const std::vector<OutboxRow>& rows);
+
+  // Runs what can run now.
+  void run(const State& state);
+
+  // The link is up: what was sent before may have been lost, so all is sent again in order.
+  void attached(const State& state);
+  void detached() { attached_ = false; }
+  void commands_acted(ExecId exec, std::uint64_t number);
+
+  bool is_attached() const { return attached_; }
+  bool is_empty() const { return rows_.empty(); }
+  bool has_start_of(ExecId exec) const;
+
+  // Rows that are done and whose removal has to be committed. Given once; after a refused commit
+  // they are put back.
+  std::vector<std::uint64_t> take_done();
+  void put_back_done(const std::vector<std::uint64_t>& numbers);
+  bool has_done() const { return !done_.empty(); }
+  // The removal of these rows is durable, whoever asked for it.
+  void removed(const std::vector<std::uint64_t>& numbers);
+
+ private:
+  struct Row {
+    Effect effect;
+    bool started = false;  // in this life of the daemon and, for commands, of the link
+  };
+
+  // True when the row has nothing left to do.
+  bool run_row(std::uint64_t number, Row& row, const State& state);
+  bool run_command(Row& row, const SendCommand& command, const State& state);
+  bool run_start(Row& row, const StartExecutor& start, const State& state);
+  bool run_stop(Row& row, const StopExecutor& stop, const State& state);
+  bool run_injection(std::uint64_t number, Row& row, const PrepareInjection& effect,
+                     const State& state);
+
+  ActorShared& shared_;
+  SessionId session_;
+  Inject inject_;
+  std::map<std::uint64_t, Row> rows_;
+  std::vector<std::uint64_t> done_;
+  bool attached_ = false;
+};
+
+// What an executor needs to start or find this session's present execution.
+LaunchSpec launch_spec(const State& state);
+
+}  // namespace perdure

@@ -1,0 +1,96 @@
+#include "runtime/readers.h"
+
+#include <algorithm>
+
+#include "base/limits.h"
+#include "base/probe.h"
+
+namespace perdure {
+namespace {
+
+constexpr std::size_t portion_records_max = 200;
+constexpr std::size_t recent_records_max = 256;
+
+}  // namespace
+
+void Readers::add(SubscriptionId id, Seq after, RecordSink& sink) {
+  readers_[id] = Reader{.sink = &sink, .cursor = after};
+}
+
+void Readers::publish(Seq first, const std::vector<std::shared_ptr<const std::string>>& records) {
+  if (records.empty()) return;
+  if (readers_.empty()) {  // nobody listens: the store has it all
+    recent_.clear();
+    return;
+  }
+  if (recent_.empty() || recent_first_ + recent_.size() != first) {
+    recent_.clear();
+    recent_first_ = first;
+  }
+  recent_.insert(recent_.end(), records.begin(), records.end());
+  while (recent_.size() > recent_records_max) {
+    recent_.pop_front();
+    recent_first_ += 1;
+  }
+  const Seq head = first + records.size() - 1;
+  std::vector<SubscriptionId> ids;
+  for (const auto& [id, reader] : readers_) ids.push_back(id);
+  for (const SubscriptionId id : ids) pump(id, head);
+}
+
+std::vector<std::shared_ptr<const std::string>> Readers::portion(Seq after, std::size_t limit) {
+  std::vector<std::shared_ptr<const std::string>> out;
+  if (!recent_.empty() && after + 1 >= recent_first_ && after + 1 < recent_first_ + recent_.size()) {
+    const auto begin = recent_.begin() + static_cast<std::ptrdiff_t>(after + 1 - recent_first_);
+    const auto count = std::min(limit, static_cast<std::size_t>(recent_.end() - begin));
+    out.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
+    return out;
+  }
+  Result<RecordPage> page = shared_.world.store.read(session_, {.after = after, .limit = limit});
+  if (!page) return out;  // damaged from here on: the reader is cut below
+  for (std::string& bytes : page->records) {
+    out.push_back(std::make_shared<const std::string>(std::move(bytes)));
+  }
+  return out;
+}
+
+bool Readers::give_some(SubscriptionId id, Seq head) {
+  const auto at = readers_.find(id);
+  if (at == readers_.end()) return false;
+  Reader& reader = at->second;
+  if (reader.cursor >= head) {
+    reader.live = true;
+    return false;
+  }
+  const std::size_t room = reader.sink->room();
+  if (room == 0) {
+    if (reader.live && head - reader.cursor > subscriber_records_max) {
+      SIM_PROBE("slow reader cut");
+      cut(id);
+    }
+    return false;
+  }
+  const auto records = portion(reader.cursor, std::min(room, portion_records_max));
+  if (records.empty()) {  // damaged from here on
+    cut(id);
+    return false;
+  }
+  const Seq first = reader.cursor + 1;
+  reader.cursor += records.size();
+  reader.sink->on_records(first, records);  // may unsubscribe: `reader` is not touched any more
+  return true;
+}
+
+void Readers::pump(SubscriptionId id, Seq head) {
+  while (give_some(id, head)) {
+  }
+}
+
+void Readers::cut(SubscriptionId id) {
+  const Reader reader = readers_.at(id);
+  readers_.erase(id);
+  shared_.on_reader_cut(id);
+  reader.sink->on_cut(reader.cursor);
+}
+
+}  // namespace perdure

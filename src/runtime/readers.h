@@ -1,0 +1,50 @@
+// The readers of one session: each has a cursor and pulls from it, first out of the store, then out
+// of what was just committed. A reader holds no memory of ours and delays nobody; one that lets
+// itself fall too far behind is cut with its cursor (C16, STREAM4).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "runtime/runtime.h"
+#include "runtime/shared.h"
+#include "store/store.h"
+
+namespace perdure {
+
+class Readers {
+ public:
+  Readers(ActorShared& shared, SessionId session) : shared_(shared), session_(session) {}
+
+  bool is_empty() const { return readers_.empty(); }
+  void add(SubscriptionId id, Seq after, RecordSink& sink);
+  void remove(SubscriptionId id) { readers_.erase(id); }
+
+  // New records are durable; the last of them is `head`.
+  void publish(Seq first, const std::vector<std::shared_ptr<const std::string>>& records);
+  // Gives a reader what it can take now; the session's head is `head`.
+  void pump(SubscriptionId id, Seq head);
+
+ private:
+  struct Reader {
+    RecordSink* sink = nullptr;
+    Seq cursor = 0;
+    bool live = false;  // has been at the head
+  };
+
+  // Hands out one portion. False when the reader is at the head, has no room, or was cut.
+  bool give_some(SubscriptionId id, Seq head);
+  void cut(SubscriptionId id);
+  std::vector<std::shared_ptr<const std::string>> portion(Seq after, std::size_t limit);
+
+  ActorShared& shared_;
+  SessionId session_;
+  std::map<SubscriptionId, Reader> readers_;
+  Seq recent_first_ = 0;  // number of recent_.front()
+  std::deque<std::shared_ptr<const std::string>> recent_;
+};
+
+}  // namespace perdure

@@ -1,0 +1,228 @@
+#include "runtime/runtime.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "base/probe.h"
+#include "runtime/actor.h"
+#include "runtime/fork.h"
+#include "runtime/load.h"
+#include "runtime/shared.h"
+#include "session/draft.h"
+
+namespace perdure {
+namespace {
+
+constexpr std::size_t actors_idle_max = 1024;
+
+// C1: active when its agent was lost.
+bool resumes_at_boot(const State& state) {
+  return state.policy.resume == ResumePolicy::on_boot && !state.archived && !state.resume &&
+         !agent_ready(state) && state.last_run && state.last_run->interrupted;
+}
+
+}  // namespace
+
+Runtime::Runtime(World world, RuntimeConfig config)
+    : shared_(std::make_unique<ActorShared>(ActorShared{.world = world, .config = std::move(config)})) {
+  shared_->on_quiet = [this](SessionId session) { settle(session); };
+  shared_->on_reader_cut = [this](SubscriptionId id) { subscriptions_.erase(id); };
+}
+
+Runtime::~Runtime() { shared_->world.loop.cancel(probe_timer_); }
+
+void Runtime::boot(std::move_only_function<void()> ready) {
+  on_ready_ = std::move(ready);
+  booting_ = true;
+  Result<std::vector<SessionId>> open = shared_->world.store.open_sessions();
+  if (!open) {
+    damaged_.emplace(SessionId(), open.error());
+    open = std::vector<SessionId>{};
+  }
+  for (const SessionId session : *open) {
+    Result<SessionActor*> found = actor(session);
+    if (!found) continue;  // in damaged_; the others are served
+    unsettled_.insert(session);
+    (*found)->boot();
+  }
+  probe_timer_ = shared_->world.loop.after_ms(
+      reconcile_probe_ms, [this, alive = std::weak_ptr<bool>(shared_->alive)] {
+        if (alive.expired()) return;
+        probe_timer_ = 0;
+        if (!ready_) SIM_PROBE("reconcile gave up waiting for a probe");
+        become_ready();
+      });
+  if (unsettled_.empty()) {
+    shared_->world.loop.post([this, alive = std::weak_ptr<bool>(shared_->alive)] {
+      if (!alive.expired()) become_ready();
+    });
+  }
+}
+
+void Runtime::settle(SessionId session) {
+  if (!booting_) return;
+  SessionActor* const found = loaded(session);
+  if (ready_) {
+    if (!resume_at_boot_.empty()) resume_next_at_boot();
+    return;
+  }
+  if (found && !found->is_settled()) return;
+  unsettled_.erase(session);
+  if (unsettled_.empty()) become_ready();
+}
+
+void Runtime::become_ready() {
+  if (ready_) return;
+  ready_ = true;
+  for (const auto& [session, found] : actors_) {
+    if (resumes_at_boot(found->state())) resume_at_boot_.push_back(session);
+  }
+  if (on_ready_) on_ready_();
+  resume_next_at_boot();
+}
+
+// A few at a time: ten agents that start at once would hurt more than they help.
+void Runtime::resume_next_at_boot() {
+  const auto under_way = static_cast<std::size_t>(std::ranges::count_if(
+      actors_, [](const auto& entry) {
+        const auto& order = entry.second->state().resume;
+        return order && order->at_boot;
+      }));
+  std::size_t free = shared_->config.resume_parallel - std::min(under_way, shared_->config.resume_parallel);
+  while (free > 0 && !resume_at_boot_.empty()) {
+    const SessionId session = resume_at_boot_.front();
+    resume_at_boot_.erase(resume_at_boot_.begin());
+    SessionActor* const found = loaded(session);
+    if (!found || !resumes_at_boot(found->state())) continue;
+    SIM_PROBE("agent resumed at boot by policy");
+    ResumeSession resume{.at_boot = true};
+    resume.workspace_exists =
+        shared_->world.files.folder_exists(found->state().workspace.cwd);
+    found->submit({.by = "system", .body = resume}, [](const Result<Reply>&) {});
+    free -= 1;
+  }
+}
+
+SessionActor* Runtime::loaded(SessionId session) {
+  const auto at = actors_.find(session);
+  return at == actors_.end() ? nullptr : at->second.get();
+}
+
+Result<SessionActor*> Runtime::actor(SessionId session) {
+  if (SessionActor* const found = loaded(session)) return found;
+  if (actors_.size() >= actors_idle_max) {
+    std::erase_if(actors_, [](const auto& entry) { return entry.second->is_idle(); });
+  }
+  Result<LoadedSession> journal = load_session(shared_->world.store, session);
+  if (!journal) {
+    if (journal.error().code() != Code::not_found) {
+      SIM_PROBE("damaged session quarantined");
+      damaged_.insert_or_assign(session, journal.error());
+    }
+    return std::unexpected(std::move(journal).error());
+  }
+  std::unique_ptr<SessionActor> made =
+      TRY(SessionActor::create(*shared_, session, std::move(*journal)));
+  return actors_.emplace(session, std::move(made)).first->second.get();
+}
+
+void Runtime::submit(SessionId session, Request request, ReplyFn reply) {
+  Result<SessionActor*> found = actor(session);
+  const bool creates = std::holds_alternative<CreateSession>(request.body);
+  if (!found && creates && found.error().code() == Code::not_found) {
+    Result<std::unique_ptr<SessionActor>> made = SessionActor::create(*shared_, session, {});
+    CHECK(made.has_value());
+    found = actors_.emplace(session, std::move(*made)).first->second.get();
+  }
+  if (!found) {
+    reply(std::unexpected(std::move(found).error()));
+    return;
+  }
+  if (auto* resume = std::get_if<ResumeSession>(&request.body)) {
+    resume->workspace_exists =
+        shared_->world.files.folder_exists((*found)->state().workspace.cwd);
+  }
+  (*found)->submit(std::move(request), std::move(reply));
+}
+
+Result<State> Runtime::state(SessionId session) {
+  const SessionActor* const found = TRY(actor(session));
+  if (found->state().head == 0) return fail(Code::not_found, "no such session");
+  return found->state();
+}
+
+Liveness Runtime::liveness(SessionId session) {
+  const SessionActor* const found = loaded(session);
+  return found ? found->liveness() : Liveness::dead;
+}
+
+Result<SubscriptionId> Runtime::subscribe(SessionId session, Seq after, const std::string& log_id,
+                                          RecordSink& sink) {
+  SessionActor* const found = TRY(actor(session));
+  const Seq head = found->state().head;
+  if (head == 0) return fail(Code::not_found, "no such session");
+  if (!log_id.empty() && log_id != shared_->world.store.log_id()) {
+    return fail(Code::cursor_invalid, "the cursor belongs to another log; start over");
+  }
+  if (after > head) {
+    SIM_PROBE("cursor beyond the head refused");
+    return fail(Code::cursor_invalid, "the cursor " + std::to_string(after) +
+                                          " is beyond the head " + std::to_string(head));
+  }
+  const SubscriptionId id = ++last_subscription_;
+  subscriptions_.emplace(id, session);
+  found->readers().add(id, after, sink);
+  // Not from inside the call: the caller does not know its id yet.
+  shared_->world.loop.post([this, id, alive = std::weak_ptr<bool>(shared_->alive)] {
+    if (!alive.expired()) drained(id);
+  });
+  return id;
+}
+
+void Runtime::unsubscribe(SubscriptionId subscription) {
+  const auto at = subscriptions_.find(subscription);
+  if (at == subscriptions_.end()) return;
+  if (SessionActor* const found = loaded(at->second)) found->readers().remove(subscription);
+  subscriptions_.erase(at);
+}
+
+void Runtime::drained(SubscriptionId subscription) {
+  const auto at = subscriptions_.find(subscription);
+  if (at == subscriptions_.end()) return;
+  if (SessionActor* const found = loaded(at->second)) {
+    found->readers().pump(subscription, found->state().head);
+  }
+}
+
+void Runtime::fork(SessionId from, Seq at, SessionId to, const std::string& by, ReplyFn reply) {
+  start_fork(*shared_, {.from = from, .at = at, .to = to, .by = by}, std::move(reply));
+}
+
+std::uint64_t Runtime::dropped_frames() const { return shared_->dropped_frames; }
+
+std::string Runtime::wait_secret(WaitTokenId token) const {
+  return make_wait_secret(shared_->config.wait_key, token);
+}
+
+void Runtime::on_attached(const ExecKey& exec) {
+  if (SessionActor* const found = loaded(exec.session)) found->attached(exec);
+}
+
+void Runtime::on_frame(const ExecKey& exec, Frame frame) {
+  if (SessionActor* const found = loaded(exec.session)) found->frame(std::move(frame));
+}
+
+void Runtime::on_commands_acted(const ExecKey& exec, std::uint64_t number) {
+  if (SessionActor* const found = loaded(exec.session)) found->commands_acted(exec, number);
+}
+
+void Runtime::on_detached(const ExecKey& exec) {
+  if (SessionActor* const found = loaded(exec.session)) found->detached(exec);
+}
+
+void Runtime::on_gone(const ExecKey& exec, const std::string& proof) {
+  if (SessionActor* const found = loaded(exec.session)) found->gone(exec, proof);
+}
+
+}  // namespace perdure

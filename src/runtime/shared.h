@@ -1,0 +1,28 @@
+// What all session actors of one runtime share. Callbacks that come back later hold it weakly, so
+// that none of them finds a runtime that is gone.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "runtime/runtime.h"
+
+namespace perdure {
+
+struct ActorShared {
+  Runtime::World world;
+  RuntimeConfig config;
+  std::uint64_t dropped_frames = 0;
+  // A session has nothing in flight and nothing waiting.
+  std::function<void(SessionId)> on_quiet;
+  // A reader was cut and is forgotten.
+  std::function<void(SubscriptionId)> on_reader_cut;
+  // Expires with the runtime.
+  std::shared_ptr<bool> alive = std::make_shared<bool>(true);
+};
+
+// The secret of a wait token: made from the key each time, never stored (contract: /api/waits).
+std::string make_wait_secret(const std::string& wait_key, WaitTokenId token);
+
+}  // namespace perdure

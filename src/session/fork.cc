@@ -1,0 +1,61 @@
+#include "session/fork.h"
+
+#include "session/draft.h"
+#include "session/repair.h"
+#include "session/status.h"
+
+namespace perdure {
+
+std::vector<Event> Forker::copy(std::span<const Record> records) {
+  std::vector<Event> out;
+  out.reserve(records.size());
+  for (const Record& record : records) {
+    Event event = record.event;
+    if (auto* created = std::get_if<SessionCreated>(&event.body)) {
+      created->session = order_.to;
+      created->by = order_.by;
+    }
+    event.origin.copied_from = order_.from.text() + "/" + std::to_string(record.seq);
+    state_ = evolve(std::move(state_), event);
+    out.push_back(std::move(event));
+  }
+  return out;
+}
+
+void Forker::add(std::vector<Event>& out, EventBody body, Origin origin) {
+  Event event{.at = order_.now.wall, .origin = std::move(origin), .body = std::move(body)};
+  state_ = evolve(std::move(state_), event);
+  out.push_back(std::move(event));
+}
+
+std::vector<Event> Forker::close() {
+  std::vector<Event> out;
+  const Origin run = state_.run ? Origin{.run = state_.run->id} : Origin{};
+  const auto waits = state_.waits;
+  for (const auto& [token, wait] : waits) {
+    add(out, TokenRevoked{token, "forked"}, run);
+    if (!wait.permission) continue;
+    add(out, PermissionResolved{wait.permission, PermissionOutcome::expired, "", order_.by}, run);
+  }
+  for (const EventBody& repair : plan_repair(state_)) add(out, repair, run);
+  if (state_.run) add(out, RunInterrupted{InterruptReason::forked}, run);
+  const auto queue = state_.queue;
+  for (const QueuedPrompt& item : queue) add(out, QueueRemoved{item.message, order_.by});
+  if (!state_.context.agent_session_id.empty()) {
+    ContextBoundary boundary{.how = BoundaryHow::fresh};
+    boundary.previous_agent_session_id = state_.context.agent_session_id;
+    boundary.reason = "forked";
+    add(out, std::move(boundary));
+  }
+  if (execution_may_live(state_)) {
+    const Origin exec{.exec = state_.exec.id, .gen = state_.exec.gen};
+    add(out, ExecutorStopped{"forked", "never started here"}, exec);
+  }
+  add(out, SessionStopped{"forked", order_.by});
+  const World world{.liveness = Liveness::dead, .boot = {}, .now = order_.now};
+  const std::string status(enum_text(derive_status(state_, world)));
+  if (status != state_.status) add(out, StatusDerived{status});
+  return out;
+}
+
+}  // namespace perdure

@@ -1,0 +1,39 @@
+// A fork: records 1…at of a session copied into a new one, then everything that was open in them
+// closed. Nothing carries over that could act: no run, no wait, no queue, no execution, and not the
+// agent's own session, which goes on belonging to the original.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "session/machine.h"
+
+namespace perdure {
+
+class Forker {
+ public:
+  struct Order {
+    SessionId from;
+    SessionId to;
+    std::string by;
+    Moment now;
+  };
+  explicit Forker(Order order) : order_(std::move(order)) {}
+
+  // The copies of these records, which follow those given before.
+  std::vector<Event> copy(std::span<const Record> records);
+  // What closes the copy, to be called once after the last record.
+  std::vector<Event> close();
+
+  // The fold of all events given so far.
+  const State& state() const { return state_; }
+
+ private:
+  void add(std::vector<Event>& out, EventBody body, Origin origin = {});
+
+  Order order_;
+  State state_;
+};
+
+}  // namespace perdure

@@ -1,0 +1,203 @@
+// The transcript (A20-A25): records folded into chat messages. A message's place and id come from
+// its first record, and no record changes a message of an earlier segment: so ids are stable while
+// a journal grows, and the last page of a long journal is folded from its last records alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/hash.h"
+#include "session/events.h"
+
+namespace perdure {
+
+enum class MessageRole { user, assistant, tool_call, tool_result };
+ENUM_TEXT(MessageRole, "user", "assistant", "tool_call", "tool_result");
+
+// open: more may come. interrupted: its author died while writing it. unknown: a tool call that may
+// or may not have acted (R6).
+enum class MessageOutcome { open, done, interrupted, unknown };
+ENUM_TEXT(MessageOutcome, "open", "done", "interrupted", "unknown");
+
+struct TranscriptMessage {
+  std::uint64_t first_seq = 0;
+  std::uint64_t last_seq = 0;
+  MessageRole role = MessageRole::user;
+  std::string content;   // what was typed, said or given back; of a tool call, its input
+  std::string thinking;  // assistant only
+  bool thinking_complete = false;
+  Timestamp at;                  // of the first record
+  MessageId message;             // user only
+  std::string agent_message_id;  // assistant, where the agent names its messages
+  std::string tool_call_id;      // joins a tool call and its result (A24)
+  std::string title;
+  std::string tool_kind;
+  std::string status;  // of a tool, in the agent's words
+  RunId run;           // null outside any run
+  RunId after_run;     // it came late: the run that had ended before
+  MessageOutcome outcome = MessageOutcome::done;
+  bool steered = false;  // user only: it came into a turn that was under way
+  RawJson blocks;        // user only: content that is more than text
+  bool operator==(const TranscriptMessage&) const = default;
+
+  // `<first_seq>`; of a tool result `<first_seq>.result`, since one record may hold call and
+  // result.
+  std::string id() const;
+  FIELDS {
+    visit("first_seq", self.first_seq);
+    visit("last_seq", self.last_seq);
+    visit("role", self.role);
+    visit("content", self.content);
+    visit("thinking", self.thinking);
+    visit("thinking_complete", self.thinking_complete);
+    visit("timestamp", self.at);
+    visit("message_id", self.message);
+    visit("agent_message_id", self.agent_message_id);
+    visit("tool_call_id", self.tool_call_id);
+    visit("title", self.title);
+    visit("tool_kind", self.tool_kind);
+    visit("status", self.status);
+    visit("run_id", self.run);
+    visit("after_run", self.after_run);
+    visit("outcome", self.outcome);
+    visit("steered", self.steered);
+    visit("blocks", self.blocks);
+  }
+};
+
+// What a record does to a transcript before its own content is looked at.
+enum class FoldClass {
+  transparent,  // bookkeeping and unknown kinds: a message streams on across it
+  chunk,        // a piece of an assistant message
+  flush,        // ends the assistant message that streams
+  segment,      // ends everything: no later record reaches behind it
+};
+FoldClass fold_class(const Record& record);
+
+// Whether records from this one on fold to the same messages as they do within the whole journal.
+bool is_flush_point(const Record& record);
+
+// Folds records given in order of seq. Equal journals give equal messages, however they are
+// batched.
+class TranscriptFolder {
+ public:
+  // CHECKs that seq grows.
+  void add(const Record& record);
+  // What a next record of this class does to the messages so far.
+  void close_before(FoldClass next);
+
+  // In order of first_seq. An assistant message still streaming is the last of them, outcome open.
+  const std::vector<TranscriptMessage>& messages() const { return messages_; }
+  std::vector<TranscriptMessage> take() && { return std::move(messages_); }
+  std::uint64_t last_seq() const { return last_seq_; }
+
+ private:
+  struct Tool {
+    std::size_t call = 0;
+    std::optional<std::size_t> result;
+  };
+
+  TranscriptMessage& begin(const Record& record, MessageRole role);
+  void flush();
+  void add_user(const Record& record, const MessageUser& user);
+  template <class Chunk>
+  void add_chunk(const Record& record, const Chunk& chunk);
+  template <class Update>
+  void add_tool(const Record& record, const Update& update);
+  void close_tool(const Record& record, const RepairClosedTool& repair);
+  void close_message(const Record& record);
+  void settle(std::size_t index, MessageOutcome outcome);
+
+  std::vector<TranscriptMessage> messages_;
+  std::uint64_t last_seq_ = 0;
+  std::size_t segment_begin_ = 0;  // index of the first message of the present segment
+  // Within the present segment only:
+  std::optional<std::size_t> streaming_;  // the assistant message that grows
+  std::string thought_id_;                // the agent's id of the thoughts in it
+  std::optional<std::size_t> last_assistant_;
+  std::map<std::string, Tool> tools_;
+};
+
+// The whole transcript. Records may come in any order; they are sorted by seq (A22).
+std::vector<TranscriptMessage> fold_transcript(std::vector<Record> records);
+
+// Folds a journal from its end backwards, as far as somebody wants to read. Windows are contiguous;
+// a message is settled once nothing older can change it.
+class TranscriptTail {
+ public:
+  // The window directly before all that were given so far, oldest record first. An empty window, or
+  // one that holds record 1, says that there is nothing older.
+  void add_older(std::span<const Record> window);
+
+  bool at_start() const { return at_start_; }
+  std::size_t settled() const { return settled_; }
+  // Settled messages in pieces, newest piece first, oldest message first within a piece.
+  const std::vector<std::vector<TranscriptMessage>>& pieces() const { return pieces_; }
+  // All settled messages, oldest first.
+  std::vector<TranscriptMessage> take() &&;
+
+ private:
+  bool can_cut_at(const Record& record);
+  void fold_piece(std::span<const Record> front);
+
+  std::vector<std::vector<TranscriptMessage>> pieces_;
+  std::size_t settled_ = 0;
+  bool at_start_ = false;
+  std::vector<std::vector<Record>> unsettled_;  // windows, newest first
+  FoldClass next_ = FoldClass::transparent;     // what follows the unsettled records closes
+  // What records read so far refer to and does not lie among them.
+  std::set<std::string> tools_wanted_;
+  bool message_wanted_ = false;
+};
+
+// One page: the last `limit` messages, or the last ones whose first_seq lies below `before`. Equal
+// to the same slice of the whole fold. The caller reads windows for it while it wants them:
+//
+//   while (page.wants_newer()) page.add_newer(read from the last seq given, at first from
+//   `before`); while (page.wants_older()) page.add_older(read back from the first seq given, at
+//   first from
+//                                             `before` or the head);
+class TranscriptPage {
+ public:
+  struct Ask {
+    std::optional<std::uint64_t> before;
+    std::size_t limit =
+        50;  // a call and its result in one record are never parted: one more may come
+  };
+  explicit TranscriptPage(Ask ask);
+
+  // A message that began below `before` may grow behind it: those records come first. An empty
+  // window says that the head is reached.
+  bool wants_newer() const { return wants_newer_; }
+  void add_newer(std::span<const Record> window);
+  bool wants_older() const;
+  void add_older(std::span<const Record> window);
+
+  struct Slice {
+    std::vector<TranscriptMessage> messages;
+    bool has_older = false;
+  };
+  Slice take() &&;
+
+ private:
+  bool is_asked(const TranscriptMessage& message) const;
+
+  Ask ask_;
+  bool wants_newer_ = false;
+  bool newer_given_ = false;
+  std::vector<Record> newer_;
+  TranscriptTail tail_;
+};
+
+// SHA-256 over every field of every message, length-prefixed. The same journal has the same hash
+// for ever: the encoding is versioned and a golden value in the test holds it.
+Hash transcript_hash(std::span<const TranscriptMessage> messages);
+
+}  // namespace perdure
