@@ -1,9 +1,10 @@
-# perdure_folder(NAME LINKS a b …): the static library of src/NAME from its *.cc files, and, when there
-# are *_test.cc files, the test executable NAME_test. New files are picked up by themselves.
+# perdure_folder(NAME LINKS a b …): the static library of src/NAME from its *.cc files, and, when
+# there are *_test.cc files, the test executable NAME_test. New files are picked up by themselves.
 add_library(perdure_options INTERFACE)
 target_compile_options(perdure_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Werror
-  -Wno-gnu-statement-expression -Wno-missing-field-initializers -Wno-missing-designated-field-initializers
+  -Wno-gnu-statement-expression -Wno-missing-field-initializers
+  -Wno-missing-designated-field-initializers
   -fno-omit-frame-pointer)
 target_include_directories(perdure_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
 
@@ -31,8 +32,38 @@ endfunction()
 function(perdure_test name)
   cmake_parse_arguments(arg "" "" "LINKS" ${ARGN})
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
-  target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gmock GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE perdure_options ${arg_LINKS}
+    rapidcheck_gtest rapidcheck GTest::gmock GTest::gtest_main)
+  if(NOT CMAKE_CXX_FLAGS MATCHES "-O2")
+    # The code under test is optimised, the tests themselves are not: they compile two to three
+    # times faster, most of all with sanitizers.
+    target_compile_options(${name} PRIVATE -O0)
+  endif()
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_dependencies(perdure_tests ${name})
   add_test(NAME ${name} COMMAND ${name})
+endfunction()
+
+# perdure_program(NAME sources… LINKS …): an executable at the top of the build folder.
+function(perdure_program name)
+  cmake_parse_arguments(arg "" "" "LINKS" ${ARGN})
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE perdure_options ${arg_LINKS})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+endfunction()
+
+# perdure_fuzz(NAME sources… LINKS …): a libFuzzer target, built by the fuzz preset only. Its seed
+# inputs are the files of tests/fuzz/corpus/NAME.
+add_custom_target(perdure_fuzzers)
+function(perdure_fuzz name)
+  if(NOT PERDURE_FUZZ)
+    return()
+  endif()
+  cmake_parse_arguments(arg "" "" "LINKS" ${ARGN})
+  add_executable(fuzz_${name} ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(fuzz_${name} PRIVATE perdure_options ${arg_LINKS})
+  target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+  set_target_properties(fuzz_${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzzers)
+  add_dependencies(perdure_fuzzers fuzz_${name})
 endfunction()

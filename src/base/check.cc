@@ -1,3 +1,4 @@
+// The end of the process on a broken CHECK: says where, flushes, aborts.
 #include "base/check.h"
 
 #include <cstdio>

@@ -12,7 +12,7 @@ namespace perdure {
 
 }  // namespace perdure
 
-#define CHECK(condition, ...)                                                            \
-  (static_cast<bool>(condition)                                                          \
-       ? void(0)                                                                         \
+#define CHECK(condition, ...)   \
+  (static_cast<bool>(condition) \
+       ? void(0)                \
        : ::perdure::check_failed(__FILE__, __LINE__, #condition __VA_OPT__(, ) __VA_ARGS__))

@@ -1,7 +1,8 @@
-// How a plain struct tells its fields, once, to every reader of fields: the journal codec, snapshots,
-// generators in tests. A struct has
+// How a plain struct tells its fields, once, to every reader of fields: the journal codec,
+// snapshots, generators in tests. A struct has
 //
-//   template <class Self> void fields(this Self& self, auto&& visit) { visit("name", self.member); … }
+//   template <class Self> void fields(this Self& self, auto&& visit) { visit("name", self.member);
+//   … }
 //
 // and an enum has a table of texts: ENUM_TEXT(Colour, "red", "green").
 #pragma once
@@ -43,9 +44,11 @@ concept HasFields = requires(T& value) { value.fields(AnyVisitor{}); };
 }  // namespace perdure
 
 // At namespace perdure scope.
-#define ENUM_TEXT(Enum, ...)                                              \
-  template <>                                                             \
-  struct EnumText<Enum> {                                                 \
+#define ENUM_TEXT(Enum, ...)                                                      \
+  template <>                                                                     \
+  struct EnumText<Enum> {                                                         \
     static constexpr auto names = std::to_array<std::string_view>({__VA_ARGS__}); \
   }
-#define FIELDS template <class Self> void fields([[maybe_unused]] this Self& self, [[maybe_unused]] auto&& visit)
+#define FIELDS          \
+  template <class Self> \
+  void fields([[maybe_unused]] this Self& self, [[maybe_unused]] auto&& visit)

@@ -1,10 +1,11 @@
+// The only place that calls OpenSSL for digests. Failure there means a broken installation: CHECK.
 #include "base/hash.h"
+
+#include <memory>
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-
-#include <memory>
 
 #include "base/check.h"
 

@@ -1,3 +1,4 @@
+// Crockford base 32 and the making of ids; every id follows from the time and seed that were given.
 #include "base/id.h"
 
 namespace perdure {
@@ -51,7 +52,8 @@ void Ulid::append_to(std::string& out) const {
 
 Result<Ulid> Ulid::parse(std::string_view text) {
   if (text.size() != 26) {
-    return fail(Code::invalid_argument, "a ULID has 26 characters, not " + std::to_string(text.size()));
+    return fail(Code::invalid_argument,
+                "a ULID has 26 characters, not " + std::to_string(text.size()));
   }
   if (text[0] > '7') return fail(Code::invalid_argument, "a ULID starts with 0 to 7");
   Ulid out;

@@ -39,8 +39,9 @@ class Id {
   // Takes the whole text, prefix included; anything else is invalid_argument.
   static Result<Id> parse(std::string_view text) {
     if (!text.starts_with(prefix)) {
-      return fail(Code::invalid_argument, "id '" + std::string(text.substr(0, 64)) +
-                                              "' does not start with '" + std::string(prefix) + "'");
+      const std::string start(text.substr(0, 64));
+      return fail(Code::invalid_argument,
+                  "id '" + start + "' does not start with '" + std::string(prefix) + "'");
     }
     return Id(TRY(Ulid::parse(text.substr(prefix.size()))));
   }
@@ -63,6 +64,7 @@ class Id {
   Ulid ulid_;
 };
 
+// clang-format off
 struct TaskTag { static constexpr std::string_view prefix = "task_"; };
 struct SessionTag { static constexpr std::string_view prefix = "sess_"; };
 struct RunTag { static constexpr std::string_view prefix = "run_"; };
@@ -71,6 +73,7 @@ struct BootTag { static constexpr std::string_view prefix = "boot_"; };
 struct MessageTag { static constexpr std::string_view prefix = "msg_"; };
 struct PermissionTag { static constexpr std::string_view prefix = "perm_"; };
 struct WaitTokenTag { static constexpr std::string_view prefix = "wt_"; };
+// clang-format on
 
 using TaskId = Id<TaskTag>;
 using SessionId = Id<SessionTag>;

@@ -1,9 +1,12 @@
+// Boost.JSON does the checking; all that follows walks text that is known to be valid, so that the
+// walkers need no error paths. Nothing here may run on text that json_validate() has not seen.
 #include "base/json.h"
 
 #include <algorithm>
-#include <boost/json/basic_parser_impl.hpp>
 #include <charconv>
 #include <system_error>
+
+#include <boost/json/basic_parser_impl.hpp>
 
 #include "base/limits.h"
 #include "base/text.h"
@@ -154,7 +157,8 @@ Result<Number> parse_number(std::string_view raw, const char* what) {
   return value;
 }
 
-// Whether every byte stands for itself in a JSON string: printable ASCII without quote and backslash.
+// Whether every byte stands for itself in a JSON string: printable ASCII without quote and
+// backslash.
 bool is_plain(std::string_view value) {
   bool plain = true;  // no early exit: the compiler turns this loop into vector code
   for (const char c : value) {
@@ -218,7 +222,8 @@ Result<JsonObject> JsonObject::parse(std::string_view text) {
   keys.reserve(object.members_.size());
   for (const Member& member : object.members_) keys.push_back(member.first);
   if (const auto twice = json_repeated_key(keys)) {
-    return fail(Code::invalid_argument, "the member '" + std::string(*twice) + "' is there twice");
+    return fail(Code::invalid_argument,
+                "the member '" + std::string(utf8_prefix(*twice, 64)) + "' is there twice");
   }
   return object;
 }
@@ -264,7 +269,8 @@ std::string_view JsonObject::find(std::string_view key) const {
 }
 
 Result<std::string> json_string(std::string_view raw) {
-  if (raw.size() < 2 || raw.front() != '"') return fail(Code::invalid_argument, "expected a string");
+  if (raw.size() < 2 || raw.front() != '"')
+    return fail(Code::invalid_argument, "expected a string");
   return unescape(raw.substr(1, raw.size() - 2));
 }
 

@@ -1,5 +1,5 @@
-// Every limit of the product, in one place. What happens at a limit stands beside it; docs/limits.md
-// repeats this table for users.
+// Every limit of the product, in one place. What happens at a limit stands beside it;
+// docs/limits.md repeats this table for users.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,13 @@ inline constexpr std::size_t record_bytes_max = 64UL << 20;
 inline constexpr std::size_t blob_threshold_bytes = 256UL << 10;
 
 // Session machine.
-inline constexpr std::size_t queue_prompts_max = 100;     // one more: limit_reached
+inline constexpr std::size_t queue_prompts_max = 100;       // one more: limit_reached
 inline constexpr std::size_t prompt_bytes_max = 8UL << 20;  // longer: limit_reached
 inline constexpr std::size_t title_bytes_max = 1024;        // longer titles are cut
-inline constexpr std::size_t waits_open_max = 256;        // one more question is answered cancelled
-inline constexpr std::size_t waits_closed_kept = 64;      // older closed tokens read as not found
-inline constexpr std::size_t tools_open_max = 4096;       // the oldest open tool call is forgotten
-inline constexpr std::size_t ladder_attempts_max = 8;     // then the resume fails
+inline constexpr std::size_t waits_open_max = 256;     // one more question is answered cancelled
+inline constexpr std::size_t waits_closed_kept = 64;   // older closed tokens read as not found
+inline constexpr std::size_t tools_open_max = 4096;    // the oldest open tool call is forgotten
+inline constexpr std::size_t ladder_attempts_max = 8;  // then the resume fails
 
 // Resume context (K31, C12): characters kept of each item, and of the whole.
 inline constexpr std::size_t context_message_chars = 2000;
@@ -30,15 +30,17 @@ inline constexpr std::size_t context_tool_result_chars = 500;
 inline constexpr std::size_t context_total_chars = 60'000;
 
 // Runtime.
-inline constexpr std::size_t inbox_inputs_max = 1024;     // per session; frames wait, commands: limit_reached
-inline constexpr std::size_t batch_inputs_max = 256;      // inputs decided in one commit
+// Inputs waiting for a session. Beyond it frames wait, and commands get limit_reached.
+inline constexpr std::size_t inbox_inputs_max = 1024;
+inline constexpr std::size_t batch_inputs_max = 256;  // inputs decided in one commit
 inline constexpr std::size_t snapshot_every_records = 256;
-inline constexpr std::size_t subscriber_records_max = 1024;  // a slower reader is cut with its cursor
+// Records a reader may be behind in memory; a slower one is cut with its cursor.
+inline constexpr std::size_t subscriber_records_max = 1024;
 inline constexpr std::size_t page_records_max = 1000;
 
 // Waits in milliseconds.
-inline constexpr std::int64_t executor_ready_ms = 60'000;   // K23
-inline constexpr std::int64_t session_open_ms = 90'000;     // K13: then the resume fails, the id is kept
-inline constexpr std::int64_t reconcile_probe_ms = 2'000;   // C19
+inline constexpr std::int64_t executor_ready_ms = 60'000;  // K23
+inline constexpr std::int64_t session_open_ms = 90'000;    // K13: then it fails, the id is kept
+inline constexpr std::int64_t reconcile_probe_ms = 2'000;  // C19
 
 }  // namespace perdure

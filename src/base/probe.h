@@ -9,7 +9,7 @@ inline void (*probe_hook)(const char* name) = nullptr;
 
 }  // namespace perdure
 
-#define SIM_PROBE(name)                                        \
-  do {                                                         \
-    if (::perdure::probe_hook) ::perdure::probe_hook(name);    \
+#define SIM_PROBE(name)                                     \
+  do {                                                      \
+    if (::perdure::probe_hook) ::perdure::probe_hook(name); \
   } while (false)

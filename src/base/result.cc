@@ -1,3 +1,4 @@
+// The names of the error codes. A code without a name does not compile.
 #include "base/result.h"
 
 #include "base/check.h"

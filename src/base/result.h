@@ -11,30 +11,30 @@ namespace perdure {
 
 // Stable error codes: scripts match on the text of code_name(). Only ever added to.
 enum class Code {
-  invalid_argument,      // the caller's input is malformed; nothing was changed
-  not_found,             // no such session, item or file
-  denied,                // this caller may not do that
-  conflict,              // the request does not fit the present state
-  key_reused,            // the idempotency key was used before with another body
-  limit_reached,         // a published limit is full; the message names it
-  session_archived,      // archived sessions take no new work
-  not_resumable,         // nothing is left to resume from, or `strict` forbade losing context
-  workspace_missing,     // the session's folder is gone (C13)
-  agent_unknown,         // the agent definition is not available any more
-  permission_closed,     // the question has its answer already, or expired
-  token_not_found,       // O20: distinct answers for each way a wait token can be wrong
+  invalid_argument,   // the caller's input is malformed; nothing was changed
+  not_found,          // no such session, item or file
+  denied,             // this caller may not do that
+  conflict,           // the request does not fit the present state
+  key_reused,         // the idempotency key was used before with another body
+  limit_reached,      // a published limit is full; the message names it
+  session_archived,   // archived sessions take no new work
+  not_resumable,      // nothing is left to resume from, or `strict` forbade losing context
+  workspace_missing,  // the session's folder is gone (C13)
+  agent_unknown,      // the agent definition is not available any more
+  permission_closed,  // the question has its answer already, or expired
+  token_not_found,    // O20: distinct answers for each way a wait token can be wrong
   token_invalid,
   token_expired,
   token_revoked,
   token_consumed,
   token_scope_mismatch,
-  cursor_invalid,        // a cursor beyond the head, or of another log
-  stale_owner,           // a newer owner epoch holds the session
-  disk_full,             // refused cleanly; nothing was written
-  storage_unknown,       // an fsync failed: the outcome is unknown until recovery reads the truth
-  damaged,               // checksum or hash chain broken; the session is read-only up to there
-  format_too_new,        // written by a newer version; refused, never misread
-  unavailable,           // not now: starting up, shutting down, or a peer is gone
+  cursor_invalid,   // a cursor beyond the head, or of another log
+  stale_owner,      // a newer owner epoch holds the session
+  disk_full,        // refused cleanly; nothing was written
+  storage_unknown,  // an fsync failed: the outcome is unknown until recovery reads the truth
+  damaged,          // checksum or hash chain broken; the session is read-only up to there
+  format_too_new,   // written by a newer version; refused, never misread
+  unavailable,      // not now: starting up, shutting down, or a peer is gone
   internal,
 };
 
@@ -71,15 +71,19 @@ inline std::unexpected<Error> fail(Code code, std::string message) {
 
 }  // namespace perdure
 
-// TRY(expression) gives the value of a Result, or returns its error from the enclosing function.
-#define TRY(...)                                                              \
-  ({                                                                          \
-    auto&& try_result = (__VA_ARGS__);                                        \
-    if (!try_result) return std::unexpected(std::move(try_result).error());   \
-    *std::move(try_result);                                                   \
+// TRY(expression) gives the value of a Result, or returns its error from the enclosing function. It
+// may stand inside another TRY: each has a name of its own.
+#define PERDURE_JOIN_(a, b) a##b
+#define PERDURE_JOIN(a, b) PERDURE_JOIN_(a, b)
+#define PERDURE_TRY(name, ...)                                  \
+  ({                                                            \
+    auto&& name = (__VA_ARGS__);                                \
+    if (!name) return std::unexpected(std::move(name).error()); \
+    *std::move(name);                                           \
   })
-#define TRY_VOID(...)                                                         \
-  do {                                                                        \
-    auto&& try_result = (__VA_ARGS__);                                        \
-    if (!try_result) return std::unexpected(std::move(try_result).error());   \
+#define TRY(...) PERDURE_TRY(PERDURE_JOIN(try_result_, __COUNTER__), __VA_ARGS__)
+#define TRY_VOID(...)                                                       \
+  do {                                                                      \
+    auto&& try_result = (__VA_ARGS__);                                      \
+    if (!try_result) return std::unexpected(std::move(try_result).error()); \
   } while (false)

@@ -1,6 +1,8 @@
+// One function, sequence_length(), knows what UTF-8 is. An ill-formed byte is a character of its
+// own everywhere here, so that counting and cutting agree with scrubbing.
 #include "base/text.h"
 
-#include <cstdint>
+#include <algorithm>
 
 namespace perdure {
 namespace {
@@ -25,6 +27,11 @@ std::size_t sequence_length(std::string_view bytes) {
   return length;
 }
 
+// The bytes of the next character; an ill-formed byte counts as one.
+std::size_t step_length(std::string_view bytes) {
+  return std::max<std::size_t>(sequence_length(bytes), 1);
+}
+
 }  // namespace
 
 bool is_utf8(std::string_view bytes) {
@@ -38,24 +45,25 @@ bool is_utf8(std::string_view bytes) {
 
 std::string_view utf8_prefix(std::string_view text, std::size_t max_bytes) {
   if (text.size() <= max_bytes) return text;
-  std::size_t end = max_bytes;
-  while (end > 0 && is_continuation(text[end])) --end;
-  return text.substr(0, end);
+  // A character that crosses the limit starts at most three bytes before it.
+  for (std::size_t back = 1; back <= 3 && back <= max_bytes; ++back) {
+    const std::size_t length = sequence_length(text.substr(max_bytes - back));
+    if (length > back) return text.substr(0, max_bytes - back);
+  }
+  return text.substr(0, max_bytes);
 }
 
 std::string_view utf8_prefix_chars(std::string_view text, std::size_t max_chars) {
-  std::size_t chars = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (is_continuation(text[i])) continue;
-    if (chars == max_chars) return text.substr(0, i);
-    ++chars;
+  std::size_t end = 0;
+  for (std::size_t chars = 0; chars < max_chars && end < text.size(); ++chars) {
+    end += step_length(text.substr(end));
   }
-  return text;
+  return text.substr(0, end);
 }
 
 std::size_t utf8_length(std::string_view text) {
   std::size_t chars = 0;
-  for (const char c : text) chars += is_continuation(c) ? 0 : 1;
+  for (; !text.empty(); ++chars) text.remove_prefix(step_length(text));
   return chars;
 }
 

@@ -1,4 +1,5 @@
-// Text helpers that never cut a character in two.
+// Counting and cutting text without ever splitting a character. All take any bytes: one that
+// belongs to no well-formed character counts as a character of its own.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,7 @@ namespace perdure {
 // Whether the bytes are well-formed UTF-8 (no overlong forms, no surrogates, at most U+10FFFF).
 bool is_utf8(std::string_view bytes);
 
-// The longest prefix of at most max_bytes that ends on a character boundary. Takes any bytes.
+// The longest prefix of at most max_bytes that splits no character.
 std::string_view utf8_prefix(std::string_view text, std::size_t max_bytes);
 
 // The longest prefix of at most max_chars characters (code points).
@@ -19,7 +20,7 @@ std::string_view utf8_prefix_chars(std::string_view text, std::size_t max_chars)
 // The number of code points.
 std::size_t utf8_length(std::string_view text);
 
-// The same bytes with every ill-formed sequence replaced by U+FFFD.
+// The same bytes with U+FFFD for each byte that belongs to no well-formed character.
 std::string utf8_scrub(std::string_view bytes);
 
 }  // namespace perdure

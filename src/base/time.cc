@@ -1,7 +1,10 @@
+// Calendar arithmetic on whole numbers; no time zone, no leap second, no clock. Deadlines may come
+// from damaged bytes, so their arithmetic saturates.
 #include "base/time.h"
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <span>
 
 namespace perdure {
@@ -31,11 +34,13 @@ Civil civil_from_days(std::int64_t days) {
   const auto day_of_era = static_cast<unsigned>(days - era * 146097);
   const unsigned year_of_era =
       (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
-  const unsigned day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+  const unsigned day_of_year =
+      day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
   const unsigned shifted_month = (5 * day_of_year + 2) / 153;
   const unsigned day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
   const unsigned month = shifted_month < 10 ? shifted_month + 3 : shifted_month - 9;
-  const std::int64_t year = static_cast<std::int64_t>(year_of_era) + era * 400 + (month <= 2 ? 1 : 0);
+  const std::int64_t year =
+      static_cast<std::int64_t>(year_of_era) + era * 400 + (month <= 2 ? 1 : 0);
   return {year, month, day};
 }
 
@@ -57,16 +62,35 @@ std::int64_t take_digits(std::string_view text, std::size_t at, int width) {
   return value;
 }
 
+std::int64_t add_saturating(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  return b > 0 ? std::numeric_limits<std::int64_t>::max()
+               : std::numeric_limits<std::int64_t>::min();
+}
+
+std::int64_t subtract_saturating(std::int64_t a, std::int64_t b) {
+  std::int64_t difference = 0;
+  if (!__builtin_sub_overflow(a, b, &difference)) return difference;
+  return b < 0 ? std::numeric_limits<std::int64_t>::max()
+               : std::numeric_limits<std::int64_t>::min();
+}
+
 }  // namespace
 
 Deadline Deadline::after(const Moment& now, std::int64_t granted_ms) {
-  return Deadline{{now.wall.ms + granted_ms}, granted_ms, {now.since_boot.ms + granted_ms}, now.host_boot};
+  granted_ms = std::max<std::int64_t>(granted_ms, 0);
+  return Deadline{{add_saturating(now.wall.ms, granted_ms)},
+                  granted_ms,
+                  {add_saturating(now.since_boot.ms, granted_ms)},
+                  now.host_boot};
 }
 
 std::int64_t Deadline::remaining_ms(const Moment& now) const {
-  const std::int64_t left = now.host_boot == host_boot ? since_boot.ms - now.since_boot.ms
-                                                       : wall.ms - now.wall.ms;
-  return std::clamp<std::int64_t>(left, 0, granted_ms);
+  const std::int64_t left = now.host_boot == host_boot
+                                ? subtract_saturating(since_boot.ms, now.since_boot.ms)
+                                : subtract_saturating(wall.ms, now.wall.ms);
+  return std::clamp<std::int64_t>(left, 0, std::max<std::int64_t>(granted_ms, 0));
 }
 
 std::string format_timestamp(Timestamp at) {
@@ -98,8 +122,8 @@ void append_timestamp(std::string& out, Timestamp at) {
 
 Result<Timestamp> parse_timestamp(std::string_view text) {
   const auto bad = [&] {
-    return fail(Code::invalid_argument,
-                "'" + std::string(text.substr(0, 40)) + "' is not a time like 2026-11-15T12:26:55.123Z");
+    return fail(Code::invalid_argument, "'" + std::string(text.substr(0, 40)) +
+                                            "' is not a time like 2026-11-15T12:26:55.123Z");
   };
   if (text.size() != 24 || text[4] != '-' || text[7] != '-' || text[10] != 'T' || text[13] != ':' ||
       text[16] != ':' || text[19] != '.' || text[23] != 'Z') {

@@ -31,7 +31,7 @@ struct Moment {
   bool operator==(const Moment&) const = default;
 };
 
-// A deadline as contract.md stores it: within one host boot it runs on BootTime; after a reboot on
+// A deadline as the journal stores it: within one host boot it runs on BootTime; after a reboot on
 // the wall clock, and never longer than was granted.
 struct Deadline {
   Timestamp wall;
@@ -40,6 +40,7 @@ struct Deadline {
   std::string host_boot;
   bool operator==(const Deadline&) const = default;
 
+  // A grant below 0 counts as 0.
   static Deadline after(const Moment& now, std::int64_t granted_ms);
   // Milliseconds until it passes, 0 when it has passed; at most granted_ms.
   std::int64_t remaining_ms(const Moment& now) const;

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/probe.h"
-#include "runtime/history_reader.h"
+#include "runtime/journal_reader.h"
 #include "session/draft.h"
 #include "session/status.h"
 #include "wire/snapshot.h"

@@ -1,3 +1,4 @@
+// The names of the kinds, read off the structs themselves.
 #include "session/events.h"
 
 #include <type_traits>

@@ -2,9 +2,9 @@
 // and that no message of the transcript is lost or told twice on the way.
 #include "session/history.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
+
+#include <gtest/gtest.h>
 
 #include "session/random_journal_for_test.h"
 

@@ -361,7 +361,8 @@ TEST(Transcript, A20_hash_is_the_same_for_ever) {
   JournalBuilder journal;
   journal.add(SessionCreated{}).start_run(1, "hello").think("hm").say("hi, мир").call("t", "Read");
   journal.update("t", "completed", "data").end_run();
-  EXPECT_EQ(transcript_hash(fold_transcript(journal.records())).hex(), "e8be2313cfc4ff1780d27a1ac0b7392d3dad6e9dfb06e2195ee898c16ff848e5");
+  EXPECT_EQ(transcript_hash(fold_transcript(journal.records())).hex(),
+            "e8be2313cfc4ff1780d27a1ac0b7392d3dad6e9dfb06e2195ee898c16ff848e5");
 }
 
 TEST(Transcript, A20_hash_tells_every_field_apart) {

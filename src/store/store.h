@@ -1,9 +1,10 @@
-// The one interface to durable storage. A store keeps bytes: it knows sessions, sequence numbers and
-// atomic batches, and nothing of what a record means. Every engine passes the conformance suite in
-// store/conformance.h.
+// The one interface to durable storage. A store keeps bytes: it knows sessions, sequence numbers
+// and atomic batches, and nothing of what a record means. Every engine passes the conformance suite
+// in store/conformance.h.
 //
 // Threads: append() and the reads may be called from any thread. Work is done by whoever runs the
-// engine's writer step; a Done runs there, exactly once, in the order of the appends of its session.
+// engine's writer step; a Done runs there, exactly once, in the order of the appends of its
+// session.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +41,7 @@ struct FrameCursor {
 // The answer given to a request with an idempotency key. `key` is unique in the whole store.
 struct StoredAnswer {
   std::string key;
-  Hash body;                         // of the request, to tell a retry from a reuse
+  Hash body;  // of the request, to tell a retry from a reuse
   std::string answer;
   std::optional<Timestamp> expires;  // nothing: kept for ever
   bool operator==(const StoredAnswer&) const = default;
@@ -48,10 +49,10 @@ struct StoredAnswer {
 
 // What the list of sessions shows; a projection, replaced as a whole.
 struct Listing {
-  bool open = false;      // reconcile has to look at it after a restart
+  bool open = false;  // reconcile has to look at it after a restart
   bool archived = false;
   Timestamp updated;
-  std::string summary;    // JSON, the runtime's business
+  std::string summary;  // JSON, the runtime's business
   bool operator==(const Listing&) const = default;
 };
 
@@ -63,29 +64,30 @@ struct Blob {
 // One session's batch: everything in it becomes durable together, or nothing does (J3).
 struct Append {
   SessionId session;
-  std::uint64_t epoch = 0;             // lower than the store's own: stale_owner
-  Seq expected_head = 0;               // not the present head: conflict
-  std::vector<std::string> records;    // encoded; they get expected_head + 1, + 2 …; may be empty
+  std::uint64_t epoch = 0;           // lower than the store's own: stale_owner
+  Seq expected_head = 0;             // not the present head: conflict
+  std::vector<std::string> records;  // encoded; they get expected_head + 1, + 2 …; may be empty
   std::vector<OutboxRow> outbox_add;
   std::vector<std::uint64_t> outbox_done;  // unknown numbers are ignored
   std::optional<FrameCursor> cursor;
-  std::vector<StoredAnswer> answers;       // a key that is there already: conflict
-  std::vector<std::string> refs;           // ids this session can be found by (find_ref)
-  std::vector<Blob> blobs;                 // one that is there already is kept
-  std::optional<std::string> snapshot;     // of the state at the new head
+  std::vector<StoredAnswer> answers;    // a key that is there already: conflict
+  std::vector<std::string> refs;        // ids this session can be found by (find_ref)
+  std::vector<Blob> blobs;              // one that is there already is kept
+  std::optional<std::string> snapshot;  // of the state at the new head
   std::optional<Listing> listing;
   bool essential = false;  // cancels and ends: may use the reserve when the disk is full
 };
 
 struct RecordPage {
-  Seq first = 0;                      // the number of records[0]; 0 when there is none
-  std::vector<std::string> records;   // consecutive
+  Seq first = 0;                     // the number of records[0]; 0 when there is none
+  std::vector<std::string> records;  // consecutive
 };
 
 struct ReadRange {
-  Seq after = 0;                 // the first record wanted has after + 1
-  std::size_t limit = 0;         // at most so many records
-  std::size_t bytes_max = 16UL << 20;  // stop behind the record that reaches this; at least one is given
+  Seq after = 0;          // the first record wanted has after + 1
+  std::size_t limit = 0;  // at most so many records
+  // Stops behind the record that reaches this; at least one is given.
+  std::size_t bytes_max = 16UL << 20;
 };
 
 struct SessionHead {

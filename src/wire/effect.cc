@@ -1,3 +1,4 @@
+// Effects by the field codec, each under its kind; see effect.h for why nothing is passed over.
 #include "wire/effect.h"
 
 #include <type_traits>
@@ -60,8 +61,8 @@ bool try_kind(std::string_view kind, Members& members, Variant& out, Decoded& re
 
 // False when no alternative has this kind.
 template <class... Bodies>
-bool decode_kind(std::string_view kind, Members& members, std::variant<Bodies...>& out, Decoded& result,
-                 std::string& unknown) {
+bool decode_kind(std::string_view kind, Members& members, std::variant<Bodies...>& out,
+                 Decoded& result, std::string& unknown) {
   return (try_kind<Bodies>(kind, members, out, result, unknown) || ...);
 }
 
@@ -103,7 +104,8 @@ Result<std::string> decode_heading(Members& members) {
   if (auto d = decode_json(members.take("v"), version); !d || version < 1) {
     return fail(Code::invalid_argument, "v: expected a format version");
   }
-  if (version > effect_version) return not_understood("the effect's version", std::to_string(version));
+  if (version > effect_version)
+    return not_understood("the effect's version", std::to_string(version));
   if (auto d = decode_json(members.take("kind"), kind); !d) {
     return fail(Code::invalid_argument, "kind: expected a string");
   }

@@ -105,7 +105,8 @@ bool is_blank(const T& value) {
   } else if constexpr (FieldStruct<const T>) {
     if (always_written<T>() != 0) return false;
     bool blank = true;
-    visit_fields(value, [&](std::string_view, const auto& field) { blank = blank && is_blank(field); });
+    visit_fields(value,
+                 [&](std::string_view, const auto& field) { blank = blank && is_blank(field); });
     return blank;
   } else {
     return value.empty();
@@ -217,7 +218,8 @@ std::string encode_fields(const T& value) {
 
 // Decoding.
 
-// Where a value was wrong, and how. The path grows from the inside out: "agent.name", "options[2].id".
+// Where a value was wrong, and how. The path grows from the inside out: "agent.name",
+// "options[2].id".
 struct FieldError {
   std::string path;
   std::string message;
@@ -341,7 +343,8 @@ Decoded decode_map(std::string_view raw, T& out, std::string& unknown) {
     auto decoded = parse_key(*text, key);
     if (decoded) {
       const auto [at, is_new] = out.try_emplace(std::move(key));
-      decoded = is_new ? decode_value(walk.value(), at->second, inside) : wrong("it is there twice");
+      decoded =
+          is_new ? decode_value(walk.value(), at->second, inside) : wrong("it is there twice");
     }
     if (!decoded) {
       decoded.error().inside(*text);

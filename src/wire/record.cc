@@ -1,3 +1,5 @@
+// The record format, its chain, and records as served. Bytes are validated once and then read as
+// slices; what nobody took is what nobody knows.
 #include "wire/record.h"
 
 #include <algorithm>
@@ -38,7 +40,8 @@ constexpr auto kinds_by_text = [] {
   std::ranges::sort(kinds, {}, &KnownKind::text);
   return kinds;
 }();
-static_assert(std::ranges::adjacent_find(kinds_by_text, {}, &KnownKind::text) == kinds_by_text.end());
+static_assert(std::ranges::adjacent_find(kinds_by_text, {}, &KnownKind::text) ==
+              kinds_by_text.end());
 
 DecodeBody find_kind(std::string_view text) {
   const auto at = std::ranges::lower_bound(kinds_by_text, text, {}, &KnownKind::text);
@@ -55,8 +58,8 @@ struct Envelope {
 };
 
 bool is_envelope_name(std::string_view name) {
-  constexpr std::array names{"v", "seq", "ts", "kind", "prev", "run_id", "exec_id", "gen", "frame",
-                             "after_run"};
+  constexpr std::array names{"v",      "seq",     "ts",  "kind",  "prev",
+                             "run_id", "exec_id", "gen", "frame", "after_run"};
   return std::ranges::find(names, name) != names.end();
 }
 
@@ -136,7 +139,8 @@ Decoded decode_v1(Members& members, DecodedRecord& out) {
 
 Result<> check_size(std::string_view bytes) {
   if (bytes.size() <= record_bytes_max) return {};
-  return fail(Code::limit_reached, "a record has at most " + std::to_string(record_bytes_max) + " bytes");
+  return fail(Code::limit_reached,
+              "a record has at most " + std::to_string(record_bytes_max) + " bytes");
 }
 
 // Reads `v`. A record without it is of format 0, or none.
@@ -147,7 +151,8 @@ Result<std::int64_t> decode_version(Members& members) {
   if (!version || *version < 1) return fail(Code::invalid_argument, "v: expected a format version");
   if (*version > record_version) {
     return fail(Code::format_too_new, "the record has format " + std::to_string(*version) +
-                                          ", this version reads up to " + std::to_string(record_version));
+                                          ", this version reads up to " +
+                                          std::to_string(record_version));
   }
   return *version;
 }
@@ -188,7 +193,8 @@ constexpr auto types = std::to_array<TypeOfKind>({
 });
 
 RecordType type_of(std::string_view kind, std::string_view status) {
-  if (kind == "tool.update" && (status == "completed" || status == "failed" || status == "cancelled")) {
+  if (kind == "tool.update" &&
+      (status == "completed" || status == "failed" || status == "cancelled")) {
     return RecordType::tool_result;
   }
   const auto at = std::ranges::find(types, kind, &TypeOfKind::kind);
@@ -199,8 +205,10 @@ RecordType type_of(std::string_view kind, std::string_view status) {
 Result<std::string> splice_served(SessionId session, std::string_view bytes, Members& members) {
   std::uint64_t seq = 0;
   std::string kind;
-  if (auto d = take_required(members, "seq", seq); !d) return std::unexpected(std::move(d).error().error());
-  if (auto d = take_required(members, "kind", kind); !d) return std::unexpected(std::move(d).error().error());
+  if (auto d = take_required(members, "seq", seq); !d)
+    return std::unexpected(std::move(d).error().error());
+  if (auto d = take_required(members, "kind", kind); !d)
+    return std::unexpected(std::move(d).error().error());
   std::string buffer;
   const auto status = decode_text(members.take("status"), buffer);
   std::string out;
@@ -234,7 +242,8 @@ std::string encode_record(std::uint64_t seq, const Hash& prev, const Event& even
   return out;
 }
 
-std::string encode_record(std::uint64_t seq, const Hash& prev, const Event& event, const RawJson& extra) {
+std::string encode_record(std::uint64_t seq, const Hash& prev, const Event& event,
+                          const RawJson& extra) {
   std::string out = encode_record(seq, prev, event);
   return extra.text.empty() ? out : merge_unknown(out, extra);
 }

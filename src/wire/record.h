@@ -1,5 +1,6 @@
-// Journal records as bytes: one JSON object on one line, chained by hash (docs/protocol/journal.md).
-// Stored bytes are never changed or re-encoded; what this version does not know it keeps.
+// Journal records as bytes: one JSON object on one line, chained by hash
+// (docs/protocol/journal.md). Stored bytes are never changed or re-encoded; what this version does
+// not know it keeps.
 #pragma once
 
 #include <cstdint>
@@ -25,18 +26,19 @@ inline constexpr std::string_view redacted_kind = "redacted";
 
 struct DecodedRecord {
   std::int64_t version = record_version;
-  Hash prev;      // all zero: the first record, or format 0
+  Hash prev;  // all zero: the first record, or format 0
   Record record;
   RawJson extra;  // an object with the members this version does not know; empty when none
   std::optional<Hash> redacted;  // of a tombstone: the hash of what it replaced
   bool operator==(const DecodedRecord&) const = default;
 };
 
-// The bytes to store. `prev` is the chain_hash of the record before, all zero for the first. RawJson
-// in the event must be valid JSON.
+// The bytes to store. `prev` is the chain_hash of the record before, all zero for the first.
+// RawJson in the event must be valid JSON.
 std::string encode_record(std::uint64_t seq, const Hash& prev, const Event& event);
 // The same with the unknown members of a decode put back at their places.
-std::string encode_record(std::uint64_t seq, const Hash& prev, const Event& event, const RawJson& extra);
+std::string encode_record(std::uint64_t seq, const Hash& prev, const Event& event,
+                          const RawJson& extra);
 
 // Takes any bytes. format_too_new for a later version; limit_reached beyond record_bytes_max;
 // invalid_argument, naming the field, for everything else that is no record.
@@ -47,8 +49,8 @@ Hash record_hash(std::string_view bytes);
 // What the next record's `prev` holds: the hash of these bytes, or of those a tombstone replaced.
 Hash chain_hash(const DecodedRecord& decoded, std::string_view bytes);
 
-// What takes the place of a redacted record: its number, time and links, and nothing of its content.
-// A tombstone gives itself. The error is that of decode_record.
+// What takes the place of a redacted record: its number, time and links, and nothing of its
+// content. A tombstone gives itself. The error is that of decode_record.
 Result<std::string> encode_tombstone(std::string_view bytes);
 
 // Checks a journal record by record: numbers without a gap (J1), each holding the hash of the one
@@ -58,14 +60,15 @@ class ChainVerifier {
  public:
   ChainVerifier() = default;
   // Goes on behind a record that is known to be good.
-  ChainVerifier(std::uint64_t seq, const Hash& hash) : seq_(seq), hash_(hash), version_(record_version) {}
+  ChainVerifier(std::uint64_t seq, const Hash& hash)
+      : seq_(seq), hash_(hash), version_(record_version) {}
 
   // `damaged` when the record does not follow, or is none; format_too_new is passed on. After an
   // error the verifier stands where it stood.
   Result<DecodedRecord> add(std::string_view bytes);
 
-  std::uint64_t seq() const { return seq_; }   // of the last good record; 0 before the first
-  const Hash& hash() const { return hash_; }   // its chain_hash: the next `prev`
+  std::uint64_t seq() const { return seq_; }  // of the last good record; 0 before the first
+  const Hash& hash() const { return hash_; }  // its chain_hash: the next `prev`
 
  private:
   std::uint64_t seq_ = 0;
@@ -78,11 +81,21 @@ Result<> verify_chain(std::span<const std::string> records);
 
 // The older vocabulary, which records carry as served.
 enum class RecordType {
-  user_message, agent_message, thought, tool_call, tool_result, plan, permission, usage, system, done,
-  error, session_stopped
+  user_message,
+  agent_message,
+  thought,
+  tool_call,
+  tool_result,
+  plan,
+  permission,
+  usage,
+  system,
+  done,
+  error,
+  session_stopped
 };
-ENUM_TEXT(RecordType, "user_message", "agent_message", "thought", "tool_call", "tool_result", "plan",
-          "permission", "usage", "system", "done", "error", "session_stopped");
+ENUM_TEXT(RecordType, "user_message", "agent_message", "thought", "tool_call", "tool_result",
+          "plan", "permission", "usage", "system", "done", "error", "session_stopped");
 
 RecordType record_type(const Event& event);
 

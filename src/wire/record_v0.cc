@@ -1,3 +1,5 @@
+// Rewrites a record of format 0 as one of format 1, member by member after the types of the schema,
+// and lets the present decoder read it: there is one place that says what a record means.
 #include "wire/record_v0.h"
 
 #include <algorithm>
@@ -29,8 +31,9 @@ std::string quoted(std::string_view text) {
 Result<Timestamp> parse_old_timestamp(std::string_view text) {
   if (text.size() < 20 || !text.ends_with('Z')) return parse_timestamp(text);
   std::string fraction(text.substr(19, text.size() - 20));
-  const bool digits = std::ranges::all_of(fraction.substr(std::min<std::size_t>(1, fraction.size())),
-                                          [](char c) { return c >= '0' && c <= '9'; });
+  const bool digits =
+      std::ranges::all_of(fraction.substr(std::min<std::size_t>(1, fraction.size())),
+                          [](char c) { return c >= '0' && c <= '9'; });
   if (!fraction.empty() && (fraction.front() != '.' || fraction.size() < 2 || !digits)) {
     return parse_timestamp(text);
   }
@@ -70,7 +73,8 @@ bool enum_has(std::string_view type, std::string_view text) {
 }
 
 // Changes a text member to what the field's type asks for.
-Result<> map_text(const FieldSchema& field, std::string_view text, Timestamp record_at, Mapped& out) {
+Result<> map_text(const FieldSchema& field, std::string_view text, Timestamp record_at,
+                  Mapped& out) {
   const std::string_view type = field.type;
   if (type.ends_with(" id")) {
     out.value = map_id(type.substr(0, type.size() - 3), text);
@@ -95,22 +99,26 @@ std::string present_name(std::string_view kind, std::string_view name, std::stri
   return std::string(name);
 }
 
-Result<Mapped> map_member(std::string_view kind, std::string_view name, std::string_view raw,
-                          Timestamp record_at) {
-  Mapped out{present_name(kind, name, raw), std::string(raw), false};
-  const KindSchema* schema = find_kind_schema(kind);
+struct OldRecord {
+  std::string kind;
+  const KindSchema* schema = nullptr;  // null: an unknown kind
+  Timestamp at;
+};
+
+Result<Mapped> map_member(const OldRecord& record, std::string_view name, std::string_view raw) {
+  Mapped out{present_name(record.kind, name, raw), std::string(raw), false};
   const FieldSchema* field = origin_schema().find(out.name);
-  if (!field && schema) field = schema->find(out.name);
+  if (!field && record.schema) field = record.schema->find(out.name);
   if (!field) return out;
   if (json_is_null(raw)) {
     out.value.clear();
   } else if (raw.starts_with('"')) {
     const std::string text = TRY(json_string(raw));
-    if (auto mapped = map_text(*field, text, record_at, out); !mapped) {
+    if (auto mapped = map_text(*field, text, record.at, out); !mapped) {
       return std::unexpected(std::move(mapped).error().with_context(name));
     }
   }
-  out.changed = out.value != raw || out.name != name;
+  out.changed = out.value != raw;
   return out;
 }
 
@@ -118,18 +126,21 @@ Result<Mapped> map_member(std::string_view kind, std::string_view name, std::str
 Result<std::string> upgrade(const JsonObject& old) {
   if (!old.find("prev").empty()) return fail(Code::invalid_argument, "v: it is missing");
   for (const std::string_view name : {"seq", "ts", "kind"}) {
-    if (old.find(name).empty()) return fail(Code::invalid_argument, std::string(name) + ": it is missing");
+    if (old.find(name).empty())
+      return fail(Code::invalid_argument, std::string(name) + ": it is missing");
   }
-  const std::string kind = TRY(json_string(old.find("kind")));
+  OldRecord record;
+  record.kind = TRY(json_string(old.find("kind")));
+  record.schema = find_kind_schema(record.kind);
   const std::string ts = TRY(json_string(old.find("ts")));
-  const Timestamp at = TRY(parse_old_timestamp(ts));
-  std::string out = "{\"v\":1,\"seq\":" + std::string(old.find("seq")) + ",\"ts\":" +
-                    quoted(format_timestamp(at)) + ",\"kind\":" + quoted(kind) + ",\"prev\":\"" +
-                    Hash{}.hex() + "\",";
+  record.at = TRY(parse_old_timestamp(ts));
+  std::string out = "{\"v\":1,\"seq\":" + std::string(old.find("seq")) +
+                    ",\"ts\":" + quoted(format_timestamp(record.at)) +
+                    ",\"kind\":" + quoted(record.kind) + ",\"prev\":\"" + Hash{}.hex() + "\",";
   std::string originals;
   for (const auto& [name, raw] : old.members()) {
     if (name == "seq" || name == "ts" || name == "kind") continue;
-    const Mapped member = TRY(map_member(kind, name, raw, at));
+    const Mapped member = TRY(map_member(record, name, raw));
     if (!member.value.empty()) out += quoted(member.name) + ":" + member.value + ",";
     if (member.changed) originals += quoted(name) + ":" + std::string(raw) + ",";
   }

@@ -1,5 +1,6 @@
-// Reads records of format 0: those of the recovery plan that Perdure grew from. They have no `v` and
-// no `prev`, times to the second, and ids of any form. The mapping is in docs/protocol/journal.md.
+// Reads records of format 0: those of the recovery plan that Perdure grew from. They have no `v`
+// and no `prev`, times to the second, and ids of any form. The mapping is in
+// docs/protocol/journal.md.
 #pragma once
 
 #include <string_view>
@@ -14,8 +15,8 @@ namespace perdure {
 // stands as it was in `extra`, under "v0". Takes any bytes; errors as decode_record.
 Result<DecodedRecord> decode_record_v0(std::string_view bytes);
 
-// The id that stands for one of another form: the same text gives the same id in every record, so it
-// cannot hold the record's time; its time part is zero and it sorts before all ids made here.
+// The id that stands for one of another form: the same text gives the same id in every record, so
+// it cannot hold the record's time; its time part is zero and it sorts before all ids made here.
 Ulid foreign_ulid(std::string_view text);
 
 }  // namespace perdure

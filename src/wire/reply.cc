@@ -1,3 +1,4 @@
+// Replies by the field codec.
 #include "wire/reply.h"
 
 #include <concepts>

@@ -1,3 +1,4 @@
+// Walks the field lists of all kinds and says their types as the document does.
 #include "wire/schema.h"
 
 #include <algorithm>
@@ -13,16 +14,23 @@ namespace {
 template <class T>
 std::string type_text();
 
-template <FieldStruct T>
-std::string struct_text() {
-  std::string out = "{";
-  const T value{};
-  visit_fields(value, [&](std::string_view name, const auto& field) {
-    if (out.size() > 1) out += ", ";
-    out += std::string(name) + ": " + type_text<std::remove_cvref_t<decltype(field)>>();
-  });
-  return out + "}";
-}
+// The document's names of the structs that records share.
+template <class T>
+inline constexpr std::string_view struct_name;
+template <>
+inline constexpr std::string_view struct_name<AgentProfile> = "profile";
+template <>
+inline constexpr std::string_view struct_name<Workspace> = "workspace";
+template <>
+inline constexpr std::string_view struct_name<Policy> = "policy";
+template <>
+inline constexpr std::string_view struct_name<AgentAbilities> = "abilities";
+template <>
+inline constexpr std::string_view struct_name<OpenAttempt> = "attempt";
+template <>
+inline constexpr std::string_view struct_name<PermissionOption> = "option";
+template <>
+inline constexpr std::string_view struct_name<Deadline> = "deadline";
 
 template <TextEnum T>
 std::string enum_texts() {
@@ -54,14 +62,12 @@ std::string type_text() {
     return "hash";
   } else if constexpr (std::same_as<T, Timestamp>) {
     return "time";
-  } else if constexpr (std::same_as<T, Deadline>) {
-    return "deadline";
   } else if constexpr (StrongId<T>) {
     return std::string(T::prefix) + " id";
   } else if constexpr (TextEnum<T>) {
     return enum_texts<T>();
   } else {
-    return struct_text<T>();
+    return std::string(struct_name<T>);
   }
 }
 
@@ -98,6 +104,17 @@ const KindSchema* find_kind_schema(std::string_view kind) {
   const auto schemas = record_schema();
   const auto at = std::ranges::find(schemas, kind, &KindSchema::kind);
   return at == schemas.end() ? nullptr : &*at;
+}
+
+std::span<const KindSchema> shared_schema() {
+  static const std::vector<KindSchema> schemas = [] {
+    std::vector<KindSchema> out;
+    const auto add = [&]<class... T>() { (out.push_back(schema_of<T>(struct_name<T>)), ...); };
+    add.operator()<AgentProfile, Workspace, Policy, AgentAbilities, OpenAttempt, PermissionOption,
+                   Deadline>();
+    return out;
+  }();
+  return schemas;
 }
 
 const KindSchema& origin_schema() {

@@ -11,7 +11,8 @@ namespace perdure {
 
 struct FieldSchema {
   std::string_view name;
-  std::string type;  // as the document writes it: "text", "run_ id", "permission | input", "time" …
+  std::string
+      type;  // as the document writes it: "text", "run_ id", "permission | input", "policy" …
 };
 
 struct KindSchema {
@@ -26,6 +27,9 @@ struct KindSchema {
 std::span<const KindSchema> record_schema();
 // Null for an unknown kind.
 const KindSchema* find_kind_schema(std::string_view kind);
+
+// The objects that fields of several kinds hold, each under its name in `kind`: profile, policy …
+std::span<const KindSchema> shared_schema();
 
 // The optional members of the envelope: run_id, exec_id, gen, frame, after_run.
 const KindSchema& origin_schema();

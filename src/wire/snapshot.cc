@@ -26,7 +26,8 @@ Result<State> decode_snapshot(std::string_view bytes) {
     return fail(Code::damaged, "this is no snapshot");
   }
   const std::string_view body = bytes.substr(line + 1);
-  const std::string_view version = bytes.substr(magic.size(), bytes.find(' ', magic.size()) - magic.size());
+  const std::string_view version =
+      bytes.substr(magic.size(), bytes.find(' ', magic.size()) - magic.size());
   if (version != std::to_string(snapshot_version)) {
     return fail(Code::format_too_new, "the snapshot has another version");
   }
@@ -35,7 +36,8 @@ Result<State> decode_snapshot(std::string_view bytes) {
   }
   auto decoded = decode_fields<State>(body);
   if (!decoded) return fail(Code::damaged, "snapshot: " + decoded.error().message());
-  if (!decoded->unknown.text.empty()) return fail(Code::damaged, "the snapshot has unknown members");
+  if (!decoded->unknown.text.empty())
+    return fail(Code::damaged, "the snapshot has unknown members");
   return std::move(decoded->value);
 }
 

@@ -1,5 +1,5 @@
-// A session's state as bytes, so that recovery need not fold the whole journal. A snapshot is a hint:
-// whatever is wrong with one, the journal gives the state again.
+// A session's state as bytes, so that recovery need not fold the whole journal. A snapshot is a
+// hint: whatever is wrong with one, the journal gives the state again.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,63 @@
+#include "runtime/journal_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "wire/record.h"
+
+namespace perdure {
+namespace {
+
+constexpr Seq window_records = 256;
+
+Seq window_before(Seq end) { return end > window_records ? end - window_records : 0; }
+
+}  // namespace
+
+Result<std::vector<Record>> read_records(Store& store, SessionId session, Seq after, Seq upto) {
+  std::vector<Record> out;
+  out.reserve(static_cast<std::size_t>(upto - after));
+  while (after < upto) {
+    const RecordPage page =
+        TRY(store.read(session, {.after = after, .limit = static_cast<std::size_t>(upto - after)}));
+    if (page.records.empty()) return fail(Code::damaged, "records are missing");
+    for (const std::string& bytes : page.records) {
+      out.push_back(std::move(TRY(decode_record(bytes)).record));
+    }
+    after += page.records.size();
+  }
+  return out;
+}
+
+Result<ResumeContext> read_resume_context(Store& store, SessionId session,
+                                          ResumeContextBuilder::Ask ask) {
+  ResumeContextBuilder builder(ask);
+  Seq end = ask.boundary;
+  while (!builder.full()) {
+    const Seq after = window_before(end);
+    builder.add_older(TRY(read_records(store, session, after, end)));
+    if (end == 0) break;
+    end = after;
+  }
+  return builder.build();
+}
+
+Result<TranscriptSlice> read_transcript(Store& store, SessionId session, TranscriptPage::Ask ask) {
+  const Seq head = TRY(store.head(session)).seq;
+  const Seq from = ask.before && *ask.before > 0 ? std::min(head, *ask.before - 1) : head;
+  TranscriptPage page(ask);
+  for (Seq after = from; page.wants_newer();) {
+    const Seq upto = std::min(head, after + window_records);
+    page.add_newer(TRY(read_records(store, session, after, upto)));
+    after = upto;
+  }
+  for (Seq end = from; page.wants_older();) {
+    const Seq after = window_before(end);
+    page.add_older(TRY(read_records(store, session, after, end)));
+    end = after;
+  }
+  TranscriptPage::Slice slice = std::move(page).take();
+  return TranscriptSlice{std::move(slice.messages), slice.has_older, head};
+}
+
+}  // namespace perdure

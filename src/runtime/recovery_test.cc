@@ -1,0 +1,216 @@
+// Recovery: what a new daemon makes of the journal that a dead one left, with agentctls that live,
+// died, or do not answer.
+#include <gtest/gtest.h>
+
+#include "base/limits.h"
+#include "runtime/fixture_for_test.h"
+
+namespace perdure {
+namespace {
+
+// A session with an open run whose agent has said something.
+void run_something(Daemon& daemon) {
+  ASSERT_TRUE(daemon.create("do it").has_value());
+  daemon.settle();
+  daemon.agent_comes_up();
+  daemon.settle();
+  ASSERT_TRUE(daemon.state().run.has_value());
+  daemon.frame(MessageAgent{.text = "working"}, daemon.state().run->id);
+}
+
+TEST(Recovery, O12_O13_O26_D1_restart_with_a_dead_agentctl_interrupts_once) {
+  Daemon daemon;
+  run_something(daemon);
+  for (int restart = 0; restart < 3; ++restart) {
+    daemon.crash();
+    if (daemon.state().exec.gone) {
+      daemon.settle();
+    } else {
+      daemon.runtime->on_gone(daemon.exec(), "pidfd");
+      daemon.settle();
+    }
+    EXPECT_TRUE(daemon.ready);
+  }
+  EXPECT_EQ(daemon.count("run.interrupted"), 1U);
+  EXPECT_EQ(daemon.state().status, "interrupted_startup");
+  const EndedRun last = *daemon.state().last_run;
+  EXPECT_EQ(last.interrupted, InterruptReason::process_restart);
+}
+
+TEST(Recovery, X1_D1_restart_with_a_living_agentctl_goes_on_in_mid_turn) {
+  Daemon daemon;
+  run_something(daemon);
+  const RunId run = daemon.state().run->id;
+  daemon.crash();
+  ASSERT_EQ(daemon.agentctls.attached.size(), 1U);
+  EXPECT_EQ(daemon.agentctls.attached[0].second, daemon.frames) << "reads on behind the last commit";
+  daemon.runtime->on_attached(daemon.exec());
+  daemon.frame(MessageAgent{.text = "still here"}, run);
+  daemon.frame(FrameRunFinished{run, "end_turn"});
+  daemon.settle();
+  EXPECT_EQ(daemon.count("run.interrupted"), 0U);
+  EXPECT_EQ(daemon.count("run.completed"), 1U);
+  EXPECT_EQ(daemon.count("executor.reattached"), 1U);
+  EXPECT_EQ(daemon.count("message.agent"), 2U);
+}
+
+TEST(Recovery, O31_C1_reconcile_ends_before_ready_and_starts_no_agent) {
+  Daemon daemon;
+  run_something(daemon);
+  daemon.crash();
+  daemon.run_now();
+  EXPECT_FALSE(daemon.ready) << "the execution is neither found nor proved gone";
+  daemon.runtime->on_gone(daemon.exec(), "host_boot");
+  daemon.run_now();
+  EXPECT_TRUE(daemon.ready);
+  EXPECT_EQ(daemon.count("run.interrupted"), 1U) << "written before anybody is served";
+  EXPECT_TRUE(daemon.agentctls.started.empty()) << "K2: no agent is started at boot";
+}
+
+TEST(Recovery, C19_silence_is_not_death_and_does_not_hold_up_the_boot) {
+  Daemon daemon;
+  run_something(daemon);
+  daemon.crash();
+  daemon.settle(reconcile_probe_ms + 1);
+  EXPECT_TRUE(daemon.ready);
+  EXPECT_TRUE(daemon.state().run.has_value());
+  EXPECT_EQ(daemon.runtime->liveness(daemon.session), Liveness::unknown);
+  EXPECT_EQ(daemon.count("run.interrupted"), 0U);
+  // A person may say what nobody can prove.
+  ASSERT_TRUE(daemon.ask(DeclareDead{}).has_value());
+  EXPECT_EQ(daemon.count("run.interrupted"), 1U);
+}
+
+TEST(Recovery, O14_boot_derives_the_status_anew_and_records_a_change_once) {
+  Daemon daemon;
+  run_something(daemon);
+  const std::size_t before = daemon.count("status.derived");
+  daemon.crash();
+  daemon.runtime->on_gone(daemon.exec(), "pidfd");
+  daemon.settle();
+  EXPECT_EQ(daemon.count("status.derived"), before + 1);
+  daemon.crash();
+  daemon.settle();
+  EXPECT_EQ(daemon.count("status.derived"), before + 1);
+}
+
+TEST(Recovery, K1_X20_a_fast_restart_finds_everything) {
+  Daemon daemon;
+  ASSERT_TRUE(daemon.create().has_value());
+  ASSERT_TRUE(daemon.ask(RenameSession{"kept"}).has_value());
+  const auto before = daemon.records();
+  for (int i = 0; i < 5; ++i) daemon.crash();
+  daemon.run_now();
+  EXPECT_EQ(daemon.records(), before);
+  EXPECT_EQ(daemon.state().title, "kept");
+}
+
+TEST(Recovery, A11_A13_what_a_crash_left_open_is_closed_before_the_end_of_the_run) {
+  Daemon daemon;
+  run_something(daemon);
+  const RunId run = daemon.state().run->id;
+  daemon.frame(ToolCall{.tool_call_id = "t1", .title = "sh", .status = "in_progress"}, run);
+  daemon.crash();
+  daemon.runtime->on_gone(daemon.exec(), "pidfd");
+  daemon.settle();
+  const auto records = daemon.records();
+  std::vector<std::string> tail;
+  for (const Record& record : records) {
+    const std::string kind(event_kind(record.event));
+    if (kind.starts_with("repair.") || kind == "run.interrupted") tail.push_back(kind);
+  }
+  EXPECT_EQ(tail, (std::vector<std::string>{"repair.closed_message", "repair.closed_tool",
+                                            "run.interrupted"}));
+}
+
+TEST(Recovery, D10_reboot_with_a_question_open_marks_it_lost_and_prompts_nobody) {
+  Daemon daemon;
+  run_something(daemon);
+  daemon.frame(FramePermission{.request = "q1", .title = "rm", .options = {{"yes", "Yes", "allow_once"}}},
+               daemon.state().run->id);
+  ASSERT_EQ(daemon.state().permissions.size(), 1U);
+  const PermissionId asked = daemon.state().permissions.begin()->first;
+  daemon.loop.host_boot = "host-2";
+  daemon.crash();
+  daemon.runtime->on_gone(daemon.exec(), "host_boot");
+  daemon.settle();
+  EXPECT_EQ(daemon.state().status, "interrupted_waiting");
+  EXPECT_EQ(daemon.ask(AnswerPermission{asked, "yes"}).error().code(), Code::permission_closed);
+  EXPECT_TRUE(daemon.agentctls.sent.empty());
+}
+
+TEST(Recovery, N5_N7_A31_a_question_survives_the_daemon_and_its_answer_reaches_the_agent) {
+  Daemon daemon;
+  run_something(daemon);
+  daemon.frame(FramePermission{.request = "q1", .title = "rm", .options = {{"yes", "Yes", "allow_once"}}},
+               daemon.state().run->id);
+  const PermissionId asked = daemon.state().permissions.begin()->first;
+  daemon.crash();
+  daemon.settle(10);
+  // Answered while the link is down: kept, and delivered when it is up.
+  ASSERT_TRUE(daemon.ask(AnswerPermission{asked, "yes"}).has_value());
+  EXPECT_TRUE(daemon.agentctls.commands<AnswerRequest>().empty());
+  daemon.crash();
+  daemon.runtime->on_attached(daemon.exec());
+  daemon.run_now();
+  const auto answers = daemon.agentctls.commands<AnswerRequest>();
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_EQ(answers[0], (AnswerRequest{"q1", "yes"}));
+}
+
+TEST(Recovery, C9_survive_false_ends_the_agent_with_its_daemon) {
+  Daemon daemon;
+  ASSERT_TRUE(daemon.create("go", {.survive = false}).has_value());
+  daemon.settle();
+  daemon.agent_comes_up();
+  daemon.crash();
+  EXPECT_EQ(daemon.agentctls.stopped.size(), 1U);
+}
+
+TEST(Recovery, L35_C1_on_boot_resumes_what_was_active_and_never_prompts) {
+  Daemon daemon;
+  ASSERT_TRUE(daemon.create("go", {.resume = ResumePolicy::on_boot}).has_value());
+  daemon.settle();
+  daemon.agent_comes_up();
+  daemon.crash();
+  daemon.runtime->on_gone(daemon.exec(), "pidfd");
+  daemon.settle(100);
+  ASSERT_EQ(daemon.agentctls.started.size(), 1U);
+  daemon.agent_comes_up();
+  daemon.settle();
+  EXPECT_TRUE(daemon.agentctls.commands<SendPrompt>().empty()) << "C11";
+  EXPECT_FALSE(daemon.state().run.has_value());
+}
+
+TEST(Recovery, X21_G9_a_damaged_session_is_quarantined_alone) {
+  Daemon daemon;
+  run_something(daemon);
+  const SessionId damaged = daemon.session;
+  ASSERT_TRUE(daemon.disk.flip_bit(damaged, 3));
+  daemon.crash();
+  daemon.settle();
+  EXPECT_TRUE(daemon.ready);
+  EXPECT_TRUE(daemon.runtime->damaged().contains(damaged));
+  EXPECT_EQ(daemon.ask(RenameSession{"x"}).error().code(), Code::damaged);
+  daemon.loop.time_ms += 5;
+  EXPECT_TRUE(daemon.create().has_value());
+}
+
+TEST(Recovery, J4_snapshot_and_tail_give_the_same_state_as_the_whole_journal) {
+  Daemon daemon;
+  ASSERT_TRUE(daemon.create().has_value());
+  for (int i = 0; i < 600; ++i) {
+    ASSERT_TRUE(daemon.ask(RenameSession{"title " + std::to_string(i)}).has_value());
+  }
+  ASSERT_TRUE(daemon.store->snapshot(daemon.session)->has_value());
+  const State before = daemon.state();
+  daemon.crash();
+  daemon.settle();
+  EXPECT_EQ(daemon.state(), before);
+  State folded;
+  for (const Record& record : daemon.records()) folded = evolve(std::move(folded), record.event);
+  EXPECT_EQ(folded, before);
+}
+
+}  // namespace
+}  // namespace perdure

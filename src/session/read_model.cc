@@ -1,0 +1,193 @@
+#include "session/read_model.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace perdure {
+namespace {
+
+bool has_agent_process(const State& state) {
+  return state.exec.agent == AgentPhase::opening || state.exec.agent == AgentPhase::ready;
+}
+
+bool is_starting(const State& state, Liveness liveness) {
+  if (state.resume) return true;  // the ladder goes on, also across a restart of the daemon
+  if (liveness == Liveness::dead) return false;
+  return state.exec.status == ExecutorStatus::starting ||
+         state.exec.agent == AgentPhase::starting || state.exec.agent == AgentPhase::opening;
+}
+
+// Whether somebody ended the session. A crash or a lost agent did not: work can go on from there.
+bool was_stopped(const State& state) {
+  const std::string& reason = state.stop_reason;
+  const bool by_somebody =
+      !reason.empty() && reason != "agent_crashed" && reason != "interrupted" && reason != "error";
+  return by_somebody && state.exec.agent == AgentPhase::none;
+}
+
+bool can_inject(const State& state) {
+  return state.agent.history_context_injection || state.policy.inject != Inject::off;
+}
+
+// C21's last rule: all but the archived and those of which only a bare start is left.
+ResumeVerdict resumable_at_all(const State& state) {
+  if (usable_agent_session_id(state) || can_inject(state)) return {.is_resumable = true};
+  const bool agents_fault =
+      !state.agent.supports_session_resume || !state.agent.native_session_resume;
+  return {.reason =
+              agents_fault ? ResumeReason::not_resumable : ResumeReason::missing_resume_token};
+}
+
+std::pair<std::string, std::string> shown_error(const State& state) {
+  if (state.failure) return {state.failure->code, state.failure->message};
+  if (state.exec.status == ExecutorStatus::error) {
+    return {state.exec.error_code, state.exec.error_message};
+  }
+  if (!state.run && state.last_run && state.last_run->end == RunEnd::failed) {
+    return {"run_failed", state.last_run->message};
+  }
+  return {};
+}
+
+PendingItem pending_of(const Permission& permission) {
+  return {.permission = permission.permission,
+          .tool_call_id = permission.tool_call_id,
+          .title = permission.title,
+          .options = permission.options,
+          .since = permission.asked};
+}
+
+void fill_execution(SessionView& view, const State& state, const World& world) {
+  const Execution& exec = state.exec;
+  view.executor_status = exec.status;
+  view.liveness = derive_liveness(state, world);
+  view.active = view.liveness == Liveness::alive && has_agent_process(state);
+  view.runtime = exec.runtime.empty() ? state.runtime : exec.runtime;
+  view.agent_execution_id = exec.id;
+  view.acp_caps = exec.abilities;
+  view.supports_session_resume = state.agent.supports_session_resume;
+  view.supports_workspace_only = exec.supports_workspace_only;
+  const bool agent_known = has_agent_process(state);
+  view.requires_new_session = !state.agent.supports_session_resume ||
+                              !state.agent.native_session_resume ||
+                              (agent_known && !exec.abilities.resume && !exec.abilities.load);
+}
+
+void fill_context(SessionView& view, const State& state) {
+  const Context& context = state.context;
+  view.context = context.how;
+  view.context_verified = context.verified;
+  if (!context.agent_session_id.empty() && !context.rejected) {
+    view.agent_session_id = context.agent_session_id;
+    if (state.agent.native_session_resume) view.resume_token = context.agent_session_id;
+  }
+  view.history_enabled = can_inject(state);
+  view.needs_resume_context = context.inject_armed;
+  view.resume_context_injected = context.how == BoundaryHow::injected && !context.inject_armed;
+}
+
+}  // namespace
+
+bool is_active(SessionState state) {
+  return state == SessionState::starting || state == SessionState::running ||
+         state == SessionState::waiting_for_input;
+}
+
+Liveness derive_liveness(const State& state, const World& world) {
+  const bool exists =
+      state.exec.status != ExecutorStatus::none && state.exec.status != ExecutorStatus::stopped;
+  return exists ? world.liveness : Liveness::dead;
+}
+
+std::optional<std::string> usable_agent_session_id(const State& state) {
+  const Context& context = state.context;
+  const bool kept = state.agent.supports_session_resume && state.agent.native_session_resume;
+  if (context.agent_session_id.empty() || context.rejected || !kept) return std::nullopt;
+  if (context.cwd != state.workspace.cwd) return std::nullopt;
+  return context.agent_session_id;
+}
+
+SessionState derive_state(const State& state, const World& world) {
+  if (is_starting(state, derive_liveness(state, world))) return SessionState::starting;
+  if (derive_status(state, world) == Status::running) return SessionState::running;
+  if (state.run || !state.waits.empty()) return SessionState::waiting_for_input;
+  if (state.failure && state.failure->state == "ERROR") return SessionState::error;
+  if (state.failure && state.failure->state == "FAILED") return SessionState::failed;
+  if (!was_stopped(state)) return SessionState::waiting_for_input;
+  return state.stop_reason == "cancelled" ? SessionState::cancelled : SessionState::completed;
+}
+
+ResumeVerdict derive_resume(const State& state, const World& world) {
+  if (state.archived) return {.reason = ResumeReason::not_resumable};
+  const Liveness liveness = derive_liveness(state, world);
+  const SessionState shown = derive_state(state, world);
+  const bool agent_here = has_agent_process(state) || shown == SessionState::starting;
+  if (liveness == Liveness::alive && agent_here) return resumable_at_all(state);      // K8
+  if (state.resume || liveness == Liveness::unknown) return resumable_at_all(state);  // K9, C19
+  if (is_active(shown) && usable_agent_session_id(state)) {                           // K10
+    return {true, true, ResumeReason::agent_not_running};
+  }
+  if (is_active(shown) && state.exec.gen > 0 && can_inject(state)) {  // K11
+    return {true, true, ResumeReason::agent_not_running_fresh_start};
+  }
+  return resumable_at_all(state);
+}
+
+std::vector<PendingItem> derive_pending(const State& state, const World& world) {
+  std::vector<PendingItem> pending;
+  const bool nobody_there = derive_liveness(state, world) == Liveness::dead;
+  for (const auto& [token, wait] : state.waits) {
+    const auto asked = state.permissions.find(wait.permission);
+    PendingItem item = asked == state.permissions.end() ? PendingItem{} : pending_of(asked->second);
+    item.token = token;
+    item.kind = wait.kind;
+    item.run = wait.run;
+    item.permission = wait.permission;
+    item.since = wait.since;
+    item.deadline = wait.deadline;
+    item.answerable =
+        !nobody_there && (!wait.deadline || wait.deadline->remaining_ms(world.now) > 0);
+    pending.push_back(std::move(item));
+  }
+  for (const auto& [id, permission] : state.permissions) {
+    if (std::ranges::find(pending, id, &PendingItem::permission) != pending.end()) continue;
+    pending.push_back(pending_of(permission));
+    pending.back().answerable = false;
+  }
+  std::ranges::sort(pending, {}, [](const PendingItem& item) {
+    return std::tuple(item.since, item.token, item.permission);
+  });
+  return pending;
+}
+
+SessionView project_session(const State& state, const World& world) {
+  SessionView view{.seq = state.head,
+                   .session = state.id,
+                   .task = state.task,
+                   .title = state.title,
+                   .agent = state.agent.name,
+                   .created = state.created,
+                   .updated = state.updated,
+                   .archived = state.archived,
+                   .status = derive_status(state, world),
+                   .state = derive_state(state, world),
+                   .stop_reason = state.stop_reason,
+                   .resume = derive_resume(state, world),
+                   .pending = derive_pending(state, world),
+                   .queue_held = state.queue_held,
+                   .active_runs = state.run ? 1U : 0U,
+                   .run = state.run,
+                   .last_run = state.last_run,
+                   .workspace = state.workspace,
+                   .options = state.options};
+  for (const QueuedPrompt& item : state.queue) {
+    view.queue.push_back({view.queue.size() + 1, item.message, item.run, item.prompt, item.by});
+  }
+  std::tie(view.error_code, view.error_message) = shown_error(state);
+  fill_execution(view, state, world);
+  fill_context(view, state);
+  return view;
+}
+
+}  // namespace perdure

@@ -1,0 +1,155 @@
+// What a client reads of a session (L28, L7, O30): every field derived from the state and from what
+// is known of the world just now. Nothing here is stored, and nothing here is a secret or its hash.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "session/state.h"
+#include "session/status.h"
+
+namespace perdure {
+
+// The K/L vocabulary.
+enum class SessionState {
+  starting,
+  running,
+  waiting_for_input,
+  completed,
+  failed,
+  cancelled,
+  error
+};
+ENUM_TEXT(SessionState, "STARTING", "RUNNING", "WAITING_FOR_INPUT", "COMPLETED", "FAILED",
+          "CANCELLED", "ERROR");
+
+// K12: the states of which an open page resumes the session by itself.
+bool is_active(SessionState state);
+
+enum class ResumeReason {
+  none,
+  agent_not_running,
+  agent_not_running_fresh_start,
+  not_resumable,
+  missing_resume_token
+};
+ENUM_TEXT(ResumeReason, "", "agent_not_running", "agent_not_running_fresh_start", "not_resumable",
+          "missing_resume_token");
+
+struct ResumeVerdict {
+  bool needs_resume = false;
+  bool is_resumable = false;
+  ResumeReason reason = ResumeReason::none;
+  bool operator==(const ResumeVerdict&) const = default;
+};
+
+// A question that waits for a person. The token is named, never its secret or hash.
+struct PendingItem {
+  WaitTokenId token;  // null: only of a permission that has none
+  WaitKind kind = WaitKind::permission;
+  RunId run;
+  PermissionId permission;
+  std::string tool_call_id;
+  std::string title;
+  std::vector<PermissionOption> options;
+  Timestamp since;
+  std::optional<Deadline> deadline;
+  bool answerable = true;  // false: its deadline passed, or who asked is gone
+  bool operator==(const PendingItem&) const = default;
+  FIELDS {
+    visit("resume_token_id", self.token);
+    visit("wait_kind", self.kind);
+    visit("run_id", self.run);
+    visit("perm_id", self.permission);
+    visit("tool_call_id", self.tool_call_id);
+    visit("title", self.title);
+    visit("options", self.options);
+    visit("since", self.since);
+    visit("deadline", self.deadline);
+    visit("answerable", self.answerable);
+  }
+};
+
+struct QueueItem {
+  std::uint64_t position = 0;  // 1 is next
+  MessageId message;
+  RunId run;
+  Prompt prompt;
+  std::string by;
+  bool operator==(const QueueItem&) const = default;
+  FIELDS {
+    visit("position", self.position);
+    visit("message_id", self.message);
+    visit("for_run", self.run);
+    self.prompt.fields(visit);
+    visit("by", self.by);
+  }
+};
+
+// Fields that the pure machine cannot know (connections) are added by whoever serves it.
+struct SessionView {
+  std::uint64_t seq = 0;  // the record this view is as of (C8)
+  SessionId session;
+  TaskId task;  // null without a task
+  std::string title;
+  std::string agent;
+  Timestamp created;
+  Timestamp updated;
+  bool archived = false;
+
+  Status status = Status::idle;
+  SessionState state = SessionState::waiting_for_input;
+  ExecutorStatus executor_status = ExecutorStatus::none;
+  Liveness liveness = Liveness::dead;
+  std::optional<BoundaryHow> context;
+  Verified context_verified = Verified::none;
+  std::string stop_reason;
+  ResumeVerdict resume;
+  std::string error_code;
+  std::string error_message;
+
+  std::vector<PendingItem> pending;  // oldest question first
+  std::vector<QueueItem> queue;
+  bool queue_held = false;
+
+  bool active = false;  // a live agent; `is_agent_running` says the same in L28's words
+  std::uint64_t active_runs = 0;
+  std::optional<Run> run;
+  std::optional<EndedRun> last_run;
+
+  std::string runtime;
+  ExecId agent_execution_id;
+  std::optional<std::string> agent_session_id;  // none: never had one, or the agent rejected it
+  std::optional<std::string> resume_token;      // the same, where the agent can use it (K41)
+  AgentAbilities acp_caps;                      // A15: as the agent of this execution said
+  bool supports_session_resume = false;
+  bool supports_workspace_only = false;
+  bool requires_new_session = false;  // L23: derived alias
+  Workspace workspace;
+  std::map<std::string, std::string> options;
+
+  bool history_enabled = false;  // K32
+  bool needs_resume_context = false;
+  bool resume_context_injected = false;
+  bool operator==(const SessionView&) const = default;
+};
+
+SessionView project_session(const State& state, const World& world);
+
+// The parts, for those who need one of them.
+SessionState derive_state(const State& state, const World& world);
+ResumeVerdict derive_resume(const State& state, const World& world);
+std::vector<PendingItem> derive_pending(const State& state, const World& world);
+
+// What is known of the execution's life: without an execution there is nothing alive.
+Liveness derive_liveness(const State& state, const World& world);
+
+// The agent's id for the session, if it could still be resumed or loaded by it: given, not
+// rejected, of an agent that keeps sessions, made for the folder the session has now (K41, X13).
+std::optional<std::string> usable_agent_session_id(const State& state);
+
+}  // namespace perdure

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that are missing, by name. Costs one dpkg query when none is.
+#   tools/install_dependencies.sh run    what building and running needs
+#   tools/install_dependencies.sh test   the same, and what ./test needs besides
+set -euo pipefail
+
+build_packages=(
+  clang-19 ninja-build ccache mold cmake git python3
+  libboost1.81-dev libboost-json1.81-dev libsqlite3-dev libssl-dev libfmt-dev
+  # CMake looks for these at configure time, whatever is then built.
+  libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
+)
+test_packages=(lld-19 llvm-19 libclang-rt-19-dev clang-tidy-19 clang-format-19 sqlite3)
+
+case "${1:-test}" in
+  run) wanted=("${build_packages[@]}") ;;
+  test) wanted=("${build_packages[@]}" "${test_packages[@]}") ;;
+  *)
+    echo "usage: tools/install_dependencies.sh [run|test]" >&2
+    exit 2
+    ;;
+esac
+
+# dpkg-query exits 1 when it does not know one of the names; those are simply missing.
+installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "${wanted[@]}" 2>/dev/null || true)
+missing=()
+for package in "${wanted[@]}"; do
+  grep -qx "${package} installed" <<<"${installed}" || missing+=("${package}")
+done
+if [[ ${#missing[@]} -eq 0 ]]; then
+  exit 0
+fi
+
+as_root=()
+if [[ $(id -u) -ne 0 ]]; then
+  if ! command -v sudo >/dev/null; then
+    echo "These packages are missing, and there is neither root nor sudo to install them:" >&2
+    echo "  ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+
+echo "installing: ${missing[*]}"
+apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=600)
+"${apt[@]}" update
+"${apt[@]}" install -y --no-install-recommends "${missing[@]}"

@@ -1,0 +1,56 @@
+"""What ./test runs, as one table. To add a command, add a Check to CHECKS. A GoogleTest needs no
+line: put a *_test.cc into a folder of src/, or call perdure_test() under tests/. Nor does a fuzz
+target: every perdure_fuzz() has its corpus run, and 5 s of new inputs.
+"""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Check:
+    name: str                 # shown, counted, matched by --filter; may carry requirement ids
+    command: list[str]        # run from the root of the repository
+    build: str = "dev"        # the preset whose build must have succeeded
+    long: bool = False        # left out by ./test --quick
+    timeout_s: int = 300
+    exit_code: int = 0        # what the command must exit with; a canary must fail
+    output: str = ""          # a regular expression that the output must match, if any
+    tap: bool = False         # prints `ok - name` and `not ok - name` lines, each counted by itself
+    covers: list[str] = field(default_factory=list)  # requirement ids that its name does not carry
+
+
+@dataclass(frozen=True)
+class Sanitized:
+    preset: str               # test executables run again under this preset
+    tests: list[str]
+    timeout_s: int = 600
+
+
+# Test executables that run again under sanitizers; all of these are long. GoogleTest suites whose
+# names end in `Long` are left out there, and by ./test --quick.
+SANITIZED = [
+    Sanitized("asan", ["base_test", "session_test", "wire_test", "store_test",
+                       "store_sqlite_test"]),
+]
+
+# Seconds for one GoogleTest executable; the default, then exceptions.
+GTEST_TIMEOUT_S = 300
+GTEST_TIMEOUTS_S: dict[str, int] = {}
+
+FUZZ_SECONDS = 5
+
+CHECKS = [
+    Check("tidy", ["python3", "tools/tidy.py"], tap=True, timeout_s=600),
+    Check("runner", ["python3", "tools/run_tests_selftest.py"], tap=True),
+    Check("program.version_prints_its_version", ["build/dev/perdure", "version"],
+          output=r"^perdure \d+\.\d+\.\d+$"),
+    Check("program.about_says_that_there_is_no_daemon", ["build/dev/perdure", "about"],
+          output=r"no daemon yet"),
+    Check("program.serve_fails_and_says_why", ["build/dev/perdure", "serve"], exit_code=1,
+          output=r"^perdure serve: this build has no daemon yet"),
+    Check("program.an_unknown_verb_is_a_usage_error", ["build/dev/perdure", "fly"], exit_code=2,
+          output=r"no verb 'fly'"),
+    # The simulator, once it is there:
+    #   Check("sim.seeds", ["build/dev/perdure-sim", "--seeds", "1..5000"], long=True,
+    #         timeout_s=900, covers=["J1", "J2", "RUN1"]),
+]

@@ -1,0 +1,147 @@
+"""For every rule of the tidy test a tree that breaks it and one that keeps it. Files not named here
+are those of BASE."""
+
+BASE = {
+    "layers.txt": "base:\nsession: base\napi: base session\nhttp: base\nstore_sqlite: base\n"
+                  "main: *\nsim: base\ntesting: base\n",
+    "src/base/result.h": "// What every example needs to be a tree at all.\n#pragma once\n"
+                         "enum class Code {\n  not_found,  // no such thing\n};\n",
+    "src/base/limits.h": "// Every limit of the example.\n#pragma once\n"
+                         "inline constexpr std::size_t depth_max = 64;\n",
+    "docs/errors/not_found.md": "# not_found\n\n## What happened\n\n## What to do\n",
+    "docs/limits.md": "| name |\n| `depth_max` | 64 |\n",
+    "docs/requirements.txt": "J1 Records are numbered without a gap.\n",
+    "docs/invariants.md": "| J1 | Gapless. |\n",
+}
+
+
+def session(code):
+    return {"src/session/machine.cc": f"// The machine of this example.\n{code}\n"}
+
+
+def api(code):
+    return {"src/api/routes.cc": f"// The routes of this example.\n{code}\n"}
+
+
+def lines(count):
+    return "".join("  step();\n" for _ in range(count))
+
+
+def requirements(missing=""):
+    from tidy_rules import REQUIREMENT_COUNTS
+    ids = [f"{letter}{number}" for letter, count in REQUIREMENT_COUNTS.items()
+           for number in range(1, count + 1)]
+    return {"docs/requirements.txt": "".join(f"{i} A sentence.\n" for i in ids if i != missing)}
+
+
+# rule: (trees that break it, trees that keep it)
+EXAMPLES = {
+    "layers_hold_for_every_include": (
+        [session('#include "api/routes.h"'), session('#include "machine.h"'),
+         session('#include "testing/agent.h"'), {"src/unknown/a.cc": "// A folder of no layer.\n"},
+         {"src/base/a.cc": '// Looks up.\n#  include "session/machine.h"\n'}],
+        [session('#include "base/result.h"\n#include "session/events.h"\n#include <api/x.h>'),
+         session('// #include "api/routes.h"'),
+         {"src/session/machine_test.cc": '// A test.\n#include "testing/agent.h"\n'},
+         {"src/main/perdure.cc": '// Wires.\n#include "api/routes.h"\n#include "http/a.h"\n'}]),
+    "layers_hold_for_every_link": (
+        [{"src/session/CMakeLists.txt": "perdure_folder(session LINKS perdure_base perdure_api)"}],
+        [{"src/session/CMakeLists.txt":
+          "perdure_folder(session LINKS perdure_base TEST_LINKS perdure_testing)"}]),
+    "deterministic_code_has_no_threads": (
+        [session("std::thread writer;"), session("#include <mutex>"), session("std::mutex m;"),
+         session("thread_local int n;"), session("pthread_create(0);"),
+         {"src/store_sqlite/writer.cc": "// A writer.\nstd::jthread t;\n"}],
+        [session("// std::thread is not used"), session('auto s = "std::thread";'),
+         {"src/store_sqlite/writer.cc": "// A writer.\n#include <mutex>\nstd::mutex m;\n"},
+         {"src/session/machine_test.cc": "// A test may.\nstd::thread t;\n"}]),
+    "deterministic_code_reads_no_clock": (
+        [session("auto t = std::chrono::steady_clock::now();"), session("auto t = time(nullptr);"),
+         session("gettimeofday(&tv, 0);"), session("clock_gettime(CLOCK_BOOTTIME, &ts);"),
+         session("auto t = std::time(0);"), session("#include <ctime>")],
+        [session("Timestamp time() const;\nauto t = input.time(0);\nmilliseconds d;")]),
+    "deterministic_code_has_no_randomness": (
+        [session("int n = rand();"), session("std::random_device d;"),
+         session("std::mt19937_64 g;"),
+         session("RAND_bytes(b, 16);"), session("#include <random>")],
+        [session("int operand(int);\nauto n = env.rand();\nRandom& random();")]),
+    "deterministic_code_reads_no_environment": (
+        [session('auto* h = getenv("HOME");'), session("extern char** environ;")],
+        [session("Environment environment; // getenv")]),
+    "deterministic_code_opens_no_sockets": (
+        [session("#include <sys/socket.h>"), session("#include <boost/asio.hpp>"),
+         session("#include <boost/beast/http.hpp>"), session("#include <netinet/in.h>")],
+        [session("#include <boost/json.hpp>")]),
+    "deterministic_code_has_no_unordered_containers": (
+        [session("std::unordered_map<int, int> m;"), session("boost::unordered_flat_set<int> s;")],
+        [session("std::map<int, int> m; // not unordered_map")]),
+    "deterministic_code_prints_nothing": (
+        [session("#include <iostream>"), session("std::cerr << 1;"), session('std::printf("x");'),
+         session('fprintf(stderr, "x");')],
+        [session('std::snprintf(b, 8, "x");')]),
+    "pure_code_does_no_input_or_output": (
+        [session("#include <fstream>"), session("#include <unistd.h>"),
+         session('fopen("a", "r");')],
+        [session("reopen(run);"), {"src/store_sqlite/a.cc": "// Files.\n#include <fcntl.h>\n"}]),
+    "coroutines_stay_at_the_edge": (
+        [session("co_return;"), session("#include <coroutine>")],
+        [{"src/http/server.cc": "// The edge.\nco_await read();\n"}, session("// co_await")]),
+    "O35_api_has_no_persistence_and_no_status_rules": (
+        [api('#include "store/store.h"'), api('#include "store_sqlite/engine.h"'),
+         api("fsync(fd);"), api("store_->append(batch);"), api("if (s == Status::running) {}"),
+         api('auto s = "interrupted_waiting";'), api("auto s = derive_status(x);")],
+        [api('#include "session/read_model.h"\nreply(model.status);')]),
+    "every_header_has_pragma_once": (
+        [{"src/session/a.h": "// A header.\nint a();\n"}], [{}]),
+    "every_source_opens_with_what_it_is": (
+        [{"src/session/a.cc": '#include "base/result.h"\n'}, {"src/session/a.cc": "// a\n"},
+         {"tools/a.sh": "#!/usr/bin/env bash\nset -euo pipefail\n"},
+         {"tools/a.py": "#!/usr/bin/env python3\nimport os\n"}],
+        [session("int a;"), {"tools/a.sh": "#!/usr/bin/env bash\n# Says what this script does.\n"},
+         {"tools/a.py": '"""Says what this module is for."""\n'}]),
+    "lines_are_at_most_100_columns": (
+        [session("// " + "x" * 98), {"tools/a.py": "#" * 101}],
+        [session("// " + "x" * 97), session("// " + "é" * 97)]),
+    "functions_are_at_most_70_lines": (
+        [session(f"int f(int a) {{\n{lines(69)}}}"),
+         session(f"namespace a {{\nstruct S {{\n  void g() const {{\n{lines(69)}}}\n}};\n}}"),
+         session(f"S::S(int a)\n    : a_(a) {{\n{lines(69)}}}"),
+         session(f"TEST(A, b) {{\n  if (x) {{\n{lines(66)}  }}\n\n}}")],
+        [session(f"int f(int a) {{\n{lines(68)}}}"),
+         session("enum class E {\n" + "  a,\n" * 100 + "};"),
+         session("const int table[] = {\n" + "  f(1),\n" * 100 + "};"),
+         session("namespace a {\n" + "int f();\n" * 100 + "}")]),
+    "file_names_say_what_is_inside": (
+        [{"src/session/text_util.cc": "// Odds.\n"}, {"src/session/helpers.h": "// Odds.\n"},
+         {"src/session/session_manager.cc": "// Odds.\n"}, {"src/misc/a.cc": "// Odds.\n"}],
+        [{"src/session/utilisation.cc": "// How full something is.\n"}]),
+    "nothing_is_left_to_do_in_the_text": (
+        [session("// TO" + "DO: more"), {"docs/a.md": "FIX" + "ME"}],
+        [session("// to do: nothing")]),
+    "no_path_of_somebody_s_machine": (
+        [session('auto p = "/wo' + 'rk/main";'), {"docs/a.md": "see /ho" + "me/someone/x"}],
+        [session("// net/work/a, ~/work, frame/home/x, /home alone")]),
+    "no_package_registry_is_named": (
+        [{"tools/a.sh": "curl https://registry." + "example.org/x"}, {"a.md": "py" + "pi.org"}],
+        [{"docs/a.md": "the registry, www.example.org, json.org"}]),
+    "the_documents_stand_alone": (
+        [{"docs/a.md": "see ../" + "shared/x"}, session("// as contract" + ".md says")],
+        [{"docs/a.md": "docs/protocol/journal.md and docs/decisions/0001-the-design.md"}]),
+    "links_between_documents_lead_somewhere": (
+        [{"docs/a.md": "[b](b.md)"}],
+        [{"docs/a.md": "[e](errors/not_found.md#x) [w](https://www.example.org/)"}]),
+    "every_error_code_has_its_page": (
+        [{"docs/errors/not_found.md": "# not_found\n"}, {"docs/errors/other.md": "# other\n"},
+         {"src/base/result.h": "enum class Code {\n  not_found,\n  internal,\n};\n"}], [{}]),
+    "every_limit_is_published": (
+        [{"docs/limits.md": "| name |\n"}, {"docs/limits.md": "| `depth_max` |\n| `gone_max` |\n"}],
+        [{}]),
+    "the_list_of_requirements_is_whole": (
+        [requirements(missing="O13"), {"docs/requirements.txt": "J1\n"},
+         {"docs/requirements.txt": requirements()["docs/requirements.txt"] + "K1 Again.\n"}],
+        [requirements()]),
+    "every_invariant_is_explained": ([{"docs/invariants.md": "J1\n"}], [{}]),
+    "scripts_stop_at_the_first_error": (
+        [{"run": "#!/usr/bin/env bash\n# Runs.\necho\n"}],
+        [{"run": "#!/usr/bin/env bash\n# Runs.\nset -euo pipefail\n"}]),
+}

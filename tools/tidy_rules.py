@@ -1,0 +1,368 @@
+"""The rules of the tidy test. Each takes a Tree and gives its findings as `path:line: sentence`.
+
+Every rule has a bad and a good example in tools/tidy_examples.py and is run on both each time, so
+that none can be green because it sees nothing. Exceptions stand in tools/tidy_allow.txt, each with
+its reason.
+"""
+
+import re
+
+from tidy_source import functions, line_of
+
+RULES = {}
+
+# Folders whose code must do the same thing for the same input, every time.
+DETERMINISTIC = ("session", "acp", "auth", "wire", "store", "store_sqlite", "runtime", "supervisor")
+# Folders without any input or output of their own.
+PURE = ("session", "acp", "auth", "wire")
+# Coroutines stay at the edge.
+COROUTINE_FOLDERS = ("http", "env_posix", "executors", "main")
+
+LINE_COLUMNS_MAX = 100
+FUNCTION_LINES_MAX = 70
+
+
+def rule(name):
+    def register(function):
+        RULES[name] = function
+        return function
+    return register
+
+
+def folder_of(path):
+    parts = path.split("/")
+    return parts[1] if len(parts) > 2 and parts[0] == "src" else ""
+
+
+def search(tree, paths, pattern, sentence, text=None):
+    """Findings for every match of a pattern in the code (or the given text) of the paths."""
+    found = []
+    for path in paths:
+        content = (text or tree.code)(path)
+        for match in re.finditer(pattern, content, re.M):
+            found.append(f"{path}:{line_of(content, match.start())}: "
+                         + sentence.format(match[0].strip()))
+    return found
+
+
+def production(tree, folders):
+    return [path for path in tree.cpp("src/")
+            if folder_of(path) in folders and not path.endswith("_test.cc")]
+
+
+# --- layers -------------------------------------------------------------------------------------
+
+
+def read_layers(tree):
+    layers = {}
+    for line in tree.text("layers.txt").split("\n"):
+        line = line.split("#")[0].strip()
+        if line:
+            folder, _, allowed = line.partition(":")
+            layers[folder.strip()] = set(allowed.split())
+    for folder, allowed in layers.items():
+        if "*" in allowed:
+            layers[folder] = set(layers) - {"sim", "testing"}
+    return layers
+
+
+@rule("layers_hold_for_every_include")
+def layers_hold(tree):
+    layers, found = read_layers(tree), []
+    for path in tree.cpp("src/"):
+        folder = folder_of(path)
+        if folder not in layers:
+            found.append(f"{path}:1: layers.txt does not know the folder '{folder}'")
+            continue
+        allowed = layers[folder] | {folder}
+        if path.endswith("_test.cc"):
+            allowed = allowed | {"testing"}
+        code = tree.code(path)
+        for match in re.finditer(r'^\s*#\s*include\s+"([^"]+)"', code, re.M):
+            target = match[1].split("/")[0] if "/" in match[1] else ""
+            if target not in allowed:
+                found.append(f"{path}:{line_of(code, match.start())}: {folder}/ may not include "
+                             f"\"{match[1]}\" (layers.txt)")
+    return found
+
+
+@rule("layers_hold_for_every_link")
+def links_hold(tree):
+    layers, found = read_layers(tree), []
+    for path in tree.paths:
+        folder = folder_of(path)
+        if not folder or not path.endswith("CMakeLists.txt") or folder not in layers:
+            continue
+        text = re.sub(r"#.*", "", tree.text(path))
+        for call in re.finditer(r"perdure_folder\((.*?)\)", text, re.S):
+            links = re.split(r"\bTEST_LINKS\b", call[1])[0]
+            for link in re.findall(r"\bperdure_(\w+)", links):
+                if link != "options" and link not in layers[folder]:
+                    found.append(f"{path}:{line_of(text, call.start())}: {folder}/ may not link "
+                                 f"{link} (layers.txt)")
+    return found
+
+
+# --- determinism --------------------------------------------------------------------------------
+
+LOCKS = (r"std::(?:recursive_|shared_|timed_)*mutex\b|std::condition_variable(?:_any)?\b"
+         r"|std::(?:lock_guard|unique_lock|scoped_lock|shared_lock)\b"
+         r"|#\s*include\s*<(?:mutex|shared_mutex|condition_variable)>")
+THREADS = (r"std::j?thread\b|std::async\b|std::(?:shared_)?future\b|std::promise\b"
+           r"|std::this_thread\b|std::(?:counting|binary)_semaphore\b|std::latch\b|std::barrier\b"
+           r"|std::call_once\b|\bpthread_\w+|\bthread_local\b"
+           r"|#\s*include\s*<(?:thread|future|semaphore|latch|barrier|stop_token|pthread\.h)>")
+CLOCKS = (r"\b(?:system|steady|high_resolution|utc|tai|gps|file)_clock\b|\bgettimeofday\b"
+          r"|\bclock_gettime\b|\bstd::time\b|(?<![\w.>])time\s*\(\s*(?:NULL|nullptr|0|&\w+)\s*\)"
+          r"|\b(?:localtime|gmtime|mktime)(?:_r)?\s*\(|\b(?:u|nano)?sleep(?:_for|_until)?\s*\("
+          r"|#\s*include\s*<(?:ctime|time\.h|sys/time\.h)>")
+RANDOMNESS = (r"(?<![\w.>])s?rand(?:_r)?\s*\(|\bstd::random_device\b|\bmt19937(?:_64)?\b"
+              r"|\bdefault_random_engine\b|\bgetrandom\s*\(|\barc4random\w*"
+              r"|\bRAND_(?:priv_)?bytes\b"
+              r"|#\s*include\s*<(?:random|sys/random\.h|openssl/rand\.h)>")
+SOCKETS = (r"#\s*include\s*<(?:sys/socket|sys/un|sys/epoll|poll|sys/select|netdb|arpa/\w+"
+           r"|netinet/\w+)\.h>|#\s*include\s*<boost/(?:asio|beast)[./]")
+
+
+@rule("deterministic_code_has_no_threads")
+def no_threads(tree):
+    sentence = "'{}' in a deterministic folder: a thread is made in main/"
+    found = search(tree, production(tree, DETERMINISTIC), THREADS, sentence)
+    # store_sqlite's writer is stepped by one thread and fed by others: it may lock, and no more.
+    unlocked = [folder for folder in DETERMINISTIC if folder != "store_sqlite"]
+    return found + search(tree, production(tree, unlocked), LOCKS, sentence)
+
+
+@rule("deterministic_code_reads_no_clock")
+def no_clocks(tree):
+    return search(tree, production(tree, DETERMINISTIC), CLOCKS,
+                  "'{}' in a deterministic folder: time comes in with the input")
+
+
+@rule("deterministic_code_has_no_randomness")
+def no_randomness(tree):
+    return search(tree, production(tree, DETERMINISTIC), RANDOMNESS,
+                  "'{}' in a deterministic folder: ids and seeds come in with the input")
+
+
+@rule("deterministic_code_reads_no_environment")
+def no_environment(tree):
+    return search(tree, production(tree, DETERMINISTIC),
+                  r"\b(?:secure_)?getenv\b|\b(?:un)?setenv\b|\bputenv\b|\benviron\b",
+                  "'{}' in a deterministic folder: settings are passed in by main/")
+
+
+@rule("deterministic_code_opens_no_sockets")
+def no_sockets(tree):
+    return search(tree, production(tree, DETERMINISTIC), SOCKETS,
+                  "'{}' in a deterministic folder: links come through env/")
+
+
+@rule("deterministic_code_has_no_unordered_containers")
+def no_unordered(tree):
+    return search(tree, production(tree, DETERMINISTIC),
+                  r"\bunordered_(?:flat_|node_)?(?:multi)?(?:map|set)\b|\bflat_hash_(?:map|set)\b",
+                  "'{}' in a deterministic folder: its order differs from run to run")
+
+
+@rule("deterministic_code_prints_nothing")
+def no_iostream(tree):
+    return search(tree, production(tree, DETERMINISTIC),
+                  r"#\s*include\s*<iostream>|\bstd::(?:cout|cerr|clog|cin)\b"
+                  r"|(?<![\w.>])(?:std::)?(?:f|v|vf)?printf\s*\(|\bstd::print(?:ln)?\s*\(",
+                  "'{}' in a deterministic folder: errors are returned, logs belong to the edge")
+
+
+@rule("pure_code_does_no_input_or_output")
+def no_files(tree):
+    return search(tree, production(tree, PURE),
+                  r"#\s*include\s*<(?:fstream|filesystem|unistd\.h|fcntl\.h|sys/\w+\.h|sqlite3\.h)>"
+                  r"|\bf?open\s*\(|\bfsync\b|\bfork\s*\(",
+                  "'{}' in a pure folder: it sees values only")
+
+
+@rule("coroutines_stay_at_the_edge")
+def coroutines_at_edge(tree):
+    paths = [path for path in tree.cpp("src/")
+             if folder_of(path) not in COROUTINE_FOLDERS + ("sim", "testing")]
+    return search(tree, paths, r"\bco_(?:await|return|yield)\b|#\s*include\s*<coroutine>",
+                  "'{}' outside of " + ", ".join(COROUTINE_FOLDERS) + ": the core never suspends")
+
+
+@rule("O35_api_has_no_persistence_and_no_status_rules")
+def api_is_a_facade(tree):
+    paths = [path for path in tree.cpp("src/api/") if not path.endswith("_test.cc")]
+    persistence = (r'#\s*include\s*(?:"store\w*/|<(?:fstream|sqlite3\.h|libpq-fe\.h|fcntl\.h)>)'
+                   r"|\bsqlite3_\w+|\bf(?:data)?sync\s*\(|\bfopen\s*\(|\bstd::ofstream\b"
+                   r"|\bstore\w*(?:\.|->)append\s*\(")
+    status = r"\binterrupted_(?:startup|waiting)\b|\bStatus::\w+|\bderive_\w*stat(?:us|e)\b"
+    return (search(tree, paths, persistence, "'{}' in api/: storage is the runtime's business")
+            + search(tree, paths, status, "'{}' in api/: the projector alone derives status")
+            + search(tree, paths, r'"interrupted_(?:startup|waiting)"',
+                     "'{}' in api/: the projector alone derives status", tree.text))
+
+
+# --- files --------------------------------------------------------------------------------------
+
+
+@rule("every_header_has_pragma_once")
+def pragma_once(tree):
+    return [f"{path}:1: the header has no #pragma once" for path in tree.cpp()
+            if path.endswith(".h") and not re.search(r"^#pragma once$", tree.text(path), re.M)]
+
+
+@rule("every_source_opens_with_what_it_is")
+def opening_comment(tree):
+    found = []
+    for path in tree.paths:
+        text = tree.text(path) if path.endswith((".h", ".cc", ".py", ".sh")) else ""
+        if path.endswith((".h", ".cc")) and path.startswith(("src/", "tests/", "bench/")):
+            good = re.match(r"// \S[^\n]{20,}", text)
+        elif path.endswith((".py", ".sh")):
+            good = re.match(r'(#![^\n]*\n)?(# \S|"""\S)[^\n]{15,}', text)
+        else:
+            continue
+        if not good:
+            found.append(f"{path}:1: the file does not open with a comment that says what it is")
+    return found
+
+
+@rule("lines_are_at_most_100_columns")
+def line_length(tree):
+    found = []
+    suffixes = (".h", ".cc", ".py", ".sh")
+    for path in tree.paths:
+        if not path.endswith(suffixes):
+            continue
+        for number, line in enumerate(tree.text(path).split("\n"), 1):
+            if len(line) > LINE_COLUMNS_MAX and not line.startswith("#include"):
+                found.append(f"{path}:{number}: {len(line)} columns")
+    return found
+
+
+@rule("functions_are_at_most_70_lines")
+def function_length(tree):
+    found = []
+    for path in tree.cpp():
+        for name, first, last in functions(tree.code(path)):
+            if last - first + 1 > FUNCTION_LINES_MAX:
+                found.append(f"{path}:{first}: {name} has {last - first + 1} lines")
+    return found
+
+
+@rule("file_names_say_what_is_inside")
+def file_names(tree):
+    banned = re.compile(r"(^|[_/.-])(utils?|helpers?|managers?|impl|misc|common)([_/.-]|$)")
+    return [f"{path}:1: the name says nothing ('{match[2]}')" for path in tree.paths
+            if (match := banned.search(path))]
+
+
+@rule("nothing_is_left_to_do_in_the_text")
+def no_todo(tree):
+    words = r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b"
+    return search(tree, tree.readable(), words, "'{}': do it, or open an issue", tree.text)
+
+
+@rule("no_path_of_somebody_s_machine")
+def no_machine_paths(tree):
+    pattern = r"(?<![\w.$}~-])/(?:work|home|Users)/\w"
+    return search(tree, tree.readable(), pattern, "'{}…' is a path of one machine", tree.text)
+
+
+@rule("no_package_registry_is_named")
+def no_registries(tree):
+    # Dependencies are named by package; where packages come from is the machine's business.
+    pattern = (r"\b(?:registry|deb|packages?|crates|mirrors?|index)\.[a-z0-9-]+"
+               r"\.(?:org|com|io|net)\b"
+               r"|\b(?:npm" r"js|py" r"pi|python" r"hosted|gh" r"cr|qu" r"ay|crates)"
+               r"\.(?:org|com|io)\b")
+    return search(tree, tree.readable(), pattern, "'{}' names a package registry", tree.text)
+
+
+@rule("the_documents_stand_alone")
+def documents_stand_alone(tree):
+    names = "|".join(("contract", "engineering", "acceptance", "scenarios", "design", "stack"))
+    pattern = r"\.\./" + r"shared\b|(?<![\w/-])(?:" + names + r")\.md\b"
+    return search(tree, tree.readable(), pattern, "'{}' is not in this repository", tree.text)
+
+
+@rule("links_between_documents_lead_somewhere")
+def links_lead_somewhere(tree):
+    found = []
+    for path in tree.paths:
+        if not path.endswith(".md"):
+            continue
+        text = tree.text(path)
+        for match in re.finditer(r"\]\(([^)#\s]+)[^)]*\)", text):
+            if "://" in match[1]:
+                continue
+            if not (tree.root / path).parent.joinpath(match[1]).exists():
+                found.append(f"{path}:{line_of(text, match.start())}: {match[1]} does not exist")
+    return found
+
+
+# --- documents that repeat the code -------------------------------------------------------------
+
+
+@rule("every_error_code_has_its_page")
+def error_pages(tree):
+    enum = re.search(r"enum class Code \{(.*?)\};", tree.code("src/base/result.h"), re.S)
+    codes = re.findall(r"(\w+)\s*,", enum[1])
+    pages = {path for path in tree.paths if re.fullmatch(r"docs/errors/[a-z_]+\.md", path)}
+    found = []
+    for code in codes:
+        path = f"docs/errors/{code}.md"
+        if path not in pages:
+            found.append(f"{path}:1: the error code {code} has no page")
+            continue
+        for heading in (f"# {code}", "## What happened", "## What to do"):
+            if not re.search(f"^{re.escape(heading)}$", tree.text(path), re.M):
+                found.append(f"{path}:1: '{heading}' is missing")
+    extra = pages - {f"docs/errors/{code}.md" for code in codes}
+    return found + [f"{path}:1: there is no such error code" for path in sorted(extra)]
+
+
+@rule("every_limit_is_published")
+def limits_published(tree):
+    code, text = tree.code("src/base/limits.h"), tree.text("docs/limits.md")
+    limits = re.findall(r"inline constexpr [\w:]+ (\w+) =", code)
+    documented = re.findall(r"^\| `(\w+)` \|", text, re.M)
+    found = [f"docs/limits.md:1: {name} of base/limits.h is missing"
+             for name in limits if name not in documented]
+    return found + [f"docs/limits.md:1: base/limits.h has no {name}"
+                    for name in documented if name not in limits]
+
+
+REQUIREMENT_COUNTS = {"K": 43, "L": 38, "A": 31, "O": 37, "U": 18, "C": 23, "J": 6, "ACK": 4,
+                      "RUN": 5, "PROC": 6, "STREAM": 5, "TOK": 6, "DISK": 3, "Q": 5}
+
+
+@rule("the_list_of_requirements_is_whole")
+def requirements_whole(tree):
+    path = "docs/requirements.txt"
+    lines = [line for line in tree.text(path).split("\n") if line and not line.startswith("#")]
+    found = [f"{path}:1: not an id and a sentence: {line}" for line in lines
+             if not re.fullmatch(r"[A-Z]+\d+ \S.*", line)]
+    ids = [line.split(" ")[0] for line in lines]
+    found += [f"{path}:1: {name} is there twice" for name in sorted(set(ids))
+              if ids.count(name) > 1]
+    for letter, count in REQUIREMENT_COUNTS.items():
+        found += [f"{path}:1: {letter}{number} is missing" for number in range(1, count + 1)
+                  if f"{letter}{number}" not in ids]
+    return found
+
+
+@rule("every_invariant_is_explained")
+def invariants_explained(tree):
+    text = tree.text("docs/invariants.md")
+    ids = re.findall(r"^((?:J|ACK|RUN|PROC|STREAM|TOK|DISK|Q)\d+) ", tree.text(
+        "docs/requirements.txt"), re.M)
+    return [f"docs/invariants.md:1: {name} is missing" for name in ids
+            if not re.search(rf"^\| {name} \|", text, re.M)]
+
+
+@rule("scripts_stop_at_the_first_error")
+def scripts_strict(tree):
+    return [f"{path}:1: a bash script without `set -euo pipefail`" for path in tree.readable()
+            if tree.text(path).startswith("#!/usr/bin/env bash")
+            and not re.search(r"^set -euo pipefail$", tree.text(path), re.M)]
