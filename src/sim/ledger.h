@@ -216,6 +216,7 @@ class Ledger {
   State fold_;
   std::vector<std::uint64_t> hashes_;
   std::vector<std::size_t> kinds_;
+  bool copied_ = false;   // and the last of them has come
   bool copying_ = false;  // the records of a fork tell of another session's life
 
   std::optional<OpenRun> run_;

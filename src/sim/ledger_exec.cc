@@ -3,8 +3,8 @@
 
 namespace perdure::sim {
 
-void Ledger::see(const Event&, const SessionCreated& e) {
-  copying_ = !e.origin.empty();
+void Ledger::see(const Event& event, const SessionCreated& e) {
+  copying_ = !event.origin.copied_from.empty();
   expect(e.session == session_, "J1", "the journal of another session");
   agent_ = e.agent;
   policy_ = e.policy;
@@ -26,8 +26,9 @@ void Ledger::ask_to_stop() {
   agent_ready_ = false;
 }
 
-void Ledger::see(const Event&, const SessionStopped&) {
+void Ledger::see(const Event& event, const SessionStopped&) {
   expect(!run_, "RUN1", "a session stops with an open run");
+  copied_ = copying_ && event.origin.copied_from.empty();
   resume_.reset();
   if (may_live() && !copying_) owed_.stops = 1;
   ask_to_stop();
@@ -157,7 +158,7 @@ void Ledger::see(const Event& event, const ContextBoundary& e) {
   context_cwd_ = e.cwd;
   rejected_ = false;
   inject_armed_ = e.inject;
-  agent_ready_ = !stop_requested_;
+  agent_ready_ = !stop_requested_ && !copying_;
   resume_.reset();
 }
 
