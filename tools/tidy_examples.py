@@ -116,8 +116,9 @@ EXAMPLES = {
          {"src/session/session_manager.cc": "// Odds.\n"}, {"src/misc/a.cc": "// Odds.\n"}],
         [{"src/session/utilisation.cc": "// How full something is.\n"}]),
     "nothing_is_left_to_do_in_the_text": (
-        [session("// TO" + "DO: more"), {"docs/a.md": "FIX" + "ME"}],
-        [session("// to do: nothing")]),
+        [session("// TO" + "DO: more"), {"docs/a.md": "FIX" + "ME"},
+         session("// TO" + "DO more"), session("int a;  // later, TO" + "DO(me)")],
+        [session("// to do: nothing"), session('auto s = "TO' + 'DO";  // the state TO' + 'DO')]),
     "no_path_of_somebody_s_machine": (
         [session('auto p = "/wo' + 'rk/main";'), {"docs/a.md": "see /ho" + "me/someone/x"}],
         [session("// net/work/a, ~/work, frame/home/x, /home alone")]),

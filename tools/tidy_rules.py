@@ -259,7 +259,9 @@ def file_names(tree):
 
 @rule("nothing_is_left_to_do_in_the_text")
 def no_todo(tree):
-    words = r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b"
+    # The first is a task's state as well: only what looks like a note to oneself counts.
+    words = (r"(?://|#|\*)\s*TO" + r"DO\b(?!\s*[,;.])|\bTO" + r"DO\s*[:(]"
+             + r"|\b(?:FIX" + r"ME|XX" + r"X|HA" + r"CK)\b")
     return search(tree, tree.readable(), words, "'{}': do it, or open an issue", tree.text)
 
 

@@ -64,7 +64,6 @@ class Id {
   Ulid ulid_;
 };
 
-// clang-format off
 struct TaskTag { static constexpr std::string_view prefix = "task_"; };
 struct SessionTag { static constexpr std::string_view prefix = "sess_"; };
 struct RunTag { static constexpr std::string_view prefix = "run_"; };
@@ -73,7 +72,6 @@ struct BootTag { static constexpr std::string_view prefix = "boot_"; };
 struct MessageTag { static constexpr std::string_view prefix = "msg_"; };
 struct PermissionTag { static constexpr std::string_view prefix = "perm_"; };
 struct WaitTokenTag { static constexpr std::string_view prefix = "wt_"; };
-// clang-format on
 
 using TaskId = Id<TaskTag>;
 using SessionId = Id<SessionTag>;

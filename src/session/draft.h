@@ -52,6 +52,9 @@ Outcome on(Draft& draft, const RepairSession& command);
 Outcome on(Draft& draft, const DaemonBooted& input);
 
 // prompts.cc
+inline bool is_empty(const Prompt& prompt) { return prompt.text.empty() && prompt.blocks.text.empty(); }
+// Whether the session may take this prompt at all.
+Result<> check_prompt(const State& state, const Prompt& prompt);
 Outcome on(Draft& draft, const SubmitPrompt& command);
 Outcome on(Draft& draft, const EditQueued& command);
 Outcome on(Draft& draft, const RemoveQueued& command);

@@ -23,12 +23,16 @@ struct Fold {
     state.queue_held = std::ranges::any_of(state.queue, &QueuedPrompt::held);
   }
 
-  void end_run(RunEnd end, std::optional<InterruptReason> why, const std::string& message) const {
-    state.last_run = EndedRun{origin().run, end, why, message, event.at};
+  void end_run(EndedRun ended) const {
+    const RunEnd end = ended.end;
+    state.last_run = std::move(ended);
+    state.last_run->id = origin().run;
+    state.last_run->ended = event.at;
     state.run.reset();
     state.message_open = false;
     state.open_tools.clear();
-    hold_queue(end == RunEnd::failed || end == RunEnd::interrupted);
+    // A good end lets go of nothing: what is held waits for a person, not for another run (C23).
+    if (end == RunEnd::failed || end == RunEnd::interrupted) hold_queue(true);
   }
 
   void ask_to_stop() const {
@@ -133,7 +137,8 @@ struct Fold {
   void apply(const AgentExited& e) const {
     state.exec.agent = AgentPhase::none;
     const bool clean = e.why == "stopped" || (e.exit_code && *e.exit_code == 0);
-    if (!clean) state.stop_reason = "agent_crashed";
+    // An agent that dies of our stopping it has not crashed, whatever signal it took (C3).
+    if (!clean && !state.exec.stop_requested) state.stop_reason = "agent_crashed";
   }
 
   void apply(const ContextBoundary& e) const {
@@ -146,9 +151,11 @@ struct Fold {
       context.history_from = state.head;
       context.history_prompts = 0;
       context.turns = 0;
+      context.inject_armed = false;  // what a person cleared does not come back (X26)
     }
     if (in_place) return;
-    if (e.agent_session_id != context.agent_session_id || e.how == BoundaryHow::handover) {
+    const bool restored = e.how == BoundaryHow::native_resume || e.how == BoundaryHow::native_load;
+    if (!restored) {  // an agent may give a new session the id of the old one
       context.prompts = 0;
       context.turns = 0;
     }
@@ -204,24 +211,34 @@ struct Fold {
     state.run->cancelled_by = e.by;
   }
   void apply(const RunCompleted&) const {
-    end_run(RunEnd::completed, std::nullopt, "");
+    end_run({.end = RunEnd::completed});
     state.context.turns += 1;
   }
-  void apply(const RunFailed& e) const { end_run(RunEnd::failed, std::nullopt, e.message); }
+  void apply(const RunFailed& e) const {
+    end_run({.end = RunEnd::failed, .code = e.code, .message = e.message});
+  }
   void apply(const RunCancelled& e) const {
-    end_run(RunEnd::cancelled, std::nullopt, "");
+    end_run({.end = RunEnd::cancelled});
     if (e.frames_pending) ask_to_stop();
   }
-  void apply(const RunInterrupted& e) const { end_run(RunEnd::interrupted, e.reason, ""); }
+  void apply(const RunInterrupted& e) const {
+    end_run({.end = RunEnd::interrupted, .interrupted = e.reason});
+  }
 
   void apply(const MessageUser& e) const {
     if (e.steered) return;
     state.context.prompts += 1;
     state.context.history_prompts += 1;
   }
-  void apply(const MessageAgent&) const { state.message_open = state.message_open || in_open_run(); }
+  void apply(const MessageAgent& e) const {
+    state.message_open = state.message_open || in_open_run();
+    if (!e.message.empty()) state.context.last_agent_message_id = e.message;
+  }
   void apply(const MessageThought&) const { state.message_open = state.message_open || in_open_run(); }
-  void apply(const ToolCall& e) const { note_tool(e.tool_call_id, e.title, e.status); }
+  void apply(const ToolCall& e) const {
+    if (in_open_run()) state.message_open = false;  // the message before it is whole
+    note_tool(e.tool_call_id, e.title, e.status);
+  }
   void apply(const ToolUpdate& e) const { note_tool(e.tool_call_id, e.title, e.status); }
   void apply(const Plan&) const {}
   void apply(const Usage&) const {}

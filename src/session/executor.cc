@@ -21,10 +21,14 @@ void start_executor(Draft& draft) {
   draft.effect(StartExecutor{exec, gen});
 }
 
+// A resume that this execution serves. One that waits for it to go is served by the next (K18).
+bool serves_resume(const State& state) { return state.resume && !state.exec.stop_requested; }
+
 void fail_executor(Draft& draft, const std::string& code, const std::string& message) {
+  const bool resume_fails = serves_resume(draft.state);
   draft.add(ExecutorError{code, message}, draft.exec_origin());
   draft.effect(StopExecutor{draft.state.exec.id, draft.state.exec.gen});
-  if (draft.state.resume) fail_resume(draft, OpenFailure::startup, message);
+  if (resume_fails) fail_resume(draft, OpenFailure::startup, message);
 }
 
 // The end of an execution, proved. Closes what it left open, and goes on where somebody waits.
@@ -101,7 +105,7 @@ void on_frame(Draft& draft, const Frame& frame, const FrameAgentExited& body) {
     }
   }
   close_waits(draft, {.outcome = PermissionOutcome::expired, .reason = "interrupted"});
-  if (draft.state.resume) {
+  if (serves_resume(draft.state)) {
     fail_resume(draft, OpenFailure::startup, "the agent ended before its session was open");
   }
   deliver_next(draft);

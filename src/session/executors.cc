@@ -37,6 +37,7 @@ std::optional<ExecutorRow> project_executor(const State& state, const World& wor
                      .supports_workspace_only = exec.supports_workspace_only,
                      .requires_new_session = view.requires_new_session,
                      .resume_token = view.resume_token,
+                     .last_message_uuid = state.context.last_agent_message_id,
                      .workspace = state.workspace,
                      .last_seen = exec.last_seen,
                      .error_message = exec.error_message};

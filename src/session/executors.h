@@ -25,6 +25,7 @@ struct ExecutorRow {
   bool supports_workspace_only = false;
   bool requires_new_session = false;
   std::optional<std::string> resume_token;
+  std::string last_message_uuid;  // K42: for agents that resume at a message
   Workspace workspace;
   Timestamp last_seen;
   std::string error_message;
@@ -45,6 +46,7 @@ struct ExecutorRow {
     visit("supports_workspace_only", self.supports_workspace_only);
     visit("requires_new_session", self.requires_new_session);
     visit("resume_token", self.resume_token);
+    visit("last_message_uuid", self.last_message_uuid);
     visit("workspace", self.workspace);
     visit("last_seen_at", self.last_seen);
     visit("error_message", self.error_message);

@@ -100,6 +100,14 @@ TEST(History, X30_work_outside_a_run_is_its_own_turn) {
   EXPECT_EQ(turns[3].run, some_id<RunId>(2));
 }
 
+TEST(History, X30_a_run_parts_the_work_around_it) {
+  JournalBuilder journal;
+  journal.say("before").turn(1, "one", "eins").say("after");
+  const auto turns = fold_history(journal.records());
+  ASSERT_EQ(turns.size(), 3U);
+  EXPECT_EQ(turns[2].entries.at(0).text, "after");
+}
+
 TEST(History, U14_every_message_is_told_once) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     const auto records = make_random_journal(seed, 90);

@@ -93,10 +93,11 @@ std::vector<InboxItem> project_inbox(const State& state, const World& world) {
   if (!stopped) add_last_run(inbox);
   if (!stopped && state.failure)
     inbox.add(InboxKind::failed, state.updated, state.failure->message);
-  if (state.queue_held && !state.queue.empty()) {
+  const auto held = std::ranges::find_if(state.queue, &QueuedPrompt::held);
+  if (held != state.queue.end()) {
     const Timestamp since = state.last_run ? state.last_run->ended : state.updated;
-    inbox.add(InboxKind::held, since, state.queue.front().prompt.text).prompts_held =
-        state.queue.size();
+    inbox.add(InboxKind::held, since, held->prompt.text).prompts_held =
+        static_cast<std::uint64_t>(std::ranges::count_if(state.queue, &QueuedPrompt::held));
   }
   std::ranges::sort(inbox.items, inbox_before);
   return std::move(inbox.items);

@@ -121,10 +121,12 @@ TEST(Inbox, C23_N11_held_prompts) {
   State state = live_session();
   state.queue.resize(3);
   EXPECT_TRUE(project_inbox(state, world).empty());  // they will start by themselves
-  state.queue_held = true;
+  state.queue[1] = {.prompt = {.text = "held"}, .held = true};
+  state.queue[2].held = true;
   const auto items = project_inbox(state, world);
   ASSERT_EQ(kinds(items), std::vector{InboxKind::held});
-  EXPECT_EQ(items[0].prompts_held, 3U);
+  EXPECT_EQ(items[0].prompts_held, 2U);
+  EXPECT_EQ(items[0].text, "held");
 }
 
 TEST(Inbox, C3_what_somebody_put_away_is_quiet) {
@@ -142,7 +144,7 @@ TEST(Inbox, N8_merged_over_sessions_questions_first_and_oldest_first) {
   State first = live_session();
   ask(first, 1, 5'000);
   first.queue.resize(1);
-  first.queue_held = true;
+  first.queue[0].held = true;
   State second = live_session();
   second.id = some_id<SessionId>(2);
   ask(second, 2, 3'000);

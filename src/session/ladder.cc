@@ -45,6 +45,13 @@ std::string boundary_reason(const State& state) {
 
 bool would_lose_context(const State& state) { return state.context.history_prompts > 0; }
 
+bool strict_forbids_loss(const State& state) {
+  return state.resume && state.resume->strict && would_lose_context(state);
+}
+
+constexpr const char* strict_message =
+    "the agent's own session cannot be restored, and strict forbids less";
+
 // Tells the agentctl to try the rung that the state now names.
 void open_next(Draft& draft) {
   const Execution& exec = draft.state.exec;
@@ -52,11 +59,10 @@ void open_next(Draft& draft) {
     fail_resume(draft, OpenFailure::other, "no rung of the ladder served");
     return;
   }
-  if (exec.opening == OpenMethod::fresh && draft.state.resume && draft.state.resume->strict &&
-      would_lose_context(draft.state)) {
+  if (exec.opening == OpenMethod::fresh && strict_forbids_loss(draft.state)) {
     const OpenFailure why = exec.attempts.empty() ? OpenFailure::capability_missing
                                                   : exec.attempts.back().failure;
-    fail_resume(draft, why, "the agent's own session cannot be restored, and strict forbids less");
+    fail_resume(draft, why, strict_message);
     return;
   }
   std::map<std::string, std::string> options = draft.state.options;
@@ -101,6 +107,8 @@ void add_boundary(Draft& draft, const FrameSessionOpened& body, const Frame& fra
   boundary.replayed_updates = body.replayed_updates;
   boundary.cwd = state.workspace.cwd;
   draft.add(std::move(boundary), frame_origin(draft, frame));
+  // Asked for after the opening was sent, or not observed since: applied before the first prompt.
+  if (!draft.state.requested.empty()) draft.command(SetOptions{draft.state.requested});
   deliver_next(draft);
 }
 
@@ -187,7 +195,11 @@ void on_frame(Draft& draft, const Frame& frame, const FrameSessionOpened& body) 
     draft.add(ContextAttempt{{body.method, OpenFailure::other_session,
                               "the agent answered with session " + body.agent_session_id}},
               draft.exec_origin());
-    add_boundary(draft, body, frame, Verified::none);
+    if (strict_forbids_loss(draft.state)) {
+      fail_resume(draft, OpenFailure::other_session, strict_message);
+    } else {
+      add_boundary(draft, body, frame, Verified::none);
+    }
     return;
   }
   if (body.method == OpenMethod::load && body.replayed_prompts == 0 && state.context.turns > 0) {
@@ -214,16 +226,24 @@ void on_frame(Draft& draft, const Frame&, const FrameOpenFailed& body) {
     try_next_rung(draft, body.method, body.failure, body.message);
   } else {
     SIM_PROBE("resume failed and kept the id");
-    fail_resume(draft, body.failure, body.message);
+    // "Not found" in answer to session/new is about something else: it does not condemn the id.
+    const bool misplaced = body.failure == OpenFailure::session_unknown;
+    fail_resume(draft, misplaced ? OpenFailure::other : body.failure, body.message);
   }
 }
 
 void on_frame(Draft& draft, const Frame& frame, const FrameContextChanged& body) {
+  // Only what happens within a session: the other boundaries are the ladder's to draw.
+  if (body.how != BoundaryHow::cleared && body.how != BoundaryHow::compacted) {
+    draft.decision.dropped = 1;
+    return;
+  }
   ContextBoundary boundary;
   boundary.how = body.how;
   boundary.agent_session_id = draft.state.context.agent_session_id;
   boundary.cwd = draft.state.context.cwd;
   draft.add(std::move(boundary), frame_origin(draft, frame));
+  deliver_next(draft);  // a prompt may wait for a history that was rendered for the boundary before
 }
 
 }  // namespace perdure

@@ -29,6 +29,13 @@ bool something_lives(const State& state) {
   return state.run || execution_may_live(state) || state.resume || !state.waits.empty();
 }
 
+// Stopped, or on its way there: nothing is left to end, and the reason is on record.
+bool stops_already(const State& state) {
+  const bool stopping =
+      state.exec.stop_requested && !state.run && !state.resume && state.waits.empty();
+  return (stopping || !something_lives(state)) && !state.stop_reason.empty();
+}
+
 }  // namespace
 
 Outcome on(Draft& draft, const CreateSession& command) {
@@ -36,15 +43,14 @@ Outcome on(Draft& draft, const CreateSession& command) {
   if (!command.what.session) return fail(Code::invalid_argument, "a session needs an id");
   if (command.what.agent.name.empty()) return fail(Code::invalid_argument, "a session needs an agent");
   if (command.what.workspace.cwd.empty()) return fail(Code::invalid_argument, "a session needs a folder");
-  if (command.prompt && command.prompt->text.size() > prompt_bytes_max) {
-    return fail(Code::limit_reached, "the prompt is longer than 8 MiB");
-  }
+  const bool prompted = command.prompt && !is_empty(*command.prompt);  // K26: empty: boots idle
+  if (prompted) TRY_VOID(check_prompt(draft.state, *command.prompt));
   SessionCreated what = command.what;
   what.title = utf8_prefix(what.title, title_bytes_max);
   what.by = draft.input.by;
   draft.add(std::move(what));
   draft.decision.reply.seq = draft.state.head;
-  if (command.prompt) accept_when_idle(draft, *command.prompt, command.key);
+  if (prompted) accept_when_idle(draft, *command.prompt, command.key);
   draft.decision.reply.session = command.what.session;
   return std::move(draft.decision);
 }
@@ -70,7 +76,7 @@ Outcome on(Draft& draft, const ConfigureSession& command) {
 }
 
 Outcome on(Draft& draft, const StopSession& command) {
-  if (!something_lives(draft.state) && !draft.state.stop_reason.empty()) return nothing_to_do(draft);
+  if (stops_already(draft.state)) return nothing_to_do(draft);
   stop_everything(draft, command.reason.empty() ? "stopped_by_user" : command.reason);
   draft.decision.reply.seq = draft.state.head;
   return std::move(draft.decision);

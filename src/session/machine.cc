@@ -2,6 +2,7 @@
 #include "session/machine.h"
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "base/probe.h"
 #include "session/draft.h"
 #include "session/status.h"
@@ -9,7 +10,9 @@
 namespace perdure {
 namespace {
 
-constexpr std::uint64_t effects_per_record_max = 256;
+// More than a decision can have: a cancel answers every open question and adds a few of its own.
+constexpr std::uint64_t effects_per_record_max = 1024;
+static_assert(waits_open_max + 16 < effects_per_record_max);
 
 template <class Terminal>
 bool ends_run(const EventBody& body) { return std::holds_alternative<Terminal>(body); }
@@ -39,7 +42,8 @@ void check_legal(const State& state, const EventBody& body, const Origin& origin
 
 // Frames of another life than the present one are dropped and counted.
 Outcome on(Draft& draft, const Frame& frame) {
-  if (frame.exec != draft.state.exec.id || frame.gen != draft.state.exec.gen || draft.state.exec.gone) {
+  const Execution& exec = draft.state.exec;
+  if (!execution_may_live(draft.state) || frame.exec != exec.id || frame.gen != exec.gen) {
     SIM_PROBE("frame of an earlier life dropped");
     draft.decision.dropped = 1;
     return std::move(draft.decision);

@@ -7,18 +7,17 @@
 #include "session/draft.h"
 
 namespace perdure {
-namespace {
 
 Result<> check_prompt(const State& state, const Prompt& prompt) {
   if (state.archived) return fail(Code::session_archived, "the session is archived; unarchive it first");
-  if (prompt.text.empty() && prompt.blocks.text.empty()) {
-    return fail(Code::invalid_argument, "the prompt is empty");
-  }
+  if (is_empty(prompt)) return fail(Code::invalid_argument, "the prompt is empty");
   if (prompt.text.size() + prompt.blocks.text.size() > prompt_bytes_max) {
     return fail(Code::limit_reached, "the prompt is longer than 8 MiB");
   }
   return {};
 }
+
+namespace {
 
 Result<> check_queue_has_room(const State& state) {
   if (state.queue.size() < queue_prompts_max) return {};
@@ -46,8 +45,10 @@ void report_queue_position(Draft& draft) {
   if (at == draft.state.queue.end()) {
     draft.decision.reply.placed = "started";
   } else {
-    draft.decision.reply.queue_position =
-        static_cast<std::uint64_t>(at - draft.state.queue.begin()) + 1;
+    // Held prompts do not start before it: a person would count wrong with them.
+    const auto ahead = std::count_if(draft.state.queue.begin(), at,
+                                     [](const QueuedPrompt& item) { return !item.held; });
+    draft.decision.reply.queue_position = static_cast<std::uint64_t>(ahead) + 1;
   }
 }
 
@@ -56,6 +57,8 @@ void begin_run(Draft& draft, const QueuedPrompt& item, const InjectionReady* his
   const auto held = static_cast<std::uint64_t>(
       std::ranges::count_if(draft.state.queue, &QueuedPrompt::held));
   const std::string trigger = item.by == "auto_continue" ? "auto_continue" : "prompt";
+  // A new run revokes what is still asked from before it, outside of any run (O17, O22).
+  close_waits(draft, {.reason = "new_run", .tell_agent = true});
   draft.add(RunStarted{draft.input.boot, item.message, trigger, held},
             {.run = item.run, .exec = draft.state.exec.id, .gen = draft.state.exec.gen});
   if (history) {

@@ -45,7 +45,7 @@ std::pair<std::string, std::string> shown_error(const State& state) {
     return {state.exec.error_code, state.exec.error_message};
   }
   if (!state.run && state.last_run && state.last_run->end == RunEnd::failed) {
-    return {"run_failed", state.last_run->message};
+    return {state.last_run->code, state.last_run->message};
   }
   return {};
 }
@@ -95,8 +95,7 @@ bool is_active(SessionState state) {
 }
 
 Liveness derive_liveness(const State& state, const World& world) {
-  const bool exists =
-      state.exec.status != ExecutorStatus::none && state.exec.status != ExecutorStatus::stopped;
+  const bool exists = state.exec.status != ExecutorStatus::none && !state.exec.gone;
   return exists ? world.liveness : Liveness::dead;
 }
 
@@ -182,7 +181,8 @@ SessionView project_session(const State& state, const World& world) {
                    .workspace = state.workspace,
                    .options = state.options};
   for (const QueuedPrompt& item : state.queue) {
-    view.queue.push_back({view.queue.size() + 1, item.message, item.run, item.prompt, item.by});
+    view.queue.push_back(
+        {view.queue.size() + 1, item.message, item.run, item.prompt, item.by, item.held});
   }
   std::tie(view.error_code, view.error_message) = shown_error(state);
   fill_execution(view, state, world);

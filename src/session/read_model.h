@@ -80,6 +80,7 @@ struct QueueItem {
   RunId run;
   Prompt prompt;
   std::string by;
+  bool held = false;  // until a person acts (N11)
   bool operator==(const QueueItem&) const = default;
   FIELDS {
     visit("position", self.position);
@@ -87,6 +88,7 @@ struct QueueItem {
     visit("for_run", self.run);
     self.prompt.fields(visit);
     visit("by", self.by);
+    visit("held", self.held);
   }
 };
 

@@ -47,6 +47,7 @@ State idle_session() {
 State lost_session() {
   State state = idle_session();
   state.exec.status = ExecutorStatus::stopped;
+  state.exec.gone = true;
   state.exec.agent = AgentPhase::none;
   return state;
 }
@@ -231,7 +232,7 @@ TEST(ReadModel, L28_L7_O30_fields_are_passed_on) {
   open_run(state);
   state.queue.push_back(
       {.message = some_id<MessageId>(1), .prompt = {.text = "next"}, .by = "uid:1"});
-  state.queue.push_back({.message = some_id<MessageId>(2), .prompt = {.text = "later"}});
+  state.queue.push_back({.message = some_id<MessageId>(2), .prompt = {.text = "later"}, .held = true});
   state.queue_held = true;
   state.options = {{"mode", "plan"}};
   state.last_run = EndedRun{.id = some_id<RunId>(9)};
@@ -259,6 +260,8 @@ TEST(ReadModel, L28_L7_O30_fields_are_passed_on) {
   EXPECT_EQ(view.queue[1].position, 2U);
   EXPECT_EQ(view.queue[1].prompt.text, "later");
   EXPECT_EQ(view.queue[0].by, "uid:1");
+  EXPECT_TRUE(view.queue[1].held);
+  EXPECT_FALSE(view.queue[0].held);
 }
 
 TEST(ReadModel, A15_abilities_of_the_agent_show) {

@@ -69,6 +69,12 @@ TEST(Receipt, C4_partly_restored_says_how_much) {
               ElementsAre("the agent brought back 3 of its 12 earlier prompts"));
 }
 
+TEST(Receipt, C4_partly_verified_with_every_prompt_back_lost_none) {
+  const ContextBoundary boundary{
+      .how = BoundaryHow::native_load, .verified = Verified::partial, .replayed_prompts = 12};
+  EXPECT_THAT(make_receipt(boundary, after_turns(12)).lost, IsEmpty());
+}
+
 TEST(Receipt, X12_an_interrupted_turn_may_be_missing_from_the_agents_own_store) {
   State state = after_turns(2);
   state.last_run =

@@ -139,6 +139,15 @@ TEST(ResumeContext, C12_oldest_turns_are_left_out_and_counted) {
   EXPECT_EQ(count(context.text, "[USER]: "), context.turns);
 }
 
+TEST(ResumeContext, C12_a_steered_prompt_is_no_turn_of_its_own) {
+  JournalBuilder journal;
+  journal.start_run(1, "go").add(MessageUser{.prompt = {.text = "faster"}, .steered = true});
+  const ResumeContext context = render(journal.say("ok").end_run(), 1);
+  EXPECT_EQ(context.turns, 1U);
+  EXPECT_EQ(context.turns_of, 1U);
+  EXPECT_THAT(context.text, HasSubstr("[USER]: go\n[USER]: faster\n"));
+}
+
 TEST(ResumeContext, C12_a_turn_larger_than_the_budget_is_told_from_its_end) {
   JournalBuilder journal;
   journal.turn(1, "small", "ok").start_run(2, "huge");

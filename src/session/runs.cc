@@ -54,7 +54,8 @@ void end_run(Draft& draft, EventBody terminal, FrameNo frame) {
   const bool lost = is_interrupted(terminal);
   close_waits(draft, {.run = draft.state.run->id,
                       .outcome = lost ? PermissionOutcome::expired : PermissionOutcome::cancelled,
-                      .reason = lost ? "interrupted" : "run_ended"});
+                      .reason = lost ? "interrupted" : "run_ended",
+                      .tell_agent = !lost});
   for (const EventBody& repair : plan_repair(draft.state)) {
     // A message that streamed to a regular end needs no repair record.
     if (!lost && std::holds_alternative<RepairClosedMessage>(repair)) continue;

@@ -129,13 +129,15 @@ struct EndedRun {
   RunId id;
   RunEnd end = RunEnd::completed;
   std::optional<InterruptReason> interrupted;
-  std::string message;  // of a failure
+  std::string code;     // of a failure
+  std::string message;
   Timestamp ended;
   bool operator==(const EndedRun&) const = default;
   FIELDS {
     visit("run_id", self.id);
     visit("end", self.end);
     visit("interrupted", self.interrupted);
+    visit("code", self.code);
     visit("message", self.message);
     visit("ended", self.ended);
   }
@@ -209,6 +211,7 @@ struct Context {
   bool inject_armed = false;
   std::uint64_t history_from = 0;  // seq behind which history counts: the last clear (X26)
   std::uint64_t history_prompts = 0;  // user prompts since then
+  std::string last_agent_message_id;  // K42: the last message that the agent named
   bool operator==(const Context&) const = default;
   FIELDS {
     visit("agent_session_id", self.agent_session_id);
@@ -222,6 +225,7 @@ struct Context {
     visit("inject_armed", self.inject_armed);
     visit("history_from", self.history_from);
     visit("history_prompts", self.history_prompts);
+    visit("last_agent_message_id", self.last_agent_message_id);
   }
 };
 

@@ -141,6 +141,19 @@ TEST(Transcript, A24_empty_fields_of_an_update_leave_what_was_there) {
   EXPECT_EQ(messages[1].content, "out");
 }
 
+TEST(Transcript, A24_C23_a_steered_prompt_leaves_running_tools_alone) {
+  JournalBuilder journal;
+  journal.start_run(1, "go")
+      .call("x", "Build")
+      .add(MessageUser{.prompt = {.text = "faster"}, .steered = true});
+  journal.update("x", "completed", "built");
+  const auto messages = fold_transcript(journal.records());
+  EXPECT_EQ(outline(messages),
+            (Lines{"user:go", "tool_call:", "user:faster", "tool_result:built"}));
+  EXPECT_EQ(messages[1].outcome, MessageOutcome::done);
+  EXPECT_TRUE(messages[2].steered);
+}
+
 TEST(Transcript, X18_a_reused_tool_call_id_is_a_new_call) {
   JournalBuilder journal;
   journal.call("x", "first")

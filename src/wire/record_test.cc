@@ -76,7 +76,7 @@ TEST(Record, O7_has_the_envelope_first_and_in_order) {
   event.body = StatusDerived{"idle"};
   const auto keys = keys_of(encode_record(1, Hash{}, event));
   EXPECT_EQ(keys, (std::vector<std::string>{"v", "seq", "ts", "kind", "prev", "run_id", "exec_id",
-                                            "gen", "frame", "after_run", "status"}));
+                                            "gen", "frame", "after_run", "origin", "status"}));
 }
 
 TEST(Record, O36_golden_records_have_exactly_their_keys) {
