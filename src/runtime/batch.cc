@@ -42,9 +42,11 @@ void spill_update(EventBody& body, std::vector<Blob>& blobs) {
       body);
 }
 
-std::uint64_t effect_number(const Effect& effect, Seq head, std::size_t index) {
+// Rows of the outbox are numbered as commands are: by the head they came at and their place in the
+// decision. A row that has no number of its own follows the one before, so that numbers only grow.
+std::uint64_t effect_number(const Effect& effect, std::uint64_t least) {
   if (const auto* command = std::get_if<SendCommand>(&effect)) return command->number;
-  return head * 256 + index;
+  return least;
 }
 
 }  // namespace
@@ -119,10 +121,13 @@ void Batch::take(Waiting waiting) {
 }
 
 void Batch::accept(const Request& request, Decision decision, Result<Reply>& answer) {
+  std::uint64_t least = (state.head + 1) * effects_per_record_max;
   for (Event& event : decision.events) add_event(std::move(event));
-  for (std::size_t i = 0; i < decision.effects.size(); ++i) {
-    effects.push_back({effect_number(decision.effects[i], state.head, i),
-                       encode_effect(decision.effects[i])});
+  for (const Effect& effect : decision.effects) {
+    const std::uint64_t number = effect_number(effect, least);
+    CHECK(number >= least, "effects are numbered in the order they were decided");
+    effects.push_back({number, encode_effect(effect)});
+    least = number + 1;
   }
   dropped += decision.dropped;
   essential = essential || decision.essential;
