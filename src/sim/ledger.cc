@@ -66,9 +66,6 @@ void Ledger::feed(std::string_view bytes) {
          "session.created is the first record and no other");
   see_origin(event);
   if (!copying_) see_frame_content(event);
-  if (delivered_ && !copying_ && !std::holds_alternative<RunStarted>(event.body)) {
-    expect(false, "ACK4", "queue.delivered without its run.started");
-  }
   std::visit([&](const auto& body) { see(event, body); }, event.body);
   fold_ = evolve(std::move(fold_), event);
   expect(fold_.head == hashes_.size(), "J4", "the fold lost count");
@@ -123,11 +120,12 @@ void Ledger::see_all_frames(const FrameCursor& cursor) {
   FrameNo from = cursor_ && cursor_->exec == cursor.exec ? cursor_->frame : 0;
   const bool steps_on = !cursor_ || cursor_->exec != cursor.exec || cursor.frame > cursor_->frame;
   expect(steps_on, "PROC5", "the frame cursor went back");
-  expect(cursor.exec == exec_.exec, "PROC5", "the frame cursor is of another life");
+  const auto life = lives_.find(cursor.exec);
+  if (!expect(life != lives_.end(), "PROC5", "the frame cursor is of no life of this session")) return;
   for (FrameNo number = from + 1; number <= cursor.frame; ++number) {
-    const Frame* frame = facts_.find_frame(exec_, number);
+    const Frame* frame = facts_.find_frame(life->second, number);
     if (!expect(frame != nullptr, "PROC5", "the cursor passed a frame that was never written")) break;
-    if (!must_be_recorded(frame->body) || exec_declared_) continue;
+    if (!must_be_recorded(frame->body) || declared_.contains(cursor.exec)) continue;
     expect(frames_.contains({cursor.exec, number}), "PROC5",
            "frame " + std::to_string(number) + " was passed over and is in no record");
   }
@@ -193,8 +191,9 @@ void Ledger::see_effects(const Append& batch) {
 }
 
 void Ledger::see_command(const SendCommand& command) {
-  expect(command.exec == exec_.exec && command.gen == exec_.gen, "PROC2",
-         "a command to another life than the present one");
+  const auto life = lives_.find(command.exec);
+  expect(life != lives_.end() && life->second.gen == command.gen, "PROC2",
+         "a command to no life of this session");
   std::vector<SendCommand>& commands = commands_[command.exec];
   expect(commands.empty() || commands.back().number < command.number, "PROC5",
          "numbers of commands do not grow");

@@ -238,6 +238,7 @@ class Ledger {
   bool exec_gone_ = true;
   bool exec_declared_ = false;
   std::set<ExecId> declared_;
+  std::map<ExecId, ExecKey> lives_;
   bool exec_starting_ = false;
   bool stop_requested_ = false;
   bool agent_ready_ = false;

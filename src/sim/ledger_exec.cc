@@ -49,6 +49,7 @@ void Ledger::see(const Event& event, const ExecutorStarting&) {
   expect(resume_.has_value() || copying_, "C1", "an execution starts and nobody asked for it");
   expect(!archived_ || copying_, "C3", "an execution starts in an archived session");
   exec_ = {session_, origin.exec, origin.gen};
+  lives_[origin.exec] = exec_;
   exec_gone_ = exec_declared_ = stop_requested_ = agent_ready_ = false;
   exec_starting_ = true;
   last_frame_ = 0;
@@ -101,7 +102,8 @@ bool Ledger::native_is_possible() const {
   if (agent_session_id_.empty() || prompts_ == 0 || rejected_) return false;
   if (!agent_.native_session_resume || !agent_.supports_session_resume) return false;
   if (context_cwd_ != workspace_cwd_) return false;
-  return abilities_.resume || abilities_.load;
+  const bool only_load = resume_ && resume_->how == ResumeHow::load;
+  return (abilities_.resume && !only_load) || abilities_.load;
 }
 
 // Whether the agent said that it goes on with the session it had, judged from its own words (C4).
@@ -129,6 +131,7 @@ void Ledger::see(const Event& event, const ContextBoundary& e) {
   if (e.how == BoundaryHow::cleared) {
     history_prompts_ = 0;
     turns_ = 0;
+    inject_armed_ = false;
   }
   if (e.how == BoundaryHow::cleared || e.how == BoundaryHow::compacted) return;
   const Frame* frame = frame_of(event.origin);
@@ -150,7 +153,7 @@ void Ledger::see(const Event& event, const ContextBoundary& e) {
     if (!kept) expect(e.previous_agent_session_id == agent_session_id_, "C5", "an id was erased");
     if (handover) agent_ = *resume_->with;
   }
-  if (e.agent_session_id != agent_session_id_ || e.how == BoundaryHow::handover) {
+  if (e.how != BoundaryHow::native_resume && e.how != BoundaryHow::native_load) {
     prompts_ = 0;
     turns_ = 0;
   }

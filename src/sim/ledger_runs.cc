@@ -19,7 +19,7 @@ void Ledger::hold_queue(bool held) {
 
 void Ledger::see(const Event&, const QueueAdded& e) {
   if (e.by == "auto_continue") {
-    expect(owed_.must_continue, "C11", "auto_continue where it is not allowed");
+    expect(owed_.must_continue || copying_, "C11", "auto_continue where it is not allowed");
     owed_.must_continue = false;
     expect(e.front, "C11", "auto_continue behind others");
   } else {
@@ -104,7 +104,7 @@ void Ledger::end_run(const Event& event, const End& end) {
   }
   ended_.insert(run_->id);
   run_.reset();
-  hold_queue(end.holds_queue);
+  if (end.holds_queue) hold_queue(true);
   if (!copying_) owed_.notes.push_back({end.note, event.origin.run});
 }
 
@@ -146,7 +146,7 @@ void Ledger::see(const Event& event, const RunCancelled& e) {
 }
 
 void Ledger::see(const Event& event, const RunInterrupted& e) {
-  expect(!run_ || !run_->cancelling, "RUN5", "a cancelled run is called interrupted");
+  expect(!run_ || !run_->cancelling || copying_, "RUN5", "a cancelled run is called interrupted");
   const bool by_death = e.reason == InterruptReason::process_exit ||
                         e.reason == InterruptReason::process_restart ||
                         e.reason == InterruptReason::wait_lost;
@@ -195,6 +195,7 @@ void Ledger::note_tool(const Origin& origin, const std::string& id, const std::s
 }
 
 void Ledger::see(const Event& event, const ToolCall& e) {
+  if (run_ && event.origin.run) run_->message_open = false;  // the message before it is whole
   note_tool(event.origin, e.tool_call_id, e.status);
 }
 

@@ -106,7 +106,9 @@ class Simulation {
     const LifePtr life = daemon_.life();
     const Result<State> state = runtime->state(session);
     if (life->dead) return daemon_.reap();
-    universe_.verdict.expect(state.has_value(), "DISK3", [&] {
+    // A session that was created just now is on the disk before its actor knows.
+    const bool unborn = !state && state.error().code() == Code::not_found && !universe_.healed;
+    universe_.verdict.expect(state.has_value() || unborn, "DISK3", [&] {
       return tail(session) + " cannot be read: " + state.error().message();
     });
     if (state) judge_.check_state(*state);
@@ -174,14 +176,13 @@ class Simulation {
     daemon_.crash("for the last time");
     daemon_.reap();
     daemon_.heal();
-    run_for(5'000);
+    come_to_rest();
     universe_.verdict.expect(daemon_.serving() != nullptr, "Q5",
                              [] { return std::string("the daemon does not serve"); });
     for (const auto& [session, book] : judge_.ledgers()) {
       if (!is_bad() && book->records() > 0) check_state(session);
     }
     judge_.check_all_bytes();
-    check_quiet();
   }
 
   SeedOptions options_;

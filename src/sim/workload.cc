@@ -244,6 +244,8 @@ void Workload::check_refused(const Sent& sent, const Error& error) {
   verdict.expect(!ours, "ACK1", [&] {
     return "refused as " + std::string(code_name(code)) + ": " + error.message();
   });
+  const bool from_store = code == Code::invalid_argument && error.message().contains("outbox");
+  verdict.expect(!from_store, "J3", [&] { return "the store refused a batch: " + error.message(); });
   const bool to_archived = code == Code::session_archived;
   verdict.expect(!to_archived || judge_.ledger(order.session).was_ever_archived(), "C3",
                  [] { return std::string("called archived, and never was"); });
@@ -287,7 +289,7 @@ bool Workload::care() {
   for (const auto& reader : readers_) reader->heal();
   const Client nurse{.by = "uid:0"};
   bool quiet = open_ == 0;
-  const bool patient = universe_.scheduler.now_ms() < healed_ms_ + 60'000;
+  const bool patient = universe_.scheduler.now_ms() < healed_ms_ + 120'000;
   for (const auto& [session, book] : judge_.ledgers()) {
     if (judge_.is_damaged(session) || book->records() == 0) continue;
     const State& state = book->fold();
@@ -311,6 +313,7 @@ bool Workload::care() {
 
 void Workload::ask_all_again() {
   const Client nurse{.by = "uid:0"};
+  healed_ms_ = universe_.scheduler.now_ms();
   for (const auto& [session, book] : judge_.ledgers()) {
     if (judge_.is_damaged(session) || book->records() == 0 || book->fold().archived) continue;
     const std::size_t number = add(draw_prompt(nurse, session));
