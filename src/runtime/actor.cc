@@ -75,7 +75,9 @@ void SessionActor::boot() {
     return;
   }
   looked_for_ = true;
-  const bool never_started = outbox_.has_start_of(state_.exec.id);
+  // A start that was not seen to succeed is run again by the outbox, and attaches.
+  const bool never_started = outbox_.has_start_of(state_.exec.id) &&
+                             state_.exec.status == ExecutorStatus::starting;
   if (!state_.policy.survive && !never_started) {
     // C9: this agent was to end with its daemon.
     shared_.world.agentctls.attach(launch_spec(state_), shared_.world.store.epoch(),

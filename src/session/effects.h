@@ -11,6 +11,10 @@
 
 namespace perdure {
 
+// Effects of one decision. A command's number is the head it was decided at times this, plus its
+// place among the effects of the decision: it grows with the journal and is never used twice.
+inline constexpr std::uint64_t effects_per_record_max = 1024;
+
 // Commands to an agentctl, numbered per execution; a number acts once.
 struct StartAgent {
   bool operator==(const StartAgent&) const = default;

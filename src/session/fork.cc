@@ -37,6 +37,11 @@ std::vector<Event> Forker::close() {
     if (!wait.permission) continue;
     add(out, PermissionResolved{wait.permission, PermissionOutcome::expired, "", order_.by}, run);
   }
+  // Cut between a question and its token: the question has no wait that could close it.
+  const auto permissions = state_.permissions;
+  for (const auto& [id, permission] : permissions) {
+    add(out, PermissionResolved{id, PermissionOutcome::expired, "", order_.by}, run);
+  }
   for (const EventBody& repair : plan_repair(state_)) add(out, repair, run);
   if (state_.run) add(out, RunInterrupted{InterruptReason::forked}, run);
   const auto queue = state_.queue;

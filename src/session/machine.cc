@@ -11,7 +11,6 @@ namespace perdure {
 namespace {
 
 // More than a decision can have: a cancel answers every open question and adds a few of its own.
-constexpr std::uint64_t effects_per_record_max = 1024;
 static_assert(waits_open_max + 16 < effects_per_record_max);
 
 template <class Terminal>

@@ -28,6 +28,21 @@ std::optional<std::string_view> MemoryDisk::peek(SessionId session, Seq seq) con
   return found->records[seq - 1].bytes;
 }
 
+Seq MemoryDisk::head(SessionId session) const {
+  const Session* found = find(session);
+  return found ? found->head() : 0;
+}
+
+std::optional<FrameCursor> MemoryDisk::cursor(SessionId session) const {
+  const Session* found = find(session);
+  return found ? found->cursor : std::nullopt;
+}
+
+std::size_t MemoryDisk::outbox_size(SessionId session) const {
+  const Session* found = find(session);
+  return found ? found->outbox.size() : 0;
+}
+
 const MemoryDisk::Session* MemoryDisk::find(SessionId session) const {
   auto found = sessions_.find(session);
   return found == sessions_.end() ? nullptr : &found->second;

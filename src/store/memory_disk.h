@@ -40,6 +40,11 @@ class MemoryDisk {
   // head. Shows damaged records as they are. Valid until the disk is changed.
   std::optional<std::string_view> peek(SessionId session, Seq seq) const;
 
+  // What is synced of a session, for checkers too: its head (0: none), frame cursor and effects.
+  Seq head(SessionId session) const;
+  std::optional<FrameCursor> cursor(SessionId session) const;
+  std::size_t outbox_size(SessionId session) const;
+
   // The number of groups synced so far.
   std::uint64_t groups_synced() const { return groups_synced_; }
 

@@ -1,0 +1,15 @@
+// Switches for mutation testing. Only the copies that tools/mutate.py makes include this; the product
+// has no switch in it.
+#pragma once
+
+namespace perdure {
+
+// The mutant that is on; 0: none.
+inline int active_mutant = 0;
+inline bool canary_is_on = false;
+
+inline bool mutant(int number, bool condition) { return condition != (active_mutant == number); }
+inline bool mutant_skips(int number) { return active_mutant == number; }
+inline bool canary_sings() { return canary_is_on; }
+
+}  // namespace perdure

@@ -1,0 +1,204 @@
+#include "sim/daemon.h"
+
+#include <utility>
+
+#include "base/limits.h"
+#include "base/probe.h"
+
+namespace perdure::sim {
+namespace {
+
+constexpr std::uint64_t crashes_max = 150;  // then the daemon lives on: a run must get somewhere
+// Q5: probes for two seconds, then it serves; the rest is what slow commits of reconcile may cost.
+constexpr std::int64_t recovery_ms_max = reconcile_probe_ms + 1;
+
+}  // namespace
+
+Daemon::Parts::Parts(Universe& universe, Disk& disk, Host& host, Judge& judge,
+                     std::shared_ptr<Life> of, std::function<void(const Error&)> on_fatal)
+    : life(std::move(of)),
+      loop(universe.scheduler, life),
+      store(universe, judge, life, disk.open(std::move(on_fatal))),
+      agentctls(universe, host, life),
+      notifier(judge, life) {}
+
+Daemon::Daemon(Universe& universe, Disk& disk, Host& host, Judge& judge)
+    : universe_(universe), disk_(disk), host_(host), judge_(judge), random_(universe.prng.fork()) {
+  universe_.crash_point = [this](CrashPoint point) { reach(point); };
+}
+
+Daemon::~Daemon() {
+  if (parts_) parts_->life->dead = true;
+}
+
+Runtime* Daemon::serving() {
+  Runtime* const found = runtime();
+  return found && found->is_ready() ? found : nullptr;
+}
+
+BootId Daemon::new_boot_id() {
+  IdSource ids(universe_.clock.now().wall, random_.next());
+  return ids.next<BootId>();
+}
+
+void Daemon::start() {
+  auto life = std::make_shared<Life>(Life{.number = ++lives_});
+  universe_.trace.note("daemon", lives_, [&] { return "starts, life " + std::to_string(lives_); });
+  const auto on_fatal = [this, life](const Error&) {
+    // DISK1: the process is gone within a second.
+    universe_.after(universe_.prng.between(0, 900), [this, life] {
+      if (!life->dead) crash("after a failed sync");
+    });
+  };
+  parts_ = std::make_unique<Parts>(universe_, disk_, host_, judge_, life, on_fatal);
+  judge_.on_crash();  // an unsynced group of the life before may have been kept
+  parts_->runtime = std::make_unique<Runtime>(
+      Runtime::World{universe_.clock, random_, parts_->loop, universe_.files, parts_->store,
+                     parts_->agentctls, parts_->notifier},
+      RuntimeConfig{.boot = new_boot_id(), .wait_key = "sim wait key"});
+  parts_->agentctls.set_events(*parts_->runtime);
+  parts_->runtime->boot([this, life] {
+    if (life->dead) return;
+    universe_.trace.note("daemon", life->number, [] { return "serves"; });
+    parts_->store.set_recovered();
+  });
+  check_recovery_bound(life);
+}
+
+void Daemon::check_recovery_bound(const LifePtr& life) {
+  universe_.after(recovery_ms_max, [this, life] {
+    if (life->dead) return;
+    universe_.verdict.expect(parts_->runtime->is_ready(), "Q5",
+                             [] { return std::string("recovery takes longer than its bound"); });
+  });
+}
+
+void Daemon::reach(CrashPoint point) {
+  if (!runtime() || universe_.healed) return;
+  const bool armed = (universe_.faults.crash_armed >> static_cast<std::uint64_t>(point)) & 1;
+  if (!armed || !universe_.prng.chance(universe_.faults.crash_point)) return;
+  static constexpr const char* names[] = {"before a commit", "after a commit", "after a reply",
+                                          "between effects", "in recovery", "at a probe"};
+  crash(names[static_cast<std::size_t>(point)]);
+}
+
+void Daemon::crash(const char* why) {
+  if (!parts_ || parts_->life->dead || crashes_ >= crashes_max) return;
+  ++crashes_;
+  const bool reboots = universe_.prng.chance(universe_.faults.reboot);
+  universe_.trace.note("daemon", crashes_, [&] {
+    return std::string(reboots ? "the host reboots " : "dies ") + why;
+  });
+  parts_->life->dead = true;
+  const bool loses = universe_.prng.chance(universe_.faults.lose_tail);
+  disk_.crash(loses ? CrashChoice::lose_tail : CrashChoice::keep_tail);
+  judge_.on_crash();
+  if (reboots) {
+    ++reboots_;
+    host_.reboot();
+    universe_.clock.reboot();
+  }
+  universe_.after(universe_.delay(universe_.faults.restart_ms_max), [this] {
+    if (!runtime()) start();
+  });
+}
+
+void Daemon::reap() {
+  if (parts_ && parts_->life->dead) parts_.reset();
+}
+
+void Daemon::heal() {
+  reap();
+  if (!runtime()) start();
+}
+
+void StorePort::append(Append batch, Done done) {
+  if (life_->dead) return;
+  universe_.crash_point(CrashPoint::before_commit);
+  if (life_->dead) return;
+  const SessionId session = batch.session;
+  const Judge::BatchNumber number = judge_.on_append(batch);
+  inner_->store().append(
+      std::move(batch), [this, life = life_, session, number, done = std::move(done)](Result<> result) mutable {
+        if (life->dead) return;
+        universe_.trace.note("disk", result ? 1 : 0, [&] {
+          return tail(session) + (result ? " commits" : " refused: " + result.error().message());
+        });
+        if (result) {
+          judge_.catch_up(session);
+        } else {
+          judge_.on_refused(session, number);
+        }
+        universe_.crash_point(CrashPoint::after_commit);
+        if (!life->dead && done) done(std::move(result));
+      });
+  schedule_step();
+}
+
+void StorePort::schedule_step() {
+  if (scheduled_) return;
+  scheduled_ = true;
+  universe_.after(universe_.delay(10), [this, life = life_] {
+    if (!life->dead) step();
+  });
+}
+
+CommitFault StorePort::draw_fault() {
+  if (universe_.disk_full_until_ms > universe_.scheduler.now_ms()) return CommitFault::disk_full;
+  if (universe_.prng.chance(universe_.faults.sync_eio)) return CommitFault::eio_unknown;
+  if (universe_.prng.chance(universe_.faults.sync_slow)) return CommitFault::slow_sync;
+  if (universe_.prng.chance(universe_.faults.disk_full)) {
+    universe_.disk_full_until_ms = universe_.scheduler.now_ms() + universe_.prng.between(1, 30'000);
+    return CommitFault::disk_full;
+  }
+  return CommitFault::none;
+}
+
+void StorePort::step() {
+  scheduled_ = false;
+  const CommitFault fault = draw_fault();
+  inner_->inject(fault);
+  inner_->step();
+  if (life_->dead || inner_->is_idle()) return;
+  if (fault != CommitFault::slow_sync) return schedule_step();
+  scheduled_ = true;
+  universe_.after(universe_.prng.between(1, 2000), [this, life = life_] {
+    if (!life->dead) step();
+  });
+}
+
+Result<RecordPage> StorePort::read(SessionId session, ReadRange range) {
+  read_in_recovery();
+  return inner_->store().read(session, range);
+}
+Result<SessionHead> StorePort::head(SessionId session) {
+  read_in_recovery();
+  return inner_->store().head(session);
+}
+Result<std::optional<StoredSnapshot>> StorePort::snapshot(SessionId session) {
+  return inner_->store().snapshot(session);
+}
+Result<std::vector<OutboxRow>> StorePort::outbox(SessionId session) {
+  read_in_recovery();
+  return inner_->store().outbox(session);
+}
+Result<std::optional<StoredAnswer>> StorePort::answer(std::string_view key) {
+  return inner_->store().answer(key);
+}
+Result<std::optional<SessionId>> StorePort::find_ref(std::string_view ref) {
+  return inner_->store().find_ref(ref);
+}
+Result<std::string> StorePort::blob(const Hash& hash) { return inner_->store().blob(hash); }
+Result<std::vector<SessionId>> StorePort::open_sessions() {
+  read_in_recovery();
+  return inner_->store().open_sessions();
+}
+Result<std::vector<ListedSession>> StorePort::list(SessionId after, std::size_t limit) {
+  return inner_->store().list(after, limit);
+}
+Result<std::vector<SearchHit>> StorePort::search(std::string_view query, std::size_t limit) {
+  return inner_->store().search(query, limit);
+}
+Result<> StorePort::remove(SessionId session) { return inner_->store().remove(session); }
+
+}  // namespace perdure::sim

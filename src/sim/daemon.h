@@ -1,0 +1,115 @@
+// The daemon's keeper: starts it, lets it die at any moment, starts it again. What a dead daemon's code
+// still does on its way out reaches nobody; its disk decides what of the last group is there.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "runtime/runtime.h"
+#include "sim/disk.h"
+#include "sim/host.h"
+#include "sim/judge.h"
+#include "sim/universe.h"
+
+namespace perdure::sim {
+
+// The store as the runtime sees it: the real engine, with the judge looking on, faults put in, and
+// steps at times of the seed's choosing.
+class StorePort final : public Store {
+ public:
+  StorePort(Universe& universe, Judge& judge, LifePtr life, std::unique_ptr<SteppedStore> inner)
+      : universe_(universe), judge_(judge), life_(std::move(life)), inner_(std::move(inner)) {}
+
+  // Recovery is over: from now on reads are not part of it.
+  void set_recovered() { recovered_ = true; }
+
+  void append(Append batch, Done done) override;
+  Result<RecordPage> read(SessionId session, ReadRange range) override;
+  Result<SessionHead> head(SessionId session) override;
+  Result<std::optional<StoredSnapshot>> snapshot(SessionId session) override;
+  Result<std::vector<OutboxRow>> outbox(SessionId session) override;
+  Result<std::optional<StoredAnswer>> answer(std::string_view key) override;
+  Result<std::optional<SessionId>> find_ref(std::string_view ref) override;
+  Result<std::string> blob(const Hash& hash) override;
+  Result<std::vector<SessionId>> open_sessions() override;
+  Result<std::vector<ListedSession>> list(SessionId after, std::size_t limit) override;
+  Result<std::vector<SearchHit>> search(std::string_view query, std::size_t limit) override;
+  Result<> remove(SessionId session) override;
+  std::uint64_t epoch() const override { return inner_->store().epoch(); }
+  const std::string& log_id() const override { return inner_->store().log_id(); }
+
+ private:
+  void schedule_step();
+  void step();
+  CommitFault draw_fault();
+  void read_in_recovery() {
+    if (!recovered_) universe_.crash_point(CrashPoint::in_recovery);
+  }
+
+  Universe& universe_;
+  Judge& judge_;
+  LifePtr life_;
+  std::unique_ptr<SteppedStore> inner_;
+  bool scheduled_ = false;
+  bool recovered_ = false;
+};
+
+class Daemon {
+ public:
+  Daemon(Universe& universe, Disk& disk, Host& host, Judge& judge);
+  ~Daemon();
+
+  // Starts it now.
+  void start();
+  // Ends it now, like kill -9 (or, drawn, a power cut); it is started again after a while.
+  void crash(const char* why);
+  // Between two steps: takes away what is left of a dead one.
+  void reap();
+  // No faults any more. Starts the daemon if it is down.
+  void heal();
+
+  // Null while it is down. Its code is real and may be called.
+  Runtime* runtime() { return parts_ && !parts_->life->dead ? parts_->runtime.get() : nullptr; }
+  // Null before it serves.
+  Runtime* serving();
+  LifePtr life() const { return parts_ ? parts_->life : nullptr; }
+  std::uint64_t crashes() const { return crashes_; }
+  std::uint64_t reboots() const { return reboots_; }
+
+ private:
+  struct NotifierPort final : Notifier {
+    NotifierPort(Judge& to, LifePtr of) : judge(to), life(std::move(of)) {}
+    void notify(SessionId session, const Notify& what) override {
+      if (!life->dead) judge.note_told(session, what);
+    }
+    Judge& judge;
+    LifePtr life;
+  };
+  struct Parts {
+    Parts(Universe& universe, Disk& disk, Host& host, Judge& judge, std::shared_ptr<Life> of,
+          std::function<void(const Error&)> on_fatal);
+    std::shared_ptr<Life> life;
+    LifeLoop loop;
+    StorePort store;
+    AgentctlPort agentctls;
+    NotifierPort notifier;
+    std::unique_ptr<Runtime> runtime;
+  };
+
+  void reach(CrashPoint point);
+  void check_recovery_bound(const LifePtr& life);
+  BootId new_boot_id();
+
+  Universe& universe_;
+  Disk& disk_;
+  Host& host_;
+  Judge& judge_;
+  SimRandom random_;
+  std::unique_ptr<Parts> parts_;
+  std::uint64_t lives_ = 0;
+  std::uint64_t crashes_ = 0;
+  std::uint64_t reboots_ = 0;
+};
+
+}  // namespace perdure::sim

@@ -1,0 +1,45 @@
+// The disk under the daemon, with whatever engine: opens stores, crashes, and shows the judge what is
+// durable, past every cache of the code under test.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "store/memory_disk.h"
+#include "store/memory_store.h"
+#include "store/store.h"
+
+namespace perdure::sim {
+
+// A store that is stepped by the simulator.
+class SteppedStore {
+ public:
+  virtual ~SteppedStore() = default;
+  virtual Store& store() = 0;
+  virtual void inject(CommitFault fault) = 0;
+  virtual bool step() = 0;
+  virtual bool is_idle() const = 0;
+};
+
+class Disk {
+ public:
+  virtual ~Disk() = default;
+  virtual std::unique_ptr<SteppedStore> open(std::function<void(const Error&)> on_fatal) = 0;
+  virtual void crash(CrashChoice choice) = 0;
+  // Damages a record that is durable. False when this disk cannot.
+  virtual bool flip_bit(SessionId session, Seq seq) = 0;
+
+  // What is durable now.
+  virtual Seq head(SessionId session) = 0;
+  virtual std::string_view record(SessionId session, Seq seq) = 0;
+  virtual std::optional<FrameCursor> cursor(SessionId session) = 0;
+  virtual std::size_t outbox_size(SessionId session) = 0;
+};
+
+// A MemoryDisk with MemoryStores.
+std::unique_ptr<Disk> make_memory_disk();
+
+}  // namespace perdure::sim

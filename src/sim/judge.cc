@@ -1,0 +1,135 @@
+#include "sim/judge.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace perdure::sim {
+
+namespace {
+
+// A record for a reader of traces, who does not check hashes.
+std::string without_prev(std::string_view bytes) {
+  std::string text(bytes.substr(0, 600));
+  const std::size_t at = text.find("\"prev\":\"");
+  if (at != std::string::npos) text.erase(at, 8 + 64 + 2);
+  return text;
+}
+
+}  // namespace
+
+Judge::BatchNumber Judge::on_append(const Append& batch) {
+  Append slim{.session = batch.session, .expected_head = batch.expected_head,
+              .outbox_add = batch.outbox_add, .cursor = batch.cursor, .snapshot = batch.snapshot};
+  const BatchNumber number = ++last_batch_;
+  pending_[batch.session].push_back({number, std::move(slim), batch.records.size()});
+  return number;
+}
+
+void Judge::on_refused(SessionId session, BatchNumber number) {
+  std::erase_if(pending_[session], [&](const Pending& p) { return p.number == number; });
+}
+
+Ledger& Judge::ledger(SessionId session) {
+  std::unique_ptr<Ledger>& found = ledgers_[session];
+  if (!found) found = std::make_unique<Ledger>(session, universe_.verdict, *this);
+  return *found;
+}
+
+void Judge::catch_up(SessionId session) {
+  std::deque<Pending>& pending = pending_[session];
+  const Seq head = disk_.head(session);
+  if (head == 0) return;
+  Ledger& book = ledger(session);
+  universe_.verdict.expect(head >= book.records(), "J1", [&] { return tail(session) + ": records are gone"; });
+  while (book.records() < head && !universe_.verdict.is_bad()) {
+    while (!pending.empty() && pending.front().records == 0) pending.pop_front();
+    const bool matches = !pending.empty() && pending.front().batch.expected_head == book.records() &&
+                         book.records() + pending.front().records <= head;
+    const Seq upto = matches ? book.records() + pending.front().records : head;
+    while (book.records() < upto && !universe_.verdict.is_bad()) {
+      const Seq seq = book.records() + 1;
+      const std::string_view bytes = disk_.record(session, seq);
+      universe_.trace.note("record", hash64(bytes), [&] {
+        return tail(session) + " " + std::string(without_prev(bytes));
+      });
+      book.feed(bytes);
+    }
+    if (universe_.verdict.is_bad()) return;
+    if (!matches) {
+      universe_.verdict.fail("J3", tail(session) + ": records that no batch brought");
+      return;
+    }
+    book.end_batch(pending.front().batch);
+    pending.pop_front();
+  }
+}
+
+void Judge::on_crash() {
+  for (auto& [session, pending] : pending_) {
+    catch_up(session);
+    pending.clear();
+  }
+}
+
+void Judge::check_state(const State& state) {
+  Ledger& book = ledger(state.id);
+  universe_.verdict.expect(state.head <= book.head(), "STREAM2", [&] {
+    return tail(state.id) + ": the daemon shows record " + std::to_string(state.head) +
+           " of " + std::to_string(book.head());
+  });
+  if (state.head != book.head()) return;
+  universe_.verdict.expect(state == book.fold(), "J4", [&] {
+    return tail(state.id) + ": live state differs from the fold at " + std::to_string(state.head);
+  });
+}
+
+void Judge::check_bytes(SessionId session, Seq seq) {
+  if (is_damaged(session)) return;
+  universe_.verdict.expect(hash64(disk_.record(session, seq)) == ledger(session).hash_at(seq), "J2",
+                           [&] { return tail(session) + "/" + std::to_string(seq) + ": bytes changed"; });
+}
+
+void Judge::check_all_bytes() {
+  for (const auto& [session, book] : ledgers_) {
+    for (Seq seq = 1; seq <= book->records(); ++seq) check_bytes(session, seq);
+  }
+}
+
+void Judge::note_answer(AnswerGiven answer) {
+  answers_.insert({std::move(answer.by), answer.permission, answer.token, std::move(answer.option_id)});
+}
+
+bool Judge::answer_was_sent(const AnswerGiven& answer) const {
+  return answers_.contains({answer.by, answer.permission, WaitTokenId(), answer.option_id}) ||
+         answers_.contains({answer.by, PermissionId(), answer.token, answer.option_id});
+}
+
+const Frame* Judge::find_frame(const ExecKey& exec, FrameNo number) const {
+  const Agentctl* agentctl = host_->find(exec);
+  if (!agentctl || number == 0 || number > agentctl->frames().size()) return nullptr;
+  return &agentctl->frames()[number - 1];
+}
+
+// A command acts only when it is durable, in the order it was decided, and leaves none out: RUN4 and
+// TOK4 at the very place where they matter.
+void Judge::on_command_acted(const ExecKey& exec, const SendCommand& command) {
+  const std::vector<SendCommand>& committed = ledger(exec.session).commands(exec.exec);
+  const std::size_t next = acted_[exec]++;
+  universe_.verdict.expect(next < committed.size() && committed[next] == command, "TOK4", [&] {
+    return tail(exec.session) + ": command " + std::to_string(command.number) +
+           " acts before it is durable, or out of order";
+  });
+}
+
+void Judge::on_frames_acked(const ExecKey& exec, FrameNo frame) {
+  const std::optional<FrameCursor> cursor = disk_.cursor(exec.session);
+  universe_.verdict.expect(cursor && cursor->exec == exec.exec && cursor->frame >= frame, "PROC5", [&] {
+    return tail(exec.session) + ": frame " + std::to_string(frame) + " is acked and not journalled";
+  });
+}
+
+bool Judge::was_declared_dead(const ExecKey& exec) {
+  return ledger(exec.session).was_declared_dead(exec.exec);
+}
+
+}  // namespace perdure::sim

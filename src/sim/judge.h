@@ -1,0 +1,78 @@
+// All journals under judgement. Sees every batch on its way to the disk, and what is durable; keeps
+// one Ledger a session; answers what clients, readers and processes must be held against.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/disk.h"
+#include "sim/host.h"
+#include "sim/ledger.h"
+#include "sim/universe.h"
+
+namespace perdure::sim {
+
+class Judge final : public WorldFacts, public HostWatcher {
+ public:
+  Judge(Universe& universe, Disk& disk) : universe_(universe), disk_(disk) {}
+  // The host is made after its judge.
+  void set_host(const Host& host) { host_ = &host; }
+
+  // Batches between the runtime and the store.
+  using BatchNumber = std::uint64_t;
+  BatchNumber on_append(const Append& batch);
+  void on_refused(SessionId session, BatchNumber number);
+  // Reads what has become durable.
+  void catch_up(SessionId session);
+  // The daemon is dead and the disk has decided: what is there is there, the rest never was.
+  void on_crash();
+
+  Ledger& ledger(SessionId session);
+  const std::map<SessionId, std::unique_ptr<Ledger>>& ledgers() const { return ledgers_; }
+
+  // The daemon's view of a session against the journal (J4).
+  void check_state(const State& state);
+  // Bytes on the disk against those that were read when they were committed (J2, DISK3).
+  void check_bytes(SessionId session, Seq seq);
+  void check_all_bytes();
+
+  // A record of this session was damaged by us.
+  void set_damaged(SessionId session) { damaged_.insert(session); }
+  bool is_damaged(SessionId session) const { return damaged_.contains(session); }
+
+  void note_answer(AnswerGiven answer);
+  void note_told(SessionId session, const Notify& what) { told_.insert({session, what.run}); }
+
+  bool execution_lives(const ExecKey& exec) const override { return host_->lives(exec); }
+  const Frame* find_frame(const ExecKey& exec, FrameNo number) const override;
+  bool answer_was_sent(const AnswerGiven& answer) const override;
+  Moment now() override { return universe_.clock.now(); }
+
+  void on_command_acted(const ExecKey& exec, const SendCommand& command) override;
+  void on_frames_acked(const ExecKey& exec, FrameNo frame) override;
+  bool was_declared_dead(const ExecKey& exec) override;
+
+ private:
+  struct Pending {
+    BatchNumber number = 0;
+    Append batch;  // without its records
+    std::size_t records = 0;
+  };
+
+  Universe& universe_;
+  Disk& disk_;
+  const Host* host_ = nullptr;
+  std::map<SessionId, std::unique_ptr<Ledger>> ledgers_;
+  std::map<SessionId, std::deque<Pending>> pending_;
+  BatchNumber last_batch_ = 0;
+  std::set<SessionId> damaged_;
+  std::set<std::tuple<std::string, PermissionId, WaitTokenId, std::string>> answers_;
+  std::set<std::pair<SessionId, RunId>> told_;
+  std::map<ExecKey, std::size_t> acted_;
+};
+
+}  // namespace perdure::sim

@@ -1,0 +1,262 @@
+// Reading: the chain, whose record it is, the batch as a whole with its effects and frame cursor.
+#include "sim/ledger.h"
+
+#include <algorithm>
+
+#include "sim/trace.h"
+#include "wire/effect.h"
+#include "wire/snapshot.h"
+
+namespace perdure::sim {
+namespace {
+
+template <class T>
+bool take_one(std::vector<T>& from, const T& value) {
+  const auto at = std::ranges::find(from, value);
+  if (at == from.end()) return false;
+  from.erase(at);
+  return true;
+}
+
+// Kinds that a frame becomes as it is: dropped never, changed never.
+template <class Body>
+constexpr bool is_conversation =
+    std::is_same_v<Body, MessageAgent> || std::is_same_v<Body, MessageThought> ||
+    std::is_same_v<Body, ToolCall> || std::is_same_v<Body, ToolUpdate> ||
+    std::is_same_v<Body, Plan> || std::is_same_v<Body, Usage> || std::is_same_v<Body, Mode> ||
+    std::is_same_v<Body, Commands> || std::is_same_v<Body, AgentUpdate>;
+
+bool must_be_recorded(const FrameBody& body) {
+  return std::visit(
+      []<class Body>(const Body&) {
+        return is_conversation<Body> || std::is_same_v<Body, FramePermission> ||
+               std::is_same_v<Body, FrameContextChanged> || std::is_same_v<Body, FrameAgentExited>;
+      },
+      body);
+}
+
+}  // namespace
+
+std::string Ledger::place() const {
+  const std::string text = session_.text();
+  return text.substr(text.size() - 6) + "/" + std::to_string(hashes_.size());
+}
+
+const Ledger::Asked* Ledger::find_asked(ExecId exec, const std::string& request) const {
+  const auto at = asked_.find({exec, request});
+  return at == asked_.end() ? nullptr : &permissions_.at(at->second);
+}
+
+std::optional<MessageId> Ledger::accepted(const std::string& key) const {
+  const auto at = keys_.find(key);
+  if (at == keys_.end()) return std::nullopt;
+  return at->second;
+}
+
+void Ledger::feed(std::string_view bytes) {
+  Result<DecodedRecord> decoded = chain_.add(bytes);
+  if (!decoded) {
+    expect(false, "J1/J2", "record does not follow: " + decoded.error().message());
+    return;
+  }
+  hashes_.push_back(hash64(bytes));
+  const Event& event = decoded->record.event;
+  kinds_.push_back(event.body.index());
+  expect((hashes_.size() == 1) == std::holds_alternative<SessionCreated>(event.body), "J1",
+         "session.created is the first record and no other");
+  see_origin(event);
+  if (!copying_) see_frame_content(event);
+  std::visit([&](const auto& body) { see(event, body); }, event.body);
+  fold_ = evolve(std::move(fold_), event);
+  expect(fold_.head == hashes_.size(), "J4", "the fold lost count");
+}
+
+void Ledger::see_origin(const Event& event) {
+  const Origin& origin = event.origin;
+  if (origin.run && !std::holds_alternative<RunStarted>(event.body)) {
+    expect(run_ && run_->id == origin.run, "RUN2", "a record carries the id of a run that is not open");
+  }
+  if (origin.after_run) {
+    expect(!origin.run && ended_.contains(origin.after_run), "RUN2",
+           "after_run names a run that has not ended");
+  }
+  if (copying_ || std::holds_alternative<ExecutorStarting>(event.body)) return;
+  if (origin.gen != 0) {
+    expect(origin.exec == exec_.exec && origin.gen == exec_.gen, "PROC2",
+           "journalled under another life than the present one");
+    const bool may_follow_death = std::holds_alternative<ResumeFailed>(event.body);
+    expect(!exec_gone_ || may_follow_death, "PROC2", "a record of a life that has ended");
+  }
+  if (origin.frame != 0) {
+    expect(origin.frame >= last_frame_, "PROC5", "frames journalled out of order");
+    last_frame_ = std::max(last_frame_, origin.frame);
+    frames_.insert({origin.exec, origin.frame});
+  }
+}
+
+const Frame* Ledger::frame_of(const Origin& origin) const {
+  if (origin.frame == 0) return nullptr;
+  return facts_.find_frame({session_, origin.exec, origin.gen}, origin.frame);
+}
+
+void Ledger::see_frame_content(const Event& event) {
+  if (event.origin.frame == 0) return;
+  const Frame* frame = frame_of(event.origin);
+  if (!expect(frame != nullptr, "PROC5", "a record of a frame that was never written")) return;
+  std::visit(
+      [&]<class Body>(const Body& body) {
+        if constexpr (is_conversation<Body>) {
+          const Body* said = std::get_if<Body>(&frame->body);
+          expect(said && *said == body, "PROC5", "a record differs from its frame");
+          const RunId run = event.origin.run ? event.origin.run : event.origin.after_run;
+          expect(run == frame->run, "RUN2", "a frame was journalled under another run than its own");
+        }
+      },
+      event.body);
+}
+
+// Every frame that the cursor has passed is in the journal, if it is of a kind that must be.
+void Ledger::see_all_frames(const FrameCursor& cursor) {
+  FrameNo from = cursor_ && cursor_->exec == cursor.exec ? cursor_->frame : 0;
+  const bool steps_on = !cursor_ || cursor_->exec != cursor.exec || cursor.frame > cursor_->frame;
+  expect(steps_on, "PROC5", "the frame cursor went back");
+  const auto life = lives_.find(cursor.exec);
+  if (!expect(life != lives_.end(), "PROC5", "the frame cursor is of no life of this session")) return;
+  for (FrameNo number = from + 1; number <= cursor.frame; ++number) {
+    const Frame* frame = facts_.find_frame(life->second, number);
+    if (!expect(frame != nullptr, "PROC5", "the cursor passed a frame that was never written")) break;
+    if (!must_be_recorded(frame->body) || declared_.contains(cursor.exec)) continue;
+    expect(frames_.contains({cursor.exec, number}), "PROC5",
+           "frame " + std::to_string(number) + " was passed over and is in no record");
+  }
+  cursor_ = cursor;
+}
+
+void Ledger::end_batch(const Append& batch) {
+  if (batch.cursor && !copying_) see_all_frames(*batch.cursor);
+  if (!copying_) see_effects(batch);
+  end_records();
+  if (!batch.snapshot) return;
+  const Result<State> state = decode_snapshot(*batch.snapshot);
+  expect(state && *state == fold_, "J4", "the snapshot is not the fold of the journal");
+}
+
+void Ledger::end_unknown_batch() {
+  owed_ = {};
+  end_records();
+}
+
+void Ledger::end_records() {
+  if (copying_) {
+    if (!copied_) return;  // the rest of the copy comes in further batches
+    expect(!run_ && active_tokens_.empty() && open_permissions_.empty() && queue_.empty() && !may_live(),
+           "RUN1", "a fork carries something open over");
+    copying_ = false;
+    cursor_.reset();
+    delivered_.reset();
+  }
+  expect(!delivered_, "ACK4", "queue.delivered without its run.started");
+  expect(!owed_.death_claimed, "PROC3", "a run was interrupted and nothing died");
+  expect(!owed_.must_continue, "RUN1", "auto_continue was due and did not come");
+  if (run_) expect(run_->has_message, "RUN3", "a run started without its message");
+  see_waits_closed_together();
+  see_status();
+  owed_ = {};
+}
+
+void Ledger::see_effects(const Append& batch) {
+  for (const OutboxRow& row : batch.outbox_add) {
+    expect(row.number > last_effect_, "J3", "numbers of effects do not grow");
+    last_effect_ = row.number;
+    const Result<Effect> effect = decode_effect(row.payload);
+    if (!expect(effect.has_value(), "J3", "an effect that cannot be read")) continue;
+    if (const auto* command = std::get_if<SendCommand>(&*effect)) {
+      see_command(*command);
+    } else if (const auto* start = std::get_if<StartExecutor>(&*effect)) {
+      expect(take_one(owed_.starts, {start->exec, start->gen}), "PROC3",
+             "an agentctl is started without executor.starting");
+    } else if (std::holds_alternative<StopExecutor>(*effect)) {
+      if (owed_.stops > 0) owed_.stops -= 1;
+    } else if (const auto* note = std::get_if<Notify>(&*effect)) {
+      if (note->what == NotifyWhat::needs_input) continue;
+      expect(take_one(owed_.notes, {note->what, note->run}), "RUN1", "a note about no end of a run");
+    }
+  }
+  expect(owed_.prompts.empty(), "RUN5", "a run started and its prompt is not sent");
+  expect(owed_.cancels.empty(), "RUN5", "a cancel was accepted and is not sent");
+  expect(owed_.starts.empty(), "Q2", "executor.starting without its start");
+  expect(owed_.notes.empty(), "RUN1", "nobody is told of the end of a run");
+  expect(owed_.answers.empty(), "TOK4", "a question was answered and the agent is not told");
+  expect(owed_.stops == 0, "PROC3", "an execution must stop and is not told");
+}
+
+void Ledger::see_command(const SendCommand& command) {
+  const auto life = lives_.find(command.exec);
+  expect(life != lives_.end() && life->second.gen == command.gen, "PROC2",
+         "a command to no life of this session");
+  std::vector<SendCommand>& commands = commands_[command.exec];
+  expect(commands.empty() || commands.back().number < command.number, "PROC5",
+         "numbers of commands do not grow");
+  commands.push_back(command);
+  if (const auto* prompt = std::get_if<SendPrompt>(&command.body)) {
+    expect(take_one(owed_.prompts, prompt->run), "RUN4", "a prompt is sent without run.started");
+    expect(sent_.insert(prompt->message).second, "RUN4", "a prompt is sent a second time");
+  } else if (const auto* cancel = std::get_if<CancelPrompt>(&command.body)) {
+    take_one(owed_.cancels, cancel->run);
+  } else if (const auto* answer = std::get_if<AnswerRequest>(&command.body)) {
+    const Asked* asked = find_asked(command.exec, answer->request);
+    expect(asked && asked->resolved && asked->option_id == answer->option_id, "TOK4",
+           "the agent is given an answer that is not in the journal");
+    take_one(owed_.answers, answer->request);
+  } else if (const auto* open = std::get_if<OpenSession>(&command.body)) {
+    for (const auto& [name, value] : observed_) {
+      if (requested_.contains(name)) continue;
+      const auto given = open->options.find(name);
+      expect(given != open->options.end() && given->second == value, "R9",
+             "an option that was observed is not given back");
+    }
+    for (const auto& [name, value] : requested_) {
+      const auto given = open->options.find(name);
+      expect(given != open->options.end() && given->second == value, "R9",
+             "an option that was asked for is not given");
+    }
+    const bool native = open->method != OpenMethod::fresh;
+    expect(!native || (open->agent_session_id == agent_session_id_ && native_is_possible()), "C4",
+           "a native session is asked for that cannot be had");
+  }
+}
+
+// What the last status.derived must say, by the rules of O9/O10 alone.
+void Ledger::see_status() {
+  if (hashes_.empty()) return;
+  std::string wanted;
+  bool deadlines = false;
+  for (const WaitTokenId token : active_tokens_) deadlines |= tokens_.at(token).expires.has_value();
+  if (run_) {
+    wanted = active_tokens_.empty() ? "running" : "waiting";
+  } else if (!last_end_.empty()) {
+    wanted = last_end_;
+  } else {
+    wanted = active_tokens_.empty() ? "idle" : "waiting";
+  }
+  // Whether a deadline had passed when it was decided cannot be told from here.
+  const bool may_be_late = deadlines && run_ && fold_.status == "interrupted_waiting";
+  expect(fold_.status == wanted || may_be_late, "C8",
+         "status " + fold_.status + " where the journal says " + wanted);
+}
+
+// Liveness.
+void Ledger::check_quiet() {
+  expect(!run_, "RUN1", "a run has no end");
+  const bool waits_for_person = archived_ || std::ranges::all_of(queue_, &Queued::held);
+  expect(waits_for_person, "Q1", "an accepted prompt neither ran nor is held");
+  expect(!resume_, "Q1", "a resume has neither a boundary nor a failure");
+  expect(!may_live() || !stop_requested_, "PROC6", "an execution was told to stop and is not gone");
+  for (const WaitTokenId token : active_tokens_) {
+    const auto& expires = tokens_.at(token).expires;
+    expect(!expires || expires->remaining_ms(facts_.now()) > 0, "TOK3",
+           "a wait is open behind its deadline");
+  }
+}
+
+}  // namespace perdure::sim

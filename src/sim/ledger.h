@@ -1,0 +1,273 @@
+// The judge of one session's journal. It reads committed bytes only, record by record and batch by
+// batch, keeps a model of its own beside the product's fold, and names the invariant that is broken.
+// The one rule: it never asks the code under test what is right.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+#include "runtime/ports.h"
+#include "session/machine.h"
+#include "sim/verdict.h"
+#include "store/store.h"
+#include "wire/record.h"
+
+namespace perdure::sim {
+
+// What the simulated world knows for certain, and no daemon can.
+class WorldFacts {
+ public:
+  virtual ~WorldFacts() = default;
+  // Any process of the execution lives.
+  virtual bool execution_lives(const ExecKey& exec) const = 0;
+  // What the agentctl wrote under this number; null when it never did.
+  virtual const Frame* find_frame(const ExecKey& exec, FrameNo number) const = 0;
+  struct AnswerGiven {
+    std::string by;
+    PermissionId permission;
+    WaitTokenId token;
+    std::string option_id;
+  };
+  // Some client sent this very answer.
+  virtual bool answer_was_sent(const AnswerGiven& answer) const = 0;
+  virtual Moment now() = 0;
+};
+
+class Ledger {
+ public:
+  Ledger(SessionId session, Verdict& verdict, WorldFacts& facts)
+      : session_(session), verdict_(verdict), facts_(facts) {}
+
+  // The next committed record.
+  void feed(std::string_view bytes);
+  // The batch that ended with the record fed last is durable as a whole.
+  void end_batch(const Append& batch);
+  // No batch of this journal is known to be open: records were found after a crash.
+  void end_unknown_batch();
+
+  Seq head() const { return fold_.head; }
+  const State& fold() const { return fold_; }
+  // A quick hash of each record's bytes, by number.
+  std::uint64_t hash_at(Seq seq) const { return hashes_.at(seq - 1); }
+  // Index into EventBody of each record, by number.
+  std::size_t kind_at(Seq seq) const { return kinds_.at(seq - 1); }
+  std::uint64_t records() const { return hashes_.size(); }
+
+  struct Asked {
+    ExecKey exec;
+    std::string request;
+    std::vector<PermissionOption> options;
+    WaitTokenId token;
+    bool resolved = false;
+    PermissionOutcome outcome = PermissionOutcome::cancelled;
+    std::string option_id;
+    std::string by;
+  };
+  struct Token {
+    TokenStatus status = TokenStatus::active;
+    PermissionId permission;
+    RunId run;
+    std::optional<Deadline> expires;
+    std::string by;
+  };
+  const std::map<PermissionId, Asked>& permissions() const { return permissions_; }
+  const std::map<WaitTokenId, Token>& tokens() const { return tokens_; }
+  // The permission asked under this name; null when none was journalled.
+  const Asked* find_asked(ExecId exec, const std::string& request) const;
+  // The message a prompt with this key became; null when none was accepted.
+  std::optional<MessageId> accepted(const std::string& key) const;
+  bool was_accepted(MessageId message) const { return accepted_.contains(message); }
+  // Commands committed for an execution, in order.
+  const std::vector<SendCommand>& commands(ExecId exec) { return commands_[exec]; }
+  // A person said so (C19); the process may live on.
+  bool was_declared_dead(ExecId exec) const { return declared_.contains(exec); }
+
+  bool was_ever_archived() const { return ever_archived_; }
+
+  // Liveness: nothing is left open that ought to have ended.
+  void check_quiet();
+
+ private:
+  struct Queued {
+    MessageId message;
+    bool held = false;
+  };
+  struct OpenRun {
+    RunId id;
+    MessageId message;
+    bool cancelling = false;
+    bool needs_injection = false;
+    bool injected = false;
+    bool has_message = false;
+    bool message_open = false;
+    bool auto_continued = false;
+    std::set<std::string> tools;
+    bool agent_exited = false;
+    bool tool_repaired = false;
+  };
+  // What the records of the present batch ask of its effects.
+  struct Owed {
+    std::vector<RunId> prompts;
+    std::vector<RunId> cancels;
+    std::vector<std::pair<ExecId, Gen>> starts;
+    std::vector<std::pair<NotifyWhat, RunId>> notes;
+    std::vector<std::string> answers;
+    std::size_t stops = 0;
+    bool death_claimed = false;      // a run ended with its agent; executor.stopped must follow
+    bool must_continue = false;      // auto_continue is due
+  };
+
+  template <class What>
+  bool expect(bool condition, const char* invariant, const What& what) {
+    if (condition) return true;
+    verdict_.expect(false, invariant, [&] { return place() + ": " + text_of(what); });
+    return false;
+  }
+  static std::string text_of(const char* text) { return text; }
+  static std::string text_of(const std::string& text) { return text; }
+  std::string place() const;
+
+  void see_origin(const Event& event);
+  void see_frame_content(const Event& event);
+  void see_all_frames(const FrameCursor& cursor);
+  void see_effects(const Append& batch);
+  void see_command(const SendCommand& command);
+  void see_status();
+  void see_waits_closed_together();
+  void end_records();
+  const Frame* frame_of(const Origin& origin) const;
+
+  // One for each kind that has a rule of its own.
+  void see(const Event& event, const SessionCreated& e);
+  void see(const Event& event, const SessionConfigured& e);
+  void see(const Event& event, const SessionStopped& e);
+  void see(const Event& event, const SessionArchived& e);
+  void see(const Event& event, const SessionUnarchived& e);
+  void see(const Event& event, const ExecutorStarting& e);
+  void see(const Event& event, const ExecutorReady& e);
+  void see(const Event& event, const ExecutorReattached& e);
+  void see(const Event& event, const ExecutorError& e);
+  void see(const Event& event, const ExecutorStopped& e);
+  void see(const Event& event, const AgentStarted& e);
+  void see(const Event& event, const AgentExited& e);
+  void see(const Event& event, const ContextBoundary& e);
+  void see(const Event& event, const ContextInjected& e);
+  void see(const Event& event, const ContextAttempt& e);
+  void see(const Event& event, const ResumeFailed& e);
+  void see(const Event& event, const ResumeRequested& e);
+  void see(const Event& event, const RunStarted& e);
+  void see(const Event& event, const RunResumed& e);
+  void see(const Event& event, const RunWaiting& e);
+  void see(const Event& event, const RunCancelling& e);
+  void see(const Event& event, const RunCompleted& e);
+  void see(const Event& event, const RunFailed& e);
+  void see(const Event& event, const RunCancelled& e);
+  void see(const Event& event, const RunInterrupted& e);
+  void see(const Event& event, const MessageUser& e);
+  void see(const Event& event, const MessageAgent& e);
+  void see(const Event& event, const MessageThought& e);
+  void see(const Event& event, const ToolCall& e);
+  void see(const Event& event, const ToolUpdate& e);
+  void see(const Event& event, const Mode& e);
+  void see(const Event& event, const PermissionRequested& e);
+  void see(const Event& event, const PermissionResolved& e);
+  void see(const Event& event, const TokenMinted& e);
+  void see(const Event& event, const TokenConsumed& e);
+  void see(const Event& event, const TokenRevoked& e);
+  void see(const Event& event, const TokenExpired& e);
+  void see(const Event& event, const QueueAdded& e);
+  void see(const Event& event, const QueueEdited& e);
+  void see(const Event& event, const QueueRemoved& e);
+  void see(const Event& event, const QueueDelivered& e);
+  void see(const Event& event, const QueueReleased& e);
+  void see(const Event& event, const RepairClosedMessage& e);
+  void see(const Event& event, const RepairClosedTool& e);
+  template <class Other>
+  void see(const Event&, const Other&) {}
+
+  void accept(MessageId message, const std::string& key);
+  void note_tool(const Origin& origin, const std::string& id, const std::string& status);
+  void close_token(WaitTokenId token, TokenStatus status, const std::string& by);
+  struct End {
+    NotifyWhat note = NotifyWhat::finished;
+    bool holds_queue = false;
+    bool interrupted = false;
+  };
+  void end_run(const Event& event, const End& end);
+  void hold_queue(bool held);
+  bool may_live() const { return exec_.gen != 0 && !exec_gone_; }
+  void ask_to_stop();
+  bool native_is_possible() const;
+  bool boundary_keeps_session(const ContextBoundary& e, const FrameSessionOpened& opened);
+
+  SessionId session_;
+  Verdict& verdict_;
+  WorldFacts& facts_;
+
+  ChainVerifier chain_;
+  State fold_;
+  std::vector<std::uint64_t> hashes_;
+  std::vector<std::size_t> kinds_;
+  bool copied_ = false;   // and the last of them has come
+  bool copying_ = false;  // the records of a fork tell of another session's life
+
+  std::optional<OpenRun> run_;
+  std::set<RunId> ended_;
+  std::string last_end_;  // the status that the last end of a run leaves behind; empty: none
+  std::deque<Queued> queue_;
+  std::optional<MessageId> delivered_;  // queue.delivered; its run.started must follow
+  std::map<std::string, MessageId> keys_;
+  std::set<MessageId> accepted_;
+  std::set<MessageId> sent_;
+
+  std::map<PermissionId, Asked> permissions_;
+  std::map<std::pair<ExecId, std::string>, PermissionId> asked_;
+  std::map<WaitTokenId, Token> tokens_;
+  std::set<PermissionId> open_permissions_;
+  std::set<WaitTokenId> active_tokens_;
+
+  ExecKey exec_;
+  bool exec_gone_ = true;
+  bool exec_declared_ = false;
+  std::set<ExecId> declared_;
+  std::map<ExecId, ExecKey> lives_;
+  bool exec_starting_ = false;
+  bool stop_requested_ = false;
+  bool agent_ready_ = false;
+  std::set<std::pair<ExecId, FrameNo>> frames_;  // that became records
+  FrameNo last_frame_ = 0;
+  std::optional<FrameCursor> cursor_;
+
+  std::optional<ResumeRequested> resume_;
+  AgentAbilities abilities_;
+  std::vector<OpenAttempt> attempts_;
+  AgentProfile agent_;
+  Policy policy_;
+  std::string agent_session_id_;
+  std::string context_cwd_;
+  bool rejected_ = false;
+  std::uint64_t prompts_ = 0;
+  std::uint64_t turns_ = 0;
+  std::uint64_t history_prompts_ = 0;
+  bool inject_armed_ = false;
+  Seq boundary_ = 0;
+  std::map<std::string, std::string> observed_;
+  std::map<std::string, std::string> requested_;
+  std::string workspace_cwd_;
+  bool archived_ = false;
+  bool ever_archived_ = false;
+
+  Owed owed_;
+  std::map<ExecId, std::vector<SendCommand>> commands_;
+  std::uint64_t last_effect_ = 0;
+};
+
+}  // namespace perdure::sim

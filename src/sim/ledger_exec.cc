@@ -1,0 +1,206 @@
+// The session as a whole, its executions one after the other, and the resume ladder.
+#include "sim/ledger.h"
+
+namespace perdure::sim {
+
+void Ledger::see(const Event& event, const SessionCreated& e) {
+  copying_ = !event.origin.copied_from.empty();
+  expect(e.session == session_, "J1", "the journal of another session");
+  agent_ = e.agent;
+  policy_ = e.policy;
+  workspace_cwd_ = e.workspace.cwd;
+}
+
+void Ledger::see(const Event&, const SessionConfigured& e) {
+  if (e.policy) policy_ = *e.policy;
+  if (e.workspace) {
+    expect(!may_live() || copying_, "X13", "the folder changed under a living execution");
+    workspace_cwd_ = e.workspace->cwd;
+  }
+  for (const auto& [name, value] : e.options) requested_[name] = value;
+}
+
+void Ledger::ask_to_stop() {
+  if (!may_live()) return;
+  stop_requested_ = true;
+  agent_ready_ = false;
+}
+
+void Ledger::see(const Event& event, const SessionStopped&) {
+  expect(!run_, "RUN1", "a session stops with an open run");
+  copied_ = copying_ && event.origin.copied_from.empty();
+  resume_.reset();
+  if (may_live() && !copying_) owed_.stops = 1;
+  ask_to_stop();
+  hold_queue(true);
+}
+
+void Ledger::see(const Event&, const SessionArchived&) {
+  expect(!run_, "RUN1", "a session is archived with an open run");
+  archived_ = ever_archived_ = true;
+}
+
+void Ledger::see(const Event&, const SessionUnarchived&) { archived_ = false; }
+
+void Ledger::see(const Event& event, const ExecutorStarting&) {
+  const Origin& origin = event.origin;
+  expect(origin.gen == exec_.gen + 1, "PROC2", "gens do not grow by one");
+  expect(!may_live(), "PROC3", "a life begins before the one before is gone");
+  expect(resume_.has_value() || copying_, "C1", "an execution starts and nobody asked for it");
+  expect(!archived_ || copying_, "C3", "an execution starts in an archived session");
+  exec_ = {session_, origin.exec, origin.gen};
+  lives_[origin.exec] = exec_;
+  exec_gone_ = exec_declared_ = stop_requested_ = agent_ready_ = false;
+  exec_starting_ = true;
+  last_frame_ = 0;
+  if (!copying_) owed_.starts.push_back({origin.exec, origin.gen});
+}
+
+void Ledger::see(const Event&, const ExecutorReady&) {
+  expect(exec_starting_, "PROC2", "an execution is ready twice, or before it starts");
+  exec_starting_ = false;
+}
+
+void Ledger::see(const Event&, const ExecutorReattached&) {
+  expect(may_live(), "PROC3", "an execution that is gone was reattached");
+}
+
+void Ledger::see(const Event&, const ExecutorError&) {
+  exec_starting_ = false;
+  if (!copying_) owed_.stops = 1;
+  ask_to_stop();
+}
+
+void Ledger::see(const Event&, const ExecutorStopped& e) {
+  expect(may_live(), "PROC3", "an execution ends twice");
+  exec_declared_ = e.proof.starts_with("declared by");
+  if (exec_declared_) declared_.insert(exec_.exec);
+  expect(copying_ || exec_declared_ || !facts_.execution_lives(exec_), "PROC3",
+         "called gone while it lives (" + e.proof + ")");
+  expect(e.reason == (stop_requested_ ? "stopped" : "lost") || copying_, "A26",
+         "the wrong reason for an end");
+  expect(!run_, "RUN1", "an execution ends and its run does not");
+  expect(active_tokens_.empty(), "C15", "an execution ends and its questions stay open");
+  exec_gone_ = true;
+  exec_starting_ = false;
+  agent_ready_ = false;
+  owed_.death_claimed = false;
+}
+
+void Ledger::see(const Event&, const AgentStarted& e) {
+  expect(resume_.has_value() || copying_, "C1", "an agent starts and nobody asked for it");
+  abilities_ = e.abilities;
+  attempts_.clear();
+}
+
+void Ledger::see(const Event&, const AgentExited&) {
+  agent_ready_ = false;
+  if (run_) run_->agent_exited = true;
+}
+
+bool Ledger::native_is_possible() const {
+  if (agent_session_id_.empty() || prompts_ == 0 || rejected_) return false;
+  if (!agent_.native_session_resume || !agent_.supports_session_resume) return false;
+  if (context_cwd_ != workspace_cwd_) return false;
+  const bool only_load = resume_ && resume_->how == ResumeHow::load;
+  return (abilities_.resume && !only_load) || abilities_.load;
+}
+
+// Whether the agent said that it goes on with the session it had, judged from its own words (C4).
+bool Ledger::boundary_keeps_session(const ContextBoundary& e, const FrameSessionOpened& opened) {
+  const bool native = opened.method != OpenMethod::fresh;
+  const bool same = opened.agent_session_id.empty() || opened.agent_session_id == agent_session_id_;
+  const bool kept = native && same;
+  const BoundaryHow wanted =
+      opened.method == OpenMethod::resume ? BoundaryHow::native_resume : BoundaryHow::native_load;
+  expect(!kept || e.how == wanted, "C4", "a native rung served and is not called so");
+  expect(kept || (e.how != BoundaryHow::native_resume && e.how != BoundaryHow::native_load), "C4",
+         "another session is called restored");
+  Verified verified = Verified::none;
+  if (kept) verified = Verified::id_only;
+  if (kept && opened.method == OpenMethod::load) {
+    expect(opened.replayed_prompts > 0 || turns_ == 0, "C4", "an empty session is called restored");
+    verified = opened.replayed_prompts < prompts_ ? Verified::partial : Verified::full;
+  }
+  expect(e.verified == verified, "C4", "the boundary says more or less than was checked");
+  return kept;
+}
+
+void Ledger::see(const Event& event, const ContextBoundary& e) {
+  boundary_ = hashes_.size();
+  if (e.how == BoundaryHow::cleared) {
+    history_prompts_ = 0;
+    turns_ = 0;
+    inject_armed_ = false;
+  }
+  if (e.how == BoundaryHow::cleared || e.how == BoundaryHow::compacted) return;
+  const Frame* frame = frame_of(event.origin);
+  const auto* opened = frame ? std::get_if<FrameSessionOpened>(&frame->body) : nullptr;
+  if (!copying_ && expect(opened && resume_, "C4", "a boundary without the agent's word")) {
+    const bool kept = boundary_keeps_session(e, *opened);
+    const bool handover = resume_->with.has_value();
+    expect(kept || !resume_->strict || history_prompts_ == 0, "C2", "strict, and context was lost");
+    expect(handover == (e.how == BoundaryHow::handover), "C4", "a handover that was not asked for");
+    const bool asked_for_less = handover || resume_->how == ResumeHow::inject ||
+                                resume_->how == ResumeHow::fresh;
+    expect(kept || asked_for_less || !native_is_possible() || !attempts_.empty(), "C4",
+           "a better rung was not tried");
+    const bool injects = !kept && resume_->how != ResumeHow::fresh && history_prompts_ > 0 &&
+                         (resume_->how == ResumeHow::inject || policy_.inject == Inject::automatic);
+    expect(e.inject == injects, "C12", "history is armed, or not, against the policy");
+    expect(injects == (e.how == BoundaryHow::injected) || handover, "C12", "how says otherwise");
+    if (!kept) expect(!e.reason.empty(), "X6", "a boundary without its reason");
+    if (!kept) expect(e.previous_agent_session_id == agent_session_id_, "C5", "an id was erased");
+    if (handover) agent_ = *resume_->with;
+  }
+  if (e.how != BoundaryHow::native_resume && e.how != BoundaryHow::native_load) {
+    prompts_ = 0;
+    turns_ = 0;
+  }
+  agent_session_id_ = e.agent_session_id;
+  context_cwd_ = e.cwd;
+  rejected_ = false;
+  inject_armed_ = e.inject;
+  agent_ready_ = !stop_requested_ && !copying_;
+  resume_.reset();
+}
+
+void Ledger::see(const Event&, const ContextInjected& e) {
+  expect(inject_armed_ || copying_, "C12", "history goes along twice, or unasked");
+  expect(run_ && !run_->has_message && e.message == run_->message, "C12", "injected at the wrong place");
+  expect(e.boundary == boundary_, "C12", "the history of another boundary");
+  inject_armed_ = false;
+  if (run_) run_->injected = true;
+}
+
+void Ledger::see(const Event&, const ContextAttempt& e) {
+  expect(e.attempt.failure < OpenFailure::transport, "C4",
+         "the ladder goes down after a failure that keeps the id");
+  attempts_.push_back(e.attempt);
+  if (e.attempt.failure == OpenFailure::session_unknown) rejected_ = true;
+}
+
+void Ledger::see(const Event&, const ResumeFailed& e) {
+  expect(resume_.has_value() || copying_, "C4", "a resume fails that nobody asked for");
+  if (e.failure == OpenFailure::session_unknown) rejected_ = true;
+  resume_.reset();
+  agent_ready_ = false;
+  hold_queue(true);
+}
+
+void Ledger::see(const Event&, const ResumeRequested& e) {
+  expect(!resume_, "R11", "a second resume beside the first");
+  expect(!archived_ || copying_, "C3", "an archived session resumes");
+  resume_ = e;
+  if (e.with && may_live()) {
+    ask_to_stop();
+    if (!copying_) owed_.stops = 1;
+  }
+}
+
+void Ledger::see(const Event&, const Mode& e) {
+  observed_[e.option] = e.value;
+  requested_.erase(e.option);
+}
+
+}  // namespace perdure::sim

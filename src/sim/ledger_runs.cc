@@ -1,0 +1,216 @@
+// Runs, the queue and the conversation: one end each, in order, nothing behind the end.
+#include <algorithm>
+
+#include "sim/ledger.h"
+
+namespace perdure::sim {
+
+void Ledger::accept(MessageId message, const std::string& key) {
+  expect(!archived_ || copying_, "ACK1", "an archived session accepts a prompt");
+  accepted_.insert(message);
+  if (key.empty()) return;
+  const auto [at, is_new] = keys_.emplace(key, message);
+  expect(is_new || at->second == message, "ACK2", "two prompts were accepted under one key");
+}
+
+void Ledger::hold_queue(bool held) {
+  for (Queued& item : queue_) item.held = held;
+}
+
+void Ledger::see(const Event&, const QueueAdded& e) {
+  if (e.by == "auto_continue") {
+    expect(owed_.must_continue || copying_, "C11", "auto_continue where it is not allowed");
+    owed_.must_continue = false;
+    expect(e.front, "C11", "auto_continue behind others");
+  } else {
+    accept(e.message, e.key);
+  }
+  expect(std::ranges::find(queue_, e.message, &Queued::message) == queue_.end(), "ACK2",
+         "queued twice");
+  if (e.front) {
+    queue_.push_front({e.message});
+  } else {
+    queue_.push_back({e.message});
+  }
+}
+
+void Ledger::see(const Event&, const QueueEdited& e) {
+  expect(std::ranges::find(queue_, e.message, &Queued::message) != queue_.end(), "ACK4",
+         "an edit of a prompt that is not queued");
+}
+
+void Ledger::see(const Event&, const QueueRemoved& e) {
+  const auto gone = std::erase_if(queue_, [&](const Queued& q) { return q.message == e.message; });
+  expect(gone == 1, "ACK4", "a prompt is taken out of the queue that is not in it");
+}
+
+void Ledger::see(const Event&, const QueueDelivered& e) {
+  const auto next = std::ranges::find_if(queue_, [](const Queued& item) { return !item.held; });
+  expect(next != queue_.end() && next->message == e.message, "ACK4",
+         "delivered out of order, or while held");
+  std::erase_if(queue_, [&](const Queued& item) { return item.message == e.message; });
+  delivered_ = e.message;
+}
+
+void Ledger::see(const Event&, const QueueReleased&) { hold_queue(false); }
+
+void Ledger::see(const Event& event, const RunStarted& e) {
+  const RunId id = event.origin.run;
+  expect(!run_, "RUN3", "a second run is open");
+  expect(id && !ended_.contains(id), "RUN1", "a run starts again after its end");
+  expect(!archived_ || copying_, "RUN3", "a run starts in an archived session");
+  expect(agent_ready_ || copying_, "RUN3", "a run starts without an agent that is ready");
+  if (delivered_) {
+    expect(*delivered_ == e.message, "ACK4", "another prompt started than was delivered");
+    delivered_.reset();
+  } else {
+    const bool overtakes =
+        std::ranges::any_of(queue_, [](const Queued& item) { return !item.held; });
+    expect(!overtakes, "ACK4", "a prompt overtakes one that was accepted before");
+  }
+  const auto held = static_cast<std::uint64_t>(std::ranges::count_if(queue_, &Queued::held));
+  expect(e.ahead_of == held, "ACK4", "run.started hides whom it overtook");
+  run_ = OpenRun{.id = id, .message = e.message, .needs_injection = inject_armed_,
+                 .auto_continued = e.trigger == "auto_continue"};
+  last_end_.clear();
+  if (!copying_) owed_.prompts.push_back(id);
+}
+
+void Ledger::see(const Event&, const RunWaiting& e) {
+  const auto at = tokens_.find(e.token);
+  expect(run_ && at != tokens_.end() && at->second.status == TokenStatus::active, "TOK3",
+         "run.waiting without an open token");
+}
+
+void Ledger::see(const Event&, const RunResumed& e) {
+  const auto at = tokens_.find(e.token);
+  expect(run_ && at != tokens_.end() && at->second.status != TokenStatus::active, "TOK3",
+         "run.resumed while its token is open");
+}
+
+void Ledger::see(const Event&, const RunCancelling&) {
+  if (!expect(run_.has_value(), "RUN5", "a cancel without a run")) return;
+  expect(!run_->cancelling, "RUN5", "a run is cancelled twice");
+  run_->cancelling = true;
+  if (!copying_) owed_.cancels.push_back(run_->id);
+}
+
+void Ledger::end_run(const Event& event, const End& end) {
+  if (!expect(run_ && event.origin.run == run_->id, "RUN1", "an end of a run that is not open")) return;
+  expect(run_->tools.empty(), "RUN2", "a run ends with an open tool call");
+  expect(!end.interrupted || !run_->message_open, "RUN2", "a run ends within a message");
+  for (const WaitTokenId token : active_tokens_) {
+    expect(tokens_.at(token).run != run_->id, "TOK3", "a run ends with an open question");
+  }
+  ended_.insert(run_->id);
+  run_.reset();
+  if (end.holds_queue) hold_queue(true);
+  if (!copying_) owed_.notes.push_back({end.note, event.origin.run});
+}
+
+void Ledger::see(const Event& event, const RunCompleted& e) {
+  const Frame* frame = frame_of(event.origin);
+  const auto* said = frame ? std::get_if<FrameRunFinished>(&frame->body) : nullptr;
+  expect(copying_ || (said && said->run == event.origin.run && said->stop_reason == e.stop_reason &&
+                      e.stop_reason != "cancelled"),
+         "RUN1", "run.completed without the agent's word");
+  turns_ += 1;
+  last_end_.clear();
+  end_run(event, {.note = NotifyWhat::finished});
+}
+
+void Ledger::see(const Event& event, const RunFailed& e) {
+  const Frame* frame = frame_of(event.origin);
+  const auto* said = frame ? std::get_if<FrameRunFailed>(&frame->body) : nullptr;
+  const bool exited = e.code == "agent_exited" && run_ && run_->agent_exited;
+  expect(copying_ || exited || (said && said->run == event.origin.run), "RUN1",
+         "run.failed without a cause");
+  expect(!run_ || !run_->cancelling, "RUN5", "a cancelled run is called failed");
+  last_end_.clear();
+  end_run(event, {.note = NotifyWhat::failed, .holds_queue = true});
+}
+
+void Ledger::see(const Event& event, const RunCancelled& e) {
+  const bool cancelling = run_ && run_->cancelling;
+  const Frame* frame = frame_of(event.origin);
+  const auto* said = frame ? std::get_if<FrameRunFinished>(&frame->body) : nullptr;
+  const bool by_agent = said && said->run == event.origin.run && said->stop_reason == "cancelled";
+  expect(copying_ || cancelling || e.frames_pending || by_agent, "RUN1",
+         "run.cancelled and nobody asked for it");
+  last_end_.clear();
+  end_run(event, {.note = NotifyWhat::finished});
+  if (e.frames_pending && may_live()) {
+    ask_to_stop();
+    owed_.stops = 1;
+  }
+}
+
+void Ledger::see(const Event& event, const RunInterrupted& e) {
+  expect(!run_ || !run_->cancelling || copying_, "RUN5", "a cancelled run is called interrupted");
+  const bool by_death = e.reason == InterruptReason::process_exit ||
+                        e.reason == InterruptReason::process_restart ||
+                        e.reason == InterruptReason::wait_lost;
+  if (by_death && !copying_ && run_) {
+    owed_.death_claimed = !run_->agent_exited;
+    owed_.must_continue = e.reason != InterruptReason::wait_lost && policy_.auto_continue &&
+                          !run_->auto_continued && !run_->tool_repaired;
+  }
+  const bool waited = e.reason == InterruptReason::wait_timeout || e.reason == InterruptReason::wait_lost;
+  last_end_ = e.reason == InterruptReason::forked ? ""
+              : waited                            ? "interrupted_waiting"
+                                                  : "interrupted_startup";
+  end_run(event, {.note = NotifyWhat::interrupted, .holds_queue = true, .interrupted = true});
+}
+
+void Ledger::see(const Event&, const MessageUser& e) {
+  if (!e.steered) {
+    if (!expect(run_ && run_->message == e.message && !run_->has_message, "RUN3",
+                "a message without its run")) {
+      return;
+    }
+    expect(!run_->needs_injection || run_->injected, "C12", "history was due and did not go along");
+    run_->has_message = true;
+    prompts_ += 1;
+    history_prompts_ += 1;
+  }
+  if (e.by != "auto_continue") accept(e.message, e.key);
+}
+
+void Ledger::see(const Event& event, const MessageAgent&) {
+  if (run_ && event.origin.run) run_->message_open = true;
+}
+
+void Ledger::see(const Event& event, const MessageThought&) {
+  if (run_ && event.origin.run) run_->message_open = true;
+}
+
+void Ledger::note_tool(const Origin& origin, const std::string& id, const std::string& status) {
+  if (!run_ || origin.run != run_->id) return;
+  const bool over = status == "completed" || status == "failed" || status == "cancelled";
+  if (over) {
+    run_->tools.erase(id);
+  } else {
+    run_->tools.insert(id);
+  }
+}
+
+void Ledger::see(const Event& event, const ToolCall& e) {
+  if (run_ && event.origin.run) run_->message_open = false;  // the message before it is whole
+  note_tool(event.origin, e.tool_call_id, e.status);
+}
+
+void Ledger::see(const Event& event, const ToolUpdate& e) {
+  note_tool(event.origin, e.tool_call_id, e.status);
+}
+
+void Ledger::see(const Event&, const RepairClosedMessage&) {
+  expect(run_ && run_->message_open, "RUN2", "a repair of a message that is not open");
+  if (run_) run_->message_open = false;
+}
+
+void Ledger::see(const Event&, const RepairClosedTool& e) {
+  expect(run_ && run_->tools.erase(e.tool_call_id) == 1, "RUN2", "a repair of a tool that is not open");
+  if (run_) run_->tool_repaired = true;
+}
+
+}  // namespace perdure::sim

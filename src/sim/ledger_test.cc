@@ -1,0 +1,271 @@
+// Each rule of the ledger is shown able to fail: a good journal passes, and the same journal with one
+// thing wrong is called by its name.
+#include "sim/ledger.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "wire/effect.h"
+#include "wire/snapshot.h"
+
+namespace perdure::sim {
+namespace {
+
+template <class SomeId>
+SomeId id(std::uint64_t n) {
+  return SomeId(Ulid::make({1}, 0, n));
+}
+
+const auto session = id<SessionId>(1);
+const auto exec = id<ExecId>(2);
+const auto run1 = id<RunId>(11);
+const auto run2 = id<RunId>(12);
+const auto message1 = id<MessageId>(21);
+const auto message2 = id<MessageId>(22);
+const auto permission = id<PermissionId>(31);
+const auto token = id<WaitTokenId>(41);
+
+class FakeFacts final : public WorldFacts {
+ public:
+  bool execution_lives(const ExecKey&) const override { return lives; }
+  const Frame* find_frame(const ExecKey&, FrameNo number) const override {
+    const auto at = frames.find(number);
+    return at == frames.end() ? nullptr : &at->second;
+  }
+  bool answer_was_sent(const AnswerGiven&) const override { return answered; }
+  Moment now() override { return {{1000}, {1000}, "host"}; }
+
+  bool lives = true;
+  bool answered = true;
+  std::map<FrameNo, Frame> frames;
+};
+
+// Writes a journal as the runtime would, batch by batch.
+class Book {
+ public:
+  Book() : ledger_(session, verdict_, facts) {}
+
+  FakeFacts facts;
+  Seq seq_ahead = 0;  // put in to break the numbering
+
+  Book& add(EventBody body, Origin origin = {}) {
+    const Event event{.at = {1}, .origin = std::move(origin), .body = std::move(body)};
+    const std::string bytes = encode_record(ledger_.records() + 1 + seq_ahead, prev_, event);
+    prev_ = record_hash(bytes);
+    ledger_.feed(bytes);
+    return *this;
+  }
+  Book& effect(Effect effect) {
+    batch_.outbox_add.push_back({++effects_, encode_effect(effect)});
+    return *this;
+  }
+  Book& command(CommandBody body) { return effect(SendCommand{exec, 1, effects_ + 1, std::move(body)}); }
+  Book& frame(FrameNo number, FrameBody body, RunId run = {}) {
+    facts.frames[number] = Frame{exec, 1, number, run, std::move(body)};
+    return *this;
+  }
+  Book& cursor(FrameNo number) {
+    batch_.cursor = FrameCursor{exec, number};
+    return *this;
+  }
+  // The batch is durable, and this is the status it leads to.
+  Book& end(const std::string& status) {
+    if (status != ledger_.fold().status) add(StatusDerived{status});
+    ledger_.end_batch(std::exchange(batch_, {}));
+    return *this;
+  }
+  Append& batch() { return batch_; }
+  Ledger& ledger() { return ledger_; }
+  void break_chain() { prev_ = Hash{}; }
+
+  std::string broken() const { return verdict_.first() ? verdict_.first()->invariant : ""; }
+  std::string what() const { return verdict_.first() ? verdict_.first()->what : ""; }
+
+  // A session with an agent that is ready.
+  Book& ready(Policy policy = {}) {
+    const Origin origin{.exec = exec, .gen = 1};
+    add(SessionCreated{.session = session, .agent = {.name = "a"}, .workspace = {.cwd = "/w"}, .policy = policy});
+    end("idle");
+    add(ResumeRequested{.by = "uid:1"}).add(ExecutorStarting{}, origin).effect(StartExecutor{exec, 1});
+    end("idle");
+    frame(1, FrameExecutorReady{}).frame(2, FrameAgentStarted{});
+    frame(3, FrameSessionOpened{OpenMethod::fresh, "as-1"});
+    add(ExecutorReady{}, {.exec = exec, .gen = 1, .frame = 1});
+    add(AgentStarted{}, {.exec = exec, .gen = 1, .frame = 2});
+    add(ContextBoundary{.how = BoundaryHow::fresh, .agent_session_id = "as-1", .reason = "never_prompted", .cwd = "/w"},
+        {.exec = exec, .gen = 1, .frame = 3});
+    cursor(3).end("idle");
+    return *this;
+  }
+  Book& start_run(RunId run, MessageId message, const std::string& key = "k1") {
+    const Origin origin{.run = run, .exec = exec, .gen = 1};
+    add(RunStarted{.message = message, .trigger = "prompt"}, origin);
+    add(MessageUser{.message = message, .prompt = {.text = "p"}, .key = key}, origin);
+    command(SendPrompt{run, message});
+    return *this;
+  }
+  Book& finish_run(RunId run, FrameNo number) {
+    frame(number, FrameRunFinished{run, "end_turn"}, run);
+    add(RunCompleted{"end_turn"}, {.run = run, .exec = exec, .gen = 1, .frame = number});
+    effect(Notify{NotifyWhat::finished, run});
+    return *this;
+  }
+  Book& ask(FrameNo number) {
+    const Origin origin{.run = run1, .exec = exec, .gen = 1, .frame = number};
+    frame(number, FramePermission{.request = "r", .options = {{"allow", "", ""}}}, run1);
+    add(PermissionRequested{.permission = permission, .request = "r", .options = {{"allow", "", ""}}}, origin);
+    add(TokenMinted{.token = token, .permission = permission}, origin);
+    add(RunWaiting{.token = token}, origin);
+    return *this;
+  }
+
+ private:
+  Verdict verdict_;
+  Ledger ledger_;
+  Hash prev_;
+  Append batch_;
+  std::uint64_t effects_ = 0;
+};
+
+const Origin in_run{.run = run1, .exec = exec, .gen = 1};
+const Origin in_exec{.exec = exec, .gen = 1};
+
+TEST(Ledger, AGoodJournalPasses) {
+  Book book;
+  book.ready().start_run(run1, message1).end("running");
+  book.ask(4).cursor(4).end("waiting");
+  book.add(TokenConsumed{token, "uid:1"}, in_run);
+  book.add(PermissionResolved{permission, PermissionOutcome::selected, "allow", "uid:1"}, in_run);
+  book.command(AnswerRequest{"r", "allow"}).add(RunResumed{token}, in_run).end("running");
+  book.finish_run(run1, 5).cursor(5).end("idle");
+  book.ledger().check_quiet();
+  EXPECT_EQ(book.broken(), "") << book.what();
+}
+
+struct Case {
+  const char* invariant;
+  std::function<void(Book&)> spoil;
+};
+
+class LedgerFinds : public testing::TestWithParam<Case> {};
+
+TEST_P(LedgerFinds, TheViolation) {
+  Book book;
+  GetParam().spoil(book);
+  EXPECT_EQ(book.broken(), GetParam().invariant) << book.what();
+}
+
+const Case journal_cases[] = {
+    {"J1/J2", [](Book& b) { b.seq_ahead = 1; b.ready(); }},
+    {"J1/J2", [](Book& b) { b.ready(); b.break_chain(); b.add(SessionRenamed{"x"}); }},
+    {"J1", [](Book& b) { b.add(SessionRenamed{"x"}); }},
+    {"J4", [](Book& b) { b.ready(); b.batch().snapshot = encode_snapshot(State{}); b.add(SessionRenamed{"x"}).end("idle"); }},
+    {"C8", [](Book& b) { b.ready().start_run(run1, message1).end("idle"); }},
+};
+INSTANTIATE_TEST_SUITE_P(Journal, LedgerFinds, testing::ValuesIn(journal_cases));
+
+const Case run_cases[] = {
+    {"RUN1", [](Book& b) {
+       b.ready().start_run(run1, message1).finish_run(run1, 4).cursor(4).end("idle");
+       b.add(RunCompleted{"end_turn"}, {.run = run1, .exec = exec, .gen = 1, .frame = 4});
+     }},
+    {"RUN2", [](Book& b) {
+       b.ready().start_run(run1, message1).finish_run(run1, 4).cursor(4).end("idle");
+       b.add(Usage{}, in_run);
+     }},
+    {"RUN3", [](Book& b) { b.ready().start_run(run1, message1).start_run(run2, message2, "k2"); }},
+    {"RUN4", [](Book& b) { b.ready().start_run(run1, message1).command(SendPrompt{run1, message1}).end("running"); }},
+    {"RUN5", [](Book& b) { b.ready().start_run(run1, message1).add(RunCancelling{}, in_run).end("running"); }},
+    {"RUN1", [](Book& b) { b.ready().start_run(run1, message1).add(RunCancelled{.by = "x"}, in_run); }},
+    {"RUN2", [](Book& b) {
+       b.ready().start_run(run1, message1).frame(4, ToolCall{.tool_call_id = "t"}, run1);
+       b.add(ToolCall{.tool_call_id = "t"}, {.run = run1, .exec = exec, .gen = 1, .frame = 4});
+       b.finish_run(run1, 5);
+     }},
+    {"ACK2", [](Book& b) {
+       b.ready().start_run(run1, message1).finish_run(run1, 4).start_run(run2, message2, "k1");
+     }},
+    {"ACK4", [](Book& b) {
+       b.ready().add(QueueAdded{.message = message1, .run = run1, .key = "k1"});
+       b.add(QueueAdded{.message = message2, .run = run2, .key = "k2"}).add(QueueDelivered{message2});
+     }},
+    {"ACK4", [](Book& b) {
+       b.ready().add(QueueAdded{.message = message1, .run = run1, .key = "k1"}).start_run(run2, message2, "k2");
+     }},
+    {"C11", [](Book& b) { b.ready().add(QueueAdded{.message = message1, .by = "auto_continue"}); }},
+    {"Q1", [](Book& b) {
+       b.ready().add(QueueAdded{.message = message1, .run = run1}).end("idle");
+       b.ledger().check_quiet();
+     }},
+};
+INSTANTIATE_TEST_SUITE_P(Runs, LedgerFinds, testing::ValuesIn(run_cases));
+
+const Case process_cases[] = {
+    {"PROC2", [](Book& b) { b.ready().add(Usage{}, {.exec = id<ExecId>(9), .gen = 7}); }},
+    {"PROC2", [](Book& b) { b.ready().add(ExecutorStarting{}, {.exec = id<ExecId>(9), .gen = 3}); }},
+    {"PROC3", [](Book& b) { b.ready().add(ExecutorStarting{}, {.exec = id<ExecId>(9), .gen = 2}); }},
+    {"PROC3", [](Book& b) { b.ready().add(ExecutorStopped{"lost", "exit"}, in_exec); }},
+    {"PROC3", [](Book& b) {
+       b.ready().start_run(run1, message1).end("running");
+       b.add(RunInterrupted{}, in_run).effect(Notify{NotifyWhat::interrupted, run1}).end("interrupted_startup");
+     }},
+    {"PROC5", [](Book& b) {
+       b.ready().frame(4, Usage{.used = 1});
+       b.add(Usage{.used = 2}, {.exec = exec, .gen = 1, .frame = 4});
+     }},
+    {"PROC5", [](Book& b) { b.ready().add(Usage{}, {.exec = exec, .gen = 1, .frame = 4}); }},
+    {"PROC5", [](Book& b) { b.ready().frame(4, Usage{}).add(SessionRenamed{"x"}).cursor(4).end("idle"); }},
+    {"PROC5", [](Book& b) { b.ready().add(SessionRenamed{"x"}).cursor(2).end("idle"); }},
+    {"C2", [](Book& b) {
+       b.ready().start_run(run1, message1).finish_run(run1, 4).cursor(4).end("idle");
+       b.frame(5, FrameAgentExited{}).frame(6, FrameSessionOpened{OpenMethod::fresh, "as-2"});
+       b.add(AgentExited{.exit_code = 0}, {.exec = exec, .gen = 1, .frame = 5});
+       b.add(ResumeRequested{.how = ResumeHow::fresh, .strict = true});
+       b.add(ContextBoundary{.how = BoundaryHow::fresh, .agent_session_id = "as-2",
+                             .previous_agent_session_id = "as-1", .reason = "asked for"},
+             {.exec = exec, .gen = 1, .frame = 6});
+     }},
+    {"R11", [](Book& b) { b.ready().add(ResumeRequested{}).add(ResumeRequested{}); }},
+};
+INSTANTIATE_TEST_SUITE_P(Processes, LedgerFinds, testing::ValuesIn(process_cases));
+
+const Case wait_cases[] = {
+    {"TOK1", [](Book& b) {
+       b.ready().start_run(run1, message1).ask(4).add(TokenConsumed{token, "uid:1"}, in_run);
+       b.add(TokenRevoked{token, "x"}, in_run);
+     }},
+    {"TOK1", [](Book& b) {
+       b.ready().start_run(run1, message1).ask(4).add(TokenConsumed{token, "uid:1"}, in_run).cursor(4).end("running");
+     }},
+    {"TOK3", [](Book& b) {
+       b.ready().start_run(run1, message1).ask(4);
+       b.add(PermissionResolved{permission, PermissionOutcome::selected, "allow", "uid:1"}, in_run);
+     }},
+    {"TOK3", [](Book& b) {
+       b.facts.answered = false;
+       b.ready().start_run(run1, message1).ask(4).add(TokenConsumed{token, "uid:1"}, in_run);
+       b.add(PermissionResolved{permission, PermissionOutcome::selected, "allow", "uid:1"}, in_run);
+     }},
+    {"TOK3", [](Book& b) {
+       b.ready().start_run(run1, message1).ask(4).add(TokenConsumed{token, "session:x"}, in_run);
+     }},
+    {"TOK3", [](Book& b) { b.ready().start_run(run1, message1).ask(4).finish_run(run1, 5); }},
+    {"TOK4", [](Book& b) {
+       b.ready().start_run(run1, message1).ask(4).command(AnswerRequest{"r", "allow"}).cursor(4).end("waiting");
+     }},
+    {"TOK4", [](Book& b) {
+       b.ready().start_run(run1, message1).ask(4).add(TokenConsumed{token, "uid:1"}, in_run);
+       b.add(PermissionResolved{permission, PermissionOutcome::selected, "allow", "uid:1"}, in_run);
+       b.cursor(4).end("running");
+     }},
+    {"C15", [](Book& b) { b.ready().start_run(run1, message1).ask(4).add(TokenExpired{token}, in_run); }},
+};
+INSTANTIATE_TEST_SUITE_P(Waits, LedgerFinds, testing::ValuesIn(wait_cases));
+
+}  // namespace
+}  // namespace perdure::sim

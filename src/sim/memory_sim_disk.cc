@@ -1,0 +1,46 @@
+#include <utility>
+
+#include "base/check.h"
+#include "sim/disk.h"
+
+namespace perdure::sim {
+namespace {
+
+class MemoryStepped final : public SteppedStore {
+ public:
+  explicit MemoryStepped(std::unique_ptr<MemoryStore> store) : store_(std::move(store)) {}
+  Store& store() override { return *store_; }
+  void inject(CommitFault fault) override { store_->inject(fault); }
+  bool step() override { return store_->step(); }
+  bool is_idle() const override { return store_->is_idle(); }
+
+ private:
+  std::unique_ptr<MemoryStore> store_;
+};
+
+class MemorySimDisk final : public Disk {
+ public:
+  std::unique_ptr<SteppedStore> open(std::function<void(const Error&)> on_fatal) override {
+    return std::make_unique<MemoryStepped>(MemoryStore::open(disk_, {.on_fatal = std::move(on_fatal)}));
+  }
+  void crash(CrashChoice choice) override { disk_.crash(choice); }
+  bool flip_bit(SessionId session, Seq seq) override { return disk_.flip_bit(session, seq); }
+
+  Seq head(SessionId session) override { return disk_.head(session); }
+  std::string_view record(SessionId session, Seq seq) override {
+    const std::optional<std::string_view> bytes = disk_.peek(session, seq);
+    CHECK(bytes.has_value());
+    return *bytes;
+  }
+  std::optional<FrameCursor> cursor(SessionId session) override { return disk_.cursor(session); }
+  std::size_t outbox_size(SessionId session) override { return disk_.outbox_size(session); }
+
+ private:
+  MemoryDisk disk_;
+};
+
+}  // namespace
+
+std::unique_ptr<Disk> make_memory_disk() { return std::make_unique<MemorySimDisk>(); }
+
+}  // namespace perdure::sim

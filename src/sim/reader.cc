@@ -1,0 +1,94 @@
+#include "sim/reader.h"
+
+namespace perdure::sim {
+
+void Reader::act() {
+  if (!is_connected()) return connect();
+  if (universe_.prng.chance(universe_.faults.client_odd)) return leave();
+  if (universe_.prng.chance(universe_.faults.reader_slow)) {
+    set_room(universe_.prng.chance(500'000) ? 0 : universe_.prng.below(4));
+  } else if (room_ < 1000 && (universe_.faults.long_turns < 100'000 || universe_.prng.chance(100'000))) {
+    set_room(1'000'000);
+  }
+}
+
+void Reader::heal() {
+  if (!is_connected()) connect();
+  if (room_ < 1000) set_room(1'000'000);
+}
+
+void Reader::set_room(std::size_t room) {
+  room_ = room;
+  if (room_ > 0 && is_connected() && daemon_.serving()) daemon_.serving()->drained(subscription_);
+}
+
+void Reader::connect() {
+  Runtime* const runtime = daemon_.serving();
+  if (!runtime) return;
+  if (universe_.prng.chance(universe_.faults.client_odd)) connect_beyond_head(*runtime);
+  const LifePtr life = daemon_.life();
+  Result<SubscriptionId> subscribed = runtime->subscribe(session_, cursor_, "", *this);
+  if (life->dead) return;
+  if (!subscribed) {
+    // The journal knows the session and the cursor is one that was handed out.
+    universe_.verdict.expect(judge_.is_damaged(session_), "STREAM1", [&] {
+      return "a good cursor is refused: " + subscribed.error().message();
+    });
+    return;
+  }
+  life_ = life;
+  subscription_ = *subscribed;
+}
+
+void Reader::connect_beyond_head(Runtime& runtime) {
+  const LifePtr life = daemon_.life();
+  const Seq beyond = head() + 1 + universe_.prng.below(5);
+  const Result<SubscriptionId> subscribed = runtime.subscribe(session_, beyond, "", *this);
+  const Result<SubscriptionId> other_log = runtime.subscribe(session_, 0, "another log", *this);
+  if (life->dead || judge_.is_damaged(session_)) return;
+  universe_.verdict.expect(!subscribed && subscribed.error().code() == Code::cursor_invalid, "STREAM3",
+                           [] { return std::string("a cursor beyond the head is not refused"); });
+  universe_.verdict.expect(!other_log && other_log.error().code() == Code::cursor_invalid, "STREAM3",
+                           [] { return std::string("a cursor of another log is not refused"); });
+}
+
+void Reader::leave() {
+  if (Runtime* const runtime = daemon_.serving()) runtime->unsubscribe(subscription_);
+  subscription_ = 0;
+}
+
+void Reader::on_records(Seq first, std::span<const std::shared_ptr<const std::string>> records) {
+  if (!is_connected()) {
+    universe_.verdict.expect(!life_ || life_->dead, "STREAM1",
+                             [] { return std::string("records after the reader has left"); });
+    return;
+  }
+  universe_.verdict.expect(first == cursor_ + 1 && !records.empty(), "STREAM1", [&] {
+    return tail(session_) + ": a reader at " + std::to_string(cursor_) + " is given " + std::to_string(first);
+  });
+  universe_.verdict.expect(records.size() <= room_, "STREAM4",
+                           [] { return std::string("more records than there is room for"); });
+  room_ -= std::min(room_, records.size());
+  for (const auto& bytes : records) {
+    cursor_ += 1;
+    const bool known = cursor_ <= head();
+    universe_.verdict.expect(known && hash64(*bytes) == judge_.ledger(session_).hash_at(cursor_),
+                             "STREAM2", [&] {
+                               return tail(session_) + "/" + std::to_string(cursor_) +
+                                      " was shown and is not so in the journal";
+                             });
+    if (universe_.verdict.is_bad()) return;
+  }
+  universe_.trace.note("reader", cursor_, [&] {
+    return tail(session_) + " reads to " + std::to_string(cursor_);
+  });
+}
+
+void Reader::on_cut(Seq cursor) {
+  if (!is_connected()) return;
+  universe_.verdict.expect(cursor == cursor_, "STREAM4",
+                           [] { return std::string("cut with another cursor than its own"); });
+  subscription_ = 0;
+}
+
+}  // namespace perdure::sim

@@ -1,0 +1,52 @@
+// A reader of one session's stream, with the cursor that a real client would keep. It may be slow, go
+// away and come back; what it has seen over all its connections must be the journal (STREAM1).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "runtime/runtime.h"
+#include "sim/daemon.h"
+#include "sim/judge.h"
+#include "sim/universe.h"
+
+namespace perdure::sim {
+
+class Reader final : public RecordSink {
+ public:
+  Reader(Universe& universe, Judge& judge, Daemon& daemon, SessionId session, Seq cursor)
+      : universe_(universe), judge_(judge), daemon_(daemon), session_(session), cursor_(cursor) {}
+
+  // Something a client might do now: connect, leave, read on, stall.
+  void act();
+  // The world is healed: connects, and reads whatever comes.
+  void heal();
+  bool is_at_head() const { return judge_.is_damaged(session_) || cursor_ == head(); }
+  Seq cursor() const { return cursor_; }
+  SessionId session() const { return session_; }
+
+  std::size_t room() const override { return room_; }
+  void on_records(Seq first, std::span<const std::shared_ptr<const std::string>> records) override;
+  void on_cut(Seq cursor) override;
+
+ private:
+  Seq head() const { return judge_.ledger(session_).head(); }
+  bool is_connected() const { return life_ && !life_->dead && subscription_ != 0; }
+  void connect();
+  void connect_beyond_head(Runtime& runtime);
+  void leave();
+  void set_room(std::size_t room);
+
+  Universe& universe_;
+  Judge& judge_;
+  Daemon& daemon_;
+  SessionId session_;
+  Seq cursor_;
+  LifePtr life_;
+  SubscriptionId subscription_ = 0;
+  std::size_t room_ = 1'000'000;
+};
+
+}  // namespace perdure::sim

@@ -1,0 +1,33 @@
+#include "sim/scheduler.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace perdure::sim {
+
+Scheduler::Id Scheduler::after_ms(std::int64_t delay_ms, Task task) {
+  const Id id = ++last_id_;
+  const auto tie = static_cast<std::uint32_t>(ties_.next());
+  queue_.push({now_ms_ + std::max<std::int64_t>(delay_ms, 0), tie, id});
+  tasks_.emplace(id, std::move(task));
+  return id;
+}
+
+std::int64_t Scheduler::next_time_ms() {
+  while (!queue_.empty() && !tasks_.contains(queue_.top().id)) queue_.pop();
+  return queue_.empty() ? -1 : queue_.top().time_ms;
+}
+
+bool Scheduler::run_next() {
+  if (next_time_ms() < 0) return false;
+  const Entry entry = queue_.top();
+  queue_.pop();
+  now_ms_ = entry.time_ms;
+  const auto at = tasks_.find(entry.id);
+  Task task = std::move(at->second);
+  tasks_.erase(at);
+  task();
+  return true;
+}
+
+}  // namespace perdure::sim

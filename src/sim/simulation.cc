@@ -1,0 +1,207 @@
+#include "sim/simulation.h"
+
+#include <memory>
+#include <string>
+
+#include "base/probe.h"
+#include "sim/daemon.h"
+#include "sim/disk.h"
+#include "sim/host.h"
+#include "sim/judge.h"
+#include "sim/probes.h"
+#include "sim/universe.h"
+#include "sim/workload.h"
+
+namespace perdure::sim {
+namespace {
+
+constexpr std::uint64_t heal_steps_max = 60'000;
+constexpr std::int64_t heal_ms_max = 30 * 60'000;
+constexpr std::int64_t care_every_ms = 2'000;
+
+class Simulation {
+ public:
+  Simulation(std::uint64_t seed, const SeedOptions& options)
+      : options_(options), universe_(seed), disk_(make_memory_disk()), judge_(universe_, *disk_),
+        host_(universe_, judge_), daemon_(universe_, *disk_, host_, judge_),
+        workload_(universe_, judge_, daemon_) {
+    judge_.set_host(host_);
+    universe_.trace.set_printing(options.trace);
+    on_probe([this](std::string_view name) {
+      // A store's own probes lie inside its commit, where a crash is the disk's to decide.
+      if (!name.starts_with("store:")) universe_.crash_point(CrashPoint::at_probe);
+    });
+  }
+  ~Simulation() { on_probe({}); }
+
+  SeedResult run() {
+    universe_.trace.note("sim", 0, [&] { return "faults: " + universe_.faults.text(); });
+    daemon_.start();
+    workload_.start();
+    safety_phase();
+    const std::uint64_t safety_steps = steps_;
+    if (!is_bad()) liveness_phase();
+    if (!is_bad()) last_restart();
+    SeedResult result{.steps = steps_, .safety_steps = safety_steps, .crashes = daemon_.crashes(),
+                      .violation = universe_.verdict.first()};
+    for (const auto& [session, book] : judge_.ledgers()) result.records += book->records();
+    result.trace_hash = universe_.trace.hash();
+    return result;
+  }
+
+ private:
+  bool is_bad() const { return universe_.verdict.is_bad(); }
+
+  void step() {
+    ++steps_;
+    universe_.trace.begin_step(steps_, universe_.scheduler.next_time_ms());
+    universe_.verdict.set_step(steps_);
+    universe_.scheduler.run_next();
+    daemon_.reap();
+    if (!universe_.healed) hurt();
+    if (steps_ % 16 == 0) check_one_state();
+  }
+
+  void safety_phase() {
+    while (!is_bad() && steps_ < options_.steps_max && !workload_.is_done()) step();
+  }
+
+  void hurt() {
+    Prng& prng = universe_.prng;
+    if (prng.chance(universe_.faults.crash_step)) {
+      daemon_.crash("at a step");
+      daemon_.reap();
+    }
+    host_.maybe_hurt();
+    if (prng.chance(universe_.faults.clock_jump)) universe_.clock.jump_wall(prng.between(-3'600'000, 3'600'000));
+    if (prng.chance(universe_.faults.bit_flip)) flip_bit();
+  }
+
+  void flip_bit() {
+    universe_.faults.bit_flip = 0;  // once
+    const SessionId session = any_session();
+    if (!session) return;
+    const Seq seq = 1 + universe_.prng.below(judge_.ledger(session).records());
+    if (!disk_->flip_bit(session, seq)) return;
+    universe_.trace.note("disk", seq, [&] { return "a bit flips in " + tail(session) + "/" + std::to_string(seq); });
+    judge_.set_damaged(session);
+  }
+
+  SessionId any_session() {
+    const auto& ledgers = judge_.ledgers();
+    if (ledgers.empty()) return {};
+    auto at = ledgers.begin();
+    std::advance(at, static_cast<std::ptrdiff_t>(universe_.prng.below(ledgers.size())));
+    return at->second->records() > 0 ? at->first : SessionId();
+  }
+
+  void check_one_state() {
+    const SessionId session = any_session();
+    if (session) check_state(session);
+  }
+
+  void check_state(SessionId session) {
+    Runtime* const runtime = daemon_.serving();
+    if (!runtime || judge_.is_damaged(session)) return;
+    const LifePtr life = daemon_.life();
+    const Result<State> state = runtime->state(session);
+    if (life->dead) return daemon_.reap();
+    // A session that was created just now is on the disk before its actor knows.
+    const bool unborn = !state && state.error().code() == Code::not_found && !universe_.healed;
+    universe_.verdict.expect(state.has_value() || unborn, "DISK3", [&] {
+      return tail(session) + " cannot be read: " + state.error().message();
+    });
+    if (state) judge_.check_state(*state);
+    judge_.check_bytes(session, 1 + universe_.prng.below(judge_.ledger(session).records()));
+  }
+
+  void liveness_phase() {
+    universe_.verdict.set_phase(Phase::liveness);
+    universe_.trace.note("sim", 1, [] { return std::string("the world is healed"); });
+    universe_.healed = true;
+    universe_.faults = Faults::none();
+    universe_.disk_full_until_ms = 0;
+    universe_.files.restore_all();
+    host_.heal();
+    daemon_.heal();
+    workload_.heal();
+    come_to_rest();
+    if (is_bad()) return;
+    workload_.ask_all_again();
+    come_to_rest();
+    if (!is_bad()) workload_.check_asked_again();
+  }
+
+  // Runs until nothing waits for anybody, or the bound is reached.
+  void come_to_rest() {
+    const std::int64_t deadline_ms = universe_.scheduler.now_ms() + heal_ms_max;
+    const std::uint64_t last_step = steps_ + heal_steps_max;
+    bool quiet = false;
+    schedule_care(quiet);
+    while (!is_bad() && !quiet && steps_ < last_step && universe_.scheduler.now_ms() < deadline_ms) step();
+    run_for(5'000);  // done effects are taken out of the outbox a little later
+    check_quiet();
+    if (!is_bad() && !quiet) universe_.verdict.fail("Q1", "the world did not come to rest");
+  }
+
+  void schedule_care(bool& quiet) {
+    universe_.after(care_every_ms, [this, &quiet] {
+      quiet = workload_.care();
+      if (!quiet) schedule_care(quiet);
+    });
+  }
+
+  void run_for(std::int64_t ms) {
+    const std::int64_t until_ms = universe_.scheduler.now_ms() + ms;
+    bool over = false;
+    universe_.after(ms, [&over] { over = true; });
+    while (!is_bad() && !over && universe_.scheduler.now_ms() <= until_ms) step();
+  }
+
+  void check_quiet() {
+    for (const auto& [session, book] : judge_.ledgers()) {
+      if (is_bad()) return;
+      if (judge_.is_damaged(session) || book->records() == 0) continue;
+      book->check_quiet();
+      universe_.verdict.expect(disk_->outbox_size(session) == 0, "Q2", [&] {
+        return tail(session) + ": " + std::to_string(disk_->outbox_size(session)) + " effects are left";
+      });
+    }
+    universe_.verdict.expect(workload_.all_read(), "STREAM5",
+                             [] { return std::string("a connected reader is not at the head"); });
+  }
+
+  // What a new daemon reads is what the old one said.
+  void last_restart() {
+    daemon_.crash("for the last time");
+    daemon_.reap();
+    daemon_.heal();
+    come_to_rest();
+    universe_.verdict.expect(daemon_.serving() != nullptr, "Q5",
+                             [] { return std::string("the daemon does not serve"); });
+    for (const auto& [session, book] : judge_.ledgers()) {
+      if (!is_bad() && book->records() > 0) check_state(session);
+    }
+    judge_.check_all_bytes();
+  }
+
+  SeedOptions options_;
+  Universe universe_;
+  std::unique_ptr<Disk> disk_;
+  Judge judge_;
+  Host host_;
+  Daemon daemon_;
+  Workload workload_;
+  std::uint64_t steps_ = 0;
+};
+
+}  // namespace
+
+SeedResult run_seed(std::uint64_t seed, const SeedOptions& options) {
+  Simulation simulation(seed, options);
+  SeedResult result = simulation.run();
+  result.seed = seed;
+  return result;
+}
+
+}  // namespace perdure::sim

@@ -1,0 +1,94 @@
+// The simulator as a whole: a few seeds pass, a seed is a run, and the judge outside of the ledgers
+// can fail too.
+#include "sim/simulation.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/campaign.h"
+#include "sim/judge.h"
+
+namespace perdure::sim {
+namespace {
+
+TEST(Simulation, SeedsPassAndRepeat) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const SeedResult first = run_seed(seed, {});
+    EXPECT_FALSE(first.violation) << failure_line(first);
+    const SeedResult second = run_seed(seed, {});
+    EXPECT_EQ(first.trace_hash, second.trace_hash) << "seed " << seed;
+    EXPECT_EQ(first.steps, second.steps);
+  }
+  EXPECT_NE(run_seed(1, {}).trace_hash, run_seed(2, {}).trace_hash);
+}
+
+// A judge with a disk and a host that nothing has happened to.
+struct Court {
+  Universe universe{1};
+  std::unique_ptr<Disk> disk = make_memory_disk();
+  Judge judge{universe, *disk};
+  Host host{universe, judge};
+  SessionId session{Ulid::make({1}, 0, 1)};
+  ExecKey exec{session, ExecId(Ulid::make({1}, 0, 2)), 1};
+
+  Court() { judge.set_host(host); }
+  std::string broken() const {
+    return universe.verdict.first() ? universe.verdict.first()->invariant : "";
+  }
+};
+
+TEST(Judge, FindsFramesAckedBeforeTheirCommit) {
+  Court court;
+  court.judge.on_frames_acked(court.exec, 1);
+  EXPECT_EQ(court.broken(), "PROC5");
+}
+
+TEST(Judge, FindsCommandsThatActBeforeTheirCommit) {
+  Court court;
+  court.judge.on_command_acted(court.exec, SendCommand{court.exec.exec, 1, 7, StartAgent{}});
+  EXPECT_EQ(court.broken(), "TOK4");
+}
+
+TEST(Judge, FindsStateAheadOfTheJournal) {
+  Court court;
+  State state;
+  state.id = court.session;
+  state.head = 3;
+  court.judge.check_state(state);
+  EXPECT_EQ(court.broken(), "STREAM2");
+}
+
+TEST(Judge, FindsStateThatIsNotTheFold) {
+  Court court;
+  State state;
+  state.id = court.session;
+  state.title = "never journalled";
+  court.judge.check_state(state);
+  EXPECT_EQ(court.broken(), "J4");
+}
+
+TEST(Judge, FindsTwoLivesAtOnce) {
+  Court court;
+  const auto life = std::make_shared<const Life>();
+  LaunchSpec spec{.session = court.session, .exec = court.exec.exec, .gen = 1};
+  court.host.start({life, nullptr}, spec, 1);
+  EXPECT_EQ(court.broken(), "");
+  spec.exec = ExecId(Ulid::make({1}, 0, 3));
+  spec.gen = 2;
+  court.host.start({life, nullptr}, spec, 1);
+  EXPECT_EQ(court.broken(), "PROC1");
+}
+
+TEST(Judge, FindsRecordsThatNoBatchBrought) {
+  Court court;
+  const auto store = court.disk->open({});
+  const Event event{.at = {1}, .body = SessionCreated{.session = court.session}};
+  store->store().append({.session = court.session, .epoch = store->store().epoch(),
+                         .records = {encode_record(1, {}, event)}},
+                        [](const Result<>&) {});
+  store->step();
+  court.judge.catch_up(court.session);
+  EXPECT_EQ(court.broken(), "J3");
+}
+
+}  // namespace
+}  // namespace perdure::sim

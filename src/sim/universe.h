@@ -1,0 +1,134 @@
+// What every simulated thing shares: one seed, one clock, one order of events, one judge.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <queue>
+#include <set>
+#include <string>
+
+#include "env/env.h"
+#include "sim/faults.h"
+#include "sim/prng.h"
+#include "sim/scheduler.h"
+#include "sim/trace.h"
+#include "sim/verdict.h"
+
+namespace perdure::sim {
+
+// One life of the daemon. Whoever holds it can see that the life is over; nothing that a dead
+// daemon's code still does on its way out may reach the world.
+struct Life {
+  std::uint64_t number = 0;
+  bool dead = false;
+};
+using LifePtr = std::shared_ptr<const Life>;
+
+// Wall and boot clocks on the scheduler's time. The wall may jump, the boot clock may not.
+class SimClock final : public Clock {
+ public:
+  explicit SimClock(const Scheduler& scheduler) : scheduler_(scheduler) {}
+  Moment now() override {
+    return {{wall_base_ms + wall_offset_ms_ + scheduler_.now_ms()},
+            {scheduler_.now_ms() - booted_ms_},
+            host_boot_};
+  }
+  void jump_wall(std::int64_t by_ms) { wall_offset_ms_ += by_ms; }
+  void reboot() {
+    booted_ms_ = scheduler_.now_ms();
+    host_boot_ = "host-" + std::to_string(++boots_);
+  }
+
+ private:
+  static constexpr std::int64_t wall_base_ms = 1'790'000'000'000;
+  const Scheduler& scheduler_;
+  std::int64_t wall_offset_ms_ = 0;
+  std::int64_t booted_ms_ = 0;
+  std::uint64_t boots_ = 1;
+  std::string host_boot_ = "host-1";
+};
+
+class SimRandom final : public Random {
+ public:
+  explicit SimRandom(Prng prng) : prng_(prng) {}
+  std::uint64_t next() override { return prng_.next(); }
+
+ private:
+  Prng prng_;
+};
+
+class SimFiles final : public Files {
+ public:
+  bool folder_exists(const std::string& path) override { return !missing_.contains(path); }
+  void set_missing(const std::string& path, bool missing) {
+    if (missing) {
+      missing_.insert(path);
+    } else {
+      missing_.erase(path);
+    }
+  }
+  void restore_all() { missing_.clear(); }
+
+ private:
+  std::set<std::string> missing_;
+};
+
+// The daemon's loop: posted tasks in order, timers by virtual time; nothing runs once its life is
+// over.
+class LifeLoop final : public Loop {
+ public:
+  LifeLoop(Scheduler& scheduler, LifePtr life) : scheduler_(scheduler), life_(std::move(life)) {}
+  void post(Task task) override;
+  TimerId after_ms(std::int64_t delay_ms, Task task) override;
+  void cancel(TimerId timer) override { scheduler_.cancel(timer); }
+
+ private:
+  struct Posted {
+    std::queue<Task> tasks;
+    bool scheduled = false;
+  };
+  static void run_one(Scheduler& scheduler, const LifePtr& life, const std::shared_ptr<Posted>& posted);
+
+  Scheduler& scheduler_;
+  LifePtr life_;
+  std::shared_ptr<Posted> posted_ = std::make_shared<Posted>();
+};
+
+struct Universe {
+  explicit Universe(std::uint64_t seed)
+      : prng(seed), scheduler(prng.fork()), clock(scheduler), faults(Faults::draw(prng)) {}
+
+  Prng prng;
+  Scheduler scheduler;
+  SimClock clock;
+  SimFiles files;
+  Faults faults;
+  Trace trace;
+  Verdict verdict;
+  bool healed = false;
+  std::int64_t disk_full_until_ms = 0;
+  // A place at which the daemon may be told to die; set by the daemon's keeper.
+  std::function<void(CrashPoint)> crash_point = [](CrashPoint) {};
+
+  // Runs a task after a while, whoever lives then.
+  Scheduler::Id after(std::int64_t delay_ms, Scheduler::Task task) {
+    return scheduler.after_ms(delay_ms, std::move(task));
+  }
+  // A delay between nothing and the most, short ones more often.
+  std::int64_t delay(std::int64_t most_ms) {
+    const std::int64_t cap = std::max<std::int64_t>(1, most_ms >> prng.below(8));
+    return prng.between(0, cap);
+  }
+};
+
+// The last characters of an id: enough to tell a handful apart in a trace.
+template <class SomeId>
+std::string tail(const SomeId& id) {
+  const std::string text = id.text();
+  return text.substr(text.size() - 4);
+}
+
+}  // namespace perdure::sim

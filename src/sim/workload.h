@@ -1,0 +1,99 @@
+// The clients: people and programs who ask for things, lose the answers, ask again, and remember what
+// they were told. What they were told is held against the journal at once (ACK1–ACK4).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/runtime.h"
+#include "sim/daemon.h"
+#include "sim/judge.h"
+#include "sim/reader.h"
+#include "sim/universe.h"
+
+namespace perdure::sim {
+
+// One thing a client asks for. Asked again it is the same: key, body and all.
+struct Order {
+  SessionId session;
+  std::string by;
+  std::string key;
+  Hash body_hash;
+  InputBody body;
+  bool is_reuse = false;      // the key of another order: must be refused
+  bool wrong_secret = false;  // must be refused
+  bool is_inside = false;     // a process inside a session: may not answer
+};
+
+class Workload {
+ public:
+  Workload(Universe& universe, Judge& judge, Daemon& daemon);
+
+  // Clients begin.
+  void start();
+  // Everything was asked for and answered, or given up.
+  bool is_done() const;
+  // From now on nothing is lost; what is unanswered is asked again until it is.
+  void heal();
+  // Answers, cancels and releases whatever waits for a person. True when nothing does.
+  bool care();
+  // One more prompt for every session that can take one; each must end well.
+  void ask_all_again();
+  // Whether those prompts have ended as they should.
+  void check_asked_again();
+  bool all_read() const;
+  std::uint64_t orders() const { return sent_.size(); }
+
+ private:
+  struct Sent {
+    Order order;
+    int tries = 0;
+    bool settled = false;            // the client knows, or has given up
+    std::optional<Reply> accepted;   // the first good answer
+  };
+  struct Client {
+    std::string by;
+    std::size_t left = 0;  // orders still to give
+  };
+
+  void act(std::size_t client);
+  void send(std::size_t number, std::int64_t delay_ms);
+  void submit(std::size_t number);
+  void check_back(std::size_t number);
+  void on_answer(std::size_t number, const Result<Reply>& answer);
+  void check_accepted(Sent& sent, const Reply& reply);
+  void check_refused(const Sent& sent, const Error& error);
+  void check_effect(const Order& order, const Reply& reply);
+  std::size_t add(Order order);
+  void readers_act();
+
+  std::optional<Order> draw(Client& client);
+  Order draw_create(const Client& client);
+  Order draw_prompt(const Client& client, SessionId session);
+  std::optional<Order> draw_queue(const Client& client, SessionId session);
+  std::optional<Order> draw_answer(const Client& client, SessionId session);
+  Order draw_configure(const Client& client, SessionId session);
+  Order draw_resume(const Client& client, SessionId session);
+  void draw_fork(const Client& client, SessionId session);
+  Order make(const Client& client, SessionId session, InputBody body);
+  void note_answers(const Order& order);
+
+  Universe& universe_;
+  Judge& judge_;
+  Daemon& daemon_;
+  std::vector<Client> clients_;
+  std::vector<SessionId> sessions_;
+  std::size_t sessions_max_ = 1;
+  std::vector<Sent> sent_;
+  std::vector<std::unique_ptr<Reader>> readers_;
+  std::size_t open_ = 0;
+  std::vector<std::size_t> asked_again_;
+  std::int64_t healed_ms_ = 0;
+  IdSource ids_;
+};
+
+}  // namespace perdure::sim

@@ -1,0 +1,178 @@
+// What clients ask for, drawn from the seed with what a client could know of the session.
+#include <algorithm>
+#include <utility>
+
+#include "sim/workload.h"
+
+namespace perdure::sim {
+namespace {
+
+Hash body_hash(std::uint64_t unique) {
+  Hash hash;
+  for (std::size_t i = 0; i < 8; ++i) hash.bytes[i] = static_cast<unsigned char>(unique >> (8 * i));
+  return hash;
+}
+
+template <class Map>
+auto pick(Prng& prng, const Map& map) {
+  auto at = map.begin();
+  std::advance(at, static_cast<std::ptrdiff_t>(prng.below(map.size())));
+  return at;
+}
+
+}  // namespace
+
+Order Workload::make(const Client& client, SessionId session, InputBody body) {
+  const std::uint64_t number = sent_.size() + 1;
+  Order order{.session = session, .by = client.by, .body_hash = body_hash(number), .body = std::move(body)};
+  const bool keyed = std::holds_alternative<SubmitPrompt>(order.body) || universe_.prng.chance(700'000);
+  if (keyed) order.key = client.by + "/" + std::to_string(number);
+  if (auto* prompt = std::get_if<SubmitPrompt>(&order.body)) prompt->key = order.key;
+  if (auto* create = std::get_if<CreateSession>(&order.body)) create->key = order.key;
+  return order;
+}
+
+Order Workload::draw_create(const Client& client) {
+  Prng& prng = universe_.prng;
+  const SessionId session = ids_.next<SessionId>();
+  sessions_.push_back(session);
+  CreateSession create;
+  create.what.session = session;
+  create.what.title = "session " + std::to_string(sessions_.size());
+  create.what.agent = {.name = "sim", .supports_session_resume = prng.chance(900'000),
+                       .native_session_resume = prng.chance(850'000), .steer = prng.chance(500'000)};
+  create.what.workspace.cwd = "/work/" + std::to_string(sessions_.size());
+  create.what.policy = std::get<ConfigureSession>(draw_configure(client, session).body)
+                           .what.policy.value_or(Policy{});
+  if (prng.chance(500'000)) create.prompt = Prompt{.text = "first"};
+  return make(client, session, std::move(create));
+}
+
+Order Workload::draw_prompt(const Client& client, SessionId session) {
+  static constexpr PromptWhen modes[] = {PromptWhen::automatic, PromptWhen::automatic,
+                                         PromptWhen::queue, PromptWhen::interrupt, PromptWhen::steer};
+  const PromptWhen when =
+      universe_.healed ? PromptWhen::automatic : modes[universe_.prng.below(std::size(modes))];
+  return make(client, session,
+              SubmitPrompt{.prompt = {.text = "prompt " + std::to_string(sent_.size())}, .when = when});
+}
+
+std::optional<Order> Workload::draw_queue(const Client& client, SessionId session) {
+  const State& state = judge_.ledger(session).fold();
+  if (state.queue.empty()) return std::nullopt;
+  const MessageId message = state.queue[universe_.prng.below(state.queue.size())].message;
+  switch (universe_.prng.below(4)) {
+    case 0: return make(client, session, EditQueued{message, {.text = "edited"}});
+    case 1: return make(client, session, RemoveQueued{message});
+    default: return make(client, session, ReleaseQueue{});
+  }
+}
+
+std::optional<Order> Workload::draw_answer(const Client& client, SessionId session) {
+  Prng& prng = universe_.prng;
+  const Ledger& book = judge_.ledger(session);
+  if (book.permissions().empty() || !daemon_.serving()) return std::nullopt;
+  // Mostly one that is open, now and then any that ever was.
+  PermissionId permission;
+  const auto& open = book.fold().permissions;
+  permission = !open.empty() && prng.chance(900'000) ? pick(prng, open)->first
+                                                     : pick(prng, book.permissions())->first;
+  if (open.empty() && !prng.chance(100'000)) return std::nullopt;
+  static constexpr const char* options[] = {"allow", "allow", "deny", "", "never-offered"};
+  const std::string option = options[prng.below(prng.chance(universe_.faults.client_odd) ? 5 : 4)];
+  const WaitTokenId token = book.permissions().at(permission).token;
+  Order order;
+  if (token && prng.chance(400'000)) {
+    const bool wrong = prng.chance(universe_.faults.client_odd);
+    AnswerWait wait{.token = token, .option_id = option};
+    wait.secret_hash = sha256(wrong ? "wrong" : daemon_.serving()->wait_secret(token));
+    if (prng.chance(300'000)) wait.run = book.tokens().at(token).run;
+    if (prng.chance(300'000)) wait.kind = WaitKind::permission;
+    const bool other_scope = prng.chance(universe_.faults.client_odd);
+    if (other_scope) wait.kind = WaitKind::input;
+    order = make(client, session, std::move(wait));
+    order.wrong_secret = wrong || other_scope;
+  } else {
+    order = make(client, session, AnswerPermission{permission, option});
+  }
+  if (prng.chance(universe_.faults.client_odd / 2)) {
+    order.by = "session:" + session.text();
+    order.is_inside = true;
+  }
+  return order;
+}
+
+Order Workload::draw_configure(const Client& client, SessionId session) {
+  Prng& prng = universe_.prng;
+  SessionConfigured what;
+  if (prng.chance(600'000)) {
+    static constexpr Inject injects[] = {Inject::automatic, Inject::automatic, Inject::ask, Inject::off};
+    static constexpr ResumePolicy resumes[] = {ResumePolicy::on_demand, ResumePolicy::on_boot,
+                                               ResumePolicy::manual};
+    what.policy = Policy{.resume = resumes[prng.below(3)], .inject = injects[prng.below(4)],
+                         .survive = !prng.chance(200'000), .auto_continue = prng.chance(400'000),
+                         .wait_ms = prng.chance(400'000) ? prng.between(100, 20'000) : 0};
+  }
+  if (prng.chance(300'000)) what.options["mode"] = "mode-" + std::to_string(prng.below(3));
+  if (prng.chance(200'000)) what.options["model"] = "model-" + std::to_string(prng.below(3));
+  if (prng.chance(100'000)) what.workspace = Workspace{.cwd = "/work/moved-" + std::to_string(prng.below(3))};
+  return make(client, session, ConfigureSession{std::move(what)});
+}
+
+Order Workload::draw_resume(const Client& client, SessionId session) {
+  Prng& prng = universe_.prng;
+  static constexpr ResumeHow hows[] = {ResumeHow::automatic, ResumeHow::automatic, ResumeHow::resume,
+                                       ResumeHow::load, ResumeHow::inject, ResumeHow::fresh};
+  ResumeSession resume{.how = hows[prng.below(std::size(hows))], .strict = prng.chance(200'000)};
+  if (prng.chance(150'000)) {
+    resume.with = AgentProfile{.name = "other-" + std::to_string(prng.below(3)), .steer = true};
+  }
+  return make(client, session, std::move(resume));
+}
+
+void Workload::draw_fork(const Client& client, SessionId session) {
+  Runtime* const runtime = daemon_.serving();
+  const Ledger& book = judge_.ledger(session);
+  if (!runtime || book.records() == 0 || judge_.is_damaged(session) || sessions_.size() >= 8) return;
+  const SessionId to = ids_.next<SessionId>();
+  const Seq at = universe_.prng.below(book.records() + 1);
+  universe_.trace.note("client", at, [&] {
+    return client.by + " forks " + tail(session) + " at " + std::to_string(at) + " to " + tail(to);
+  });
+  runtime->fork(session, at, to, client.by, [this, to, life = daemon_.life()](const Result<Reply>& answer) {
+    if (life->dead || !answer) return;
+    universe_.verdict.expect(judge_.ledger(to).records() > 0, "ACK1",
+                             [] { return std::string("a fork that is not there"); });
+    sessions_.push_back(to);
+  });
+}
+
+std::optional<Order> Workload::draw(Client& client) {
+  Prng& prng = universe_.prng;
+  if (sessions_.size() < sessions_max_ && (sessions_.empty() || prng.chance(200'000))) {
+    return draw_create(client);
+  }
+  const SessionId session = sessions_[prng.below(sessions_.size())];
+  const std::uint64_t dice = prng.below(100);
+  if (prng.chance(universe_.faults.folder_missing)) {
+    universe_.files.set_missing(judge_.ledger(session).fold().workspace.cwd, prng.chance(500'000));
+  }
+  const bool asks = !judge_.ledger(session).fold().permissions.empty();
+  if (asks && dice < 60) return draw_answer(client, session);
+  if (dice < 45) return draw_prompt(client, session);
+  if (dice < 52) return draw_queue(client, session);
+  if (dice < 60) return make(client, session, CancelRun{.force = prng.chance(100'000)});
+  if (dice < 65) return make(client, session, StopSession{});
+  if (dice < 77) return draw_resume(client, session);
+  if (dice < 82) return draw_answer(client, session);
+  if (dice < 88) return draw_configure(client, session);
+  if (dice < 91) return make(client, session, RenameSession{"name " + std::to_string(prng.below(3))});
+  if (dice < 93) return make(client, session, ArchiveSession{});
+  if (dice < 96) return make(client, session, UnarchiveSession{});
+  if (dice < 97) return make(client, session, DeclareDead{});
+  if (dice < 98) return make(client, session, RepairSession{});
+  draw_fork(client, session);
+  return std::nullopt;
+}
+
+}  // namespace perdure::sim
