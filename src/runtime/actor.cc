@@ -243,6 +243,7 @@ void SessionActor::on_durable(Batch& batch) {
 void SessionActor::on_refused(Batch& batch, const Error& error) {
   outbox_.put_back_done(removing_);
   removing_.clear();
+  batch.give_standing_answers();
   std::deque<Waiting> back = batch.take_back();
   const bool again = error.code() == Code::conflict;  // a key that another session took first
   const bool full = error.code() == Code::disk_full;
