@@ -161,8 +161,8 @@ void Ledger::see(const Event& event, const ContextBoundary& e) {
     expect(injects == (e.how == BoundaryHow::injected) || handover, "C12", "how says otherwise");
     if (!kept) expect(!e.reason.empty(), "X6", "a boundary without its reason");
     if (!kept) expect(e.previous_agent_session_id == agent_session_id_, "C5", "an id was erased");
-    if (handover) agent_ = *resume_->with;
   }
+  if (e.how == BoundaryHow::handover && resume_ && resume_->with) agent_ = *resume_->with;
   if (e.how != BoundaryHow::native_resume && e.how != BoundaryHow::native_load) {
     prompts_ = 0;
     turns_ = 0;

@@ -73,6 +73,7 @@ class Simulation {
     host_.maybe_hurt();
     if (prng.chance(universe_.faults.clock_jump)) universe_.clock.jump_wall(prng.between(-3'600'000, 3'600'000));
     if (prng.chance(universe_.faults.bit_flip)) flip_bit();
+    if (prng.chance(universe_.faults.snapshot_flip)) disk_->flip_snapshot_bit(any_session());
   }
 
   void flip_bit() {
