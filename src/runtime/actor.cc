@@ -190,8 +190,11 @@ void SessionActor::commit(std::unique_ptr<Batch> batch) {
   if (batch->state.head / snapshot_every_records != snapshot_at_ / snapshot_every_records) {
     append.snapshot = encode_snapshot(batch->state);
   }
-  Listing listing = make_listing(batch->state, !batch->effects.empty() || !outbox_.is_empty());
-  if (listing != listing_) append.listing = std::move(listing);
+  // A row that is done stays on the disk until a commit takes it out: until then reconcile has to
+  // look at the session, or the row would be left for ever.
+  const bool has_effects = !batch->effects.empty() || !outbox_.is_empty() || outbox_.has_done();
+  listing_in_flight_ = make_listing(batch->state, has_effects);
+  if (listing_in_flight_ != listing_) append.listing = listing_in_flight_;
   in_flight_ = std::move(batch);
   // The store answers on its own thread: only the loop may go on.
   shared_.world.store.append(
@@ -218,7 +221,7 @@ void SessionActor::on_committed(const Result<>& result) {
 void SessionActor::on_durable(Batch& batch) {
   const Seq first = state_.head + 1;
   disk_full_ = false;
-  listing_ = make_listing(batch.state, !batch.effects.empty() || !outbox_.is_empty());
+  listing_ = std::move(listing_in_flight_);
   if (batch.state.head / snapshot_every_records != snapshot_at_ / snapshot_every_records) {
     snapshot_at_ = batch.state.head;
   }
@@ -243,6 +246,7 @@ void SessionActor::on_durable(Batch& batch) {
 void SessionActor::on_refused(Batch& batch, const Error& error) {
   outbox_.put_back_done(removing_);
   removing_.clear();
+  batch.give_standing_answers();
   std::deque<Waiting> back = batch.take_back();
   const bool again = error.code() == Code::conflict;  // a key that another session took first
   const bool full = error.code() == Code::disk_full;

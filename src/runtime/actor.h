@@ -70,7 +70,8 @@ class SessionActor {
   Hash head_hash_;
   std::optional<FrameCursor> cursor_;
   Seq snapshot_at_ = 0;
-  std::optional<Listing> listing_;
+  std::optional<Listing> listing_;            // as stored
+  std::optional<Listing> listing_in_flight_;  // as the commit under way leaves it
   Outbox outbox_;
   Readers readers_;
 

@@ -49,23 +49,26 @@ Batch::Batch(ActorShared& shared, SessionId session, const State& before, const 
     : state(before), head_hash(hash), cursor(frame_cursor), shared_(shared), session_(session),
       head_before_(before.head), cursor_before_(frame_cursor) {}
 
-std::optional<Result<Reply>> Batch::repeated(const Request& request) {
+std::optional<Answered> Batch::repeated(const Request& request) {
   if (request.key.empty()) return std::nullopt;
   std::optional<StoredAnswer> known;
   const auto pending = std::ranges::find(keys_, request.key, &StoredAnswer::key);
-  if (pending != keys_.end()) {
+  const bool is_pending = pending != keys_.end();
+  if (is_pending) {
     SIM_PROBE("key repeated within one batch");
     known = *pending;
   } else {
     Result<std::optional<StoredAnswer>> stored = shared_.world.store.answer(request.key);
-    if (!stored) return std::unexpected(stored.error());
+    if (!stored) return Answered{.result = std::unexpected(stored.error())};
     known = std::move(*stored);
   }
   if (!known) return std::nullopt;
+  Answered answered{.result = decode_reply(known->answer), .stands = !is_pending};
   if (known->body != request.body_hash) {
-    return fail(Code::key_reused, "the idempotency key was used before with another request");
+    answered.result =
+        fail(Code::key_reused, "the idempotency key was used before with another request");
   }
-  return decode_reply(known->answer);
+  return answered;
 }
 
 // Frames come in order and each once: what is behind the cursor was journalled before.
@@ -94,22 +97,23 @@ Input Batch::make_input(const Request& request) {
 }
 
 void Batch::take(Waiting waiting) {
-  Result<Reply> answer = Reply{};
+  Answered answered{.result = Reply{}};
   const bool is_frame = std::holds_alternative<Frame>(waiting.request.body);
   if (auto known = repeated(waiting.request)) {
-    answer = std::move(*known);
+    answered = std::move(*known);
   } else if (!is_frame || frame_is_next(std::get<Frame>(waiting.request.body))) {
     const Input input = make_input(waiting.request);
     Result<Decision> decision = decide(state, input);
     if (decision) {
-      accept(waiting.request, std::move(*decision), answer);
+      accept(waiting.request, std::move(*decision), answered.result);
     } else {
       CHECK(waiting.from_client, "only a client's command can be refused");
-      answer = std::unexpected(std::move(decision).error());
+      answered.result = std::unexpected(std::move(decision).error());
     }
   }
   if (waiting.ends_effect != 0) effects_done.push_back(waiting.ends_effect);
-  answers_.push_back({std::move(waiting.reply), std::move(answer)});
+  answered.reply = std::move(waiting.reply);
+  answers_.push_back(std::move(answered));
   taken_.push_back(std::move(waiting));
 }
 
@@ -162,6 +166,14 @@ Append Batch::make_append(std::uint64_t epoch) {
   append.blobs = std::move(blobs_);
   append.essential = essential;
   return append;
+}
+
+void Batch::give_standing_answers() {
+  for (Answered& answered : answers_) {
+    if (!answered.stands || !answered.reply) continue;
+    SIM_PROBE("repeat answered although its commit was refused");
+    std::exchange(answered.reply, {})(std::move(answered.result));
+  }
 }
 
 std::deque<Waiting> Batch::take_back() {

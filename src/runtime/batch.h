@@ -27,6 +27,7 @@ struct Waiting {
 struct Answered {
   ReplyFn reply;
   Result<Reply> result;
+  bool stands = false;  // out of the store: true whatever becomes of the commit
 };
 
 class Batch {
@@ -56,12 +57,14 @@ class Batch {
 
   // The answers, in the order of the inputs.
   std::vector<Answered> take_answers() { return std::move(answers_); }
+  // Gives the answers that do not depend on the commit: the batch is refused.
+  void give_standing_answers();
   // The inputs back, for another try: the batch is to be thrown away.
   std::deque<Waiting> take_back();
 
  private:
   // The stored or pending answer to a repeated key; nothing when the key is new.
-  std::optional<Result<Reply>> repeated(const Request& request);
+  std::optional<Answered> repeated(const Request& request);
   bool frame_is_next(Frame& frame);
   Input make_input(const Request& request);
   void accept(const Request& request, Decision decision, Result<Reply>& answer);

@@ -120,7 +120,7 @@ void Agentctl::begin_prompt(const SendPrompt& prompt) {
 void Agentctl::draw_script() {
   Prng& prng = universe_.prng;
   std::uint64_t length = prng.below(7);
-  if (prng.chance(universe_.faults.long_turns)) length = 300;  // more than a window of frames
+  if (prng.chance(universe_.faults.long_turns)) length = 400;  // more than a window of frames
   static constexpr Act usual[] = {Act::say,   Act::say,      Act::think,    Act::call_tool,
                                   Act::plan,  Act::usage,    Act::set_mode, Act::list_commands,
                                   Act::other, Act::finish_tool, Act::fail_tool, Act::ask};

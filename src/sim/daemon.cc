@@ -74,7 +74,7 @@ void Daemon::check_recovery_bound(const LifePtr& life) {
 }
 
 void Daemon::reach(CrashPoint point) {
-  if (!runtime() || universe_.healed) return;
+  if (!runtime() || universe_.healed || crashes_ >= crashes_max) return;
   const bool armed = (universe_.faults.crash_armed >> static_cast<std::uint64_t>(point)) & 1;
   if (!armed || !universe_.prng.chance(universe_.faults.crash_point)) return;
   static constexpr const char* names[] = {"before a commit", "after a commit", "after a reply",
@@ -82,8 +82,12 @@ void Daemon::reach(CrashPoint point) {
   crash(names[static_cast<std::size_t>(point)]);
 }
 
+void Daemon::maybe_crash() {
+  if (crashes_ < crashes_max && universe_.prng.chance(universe_.faults.crash_step)) crash("at a step");
+}
+
 void Daemon::crash(const char* why) {
-  if (!parts_ || parts_->life->dead || crashes_ >= crashes_max) return;
+  if (!parts_ || parts_->life->dead) return;
   ++crashes_;
   const bool reboots = universe_.prng.chance(universe_.faults.reboot);
   universe_.trace.note("daemon", crashes_, [&] {

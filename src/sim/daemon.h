@@ -64,6 +64,8 @@ class Daemon {
   void start();
   // Ends it now, like kill -9 (or, drawn, a power cut); it is started again after a while.
   void crash(const char* why);
+  // Crashes with the seed's chance, as after any step.
+  void maybe_crash();
   // Between two steps: takes away what is left of a dead one.
   void reap();
   // No faults any more. Starts the daemon if it is down.

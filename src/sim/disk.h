@@ -31,6 +31,7 @@ class Disk {
   virtual void crash(CrashChoice choice) = 0;
   // Damages a record that is durable. False when this disk cannot.
   virtual bool flip_bit(SessionId session, Seq seq) = 0;
+  virtual bool flip_snapshot_bit(SessionId session) = 0;
 
   // What is durable now.
   virtual Seq head(SessionId session) = 0;

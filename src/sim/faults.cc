@@ -27,7 +27,7 @@ Faults Faults::draw(Prng& prng) {
   faults.link_cut = draw_rate(prng, 50'000);
   faults.link_delay_ms_max = prng.chance(500'000) ? 20 : prng.between(20, 5'000);
   faults.agent_odd = draw_rate(prng, 150'000);
-  faults.open_odd = draw_rate(prng, 500'000);
+  faults.open_odd = draw_rate(prng, 800'000);
   faults.agent_forgets = draw_rate(prng, 200'000);
   faults.long_turns = prng.chance(30'000) ? 500'000 : 5'000;
   faults.client_odd = draw_rate(prng, 300'000);
@@ -37,6 +37,7 @@ Faults Faults::draw(Prng& prng) {
   faults.sync_slow = draw_rate(prng, 100'000);
   faults.lose_tail = prng.chance(500'000) ? 1'000'000 : prng.below(1'000'000);
   faults.bit_flip = prng.chance(100'000) ? 3'000 : 0;
+  faults.snapshot_flip = prng.chance(200'000) ? 5'000 : 0;
   faults.folder_missing = draw_rate(prng, 50'000);
   faults.clock_jump = draw_rate(prng, 10'000);
   return faults;
@@ -74,6 +75,7 @@ std::string Faults::text() const {
   add("sync_slow", sync_slow);
   add("lose_tail", lose_tail);
   add("bit_flip", bit_flip);
+  add("snapshot_flip", snapshot_flip);
   add("folder_missing", folder_missing);
   add("clock_jump", clock_jump);
   return out;

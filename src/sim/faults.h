@@ -42,7 +42,8 @@ struct Faults {
   std::uint64_t disk_full = 0;
   std::uint64_t sync_slow = 0;
   std::uint64_t lose_tail = 500'000;  // a crash takes what was not synced
-  std::uint64_t bit_flip = 0;
+  std::uint64_t bit_flip = 0;       // per step, once
+  std::uint64_t snapshot_flip = 0;  // per step: a snapshot is only a hint
   std::uint64_t folder_missing = 0;
   // The wall clock, per step.
   std::uint64_t clock_jump = 0;

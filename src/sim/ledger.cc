@@ -187,6 +187,7 @@ void Ledger::see_effects(const Append& batch) {
   expect(owed_.starts.empty(), "Q2", "executor.starting without its start");
   expect(owed_.notes.empty(), "RUN1", "nobody is told of the end of a run");
   expect(owed_.answers.empty(), "TOK4", "a question was answered and the agent is not told");
+  expect(owed_.options.empty(), "R9", "an option was asked for and the agent is not told");
   expect(owed_.stops == 0, "PROC3", "an execution must stop and is not told");
 }
 
@@ -208,17 +209,13 @@ void Ledger::see_command(const SendCommand& command) {
     expect(asked && asked->resolved && asked->option_id == answer->option_id, "TOK4",
            "the agent is given an answer that is not in the journal");
     take_one(owed_.answers, answer->request);
+  } else if (const auto* set = std::get_if<SetOptions>(&command.body)) {
+    take_one(owed_.options, set->options);
   } else if (const auto* open = std::get_if<OpenSession>(&command.body)) {
-    for (const auto& [name, value] : observed_) {
-      if (requested_.contains(name)) continue;
+    for (const auto& [name, value] : options_at_open_) {
       const auto given = open->options.find(name);
       expect(given != open->options.end() && given->second == value, "R9",
-             "an option that was observed is not given back");
-    }
-    for (const auto& [name, value] : requested_) {
-      const auto given = open->options.find(name);
-      expect(given != open->options.end() && given->second == value, "R9",
-             "an option that was asked for is not given");
+             "an option that was observed or asked for is not given");
     }
     const bool native = open->method != OpenMethod::fresh;
     expect(!native || (open->agent_session_id == agent_session_id_ && native_is_possible()), "C4",

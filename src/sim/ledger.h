@@ -120,6 +120,7 @@ class Ledger {
     std::vector<std::pair<ExecId, Gen>> starts;
     std::vector<std::pair<NotifyWhat, RunId>> notes;
     std::vector<std::string> answers;
+    std::vector<std::map<std::string, std::string>> options;
     std::size_t stops = 0;
     bool death_claimed = false;      // a run ended with its agent; executor.stopped must follow
     bool must_continue = false;      // auto_continue is due
@@ -205,6 +206,7 @@ class Ledger {
   void hold_queue(bool held);
   bool may_live() const { return exec_.gen != 0 && !exec_gone_; }
   void ask_to_stop();
+  void note_options_at_open();
   bool native_is_possible() const;
   bool boundary_keeps_session(const ContextBoundary& e, const FrameSessionOpened& opened);
 
@@ -261,6 +263,8 @@ class Ledger {
   Seq boundary_ = 0;
   std::map<std::string, std::string> observed_;
   std::map<std::string, std::string> requested_;
+  std::map<std::string, std::string> options_at_open_;
+  bool agent_opening_ = false;
   std::string workspace_cwd_;
   bool archived_ = false;
   bool ever_archived_ = false;

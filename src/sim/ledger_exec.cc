@@ -18,12 +18,21 @@ void Ledger::see(const Event&, const SessionConfigured& e) {
     workspace_cwd_ = e.workspace->cwd;
   }
   for (const auto& [name, value] : e.options) requested_[name] = value;
+  const bool reaches_agent = agent_ready_ || agent_opening_;
+  if (!e.options.empty() && reaches_agent && !copying_) owed_.options.push_back(e.options);
+}
+
+// What the next session/new, load or resume must give to the agent (R9).
+void Ledger::note_options_at_open() {
+  agent_opening_ = true;
+  options_at_open_ = observed_;
+  for (const auto& [name, value] : requested_) options_at_open_[name] = value;
 }
 
 void Ledger::ask_to_stop() {
   if (!may_live()) return;
   stop_requested_ = true;
-  agent_ready_ = false;
+  agent_ready_ = agent_opening_ = false;
 }
 
 void Ledger::see(const Event& event, const SessionStopped&) {
@@ -50,7 +59,7 @@ void Ledger::see(const Event& event, const ExecutorStarting&) {
   expect(!archived_ || copying_, "C3", "an execution starts in an archived session");
   exec_ = {session_, origin.exec, origin.gen};
   lives_[origin.exec] = exec_;
-  exec_gone_ = exec_declared_ = stop_requested_ = agent_ready_ = false;
+  exec_gone_ = exec_declared_ = stop_requested_ = agent_ready_ = agent_opening_ = false;
   exec_starting_ = true;
   last_frame_ = 0;
   if (!copying_) owed_.starts.push_back({origin.exec, origin.gen});
@@ -83,7 +92,7 @@ void Ledger::see(const Event&, const ExecutorStopped& e) {
   expect(active_tokens_.empty(), "C15", "an execution ends and its questions stay open");
   exec_gone_ = true;
   exec_starting_ = false;
-  agent_ready_ = false;
+  agent_ready_ = agent_opening_ = false;
   owed_.death_claimed = false;
 }
 
@@ -91,10 +100,11 @@ void Ledger::see(const Event&, const AgentStarted& e) {
   expect(resume_.has_value() || copying_, "C1", "an agent starts and nobody asked for it");
   abilities_ = e.abilities;
   attempts_.clear();
+  note_options_at_open();
 }
 
 void Ledger::see(const Event&, const AgentExited&) {
-  agent_ready_ = false;
+  agent_ready_ = agent_opening_ = false;
   if (run_) run_->agent_exited = true;
 }
 
@@ -151,8 +161,8 @@ void Ledger::see(const Event& event, const ContextBoundary& e) {
     expect(injects == (e.how == BoundaryHow::injected) || handover, "C12", "how says otherwise");
     if (!kept) expect(!e.reason.empty(), "X6", "a boundary without its reason");
     if (!kept) expect(e.previous_agent_session_id == agent_session_id_, "C5", "an id was erased");
-    if (handover) agent_ = *resume_->with;
   }
+  if (e.how == BoundaryHow::handover && resume_ && resume_->with) agent_ = *resume_->with;
   if (e.how != BoundaryHow::native_resume && e.how != BoundaryHow::native_load) {
     prompts_ = 0;
     turns_ = 0;
@@ -162,6 +172,7 @@ void Ledger::see(const Event& event, const ContextBoundary& e) {
   rejected_ = false;
   inject_armed_ = e.inject;
   agent_ready_ = !stop_requested_ && !copying_;
+  agent_opening_ = false;
   resume_.reset();
 }
 
@@ -177,6 +188,7 @@ void Ledger::see(const Event&, const ContextAttempt& e) {
   expect(e.attempt.failure < OpenFailure::transport, "C4",
          "the ladder goes down after a failure that keeps the id");
   attempts_.push_back(e.attempt);
+  note_options_at_open();
   if (e.attempt.failure == OpenFailure::session_unknown) rejected_ = true;
 }
 
@@ -184,7 +196,7 @@ void Ledger::see(const Event&, const ResumeFailed& e) {
   expect(resume_.has_value() || copying_, "C4", "a resume fails that nobody asked for");
   if (e.failure == OpenFailure::session_unknown) rejected_ = true;
   resume_.reset();
-  agent_ready_ = false;
+  agent_ready_ = agent_opening_ = false;
   hold_queue(true);
 }
 

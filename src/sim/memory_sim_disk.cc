@@ -25,6 +25,7 @@ class MemorySimDisk final : public Disk {
   }
   void crash(CrashChoice choice) override { disk_.crash(choice); }
   bool flip_bit(SessionId session, Seq seq) override { return disk_.flip_bit(session, seq); }
+  bool flip_snapshot_bit(SessionId session) override { return disk_.flip_snapshot_bit(session); }
 
   Seq head(SessionId session) override { return disk_.head(session); }
   std::string_view record(SessionId session, Seq seq) override {

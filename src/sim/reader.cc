@@ -7,9 +7,9 @@ void Reader::act() {
   if (universe_.prng.chance(universe_.faults.client_odd)) return leave();
   if (universe_.prng.chance(universe_.faults.reader_slow)) {
     set_room(universe_.prng.chance(500'000) ? 0 : universe_.prng.below(4));
-  } else if (room_ < 1000 && (universe_.faults.long_turns < 100'000 || universe_.prng.chance(100'000))) {
+  } else if (room_ < 1000 && universe_.faults.long_turns < 100'000) {
     set_room(1'000'000);
-  }
+  }  // else: stalled for good, among long turns, until it is cut
 }
 
 void Reader::heal() {
@@ -29,9 +29,11 @@ void Reader::connect() {
   const LifePtr life = daemon_.life();
   Result<SubscriptionId> subscribed = runtime->subscribe(session_, cursor_, "", *this);
   if (life->dead) return;
+  const bool unborn = !subscribed && subscribed.error().code() == Code::not_found && !universe_.healed;
   if (!subscribed) {
-    // The journal knows the session and the cursor is one that was handed out.
-    universe_.verdict.expect(judge_.is_damaged(session_), "STREAM1", [&] {
+    // A session that was created just now is on the disk before its actor knows. Else
+    // the journal knows the session, and the cursor is one that was handed out.
+    universe_.verdict.expect(judge_.is_damaged(session_) || unborn, "STREAM1", [&] {
       return "a good cursor is refused: " + subscribed.error().message();
     });
     return;

@@ -68,13 +68,12 @@ class Simulation {
 
   void hurt() {
     Prng& prng = universe_.prng;
-    if (prng.chance(universe_.faults.crash_step)) {
-      daemon_.crash("at a step");
-      daemon_.reap();
-    }
+    daemon_.maybe_crash();
+    daemon_.reap();
     host_.maybe_hurt();
     if (prng.chance(universe_.faults.clock_jump)) universe_.clock.jump_wall(prng.between(-3'600'000, 3'600'000));
     if (prng.chance(universe_.faults.bit_flip)) flip_bit();
+    if (prng.chance(universe_.faults.snapshot_flip)) disk_->flip_snapshot_bit(any_session());
   }
 
   void flip_bit() {
@@ -146,9 +145,16 @@ class Simulation {
 
   void schedule_care(bool& quiet) {
     universe_.after(care_every_ms, [this, &quiet] {
-      quiet = workload_.care();
+      quiet = workload_.care() && outboxes_are_empty();
       if (!quiet) schedule_care(quiet);
     });
+  }
+
+  bool outboxes_are_empty() {
+    for (const auto& [session, book] : judge_.ledgers()) {
+      if (!judge_.is_damaged(session) && disk_->outbox_size(session) > 0) return false;
+    }
+    return true;
   }
 
   void run_for(std::int64_t ms) {

@@ -123,7 +123,7 @@ Order Workload::draw_resume(const Client& client, SessionId session) {
   Prng& prng = universe_.prng;
   static constexpr ResumeHow hows[] = {ResumeHow::automatic, ResumeHow::automatic, ResumeHow::resume,
                                        ResumeHow::load, ResumeHow::inject, ResumeHow::fresh};
-  ResumeSession resume{.how = hows[prng.below(std::size(hows))], .strict = prng.chance(200'000)};
+  ResumeSession resume{.how = hows[prng.below(std::size(hows))], .strict = prng.chance(250'000)};
   if (prng.chance(150'000)) {
     resume.with = AgentProfile{.name = "other-" + std::to_string(prng.below(3)), .steer = true};
   }

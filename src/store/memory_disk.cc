@@ -22,6 +22,14 @@ bool MemoryDisk::flip_bit(SessionId session, Seq seq) {
   return true;
 }
 
+bool MemoryDisk::flip_snapshot_bit(SessionId session) {
+  auto found = sessions_.find(session);
+  if (found == sessions_.end() || !found->second.snapshot) return false;
+  std::string& bytes = found->second.snapshot->bytes;
+  if (!bytes.empty()) bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 0x10);
+  return true;
+}
+
 std::optional<std::string_view> MemoryDisk::peek(SessionId session, Seq seq) const {
   const Session* found = find(session);
   if (!found || seq == 0 || seq > found->head()) return std::nullopt;

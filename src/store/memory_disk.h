@@ -36,6 +36,9 @@ class MemoryDisk {
   // session too; other sessions are not affected. False when there is no such record.
   bool flip_bit(SessionId session, Seq seq);
 
+  // Damages the stored snapshot, which is only a hint. False when there is none.
+  bool flip_snapshot_bit(SessionId session);
+
   // The bytes of a synced record, for checkers that must not copy; nothing for a number beyond the
   // head. Shows damaged records as they are. Valid until the disk is changed.
   std::optional<std::string_view> peek(SessionId session, Seq seq) const;
