@@ -151,7 +151,9 @@ void Agentctl::act(const SteerPrompt& command) {
 void Agentctl::act(const CancelPrompt& command) {
   if (!agent_.alive) return;
   if (agent_.run != command.run) {  // a late cancel never hits the next prompt (N9)
-    std::erase_if(agent_.prompts, [&](const SendPrompt& prompt) { return prompt.run == command.run; });
+    const auto waiting = std::erase_if(
+        agent_.prompts, [&](const SendPrompt& prompt) { return prompt.run == command.run; });
+    if (waiting > 0) write(FrameRunFinished{command.run, "cancelled"}, command.run);
     return;
   }
   agent_.cancelled = true;
