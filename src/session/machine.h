@@ -44,7 +44,7 @@ struct Decision {
 // What follows from the input. An error changes nothing. Frames and runtime inputs never fail.
 Result<Decision> decide(const State& state, const Input& input);
 
-// The state behind one more event. CHECKs what only a bug could break: one run, in order.
+// The state behind one more event. Total: what could only come from a bug is CHECKed by decide().
 State evolve(State state, const Event& event);
 
 }  // namespace perdure
