@@ -21,7 +21,7 @@ inline constexpr std::size_t prompt_bytes_max = 8UL << 20;  // longer: limit_rea
 inline constexpr std::size_t title_bytes_max = 1024;        // longer titles are cut
 inline constexpr std::size_t waits_open_max = 256;     // one more question is answered cancelled
 inline constexpr std::size_t waits_closed_kept = 64;   // older closed tokens read as not found
-inline constexpr std::size_t tools_open_max = 4096;    // the oldest open tool call is forgotten
+inline constexpr std::size_t tools_open_max = 4096;    // one open tool call is forgotten
 inline constexpr std::size_t ladder_attempts_max = 8;  // then the resume fails
 
 // Resume context (K31, C12): characters kept of each item, and of the whole.

@@ -42,13 +42,6 @@ void spill_update(EventBody& body, std::vector<Blob>& blobs) {
       body);
 }
 
-// Rows of the outbox are numbered as commands are: by the head they came at and their place in the
-// decision. A row that has no number of its own follows the one before, so that numbers only grow.
-std::uint64_t effect_number(const Effect& effect, std::uint64_t least) {
-  if (const auto* command = std::get_if<SendCommand>(&effect)) return command->number;
-  return least;
-}
-
 }  // namespace
 
 Batch::Batch(ActorShared& shared, SessionId session, const State& before, const Hash& hash,
@@ -125,13 +118,9 @@ void Batch::take(Waiting waiting) {
 }
 
 void Batch::accept(const Request& request, Decision decision, Result<Reply>& answer) {
-  std::uint64_t least = (state.head + 1) * effects_per_record_max;
   for (Event& event : decision.events) add_event(std::move(event));
-  for (const Effect& effect : decision.effects) {
-    const std::uint64_t number = effect_number(effect, least);
-    CHECK(number >= least, "effects are numbered in the order they were decided");
-    effects.push_back({number, encode_effect(effect)});
-    least = number + 1;
+  for (std::size_t i = 0; i < decision.effects.size(); ++i) {
+    effects.push_back({decision.effect_numbers[i], encode_effect(decision.effects[i])});
   }
   dropped += decision.dropped;
   essential = essential || decision.essential;

@@ -110,6 +110,7 @@ TEST(Recovery, A11_A13_what_a_crash_left_open_is_closed_before_the_end_of_the_ru
   run_something(daemon);
   const RunId run = daemon.state().run->id;
   daemon.frame(ToolCall{.tool_call_id = "t1", .title = "sh", .status = "in_progress"}, run);
+  daemon.frame(MessageAgent{.text = "while it runs"}, run);
   daemon.crash();
   daemon.runtime->on_gone(daemon.exec(), "pidfd");
   daemon.settle();

@@ -143,6 +143,12 @@ void Runtime::submit(SessionId session, Request request, ReplyFn reply) {
     resume->workspace_exists =
         shared_->world.files.folder_exists((*found)->state().workspace.cwd);
   }
+  if (auto* start = std::get_if<StartWorkspace>(&request.body)) {
+    start->workspace_exists =
+        shared_->world.files.folder_exists((*found)->state().workspace.cwd);
+  } else if (auto* declared = std::get_if<DeclareDead>(&request.body)) {
+    declared->reachable = (*found)->liveness() == Liveness::alive;
+  }
   (*found)->submit(std::move(request), std::move(reply));
 }
 

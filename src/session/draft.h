@@ -24,6 +24,7 @@ struct Draft {
   void effect(Effect effect);
   // A numbered command to the present execution.
   void command(CommandBody body);
+  std::uint64_t next_effect_number() const;
 
   Origin exec_origin() const { return {.exec = state.exec.id, .gen = state.exec.gen}; }
   Origin run_origin() const;
@@ -95,6 +96,7 @@ void close_waits(Draft& draft, const CloseWaits& how);
 // executor.cc
 Outcome on(Draft& draft, const ExecutorAttached& input);
 Outcome on(Draft& draft, const ExecutorGone& input);
+Outcome on(Draft& draft, const StartWorkspace& command);
 Outcome on(Draft& draft, const DeclareDead& command);
 Outcome on(Draft& draft, const ReadyDeadlinePassed& input);
 void on_frame(Draft& draft, const Frame& frame, const FrameExecutorReady& body);
@@ -111,6 +113,8 @@ void on_frame(Draft& draft, const Frame& frame, const FrameOpenFailed& body);
 void on_frame(Draft& draft, const Frame& frame, const FrameContextChanged& body);
 // The best rung that was not tried in this ladder. A function of the state alone.
 OpenMethod next_method(const State& state);
+// What to do when the session's folder is gone (C13).
+std::string workspace_missing_text(const State& state);
 // Ends the ladder without an agent session.
 void fail_resume(Draft& draft, OpenFailure failure, std::string message);
 

@@ -57,6 +57,9 @@ struct Fold {
 
   void note_tool(const std::string& id, const std::string& title, const std::string& status) const {
     if (!in_open_run()) return;
+    // An update without a status says nothing about being open: it may follow the end.
+    const bool is_update = std::holds_alternative<ToolUpdate>(event.body);
+    if (is_update && status.empty() && !state.open_tools.contains(id)) return;
     if (status == "completed" || status == "failed" || status == "cancelled") {
       state.open_tools.erase(id);
       return;
@@ -244,7 +247,9 @@ struct Fold {
   void apply(const Usage&) const {}
   void apply(const Mode& e) const {
     state.options[e.option] = e.value;
-    state.requested.erase(e.option);
+    // Another value than the one asked for leaves the wish open: it may be the answer to an older.
+    const auto asked = state.requested.find(e.option);
+    if (asked != state.requested.end() && asked->second == e.value) state.requested.erase(asked);
   }
   void apply(const Commands&) const {}
   void apply(const AgentUpdate&) const {}

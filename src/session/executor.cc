@@ -39,7 +39,9 @@ void bury_execution(Draft& draft, const std::string& proof) {
     interrupt_run(draft, same_boot ? InterruptReason::process_exit : InterruptReason::process_restart);
   }
   close_waits(draft, {.outcome = PermissionOutcome::expired, .reason = "interrupted"});
-  draft.add(ExecutorStopped{asked_for ? "stopped" : "lost", proof}, draft.exec_origin());
+  const bool declared = std::holds_alternative<DeclareDead>(draft.input.body);
+  const char* const reason = declared ? "declared_dead" : asked_for ? "stopped" : "lost";
+  draft.add(ExecutorStopped{reason, proof}, draft.exec_origin());
   draft.decision.essential = true;
   if (draft.state.resume && !asked_for) {
     fail_resume(draft, OpenFailure::transport, "the agentctl ended before the agent was ready");
@@ -126,11 +128,26 @@ Outcome on(Draft& draft, const ExecutorGone& input) {
   return std::move(draft.decision);
 }
 
-Outcome on(Draft& draft, const DeclareDead&) {
-  if (!execution_may_live(draft.state)) return fail(Code::conflict, "the execution has ended already");
-  if (draft.state.exec.boot == draft.input.boot) {
-    return fail(Code::conflict, "the execution answers; stop it instead");
+Outcome on(Draft& draft, const StartWorkspace& command) {
+  if (draft.state.archived) {
+    return fail(Code::session_archived, "the session is archived; unarchive it first");
   }
+  if (execution_may_live(draft.state)) {
+    draft.decision.reply.already_running = !draft.state.exec.stop_requested;
+    if (draft.state.exec.stop_requested) {
+      return fail(Code::conflict, "the session is stopping; try again when it has stopped");
+    }
+    return std::move(draft.decision);
+  }
+  if (!command.workspace_exists) return fail(Code::workspace_missing, workspace_missing_text(draft.state));
+  start_executor(draft);
+  draft.decision.reply.seq = draft.state.head;
+  return std::move(draft.decision);
+}
+
+Outcome on(Draft& draft, const DeclareDead& command) {
+  if (!execution_may_live(draft.state)) return fail(Code::conflict, "the execution has ended already");
+  if (command.reachable) return fail(Code::conflict, "the execution answers; stop it instead");
   bury_execution(draft, "declared by " + draft.input.by);
   draft.decision.reply.seq = draft.state.head;
   return std::move(draft.decision);

@@ -221,7 +221,7 @@ TEST(Executor, L20_L24_L37_A3_the_executor_outlives_its_agent_and_starts_another
 
 TEST(Executor, C19_a_person_declares_a_silent_execution_dead_and_it_is_fenced) {
   Scenario s = Scenario::running();
-  EXPECT_EQ(s.refused(DeclareDead{}), Code::conflict);
+  EXPECT_EQ(s.refused(DeclareDead{.reachable = true}), Code::conflict);
   s.booted();
   const Execution old = s.state().exec;
   s.ok(DeclareDead{}, "uid:1000");
@@ -238,7 +238,29 @@ TEST(Executor, C19_a_person_declares_a_silent_execution_dead_and_it_is_fenced) {
 TEST(Executor, C19_an_execution_that_was_reattached_answers_and_cannot_be_declared_dead) {
   Scenario s = Scenario::running();
   s.booted().attached();
-  EXPECT_EQ(s.refused(DeclareDead{}), Code::conflict);
+  EXPECT_EQ(s.refused(DeclareDead{.reachable = true}), Code::conflict);
+}
+
+TEST(Executor, C1_L24_a_workspace_starts_without_an_agent_and_serves_the_next_prompt) {
+  Scenario s;
+  EXPECT_EQ(s.refused(StartWorkspace{.workspace_exists = false}), Code::workspace_missing);
+  s.ok(StartWorkspace{});
+  EXPECT_EQ(s.effects_of<StartExecutor>(), 1U);
+  s.executor_ready();
+  EXPECT_EQ(s.state().exec.status, ExecutorStatus::ready);
+  EXPECT_EQ(s.state().exec.agent, AgentPhase::none);
+  EXPECT_FALSE(s.command<StartAgent>());
+  s.submit("now the agent");
+  EXPECT_TRUE(s.command<StartAgent>());
+  EXPECT_EQ(s.state().exec.gen, 1U);
+}
+
+TEST(Executor, C23_a_different_resume_does_not_join_the_one_under_way) {
+  Scenario s;
+  s.ok(ResumeSession{});
+  s.ok(ResumeSession{});
+  EXPECT_EQ(s.refused(ResumeSession{.how = ResumeHow::fresh}), Code::conflict);
+  EXPECT_EQ(s.refused(ResumeSession{.with = AgentProfile{.name = "other"}}), Code::conflict);
 }
 
 TEST(Executor, C19_silence_after_a_boot_is_not_death) {
@@ -280,6 +302,24 @@ TEST(Executor, X4_a_prompt_after_a_forced_cancel_waits_for_the_proof_of_the_end)
   s.gone();
   EXPECT_TRUE(s.effect<StartExecutor>());
   EXPECT_FALSE(s.state().failure);
+}
+
+TEST(Executor, PROC3_an_executor_that_comes_up_while_it_is_stopped_starts_no_agent) {
+  Scenario s({.prompt = "build it"});
+  s.stop();
+  s.submit("go on after all");
+  s.executor_ready();
+  EXPECT_FALSE(s.command<StartAgent>());
+  s.gone().ready();
+  EXPECT_EQ(s.command<SendPrompt>()->prompt.text, "go on after all");
+}
+
+TEST(Executor, C15_a_question_outside_any_run_is_lost_with_the_agentctl) {
+  Scenario s = Scenario::worked();
+  s.ask();
+  s.gone();
+  EXPECT_THAT(s.kinds(), ElementsAre("token.revoked", "permission.resolved", "executor.stopped"));
+  EXPECT_EQ(s.event<PermissionResolved>()->outcome, PermissionOutcome::expired);
 }
 
 }  // namespace

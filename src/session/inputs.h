@@ -43,8 +43,14 @@ struct ResumeSession {
   bool at_boot = false;
   bool workspace_exists = true;  // looked up by the caller just now (C13)
 };
+// Starts the executor alone: files, git and shells need no agent (C1 phase 2, L24).
+struct StartWorkspace {
+  bool workspace_exists = true;  // looked up by the caller just now (C13)
+};
 // A person says that an execution which cannot be reached is gone (C19).
-struct DeclareDead {};
+struct DeclareDead {
+  bool reachable = false;  // looked up by the caller: the link to it is up
+};
 struct AnswerPermission {
   PermissionId permission;
   std::string option_id;  // empty: cancel
@@ -135,7 +141,7 @@ struct DaemonBooted {};
 using InputBody =
     std::variant<CreateSession, RenameSession, ConfigureSession, SubmitPrompt, EditQueued,
                  RemoveQueued, ReleaseQueue, CancelRun, StopSession, ArchiveSession,
-                 UnarchiveSession, ResumeSession, DeclareDead, AnswerPermission, AnswerWait,
+                 UnarchiveSession, ResumeSession, StartWorkspace, DeclareDead, AnswerPermission, AnswerWait,
                  RepairSession, Frame, ExecutorAttached, ExecutorGone, InjectionReady,
                  WaitDeadlinePassed, ReadyDeadlinePassed, DaemonBooted>;
 

@@ -131,6 +131,11 @@ OpenMethod next_method(const State& state) {
   return may_load ? OpenMethod::load : OpenMethod::fresh;
 }
 
+std::string workspace_missing_text(const State& state) {
+  return "the folder " + state.workspace.cwd +
+         " is gone: recreate it, rebind the session to another, or start fresh elsewhere";
+}
+
 void fail_resume(Draft& draft, OpenFailure failure, std::string message) {
   draft.add(ResumeFailed{failure, std::move(message), draft.state.exec.attempts,
                          draft.state.resume && draft.state.resume->at_boot},
@@ -146,9 +151,7 @@ Outcome on(Draft& draft, const ResumeSession& command) {
     return std::move(draft.decision);
   }
   if (!command.workspace_exists) {
-    return fail(Code::workspace_missing, "the folder " + state.workspace.cwd +
-                                             " is gone: recreate it, rebind the session to another, "
-                                             "or start fresh elsewhere");
+    return fail(Code::workspace_missing, workspace_missing_text(state));
   }
   if (command.with && state.run) {
     return fail(Code::conflict, "a run is open; cancel it before you hand the session over");
@@ -156,6 +159,11 @@ Outcome on(Draft& draft, const ResumeSession& command) {
   if (command.strict && native_obstacle(state) && would_lose_context(state)) {
     return fail(Code::not_resumable, "the agent's own session cannot be restored (" +
                                          std::string(enum_text(*native_obstacle(state))) + ")");
+  }
+  const bool joins = !command.with && (command.how == ResumeHow::automatic ||
+                                       (state.resume && state.resume->how == command.how));
+  if (state.resume && !joins) {
+    return fail(Code::conflict, "another resume is under way; wait for it or stop the session");
   }
   draft.decision.reply.resume_pending = true;
   if (state.resume) {

@@ -9,7 +9,8 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 // A session with a completed turn whose agent comes up again: the rung was asked for.
-Scenario opening(AgentAbilities abilities, const ResumeSession& command = {}, const Setup& setup = {}) {
+Scenario opening(AgentAbilities abilities, const ResumeSession& command = {},
+                 const Setup& setup = {}) {
   Scenario s = Scenario::lost(setup);
   s.ok(command);
   s.executor_ready().agent_started(abilities);
@@ -220,7 +221,8 @@ TEST(Ladder, K5_K26_an_agent_with_no_way_back_boots_idle_and_bare) {
 }
 
 TEST(Ladder, C12_inject_ask_injects_when_a_person_asks_for_it) {
-  Scenario s = opening(can_everything, {.how = ResumeHow::inject}, {.policy = {.inject = Inject::ask}});
+  Scenario s = opening(can_everything, {.how = ResumeHow::inject},
+                       {.policy = {.inject = Inject::ask}});
   s.opened();
   EXPECT_EQ(s.event<ContextBoundary>()->how, BoundaryHow::injected);
 }
@@ -434,6 +436,28 @@ TEST(Ladder, D1_X7_a_ladder_goes_on_under_another_daemon) {
   EXPECT_TRUE(s.state().resume);
   s.opened();
   EXPECT_EQ(s.command<SendPrompt>()->prompt.text, "go on");
+}
+
+TEST(Ladder, K25_a_second_try_in_the_same_execution_begins_at_the_top_again) {
+  Scenario s = opening(can_everything);
+  s.open_fails(OpenFailure::capability_missing).open_fails(OpenFailure::timeout);
+  EXPECT_EQ(s.event<ResumeFailed>()->attempts.size(), 1U);
+  s.ok(ResumeSession{});
+  s.agent_started();
+  EXPECT_EQ(s.command<OpenSession>()->method, OpenMethod::resume);
+  s.opened();
+  EXPECT_THAT(s.event<ContextBoundary>()->attempts, IsEmpty());
+}
+
+TEST(Ladder, C4_every_failure_that_says_the_session_cannot_be_had_allows_the_next_rung) {
+  for (const OpenFailure failure :
+       {OpenFailure::capability_missing, OpenFailure::session_unknown, OpenFailure::never_prompted,
+        OpenFailure::not_restored, OpenFailure::other_session, OpenFailure::cwd_changed}) {
+    Scenario s = opening(can_load);
+    s.open_fails(failure);
+    ASSERT_TRUE(s.command<OpenSession>()) << enum_text(failure);
+    EXPECT_EQ(s.command<OpenSession>()->method, OpenMethod::fresh);
+  }
 }
 
 }  // namespace

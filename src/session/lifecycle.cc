@@ -71,12 +71,7 @@ Outcome on(Draft& draft, const ConfigureSession& command) {
   }
   draft.add(what);
   draft.decision.reply.seq = draft.state.head;
-  // While the agent's session opens, its options are on their way already: these follow them.
-  const bool opening = execution_may_live(draft.state) && !draft.state.exec.stop_requested &&
-                       draft.state.exec.agent == AgentPhase::opening;
-  if (!what.options.empty() && (opening || agent_ready(draft.state))) {
-    draft.command(SetOptions{what.options});
-  }
+  if (!what.options.empty() && agent_ready(draft.state)) draft.command(SetOptions{what.options});
   return std::move(draft.decision);
 }
 

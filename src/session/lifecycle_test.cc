@@ -42,7 +42,7 @@ TEST(Lifecycle, a_session_needs_an_id_an_agent_and_a_folder) {
   EXPECT_EQ(code_without([](SessionCreated&) {}), "taken");
   EXPECT_EQ(code_without([](SessionCreated& what) { what.session = {}; }), "invalid_argument");
   EXPECT_EQ(code_without([](SessionCreated& what) { what.agent.name = ""; }), "invalid_argument");
-  EXPECT_EQ(code_without([](SessionCreated& what) { what.workspace.cwd = ""; }), "invalid_argument");
+  EXPECT_EQ(code_without([](SessionCreated& what) { what.workspace = {}; }), "invalid_argument");
 }
 
 TEST(Lifecycle, a_command_to_a_session_that_does_not_exist_is_not_found) {
@@ -267,6 +267,19 @@ TEST(Lifecycle, A13_X19_repair_leaves_a_running_session_alone_and_finds_nothing_
   EXPECT_EQ(s.count<RepairClosedTool>(), 1U);
   EXPECT_TRUE(s.ok(RepairSession{}).nothing_to_do);
   EXPECT_EQ(s.count<RepairClosedTool>(), 1U);
+}
+
+TEST(Lifecycle, DISK2_a_stop_of_an_idle_session_may_be_written_on_a_full_disk) {
+  Scenario s = Scenario::worked();
+  s.stop();
+  EXPECT_TRUE(s.last().essential);
+}
+
+TEST(Lifecycle, PROC6_archive_ends_an_idle_agent) {
+  Scenario s = Scenario::worked();
+  s.ok(ArchiveSession{});
+  EXPECT_THAT(s.kinds(), ElementsAre("session.stopped", "session.archived"));
+  EXPECT_TRUE(s.effect<StopExecutor>());
 }
 
 }  // namespace

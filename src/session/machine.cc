@@ -70,14 +70,17 @@ void Draft::add(EventBody body, Origin origin) {
 void Draft::effect(Effect effect) {
   CHECK(!decision.events.empty(), "an effect is committed with the event that caused it");
   CHECK(decision.effects.size() < effects_per_record_max);
+  decision.effect_numbers.push_back(next_effect_number());
   decision.effects.push_back(std::move(effect));
 }
 
+// Grows with the journal, so it needs no counter of its own and is never used twice.
+std::uint64_t Draft::next_effect_number() const {
+  return state.head * effects_per_record_max + decision.effects.size();
+}
+
 void Draft::command(CommandBody body) {
-  // The number grows with the journal, so it needs no counter of its own and is never used twice.
-  const std::uint64_t number =
-      state.head * effects_per_record_max + decision.effects.size();
-  effect(SendCommand{state.exec.id, state.exec.gen, number, std::move(body)});
+  effect(SendCommand{state.exec.id, state.exec.gen, next_effect_number(), std::move(body)});
 }
 
 Origin Draft::run_origin() const {

@@ -35,6 +35,7 @@ struct Reply {
 struct Decision {
   std::vector<Event> events;
   std::vector<Effect> effects;
+  std::vector<std::uint64_t> effect_numbers;  // one each; they grow over the life of the session
   Reply reply;
   bool essential = false;        // ends and cancels: may be written when the disk is full
   std::uint64_t dropped = 0;     // fenced frames of an earlier life
@@ -43,7 +44,7 @@ struct Decision {
 // What follows from the input. An error changes nothing. Frames and runtime inputs never fail.
 Result<Decision> decide(const State& state, const Input& input);
 
-// The state behind one more event. CHECKs what only a bug could break: one run, in order.
+// The state behind one more event. Total: what could only come from a bug is CHECKed by decide().
 State evolve(State state, const Event& event);
 
 }  // namespace perdure

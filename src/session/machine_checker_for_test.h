@@ -253,13 +253,17 @@ class MachineChecker {
     require(exec_lives_ && command.exec == exec_ && command.gen == gen_,
             "a command goes to the living execution");
     require(command.number > command_number_, "commands are numbered upwards");
+    const bool begins = std::holds_alternative<StartAgent>(command.body) ||
+                        std::holds_alternative<OpenSession>(command.body) ||
+                        std::holds_alternative<SendPrompt>(command.body);
+    require(!begins || !state_.exec.stop_requested, "nothing begins in a life that is being ended");
     command_number_ = command.number;
     if (const auto* prompt = std::get_if<SendPrompt>(&command.body)) {
       require(prompt->run == open_run_ && sent_.insert(prompt->message).second,
               "RUN4 a prompt is sent once, for the open run");
       const bool injected = holds<ContextInjected>(
           decision, [&](const Event&, const auto& body) { return body.text == prompt->context; });
-      require(prompt->context.empty() || injected, "C12 what is sent beside the prompt is recorded");
+      require(prompt->context.empty() || injected, "C12 what is sent beside a prompt is recorded");
       require(holds<MessageUser>(decision, [&](const Event&, const MessageUser& said) {
         return said.message == prompt->message && said.prompt == prompt->prompt;
       }), "G1 a prompt is recorded with the commit that sends it");

@@ -35,7 +35,7 @@ std::set<std::string>& probes_hit() {
 
 }  // namespace
 
-TEST(MachineProperty, J1_J4_J5_RUN1_RUN2_RUN3_RUN4_PROC2_PROC3_TOK1_TOK3_TOK4_hold_in_random_lives) {
+TEST(MachineProperty, J1_J4_J5_RUN1_RUN2_RUN3_RUN4_PROC2_PROC3_TOK1_TOK3_TOK4_in_random_lives) {
   for (std::uint64_t seed = 1; seed <= lives; ++seed) {
     ASSERT_EQ(violation_of(seed), "") << "seed " << seed;
   }

@@ -283,7 +283,8 @@ class RandomInputs {
   }
 
   AgentExited agent_exit() {
-    if (dice_.one_in(2)) return {.exit_code = static_cast<std::int64_t>(dice_.below(2)), .why = "exited"};
+    const auto exit_code = static_cast<std::int64_t>(dice_.below(2));
+    if (dice_.one_in(2)) return {.exit_code = exit_code, .why = "exited"};
     return {.signal = 9, .why = dice_.one_in(2) ? "out_of_memory" : "stopped"};
   }
 
@@ -304,7 +305,9 @@ class RandomInputs {
       case 11: return Mode{.value = dice_.one_in(2) ? "plan" : "code"};
       case 12: return FrameContextChanged{dice_.one_in(2) ? BoundaryHow::cleared
                                                           : BoundaryHow::compacted};
-      case 13: return dice_.one_in(3) ? FrameBody(FrameAgentExited{agent_exit()}) : FrameBody(Usage{});
+      case 13:
+        if (dice_.one_in(3)) return FrameAgentExited{agent_exit()};
+        return Usage{};
       default: return MessageAgent{.text = "word "};
     }
   }
@@ -341,7 +344,8 @@ class RandomInputs {
 
   std::string tool_id() { return "tool-" + std::to_string(dice_.below(4)); }
   std::string tool_status() {
-    static constexpr std::string_view statuses[] = {"pending", "in_progress", "completed", "failed", ""};
+    static constexpr std::string_view statuses[] = {"pending", "in_progress", "completed", "failed",
+                                                    ""};
     return std::string(statuses[dice_.below(5)]);
   }
   FrameBody tool() {

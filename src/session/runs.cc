@@ -1,5 +1,7 @@
 // Runs: at most one open, exactly one end each (G4). What a run left open is closed by records in
 // front of its end, so that nothing of a run comes after it.
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/probe.h"
 #include "session/draft.h"
@@ -78,7 +80,9 @@ void interrupt_run(Draft& draft, InterruptReason reason) {
     end_run(draft, RunCancelled{.by = draft.state.run->cancelled_by});
     return;
   }
-  const bool was_waiting = !draft.state.waits.empty();
+  const bool was_waiting = std::ranges::any_of(draft.state.waits, [&](const auto& entry) {
+    return entry.second.run == draft.state.run->id;
+  });
   // An open tool call may or may not have acted: never go on by ourselves over it (C11).
   const bool may_continue = draft.state.policy.auto_continue && !draft.state.auto_continued &&
                             draft.state.open_tools.empty() && !was_waiting;

@@ -55,7 +55,7 @@ TEST(Runs, P2_an_agent_that_exits_cleanly_without_an_answer_fails_the_turn) {
 
 TEST(Runs, P1_R6_A13_A26_O34_a_crash_in_mid_tool_leaves_the_tool_unknown_and_one_interruption) {
   Scenario s = Scenario::running();
-  s.say("let me").tool("t1", "in_progress").tool("t2", "completed");
+  s.tool("t1", "in_progress").tool("t2", "completed").say("let me");
   s.agent_exits();
   EXPECT_THAT(s.kinds(), ElementsAre("agent.exited", "repair.closed_message", "repair.closed_tool",
                                      "run.interrupted"));
@@ -236,6 +236,7 @@ TEST(Runs, C11_auto_continue_is_journalled_first_and_happens_once) {
   EXPECT_THAT(s.kinds(), ElementsAre("run.interrupted", "queue.added", "executor.stopped",
                                      "resume.requested", "executor.starting"));
   EXPECT_EQ(s.event<QueueAdded>()->by, "auto_continue");
+  EXPECT_EQ(s.state().queue.front().by, "auto_continue");
   s.ready();
   EXPECT_EQ(s.event<RunStarted>()->trigger, "auto_continue");
   s.gone();
@@ -278,6 +279,26 @@ TEST(Runs, N11_a_failed_auto_continue_is_held_like_any_other_prompt) {
   s.gone();
   s.executor_ready().agent_started().open_fails(OpenFailure::auth);
   EXPECT_TRUE(s.state().queue.front().held);
+}
+
+TEST(Runs, C23_a_cancel_that_the_agent_dies_of_lets_the_next_prompt_start) {
+  Scenario s = Scenario::running();
+  s.submit("queued");
+  s.cancel();
+  s.agent_exits();
+  EXPECT_TRUE(s.command<StartAgent>());
+  s.agent_started().opened();
+  EXPECT_EQ(s.command<SendPrompt>()->prompt.text, "queued");
+}
+
+TEST(Runs, RUN2_N9_a_late_frame_of_one_run_is_not_taken_for_the_next) {
+  Scenario s = Scenario::running();
+  const RunId first = s.state().run->id;
+  s.finish();
+  s.submit("next");
+  s.frame_of(first, ToolCall{.tool_call_id = "t9", .status = "pending"});
+  EXPECT_EQ(s.record<ToolCall>()->event.origin.after_run, first);
+  EXPECT_THAT(s.state().open_tools, IsEmpty());
 }
 
 }  // namespace

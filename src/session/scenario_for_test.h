@@ -1,5 +1,5 @@
-// A session's life told step by step: each call is one input, each step is checked by MachineChecker,
-// and what the last step led to can be asked. Time stands still unless a test lets it pass.
+// A session's life told step by step: each call is one input, each step is checked by
+// MachineChecker, and what it led to can be asked. Time stands still unless a test lets it pass.
 #pragma once
 
 #include <gmock/gmock.h>

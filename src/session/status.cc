@@ -9,12 +9,15 @@ bool token_usable(const Wait& wait, const Moment& now) {
   return !wait.deadline || wait.deadline->remaining_ms(now) > 0;
 }
 
+bool any_usable(const State& state, const Moment& now) {
+  return std::ranges::any_of(
+      state.waits, [&](const auto& entry) { return token_usable(entry.second, now); });
+}
+
 Status of_open_run(const State& state, const World& world) {
   if (world.liveness == Liveness::dead) return Status::interrupted_startup;
   if (state.waits.empty()) return Status::running;
-  const bool usable = std::ranges::any_of(
-      state.waits, [&](const auto& entry) { return token_usable(entry.second, world.now); });
-  return usable ? Status::waiting : Status::interrupted_waiting;
+  return any_usable(state, world.now) ? Status::waiting : Status::interrupted_waiting;
 }
 
 Status of_interruption(InterruptReason reason) {
@@ -36,8 +39,8 @@ Status derive_status(const State& state, const World& world) {
     const Status interrupted = of_interruption(*state.last_run->interrupted);
     if (interrupted != Status::idle) return interrupted;
   }
-  // A question asked outside any run still waits for a person.
-  return state.waits.empty() ? Status::idle : Status::waiting;
+  // A question asked outside any run still waits for a person, until its time is over.
+  return any_usable(state, world.now) ? Status::waiting : Status::idle;
 }
 
 }  // namespace perdure

@@ -337,5 +337,15 @@ TEST(Waits, N7_X18_an_answer_is_addressed_to_the_life_that_asked) {
   EXPECT_EQ(s.status(), "waiting");
 }
 
+TEST(Waits, X30_the_end_of_a_run_leaves_a_question_that_is_not_its_own) {
+  Scenario s = Scenario::running();
+  const PermissionId permission = s.ask_in(RunId{}, "req-background");
+  s.finish();
+  EXPECT_THAT(s.kinds(), ElementsAre("run.completed"));
+  EXPECT_EQ(s.status(), "waiting");
+  s.ok(AnswerPermission{permission, "allow"});
+  EXPECT_EQ(s.status(), "idle");
+}
+
 }  // namespace
 }  // namespace perdure

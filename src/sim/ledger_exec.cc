@@ -86,7 +86,8 @@ void Ledger::see(const Event&, const ExecutorStopped& e) {
   if (exec_declared_) declared_.insert(exec_.exec);
   expect(copying_ || exec_declared_ || !facts_.execution_lives(exec_), "PROC3",
          "called gone while it lives (" + e.proof + ")");
-  expect(e.reason == (stop_requested_ ? "stopped" : "lost") || copying_, "A26",
+  const char* const reason = exec_declared_ ? "declared_dead" : stop_requested_ ? "stopped" : "lost";
+  expect(e.reason == reason || copying_, "A26",
          "the wrong reason for an end");
   expect(!run_, "RUN1", "an execution ends and its run does not");
   expect(active_tokens_.empty(), "C15", "an execution ends and its questions stay open");

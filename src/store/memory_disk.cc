@@ -81,7 +81,10 @@ void MemoryDisk::apply(Append batch) {
     refs_.insert_or_assign(ref, batch.session);
     session.refs.insert(std::move(ref));
   }
-  for (Blob& blob : batch.blobs) blobs_.emplace(blob.hash, std::move(blob.bytes));
+  for (Blob& blob : batch.blobs) {
+    StoredBlob& stored = blobs_.try_emplace(blob.hash, std::move(blob.bytes)).first->second;
+    if (session.blobs.insert(blob.hash).second) ++stored.sessions;
+  }
   if (batch.snapshot) session.snapshot = StoredSnapshot{session.head(), *std::move(batch.snapshot)};
   if (batch.listing) {
     session.listing = *std::move(batch.listing);
@@ -105,6 +108,10 @@ void MemoryDisk::remove(SessionId session) {
   for (const std::string& ref : found->second.refs) {
     auto owner = refs_.find(ref);
     if (owner != refs_.end() && owner->second == session) refs_.erase(owner);
+  }
+  for (const Hash& hash : found->second.blobs) {
+    auto blob = blobs_.find(hash);
+    if (--blob->second.sessions == 0) blobs_.erase(blob);
   }
   open_.erase(session);
   sessions_.erase(found);

@@ -64,11 +64,17 @@ class MemoryDisk {
     std::map<std::uint64_t, std::string> outbox;
     std::uint64_t outbox_last = 0;
     std::set<std::string> refs;
+    std::set<Hash> blobs;
     std::optional<StoredSnapshot> snapshot;
     Listing listing;
     std::optional<Seq> damaged_at;  // the first damaged record
 
     Seq head() const { return records.size(); }
+  };
+
+  struct StoredBlob {
+    std::string bytes;
+    std::size_t sessions = 0;  // that gave it; it goes with the last of them
   };
 
   const Session* find(SessionId session) const;
@@ -87,7 +93,7 @@ class MemoryDisk {
   std::set<SessionId> open_;
   std::map<std::string, StoredAnswer, std::less<>> answers_;
   std::map<std::string, SessionId, std::less<>> refs_;
-  std::map<Hash, std::string> blobs_;
+  std::map<Hash, StoredBlob> blobs_;
   std::vector<Append> tail_;  // one group, validated
 };
 

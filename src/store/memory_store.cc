@@ -205,7 +205,7 @@ Result<std::optional<SessionId>> MemoryStore::find_ref(std::string_view ref) {
 Result<std::string> MemoryStore::blob(const Hash& hash) {
   auto found = disk_.blobs_.find(hash);
   if (found == disk_.blobs_.end()) return fail(Code::not_found, "no blob " + hash.hex());
-  return found->second;
+  return found->second.bytes;
 }
 
 Result<std::vector<SessionId>> MemoryStore::open_sessions() {

@@ -29,15 +29,10 @@ std::uint64_t FaultDisk::bytes_used() const {
   return bytes;
 }
 
-std::uint64_t FaultDisk::syncs_after_failed_sync() const {
-  bool failed = false;
-  std::uint64_t count = 0;
-  for (const LoggedOp& op : log_) {
-    if (op.op != DiskOp::sync) continue;
-    if (failed) ++count;
-    failed = failed || op.failed;
-  }
-  return count;
+void FaultDisk::clear_log() {
+  log_.clear();
+  sync_has_failed_ = false;
+  syncs_after_failed_ = 0;
 }
 
 std::optional<FaultKind> FaultDisk::count(LoggedOp op) {
@@ -54,6 +49,10 @@ std::optional<FaultKind> FaultDisk::count(LoggedOp op) {
   }
   if (power_is_cut_) fault = FaultKind::power_cut;
   op.failed = fault.has_value();
+  if (op.op == DiskOp::sync) {
+    if (sync_has_failed_) ++syncs_after_failed_;
+    sync_has_failed_ = sync_has_failed_ || op.failed;
+  }
   log_.push_back(std::move(op));
   return fault;
 }

@@ -110,9 +110,10 @@ class FaultDisk {
 
   // Everything that was asked since clear_log(), in order.
   const std::vector<LoggedOp>& log() const { return log_; }
-  void clear_log() { log_.clear(); }
+  void clear_log();
   // DISK1: how many syncs were asked for after the first one that failed, in the log.
-  std::uint64_t syncs_after_failed_sync() const;
+  std::uint64_t syncs_after_failed_sync() const { return syncs_after_failed_; }
+  bool sync_has_failed() const { return sync_has_failed_; }
 
   // Ends this life of the machine, or of the process. Removes the plan and the capacity.
   void crash(CrashOutcome outcome);
@@ -166,6 +167,8 @@ class FaultDisk {
   bool power_is_cut_ = false;
   std::optional<std::uint64_t> capacity_bytes_;
   std::vector<LoggedOp> log_;
+  bool sync_has_failed_ = false;
+  std::uint64_t syncs_after_failed_ = 0;
   std::uint64_t life_ = 1;
 };
 

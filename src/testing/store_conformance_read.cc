@@ -94,6 +94,7 @@ void list_pages(ConformanceBench& bench) {
     ASSERT_LE(page->size(), 10U);
     if (page->empty()) break;
     for (const ListedSession& listed : *page) {
+      ASSERT_LE(expected, sessions) << "more than there are";
       EXPECT_EQ(listed.session, conformance_session(expected));
       EXPECT_EQ(listed.listing.updated.ms, static_cast<std::int64_t>(expected));
       EXPECT_EQ(listed.listing.archived, expected % 2 == 0);

@@ -99,12 +99,21 @@ void StoreModel::apply(const Append& batch) {
   for (std::uint64_t number : batch.outbox_done) session.outbox.erase(number);
   for (const StoredAnswer& answer : batch.answers) answers[answer.key] = answer;
   session.refs.insert(batch.refs.begin(), batch.refs.end());
-  for (const Blob& blob : batch.blobs) blobs[blob.hash] = blob.bytes;
+  for (const Blob& blob : batch.blobs) {
+    blobs[blob.hash] = blob.bytes;
+    session.blobs.insert(blob.hash);
+  }
   if (batch.snapshot) session.snapshot = StoredSnapshot{session.records.size(), *batch.snapshot};
   if (batch.listing) session.listing = batch.listing;
 }
 
-void StoreModel::remove(SessionId session) { sessions.erase(session); }
+void StoreModel::remove(SessionId session) {
+  sessions.erase(session);
+  std::erase_if(blobs, [&](const auto& blob) {
+    return std::ranges::none_of(
+        sessions, [&](const auto& other) { return other.second.blobs.contains(blob.first); });
+  });
+}
 
 void expect_store_equals(Store& store, const StoreModel& model) {
   for (const auto& [id, session] : model.sessions) {

@@ -19,6 +19,7 @@ struct SessionModel {
   std::map<std::uint64_t, std::string> outbox;
   std::uint64_t outbox_last = 0;
   std::set<std::string> refs;
+  std::set<Hash> blobs;
   std::optional<StoredSnapshot> snapshot;
   std::optional<Listing> listing;
 };
@@ -33,6 +34,7 @@ struct StoreModel {
   std::optional<Code> refusal(const Append& batch, std::uint64_t epoch) const;
   // Takes a batch that is not refused.
   void apply(const Append& batch);
+  // Takes its blobs too, unless another session has them.
   void remove(SessionId session);
 };
 

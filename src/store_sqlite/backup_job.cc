@@ -1,0 +1,61 @@
+#include "store_sqlite/backup_job.h"
+
+#include "store_sqlite/schema.h"
+#include "store_sqlite/vfs_file.h"
+
+namespace perdure {
+
+Result<BackupJob> BackupJob::start(Db& source, const DbOptions& target, Store::Done done) {
+  sqlite3_vfs* vfs = TRY(find_vfs(target.vfs));
+  if (TRY(file_exists({vfs, target.path, FileKind::database}))) {
+    return fail(Code::conflict, target.path + " is there already");
+  }
+  Db db = TRY(Db::open(target));
+  sqlite3_backup* handle = sqlite3_backup_init(db.handle(), "main", source.handle(), "main");
+  if (handle == nullptr) {
+    return std::unexpected(sqlite_error(sqlite3_extended_errcode(db.handle()), "start a backup"));
+  }
+  return BackupJob(std::move(db), handle, target, std::move(done));
+}
+
+BackupJob::BackupJob(BackupJob&& other) noexcept
+    : target_(std::move(other.target_)),
+      handle_(std::exchange(other.handle_, nullptr)),
+      options_(std::move(other.options_)),
+      done_(std::move(other.done_)) {}
+
+BackupJob::~BackupJob() { sqlite3_backup_finish(handle_); }
+
+Result<bool> BackupJob::step(int pages) {
+  const int result = sqlite3_backup_step(handle_, pages);
+  if (result == SQLITE_OK || result == SQLITE_BUSY || result == SQLITE_LOCKED) return true;
+  if (result != SQLITE_DONE) return std::unexpected(sqlite_error(result, "copy pages"));
+  const int finished = sqlite3_backup_finish(std::exchange(handle_, nullptr));
+  if (finished != SQLITE_OK) return std::unexpected(sqlite_error(finished, "finish a backup"));
+  TRY_VOID(mark_as_backup());
+  return false;
+}
+
+Result<> BackupJob::mark_as_backup() {
+  target_ = Db();
+  target_ = TRY(Db::open(options_));
+  TRY_VOID(target_.exec("PRAGMA synchronous = FULL"));
+  TRY_VOID(target_.exec("PRAGMA journal_mode = DELETE"));
+  TRY_VOID(set_meta(target_, meta::is_backup, 1));
+  target_ = Db();
+  return {};
+}
+
+void BackupJob::finish(Result<> outcome) {
+  if (!outcome) {
+    sqlite3_backup_finish(std::exchange(handle_, nullptr));
+    target_ = Db();
+    if (const auto vfs = find_vfs(options_.vfs)) {
+      // The error that ended the job matters more than one of cleaning up behind it.
+      (void)delete_file({*vfs, options_.path, FileKind::database});
+    }
+  }
+  if (done_) std::exchange(done_, nullptr)(std::move(outcome));
+}
+
+}  // namespace perdure

@@ -1,0 +1,41 @@
+// The small pieces of our stored bytes: fixed little-endian numbers, varints, and sealed payloads.
+// Taking from bytes never reads behind their end: it says false, and the caller calls it damage.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "store/store.h"
+
+namespace perdure {
+
+inline constexpr std::size_t varint_bytes_max = 10;
+
+void put_u16(char* to, std::uint16_t value);
+void put_u32(char* to, std::uint32_t value);
+std::uint16_t get_u16(const char* from);
+std::uint32_t get_u32(const char* from);
+
+// Writes at most varint_bytes_max bytes and returns the place behind them.
+char* put_varint(char* to, std::uint64_t value);
+void append_varint(std::string& out, std::uint64_t value);
+// Takes a varint off the front of `bytes`; false when there is none.
+bool take_varint(std::string_view& bytes, std::uint64_t& value);
+
+// A session id as 16 big-endian bytes, so that bytes sort as ids do.
+std::string id_bytes(const Ulid& ulid);
+std::optional<Ulid> ulid_of(std::string_view bytes);
+
+// A cursor as 16 bytes and a varint; empty bytes stand for no cursor.
+std::string cursor_bytes(const std::optional<FrameCursor>& cursor);
+bool take_cursor(std::string_view& bytes, FrameCursor& cursor);
+
+// Rows outside the log carry a checksum over what they are about (`key`) and what they hold, since
+// SQLite has none of its own. unseal gives nothing when a byte of either has changed.
+std::string seal(std::string_view key, std::string_view payload);
+std::optional<std::string_view> unseal(std::string_view key, std::string_view sealed);
+
+}  // namespace perdure

@@ -1,0 +1,306 @@
+// Files that are torn, truncated, flipped, padded, foreign, empty or newer: a clear error or a
+// repair, the other sessions untouched, and never a wrong record served (DISK3, S1, S2, S7, S10,
+// S12, X21).
+#include <random>
+
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include "store_sqlite/store_fixture_test.h"
+
+namespace perdure::store_test {
+namespace {
+
+class SqliteDamage : public StoreTest {
+ protected:
+  // A record that can be found in the file again.
+  static std::string marked(std::uint64_t number, Seq seq) {
+    return "<session " + std::to_string(number) + " record " + std::to_string(seq) + ">" +
+           std::string(200, 'm');
+  }
+
+  // Sessions 1…count, interleaved in shared blocks, and everything moved into the main file.
+  void fill(std::uint64_t count, Seq records) {
+    for (Seq seq = 1; seq <= records; ++seq) {
+      for (std::uint64_t number = 1; number <= count; ++number) {
+        store_->append({.session = session(number),
+                        .epoch = store_->epoch(),
+                        .expected_head = seq - 1,
+                        .records = {marked(number, seq)}},
+                       [](Result<> result) { EXPECT_TRUE(result); });
+      }
+      store_->step();
+    }
+  }
+
+  static void flip(const fs::path& file, const std::string& where) {
+    std::string bytes = slurp(file);
+    const std::size_t at = bytes.find(where);
+    ASSERT_NE(at, std::string::npos);
+    bytes[at + 5] = static_cast<char>(bytes[at + 5] ^ 4);
+    spill(file, bytes);
+  }
+
+  static void exec(const fs::path& file, const char* sql) {
+    sqlite3* db = nullptr;
+    ASSERT_EQ(sqlite3_open(file.c_str(), &db), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(db, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(db);
+    sqlite3_close(db);
+  }
+};
+
+TEST_F(SqliteDamage, X21_bit_flip_quarantines_that_session_only) {
+  for (const bool flushed : {true, false}) {
+    fs::remove_all(path());
+    fs::remove_all(path("journal.db-wal"));
+    SqliteOptions with = options();
+    with.flush_bytes_min = with.flush_bytes_max = 1UL << 40;
+    open(with);
+    fill(5, 20);
+    if (flushed) ASSERT_TRUE(store_->shut_down());
+    store_.reset();
+    if (!flushed) exec(path(), "PRAGMA wal_checkpoint(TRUNCATE)");
+    flip(path(), "<session 3 record 7>");
+    open(with);
+    const auto report = store_->verify();
+    ASSERT_TRUE(report);
+    ASSERT_EQ(report->damages.size(), 1U);
+    EXPECT_EQ(report->damages[0].session, session(3));
+    EXPECT_EQ(report->damages[0].good, 6U);
+    EXPECT_EQ(store_->read(session(3), {.after = 0, .limit = 100})->records.size(), 6U);
+    EXPECT_EQ(store_->read(session(3), {.after = 6, .limit = 1}).error().code(), Code::damaged);
+    EXPECT_EQ(store_->read(session(3), {.after = 10, .limit = 1}).error().code(), Code::damaged);
+    EXPECT_EQ(put(3, 20, {"more"}).error().code(), Code::damaged);
+    for (const std::uint64_t number : {1, 2, 4, 5}) {
+      EXPECT_EQ(all(number).size(), 20U);
+      EXPECT_TRUE(put(number, 20, {"more"}));
+    }
+    EXPECT_EQ(store_->head(session(3))->seq, 20U);
+    ASSERT_TRUE(store_->shut_down());
+    open(with);  // the quarantine outlives a restart
+    EXPECT_EQ(put(3, 20, {"more"}).error().code(), Code::damaged);
+    store_.reset();
+  }
+}
+
+TEST_F(SqliteDamage, X21_a_session_found_whole_again_is_freed) {
+  open();
+  fill(2, 5);
+  ASSERT_TRUE(store_->shut_down());
+  store_.reset();
+  flip(path(), "<session 1 record 3>");
+  open();
+  EXPECT_EQ(store_->verify()->damages.size(), 1U);
+  EXPECT_EQ(put(1, 5, {"no"}).error().code(), Code::damaged);
+  ASSERT_TRUE(store_->shut_down());
+  store_.reset();
+  std::string bytes = slurp(path());
+  const std::size_t at = bytes.find("<sess" + std::string(1, 'i' ^ 4) + "on 1 record 3>");
+  ASSERT_NE(at, std::string::npos);
+  bytes[at + 5] = 'i';
+  spill(path(), bytes);
+  open();
+  EXPECT_TRUE(store_->verify()->damages.empty());
+  EXPECT_TRUE(put(1, 5, {"yes"}));
+}
+
+// Every byte of the file takes its turn (a sample of them): whatever the flip hits, the store opens
+// or says clearly why not, and no record is ever served that was not written.
+TEST_F(SqliteDamage, DISK3_no_flip_anywhere_serves_a_wrong_record) {
+  open();
+  fill(4, 30);
+  idle(*store_);
+  ASSERT_TRUE(store_->shut_down());
+  store_.reset();
+  const std::string clean = slurp(path());
+  std::mt19937 random(7);
+  int refused = 0;
+  int harmed = 0;
+  for (int round = 0; round < 400; ++round) {
+    std::string bytes = clean;
+    const std::size_t at = random() % bytes.size();
+    bytes[at] = static_cast<char>(bytes[at] ^ (1 << (random() % 8)));
+    spill(path("flipped.db"), bytes);
+    fs::remove(path("flipped.db-wal"));
+    const auto opened = SqliteStore::open(options("flipped.db"));
+    if (!opened) {
+      ++refused;
+      continue;
+    }
+    int whole = 0;
+    for (std::uint64_t number = 1; number <= 4; ++number) {
+      const auto page = (*opened)->read(session(number), {.limit = 100});
+      if (!page) continue;
+      for (std::size_t i = 0; i < page->records.size(); ++i) {
+        ASSERT_EQ(page->records[i], marked(number, i + 1));
+      }
+      whole += page->records.size() == 30 ? 1 : 0;
+    }
+    harmed += whole < 4 ? 1 : 0;
+  }
+  EXPECT_LT(refused, 40);  // the schema, the header
+  EXPECT_GT(harmed, 0);
+}
+
+TEST_F(SqliteDamage, S1_killed_at_any_byte_of_the_wal_leaves_a_prefix_of_whole_commits) {
+  open();
+  fill(3, 40);
+  abandon_to("cut.db");
+  const std::string wal = slurp(path("cut.db-wal"));
+  const std::string database = slurp(path("cut.db"));
+  std::mt19937 random(3);
+  Seq longest = 0;
+  for (int round = 0; round < 150; ++round) {
+    const std::size_t size = round == 0 ? wal.size() : random() % wal.size();
+    spill(path("cut.db"), database);
+    spill(path("cut.db-wal"), wal.substr(0, size));
+    const auto opened = SqliteStore::open(options("cut.db"));
+    ASSERT_TRUE(opened) << opened.error().message();
+    std::optional<Seq> head;
+    for (std::uint64_t number = 1; number <= 3; ++number) {
+      const auto found = (*opened)->head(session(number));
+      const Seq now = found ? found->seq : 0;
+      if (!head) head = now;
+      EXPECT_EQ(now, *head);  // the three were always in one commit
+    }
+    longest = std::max(longest, *head);
+    EXPECT_TRUE(
+        commit(**opened, {.session = session(1), .expected_head = *head, .records = {"next"}}));
+    EXPECT_EQ(all(**opened, 1).size(), *head + 1);
+  }
+  EXPECT_EQ(longest, 40U);
+}
+
+TEST_F(SqliteDamage, S2_nul_padding_behind_the_wal_or_the_file_is_ignored) {
+  open();
+  fill(2, 10);
+  abandon_to("padded.db");
+  spill(path("padded.db-wal"), slurp(path("padded.db-wal")) + std::string(100'000, '\0'));
+  {
+    const auto opened = SqliteStore::open(options("padded.db"));
+    ASSERT_TRUE(opened) << opened.error().message();
+    EXPECT_EQ(all(**opened, 2).size(), 10U);
+    ASSERT_TRUE((*opened)->shut_down());
+  }
+  spill(path("padded.db"), slurp(path("padded.db")) + std::string(8192 * 3, '\0'));
+  const auto opened = SqliteStore::open(options("padded.db"));
+  ASSERT_TRUE(opened) << opened.error().message();
+  EXPECT_EQ(all(**opened, 2).size(), 10U);
+  EXPECT_TRUE(commit(**opened, {.session = session(1), .expected_head = 10, .records = {"next"}}));
+}
+
+TEST_F(SqliteDamage,
+       a_decayed_wal_is_refused_rather_than_cut_and_salvage_loses_one_session_at_most) {
+  open();
+  fill(3, 40);
+  abandon_to("decayed.db");
+  flip(path("decayed.db-wal"), "<session 2 record 20>");
+  const Error error = open_error(options("decayed.db"));
+  EXPECT_EQ(error.code(), Code::damaged);
+  EXPECT_NE(error.message().find("salvage"), std::string::npos) << error.message();
+  SqliteOptions with = options("decayed.db");
+  with.salvage = true;
+  const auto opened = SqliteStore::open(with);
+  ASSERT_TRUE(opened) << opened.error().message();
+  EXPECT_EQ(all(**opened, 1).size(), 40U);
+  EXPECT_EQ(all(**opened, 3).size(), 40U);
+  EXPECT_GE(all(**opened, 2).size(), 19U);
+  EXPECT_TRUE(fs::exists(path("decayed.db-wal.damaged")));
+}
+
+TEST_F(SqliteDamage, a_truncated_file_is_refused_and_left_as_it_is) {
+  open();
+  fill(2, 100);
+  ASSERT_TRUE(store_->shut_down());
+  store_.reset();
+  const std::string cut = slurp(path()).substr(0, fs::file_size(path()) / 2 / 8192 * 8192);
+  spill(path(), cut);
+  EXPECT_EQ(open_error(options()).code(), Code::damaged);
+  EXPECT_TRUE(slurp(path()) == cut);
+}
+
+TEST_F(SqliteDamage, foreign_files_are_refused_and_left_as_they_are) {
+  const std::string text = "this is a letter to my aunt, and not a database at all; kind regards";
+  spill(path(), text);
+  EXPECT_EQ(open_error(options()).code(), Code::invalid_argument);
+  EXPECT_EQ(slurp(path()), text);
+  fs::remove(path());
+  exec(path(), "CREATE TABLE aunt(letter)");
+  const std::string foreign = slurp(path());
+  EXPECT_EQ(open_error(options()).code(), Code::invalid_argument);
+  EXPECT_TRUE(slurp(path()) == foreign);
+  spill(path(), std::string(8192, '\0'));
+  EXPECT_EQ(open_error(options()).code(), Code::damaged);
+}
+
+TEST_F(SqliteDamage, S10_a_newer_format_is_refused_with_a_reason) {
+  open();
+  fill(1, 1);
+  ASSERT_TRUE(store_->shut_down());
+  store_.reset();
+  exec(path(), "PRAGMA user_version = 99");
+  const Error error = open_error(options());
+  EXPECT_EQ(error.code(), Code::format_too_new);
+  EXPECT_NE(error.message().find("99"), std::string::npos);
+  exec(path(), "PRAGMA user_version = 1");
+  open();
+  EXPECT_EQ(all(1).size(), 1U);
+}
+
+TEST_F(SqliteDamage, S7_S12_a_lost_store_is_not_started_empty) {
+  SqliteOptions with = options();
+  with.reserve_bytes = 100'000;
+  open(with);
+  fill(1, 1);
+  store_.reset();
+  const std::string database = slurp(path());
+  fs::remove(path());
+  EXPECT_EQ(open_error(with).code(), Code::damaged) << open_error(with).message();  // its -wal
+  spill(path(), "");
+  EXPECT_EQ(open_error(with).code(), Code::damaged);
+  fs::remove(path("journal.db-wal"));
+  EXPECT_EQ(open_error(with).code(), Code::damaged);  // its reserve is there
+  EXPECT_EQ(fs::file_size(path()), 0U);
+  fs::remove(path("journal.db.reserve"));
+  with.create = false;
+  EXPECT_EQ(open_error(with).code(), Code::unavailable);
+  SqliteOptions nowhere = options();
+  nowhere.path = path("no/such/folder/journal.db");
+  EXPECT_EQ(open_error(nowhere).code(), Code::unavailable);
+}
+
+TEST_F(SqliteDamage, S7_a_damaged_search_index_is_rebuilt) {
+  open();
+  fill(2, 10);
+  idle(*store_);
+  EXPECT_EQ(store_->search("session", 100)->size(), 20U);
+  ASSERT_TRUE(store_->shut_down());
+  store_.reset();
+  exec(path(), "UPDATE search_data SET block = zeroblob(20)");
+  open();
+  ASSERT_TRUE(put(1, 10, {"<session 1 record 11>"}));
+  idle(*store_);
+  if (const auto hits = store_->search("session", 100); !hits || hits->size() != 21U) {
+    const Result<> rebuilt = store_->rebuild_search();
+    ASSERT_TRUE(rebuilt) << rebuilt.error().message();
+    idle(*store_);
+  }
+  EXPECT_EQ(store_->search("session", 100)->size(), 21U);
+}
+
+TEST_F(SqliteDamage, S7_a_lost_index_is_rebuilt_from_the_log) {
+  open();
+  fill(3, 50);
+  ASSERT_TRUE(store_->shut_down());
+  store_.reset();
+  exec(path(), "UPDATE extents SET packed = x'00' WHERE sid = 2; DELETE FROM heads WHERE sid = 3");
+  open();
+  EXPECT_EQ(store_->read(session(2), {.limit = 1}).error().code(), Code::damaged);
+  ASSERT_TRUE(store_->rebuild_index());
+  for (std::uint64_t number = 1; number <= 3; ++number) EXPECT_EQ(all(number).size(), 50U);
+  EXPECT_TRUE(store_->verify()->damages.empty());
+  EXPECT_TRUE(put(2, 50, {"next"}));
+}
+
+}  // namespace
+}  // namespace perdure::store_test

@@ -1,0 +1,119 @@
+// The disk itself fails: full, or with an error whose outcome is unknown (S5, S6, DISK1, DISK2).
+// The full disk is a real one, a small tmpfs; the error is made by the process's file size limit.
+#include <csignal>
+
+#include <sys/mount.h>
+#include <sys/resource.h>
+
+#include "store_sqlite/store_fixture_test.h"
+
+namespace perdure::store_test {
+namespace {
+
+class SqliteDisk : public StoreTest {
+ protected:
+  ~SqliteDisk() override {
+    store_.reset();
+    if (mounted_) ::umount2(folder_.c_str(), MNT_DETACH);
+  }
+
+  // Puts a small file system under the scratch folder; false where that is not allowed.
+  bool mount_small(const char* size) {
+    mounted_ = ::mount("tmpfs", folder_.c_str(), "tmpfs", 0, size) == 0;
+    return mounted_;
+  }
+
+  bool mounted_ = false;
+};
+
+TEST_F(SqliteDisk, S5_DISK2_a_full_disk_refuses_cleanly_keeps_ends_writable_and_recovers) {
+  if (!mount_small("size=6m")) GTEST_SKIP() << "needs the right to mount a tmpfs";
+  SqliteOptions with = options();
+  with.reserve_bytes = 1UL << 20;
+  open(with);
+  Seq head = 0;
+  Result<> result;
+  const std::string bulk(20'000, 'b');
+  while ((result = put(1, head, {bulk}))) ++head;
+  EXPECT_EQ(result.error().code(), Code::disk_full) << result.error().message();
+  EXPECT_TRUE(store_->stats().disk_full);
+  EXPECT_TRUE(fs::exists(path("journal.db.reserve")));
+
+  // Refused without trying, but an end goes through, beside a refused one in the same group.
+  EXPECT_EQ(put(1, head, {"small"}).error().code(), Code::disk_full);
+  std::vector<std::string> outcome;
+  const auto note = [&](Result<> done) {
+    outcome.emplace_back(done ? "ok" : code_name(done.error().code()));
+  };
+  const std::uint64_t epoch = store_->epoch();
+  store_->append({.session = session(2), .epoch = epoch, .records = {bulk}}, note);
+  store_->append({.session = session(1),
+                  .epoch = epoch,
+                  .expected_head = head,
+                  .records = {bulk + "the end"},
+                  .essential = true},
+                 note);
+  store_->step();
+  EXPECT_EQ(outcome, (std::vector<std::string>{"disk_full", "ok"}));
+  EXPECT_EQ(all(1).size(), head + 1);
+  EXPECT_TRUE(store_->verify()->damages.empty());
+
+  // A crash while it is full loses nothing either.
+  open(with);
+  EXPECT_EQ(all(1).size(), head + 1);
+  EXPECT_EQ(store_->head(session(2)).error().code(), Code::not_found);
+  while (put(1, head + 1, {bulk})) ++head;
+  EXPECT_TRUE(store_->stats().disk_full);
+
+  // Room again: it goes on by itself.
+  ASSERT_EQ(::mount("tmpfs", folder_.c_str(), "tmpfs", MS_REMOUNT, "size=60m"), 0);
+  store_->idle_step();
+  EXPECT_FALSE(store_->stats().disk_full);
+  EXPECT_TRUE(put(1, head + 1, {bulk}));
+  EXPECT_EQ(all(1).size(), head + 2);
+  EXPECT_TRUE(fs::exists(path("journal.db.reserve")));
+  EXPECT_TRUE(store_->verify()->damages.empty());
+}
+
+TEST_F(SqliteDisk, S6_DISK1_an_unknown_outcome_answers_nobody_and_writes_nothing_more) {
+  ::signal(SIGXFSZ, SIG_IGN);
+  int fatal = 0;
+  SqliteOptions with = options();
+  with.on_fatal = [&](const Error& error) {
+    ++fatal;
+    EXPECT_EQ(error.code(), Code::storage_unknown) << error.message();
+  };
+  open(with);
+  ASSERT_TRUE(put(1, 0, {"acknowledged"}));
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  rlimit small = before;
+  small.rlim_cur = fs::file_size(path("journal.db-wal")) + 10'000;
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const Result<> unknown = put(1, 1, {std::string(2'000'000, 'u')});
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().message(), "the Done did not run");
+  EXPECT_EQ(fatal, 1);
+  EXPECT_TRUE(store_->stats().failed);
+
+  const std::string wal = slurp(path("journal.db-wal"));
+  const std::string database = slurp(path());
+  EXPECT_EQ(put(1, 1, {"later"}).error().message(), "the Done did not run");
+  EXPECT_EQ(put(2, 0, {"later"}).error().message(), "the Done did not run");
+  EXPECT_FALSE(store_->idle_step());
+  EXPECT_EQ(store_->remove(session(1)).error().code(), Code::storage_unknown);
+  EXPECT_EQ(store_->shut_down().error().code(), Code::storage_unknown);
+  EXPECT_FALSE(store_->backup(path("copy.db"), nullptr));
+  store_.reset();
+  EXPECT_EQ(fatal, 1);
+  EXPECT_TRUE(slurp(path("journal.db-wal")) == wal);
+  EXPECT_TRUE(slurp(path()) == database);
+
+  open();
+  EXPECT_EQ(all(1)[0], "acknowledged");
+  EXPECT_TRUE(store_->verify()->damages.empty());
+}
+
+}  // namespace
+}  // namespace perdure::store_test

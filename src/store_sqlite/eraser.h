@@ -1,0 +1,44 @@
+// Removing a session. First, in one transaction, everything by which it could be found; then, in
+// bounded slices, its records in the log: their bytes are overwritten with zeros where other
+// sessions' entries share the block, and the block's rows are deleted once all its entries are
+// gone.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "store_sqlite/index_flush.h"
+#include "store_sqlite/log_reader.h"
+#include "store_sqlite/search.h"
+#include "store_sqlite/sqlite_db.h"
+
+namespace perdure {
+
+class Eraser {
+ public:
+  static Result<Eraser> create(Db& db);
+
+  // Inside an open transaction. The session's index must be flushed.
+  Result<> doom(std::uint64_t sid);
+
+  // Whether a removed session waits to be erased.
+  bool behind() const { return behind_; }
+  // Inside an open transaction: erases some entries of one session. `indexed` is the index's
+  // watermark: rows behind it are never deleted.
+  Result<> slice(SearchProjection& search, std::uint64_t indexed);
+
+ private:
+  Eraser(Db& db, LogReader log) : db_(&db), log_(std::move(log)) {}
+
+  Result<> erase(const EntryRef& ref, std::uint64_t sid, std::vector<std::uint64_t>& blocks);
+  Result<> overwrite(const EntryRef& ref, std::string_view bytes);
+  Result<> drop_if_empty(std::uint64_t block_pos, std::uint64_t indexed);
+
+  Db* db_;
+  LogReader log_;
+  bool behind_ = true;  // until a look says otherwise
+  Statement next_doomed_, first_extent_, delete_extent_, put_extent_, undoom_, read_row_,
+      write_row_, delete_rows_;
+};
+
+}  // namespace perdure

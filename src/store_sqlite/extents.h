@@ -1,0 +1,31 @@
+// The stored form of a session's index: rows of extents(sid, first_seq, packed), each with the
+// places of up to extent_entries_max consecutive entries. An extent can always be built again from
+// the log.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store_sqlite/block.h"
+
+namespace perdure {
+
+inline constexpr std::size_t extent_entries_max = 256;
+
+// What a packed extent is about; its checksum covers it.
+struct ExtentKey {
+  std::uint64_t sid = 0;
+  Seq first_seq = 0;
+};
+
+std::string pack_extent(const ExtentKey& key, std::span<const EntryRef> refs);
+// Nothing when the bytes are damaged or belong to another key.
+std::optional<std::vector<EntryRef>> unpack_extent(const ExtentKey& key, std::string_view packed);
+
+// The number of records in all of them.
+Seq records_in(std::span<const EntryRef> refs);
+
+}  // namespace perdure

@@ -1,0 +1,85 @@
+// Writes one group of appends inside a transaction: checks each against the sessions as the group
+// leaves them, packs the records into a commit block, and writes the rows that belong to them. An
+// append that does not fit is refused alone; an error of the database concerns the group.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "store/store.h"
+#include "store_sqlite/block.h"
+#include "store_sqlite/session_index.h"
+#include "store_sqlite/sqlite_db.h"
+
+namespace perdure {
+
+struct PendingAppend {
+  Append batch;
+  Store::Done done;
+  std::size_t bytes = 0;         // about what it will take
+  std::optional<Error> refused;  // the answer, unless it is success
+};
+
+// invalid_argument for a batch that no state of the store could take. Any thread.
+Result<> check_batch(const Append& batch);
+
+class GroupWriter {
+ public:
+  static Result<GroupWriter> create(Db& db, SessionIndex& index, std::uint64_t epoch);
+
+  // Inside an open transaction. Afterwards each append is refused or part of the group; the caller
+  // commits and then calls published(), or rolls back and calls discarded().
+  Result<> write(std::span<PendingAppend*> group, std::uint64_t next_pos);
+  // Makes the group visible. Returns the position behind its block.
+  std::uint64_t published();
+  void discarded();
+  std::size_t block_bytes() const { return block_bytes_; }
+
+ private:
+  GroupWriter(Db& db, SessionIndex& index, std::uint64_t epoch)
+      : db_(&db), index_(&index), epoch_(epoch) {}
+
+  Result<> write_one(PendingAppend& pending);
+  // The change the append belongs to, made if need be; nothing when the append is refused.
+  Result<SessionIndex::Change*> admit(PendingAppend& pending);
+  Result<SessionIndex::Change*> change_of(SessionId session, PendingAppend& pending);
+  Result<std::optional<Error>> check_answers(const Append& batch);
+  Result<> create_session(SessionState& state);
+  void write_records(SessionIndex::Change& change, const Append& batch);
+  Result<> write_rows(SessionIndex::Change& change, const Append& batch);
+  Result<> write_outbox(std::uint64_t sid, const Append& batch);
+  Result<> write_answers(const Append& batch);
+  Result<> write_blobs(std::uint64_t sid, const Append& batch);
+  Result<> write_listing(const SessionState& state, const Listing& listing);
+  Result<> write_block();
+
+  Db* db_;
+  SessionIndex* index_;
+  std::uint64_t epoch_;
+  std::uint64_t next_pos_ = 0;  // behind it
+  std::size_t block_bytes_ = 0;
+  BlockBuilder block_;
+  SessionIndex::Group group_;
+
+  Statement insert_row_, load_session_, insert_session_, set_listing_, insert_outbox_,
+      delete_outbox_, has_answer_, insert_answer_, insert_ref_, insert_snapshot_, insert_blob_,
+      insert_owner_;
+};
+
+// The state of a stored session, by id; nothing when there is none. The statement selects
+// load_session_sql.
+inline constexpr std::string_view load_session_sql =
+    "SELECT s.sid, h.head, h.cursor, h.good FROM sessions s LEFT JOIN heads h ON h.sid = s.sid "
+    "WHERE s.id = ?";
+Result<std::optional<SessionState>> load_session(Statement& load, SessionId session);
+
+// What the checksums of rows outside the log cover beside the payload.
+std::string outbox_key(std::uint64_t sid, std::uint64_t number);
+std::string snapshot_key(std::uint64_t sid, Seq seq);
+std::string listing_key(SessionId session, const Listing& listing);
+std::string answer_payload(const StoredAnswer& answer);
+
+}  // namespace perdure

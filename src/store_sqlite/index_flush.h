@@ -1,0 +1,42 @@
+// Writes the in-memory ends of sessions' indexes to the tables heads and extents, oldest first, in
+// slices. The log before the watermark needs no scan when the store is opened again.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "store_sqlite/session_index.h"
+#include "store_sqlite/sqlite_db.h"
+
+namespace perdure {
+
+class IndexFlush {
+ public:
+  static Result<IndexFlush> create(Db& db, SessionIndex& index);
+
+  struct Slice {
+    std::uint64_t before = 0;    // sessions with unflushed rows before this
+    std::uint64_t next_pos = 0;  // the position behind the log
+    std::size_t sessions_max = 1024;
+  };
+  // Inside an open transaction. Says whether there was anything; then commit and call committed().
+  Result<bool> write(const Slice& slice);
+  void committed();
+
+  // Writes one session's end, dirty or not; for a session that is about to be removed.
+  Result<> write_session(const SessionState& state);
+
+ private:
+  IndexFlush(Db& db, SessionIndex& index) : db_(&db), index_(&index) {}
+
+  Result<> write_extents(const SessionState& state);
+  Result<> write_extent(std::uint64_t sid, Seq first_seq, std::span<const EntryRef> refs);
+
+  Db* db_;
+  SessionIndex* index_;
+  Statement last_extent_, put_extent_, put_head_, put_good_;
+  std::vector<SessionState*> states_;
+  std::vector<std::pair<std::uint64_t, Seq>> damage_;
+};
+
+}  // namespace perdure

@@ -1,0 +1,116 @@
+#include "store_sqlite/reader.h"
+
+#include "store_sqlite/extents.h"
+#include "store_sqlite/group_writer.h"
+
+namespace perdure {
+namespace {
+
+// Drops entries from the front that end before the first record wanted.
+void drop_before(Reader::Plan& plan, Seq wanted) {
+  std::size_t count = 0;
+  while (count < plan.refs.size() && plan.first + plan.refs[count].count <= wanted) {
+    plan.first += plan.refs[count++].count;
+  }
+  plan.refs.erase(plan.refs.begin(), plan.refs.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Reader>> Reader::open(const DbOptions& options) {
+  auto reader = std::make_unique<Reader>();
+  Db& db = reader->db;
+  db = TRY(Db::open(options));
+  TRY_VOID(db.exec("PRAGMA query_only = 1"));
+  reader->log.emplace(TRY(LogReader::create(db)));
+  reader->load_session = TRY(db.prepare(load_session_sql));
+  reader->extents = TRY(
+      db.prepare("SELECT first_seq, packed FROM extents WHERE sid = ?1 AND first_seq >= coalesce("
+                 "(SELECT max(first_seq) FROM extents WHERE sid = ?1 AND first_seq <= ?2), 0) "
+                 "ORDER BY first_seq"));
+  reader->session_of_sid = TRY(db.prepare("SELECT id FROM sessions WHERE sid = ?"));
+  reader->snapshot = TRY(db.prepare("SELECT seq, sealed FROM snapshots WHERE sid = ?"));
+  reader->outbox =
+      TRY(db.prepare("SELECT number, sealed FROM outbox WHERE sid = ? ORDER BY number"));
+  reader->answer = TRY(db.prepare("SELECT expires, sealed FROM answers WHERE key = ?"));
+  reader->find_ref =
+      TRY(db.prepare("SELECT s.id FROM refs r JOIN sessions s ON s.sid = r.sid WHERE r.ref = ?"));
+  reader->blob = TRY(db.prepare("SELECT bytes FROM blobs WHERE hash = ?"));
+  reader->open_sessions = TRY(db.prepare("SELECT id FROM sessions WHERE open = 1 ORDER BY id"));
+  reader->list = TRY(db.prepare(
+      "SELECT id, open, archived, updated, sealed FROM sessions WHERE id > ? ORDER BY id LIMIT ?"));
+  reader->search =
+      TRY(db.prepare("SELECT rowid, snippet(search, 0, char(2), char(3), '…', 24) FROM search "
+                     "WHERE search MATCH ? ORDER BY rowid DESC"));
+  return reader;
+}
+
+Result<Reader::Plan> Reader::plan(const SessionView& view, const SeqRange& range) {
+  const auto broken = [&] {
+    return fail(Code::damaged, "the index of the session is damaged; a repair builds it anew");
+  };
+  Plan out{.first = range.after + 1};
+  if (range.after < view.flushed) {
+    Query query(extents);
+    query->bind_u64(1, view.sid).bind_u64(2, range.after + 1);
+    Seq next = 0;
+    while (next <= std::min(range.last, view.flushed)) {
+      if (!TRY(query->step())) return broken();
+      const ExtentKey key{.sid = view.sid, .first_seq = query->u64(0)};
+      const auto refs = unpack_extent(key, query->bytes(1));
+      if (!refs || (next == 0 ? key.first_seq > range.after + 1 : key.first_seq != next)) {
+        return broken();
+      }
+      if (next == 0) out.first = key.first_seq;
+      out.refs.insert(out.refs.end(), refs->begin(), refs->end());
+      next = key.first_seq + records_in(*refs);
+    }
+    // A flush since the view was taken has extended the extents by entries that the view has too.
+    for (; next > view.flushed + 1 && !out.refs.empty(); out.refs.pop_back()) {
+      next -= out.refs.back().count;
+    }
+  } else {
+    out.first = view.tail_first;
+  }
+  out.refs.insert(out.refs.end(), view.tail.begin(), view.tail.end());
+  drop_before(out, range.after + 1);
+  return out;
+}
+
+Result<ReadTransaction> ReadTransaction::begin(Reader& reader) {
+  TRY_VOID(reader.db.exec("BEGIN"));
+  reader.log->forget();
+  return ReadTransaction(reader);
+}
+
+ReadTransaction::~ReadTransaction() {
+  // Ending a read writes nothing; a failure leaves the connection without a transaction as well.
+  if (reader_ != nullptr) (void)reader_->db.exec("ROLLBACK");
+}
+
+Result<ReaderPool::Lease> ReaderPool::lease() {
+  std::unique_lock lock(mutex_);
+  returned_.wait(lock, [&] { return !idle_.empty() || lent_ < readers_max_; });
+  lent_ += 1;
+  if (!idle_.empty()) {
+    std::unique_ptr<Reader> reader = std::move(idle_.back());
+    idle_.pop_back();
+    return Lease(*this, std::move(reader));
+  }
+  lock.unlock();
+  Result<std::unique_ptr<Reader>> reader = Reader::open(options_);
+  if (reader) return Lease(*this, *std::move(reader));
+  lock.lock();
+  lent_ -= 1;
+  returned_.notify_one();
+  return std::unexpected(std::move(reader.error()).with_context("open a reader"));
+}
+
+void ReaderPool::give_back(std::unique_ptr<Reader> reader) {
+  const std::scoped_lock lock(mutex_);
+  lent_ -= 1;
+  idle_.push_back(std::move(reader));
+  returned_.notify_one();
+}
+
+}  // namespace perdure

@@ -1,0 +1,127 @@
+// The read side: a few read-only connections, handed out one call at a time. Positions come from
+// the session index first and the rows from a transaction begun afterwards, so that a commit which
+// is visible in the index is visible in the rows.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/store.h"
+#include "store_sqlite/log_reader.h"
+#include "store_sqlite/session_index.h"
+#include "store_sqlite/sqlite_db.h"
+
+namespace perdure {
+
+// What a reader needs to know of a session, taken from the index under its lock.
+struct SessionView {
+  std::uint64_t sid = 0;
+  Seq head = 0;
+  Seq flushed = 0;
+  std::optional<Seq> good;
+  std::optional<FrameCursor> cursor;
+  Seq tail_first = 0;          // number of the first record in `tail`
+  std::vector<EntryRef> tail;  // entries of the asked range that are not in the extents
+};
+
+// The records wanted of a session: after + 1 … last.
+struct SeqRange {
+  Seq after = 0;
+  Seq last = 0;
+};
+
+// One connection with its statements.
+class Reader {
+ public:
+  static Result<std::unique_ptr<Reader>> open(const DbOptions& options);
+
+  Db db;
+  std::optional<LogReader> log;
+  Statement load_session, extents, session_of_sid, snapshot, outbox, answer, find_ref, blob,
+      open_sessions, list, search;
+
+  // Reads the session's records in order and gives each to `take` until that says false. An entry
+  // that cannot be read ends it: `damaged`, with the number of the last record before it in *good.
+  template <class Take>
+  Result<> records(const SessionView& view, const SeqRange& range, Seq* good, Take&& take);
+
+  // The places of the entries that hold the range, and the number of the first one's first record.
+  struct Plan {
+    Seq first = 0;
+    std::vector<EntryRef> refs;
+  };
+  Result<Plan> plan(const SessionView& view, const SeqRange& range);
+};
+
+// A read transaction; ends with the scope.
+class ReadTransaction {
+ public:
+  static Result<ReadTransaction> begin(Reader& reader);
+  ReadTransaction(ReadTransaction&& other) noexcept
+      : reader_(std::exchange(other.reader_, nullptr)) {}
+  ~ReadTransaction();
+
+ private:
+  explicit ReadTransaction(Reader& reader) : reader_(&reader) {}
+  Reader* reader_;
+};
+
+class ReaderPool {
+ public:
+  ReaderPool(DbOptions options, std::size_t readers_max)
+      : options_(std::move(options)), readers_max_(readers_max) {}
+
+  // Lends a reader; it goes back when the lease ends. Blocks while all are lent.
+  class Lease {
+   public:
+    Lease(ReaderPool& pool, std::unique_ptr<Reader> reader)
+        : pool_(&pool), reader_(std::move(reader)) {}
+    Lease(Lease&&) = default;
+    ~Lease() {
+      if (reader_) pool_->give_back(std::move(reader_));
+    }
+    Reader* operator->() { return reader_.get(); }
+    Reader& operator*() { return *reader_; }
+
+   private:
+    ReaderPool* pool_;
+    std::unique_ptr<Reader> reader_;
+  };
+  Result<Lease> lease();
+
+ private:
+  void give_back(std::unique_ptr<Reader> reader);
+
+  DbOptions options_;
+  std::size_t readers_max_;
+  std::mutex mutex_;
+  std::condition_variable returned_;
+  std::size_t lent_ = 0;
+  std::vector<std::unique_ptr<Reader>> idle_;
+};
+
+template <class Take>
+Result<> Reader::records(const SessionView& view, const SeqRange& range, Seq* good, Take&& take) {
+  const Plan entries = TRY(plan(view, range));
+  Seq first = entries.first;
+  for (const EntryRef& ref : entries.refs) {
+    *good = first - 1;
+    const Entry entry = TRY(log->entry(ref));
+    if (entry.head.sid != view.sid || entry.head.first_seq != first) {
+      return fail(Code::damaged, "the index points to another session's records");
+    }
+    if (entry.head.removed) return fail(Code::not_found, "the session was removed");
+    for (const std::string_view record : entry.records) {
+      const Seq seq = first++;
+      if (seq <= range.after || seq > range.last) continue;
+      if (!take(seq, record)) return {};
+    }
+  }
+  return {};
+}
+
+}  // namespace perdure

@@ -1,0 +1,105 @@
+#include "store_sqlite/schema.h"
+
+#include "store_sqlite/block.h"
+
+namespace perdure {
+namespace {
+
+// log: group commits, cut into rows; the only table every commit writes to.
+// sessions: who is who, and the listing; `sealed` covers the row.
+// heads, extents: written behind, see session_index.h.
+// doomed: removed sessions whose records are still to be erased from the log.
+constexpr const char* tables = R"(
+CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE log(pos INTEGER PRIMARY KEY, data BLOB NOT NULL);
+CREATE TABLE sessions(
+  sid INTEGER PRIMARY KEY AUTOINCREMENT, id BLOB NOT NULL UNIQUE,
+  open INTEGER NOT NULL DEFAULT 0, archived INTEGER NOT NULL DEFAULT 0,
+  updated INTEGER NOT NULL DEFAULT 0, sealed BLOB);
+CREATE INDEX sessions_open ON sessions(id) WHERE open = 1;
+CREATE TABLE heads(sid INTEGER PRIMARY KEY, head INTEGER NOT NULL, cursor BLOB, good INTEGER);
+CREATE TABLE extents(sid INTEGER, first_seq INTEGER, packed BLOB NOT NULL,
+  PRIMARY KEY(sid, first_seq)) WITHOUT ROWID;
+CREATE TABLE outbox(sid INTEGER, number INTEGER, sealed BLOB NOT NULL,
+  PRIMARY KEY(sid, number)) WITHOUT ROWID;
+CREATE TABLE answers(key TEXT PRIMARY KEY, expires INTEGER, sealed BLOB NOT NULL) WITHOUT ROWID;
+CREATE INDEX answers_expires ON answers(expires) WHERE expires IS NOT NULL;
+CREATE TABLE refs(ref TEXT PRIMARY KEY, sid INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX refs_sid ON refs(sid);
+CREATE TABLE snapshots(sid INTEGER PRIMARY KEY, seq INTEGER NOT NULL, sealed BLOB NOT NULL);
+CREATE TABLE blobs(number INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, bytes BLOB NOT NULL);
+CREATE TABLE blob_owners(sid INTEGER, hash BLOB, PRIMARY KEY(sid, hash)) WITHOUT ROWID;
+CREATE INDEX blob_owners_hash ON blob_owners(hash);
+CREATE TABLE doomed(sid INTEGER PRIMARY KEY);
+)";
+
+}  // namespace
+
+Result<FileState> identify(Db& db) {
+  const std::int64_t table_count = TRY(db.query_int("SELECT count(*) FROM sqlite_master"));
+  const std::int64_t application = TRY(db.query_int("PRAGMA application_id"));
+  const std::int64_t version = TRY(db.query_int("PRAGMA user_version"));
+  if (table_count == 0 && application == 0 && version == 0) return FileState::fresh;
+  if (application != application_id) {
+    return fail(Code::invalid_argument,
+                "this SQLite file was not made by Perdure; it is left as it is");
+  }
+  if (version > format_version) {
+    return fail(Code::format_too_new, "the journal has format " + std::to_string(version) +
+                                          ", this Perdure knows up to " +
+                                          std::to_string(format_version) + "; use a newer one");
+  }
+  if (version < 1) return fail(Code::damaged, "the journal has no format number");
+  return FileState::ours;
+}
+
+Result<> configure_writer(Db& db, std::uint64_t wal_bytes_max) {
+  if (sqlite3_db_readonly(db.handle(), "main") != 0) {
+    return fail(Code::unavailable, "the journal's file cannot be written to (read-only)");
+  }
+  TRY_VOID(db.exec("PRAGMA page_size = " + std::to_string(page_bytes)));
+  TRY_VOID(db.exec("PRAGMA auto_vacuum = NONE"));
+  TRY_VOID(db.exec("PRAGMA journal_mode = WAL"));
+  TRY_VOID(db.exec("PRAGMA synchronous = FULL"));
+  TRY_VOID(db.exec("PRAGMA wal_autocheckpoint = 0"));
+  TRY_VOID(db.exec("PRAGMA cache_size = -16384"));
+  TRY_VOID(db.exec("PRAGMA temp_store = MEMORY"));
+  TRY_VOID(db.exec("PRAGMA journal_size_limit = " + std::to_string(2 * wal_bytes_max)));
+  return {};
+}
+
+Result<> create_schema(Db& db, std::string_view log_id) {
+  TRY_VOID(db.exec("BEGIN IMMEDIATE"));
+  TRY_VOID(db.exec(tables));
+  TRY_VOID(db.exec(search_table_sql));
+  TRY_VOID(set_meta(db, meta::log_id, log_id));
+  TRY_VOID(set_meta(db, meta::indexed, 1));
+  TRY_VOID(set_meta(db, meta::searched, 1));
+  TRY_VOID(db.exec("PRAGMA application_id = " + std::to_string(application_id)));
+  TRY_VOID(db.exec("PRAGMA user_version = " + std::to_string(format_version)));
+  return db.exec("COMMIT");
+}
+
+Result<std::int64_t> meta_int(Db& db, std::string_view name) {
+  Statement select = TRY(db.prepare("SELECT value FROM meta WHERE name = ?"));
+  select.bind_text(1, name);
+  return TRY(select.step()) ? select.int64(0) : 0;
+}
+
+Result<std::string> meta_text(Db& db, std::string_view name) {
+  Statement select = TRY(db.prepare("SELECT value FROM meta WHERE name = ?"));
+  select.bind_text(1, name);
+  return TRY(select.step()) ? std::string(select.bytes(0)) : std::string();
+}
+
+Result<> set_meta(Db& db, std::string_view name, std::int64_t value) {
+  Statement replace = TRY(db.prepare("INSERT OR REPLACE INTO meta(name, value) VALUES(?, ?)"));
+  return replace.bind_text(1, name).bind(2, value).run();
+}
+
+Result<> set_meta(Db& db, std::string_view name, std::string_view value) {
+  Statement replace = TRY(db.prepare("INSERT OR REPLACE INTO meta(name, value) VALUES(?, ?)"));
+  return replace.bind_text(1, name).bind_text(2, value).run();
+}
+
+}  // namespace perdure

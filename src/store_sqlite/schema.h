@@ -1,0 +1,50 @@
+// The tables, and the few named values in `meta`. The format number says who may open a file: a
+// newer one is refused, never misread; older ones are migrated here, one step a number.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "store_sqlite/sqlite_db.h"
+
+namespace perdure {
+
+inline constexpr std::int64_t application_id = 0x50645572;  // "PdUr"
+inline constexpr std::int64_t format_version = 1;
+
+// The full-text index is a projection and can be dropped and made again.
+inline constexpr const char* search_table_sql =
+    "CREATE VIRTUAL TABLE search USING fts5(text, tokenize = 'unicode61 remove_diacritics 2')";
+
+enum class FileState { fresh, ours };
+
+// What the open file is: fresh (no table at all), ours, or an error: a foreign database
+// (invalid_argument), a newer format (format_too_new), damage. Reads only.
+Result<FileState> identify(Db& db);
+
+// Page size, journal mode and durability of the writer's connection. The page size takes effect in
+// a fresh file only. SQLite opens a file it may not write as read-only: that is an error here.
+Result<> configure_writer(Db& db, std::uint64_t wal_bytes_max);
+
+// Makes the tables of a fresh file.
+Result<> create_schema(Db& db, std::string_view log_id);
+
+// Named values. A missing number reads as 0, a missing text as "".
+Result<std::int64_t> meta_int(Db& db, std::string_view name);
+Result<std::string> meta_text(Db& db, std::string_view name);
+Result<> set_meta(Db& db, std::string_view name, std::int64_t value);
+Result<> set_meta(Db& db, std::string_view name, std::string_view value);
+
+namespace meta {
+inline constexpr std::string_view log_id = "log_id";
+inline constexpr std::string_view epoch = "epoch";
+inline constexpr std::string_view indexed = "indexed";  // the log before this row is in the extents
+inline constexpr std::string_view searched = "searched";  // first row of the block search is at
+inline constexpr std::string_view searched_entries =
+    "searched_entries";                                     // entries of it that are done
+inline constexpr std::string_view is_backup = "is_backup";  // 1: gets a new log_id when opened
+}  // namespace meta
+
+}  // namespace perdure

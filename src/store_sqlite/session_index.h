@@ -1,0 +1,131 @@
+// What the store keeps in memory of sessions: head, cursor and where the records since the last
+// flush lie. A session with unflushed records is "dirty" and always here; clean ones are a bounded
+// cache of the tables `heads` and `extents`, so memory and boot do not grow with the sessions
+// stored.
+//
+// Threads: the writer alone changes states; readers look under the lock. A state's address is
+// stable while it is dirty or pinned.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "store/store.h"
+#include "store_sqlite/block.h"
+
+namespace perdure {
+
+struct SessionState {
+  SessionId id;
+  std::uint64_t sid = 0;
+  Seq head = 0;
+  std::optional<FrameCursor> cursor;
+  std::optional<Seq> good;  // damaged: only records 1…good may be served
+  bool good_saved = true;   // `good` is in the table `heads`
+
+  Seq flushed = 0;               // records 1…flushed are in the extents
+  std::vector<EntryRef> tail;    // the entries behind them, in order
+  std::uint64_t dirty_from = 0;  // dirty: the first row of the first block that is not flushed
+  bool dirty = false;
+
+  bool stored = true;       // false: made by a group that is not committed yet
+  std::int32_t draft = -1;  // the writer's: place among the drafts of the present group
+};
+
+class SessionIndex {
+ public:
+  explicit SessionIndex(std::size_t clean_max) : clean_max_(clean_max) {}
+
+  // Calls look(const SessionState&) under the lock; false when the session is not in memory.
+  template <class Look>
+  bool visit(SessionId id, Look&& look) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = by_id_.find(id);
+    if (found == by_id_.end() || !found->second->stored) return false;
+    touch(found->second);
+    std::forward<Look>(look)(std::as_const(*found->second));
+    return true;
+  }
+
+  // Grows whenever a clean state in memory may have become older than the tables.
+  std::uint64_t generation();
+  // A reader offers what it loaded while `generation` was current; false when it has changed since,
+  // and the reader has to look again.
+  bool offer(SessionState state, std::uint64_t generation);
+  // A reader found damage: records behind `good` are not to be served any more.
+  void mark_damaged(SessionId id, Seq good);
+
+  // The writer's part. A state with a draft is pinned: it stays where it is.
+  struct Pinned {
+    SessionState* state = nullptr;  // null: not in memory
+    bool damaged = false;
+  };
+  // Gives the state the number `draft` unless it has one already.
+  Pinned pin(SessionId id, std::int32_t draft);
+  void unpin(SessionId id);
+  SessionState* insert(SessionState state);
+  void erase(SessionId id);
+
+  struct Change {
+    SessionState* state = nullptr;
+    Seq head = 0;
+    std::optional<FrameCursor> cursor;
+    bool has_entries = false;  // something of it is in the block: it becomes dirty
+  };
+  // A new entry and the place of its session among the changes. One flat list for the group: a
+  // vector for each session would cost an allocation a record.
+  struct NewEntry {
+    std::int32_t draft = 0;
+    EntryRef ref;
+  };
+  struct Group {
+    std::vector<Change> changes;
+    std::vector<NewEntry> entries;
+    std::uint64_t block_pos = 0;  // first row of its block
+  };
+  // Makes a committed group visible, all at once.
+  void publish(const Group& group);
+  // Forgets a group that was rolled back.
+  void discard(const std::vector<Change>& changes);
+
+  // Dirty sessions with unflushed rows before `before`, longest dirty first, at most `limit`.
+  std::vector<SessionState*> oldest_dirty(std::uint64_t before, std::size_t limit);
+  // The first row that is not flushed once these are; `next_pos` when nothing else is dirty.
+  std::uint64_t watermark_without(std::size_t count, std::uint64_t next_pos);
+  // After the flush committed: they are clean.
+  void flushed(const std::vector<SessionState*>& states);
+  std::size_t dirty_count();
+  // Sessions whose damage is not in the tables yet; flushed() marks those that are dirty too.
+  std::vector<std::pair<std::uint64_t, Seq>> unsaved_damage();
+  void damage_saved(const std::vector<std::pair<std::uint64_t, Seq>>& saved);
+  void clear_damage(SessionId id);
+  void clear();
+
+ private:
+  using States = std::list<SessionState>;
+  struct IdHash {
+    std::size_t operator()(const SessionId& id) const {
+      return static_cast<std::size_t>((id.ulid().high ^ id.ulid().low) * 0x9e3779b97f4a7c15ULL);
+    }
+  };
+
+  void touch(States::iterator at) {
+    if (!at->dirty) clean_.splice(clean_.begin(), clean_, at);
+  }
+  void evict();
+
+  const std::size_t clean_max_;
+  std::mutex mutex_;
+  States clean_;  // latest used first
+  States dirty_;  // longest dirty first
+  std::unordered_map<SessionId, States::iterator, IdHash> by_id_;
+  std::vector<SessionId> damaged_;
+  std::uint64_t generation_ = 0;
+};
+
+}  // namespace perdure

@@ -1,0 +1,82 @@
+// Reads everything the store holds and says what is damaged.
+#include <unordered_map>
+
+#include "store_sqlite/reader.h"
+#include "store_sqlite/store_parts.h"
+
+namespace perdure {
+namespace {
+
+constexpr std::size_t page_sessions = 256;
+constexpr Seq page_records = 4096;  // a read transaction covers no more, so that checkpoints go on
+
+// Structure of the file: pages, b-trees, indexes.
+Result<> check_structure(Reader& reader, VerifyReport& report) {
+  Statement check = TRY(reader.db.prepare("PRAGMA integrity_check(20)"));
+  while (true) {
+    const Result<bool> row = check.step();
+    if (!row && row.error().code() == Code::damaged) {
+      report.damages.push_back({.what = row.error().message()});
+      return {};
+    }
+    if (!row) return std::unexpected(row.error());
+    if (!*row) return {};
+    if (check.bytes(0) != "ok") report.damages.push_back({.what = std::string(check.bytes(0))});
+  }
+}
+
+}  // namespace
+
+Result<VerifyReport> SqliteStore::verify() {
+  VerifyReport report;
+  {
+    ReaderPool::Lease reader = TRY(parts_->readers.lease());
+    TRY_VOID(check_structure(*reader, report));
+  }
+  for (const std::string& note : parts_->writer->notes()) report.damages.push_back({.what = note});
+  SessionId after;
+  while (true) {
+    const std::vector<ListedSession> page = TRY(list(after, page_sessions));
+    for (const ListedSession& line : page) {
+      ReaderPool::Lease reader = TRY(parts_->readers.lease());
+      TRY_VOID(parts_->verify_session(*reader, line.session, report));
+      after = line.session;
+    }
+    if (page.size() < page_sessions) return report;
+  }
+}
+
+Result<> SqliteStore::Parts::verify_session(Reader& reader, SessionId session,
+                                            VerifyReport& report) {
+  report.session_count += 1;
+  bool was_damaged = false;
+  Seq after = 0;
+  while (true) {
+    const SeqRange range{.after = after, .last = after + page_records};
+    const Result<SessionView> seen = view(reader, session, range);
+    if (!seen && seen.error().code() == Code::not_found) return {};  // removed meanwhile
+    if (!seen) return std::unexpected(seen.error());
+    was_damaged = was_damaged || seen->good.has_value();
+    if (after >= seen->head) break;
+    const ReadTransaction transaction = TRY(ReadTransaction::begin(reader));
+    Seq good = after;
+    const SeqRange part{.after = after, .last = std::min(range.last, seen->head)};
+    const Result<> read = reader.records(*seen, part, &good, [&](Seq seq, std::string_view) {
+      report.record_count += 1;
+      after = seq;
+      return true;
+    });
+    if (read && after == part.last) continue;
+    if (!read && read.error().code() == Code::not_found) return {};
+    if (!read && read.error().code() != Code::damaged) return read;
+    index.mark_damaged(session, good);
+    report.damages.push_back({.session = session,
+                              .good = good,
+                              .what = read ? "records are missing" : read.error().message()});
+    return {};
+  }
+  if (was_damaged) return writer->clear_damage(session);
+  return {};
+}
+
+}  // namespace perdure

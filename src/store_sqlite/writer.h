@@ -1,0 +1,132 @@
+// The write side: the queue of appends, the group commit, and the policies around it: what happens
+// on a full disk, on an error whose outcome is unknown, when the index is flushed and the WAL
+// checkpointed. Everything that writes holds write_mutex_; nothing else touches the connection.
+//
+// After an error whose outcome is unknown nothing is written or synced any more, ever: an fsync
+// that failed once may report success the next time for data that is gone (DISK1).
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "store_sqlite/backup_job.h"
+#include "store_sqlite/eraser.h"
+#include "store_sqlite/group_writer.h"
+#include "store_sqlite/index_flush.h"
+#include "store_sqlite/recovery.h"
+#include "store_sqlite/reserve.h"
+#include "store_sqlite/search.h"
+#include "store_sqlite/session_index.h"
+#include "store_sqlite/sqlite_db.h"
+#include "store_sqlite/sqlite_store.h"
+
+namespace perdure {
+
+class Writer {
+ public:
+  static Result<std::unique_ptr<Writer>> open(const SqliteOptions& options, SessionIndex& index);
+
+  // See SqliteStore for these.
+  void append(Append&& batch, Store::Done&& done);
+  bool step();
+  bool idle_step();
+  bool wait_for_work(std::chrono::milliseconds timeout);
+  void wake();
+  Result<> shut_down();
+  Result<> backup(std::string path, Store::Done done);
+  Result<> rebuild_search();
+  Result<> rebuild_index();
+  bool retry_space();
+  Result<> forget_answers(Timestamp now);
+  Result<> remove(SessionId session);
+  SqliteStats stats();
+
+  // verify() found the session whole: its quarantine ends.
+  Result<> clear_damage(SessionId session);
+
+  std::uint64_t epoch() const { return epoch_; }
+  const std::string& log_id() const { return log_id_; }
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  Writer(const SqliteOptions& options, SessionIndex& index, OpenedFile file, Reserve reserve);
+  Result<> prepare();
+
+  void take_queued();
+  void commit_group(std::vector<PendingAppend>& group);
+  Result<> attempt(std::span<PendingAppend*> group);
+  void retry_essential(std::vector<PendingAppend*>& group, const Error& full);
+  void retry_each(std::vector<PendingAppend*>& group);
+  void refuse_while_full(std::vector<PendingAppend>& group);
+  bool probe_space();
+
+  // Runs body() in a transaction. A clean error is rolled back and returned; any other is the end.
+  template <class Body>
+  Result<> transact(Body&& body);
+  Result<> roll_back(Error error);
+  void fail_forever(const Error& error);
+
+  void maintain();
+  bool flush_due();
+  Result<bool> flush_slice();
+  Result<> flush_all();
+  bool checkpoint(int mode);
+  bool idle_erase();
+  bool idle_search();
+  static int on_wal(void* self, sqlite3* db, const char* name, int frames);
+
+  const SqliteOptions options_;
+  SessionIndex& index_;
+  const std::uint64_t epoch_;
+  const std::string log_id_;
+  std::vector<std::string> notes_;
+
+  std::mutex queue_mutex_;
+  std::condition_variable queued_;
+  std::vector<PendingAppend> queue_;
+  std::vector<PendingAppend> group_;  // being committed; the two swap, so that neither grows anew
+  std::size_t last_group_ = 0;        // appends in the group before
+  bool woken_ = false;
+
+  std::mutex write_mutex_;
+  Db db_;
+  Statement begin_, commit_, rollback_;
+  Reserve reserve_;
+  std::optional<GroupWriter> groups_;
+  std::optional<IndexFlush> flush_;
+  std::optional<SearchProjection> search_;
+  std::optional<Eraser> eraser_;
+  std::optional<BackupJob> backup_;
+
+  std::uint64_t next_pos_ = 1;
+  std::uint64_t unindexed_bytes_ = 0;
+  std::uint64_t flush_before_ = 0;  // a flush goes on until sessions dirty before this are done
+  std::uint64_t bytes_since_flush_ = 0;  // written since that flush began
+  std::uint64_t wal_frames_ = 0;
+  std::uint64_t wal_frames_tried_ = 0;  // at the last checkpoint that could not finish
+  bool search_stopped_ = false;         // its watermark cannot be read; a restart tries again
+  bool full_ = false;
+  std::uint64_t refusals_ = 0;
+  std::atomic<bool> failed_ = false;
+  SqliteStats stats_;
+};
+
+template <class Body>
+Result<> Writer::transact(Body&& body) {
+  if (failed_) return fail(Code::storage_unknown, "the store has failed");
+  Result<> result = begin_.run();
+  if (result) result = std::forward<Body>(body)();
+  if (result) result = commit_.run();
+  if (result) return {};
+  return roll_back(std::move(result.error()));
+}
+
+}  // namespace perdure

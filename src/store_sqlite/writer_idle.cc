@@ -1,0 +1,199 @@
+// The writer's background work: index flush, checkpoint, search, erasing and backup.
+#include <algorithm>
+
+#include "store_sqlite/schema.h"
+#include "store_sqlite/writer.h"
+
+namespace perdure {
+namespace {
+
+constexpr std::size_t flush_bytes_per_session = 32UL << 10;
+constexpr std::size_t search_slice_bytes = 256UL << 10;
+constexpr std::size_t rebuild_slice_bytes = 64UL << 20;
+constexpr int backup_pages_per_step = 256;
+
+}  // namespace
+
+// What a threshold demands right after a commit. An error here is not the appends' any more: a full
+// disk is met by the next append, and the rest has called the fatal hook.
+void Writer::maintain() {
+  if (failed_) return;
+  if (flush_before_ == 0 && flush_due()) {
+    flush_before_ = next_pos_;
+    bytes_since_flush_ = 0;
+  }
+  if (flush_before_ != 0) (void)flush_slice();
+  const std::uint64_t wal_bytes = wal_frames_ * page_bytes;
+  const std::uint64_t tried_bytes = wal_frames_tried_ * page_bytes;
+  if (wal_bytes >= options_.checkpoint_bytes &&
+      wal_bytes >= tried_bytes + options_.checkpoint_bytes / 4) {
+    checkpoint(SQLITE_CHECKPOINT_PASSIVE);
+  }
+}
+
+bool Writer::flush_due() {
+  const std::size_t limit = std::clamp(flush_bytes_per_session * index_.dirty_count(),
+                                       options_.flush_bytes_min, options_.flush_bytes_max);
+  return unindexed_bytes_ > limit;
+}
+
+// One slice of the flush that is under way; true while there is more.
+Result<bool> Writer::flush_slice() {
+  bool wrote = false;
+  const Result<> done = transact([&]() -> Result<> {
+    wrote = TRY(flush_->write({.before = flush_before_, .next_pos = next_pos_}));
+    return {};
+  });
+  if (!done) {
+    if (done.error().code() == Code::disk_full) full_ = true;
+    flush_before_ = 0;
+    return std::unexpected(done.error());
+  }
+  if (wrote) flush_->committed();
+  if (!index_.oldest_dirty(flush_before_, 1).empty()) return true;
+  flush_before_ = 0;
+  unindexed_bytes_ = bytes_since_flush_;
+  stats_.flushes += 1;
+  return false;
+}
+
+Result<> Writer::flush_all() {
+  flush_before_ = next_pos_;
+  bytes_since_flush_ = 0;
+  while (TRY(flush_slice())) {
+  }
+  return {};
+}
+
+bool Writer::checkpoint(int mode) {
+  int frames = 0;
+  int moved = 0;
+  const int result = sqlite3_wal_checkpoint_v2(db_.handle(), "main", mode, &frames, &moved);
+  if ((result & 0xff) == SQLITE_BUSY || (result & 0xff) == SQLITE_LOCKED) return false;
+  if ((result & 0xff) == SQLITE_FULL) {
+    full_ = true;
+    return false;
+  }
+  if (result != SQLITE_OK) {
+    fail_forever(sqlite_error(result, "checkpoint"));
+    return false;
+  }
+  stats_.checkpoints += 1;
+  const bool complete = frames == moved;
+  wal_frames_ = complete ? 0 : static_cast<std::uint64_t>(std::max(frames, 0));
+  wal_frames_tried_ = wal_frames_;
+  return complete;
+}
+
+bool Writer::idle_step() {
+  std::optional<BackupJob> ended;
+  Result<> outcome;
+  bool worked = false;
+  {
+    const std::scoped_lock lock(write_mutex_);
+    if (failed_) return false;
+    if (full_ && !probe_space()) return false;
+    if (backup_) {
+      const Result<bool> more = backup_->step(backup_pages_per_step);
+      worked = true;
+      if (!more) outcome = std::unexpected(more.error());
+      if (!more || !*more) {
+        ended.emplace(*std::move(backup_));
+        backup_.reset();
+      }
+    } else if (idle_erase() || idle_search()) {
+      worked = true;
+    } else if (unindexed_bytes_ > options_.flush_idle_bytes || flush_before_ != 0) {
+      if (flush_before_ == 0) {
+        flush_before_ = next_pos_;
+        bytes_since_flush_ = 0;
+      }
+      worked = flush_slice().has_value();
+    } else if (wal_frames_ * page_bytes > options_.checkpoint_idle_bytes) {
+      worked = checkpoint(SQLITE_CHECKPOINT_PASSIVE);
+    }
+  }
+  if (ended) ended->finish(std::move(outcome));
+  return worked && !failed_;
+}
+
+bool Writer::idle_erase() {
+  if (!eraser_->behind()) return false;
+  // Rows are deleted only where the index has passed, so it goes first.
+  if (unindexed_bytes_ > 0 && !flush_all()) return false;
+  return transact([&] { return eraser_->slice(*search_, next_pos_); }).has_value() &&
+         eraser_->behind();
+}
+
+bool Writer::idle_search() {
+  if (search_stopped_ || !search_->behind(next_pos_)) return false;
+  const Result<> done = transact([&] { return search_->slice(next_pos_, search_slice_bytes); });
+  if (done || failed_) return done.has_value();
+  if (!search_->reload()) search_stopped_ = true;
+  if (done.error().code() == Code::disk_full) {
+    full_ = true;
+    return false;
+  }
+  // The search index is a projection: a damaged one is dropped and built anew (S7).
+  if (transact([&] { return search_->clear(); })) return true;
+  search_stopped_ = true;
+  return false;
+}
+
+Result<> Writer::shut_down() {
+  const std::scoped_lock lock(write_mutex_);
+  if (failed_) return fail(Code::storage_unknown, "the store has failed");
+  TRY_VOID(flush_all());
+  checkpoint(SQLITE_CHECKPOINT_TRUNCATE);
+  if (failed_) return fail(Code::storage_unknown, "the last checkpoint failed");
+  return {};
+}
+
+Result<> Writer::backup(std::string path, Store::Done done) {
+  const std::scoped_lock lock(write_mutex_);
+  if (failed_) return fail(Code::storage_unknown, "the store has failed");
+  if (backup_) return fail(Code::conflict, "another backup is running");
+  backup_.emplace(TRY(BackupJob::start(db_,
+                                       {.path = std::move(path),
+                                        .vfs = options_.vfs,
+                                        .flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE},
+                                       std::move(done))));
+  return {};
+}
+
+Result<> Writer::rebuild_search() {
+  const std::scoped_lock lock(write_mutex_);
+  const Result<> cleared = transact([&] { return search_->clear(); });
+  if (!cleared && !failed_) TRY_VOID(search_->reload());
+  return cleared;
+}
+
+// Scans into an index of its own, in one transaction, so that readers see the old one until the
+// end.
+Result<> Writer::rebuild_index() {
+  const std::scoped_lock lock(write_mutex_);
+  std::vector<std::string> notes;
+  TRY_VOID(transact([&]() -> Result<> {
+    TRY_VOID(db_.exec("DELETE FROM extents WHERE sid NOT IN (SELECT sid FROM doomed)"));
+    TRY_VOID(db_.exec("DELETE FROM heads"));
+    SessionIndex fresh(0);
+    IndexFlush flush = TRY(IndexFlush::create(db_, fresh));
+    for (std::uint64_t pos = 1; pos < next_pos_;) {
+      const TailScan scan =
+          TRY(scan_tail(db_, fresh, {.from = pos, .bytes_max = rebuild_slice_bytes}));
+      pos = scan.next_pos;
+      notes.insert(notes.end(), scan.notes.begin(), scan.notes.end());
+      TRY(flush.write({.before = pos, .next_pos = pos, .sessions_max = SIZE_MAX}));
+      flush.committed();
+      fresh.clear();
+    }
+    return {};
+  }));
+  index_.clear();
+  notes_ = std::move(notes);
+  unindexed_bytes_ = 0;
+  flush_before_ = 0;
+  return {};
+}
+
+}  // namespace perdure

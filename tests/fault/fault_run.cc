@@ -1,0 +1,189 @@
+#include "fault_run.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+namespace perdure {
+
+namespace {
+
+constexpr int rounds = 17;  // of eight batches with one or two records: 204 records
+constexpr int batches_a_round = 8;
+constexpr std::uint64_t sessions = 5;
+constexpr int steps_max = 1000;  // more in one go is a livelock
+
+SessionId session_of(std::uint64_t n) {
+  return SessionId(Ulid{.high = 0x0192'0000'0000'0000, .low = n});
+}
+
+}  // namespace
+
+FaultRun::FaultRun(std::uint64_t seed, CrashOutcome after_fatal)
+    : vfs_(seed), after_fatal_(after_fatal) {}
+
+FaultRun::~FaultRun() { store_.reset(); }
+
+bool FaultRun::go(FaultPlan plan) {
+  vfs_.disk().plan(plan);
+  if (!open()) restart(after_fatal_);
+  for (int round = 0; round < rounds && !::testing::Test::HasFailure(); ++round) {
+    if (round == rounds / 2) {
+      // A planned restart, so that faults meet closing and recovery as well.
+      end_life();
+      if (!open()) restart(after_fatal_);
+    }
+    if (store_) work(round);
+    if (life_fatals_ > 0) restart(after_fatal_);
+  }
+  if (!::testing::Test::HasFailure()) restart(CrashOutcome::lost);
+  return hit_;
+}
+
+bool FaultRun::open() {
+  vfs_.disk().clear_log();
+  life_fatals_ = 0;
+  // Thresholds so small that flushes and checkpoints are part of the workload.
+  auto opened = SqliteStore::open({.path = "journal.db",
+                                   .vfs = vfs_.name(),
+                                   .on_fatal = [this](const Error&) { ++life_fatals_; },
+                                   .reserve_bytes = 64UL << 10,
+                                   .flush_bytes_min = 8192,
+                                   .flush_bytes_max = 16384,
+                                   .flush_idle_bytes = 2048,
+                                   .checkpoint_bytes = 96UL << 10,
+                                   .checkpoint_idle_bytes = 32UL << 10,
+                                   .sessions_cached_max = 3,
+                                   .readers_max = 1});
+  if (!opened) {
+    open_error_ = opened.error().message();
+    return false;
+  }
+  store_ = *std::move(opened);
+  was_open_ = true;
+  return true;
+}
+
+void FaultRun::work(int round) {
+  for (int place = 0; place < batches_a_round; ++place) queue_batch(round, place);
+  step();
+  if (round % 3 != 2) return;
+  for (int i = 0; i < steps_max && life_fatals_ == 0 && store_->idle_step(); ++i) {
+  }
+}
+
+void FaultRun::step() {
+  int steps = 0;
+  while (life_fatals_ == 0 && store_->step()) {
+    ASSERT_LT(++steps, steps_max) << "the writer never becomes idle";
+  }
+  if (life_fatals_ == 0) EXPECT_TRUE(pending_.empty()) << "idle, and batches are unanswered";
+  EXPECT_LE(life_fatals_, 1) << "on_fatal runs once";
+  if (vfs_.disk().sync_has_failed())
+    EXPECT_EQ(life_fatals_, 1) << "a sync failed and nobody was told";
+}
+
+void FaultRun::queue_batch(int round, int place) {
+  // With five sessions, some batches of a group build on others in it.
+  const auto n = static_cast<std::uint64_t>(round * 3 + place);
+  Append batch{.session = session_of(1 + n % sessions), .epoch = store_->epoch()};
+  batch.expected_head = model_.head(batch.session);
+  for (const Pending& pending : pending_) {
+    if (pending.batch.session == batch.session) batch.expected_head += pending.batch.records.size();
+  }
+  const std::uint64_t number = ++batches_;
+  const Seq head = batch.expected_head;
+  // The number makes a retry differ from the batch that was refused; keys and rows are the same.
+  const std::string name = std::to_string(number);
+  const std::string place_name = batch.session.text() + "/" + std::to_string(head);
+  batch.records.assign(1 + (round + place) % 2, "record " + name + std::string(300, 'r'));
+  batch.outbox_add = {{head + 1, "effect " + name}};
+  if (head > 2) batch.outbox_done = {head - 2, head - 1};
+  batch.cursor = FrameCursor{ExecId(Ulid{.high = 1, .low = n % 3}), number};
+  if (place % 2 == 0) batch.answers = {{.key = place_name, .answer = "answer " + name}};
+  if (place == 3) batch.refs = {"ref " + place_name};
+  if (round % 5 == place % 4) {
+    std::string bytes = "blob " + name + std::string(9000, 'b');
+    batch.blobs = {{sha256(bytes), bytes}};
+  }
+  if (round % 6 == place) batch.snapshot = "snapshot " + name + std::string(500, 's');
+  if (round % 3 == 0)
+    batch.listing = Listing{.open = round % 2 == 0, .summary = "{\"n\":" + name + "}"};
+  batch.essential = round % 7 == place % 4;
+  pending_.push_back({number, batch});
+  store_->append(std::move(batch), [this, number](Result<> result) { answered(number, result); });
+}
+
+void FaultRun::answered(std::uint64_t number, const Result<>& result) {
+  EXPECT_FALSE(vfs_.disk().sync_has_failed()) << "DISK1: answered after a failed sync";
+  EXPECT_EQ(life_fatals_, 0) << "DISK1: answered after on_fatal";
+  auto found = std::ranges::find(pending_, number, &Pending::number);
+  ASSERT_NE(found, pending_.end()) << "answered twice";
+  const Append batch = std::move(found->batch);
+  pending_.erase(found);
+  if (result) {
+    ASSERT_EQ(model_.head(batch.session), batch.expected_head) << "acknowledged wrongly";
+    model_.apply(batch);
+    return;
+  }
+  const Code code = result.error().code();
+  ++refusals_[code];
+  const bool builds_on_refused = model_.head(batch.session) != batch.expected_head;
+  EXPECT_TRUE(code == Code::disk_full || (code == Code::conflict && builds_on_refused))
+      << code_name(code) << ": " << result.error().message();
+}
+
+void FaultRun::end_life() {
+  hit_ = hit_ || vfs_.disk().fault_hit();
+  store_.reset();
+  fatals_ += life_fatals_;
+  // While the file is being made there is nothing to lose, and SQLite rolls its own journal back.
+  if (was_open_) EXPECT_EQ(vfs_.disk().syncs_after_failed_sync(), 0U) << "DISK1";
+}
+
+void FaultRun::restart(CrashOutcome outcome) {
+  ++restarts_;
+  hit_ = hit_ || vfs_.disk().fault_hit();
+  vfs_.crash(outcome);
+  end_life();
+  ASSERT_TRUE(open()) << "no fault, and the store does not open: " << open_error_;
+  resolve_pending();
+  expect_store_equals(*store_, model_);
+  // What recovery has shown must not be taken back by a power cut right behind it.
+  vfs_.crash(CrashOutcome::lost);
+  end_life();
+  check_integrity();
+  ASSERT_TRUE(open()) << open_error_;
+  expect_store_equals(*store_, model_);
+}
+
+void FaultRun::resolve_pending() {
+  for (const Pending& pending : pending_) {
+    auto head = store_->head(pending.batch.session);
+    const Seq stored = head ? head->seq : 0;
+    if (model_.head(pending.batch.session) != pending.batch.expected_head) continue;
+    if (stored >= pending.batch.expected_head + pending.batch.records.size()) {
+      model_.apply(pending.batch);
+    }
+  }
+  pending_.clear();
+}
+
+void FaultRun::check_integrity() {
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open_v2("journal.db", &db, SQLITE_OPEN_READWRITE, vfs_.name().c_str()),
+            SQLITE_OK);
+  sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  sqlite3_stmt* statement = nullptr;
+  EXPECT_EQ(sqlite3_prepare_v2(db, "PRAGMA integrity_check", -1, &statement, nullptr), SQLITE_OK)
+      << sqlite3_errmsg(db);
+  std::string verdict = "error";
+  if (statement && sqlite3_step(statement) == SQLITE_ROW) {
+    verdict = reinterpret_cast<const char*>(sqlite3_column_text(statement, 0));
+  }
+  sqlite3_finalize(statement);
+  sqlite3_close(db);
+  EXPECT_EQ(verdict, "ok");
+}
+
+}  // namespace perdure

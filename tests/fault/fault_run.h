@@ -1,0 +1,65 @@
+// One run of the disk-fault sweep: a workload of 200 records over five sessions on the SQLite
+// engine over the fault VFS, with one planned fault, every restart it leads to, and the judgement
+// after each. What was acknowledged is there, what was refused is not, and what was neither is
+// there whole or not at all.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "store_sqlite/sqlite_store.h"
+#include "testing/fault_vfs.h"
+#include "testing/store_model.h"
+
+namespace perdure {
+
+class FaultRun {
+ public:
+  // `after_fatal` is what a crash makes of unsynced writes, whenever the run has to restart.
+  FaultRun(std::uint64_t seed, CrashOutcome after_fatal);
+  ~FaultRun();
+
+  // The whole of it. False when the planned operation was never reached: the sweep is over.
+  bool go(FaultPlan plan);
+
+  // Of the whole run.
+  int fatals() const { return fatals_; }
+  int restarts() const { return restarts_; }
+  const std::map<Code, int>& refusals() const { return refusals_; }
+
+ private:
+  struct Pending {
+    std::uint64_t number = 0;
+    Append batch;
+  };
+
+  bool open();
+  void work(int round);
+  void queue_batch(int round, int place);
+  void answered(std::uint64_t number, const Result<>& result);
+  void step();
+  // The process ends here, cleanly or not, and another begins without faults.
+  void restart(CrashOutcome outcome);
+  void end_life();
+  void resolve_pending();
+  void check_integrity();
+
+  FaultVfs vfs_;
+  CrashOutcome after_fatal_;
+  std::unique_ptr<SqliteStore> store_;
+  StoreModel model_;
+  std::vector<Pending> pending_;
+  std::uint64_t batches_ = 0;
+  int life_fatals_ = 0;
+  int fatals_ = 0;
+  int restarts_ = 0;
+  bool hit_ = false;
+  bool was_open_ = false;  // in this life or an earlier one
+  std::string open_error_;
+  std::map<Code, int> refusals_;
+};
+
+}  // namespace perdure
