@@ -23,7 +23,9 @@ class Reader final : public RecordSink {
   void act();
   // The world is healed: connects, and reads whatever comes.
   void heal();
-  bool is_at_head() const { return judge_.is_damaged(session_) || cursor_ == head(); }
+  bool is_at_head() const {
+    return judge_.is_damaged(session_) || (is_connected() && cursor_ == head());
+  }
   Seq cursor() const { return cursor_; }
   SessionId session() const { return session_; }
 
