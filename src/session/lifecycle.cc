@@ -41,8 +41,10 @@ bool stops_already(const State& state) {
 Outcome on(Draft& draft, const CreateSession& command) {
   if (draft.state.head != 0) return fail(Code::conflict, "the session exists already");
   if (!command.what.session) return fail(Code::invalid_argument, "a session needs an id");
-  if (command.what.agent.name.empty()) return fail(Code::invalid_argument, "a session needs an agent");
-  if (command.what.workspace.cwd.empty()) return fail(Code::invalid_argument, "a session needs a folder");
+  if (command.what.agent.name.empty())
+    return fail(Code::invalid_argument, "a session needs an agent");
+  if (command.what.workspace.cwd.empty())
+    return fail(Code::invalid_argument, "a session needs a folder");
   const bool prompted = command.prompt && !is_empty(*command.prompt);  // K26: empty: boots idle
   if (prompted) TRY_VOID(check_prompt(draft.state, *command.prompt));
   SessionCreated what = command.what;

@@ -10,8 +10,8 @@ bool token_usable(const Wait& wait, const Moment& now) {
 }
 
 bool any_usable(const State& state, const Moment& now) {
-  return std::ranges::any_of(
-      state.waits, [&](const auto& entry) { return token_usable(entry.second, now); });
+  return std::ranges::any_of(state.waits,
+                             [&](const auto& entry) { return token_usable(entry.second, now); });
 }
 
 Status of_open_run(const State& state, const World& world) {

@@ -46,32 +46,15 @@ State make_state(const Case& given) {
   if (given.last != Last::none) {
     EndedRun last{.id = some_id<RunId>(1), .end = RunEnd::interrupted};
     switch (given.last) {
-      case Last::completed:
-        last.end = RunEnd::completed;
-        break;
-      case Last::failed:
-        last.end = RunEnd::failed;
-        break;
-      case Last::cancelled:
-        last.end = RunEnd::cancelled;
-        break;
-      case Last::process_exit:
-        last.interrupted = InterruptReason::process_exit;
-        break;
-      case Last::process_restart:
-        last.interrupted = InterruptReason::process_restart;
-        break;
-      case Last::wait_timeout:
-        last.interrupted = InterruptReason::wait_timeout;
-        break;
-      case Last::wait_lost:
-        last.interrupted = InterruptReason::wait_lost;
-        break;
-      case Last::forked:
-        last.interrupted = InterruptReason::forked;
-        break;
-      case Last::none:
-        break;
+      case Last::completed: last.end = RunEnd::completed; break;
+      case Last::failed: last.end = RunEnd::failed; break;
+      case Last::cancelled: last.end = RunEnd::cancelled; break;
+      case Last::process_exit: last.interrupted = InterruptReason::process_exit; break;
+      case Last::process_restart: last.interrupted = InterruptReason::process_restart; break;
+      case Last::wait_timeout: last.interrupted = InterruptReason::wait_timeout; break;
+      case Last::wait_lost: last.interrupted = InterruptReason::wait_lost; break;
+      case Last::forked: last.interrupted = InterruptReason::forked; break;
+      case Last::none: break;
     }
     state.last_run = last;
   }
