@@ -126,7 +126,7 @@ Status by_precedence(const Case& given) {
   if (newest_was && (given.last == Last::wait_timeout || given.last == Last::wait_lost)) {
     return Status::interrupted_waiting;
   }
-  if (given.waiting == Waiting::usable || given.waiting == Waiting::both) return Status::waiting;
+  if (given.waiting != Waiting::none) return Status::waiting;
   return given.open_run ? Status::running : Status::idle;
 }
 
