@@ -4,12 +4,11 @@
 #include <limits>
 
 #include "base/check.h"
-#include "base/json.h"
 #include "base/limits.h"
 #include "base/probe.h"
 #include "runtime/journal_reader.h"
+#include "runtime/listing.h"
 #include "session/draft.h"
-#include "session/status.h"
 #include "wire/snapshot.h"
 
 namespace perdure {
@@ -18,14 +17,6 @@ namespace {
 constexpr std::int64_t disk_retry_ms = 1000;
 constexpr std::int64_t outbox_flush_ms = 1000;
 constexpr int tries_max = 3;
-
-// Reconcile has to look at it after a restart.
-bool is_open(const State& state, bool has_effects) {
-  const bool wants_to_run =
-      std::ranges::any_of(state.queue, [](const QueuedPrompt& item) { return !item.held; });
-  return has_effects || execution_may_live(state) || state.run || state.resume ||
-         !state.waits.empty() || (wants_to_run && !state.archived);
-}
 
 }  // namespace
 
@@ -197,7 +188,7 @@ void SessionActor::commit(std::unique_ptr<Batch> batch) {
   // A row that is done stays on the disk until a commit takes it out: until then reconcile has to
   // look at the session, or the row would be left for ever.
   const bool has_effects = !batch->effects.empty() || !outbox_.is_empty() || outbox_.has_done();
-  listing_in_flight_ = make_listing(batch->state, has_effects);
+  listing_in_flight_ = make_listing(shared_, batch->state, has_effects);
   if (listing_in_flight_ != listing_) append.listing = listing_in_flight_;
   in_flight_ = std::move(batch);
   // The store answers on its own thread: only the loop may go on.
@@ -280,24 +271,6 @@ void SessionActor::answer(Batch& batch) {
   for (Answered& answered : batch.take_answers()) {
     if (answered.reply) answered.reply(std::move(answered.result));
   }
-}
-
-Listing SessionActor::make_listing(const State& state, bool has_effects) const {
-  const World world{.liveness = execution_may_live(state) ? Liveness::alive : Liveness::dead,
-                    .boot = shared_.config.boot,
-                    .now = shared_.world.clock.now()};
-  JsonWriter summary;
-  summary.begin_object().key("title").string(state.title).key("agent").string(state.agent.name);
-  summary.key("status").string(enum_text(derive_status(state, world)));
-  summary.key("pending").number_unsigned(state.permissions.size());
-  if (state.task) summary.key("task_id").string(state.task.text());
-  summary.key("created").string(format_timestamp(state.created)).end_object();
-  // To the minute: a list sorts by it, and every frame need not rewrite the row.
-  const Timestamp updated{state.updated.ms - state.updated.ms % 60'000};
-  return Listing{.open = is_open(state, has_effects),
-                 .archived = state.archived,
-                 .updated = updated,
-                 .summary = std::move(summary).take()};
 }
 
 // Timers are a function of the state: the earliest deadline, armed again after every commit.

@@ -58,7 +58,6 @@ class SessionActor {
   void on_durable(Batch& batch);
   void on_refused(Batch& batch, const Error& error);
   void answer(Batch& batch);
-  Listing make_listing(const State& state, bool has_effects) const;
   void arm_timer();
   void on_timer();
   void flush_later();

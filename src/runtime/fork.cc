@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "runtime/listing.h"
 #include "session/fork.h"
 #include "wire/record.h"
 #include "wire/snapshot.h"
@@ -50,7 +51,7 @@ class ForkJob : public std::enable_shared_from_this<ForkJob> {
     }
     if (last) {
       append.snapshot = encode_snapshot(forker_.state());
-      append.listing = Listing{.updated = forker_.state().updated, .summary = "{}"};
+      append.listing = make_listing(shared_, forker_.state(), false);
     }
     shared_.world.store.append(
         std::move(append), [self = shared_from_this(), last, &loop = shared_.world.loop,

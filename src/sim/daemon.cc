@@ -50,22 +50,44 @@ void Daemon::start() {
       if (!life->dead) crash("after a failed sync");
     });
   };
+  boot_id_ = new_boot_id();
   parts_ = std::make_unique<Parts>(universe_, disk_, host_, judge_, life, on_fatal);
   judge_.on_crash();  // an unsynced group of the life before may have been kept
   parts_->runtime = std::make_unique<Runtime>(
       Runtime::World{universe_.clock, random_, parts_->loop, universe_.files, parts_->store,
                      parts_->agentctls, parts_->notifier},
-      RuntimeConfig{.boot = new_boot_id(), .wait_key = "sim wait key"});
+      RuntimeConfig{.boot = boot_id_, .wait_key = "sim wait key"});
   parts_->agentctls.set_events(*parts_->runtime);
-  parts_->runtime->boot([this, life] {
-    if (life->dead) return;
-    universe_.trace.note("daemon", life->number, [] { return "serves"; });
-    parts_->store.set_recovered();
+  const std::int64_t started_ms = universe_.scheduler.now_ms();
+  parts_->runtime->boot([this, life, started_ms] {
+    if (!life->dead) on_ready(life, started_ms);
   });
   check_recovery_bound(life);
 }
 
+// C1: before it serves, reconcile has found every execution, or has looked for two seconds.
+void Daemon::on_ready(const LifePtr& life, std::int64_t started_ms) {
+  universe_.trace.note("daemon", life->number, [] { return "serves"; });
+  parts_->store.set_recovered();
+  if (universe_.scheduler.now_ms() - started_ms >= reconcile_probe_ms) return;
+  for (const auto& [session, book] : judge_.ledgers()) {
+    if (judge_.is_damaged(session)) continue;
+    const Execution& exec = book->fold().exec;
+    const bool may_live = exec.status != ExecutorStatus::none && !exec.gone;
+    universe_.verdict.expect(!may_live || host_.was_found({session, exec.id, exec.gen}, life), "Q5", [&] {
+      return tail(session) + ": serves before its execution was looked for";
+    });
+  }
+}
+
 void Daemon::check_recovery_bound(const LifePtr& life) {
+  if (!disk_.has_open_sessions()) {  // nothing to reconcile: it serves at once
+    universe_.after(10, [this, life] {
+      if (life->dead) return;
+      universe_.verdict.expect(parts_->runtime->is_ready(), "Q5",
+                               [] { return std::string("waits for nothing before it serves"); });
+    });
+  }
   universe_.after(recovery_ms_max, [this, life] {
     if (life->dead) return;
     universe_.verdict.expect(parts_->runtime->is_ready(), "Q5",

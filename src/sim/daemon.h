@@ -78,6 +78,7 @@ class Daemon {
   LifePtr life() const { return parts_ ? parts_->life : nullptr; }
   std::uint64_t crashes() const { return crashes_; }
   std::uint64_t reboots() const { return reboots_; }
+  BootId boot_id() const { return boot_id_; }
 
  private:
   struct NotifierPort final : Notifier {
@@ -102,6 +103,7 @@ class Daemon {
   void reach(CrashPoint point);
   void check_recovery_bound(const LifePtr& life);
   BootId new_boot_id();
+  void on_ready(const LifePtr& life, std::int64_t started_ms);
 
   Universe& universe_;
   Disk& disk_;
@@ -109,6 +111,7 @@ class Daemon {
   Judge& judge_;
   SimRandom random_;
   std::unique_ptr<Parts> parts_;
+  BootId boot_id_;
   std::uint64_t lives_ = 0;
   std::uint64_t crashes_ = 0;
   std::uint64_t reboots_ = 0;

@@ -37,6 +37,8 @@ class Disk {
   virtual Seq head(SessionId session) = 0;
   virtual std::string_view record(SessionId session, Seq seq) = 0;
   virtual std::optional<FrameCursor> cursor(SessionId session) = 0;
+  virtual bool is_open(SessionId session) = 0;  // by its listing
+  virtual bool has_open_sessions() = 0;
   virtual std::size_t outbox_size(SessionId session) = 0;
 };
 

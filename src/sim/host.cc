@@ -10,6 +10,11 @@ bool Host::lives(const ExecKey& exec) const {
   return at != processes_.end() && at->second.agentctl->is_alive();
 }
 
+bool Host::was_found(const ExecKey& exec, const LifePtr& life) const {
+  const auto at = processes_.find(exec);
+  return at != processes_.end() && at->second.watcher.life == life && at->second.told_attached;
+}
+
 const Agentctl* Host::find(const ExecKey& exec) const {
   const auto at = processes_.find(exec);
   return at == processes_.end() ? nullptr : at->second.agentctl.get();

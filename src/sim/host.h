@@ -51,6 +51,8 @@ class Host final : public AgentctlWatcher {
   void maybe_hurt();
 
   bool lives(const ExecKey& exec) const;
+  // This life of the daemon was told where it stands with the execution.
+  bool was_found(const ExecKey& exec, const LifePtr& life) const;
   const Agentctl* find(const ExecKey& exec) const;
   AgentHome& home(SessionId session);
 

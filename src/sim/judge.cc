@@ -19,7 +19,8 @@ std::string without_prev(std::string_view bytes) {
 
 Judge::BatchNumber Judge::on_append(const Append& batch) {
   Append slim{.session = batch.session, .expected_head = batch.expected_head,
-              .outbox_add = batch.outbox_add, .cursor = batch.cursor, .snapshot = batch.snapshot};
+              .outbox_add = batch.outbox_add, .cursor = batch.cursor, .snapshot = batch.snapshot,
+              .listing = batch.listing};
   const BatchNumber number = ++last_batch_;
   pending_[batch.session].push_back({number, std::move(slim), batch.records.size()});
   return number;
@@ -61,6 +62,9 @@ void Judge::catch_up(SessionId session) {
     }
     book.end_batch(pending.front().batch);
     pending.pop_front();
+    universe_.verdict.expect(disk_.is_open(session) || !book.needs_reconcile(), "Q5", [&] {
+      return tail(session) + ": is listed as closed and reconcile would pass it over";
+    });
   }
 }
 
@@ -102,6 +106,12 @@ void Judge::note_answer(AnswerGiven answer) {
 bool Judge::answer_was_sent(const AnswerGiven& answer) const {
   return answers_.contains({answer.by, answer.permission, WaitTokenId(), answer.option_id}) ||
          answers_.contains({answer.by, PermissionId(), answer.token, answer.option_id});
+}
+
+std::optional<PromptWhen> Judge::when_of(const std::string& key) const {
+  const auto at = prompts_.find(key);
+  if (at == prompts_.end()) return std::nullopt;
+  return at->second;
 }
 
 const Frame* Judge::find_frame(const ExecKey& exec, FrameNo number) const {

@@ -45,11 +45,15 @@ class Judge final : public WorldFacts, public HostWatcher {
   bool is_damaged(SessionId session) const { return damaged_.contains(session); }
 
   void note_answer(AnswerGiven answer);
+  void note_prompt(const std::string& key, PromptWhen when) { prompts_[key] = when; }
+  void note_workspace(SessionId session) { workspaces_.insert(session); }
   void note_told(SessionId session, const Notify& what) { told_.insert({session, what.run}); }
 
   bool execution_lives(const ExecKey& exec) const override { return host_->lives(exec); }
   const Frame* find_frame(const ExecKey& exec, FrameNo number) const override;
   bool answer_was_sent(const AnswerGiven& answer) const override;
+  std::optional<PromptWhen> when_of(const std::string& key) const override;
+  bool workspace_was_asked(SessionId session) const override { return workspaces_.contains(session); }
   Moment now() override { return universe_.clock.now(); }
 
   void on_command_acted(const ExecKey& exec, const SendCommand& command) override;
@@ -72,6 +76,8 @@ class Judge final : public WorldFacts, public HostWatcher {
   std::set<SessionId> damaged_;
   std::set<std::tuple<std::string, PermissionId, WaitTokenId, std::string>> answers_;
   std::set<std::pair<SessionId, RunId>> told_;
+  std::map<std::string, PromptWhen> prompts_;
+  std::set<SessionId> workspaces_;
   std::map<ExecKey, std::size_t> acted_;
 };
 

@@ -62,6 +62,8 @@ void Ledger::feed(std::string_view bytes) {
   hashes_.push_back(hash64(bytes));
   const Event& event = decoded->record.event;
   kinds_.push_back(event.body.index());
+  updated_ = event.at;
+  if (!event.origin.copied_from.empty()) copied_records_ += 1;
   expect((hashes_.size() == 1) == std::holds_alternative<SessionCreated>(event.body), "J1",
          "session.created is the first record and no other");
   see_origin(event);
@@ -136,6 +138,7 @@ void Ledger::end_batch(const Append& batch) {
   if (batch.cursor && !copying_) see_all_frames(*batch.cursor);
   if (!copying_) see_effects(batch);
   end_records();
+  if (batch.listing) see_listing(*batch.listing);
   if (!batch.snapshot) return;
   const Result<State> state = decode_snapshot(*batch.snapshot);
   expect(state && *state == fold_, "J4", "the snapshot is not the fold of the journal");
@@ -159,8 +162,10 @@ void Ledger::end_records() {
   expect(!owed_.death_claimed, "PROC3", "a run was interrupted and nothing died");
   expect(!owed_.must_continue, "RUN1", "auto_continue was due and did not come");
   if (run_) expect(run_->has_message, "RUN3", "a run started without its message");
+  expect(!owed_.must_cancel, "C23", "a prompt that ends the open run did not");
   see_waits_closed_together();
   see_status();
+  see_fold();
   owed_ = {};
 }
 
@@ -187,6 +192,7 @@ void Ledger::see_effects(const Append& batch) {
   expect(owed_.starts.empty(), "Q2", "executor.starting without its start");
   expect(owed_.notes.empty(), "RUN1", "nobody is told of the end of a run");
   expect(owed_.answers.empty(), "TOK4", "a question was answered and the agent is not told");
+  expect(owed_.steers.empty(), "RUN5", "a steered prompt is not sent");
   expect(owed_.options.empty(), "R9", "an option was asked for and the agent is not told");
   expect(owed_.stops == 0, "PROC3", "an execution must stop and is not told");
 }
@@ -209,6 +215,8 @@ void Ledger::see_command(const SendCommand& command) {
     expect(asked && asked->resolved && asked->option_id == answer->option_id, "TOK4",
            "the agent is given an answer that is not in the journal");
     take_one(owed_.answers, answer->request);
+  } else if (const auto* steer = std::get_if<SteerPrompt>(&command.body)) {
+    expect(take_one(owed_.steers, steer->message), "RUN4", "a prompt is steered without its record");
   } else if (const auto* set = std::get_if<SetOptions>(&command.body)) {
     take_one(owed_.options, set->options);
   } else if (const auto* open = std::get_if<OpenSession>(&command.body)) {
@@ -221,6 +229,20 @@ void Ledger::see_command(const SendCommand& command) {
     expect(!native || (open->agent_session_id == agent_session_id_ && native_is_possible()), "C4",
            "a native session is asked for that cannot be had");
   }
+}
+
+bool Ledger::needs_reconcile() const {
+  const bool wants_to_run = std::ranges::any_of(queue_, [](const Queued& item) { return !item.held; });
+  return may_live() || run_ || resume_ || !active_tokens_.empty() || (wants_to_run && !archived_);
+}
+
+// The row of the list that goes along with the batch.
+void Ledger::see_listing(const Listing& listing) {
+  expect(listing.open || !needs_reconcile(), "Q5", "reconcile would pass the session over");
+  expect(listing.archived == archived_, "C7", "the list says otherwise about archived");
+  const bool names_task = listing.summary.contains("\"task_id\"");
+  expect(names_task == static_cast<bool>(task_), "C7", "the list has another task");
+  expect(listing.summary.contains(title_), "C7", "the list has another title");
 }
 
 // What the last status.derived must say, by the rules of O9/O10 alone.
@@ -236,9 +258,10 @@ void Ledger::see_status() {
   } else {
     wanted = active_tokens_.empty() ? "idle" : "waiting";
   }
+  const bool may_be_over = deadlines && !run_ && wanted == "waiting" && fold_.status == "idle";
   // Whether a deadline had passed when it was decided cannot be told from here.
   const bool may_be_late = deadlines && run_ && fold_.status == "interrupted_waiting";
-  expect(fold_.status == wanted || may_be_late, "C8",
+  expect(fold_.status == wanted || may_be_late || may_be_over, "C8",
          "status " + fold_.status + " where the journal says " + wanted);
 }
 

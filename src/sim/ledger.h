@@ -38,6 +38,10 @@ class WorldFacts {
   };
   // Some client sent this very answer.
   virtual bool answer_was_sent(const AnswerGiven& answer) const = 0;
+  // How a prompt with this key was to be placed; nothing when no client sent one.
+  virtual std::optional<PromptWhen> when_of(const std::string& key) const = 0;
+  // Some client asked for the session's workspace alone.
+  virtual bool workspace_was_asked(SessionId session) const = 0;
   virtual Moment now() = 0;
 };
 
@@ -90,6 +94,11 @@ class Ledger {
   // A person said so (C19); the process may live on.
   bool was_declared_dead(ExecId exec) const { return declared_.contains(exec); }
 
+  bool was_started(RunId run) const { return ended_.contains(run) || (run_ && run_->id == run); }
+  // Records that a fork took over from another session.
+  std::uint64_t copied_records() const { return copied_records_; }
+  // What reconcile has to look at after a restart.
+  bool needs_reconcile() const;
   bool was_ever_archived() const { return ever_archived_; }
 
   // Liveness: nothing is left open that ought to have ended.
@@ -121,6 +130,8 @@ class Ledger {
     std::vector<std::pair<NotifyWhat, RunId>> notes;
     std::vector<std::string> answers;
     std::vector<std::map<std::string, std::string>> options;
+    std::vector<MessageId> steers;
+    bool must_cancel = false;        // the prompt that was accepted ends the open run
     std::size_t stops = 0;
     bool death_claimed = false;      // a run ended with its agent; executor.stopped must follow
     bool must_continue = false;      // auto_continue is due
@@ -142,12 +153,19 @@ class Ledger {
   void see_effects(const Append& batch);
   void see_command(const SendCommand& command);
   void see_status();
+  void see_listing(const Listing& listing);
+  void see_fold();
+  void see_fold_of_run();
+  void see_fold_of_execution();
+  void see_fold_of_context();
+  void see_placement(const QueueAdded& e);
   void see_waits_closed_together();
   void end_records();
   const Frame* frame_of(const Origin& origin) const;
 
   // One for each kind that has a rule of its own.
   void see(const Event& event, const SessionCreated& e);
+  void see(const Event& event, const SessionRenamed& e);
   void see(const Event& event, const SessionConfigured& e);
   void see(const Event& event, const SessionStopped& e);
   void see(const Event& event, const SessionArchived& e);
@@ -201,6 +219,10 @@ class Ledger {
     NotifyWhat note = NotifyWhat::finished;
     bool holds_queue = false;
     bool interrupted = false;
+    RunEnd end = RunEnd::completed;
+    std::optional<InterruptReason> why;
+    std::string code;
+    std::string message;
   };
   void end_run(const Event& event, const End& end);
   void hold_queue(bool held);
@@ -218,11 +240,14 @@ class Ledger {
   State fold_;
   std::vector<std::uint64_t> hashes_;
   std::vector<std::size_t> kinds_;
+  std::uint64_t copied_records_ = 0;
   bool copied_ = false;   // and the last of them has come
   bool copying_ = false;  // the records of a fork tell of another session's life
 
   std::optional<OpenRun> run_;
   std::set<RunId> ended_;
+  std::uint64_t runs_ = 0;
+  std::optional<EndedRun> last_run_;
   std::string last_end_;  // the status that the last end of a run leaves behind; empty: none
   std::deque<Queued> queue_;
   std::optional<MessageId> delivered_;  // queue.delivered; its run.started must follow
@@ -266,6 +291,21 @@ class Ledger {
   std::map<std::string, std::string> options_at_open_;
   bool agent_opening_ = false;
   std::string workspace_cwd_;
+  std::string title_;
+  TaskId task_;
+  std::string runtime_;
+  Timestamp created_;
+  Timestamp updated_;
+  std::string stop_reason_;
+  BootId last_boot_;
+  BootId exec_boot_;
+  Timestamp exec_seen_;
+  std::string exec_instance_;
+  std::optional<Failure> failure_;
+  std::optional<BoundaryHow> context_how_;
+  Verified verified_ = Verified::none;
+  Seq history_from_ = 0;
+  std::string last_agent_message_;
   bool archived_ = false;
   bool ever_archived_ = false;
 

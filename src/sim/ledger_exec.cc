@@ -9,6 +9,15 @@ void Ledger::see(const Event& event, const SessionCreated& e) {
   agent_ = e.agent;
   policy_ = e.policy;
   workspace_cwd_ = e.workspace.cwd;
+  title_ = e.title;
+  task_ = e.task;
+  runtime_ = e.runtime;
+  created_ = event.at;
+}
+
+void Ledger::see(const Event&, const SessionRenamed& e) {
+  expect(e.title != title_ || copying_, "C7", "renamed to the name it had");
+  title_ = e.title;
 }
 
 void Ledger::see(const Event&, const SessionConfigured& e) {
@@ -18,8 +27,7 @@ void Ledger::see(const Event&, const SessionConfigured& e) {
     workspace_cwd_ = e.workspace->cwd;
   }
   for (const auto& [name, value] : e.options) requested_[name] = value;
-  const bool reaches_agent = agent_ready_ || agent_opening_;
-  if (!e.options.empty() && reaches_agent && !copying_) owed_.options.push_back(e.options);
+  if (!e.options.empty() && agent_ready_ && !copying_) owed_.options.push_back(e.options);
 }
 
 // What the next session/new, load or resume must give to the agent (R9).
@@ -35,7 +43,10 @@ void Ledger::ask_to_stop() {
   agent_ready_ = agent_opening_ = false;
 }
 
-void Ledger::see(const Event& event, const SessionStopped&) {
+void Ledger::see(const Event& event, const SessionStopped& e) {
+  expect(copying_ || may_live() || resume_ || stop_reason_.empty(), "C3", "stopped twice");
+  expect(active_tokens_.empty() || copying_, "TOK3", "a session stops with an open question");
+  stop_reason_ = e.reason;
   expect(!run_, "RUN1", "a session stops with an open run");
   copied_ = copying_ && event.origin.copied_from.empty();
   resume_.reset();
@@ -46,31 +57,43 @@ void Ledger::see(const Event& event, const SessionStopped&) {
 
 void Ledger::see(const Event&, const SessionArchived&) {
   expect(!run_, "RUN1", "a session is archived with an open run");
+  expect(!archived_, "C3", "archived twice");
   archived_ = ever_archived_ = true;
 }
 
-void Ledger::see(const Event&, const SessionUnarchived&) { archived_ = false; }
+void Ledger::see(const Event&, const SessionUnarchived&) {
+  expect(archived_, "C3", "unarchived and was not archived");
+  archived_ = false;
+}
 
-void Ledger::see(const Event& event, const ExecutorStarting&) {
+void Ledger::see(const Event& event, const ExecutorStarting& e) {
   const Origin& origin = event.origin;
   expect(origin.gen == exec_.gen + 1, "PROC2", "gens do not grow by one");
   expect(!may_live(), "PROC3", "a life begins before the one before is gone");
-  expect(resume_.has_value() || copying_, "C1", "an execution starts and nobody asked for it");
+  expect(resume_ || copying_ || facts_.workspace_was_asked(session_), "C1",
+         "an execution starts and nobody asked for it");
   expect(!archived_ || copying_, "C3", "an execution starts in an archived session");
   exec_ = {session_, origin.exec, origin.gen};
   lives_[origin.exec] = exec_;
+  exec_boot_ = last_boot_ = e.boot;
+  exec_seen_ = event.at;
+  exec_instance_.clear();
   exec_gone_ = exec_declared_ = stop_requested_ = agent_ready_ = agent_opening_ = false;
   exec_starting_ = true;
   last_frame_ = 0;
   if (!copying_) owed_.starts.push_back({origin.exec, origin.gen});
 }
 
-void Ledger::see(const Event&, const ExecutorReady&) {
+void Ledger::see(const Event& event, const ExecutorReady& e) {
+  exec_instance_ = e.instance;
+  exec_seen_ = event.at;
   expect(exec_starting_, "PROC2", "an execution is ready twice, or before it starts");
   exec_starting_ = false;
 }
 
-void Ledger::see(const Event&, const ExecutorReattached&) {
+void Ledger::see(const Event& event, const ExecutorReattached& e) {
+  exec_boot_ = last_boot_ = e.boot;
+  exec_seen_ = event.at;
   expect(may_live(), "PROC3", "an execution that is gone was reattached");
 }
 
@@ -90,6 +113,7 @@ void Ledger::see(const Event&, const ExecutorStopped& e) {
   expect(e.reason == reason || copying_, "A26",
          "the wrong reason for an end");
   expect(!run_, "RUN1", "an execution ends and its run does not");
+  if (e.reason == "lost" && stop_reason_.empty()) stop_reason_ = "interrupted";
   expect(active_tokens_.empty(), "C15", "an execution ends and its questions stay open");
   exec_gone_ = true;
   exec_starting_ = false;
@@ -104,7 +128,9 @@ void Ledger::see(const Event&, const AgentStarted& e) {
   note_options_at_open();
 }
 
-void Ledger::see(const Event&, const AgentExited&) {
+void Ledger::see(const Event&, const AgentExited& e) {
+  const bool clean = e.why == "stopped" || e.exit_code == 0;
+  if (!clean && !stop_requested_) stop_reason_ = "agent_crashed";
   agent_ready_ = agent_opening_ = false;
   if (run_) run_->agent_exited = true;
 }
@@ -139,7 +165,10 @@ bool Ledger::boundary_keeps_session(const ContextBoundary& e, const FrameSession
 
 void Ledger::see(const Event& event, const ContextBoundary& e) {
   boundary_ = hashes_.size();
+  context_how_ = e.how;
+  verified_ = e.verified;
   if (e.how == BoundaryHow::cleared) {
+    history_from_ = boundary_;
     history_prompts_ = 0;
     turns_ = 0;
     inject_armed_ = false;
@@ -161,6 +190,7 @@ void Ledger::see(const Event& event, const ContextBoundary& e) {
     expect(e.inject == injects, "C12", "history is armed, or not, against the policy");
     expect(injects == (e.how == BoundaryHow::injected) || handover, "C12", "how says otherwise");
     if (!kept) expect(!e.reason.empty(), "X6", "a boundary without its reason");
+    expect(!handover || !attempts_.empty() || e.reason == "handover", "X6", "the reason of a handover");
     if (!kept) expect(e.previous_agent_session_id == agent_session_id_, "C5", "an id was erased");
   }
   if (e.how == BoundaryHow::handover && resume_ && resume_->with) agent_ = *resume_->with;
@@ -174,6 +204,8 @@ void Ledger::see(const Event& event, const ContextBoundary& e) {
   inject_armed_ = e.inject;
   agent_ready_ = !stop_requested_ && !copying_;
   agent_opening_ = false;
+  failure_.reset();
+  if (!requested_.empty() && !copying_) owed_.options.push_back(requested_);
   resume_.reset();
 }
 
@@ -195,6 +227,10 @@ void Ledger::see(const Event&, const ContextAttempt& e) {
 
 void Ledger::see(const Event&, const ResumeFailed& e) {
   expect(resume_.has_value() || copying_, "C4", "a resume fails that nobody asked for");
+  const bool unknown = e.failure == OpenFailure::session_unknown;
+  const char* const shown = unknown ? "" : e.at_boot ? "ERROR" : "FAILED";
+  failure_ = Failure{shown, std::string(enum_text(e.failure)), e.message};
+  expect(e.at_boot == (resume_ && resume_->at_boot) || copying_, "C22", "a failure at boot, or not");
   if (e.failure == OpenFailure::session_unknown) rejected_ = true;
   resume_.reset();
   agent_ready_ = agent_opening_ = false;
@@ -204,6 +240,8 @@ void Ledger::see(const Event&, const ResumeFailed& e) {
 void Ledger::see(const Event&, const ResumeRequested& e) {
   expect(!resume_, "R11", "a second resume beside the first");
   expect(!archived_ || copying_, "C3", "an archived session resumes");
+  expect(!e.at_boot || policy_.resume == ResumePolicy::on_boot || copying_, "C1",
+         "resumed at boot against the policy");
   resume_ = e;
   if (e.with && may_live()) {
     ask_to_stop();
@@ -213,7 +251,8 @@ void Ledger::see(const Event&, const ResumeRequested& e) {
 
 void Ledger::see(const Event&, const Mode& e) {
   observed_[e.option] = e.value;
-  requested_.erase(e.option);
+  const auto asked = requested_.find(e.option);
+  if (asked != requested_.end() && asked->second == e.value) requested_.erase(asked);
 }
 
 }  // namespace perdure::sim

@@ -24,6 +24,7 @@ void Ledger::see(const Event&, const QueueAdded& e) {
     expect(e.front, "C11", "auto_continue behind others");
   } else {
     accept(e.message, e.key);
+    if (!copying_) see_placement(e);
   }
   expect(std::ranges::find(queue_, e.message, &Queued::message) == queue_.end(), "ACK2",
          "queued twice");
@@ -32,6 +33,19 @@ void Ledger::see(const Event&, const QueueAdded& e) {
   } else {
     queue_.push_back({e.message});
   }
+}
+
+// C23: where a prompt goes, and whether it ends the open run.
+void Ledger::see_placement(const QueueAdded& e) {
+  const std::optional<PromptWhen> when = facts_.when_of(e.key);
+  if (!when) return;
+  const bool waiting = !active_tokens_.empty();
+  const bool ends = run_ && (*when == PromptWhen::interrupt || (*when == PromptWhen::automatic && waiting));
+  const bool front = ends || (run_ && *when == PromptWhen::steer);
+  expect(e.front == front, "C23", "a prompt was put at the wrong end of the queue");
+  const bool could_steer = run_ && agent_.steer && !waiting && !run_->cancelling;
+  expect(*when != PromptWhen::steer || !could_steer, "C23", "a prompt could be steered and was queued");
+  owed_.must_cancel = ends && !run_->cancelling;
 }
 
 void Ledger::see(const Event&, const QueueEdited& e) {
@@ -73,6 +87,9 @@ void Ledger::see(const Event& event, const RunStarted& e) {
   run_ = OpenRun{.id = id, .message = e.message, .needs_injection = inject_armed_,
                  .auto_continued = e.trigger == "auto_continue"};
   last_end_.clear();
+  runs_ += 1;
+  stop_reason_.clear();
+  last_boot_ = e.boot;
   if (!copying_) owed_.prompts.push_back(id);
 }
 
@@ -92,6 +109,7 @@ void Ledger::see(const Event&, const RunCancelling&) {
   if (!expect(run_.has_value(), "RUN5", "a cancel without a run")) return;
   expect(!run_->cancelling, "RUN5", "a run is cancelled twice");
   run_->cancelling = true;
+  owed_.must_cancel = false;
   if (!copying_) owed_.cancels.push_back(run_->id);
 }
 
@@ -103,6 +121,8 @@ void Ledger::end_run(const Event& event, const End& end) {
     expect(tokens_.at(token).run != run_->id, "TOK3", "a run ends with an open question");
   }
   ended_.insert(run_->id);
+  last_run_ = EndedRun{.id = run_->id, .end = end.end, .interrupted = end.why, .code = end.code,
+                       .message = end.message, .ended = event.at};
   run_.reset();
   if (end.holds_queue) hold_queue(true);
   if (!copying_) owed_.notes.push_back({end.note, event.origin.run});
@@ -116,7 +136,7 @@ void Ledger::see(const Event& event, const RunCompleted& e) {
          "RUN1", "run.completed without the agent's word");
   turns_ += 1;
   last_end_.clear();
-  end_run(event, {.note = NotifyWhat::finished});
+  end_run(event, {.note = NotifyWhat::finished, .end = RunEnd::completed});
 }
 
 void Ledger::see(const Event& event, const RunFailed& e) {
@@ -127,7 +147,8 @@ void Ledger::see(const Event& event, const RunFailed& e) {
          "run.failed without a cause");
   expect(!run_ || !run_->cancelling, "RUN5", "a cancelled run is called failed");
   last_end_.clear();
-  end_run(event, {.note = NotifyWhat::failed, .holds_queue = true});
+  end_run(event, {.note = NotifyWhat::failed, .holds_queue = true, .end = RunEnd::failed,
+                  .code = e.code, .message = e.message});
 }
 
 void Ledger::see(const Event& event, const RunCancelled& e) {
@@ -138,7 +159,7 @@ void Ledger::see(const Event& event, const RunCancelled& e) {
   expect(copying_ || cancelling || e.frames_pending || by_agent, "RUN1",
          "run.cancelled and nobody asked for it");
   last_end_.clear();
-  end_run(event, {.note = NotifyWhat::finished});
+  end_run(event, {.note = NotifyWhat::finished, .end = RunEnd::cancelled});
   if (e.frames_pending && may_live()) {
     ask_to_stop();
     owed_.stops = 1;
@@ -159,7 +180,8 @@ void Ledger::see(const Event& event, const RunInterrupted& e) {
   last_end_ = e.reason == InterruptReason::forked ? ""
               : waited                            ? "interrupted_waiting"
                                                   : "interrupted_startup";
-  end_run(event, {.note = NotifyWhat::interrupted, .holds_queue = true, .interrupted = true});
+  end_run(event, {.note = NotifyWhat::interrupted, .holds_queue = true, .interrupted = true,
+                  .end = RunEnd::interrupted, .why = e.reason});
 }
 
 void Ledger::see(const Event&, const MessageUser& e) {
@@ -173,10 +195,15 @@ void Ledger::see(const Event&, const MessageUser& e) {
     prompts_ += 1;
     history_prompts_ += 1;
   }
+  if (e.steered) {
+    expect(run_ && (agent_.steer || copying_), "C23", "steered into an agent that cannot");
+    if (!copying_) owed_.steers.push_back(e.message);
+  }
   if (e.by != "auto_continue") accept(e.message, e.key);
 }
 
-void Ledger::see(const Event& event, const MessageAgent&) {
+void Ledger::see(const Event& event, const MessageAgent& e) {
+  if (!e.message.empty()) last_agent_message_ = e.message;
   if (run_ && event.origin.run) run_->message_open = true;
 }
 
@@ -200,6 +227,7 @@ void Ledger::see(const Event& event, const ToolCall& e) {
 }
 
 void Ledger::see(const Event& event, const ToolUpdate& e) {
+  if (e.status.empty() && run_ && !run_->tools.contains(e.tool_call_id)) return;
   note_tool(event.origin, e.tool_call_id, e.status);
 }
 

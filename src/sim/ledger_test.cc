@@ -38,6 +38,8 @@ class FakeFacts final : public WorldFacts {
     return at == frames.end() ? nullptr : &at->second;
   }
   bool answer_was_sent(const AnswerGiven&) const override { return answered; }
+  std::optional<PromptWhen> when_of(const std::string&) const override { return std::nullopt; }
+  bool workspace_was_asked(SessionId) const override { return false; }
   Moment now() override { return {{1000}, {1000}, "host"}; }
 
   bool lives = true;

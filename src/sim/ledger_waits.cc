@@ -48,6 +48,9 @@ void Ledger::see(const Event&, const TokenConsumed& e) {
 
 void Ledger::see(const Event&, const TokenRevoked& e) {
   close_token(e.token, TokenStatus::revoked, "");
+  const auto at = tokens_.find(e.token);
+  const bool tells = e.reason == "cancelled" && run_ && run_->cancelling && !copying_;
+  if (tells && at != tokens_.end()) owed_.answers.push_back(permissions_.at(at->second.permission).request);
 }
 
 void Ledger::see(const Event&, const TokenExpired& e) {
@@ -57,6 +60,7 @@ void Ledger::see(const Event&, const TokenExpired& e) {
     const bool same_host = expires && expires->host_boot == facts_.now().host_boot;
     expect(expires.has_value(), "C15", "a wait without a deadline expired");
     expect(!same_host || expires->remaining_ms(facts_.now()) == 0, "C15", "a wait expired too early");
+    owed_.answers.push_back(permissions_.at(at->second.permission).request);
   }
   close_token(e.token, TokenStatus::expired, "");
 }

@@ -34,6 +34,8 @@ class MemorySimDisk final : public Disk {
     return *bytes;
   }
   std::optional<FrameCursor> cursor(SessionId session) override { return disk_.cursor(session); }
+  bool is_open(SessionId session) override { return disk_.is_open(session); }
+  bool has_open_sessions() override { return disk_.has_open_sessions(); }
   std::size_t outbox_size(SessionId session) override { return disk_.outbox_size(session); }
 
  private:

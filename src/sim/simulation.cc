@@ -111,6 +111,11 @@ class Simulation {
       return tail(session) + " cannot be read: " + state.error().message();
     });
     if (state) judge_.check_state(*state);
+    for (const auto& [damaged, error] : runtime->damaged()) {
+      universe_.verdict.expect(judge_.is_damaged(damaged), "DISK3", [&] {
+        return tail(damaged) + " is called damaged: " + error.message();
+      });
+    }
     judge_.check_bytes(session, 1 + universe_.prng.below(judge_.ledger(session).records()));
   }
 
@@ -186,9 +191,27 @@ class Simulation {
     universe_.verdict.expect(daemon_.serving() != nullptr, "Q5",
                              [] { return std::string("the daemon does not serve"); });
     for (const auto& [session, book] : judge_.ledgers()) {
-      if (!is_bad() && book->records() > 0) check_state(session);
+      if (is_bad() || book->records() == 0) continue;
+      check_state(session);
+      check_found(session, book->fold().exec);
     }
     judge_.check_all_bytes();
+  }
+
+  // Every execution that lives is in the hands of the present daemon, and says so; a session that
+  // cannot be read is named.
+  void check_found(SessionId session, const Execution& exec) {
+    if (judge_.is_damaged(session)) {
+      const Result<State> state = daemon_.serving()->state(session);
+      const bool named = daemon_.serving()->damaged().contains(session);
+      universe_.verdict.expect(state.has_value() || named, "DISK3",
+                               [&] { return tail(session) + " cannot be read and is not named"; });
+      return;
+    }
+    const bool may_live = exec.status != ExecutorStatus::none && !exec.gone;
+    universe_.verdict.expect(!may_live || exec.boot == daemon_.boot_id(), "D1", [&] {
+      return tail(session) + ": its execution lives and nobody reattached it";
+    });
   }
 
   SeedOptions options_;

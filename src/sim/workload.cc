@@ -80,6 +80,8 @@ void Workload::submit(std::size_t number) {
   const Order order = sent_[number].order;
   sent_[number].tries += 1;
   note_answers(order);
+  const std::string& cwd = judge_.ledger(order.session).fold().workspace.cwd;
+  sent_[number].folder_missing |= !universe_.files.folder_exists(cwd);
   universe_.trace.note("client", number * 64 + order.body.index(), [&] {
     return order.by + " asks #" + std::to_string(number) + " kind " + std::to_string(order.body.index()) +
            " of " + tail(order.session) + (sent_[number].tries > 1 ? " again" : "");
@@ -117,6 +119,7 @@ void Workload::on_answer(std::size_t number, const Result<Reply>& answer) {
            (answer ? " accepted at " + std::to_string(answer->seq) : " refused: " + answer.error().message());
   });
   judge_.catch_up(sent.order.session);
+  sent.answered = true;
   if (answer) {
     check_accepted(sent, *answer);
   } else {
@@ -154,65 +157,100 @@ void Workload::check_accepted(Sent& sent, const Reply& reply) {
     verdict.expect(*sent.accepted == reply, "ACK3", [&] { return "another answer for key " + order.key; });
   } else {
     sent.accepted = reply;
-    check_effect(order, reply);
+    check_effect(sent, reply);
   }
 }
 
 // What was said to have happened is in the journal, at the place that was named.
-void Workload::check_effect(const Order& order, const Reply& reply) {
-  Ledger& book = judge_.ledger(order.session);
-  Verdict& verdict = universe_.verdict;
-  const auto expect = [&](bool condition, const char* what) {
-    verdict.expect(condition, "ACK1", [&] {
-      return std::string(what) + " at " + tail(order.session) + "/" + std::to_string(reply.seq);
-    });
-  };
-  if (const auto* prompt = std::get_if<SubmitPrompt>(&order.body)) {
-    expect(book.was_accepted(reply.message), "an accepted prompt is not in the journal");
-    expect(prompt->key.empty() || book.accepted(prompt->key) == reply.message, "the wrong prompt");
-    expect(reply.run && !reply.placed.empty(), "a prompt without its place");
-    return;
-  }
-  if (const auto* create = std::get_if<CreateSession>(&order.body)) {
-    expect(book.records() > 0, "a session that is not there");
-    expect(!create->prompt || book.was_accepted(reply.message), "its prompt is not there");
-    return;
-  }
+void Workload::check_effect(const Sent& sent, const Reply& reply) {
+  const Order& order = sent.order;
+  const bool prompts = std::holds_alternative<SubmitPrompt>(order.body) ||
+                       std::holds_alternative<CreateSession>(order.body);
   const bool answers = std::holds_alternative<AnswerPermission>(order.body) ||
                        std::holds_alternative<AnswerWait>(order.body);
-  if (answers) {
-    PermissionId permission;
-    if (const auto* direct = std::get_if<AnswerPermission>(&order.body)) permission = direct->permission;
-    if (const auto* wait = std::get_if<AnswerWait>(&order.body)) {
-      permission = book.tokens().at(wait->token).permission;
-    }
-    const auto asked = book.permissions().find(permission);
-    verdict.expect(asked != book.permissions().end() && asked->second.resolved &&
-                       reply.outcome == asked->second.outcome &&
-                       reply.option_id == asked->second.option_id,
-                   "TOK3", [] { return std::string("the answer that stands is another"); });
-    return;
+  if (prompts) return check_prompt(order, reply);
+  if (answers) return check_answer(order, reply);
+  if (std::holds_alternative<ResumeSession>(order.body)) return check_resume(sent, reply);
+  if (!reply.nothing_to_do && !reply.already_running) check_change(order, reply);
+}
+
+void Workload::check_prompt(const Order& order, const Reply& reply) {
+  const Ledger& book = judge_.ledger(order.session);
+  const auto expect = [&](bool condition, const char* what) {
+    universe_.verdict.expect(condition, "ACK1", [&] { return std::string(what) + " " + reply.placed; });
+  };
+  if (const auto* create = std::get_if<CreateSession>(&order.body)) {
+    expect(book.records() > 0 && reply.session == order.session, "a session that is not there");
+    if (!create->prompt) return;
   }
-  if (reply.nothing_to_do || reply.already_running || reply.resume_pending) return;
+  expect(book.was_accepted(reply.message), "an accepted prompt is not in the journal");
+  expect(order.key.empty() || book.accepted(order.key) == reply.message, "the wrong prompt");
+  const bool queued = reply.placed == "queued" || reply.placed == "queued_front";
+  const bool started = reply.placed == "started" || reply.placed == "steered";
+  expect(reply.run && (queued || started), "a prompt without its place:");
+  expect(queued == reply.queue_position.has_value(), "a place in the queue, or not:");
+  expect(!started || book.was_started(reply.run), "its run has not started:");
+}
+
+void Workload::check_answer(const Order& order, const Reply& reply) {
+  const Ledger& book = judge_.ledger(order.session);
+  PermissionId permission;
+  if (const auto* direct = std::get_if<AnswerPermission>(&order.body)) permission = direct->permission;
+  if (const auto* wait = std::get_if<AnswerWait>(&order.body)) {
+    permission = book.tokens().at(wait->token).permission;
+  }
+  const auto asked = book.permissions().find(permission);
+  universe_.verdict.expect(asked != book.permissions().end() && asked->second.resolved &&
+                               reply.outcome == asked->second.outcome &&
+                               reply.option_id == asked->second.option_id,
+                           "TOK3", [] { return std::string("the answer that stands is another"); });
+}
+
+void Workload::check_resume(const Sent& sent, const Reply& reply) {
+  const Ledger& book = judge_.ledger(sent.order.session);
+  // A repeat gets the answer of an earlier moment.
+  universe_.verdict.expect(reply.already_running || !sent.folder_missing || sent.tries > 1, "C13",
+                           [] { return std::string("resumed into a folder that is gone"); });
+  const bool asked = is<ResumeRequested>(book, reply.seq) || is<ExecutorStarting>(book, reply.seq);
+  universe_.verdict.expect(reply.seq == 0 || asked, "ACK1",
+                           [] { return std::string("a resume that nobody will see"); });
+}
+
+void Workload::check_change(const Order& order, const Reply& reply) {
+  const Ledger& book = judge_.ledger(order.session);
+  const Seq seq = reply.seq;
+  bool there = seq > 0 && seq <= book.records();
   if (std::holds_alternative<RenameSession>(order.body)) {
-    expect(is<SessionRenamed>(book, reply.seq), "a rename that is not there");
+    there = is<SessionRenamed>(book, seq);
   } else if (std::holds_alternative<ConfigureSession>(order.body)) {
-    expect(is<SessionConfigured>(book, reply.seq), "a setting that is not there");
+    there = is<SessionConfigured>(book, seq);
   } else if (std::holds_alternative<StopSession>(order.body)) {
-    expect(is<SessionStopped>(book, reply.seq), "a stop that is not there");
+    there = is<SessionStopped>(book, seq);
   } else if (std::holds_alternative<ArchiveSession>(order.body)) {
-    expect(is<SessionArchived>(book, reply.seq), "not archived");
+    there = is<SessionArchived>(book, seq);
   } else if (std::holds_alternative<UnarchiveSession>(order.body)) {
-    expect(is<SessionUnarchived>(book, reply.seq), "not unarchived");
+    there = is<SessionUnarchived>(book, seq);
   } else if (std::holds_alternative<EditQueued>(order.body)) {
-    expect(is<QueueEdited>(book, reply.seq), "an edit that is not there");
+    there = is<QueueEdited>(book, seq);
   } else if (std::holds_alternative<RemoveQueued>(order.body)) {
-    expect(is<QueueRemoved>(book, reply.seq), "a removal that is not there");
+    there = is<QueueRemoved>(book, seq);
   } else if (std::holds_alternative<ReleaseQueue>(order.body)) {
-    expect(is<QueueReleased>(book, reply.seq), "a release that is not there");
-  } else if (std::holds_alternative<CancelRun>(order.body)) {
-    expect(reply.seq > 0 && reply.seq <= book.records(), "a cancel that is not there");
+    there = is<QueueReleased>(book, seq);
+  } else if (std::holds_alternative<StartWorkspace>(order.body)) {
+    there = is<ExecutorStarting>(book, seq);
+  } else if (std::holds_alternative<DeclareDead>(order.body)) {
+    there = there && !is<StatusDerived>(book, seq);
+  } else if (std::holds_alternative<RepairSession>(order.body)) {
+    there = is<RepairClosedMessage>(book, seq) || is<RepairClosedTool>(book, seq) || is<RunInterrupted>(book, seq);
+  } else if (const auto* cancel = std::get_if<CancelRun>(&order.body)) {
+    // A full disk makes a forced cancel of any.
+    const bool forced = is<RunCancelled>(book, seq);
+    there = there && (cancel->force ? forced : !forced || universe_.disk_full_until_ms > 0);
   }
+  universe_.verdict.expect(there, "ACK1", [&] {
+    return "accepted and not so in the journal at " + tail(order.session) + "/" + std::to_string(seq) +
+           " (kind " + std::to_string(order.body.index()) + ")";
+  });
 }
 
 void Workload::check_refused(const Sent& sent, const Error& error) {
@@ -244,6 +282,14 @@ void Workload::check_refused(const Sent& sent, const Error& error) {
   verdict.expect(!ours, "ACK1", [&] {
     return "refused as " + std::string(code_name(code)) + ": " + error.message();
   });
+  verdict.expect(code != Code::workspace_missing || sent.folder_missing, "C13",
+                 [] { return std::string("the folder is there and called missing"); });
+  if (const auto* wait = std::get_if<AnswerWait>(&order.body); wait && code == Code::token_expired) {
+    const Ledger::Token& token = judge_.ledger(order.session).tokens().at(wait->token);
+    const bool over = token.status == TokenStatus::expired ||
+                      (token.expires && token.expires->remaining_ms(universe_.clock.now()) == 0);
+    verdict.expect(over, "C15", [] { return std::string("called expired before its time"); });
+  }
   const bool from_store = code == Code::invalid_argument && error.message().contains("outbox");
   verdict.expect(!from_store, "J3", [&] { return "the store refused a batch: " + error.message(); });
   const bool to_archived = code == Code::session_archived;
@@ -252,6 +298,8 @@ void Workload::check_refused(const Sent& sent, const Error& error) {
 }
 
 void Workload::note_answers(const Order& order) {
+  if (const auto* prompt = std::get_if<SubmitPrompt>(&order.body)) judge_.note_prompt(order.key, prompt->when);
+  if (std::holds_alternative<StartWorkspace>(order.body)) judge_.note_workspace(order.session);
   if (order.is_inside || order.wrong_secret) return;
   if (const auto* answer = std::get_if<AnswerPermission>(&order.body)) {
     judge_.note_answer({order.by, answer->permission, WaitTokenId(), answer->option_id});
@@ -282,6 +330,14 @@ bool Workload::all_read() const {
 void Workload::heal() {
   healed_ms_ = universe_.scheduler.now_ms();
   for (Client& client : clients_) client.left = 0;
+  // A retry tells: whoever never got an answer asks until there is one.
+  for (std::size_t number = 0; number < sent_.size(); ++number) {
+    Sent& sent = sent_[number];
+    if (!sent.settled || sent.answered || sent.order.key.empty()) continue;
+    sent.settled = false;
+    open_ += 1;
+    check_back(number);
+  }
 }
 
 // The person at the desk, once the storm is over.

@@ -53,6 +53,8 @@ class Workload {
     Order order;
     int tries = 0;
     bool settled = false;            // the client knows, or has given up
+    bool answered = false;
+    bool folder_missing = false;     // at some time when it was asked
     std::optional<Reply> accepted;   // the first good answer
   };
   struct Client {
@@ -67,7 +69,11 @@ class Workload {
   void on_answer(std::size_t number, const Result<Reply>& answer);
   void check_accepted(Sent& sent, const Reply& reply);
   void check_refused(const Sent& sent, const Error& error);
-  void check_effect(const Order& order, const Reply& reply);
+  void check_effect(const Sent& sent, const Reply& reply);
+  void check_prompt(const Order& order, const Reply& reply);
+  void check_answer(const Order& order, const Reply& reply);
+  void check_change(const Order& order, const Reply& reply);
+  void check_resume(const Sent& sent, const Reply& reply);
   std::size_t add(Order order);
   void readers_act();
 

@@ -41,6 +41,7 @@ Order Workload::draw_create(const Client& client) {
   create.what.title = "session " + std::to_string(sessions_.size());
   create.what.agent = {.name = "sim", .supports_session_resume = prng.chance(900'000),
                        .native_session_resume = prng.chance(850'000), .steer = prng.chance(500'000)};
+  if (prng.chance(500'000)) create.what.task = ids_.next<TaskId>();
   create.what.workspace.cwd = "/work/" + std::to_string(sessions_.size());
   create.what.policy = std::get<ConfigureSession>(draw_configure(client, session).body)
                            .what.policy.value_or(Policy{});
@@ -139,12 +140,20 @@ void Workload::draw_fork(const Client& client, SessionId session) {
   universe_.trace.note("client", at, [&] {
     return client.by + " forks " + tail(session) + " at " + std::to_string(at) + " to " + tail(to);
   });
-  runtime->fork(session, at, to, client.by, [this, to, life = daemon_.life()](const Result<Reply>& answer) {
-    if (life->dead || !answer) return;
-    universe_.verdict.expect(judge_.ledger(to).records() > 0, "ACK1",
-                             [] { return std::string("a fork that is not there"); });
+  const Seq copies = at == 0 ? book.records() : at;
+  const auto on_forked = [this, session, to, copies, life = daemon_.life()](const Result<Reply>& answer) {
+    if (life->dead) return;
+    if (!answer) {
+      const Code code = answer.error().code();
+      universe_.verdict.expect(code == Code::disk_full || judge_.is_damaged(session), "ACK1",
+                               [&] { return "a fork was refused: " + answer.error().message(); });
+      return;
+    }
+    universe_.verdict.expect(judge_.ledger(to).copied_records() == copies, "ACK1",
+                             [] { return std::string("a fork has another length than was asked for"); });
     sessions_.push_back(to);
-  });
+  };
+  runtime->fork(session, at, to, client.by, on_forked);
 }
 
 std::optional<Order> Workload::draw(Client& client) {
@@ -169,7 +178,7 @@ std::optional<Order> Workload::draw(Client& client) {
   if (dice < 91) return make(client, session, RenameSession{"name " + std::to_string(prng.below(3))});
   if (dice < 93) return make(client, session, ArchiveSession{});
   if (dice < 96) return make(client, session, UnarchiveSession{});
-  if (dice < 97) return make(client, session, DeclareDead{});
+  if (dice < 97) return make(client, session, prng.chance(500'000) ? InputBody(DeclareDead{}) : StartWorkspace{});
   if (dice < 98) return make(client, session, RepairSession{});
   draw_fork(client, session);
   return std::nullopt;

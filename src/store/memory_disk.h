@@ -47,6 +47,8 @@ class MemoryDisk {
   Seq head(SessionId session) const;
   std::optional<FrameCursor> cursor(SessionId session) const;
   std::size_t outbox_size(SessionId session) const;
+  bool is_open(SessionId session) const { return open_.contains(session); }
+  bool has_open_sessions() const { return !open_.empty(); }
 
   // The number of groups synced so far.
   std::uint64_t groups_synced() const { return groups_synced_; }
