@@ -69,6 +69,7 @@ void Daemon::start() {
 void Daemon::on_ready(const LifePtr& life, std::int64_t started_ms) {
   universe_.trace.note("daemon", life->number, [] { return "serves"; });
   parts_->store.set_recovered();
+  served_life_ = life->number;
   if (universe_.scheduler.now_ms() - started_ms >= reconcile_probe_ms) return;
   for (const auto& [session, book] : judge_.ledgers()) {
     if (judge_.is_damaged(session)) continue;
@@ -90,7 +91,7 @@ void Daemon::check_recovery_bound(const LifePtr& life) {
   }
   universe_.after(recovery_ms_max, [this, life] {
     if (life->dead) return;
-    universe_.verdict.expect(parts_->runtime->is_ready(), "Q5",
+    universe_.verdict.expect(parts_->runtime->is_ready() && served_life_ == life->number, "Q5",
                              [] { return std::string("recovery takes longer than its bound"); });
   });
 }

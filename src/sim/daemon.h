@@ -113,6 +113,7 @@ class Daemon {
   std::unique_ptr<Parts> parts_;
   BootId boot_id_;
   std::uint64_t lives_ = 0;
+  std::uint64_t served_life_ = 0;
   std::uint64_t crashes_ = 0;
   std::uint64_t reboots_ = 0;
 };

@@ -21,6 +21,11 @@ Judge::BatchNumber Judge::on_append(const Append& batch) {
   Append slim{.session = batch.session, .expected_head = batch.expected_head,
               .outbox_add = batch.outbox_add, .cursor = batch.cursor, .snapshot = batch.snapshot,
               .listing = batch.listing};
+  for (const StoredAnswer& answer : batch.answers) {
+    // Prompts are answered for ever, other requests for a week.
+    universe_.verdict.expect(answer.expires.has_value() != prompts_.contains(answer.key), "ACK3",
+                             [&] { return "key " + answer.key + " is kept for another time than it should"; });
+  }
   const BatchNumber number = ++last_batch_;
   pending_[batch.session].push_back({number, std::move(slim), batch.records.size()});
   return number;

@@ -140,6 +140,7 @@ void Ledger::end_batch(const Append& batch) {
   end_records();
   if (batch.listing) see_listing(*batch.listing);
   if (!batch.snapshot) return;
+  snapshots_ += 1;
   const Result<State> state = decode_snapshot(*batch.snapshot);
   expect(state && *state == fold_, "J4", "the snapshot is not the fold of the journal");
 }

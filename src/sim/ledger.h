@@ -97,6 +97,7 @@ class Ledger {
   bool was_started(RunId run) const { return ended_.contains(run) || (run_ && run_->id == run); }
   // Records that a fork took over from another session.
   std::uint64_t copied_records() const { return copied_records_; }
+  std::uint64_t snapshots() const { return snapshots_; }
   // What reconcile has to look at after a restart.
   bool needs_reconcile() const;
   bool was_ever_archived() const { return ever_archived_; }
@@ -108,6 +109,7 @@ class Ledger {
   struct Queued {
     MessageId message;
     bool held = false;
+    std::string text;
   };
   struct OpenRun {
     RunId id;
@@ -230,6 +232,7 @@ class Ledger {
   void ask_to_stop();
   void note_options_at_open();
   bool native_is_possible() const;
+  std::string reason_of_loss() const;
   bool boundary_keeps_session(const ContextBoundary& e, const FrameSessionOpened& opened);
 
   SessionId session_;
@@ -300,7 +303,9 @@ class Ledger {
   BootId last_boot_;
   BootId exec_boot_;
   Timestamp exec_seen_;
-  std::string exec_instance_;
+  ExecutorReady exec_ready_;
+  std::string last_prompt_;  // as typed
+  std::uint64_t snapshots_ = 0;
   std::optional<Failure> failure_;
   std::optional<BoundaryHow> context_how_;
   Verified verified_ = Verified::none;

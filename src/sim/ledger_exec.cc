@@ -77,7 +77,7 @@ void Ledger::see(const Event& event, const ExecutorStarting& e) {
   lives_[origin.exec] = exec_;
   exec_boot_ = last_boot_ = e.boot;
   exec_seen_ = event.at;
-  exec_instance_.clear();
+  exec_ready_ = {};
   exec_gone_ = exec_declared_ = stop_requested_ = agent_ready_ = agent_opening_ = false;
   exec_starting_ = true;
   last_frame_ = 0;
@@ -85,7 +85,7 @@ void Ledger::see(const Event& event, const ExecutorStarting& e) {
 }
 
 void Ledger::see(const Event& event, const ExecutorReady& e) {
-  exec_instance_ = e.instance;
+  exec_ready_ = e;
   exec_seen_ = event.at;
   expect(exec_starting_, "PROC2", "an execution is ready twice, or before it starts");
   exec_starting_ = false;
@@ -163,6 +163,14 @@ bool Ledger::boundary_keeps_session(const ContextBoundary& e, const FrameSession
   return kept;
 }
 
+// Why the last rung that was tried did not serve, as a boundary tells it.
+std::string Ledger::reason_of_loss() const {
+  if (attempts_.empty()) return "";
+  const OpenAttempt& last = attempts_.back();
+  const std::string why(enum_text(last.failure));
+  return last.message.empty() ? why : why + ": " + last.message;
+}
+
 void Ledger::see(const Event& event, const ContextBoundary& e) {
   boundary_ = hashes_.size();
   context_how_ = e.how;
@@ -189,6 +197,7 @@ void Ledger::see(const Event& event, const ContextBoundary& e) {
                          (resume_->how == ResumeHow::inject || policy_.inject == Inject::automatic);
     expect(e.inject == injects, "C12", "history is armed, or not, against the policy");
     expect(injects == (e.how == BoundaryHow::injected) || handover, "C12", "how says otherwise");
+    if (!kept) expect(e.reason == reason_of_loss() || attempts_.empty(), "X6", "a boundary with another reason");
     if (!kept) expect(!e.reason.empty(), "X6", "a boundary without its reason");
     expect(!handover || !attempts_.empty() || e.reason == "handover", "X6", "the reason of a handover");
     if (!kept) expect(e.previous_agent_session_id == agent_session_id_, "C5", "an id was erased");
@@ -213,6 +222,9 @@ void Ledger::see(const Event&, const ContextInjected& e) {
   expect(inject_armed_ || copying_, "C12", "history goes along twice, or unasked");
   expect(run_ && !run_->has_message && e.message == run_->message, "C12", "injected at the wrong place");
   expect(e.boundary == boundary_, "C12", "the history of another boundary");
+  expect(e.turns_of == history_prompts_ && e.turns >= 1 && e.turns <= e.turns_of, "C12",
+         "a wrong count of turns");
+  expect(e.text.contains(last_prompt_), "C12", "the history leaves out the last prompt");
   inject_armed_ = false;
   if (run_) run_->injected = true;
 }

@@ -40,7 +40,7 @@ void Ledger::see_fold_of_run() {
   same(s.message_open == (run_ && run_->message_open), "open message");
   same(s.open_tools.size() == (run_ ? run_->tools.size() : 0), "open tools");
   const bool queue_same = std::ranges::equal(s.queue, queue_, [](const QueuedPrompt& a, const Queued& b) {
-    return a.message == b.message && a.held == b.held;
+    return a.message == b.message && a.held == b.held && a.prompt.text == b.text;
   });
   same(queue_same, "queue");
   same(s.queue_held == std::ranges::any_of(queue_, &Queued::held), "queue_held");
@@ -60,7 +60,10 @@ void Ledger::see_fold_of_execution() {
   same(e.gone == exec_gone_, "gone");
   same(exec_gone_ || e.stop_requested == stop_requested_, "stop_requested");
   same(e.boot == exec_boot_ && e.last_seen == exec_seen_, "boot or last_seen");
-  same(e.instance == exec_instance_, "instance");
+  same(e.instance == exec_ready_.instance && e.url == exec_ready_.url && e.pid == exec_ready_.pid &&
+           e.pid_started == exec_ready_.pid_started,
+       "process");
+  same(!exec_gone_ || e.agent == AgentPhase::none || copied_records_ > 0, "agent behind its end");
   if (exec_gone_) return;
   same((e.agent == AgentPhase::ready) == agent_ready_, "ready agent");
   same((e.agent == AgentPhase::opening) == agent_opening_, "opening agent");

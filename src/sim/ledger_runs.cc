@@ -29,9 +29,9 @@ void Ledger::see(const Event&, const QueueAdded& e) {
   expect(std::ranges::find(queue_, e.message, &Queued::message) == queue_.end(), "ACK2",
          "queued twice");
   if (e.front) {
-    queue_.push_front({e.message});
+    queue_.push_front({.message = e.message, .text = e.prompt.text});
   } else {
-    queue_.push_back({e.message});
+    queue_.push_back({.message = e.message, .text = e.prompt.text});
   }
 }
 
@@ -49,8 +49,9 @@ void Ledger::see_placement(const QueueAdded& e) {
 }
 
 void Ledger::see(const Event&, const QueueEdited& e) {
-  expect(std::ranges::find(queue_, e.message, &Queued::message) != queue_.end(), "ACK4",
-         "an edit of a prompt that is not queued");
+  const auto at = std::ranges::find(queue_, e.message, &Queued::message);
+  if (!expect(at != queue_.end(), "ACK4", "an edit of a prompt that is not queued")) return;
+  at->text = e.prompt.text;
 }
 
 void Ledger::see(const Event&, const QueueRemoved& e) {
@@ -192,6 +193,7 @@ void Ledger::see(const Event&, const MessageUser& e) {
     }
     expect(!run_->needs_injection || run_->injected, "C12", "history was due and did not go along");
     run_->has_message = true;
+    last_prompt_ = e.prompt.text;
     prompts_ += 1;
     history_prompts_ += 1;
   }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "base/limits.h"
 #include "base/probe.h"
 #include "sim/daemon.h"
 #include "sim/disk.h"
@@ -194,6 +195,10 @@ class Simulation {
       if (is_bad() || book->records() == 0) continue;
       check_state(session);
       check_found(session, book->fold().exec);
+      const std::uint64_t snapshots_max = book->records() / snapshot_every_records + daemon_.crashes() + 2;
+      universe_.verdict.expect(book->snapshots() <= snapshots_max, "J4", [&] {
+        return tail(session) + ": " + std::to_string(book->snapshots()) + " snapshots";
+      });
     }
     judge_.check_all_bytes();
   }

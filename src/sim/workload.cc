@@ -290,6 +290,13 @@ void Workload::check_refused(const Sent& sent, const Error& error) {
                       (token.expires && token.expires->remaining_ms(universe_.clock.now()) == 0);
     verdict.expect(over, "C15", [] { return std::string("called expired before its time"); });
   }
+  const bool creates = std::holds_alternative<CreateSession>(order.body) && !order.is_reuse;
+  verdict.expect(!creates || damaged || code == Code::disk_full || code == Code::unavailable, "ACK1",
+                 [&] { return "a session was not made: " + error.message(); });
+  const auto* resume = std::get_if<ResumeSession>(&order.body);
+  const bool joins = resume && !resume->with && resume->how == ResumeHow::automatic;
+  verdict.expect(!joins || code != Code::conflict, "R11",
+                 [] { return std::string("a resume does not join the one under way"); });
   const bool from_store = code == Code::invalid_argument && error.message().contains("outbox");
   verdict.expect(!from_store, "J3", [&] { return "the store refused a batch: " + error.message(); });
   const bool to_archived = code == Code::session_archived;
@@ -299,6 +306,9 @@ void Workload::check_refused(const Sent& sent, const Error& error) {
 
 void Workload::note_answers(const Order& order) {
   if (const auto* prompt = std::get_if<SubmitPrompt>(&order.body)) judge_.note_prompt(order.key, prompt->when);
+  if (const auto* create = std::get_if<CreateSession>(&order.body); create && create->prompt) {
+    judge_.note_prompt(order.key, PromptWhen::automatic);
+  }
   if (std::holds_alternative<StartWorkspace>(order.body)) judge_.note_workspace(order.session);
   if (order.is_inside || order.wrong_secret) return;
   if (const auto* answer = std::get_if<AnswerPermission>(&order.body)) {

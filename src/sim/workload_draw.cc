@@ -90,7 +90,11 @@ std::optional<Order> Workload::draw_answer(const Client& client, SessionId sessi
     if (prng.chance(300'000)) wait.run = book.tokens().at(token).run;
     if (prng.chance(300'000)) wait.kind = WaitKind::permission;
     const bool other_scope = prng.chance(universe_.faults.client_odd);
-    if (other_scope) wait.kind = WaitKind::input;
+    if (other_scope && prng.chance(500'000)) {
+      wait.run = ids_.next<RunId>();
+    } else if (other_scope) {
+      wait.kind = WaitKind::input;
+    }
     order = make(client, session, std::move(wait));
     order.wrong_secret = wrong || other_scope;
   } else {
@@ -124,7 +128,7 @@ Order Workload::draw_resume(const Client& client, SessionId session) {
   Prng& prng = universe_.prng;
   static constexpr ResumeHow hows[] = {ResumeHow::automatic, ResumeHow::automatic, ResumeHow::resume,
                                        ResumeHow::load, ResumeHow::inject, ResumeHow::fresh};
-  ResumeSession resume{.how = hows[prng.below(std::size(hows))], .strict = prng.chance(250'000)};
+  ResumeSession resume{.how = hows[prng.below(std::size(hows))], .strict = prng.chance(400'000)};
   if (prng.chance(150'000)) {
     resume.with = AgentProfile{.name = "other-" + std::to_string(prng.below(3)), .steer = true};
   }
