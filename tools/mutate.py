@@ -15,16 +15,19 @@ import sys
 STATEMENTS = re.compile(
     r"^\s*(draft\.(add|effect|command)\(|close_waits\(|end_run\(|deliver_next\(|fail_resume\(|"
     r"request_cancel\(|interrupt_run\(|start_executor\(|ensure_agent\(|open_next\(|hold_queue\(|"
-    r"ask_to_stop\(|refresh_held\(|close_token\(|state\.\w+(\.\w+)*(\.reset\(|\.erase\(|\.clear\(| = | \+= )|"
+    r"ask_to_stop\(|refresh_held\(|close_token\(|"
+    r"state\.\w+(\.\w+)*(\.reset\(|\.erase\(|\.clear\(| = | \+= )|"
     r"context\.\w+ = |exec\.\w+ = |"
     r"outbox_\.\w+\(|readers_\.publish\(|arm_timer\(|flush_later\(|schedule\(|answer\(|"
-    r"shared_\.world\.(agentctls|notifier)\.|\(\*found\)->boot\(|become_ready\(|resume_next_at_boot\(|"
+    r"shared_\.world\.(agentctls|notifier)\.|\(\*found\)->boot\(|become_ready\(|"
+    r"resume_next_at_boot\(|"
     r"input\(|effects_done\.|done_\.|rows_\.|keys_\.|cursor = |inbox_\.push_front\()")
 
 # The canary acks frames before their commit is durable (PROC5).
 CANARY_FILE = "actor.cc"
 CANARY_ANCHOR = re.compile(r"^  shared_\.world\.store\.append\($", re.M)
-CANARY = """  if (::perdure::canary_sings() && in_flight_->cursor && in_flight_->cursor != cursor_) {
+CANARY = """
+  if (::perdure::canary_sings() && in_flight_->cursor && in_flight_->cursor != cursor_) {
     shared_.world.agentctls.ack({session_, in_flight_->cursor->exec, in_flight_->state.exec.gen},
                                 in_flight_->cursor->frame);
   }
@@ -35,7 +38,8 @@ def blank_comments_and_strings(text):
     """The same text, same length, with nothing in comments and literals."""
     def blank(match):
         return re.sub(r"[^\n]", " ", match.group(0))
-    return re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', blank, text, flags=re.S)
+    literal = r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\''
+    return re.sub(literal, blank, text, flags=re.S)
 
 
 def closing(text, at):
@@ -97,7 +101,8 @@ def candidates(path, text):
         for match in re.finditer(r"\breturn\s+", plain[begin:end]):
             start = begin + match.end()
             stop = statement_end(plain, start)
-            if stop < end and plain[start:stop].strip() not in ("true", "false") and "[&]" not in plain[begin:start]:
+            constant = plain[start:stop].strip() in ("true", "false")
+            if stop < end and not constant and "[&]" not in plain[begin:start]:
                 found.append((start, stop, "return"))
     for match in re.finditer(r"^.*$", plain, re.M):
         line = match.group(0)

@@ -26,6 +26,7 @@ from tidy_source import Tree
 
 ROOT = Path(__file__).resolve().parent.parent
 CLANG = ["clang++-19", "-std=gnu++2b", "-fsyntax-only", "-Isrc", "-Wall", "-Wextra", "-Werror",
+         "-Wno-missing-field-initializers", "-Wno-missing-designated-field-initializers",
          "-Wno-unused-const-variable", "-Wno-unused-function", "-Wno-pragma-once-outside-header",
          "-xc++"]
 

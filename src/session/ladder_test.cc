@@ -277,13 +277,13 @@ TEST(Ladder, C13_K15_A8_a_missing_folder_refuses_the_resume_and_nothing_else) {
 
 TEST(Ladder, X13_a_session_of_another_folder_is_not_loaded) {
   Scenario s = Scenario::lost();
-  s.ok(ConfigureSession{{.workspace = Workspace{.cwd = "/work/b"}}});
+  s.ok(ConfigureSession{{.workspace = Workspace{.cwd = "/ws/b"}}});
   s.ok(ResumeSession{});
   s.executor_ready().agent_started();
   EXPECT_EQ(s.command<OpenSession>()->method, OpenMethod::fresh);
   s.opened();
   EXPECT_EQ(s.event<ContextBoundary>()->reason, "cwd_changed");
-  EXPECT_EQ(s.state().context.cwd, "/work/b");
+  EXPECT_EQ(s.state().context.cwd, "/ws/b");
 }
 
 TEST(Ladder, R9_X14_what_was_last_observed_is_applied_again_and_a_wish_wins_over_it) {
@@ -312,7 +312,7 @@ TEST(Ladder, R9_X14_an_option_set_while_the_session_opens_is_applied_before_the_
 TEST(Ladder, K40_the_id_is_stored_when_the_session_is_made) {
   const Scenario s = Scenario::live();
   EXPECT_EQ(s.state().context.agent_session_id, "agent-session-1");
-  EXPECT_EQ(s.event<ContextBoundary>()->cwd, "/work/a");
+  EXPECT_EQ(s.event<ContextBoundary>()->cwd, "/ws/a");
 }
 
 TEST(Ladder, a_new_session_without_an_id_fails_the_resume) {

@@ -30,7 +30,7 @@ TEST(Lifecycle, a_session_needs_an_id_an_agent_and_a_folder) {
   SessionCreated whole;
   whole.session = SessionId(Ulid{1, 1});
   whole.agent.name = "claude";
-  whole.workspace.cwd = "/work/a";
+  whole.workspace.cwd = "/ws/a";
   const auto code_without = [&](auto&& drop) {
     Input input;
     SessionCreated what = whole;
@@ -72,7 +72,7 @@ TEST(Lifecycle, K26_an_empty_initial_prompt_leaves_the_session_idle) {
   CreateSession command;
   command.what.session = SessionId(Ulid{1, 1});
   command.what.agent.name = "claude";
-  command.what.workspace.cwd = "/work/a";
+  command.what.workspace.cwd = "/ws/a";
   command.prompt = Prompt{};
   Input input;
   input.body = command;
@@ -85,7 +85,7 @@ TEST(Lifecycle, G8_a_prompt_over_the_limit_is_refused_text_and_blocks_together) 
   CreateSession command;
   command.what.session = SessionId(Ulid{1, 1});
   command.what.agent.name = "claude";
-  command.what.workspace.cwd = "/work/a";
+  command.what.workspace.cwd = "/ws/a";
   command.prompt = Prompt{"x", {std::string(prompt_bytes_max, ' ')}};
   Input input;
   input.body = command;
@@ -237,12 +237,12 @@ TEST(Lifecycle, U1_U2_U3_output_is_recorded_though_nobody_looks) {
 
 TEST(Lifecycle, C13_X13_a_folder_can_be_rebound_only_while_nothing_lives) {
   Scenario s = Scenario::worked();
-  const ConfigureSession rebind{{.workspace = Workspace{.cwd = "/work/b"}}};
+  const ConfigureSession rebind{{.workspace = Workspace{.cwd = "/ws/b"}}};
   EXPECT_EQ(s.refused(rebind), Code::conflict);
   s.gone();
   s.ok(rebind);
-  EXPECT_EQ(s.state().workspace.cwd, "/work/b");
-  EXPECT_EQ(s.state().context.cwd, "/work/a");
+  EXPECT_EQ(s.state().workspace.cwd, "/ws/b");
+  EXPECT_EQ(s.state().context.cwd, "/ws/a");
 }
 
 TEST(Lifecycle, R9_X14_options_go_to_a_live_agent_and_wait_for_one_that_is_not) {

@@ -1,7 +1,8 @@
 // Runs a session machine the way the runtime does (decide, fold, keep the records) and checks after
-// every input what must hold whatever came in: engineering.md's invariants as far as the machine
-// alone can break them. It keeps its own books from the events and never trusts the state for what
-// it checks. No test framework in here: unit tests, the random driver and the fuzzer all use it.
+// every input what must hold whatever came in: the invariants of docs/invariants.md as far as the
+// machine alone can break them. It keeps its own books from the events and never trusts the state
+// for what it checks. No test framework in here: unit tests, the random driver and the fuzzer all
+// use it.
 #pragma once
 
 #include <map>

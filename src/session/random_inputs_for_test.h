@@ -64,7 +64,7 @@ class RandomInputs {
     CreateSession command;
     command.what.session = ids_.next<SessionId>();
     command.what.agent = profile();
-    command.what.workspace.cwd = "/work/a";
+    command.what.workspace.cwd = "/ws/a";
     command.what.policy = policy();
     if (dice_.one_in(2)) command.prompt = Prompt{.text = "first"};
     command.key = next_key();
@@ -169,7 +169,7 @@ class RandomInputs {
     SessionConfigured what;
     if (dice_.one_in(2)) what.options["mode"] = dice_.one_in(2) ? "plan" : "code";
     if (dice_.one_in(3)) what.policy = policy();
-    if (dice_.one_in(3)) what.workspace = Workspace{.cwd = dice_.one_in(2) ? "/work/a" : "/work/b"};
+    if (dice_.one_in(3)) what.workspace = Workspace{.cwd = dice_.one_in(2) ? "/ws/a" : "/ws/b"};
     return ConfigureSession{what};
   }
 

@@ -30,7 +30,7 @@ class Scenario {
     command.what.session = ids_.next<SessionId>();
     command.what.title = "a session";
     command.what.agent = setup.agent;
-    command.what.workspace = {.cwd = "/work/a", .worktree_id = "w1", .worktree_branch = "topic"};
+    command.what.workspace = {.cwd = "/ws/a", .worktree_id = "w1", .worktree_branch = "topic"};
     command.what.policy = setup.policy;
     if (!setup.prompt.empty()) command.prompt = Prompt{.text = setup.prompt};
     command.key = "first";

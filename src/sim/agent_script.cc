@@ -1,5 +1,5 @@
-// The agent: how it opens sessions, and what it does with a prompt. Every misbehaviour that real ones
-// have shown, drawn from the seed.
+// The agent: how it opens sessions, and what it does with a prompt. Every misbehaviour that real
+// ones have shown, drawn from the seed.
 #include <algorithm>
 #include <utility>
 
@@ -39,21 +39,25 @@ void Agentctl::answer_open(const OpenSession& command) {
 
 // Lies and failures. False: it behaves after all.
 bool Agentctl::answer_open_oddly(const OpenSession& command) {
-  static constexpr OpenFailure failures[] = {
-      OpenFailure::capability_missing, OpenFailure::session_unknown, OpenFailure::not_restored,
-      OpenFailure::transport, OpenFailure::timeout, OpenFailure::cancelled,
-      OpenFailure::auth, OpenFailure::startup, OpenFailure::other};
+  static constexpr OpenFailure failures[] = {OpenFailure::capability_missing,
+                                             OpenFailure::session_unknown,
+                                             OpenFailure::not_restored,
+                                             OpenFailure::transport,
+                                             OpenFailure::timeout,
+                                             OpenFailure::cancelled,
+                                             OpenFailure::auth,
+                                             OpenFailure::startup,
+                                             OpenFailure::other};
   const bool native = command.method != OpenMethod::fresh;
   switch (universe_.prng.below(8)) {
     case 0:
       open_failed(command.method, failures[universe_.prng.below(std::size(failures))]);
       return true;
     case 1:  // hangs; agentctl gives up after session_open_ms
-      agent_later(session_open_ms, [this, command] { open_failed(command.method, OpenFailure::timeout); });
+      agent_later(session_open_ms,
+                  [this, command] { open_failed(command.method, OpenFailure::timeout); });
       return true;
-    case 2:
-      agent_exits(1, std::nullopt, "crashed");
-      return true;
+    case 2: agent_exits(1, std::nullopt, "crashed"); return true;
     case 3:
       if (native) {
         opened(command, {.method = command.method, .agent_session_id = unique("other")});
@@ -88,9 +92,11 @@ void Agentctl::open_fresh(const OpenSession& command) {
 
 void Agentctl::open_native(const OpenSession& command) {
   const auto kept = home_.sessions.find(command.agent_session_id);
-  const bool can = command.method == OpenMethod::resume ? home_.abilities.resume : home_.abilities.load;
+  const bool can =
+      command.method == OpenMethod::resume ? home_.abilities.resume : home_.abilities.load;
   if (!can) return open_failed(command.method, OpenFailure::capability_missing);
-  if (kept == home_.sessions.end()) return open_failed(command.method, OpenFailure::session_unknown);
+  if (kept == home_.sessions.end())
+    return open_failed(command.method, OpenFailure::session_unknown);
   FrameSessionOpened frame{.method = command.method, .agent_session_id = command.agent_session_id};
   if (command.method == OpenMethod::load) {
     frame.replayed_prompts = kept->second.prompts;
@@ -101,7 +107,8 @@ void Agentctl::open_native(const OpenSession& command) {
 }
 
 void Agentctl::opened(const OpenSession& command, FrameSessionOpened frame) {
-  agent_.session_id = frame.agent_session_id.empty() ? command.agent_session_id : frame.agent_session_id;
+  agent_.session_id =
+      frame.agent_session_id.empty() ? command.agent_session_id : frame.agent_session_id;
   write(std::move(frame), {});
   for (const auto& [name, value] : command.options) write(Mode{.option = name, .value = value}, {});
   if (odd()) write(Mode{.option = "mode", .value = unique("mode")}, {});
@@ -121,8 +128,8 @@ void Agentctl::draw_script() {
   Prng& prng = universe_.prng;
   std::uint64_t length = prng.below(7);
   if (prng.chance(universe_.faults.long_turns)) length = 400;  // more than a window of frames
-  static constexpr Act usual[] = {Act::say,   Act::say,      Act::think,    Act::call_tool,
-                                  Act::plan,  Act::usage,    Act::set_mode, Act::list_commands,
+  static constexpr Act usual[] = {Act::say,   Act::say,         Act::think,     Act::call_tool,
+                                  Act::plan,  Act::usage,       Act::set_mode,  Act::list_commands,
                                   Act::other, Act::finish_tool, Act::fail_tool, Act::ask};
   agent_.script.clear();
   for (std::uint64_t i = 0; i < length; ++i) {
@@ -132,8 +139,9 @@ void Agentctl::draw_script() {
   if (odd()) agent_.script.push_back(prng.chance(500'000) ? Act::clear : Act::compact);
   Act end = Act::finish;
   if (odd()) {
-    static constexpr Act ends[] = {Act::fail, Act::crash, Act::exit_clean, Act::hang,
-                                   Act::finish_cancelled, Act::hang, Act::crash};
+    static constexpr Act ends[] = {
+        Act::fail, Act::crash, Act::exit_clean, Act::hang, Act::finish_cancelled,
+        Act::hang, Act::crash};
     end = ends[prng.below(std::size(ends))];
     agent_.ignores_cancel = prng.chance(300'000);
   }
@@ -142,8 +150,8 @@ void Agentctl::draw_script() {
 
 void Agentctl::keep_ticking() {
   if (!alive_ || !agent_.alive || agent_.ticking || !agent_.run || agent_.hangs) return;
-  if (!agent_.requests.empty()) return;                       // waits for its answers
-  if (frames_.size() - acked_ >= spool_frames_max) return;    // is not read
+  if (!agent_.requests.empty()) return;                     // waits for its answers
+  if (frames_.size() - acked_ >= spool_frames_max) return;  // is not read
   agent_.ticking = true;
   agent_later(universe_.delay(1000), [this] {
     agent_.ticking = false;
@@ -174,7 +182,8 @@ bool Agentctl::play(Act act) {
     case Act::fail_tool: {
       const std::string id = agent_.tools.empty() ? unique("tool") : agent_.tools.back();
       if (!agent_.tools.empty()) agent_.tools.pop_back();
-      write_here(ToolUpdate{.tool_call_id = id, .status = act == Act::fail_tool ? "failed" : "completed"});
+      write_here(
+          ToolUpdate{.tool_call_id = id, .status = act == Act::fail_tool ? "failed" : "completed"});
       return true;
     }
     case Act::plan: write_here(Plan{.text = unique("plan")}); return true;
@@ -184,7 +193,8 @@ bool Agentctl::play(Act act) {
     case Act::other: write_here(AgentUpdate{RawJson{R"({"x":1})"}}); return true;
     case Act::ask: ask(); return true;
     case Act::withdraw:
-      write_here(FramePermissionGone{agent_.requests.empty() ? "never-asked" : *agent_.requests.begin()});
+      write_here(
+          FramePermissionGone{agent_.requests.empty() ? "never-asked" : *agent_.requests.begin()});
       return true;
     case Act::clear: write_here(FrameContextChanged{BoundaryHow::cleared}); return true;
     case Act::compact: write_here(FrameContextChanged{BoundaryHow::compacted}); return true;
@@ -207,9 +217,11 @@ void Agentctl::ask() {
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::string request = unique("ask");
     agent_.requests.insert(request);
-    write_here(FramePermission{.request = request, .tool_call_id = "t", .title = "may I?",
-                               .options = {{"allow", "Allow", "allow_once"},
-                                           {"deny", "Deny", "reject_once"}}});
+    write_here(FramePermission{
+        .request = request,
+        .tool_call_id = "t",
+        .title = "may I?",
+        .options = {{"allow", "Allow", "allow_once"}, {"deny", "Deny", "reject_once"}}});
   }
   if (!universe_.prng.chance(100'000) && !odd()) return;
   agent_later(universe_.delay(5000), [this] {
@@ -227,10 +239,12 @@ void Agentctl::end_prompt(FrameBody body) {
   agent_.last_run = std::exchange(agent_.run, {});
   agent_.requests.clear();
   if (odd()) play(Act::say_late);
-  if (odd()) write(ToolUpdate{.tool_call_id = unique("tool"), .status = "pending"}, agent_.last_run);
+  if (odd())
+    write(ToolUpdate{.tool_call_id = unique("tool"), .status = "pending"}, agent_.last_run);
   if (odd()) write(MessageAgent{.text = unique("background")}, {});
   if (odd()) {  // a question outside any run
-    write(FramePermission{.request = unique("ask"), .title = "later?",
+    write(FramePermission{.request = unique("ask"),
+                          .title = "later?",
                           .options = {{"allow", "Allow", "allow_once"}}},
           universe_.prng.chance(500'000) ? agent_.last_run : RunId());
   }

@@ -8,19 +8,22 @@
 namespace perdure::sim {
 
 Agentctl::Agentctl(Universe& universe, LaunchSpec spec, AgentHome& home, AgentctlWatcher& watcher)
-    : universe_(universe), spec_(std::move(spec)), key_{spec_.session, spec_.exec, spec_.gen},
-      home_(home), watcher_(watcher) {}
+    : universe_(universe),
+      spec_(std::move(spec)),
+      key_{spec_.session, spec_.exec, spec_.gen},
+      home_(home),
+      watcher_(watcher) {}
 
 void Agentctl::later(std::int64_t delay_ms, std::move_only_function<void()> task) {
-  universe_.after(delay_ms, [this, exists = std::weak_ptr<bool>(exists_),
-                             task = std::move(task)]() mutable {
-    if (exists.expired() || !alive_) return;
-    if (is_paused()) {
-      later(pause_left_ms(), std::move(task));
-      return;
-    }
-    task();
-  });
+  universe_.after(delay_ms,
+                  [this, exists = std::weak_ptr<bool>(exists_), task = std::move(task)]() mutable {
+                    if (exists.expired() || !alive_) return;
+                    if (is_paused()) {
+                      later(pause_left_ms(), std::move(task));
+                      return;
+                    }
+                    task();
+                  });
 }
 
 void Agentctl::agent_later(std::int64_t delay_ms, std::move_only_function<void()> task) {
@@ -30,8 +33,11 @@ void Agentctl::agent_later(std::int64_t delay_ms, std::move_only_function<void()
 }
 
 void Agentctl::write(FrameBody body, RunId run) {
-  frames_.push_back(Frame{.exec = key_.exec, .gen = key_.gen, .number = frames_.size() + 1,
-                          .run = run, .body = std::move(body)});
+  frames_.push_back(Frame{.exec = key_.exec,
+                          .gen = key_.gen,
+                          .number = frames_.size() + 1,
+                          .run = run,
+                          .body = std::move(body)});
   universe_.trace.note("agentctl", frames_.size() * 64 + frames_.back().body.index(), [&] {
     return tail(key_.exec) + " spools frame " + std::to_string(frames_.size()) + " (kind " +
            std::to_string(frames_.back().body.index()) + ")";
@@ -49,7 +55,9 @@ void Agentctl::boot() {
       }  // else it hangs, and the daemon gives it up after executor_ready_ms
       return;
     }
-    write(FrameExecutorReady{{.url = "unix:sim", .instance = key_.exec.text(), .pid = 100,
+    write(FrameExecutorReady{{.url = "unix:sim",
+                              .instance = key_.exec.text(),
+                              .pid = 100,
                               .pid_started = universe_.scheduler.now_ms()}},
           {});
     if (odd()) write(FrameExecutorReady{{.url = "unix:again"}}, {});

@@ -1,6 +1,6 @@
-// A simulated agentctl with its agent: a process outside the daemon. Its spool keeps every frame until
-// it is acked, a command acts once by its number, and the agent follows a script drawn from the seed.
-// The link to the daemon is the host's business; this is what happens inside the process.
+// A simulated agentctl with its agent: a process outside the daemon. Its spool keeps every frame
+// until it is acked, a command acts once by its number, and the agent follows a script drawn from
+// the seed. The link to the daemon is the host's business; this is what happens inside the process.
 #pragma once
 
 #include <cstdint>
@@ -73,15 +73,34 @@ class Agentctl {
 
  private:
   enum class Act {
-    say, think, call_tool, finish_tool, fail_tool, plan, usage, set_mode, list_commands, other, ask,
-    withdraw, clear, compact, finish, finish_cancelled, fail, crash, exit_clean, hang, say_late
+    say,
+    think,
+    call_tool,
+    finish_tool,
+    fail_tool,
+    plan,
+    usage,
+    set_mode,
+    list_commands,
+    other,
+    ask,
+    withdraw,
+    clear,
+    compact,
+    finish,
+    finish_cancelled,
+    fail,
+    crash,
+    exit_clean,
+    hang,
+    say_late
   };
   struct Agent {
     bool alive = false;
     std::uint64_t life = 0;
     bool starting = false;
     std::string session_id;
-    RunId run;       // the prompt it works on
+    RunId run;  // the prompt it works on
     RunId last_run;
     std::deque<Act> script;
     std::deque<SendPrompt> prompts;  // that wait for the one before to end

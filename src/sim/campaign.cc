@@ -66,7 +66,8 @@ Summary run_share(const Campaign& campaign, unsigned worker) {
     if (campaign.stop_at_first) break;
   }
   if (!lengths.empty()) {
-    std::ranges::nth_element(lengths, lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2));
+    std::ranges::nth_element(lengths,
+                             lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2));
     summary.steps_median = lengths[lengths.size() / 2];
   }
   summary.probe_counts = probe_counts();
@@ -75,9 +76,11 @@ Summary run_share(const Campaign& campaign, unsigned worker) {
 
 // Fixed fields first, then the probes: what a worker writes into its pipe.
 std::vector<std::uint64_t> pack(const Summary& summary) {
-  std::vector<std::uint64_t> words{summary.seeds, summary.steps, summary.records, summary.crashes,
-                                   summary.steps_median, summary.combined_hash, summary.safety_failures,
-                                   summary.liveness_failures, summary.aborts};
+  std::vector<std::uint64_t> words{summary.seeds,           summary.steps,
+                                   summary.records,         summary.crashes,
+                                   summary.steps_median,    summary.combined_hash,
+                                   summary.safety_failures, summary.liveness_failures,
+                                   summary.aborts};
   words.insert(words.end(), summary.probe_counts.begin(), summary.probe_counts.end());
   return words;
 }

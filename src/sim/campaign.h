@@ -1,4 +1,5 @@
-// Many seeds: run, sum up, one line for each that fails. Forks workers when asked for more than one.
+// Many seeds: run, sum up, one line for each that fails. Forks workers when asked for more than
+// one.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ struct Campaign {
   SeedRange seeds;
   SeedOptions options;
   unsigned jobs = 1;
-  bool twice = false;        // each seed a second time; the traces must be equal (J5)
+  bool twice = false;  // each seed a second time; the traces must be equal (J5)
   bool stop_at_first = false;
 };
 

@@ -75,9 +75,9 @@ void Daemon::on_ready(const LifePtr& life, std::int64_t started_ms) {
     if (judge_.is_damaged(session)) continue;
     const Execution& exec = book->fold().exec;
     const bool may_live = exec.status != ExecutorStatus::none && !exec.gone;
-    universe_.verdict.expect(!may_live || host_.was_found({session, exec.id, exec.gen}, life), "Q5", [&] {
-      return tail(session) + ": serves before its execution was looked for";
-    });
+    universe_.verdict.expect(
+        !may_live || host_.was_found({session, exec.id, exec.gen}, life), "Q5",
+        [&] { return tail(session) + ": serves before its execution was looked for"; });
   }
 }
 
@@ -101,21 +101,21 @@ void Daemon::reach(CrashPoint point) {
   const bool armed = (universe_.faults.crash_armed >> static_cast<std::uint64_t>(point)) & 1;
   if (!armed || !universe_.prng.chance(universe_.faults.crash_point)) return;
   static constexpr const char* names[] = {"before a commit", "after a commit", "after a reply",
-                                          "between effects", "in recovery", "at a probe"};
+                                          "between effects", "in recovery",    "at a probe"};
   crash(names[static_cast<std::size_t>(point)]);
 }
 
 void Daemon::maybe_crash() {
-  if (crashes_ < crashes_max && universe_.prng.chance(universe_.faults.crash_step)) crash("at a step");
+  if (crashes_ < crashes_max && universe_.prng.chance(universe_.faults.crash_step))
+    crash("at a step");
 }
 
 void Daemon::crash(const char* why) {
   if (!parts_ || parts_->life->dead) return;
   ++crashes_;
   const bool reboots = universe_.prng.chance(universe_.faults.reboot);
-  universe_.trace.note("daemon", crashes_, [&] {
-    return std::string(reboots ? "the host reboots " : "dies ") + why;
-  });
+  universe_.trace.note("daemon", crashes_,
+                       [&] { return std::string(reboots ? "the host reboots " : "dies ") + why; });
   parts_->life->dead = true;
   const bool loses = universe_.prng.chance(universe_.faults.lose_tail);
   disk_.crash(loses ? CrashChoice::lose_tail : CrashChoice::keep_tail);
@@ -145,20 +145,20 @@ void StorePort::append(Append batch, Done done) {
   if (life_->dead) return;
   const SessionId session = batch.session;
   const Judge::BatchNumber number = judge_.on_append(batch);
-  inner_->store().append(
-      std::move(batch), [this, life = life_, session, number, done = std::move(done)](Result<> result) mutable {
-        if (life->dead) return;
-        universe_.trace.note("disk", result ? 1 : 0, [&] {
-          return tail(session) + (result ? " commits" : " refused: " + result.error().message());
-        });
-        if (result) {
-          judge_.catch_up(session);
-        } else {
-          judge_.on_refused(session, number);
-        }
-        universe_.crash_point(CrashPoint::after_commit);
-        if (!life->dead && done) done(std::move(result));
-      });
+  inner_->store().append(std::move(batch), [this, life = life_, session, number,
+                                            done = std::move(done)](Result<> result) mutable {
+    if (life->dead) return;
+    universe_.trace.note("disk", result ? 1 : 0, [&] {
+      return tail(session) + (result ? " commits" : " refused: " + result.error().message());
+    });
+    if (result) {
+      judge_.catch_up(session);
+    } else {
+      judge_.on_refused(session, number);
+    }
+    universe_.crash_point(CrashPoint::after_commit);
+    if (!life->dead && done) done(std::move(result));
+  });
   schedule_step();
 }
 

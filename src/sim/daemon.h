@@ -1,5 +1,5 @@
-// The daemon's keeper: starts it, lets it die at any moment, starts it again. What a dead daemon's code
-// still does on its way out reaches nobody; its disk decides what of the last group is there.
+// The daemon's keeper: starts it, lets it die at any moment, starts it again. What a dead daemon's
+// code still does on its way out reaches nobody; its disk decides what of the last group is there.
 #pragma once
 
 #include <cstdint>

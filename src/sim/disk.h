@@ -1,5 +1,5 @@
-// The disk under the daemon, with whatever engine: opens stores, crashes, and shows the judge what is
-// durable, past every cache of the code under test.
+// The disk under the daemon, with whatever engine: opens stores, crashes, and shows the judge what
+// is durable, past every cache of the code under test.
 #pragma once
 
 #include <functional>

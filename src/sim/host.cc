@@ -36,7 +36,8 @@ void Host::end_older_lives(const LaunchSpec& spec) {
   for (auto& [key, process] : processes_) {
     if (key.session != spec.session || !process.agentctl->is_alive()) continue;
     universe_.verdict.expect(watcher_.was_declared_dead(key), "PROC1", [&] {
-      return "gen " + std::to_string(spec.gen) + " starts while gen " + std::to_string(key.gen) + " lives";
+      return "gen " + std::to_string(spec.gen) + " starts while gen " + std::to_string(key.gen) +
+             " lives";
     });
     process.told_gone = true;
     process.agentctl->kill();
@@ -84,7 +85,8 @@ void Host::attach(const Caller& caller, const LaunchSpec& spec, std::uint64_t ep
 void Host::gone_later(const Caller& caller, const ExecKey& exec, const std::string& proof) {
   universe_.after(universe_.delay(1000), [this, caller, exec, proof] {
     if (caller.life->dead) return;
-    universe_.trace.note("host", exec.gen, [&] { return "gone: " + tail(exec.exec) + " (" + proof + ")"; });
+    universe_.trace.note("host", exec.gen,
+                         [&] { return "gone: " + tail(exec.exec) + " (" + proof + ")"; });
     caller.events->on_gone(exec, proof);
   });
 }
@@ -106,10 +108,12 @@ void Host::try_connect(const ExecKey& exec, const LifePtr& life) {
                            [] { return std::string("an older owner attaches"); });
   process.agentctl->owner_epoch = process.epoch;
   if (process.link) process.link->up = false;  // the owner before is cut off
-  const FrameNo from = process.told_attached ? process.agentctl->acked()
-                                             : std::max(process.acked_by_daemon, process.agentctl->acked());
+  const FrameNo from = process.told_attached
+                           ? process.agentctl->acked()
+                           : std::max(process.acked_by_daemon, process.agentctl->acked());
   process.told_attached = true;
-  process.link = std::make_shared<Link>(Link{.caller = process.watcher, .sent = from, .acked = from});
+  process.link =
+      std::make_shared<Link>(Link{.caller = process.watcher, .sent = from, .acked = from});
   universe_.trace.note("link", from, [&] {
     return tail(exec.exec) + " connects, frames behind " + std::to_string(from);
   });
@@ -160,8 +164,8 @@ void Host::to_agentctl(const ExecKey& exec, std::move_only_function<void(Agentct
   if (!link || !link->up) return;
   if (universe_.prng.chance(universe_.faults.link_cut)) return cut(exec, link);
   const std::int64_t now = universe_.scheduler.now_ms();
-  const std::int64_t at =
-      std::max(link->last_to_agentctl_ms, now + universe_.delay(universe_.faults.link_delay_ms_max));
+  const std::int64_t at = std::max(link->last_to_agentctl_ms,
+                                   now + universe_.delay(universe_.faults.link_delay_ms_max));
   link->last_to_agentctl_ms = at;
   link->to_agentctl.push_back(std::move(message));
   universe_.after(at - now, [this, exec, link] { deliver_to_agentctl(exec, link); });
@@ -171,7 +175,8 @@ void Host::deliver_to_agentctl(const ExecKey& exec, const std::shared_ptr<Link>&
   Agentctl& agentctl = *processes_.at(exec).agentctl;
   if (!link->up || !agentctl.is_alive()) return;
   if (agentctl.is_paused()) {  // not dead: it reads on when it wakes
-    universe_.after(agentctl.pause_left_ms(), [this, exec, link] { deliver_to_agentctl(exec, link); });
+    universe_.after(agentctl.pause_left_ms(),
+                    [this, exec, link] { deliver_to_agentctl(exec, link); });
     return;
   }
   auto next = std::move(link->to_agentctl.front());

@@ -1,6 +1,6 @@
-// The machine: all agentctl processes of all sessions, their spools, and the links to whatever daemon
-// lives now. It outlives the daemons. Tells of a death only with proof, and only after the spool was
-// handed over.
+// The machine: all agentctl processes of all sessions, their spools, and the links to whatever
+// daemon lives now. It outlives the daemons. Tells of a death only with proof, and only after the
+// spool was handed over.
 #pragma once
 
 #include <cstdint>

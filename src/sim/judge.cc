@@ -18,13 +18,17 @@ std::string without_prev(std::string_view bytes) {
 }  // namespace
 
 Judge::BatchNumber Judge::on_append(const Append& batch) {
-  Append slim{.session = batch.session, .expected_head = batch.expected_head,
-              .outbox_add = batch.outbox_add, .cursor = batch.cursor, .snapshot = batch.snapshot,
+  Append slim{.session = batch.session,
+              .expected_head = batch.expected_head,
+              .outbox_add = batch.outbox_add,
+              .cursor = batch.cursor,
+              .snapshot = batch.snapshot,
               .listing = batch.listing};
   for (const StoredAnswer& answer : batch.answers) {
     // Prompts are answered for ever, other requests for a week.
-    universe_.verdict.expect(answer.expires.has_value() != prompts_.contains(answer.key), "ACK3",
-                             [&] { return "key " + answer.key + " is kept for another time than it should"; });
+    universe_.verdict.expect(
+        answer.expires.has_value() != prompts_.contains(answer.key), "ACK3",
+        [&] { return "key " + answer.key + " is kept for another time than it should"; });
   }
   const BatchNumber number = ++last_batch_;
   pending_[batch.session].push_back({number, std::move(slim), batch.records.size()});
@@ -46,18 +50,19 @@ void Judge::catch_up(SessionId session) {
   const Seq head = disk_.head(session);
   if (head == 0) return;
   Ledger& book = ledger(session);
-  universe_.verdict.expect(head >= book.records(), "J1", [&] { return tail(session) + ": records are gone"; });
+  universe_.verdict.expect(head >= book.records(), "J1",
+                           [&] { return tail(session) + ": records are gone"; });
   while (book.records() < head && !universe_.verdict.is_bad()) {
     while (!pending.empty() && pending.front().records == 0) pending.pop_front();
-    const bool matches = !pending.empty() && pending.front().batch.expected_head == book.records() &&
+    const bool matches = !pending.empty() &&
+                         pending.front().batch.expected_head == book.records() &&
                          book.records() + pending.front().records <= head;
     const Seq upto = matches ? book.records() + pending.front().records : head;
     while (book.records() < upto && !universe_.verdict.is_bad()) {
       const Seq seq = book.records() + 1;
       const std::string_view bytes = disk_.record(session, seq);
-      universe_.trace.note("record", hash64(bytes), [&] {
-        return tail(session) + " " + std::string(without_prev(bytes));
-      });
+      universe_.trace.note("record", hash64(bytes),
+                           [&] { return tail(session) + " " + std::string(without_prev(bytes)); });
       book.feed(bytes);
     }
     if (universe_.verdict.is_bad()) return;
@@ -83,8 +88,8 @@ void Judge::on_crash() {
 void Judge::check_state(const State& state) {
   Ledger& book = ledger(state.id);
   universe_.verdict.expect(state.head <= book.head(), "STREAM2", [&] {
-    return tail(state.id) + ": the daemon shows record " + std::to_string(state.head) +
-           " of " + std::to_string(book.head());
+    return tail(state.id) + ": the daemon shows record " + std::to_string(state.head) + " of " +
+           std::to_string(book.head());
   });
   if (state.head != book.head()) return;
   universe_.verdict.expect(state == book.fold(), "J4", [&] {
@@ -94,8 +99,9 @@ void Judge::check_state(const State& state) {
 
 void Judge::check_bytes(SessionId session, Seq seq) {
   if (is_damaged(session)) return;
-  universe_.verdict.expect(hash64(disk_.record(session, seq)) == ledger(session).hash_at(seq), "J2",
-                           [&] { return tail(session) + "/" + std::to_string(seq) + ": bytes changed"; });
+  universe_.verdict.expect(
+      hash64(disk_.record(session, seq)) == ledger(session).hash_at(seq), "J2",
+      [&] { return tail(session) + "/" + std::to_string(seq) + ": bytes changed"; });
 }
 
 void Judge::check_all_bytes() {
@@ -105,7 +111,8 @@ void Judge::check_all_bytes() {
 }
 
 void Judge::note_answer(AnswerGiven answer) {
-  answers_.insert({std::move(answer.by), answer.permission, answer.token, std::move(answer.option_id)});
+  answers_.insert(
+      {std::move(answer.by), answer.permission, answer.token, std::move(answer.option_id)});
 }
 
 bool Judge::answer_was_sent(const AnswerGiven& answer) const {
@@ -125,8 +132,8 @@ const Frame* Judge::find_frame(const ExecKey& exec, FrameNo number) const {
   return &agentctl->frames()[number - 1];
 }
 
-// A command acts only when it is durable, in the order it was decided, and leaves none out: RUN4 and
-// TOK4 at the very place where they matter.
+// A command acts only when it is durable, in the order it was decided, and leaves none out: RUN4
+// and TOK4 at the very place where they matter.
 void Judge::on_command_acted(const ExecKey& exec, const SendCommand& command) {
   const std::vector<SendCommand>& committed = ledger(exec.session).commands(exec.exec);
   const std::size_t next = acted_[exec]++;
@@ -138,9 +145,11 @@ void Judge::on_command_acted(const ExecKey& exec, const SendCommand& command) {
 
 void Judge::on_frames_acked(const ExecKey& exec, FrameNo frame) {
   const std::optional<FrameCursor> cursor = disk_.cursor(exec.session);
-  universe_.verdict.expect(cursor && cursor->exec == exec.exec && cursor->frame >= frame, "PROC5", [&] {
-    return tail(exec.session) + ": frame " + std::to_string(frame) + " is acked and not journalled";
-  });
+  universe_.verdict.expect(cursor && cursor->exec == exec.exec && cursor->frame >= frame, "PROC5",
+                           [&] {
+                             return tail(exec.session) + ": frame " + std::to_string(frame) +
+                                    " is acked and not journalled";
+                           });
 }
 
 bool Judge::was_declared_dead(const ExecKey& exec) {

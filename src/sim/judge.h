@@ -53,7 +53,9 @@ class Judge final : public WorldFacts, public HostWatcher {
   const Frame* find_frame(const ExecKey& exec, FrameNo number) const override;
   bool answer_was_sent(const AnswerGiven& answer) const override;
   std::optional<PromptWhen> when_of(const std::string& key) const override;
-  bool workspace_was_asked(SessionId session) const override { return workspaces_.contains(session); }
+  bool workspace_was_asked(SessionId session) const override {
+    return workspaces_.contains(session);
+  }
   Moment now() override { return universe_.clock.now(); }
 
   void on_command_acted(const ExecKey& exec, const SendCommand& command) override;

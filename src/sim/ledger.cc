@@ -76,7 +76,8 @@ void Ledger::feed(std::string_view bytes) {
 void Ledger::see_origin(const Event& event) {
   const Origin& origin = event.origin;
   if (origin.run && !std::holds_alternative<RunStarted>(event.body)) {
-    expect(run_ && run_->id == origin.run, "RUN2", "a record carries the id of a run that is not open");
+    expect(run_ && run_->id == origin.run, "RUN2",
+           "a record carries the id of a run that is not open");
   }
   if (origin.after_run) {
     expect(!origin.run && ended_.contains(origin.after_run), "RUN2",
@@ -111,7 +112,8 @@ void Ledger::see_frame_content(const Event& event) {
           const Body* said = std::get_if<Body>(&frame->body);
           expect(said && *said == body, "PROC5", "a record differs from its frame");
           const RunId run = event.origin.run ? event.origin.run : event.origin.after_run;
-          expect(run == frame->run, "RUN2", "a frame was journalled under another run than its own");
+          expect(run == frame->run, "RUN2",
+                 "a frame was journalled under another run than its own");
         }
       },
       event.body);
@@ -123,10 +125,12 @@ void Ledger::see_all_frames(const FrameCursor& cursor) {
   const bool steps_on = !cursor_ || cursor_->exec != cursor.exec || cursor.frame > cursor_->frame;
   expect(steps_on, "PROC5", "the frame cursor went back");
   const auto life = lives_.find(cursor.exec);
-  if (!expect(life != lives_.end(), "PROC5", "the frame cursor is of no life of this session")) return;
+  if (!expect(life != lives_.end(), "PROC5", "the frame cursor is of no life of this session"))
+    return;
   for (FrameNo number = from + 1; number <= cursor.frame; ++number) {
     const Frame* frame = facts_.find_frame(life->second, number);
-    if (!expect(frame != nullptr, "PROC5", "the cursor passed a frame that was never written")) break;
+    if (!expect(frame != nullptr, "PROC5", "the cursor passed a frame that was never written"))
+      break;
     if (!must_be_recorded(frame->body) || declared_.contains(cursor.exec)) continue;
     expect(frames_.contains({cursor.exec, number}), "PROC5",
            "frame " + std::to_string(number) + " was passed over and is in no record");
@@ -153,7 +157,8 @@ void Ledger::end_unknown_batch() {
 void Ledger::end_records() {
   if (copying_) {
     if (!copied_) return;  // the rest of the copy comes in further batches
-    expect(!run_ && active_tokens_.empty() && open_permissions_.empty() && queue_.empty() && !may_live(),
+    expect(!run_ && active_tokens_.empty() && open_permissions_.empty() && queue_.empty() &&
+               !may_live(),
            "RUN1", "a fork carries something open over");
     copying_ = false;
     cursor_.reset();
@@ -185,7 +190,8 @@ void Ledger::see_effects(const Append& batch) {
       if (owed_.stops > 0) owed_.stops -= 1;
     } else if (const auto* note = std::get_if<Notify>(&*effect)) {
       if (note->what == NotifyWhat::needs_input) continue;
-      expect(take_one(owed_.notes, {note->what, note->run}), "RUN1", "a note about no end of a run");
+      expect(take_one(owed_.notes, {note->what, note->run}), "RUN1",
+             "a note about no end of a run");
     }
   }
   expect(owed_.prompts.empty(), "RUN5", "a run started and its prompt is not sent");
@@ -217,7 +223,8 @@ void Ledger::see_command(const SendCommand& command) {
            "the agent is given an answer that is not in the journal");
     take_one(owed_.answers, answer->request);
   } else if (const auto* steer = std::get_if<SteerPrompt>(&command.body)) {
-    expect(take_one(owed_.steers, steer->message), "RUN4", "a prompt is steered without its record");
+    expect(take_one(owed_.steers, steer->message), "RUN4",
+           "a prompt is steered without its record");
   } else if (const auto* set = std::get_if<SetOptions>(&command.body)) {
     take_one(owed_.options, set->options);
   } else if (const auto* open = std::get_if<OpenSession>(&command.body)) {
@@ -233,7 +240,8 @@ void Ledger::see_command(const SendCommand& command) {
 }
 
 bool Ledger::needs_reconcile() const {
-  const bool wants_to_run = std::ranges::any_of(queue_, [](const Queued& item) { return !item.held; });
+  const bool wants_to_run =
+      std::ranges::any_of(queue_, [](const Queued& item) { return !item.held; });
   return may_live() || run_ || resume_ || !active_tokens_.empty() || (wants_to_run && !archived_);
 }
 

@@ -1,6 +1,6 @@
 // The judge of one session's journal. It reads committed bytes only, record by record and batch by
-// batch, keeps a model of its own beside the product's fold, and names the invariant that is broken.
-// The one rule: it never asks the code under test what is right.
+// batch, keeps a model of its own beside the product's fold, and names the invariant that is
+// broken. The one rule: it never asks the code under test what is right.
 #pragma once
 
 #include <cstdint>
@@ -133,10 +133,10 @@ class Ledger {
     std::vector<std::string> answers;
     std::vector<std::map<std::string, std::string>> options;
     std::vector<MessageId> steers;
-    bool must_cancel = false;        // the prompt that was accepted ends the open run
+    bool must_cancel = false;  // the prompt that was accepted ends the open run
     std::size_t stops = 0;
-    bool death_claimed = false;      // a run ended with its agent; executor.stopped must follow
-    bool must_continue = false;      // auto_continue is due
+    bool death_claimed = false;  // a run ended with its agent; executor.stopped must follow
+    bool must_continue = false;  // auto_continue is due
   };
 
   template <class What>

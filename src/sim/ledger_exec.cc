@@ -109,9 +109,10 @@ void Ledger::see(const Event&, const ExecutorStopped& e) {
   if (exec_declared_) declared_.insert(exec_.exec);
   expect(copying_ || exec_declared_ || !facts_.execution_lives(exec_), "PROC3",
          "called gone while it lives (" + e.proof + ")");
-  const char* const reason = exec_declared_ ? "declared_dead" : stop_requested_ ? "stopped" : "lost";
-  expect(e.reason == reason || copying_, "A26",
-         "the wrong reason for an end");
+  const char* const reason = exec_declared_    ? "declared_dead"
+                             : stop_requested_ ? "stopped"
+                                               : "lost";
+  expect(e.reason == reason || copying_, "A26", "the wrong reason for an end");
   expect(!run_, "RUN1", "an execution ends and its run does not");
   if (e.reason == "lost" && stop_reason_.empty()) stop_reason_ = "interrupted";
   expect(active_tokens_.empty(), "C15", "an execution ends and its questions stay open");
@@ -189,17 +190,20 @@ void Ledger::see(const Event& event, const ContextBoundary& e) {
     const bool handover = resume_->with.has_value();
     expect(kept || !resume_->strict || history_prompts_ == 0, "C2", "strict, and context was lost");
     expect(handover == (e.how == BoundaryHow::handover), "C4", "a handover that was not asked for");
-    const bool asked_for_less = handover || resume_->how == ResumeHow::inject ||
-                                resume_->how == ResumeHow::fresh;
+    const bool asked_for_less =
+        handover || resume_->how == ResumeHow::inject || resume_->how == ResumeHow::fresh;
     expect(kept || asked_for_less || !native_is_possible() || !attempts_.empty(), "C4",
            "a better rung was not tried");
     const bool injects = !kept && resume_->how != ResumeHow::fresh && history_prompts_ > 0 &&
                          (resume_->how == ResumeHow::inject || policy_.inject == Inject::automatic);
     expect(e.inject == injects, "C12", "history is armed, or not, against the policy");
     expect(injects == (e.how == BoundaryHow::injected) || handover, "C12", "how says otherwise");
-    if (!kept) expect(e.reason == reason_of_loss() || attempts_.empty(), "X6", "a boundary with another reason");
+    if (!kept)
+      expect(e.reason == reason_of_loss() || attempts_.empty(), "X6",
+             "a boundary with another reason");
     if (!kept) expect(!e.reason.empty(), "X6", "a boundary without its reason");
-    expect(!handover || !attempts_.empty() || e.reason == "handover", "X6", "the reason of a handover");
+    expect(!handover || !attempts_.empty() || e.reason == "handover", "X6",
+           "the reason of a handover");
     if (!kept) expect(e.previous_agent_session_id == agent_session_id_, "C5", "an id was erased");
   }
   if (e.how == BoundaryHow::handover && resume_ && resume_->with) agent_ = *resume_->with;
@@ -220,7 +224,8 @@ void Ledger::see(const Event& event, const ContextBoundary& e) {
 
 void Ledger::see(const Event&, const ContextInjected& e) {
   expect(inject_armed_ || copying_, "C12", "history goes along twice, or unasked");
-  expect(run_ && !run_->has_message && e.message == run_->message, "C12", "injected at the wrong place");
+  expect(run_ && !run_->has_message && e.message == run_->message, "C12",
+         "injected at the wrong place");
   expect(e.boundary == boundary_, "C12", "the history of another boundary");
   expect(e.turns_of == history_prompts_ && e.turns >= 1 && e.turns <= e.turns_of, "C12",
          "a wrong count of turns");
@@ -242,7 +247,8 @@ void Ledger::see(const Event&, const ResumeFailed& e) {
   const bool unknown = e.failure == OpenFailure::session_unknown;
   const char* const shown = unknown ? "" : e.at_boot ? "ERROR" : "FAILED";
   failure_ = Failure{shown, std::string(enum_text(e.failure)), e.message};
-  expect(e.at_boot == (resume_ && resume_->at_boot) || copying_, "C22", "a failure at boot, or not");
+  expect(e.at_boot == (resume_ && resume_->at_boot) || copying_, "C22",
+         "a failure at boot, or not");
   if (e.failure == OpenFailure::session_unknown) rejected_ = true;
   resume_.reset();
   agent_ready_ = agent_opening_ = false;

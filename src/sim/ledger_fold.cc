@@ -1,5 +1,5 @@
-// The product's fold against the ledger's own: field by field, so that a mistake in evolve() does not
-// hide behind itself.
+// The product's fold against the ledger's own: field by field, so that a mistake in evolve() does
+// not hide behind itself.
 #include <algorithm>
 
 #include "sim/ledger.h"
@@ -20,7 +20,8 @@ void Ledger::see_fold() {
   same(s.options == observed_ && s.requested == requested_, "options");
   same(s.last_boot == last_boot_, "last_boot");
   same(s.resume == resume_, "resume");
-  same(s.failure.has_value() == failure_.has_value() && (!failure_ || *s.failure == *failure_), "failure");
+  same(s.failure.has_value() == failure_.has_value() && (!failure_ || *s.failure == *failure_),
+       "failure");
   see_fold_of_run();
   see_fold_of_execution();
   see_fold_of_context();
@@ -36,16 +37,19 @@ void Ledger::see_fold_of_run() {
                       s.run->message == run_->message)),
        "run");
   same(s.runs == runs_, "number of runs");
-  same(s.last_run.has_value() == last_run_.has_value() && (!last_run_ || *s.last_run == *last_run_), "last run");
+  same(s.last_run.has_value() == last_run_.has_value() && (!last_run_ || *s.last_run == *last_run_),
+       "last run");
   same(s.message_open == (run_ && run_->message_open), "open message");
   same(s.open_tools.size() == (run_ ? run_->tools.size() : 0), "open tools");
-  const bool queue_same = std::ranges::equal(s.queue, queue_, [](const QueuedPrompt& a, const Queued& b) {
-    return a.message == b.message && a.held == b.held && a.prompt.text == b.text;
-  });
+  const bool queue_same =
+      std::ranges::equal(s.queue, queue_, [](const QueuedPrompt& a, const Queued& b) {
+        return a.message == b.message && a.held == b.held && a.prompt.text == b.text;
+      });
   same(queue_same, "queue");
   same(s.queue_held == std::ranges::any_of(queue_, &Queued::held), "queue_held");
   same(s.waits.size() == active_tokens_.size() &&
-           std::ranges::all_of(s.waits, [&](const auto& entry) { return active_tokens_.contains(entry.first); }),
+           std::ranges::all_of(
+               s.waits, [&](const auto& entry) { return active_tokens_.contains(entry.first); }),
        "waits");
   same(s.permissions.size() == open_permissions_.size(), "permissions");
 }

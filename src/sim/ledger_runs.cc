@@ -40,11 +40,13 @@ void Ledger::see_placement(const QueueAdded& e) {
   const std::optional<PromptWhen> when = facts_.when_of(e.key);
   if (!when) return;
   const bool waiting = !active_tokens_.empty();
-  const bool ends = run_ && (*when == PromptWhen::interrupt || (*when == PromptWhen::automatic && waiting));
+  const bool ends =
+      run_ && (*when == PromptWhen::interrupt || (*when == PromptWhen::automatic && waiting));
   const bool front = ends || (run_ && *when == PromptWhen::steer);
   expect(e.front == front, "C23", "a prompt was put at the wrong end of the queue");
   const bool could_steer = run_ && agent_.steer && !waiting && !run_->cancelling;
-  expect(*when != PromptWhen::steer || !could_steer, "C23", "a prompt could be steered and was queued");
+  expect(*when != PromptWhen::steer || !could_steer, "C23",
+         "a prompt could be steered and was queued");
   owed_.must_cancel = ends && !run_->cancelling;
 }
 
@@ -76,7 +78,8 @@ void Ledger::see(const Event& event, const RunStarted& e) {
   expect(!archived_ || copying_, "RUN3", "a run starts in an archived session");
   expect(agent_ready_ || copying_, "RUN3", "a run starts without an agent that is ready");
   if (delivered_) {
-    expect(*delivered_ == e.message || copying_, "ACK4", "another prompt started than was delivered");
+    expect(*delivered_ == e.message || copying_, "ACK4",
+           "another prompt started than was delivered");
     delivered_.reset();
   } else {
     const bool overtakes =
@@ -85,7 +88,9 @@ void Ledger::see(const Event& event, const RunStarted& e) {
   }
   const auto held = static_cast<std::uint64_t>(std::ranges::count_if(queue_, &Queued::held));
   expect(e.ahead_of == held, "ACK4", "run.started hides whom it overtook");
-  run_ = OpenRun{.id = id, .message = e.message, .needs_injection = inject_armed_,
+  run_ = OpenRun{.id = id,
+                 .message = e.message,
+                 .needs_injection = inject_armed_,
                  .auto_continued = e.trigger == "auto_continue"};
   last_end_.clear();
   runs_ += 1;
@@ -115,15 +120,20 @@ void Ledger::see(const Event&, const RunCancelling&) {
 }
 
 void Ledger::end_run(const Event& event, const End& end) {
-  if (!expect(run_ && event.origin.run == run_->id, "RUN1", "an end of a run that is not open")) return;
+  if (!expect(run_ && event.origin.run == run_->id, "RUN1", "an end of a run that is not open"))
+    return;
   expect(run_->tools.empty(), "RUN2", "a run ends with an open tool call");
   expect(!end.interrupted || !run_->message_open, "RUN2", "a run ends within a message");
   for (const WaitTokenId token : active_tokens_) {
     expect(tokens_.at(token).run != run_->id, "TOK3", "a run ends with an open question");
   }
   ended_.insert(run_->id);
-  last_run_ = EndedRun{.id = run_->id, .end = end.end, .interrupted = end.why, .code = end.code,
-                       .message = end.message, .ended = event.at};
+  last_run_ = EndedRun{.id = run_->id,
+                       .end = end.end,
+                       .interrupted = end.why,
+                       .code = end.code,
+                       .message = end.message,
+                       .ended = event.at};
   run_.reset();
   if (end.holds_queue) hold_queue(true);
   if (!copying_) owed_.notes.push_back({end.note, event.origin.run});
@@ -148,8 +158,11 @@ void Ledger::see(const Event& event, const RunFailed& e) {
          "run.failed without a cause");
   expect(!run_ || !run_->cancelling, "RUN5", "a cancelled run is called failed");
   last_end_.clear();
-  end_run(event, {.note = NotifyWhat::failed, .holds_queue = true, .end = RunEnd::failed,
-                  .code = e.code, .message = e.message});
+  end_run(event, {.note = NotifyWhat::failed,
+                  .holds_queue = true,
+                  .end = RunEnd::failed,
+                  .code = e.code,
+                  .message = e.message});
 }
 
 void Ledger::see(const Event& event, const RunCancelled& e) {
@@ -177,12 +190,16 @@ void Ledger::see(const Event& event, const RunInterrupted& e) {
     owed_.must_continue = e.reason != InterruptReason::wait_lost && policy_.auto_continue &&
                           !run_->auto_continued && !run_->tool_repaired;
   }
-  const bool waited = e.reason == InterruptReason::wait_timeout || e.reason == InterruptReason::wait_lost;
+  const bool waited =
+      e.reason == InterruptReason::wait_timeout || e.reason == InterruptReason::wait_lost;
   last_end_ = e.reason == InterruptReason::forked ? ""
               : waited                            ? "interrupted_waiting"
                                                   : "interrupted_startup";
-  end_run(event, {.note = NotifyWhat::interrupted, .holds_queue = true, .interrupted = true,
-                  .end = RunEnd::interrupted, .why = e.reason});
+  end_run(event, {.note = NotifyWhat::interrupted,
+                  .holds_queue = true,
+                  .interrupted = true,
+                  .end = RunEnd::interrupted,
+                  .why = e.reason});
 }
 
 void Ledger::see(const Event&, const MessageUser& e) {
@@ -239,7 +256,8 @@ void Ledger::see(const Event&, const RepairClosedMessage&) {
 }
 
 void Ledger::see(const Event&, const RepairClosedTool& e) {
-  expect(run_ && run_->tools.erase(e.tool_call_id) == 1, "RUN2", "a repair of a tool that is not open");
+  expect(run_ && run_->tools.erase(e.tool_call_id) == 1, "RUN2",
+         "a repair of a tool that is not open");
   if (run_) run_->tool_repaired = true;
 }
 

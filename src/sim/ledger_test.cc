@@ -1,14 +1,14 @@
-// Each rule of the ledger is shown able to fail: a good journal passes, and the same journal with one
-// thing wrong is called by its name.
+// Each rule of the ledger is shown able to fail: a good journal passes, and the same journal with
+// one thing wrong is called by its name.
 #include "sim/ledger.h"
-
-#include <gtest/gtest.h>
 
 #include <functional>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "wire/effect.h"
 #include "wire/snapshot.h"
@@ -66,7 +66,9 @@ class Book {
     batch_.outbox_add.push_back({++effects_, encode_effect(effect)});
     return *this;
   }
-  Book& command(CommandBody body) { return effect(SendCommand{exec, 1, effects_ + 1, std::move(body)}); }
+  Book& command(CommandBody body) {
+    return effect(SendCommand{exec, 1, effects_ + 1, std::move(body)});
+  }
   Book& frame(FrameNo number, FrameBody body, RunId run = {}) {
     facts.frames[number] = Frame{exec, 1, number, run, std::move(body)};
     return *this;
@@ -91,15 +93,21 @@ class Book {
   // A session with an agent that is ready.
   Book& ready(Policy policy = {}) {
     const Origin origin{.exec = exec, .gen = 1};
-    add(SessionCreated{.session = session, .agent = {.name = "a"}, .workspace = {.cwd = "/w"}, .policy = policy});
+    add(SessionCreated{
+        .session = session, .agent = {.name = "a"}, .workspace = {.cwd = "/w"}, .policy = policy});
     end("idle");
-    add(ResumeRequested{.by = "uid:1"}).add(ExecutorStarting{}, origin).effect(StartExecutor{exec, 1});
+    add(ResumeRequested{.by = "uid:1"})
+        .add(ExecutorStarting{}, origin)
+        .effect(StartExecutor{exec, 1});
     end("idle");
     frame(1, FrameExecutorReady{}).frame(2, FrameAgentStarted{});
     frame(3, FrameSessionOpened{OpenMethod::fresh, "as-1"});
     add(ExecutorReady{}, {.exec = exec, .gen = 1, .frame = 1});
     add(AgentStarted{}, {.exec = exec, .gen = 1, .frame = 2});
-    add(ContextBoundary{.how = BoundaryHow::fresh, .agent_session_id = "as-1", .reason = "never_prompted", .cwd = "/w"},
+    add(ContextBoundary{.how = BoundaryHow::fresh,
+                        .agent_session_id = "as-1",
+                        .reason = "never_prompted",
+                        .cwd = "/w"},
         {.exec = exec, .gen = 1, .frame = 3});
     cursor(3).end("idle");
     return *this;
@@ -120,7 +128,10 @@ class Book {
   Book& ask(FrameNo number) {
     const Origin origin{.run = run1, .exec = exec, .gen = 1, .frame = number};
     frame(number, FramePermission{.request = "r", .options = {{"allow", "", ""}}}, run1);
-    add(PermissionRequested{.permission = permission, .request = "r", .options = {{"allow", "", ""}}}, origin);
+    add(
+        PermissionRequested{
+            .permission = permission, .request = "r", .options = {{"allow", "", ""}}},
+        origin);
     add(TokenMinted{.token = token, .permission = permission}, origin);
     add(RunWaiting{.token = token}, origin);
     return *this;
@@ -163,44 +174,75 @@ TEST_P(LedgerFinds, TheViolation) {
 }
 
 const Case journal_cases[] = {
-    {"J1/J2", [](Book& b) { b.seq_ahead = 1; b.ready(); }},
-    {"J1/J2", [](Book& b) { b.ready(); b.break_chain(); b.add(SessionRenamed{"x"}); }},
+    {"J1/J2",
+     [](Book& b) {
+       b.seq_ahead = 1;
+       b.ready();
+     }},
+    {"J1/J2",
+     [](Book& b) {
+       b.ready();
+       b.break_chain();
+       b.add(SessionRenamed{"x"});
+     }},
     {"J1", [](Book& b) { b.add(SessionRenamed{"x"}); }},
-    {"J4", [](Book& b) { b.ready(); b.batch().snapshot = encode_snapshot(State{}); b.add(SessionRenamed{"x"}).end("idle"); }},
+    {"J4",
+     [](Book& b) {
+       b.ready();
+       b.batch().snapshot = encode_snapshot(State{});
+       b.add(SessionRenamed{"x"}).end("idle");
+     }},
     {"C8", [](Book& b) { b.ready().start_run(run1, message1).end("idle"); }},
 };
 INSTANTIATE_TEST_SUITE_P(Journal, LedgerFinds, testing::ValuesIn(journal_cases));
 
 const Case run_cases[] = {
-    {"RUN2", [](Book& b) {
+    {"RUN2",
+     [](Book& b) {
        b.ready().start_run(run1, message1).finish_run(run1, 4).cursor(4).end("idle");
        b.add(RunCompleted{"end_turn"}, {.run = run1, .exec = exec, .gen = 1, .frame = 4});
      }},
-    {"RUN2", [](Book& b) {
+    {"RUN2",
+     [](Book& b) {
        b.ready().start_run(run1, message1).finish_run(run1, 4).cursor(4).end("idle");
        b.add(Usage{}, in_run);
      }},
     {"RUN3", [](Book& b) { b.ready().start_run(run1, message1).start_run(run2, message2, "k2"); }},
-    {"RUN4", [](Book& b) { b.ready().start_run(run1, message1).command(SendPrompt{run1, message1}).end("running"); }},
-    {"RUN5", [](Book& b) { b.ready().start_run(run1, message1).add(RunCancelling{}, in_run).end("running"); }},
-    {"RUN1", [](Book& b) { b.ready().start_run(run1, message1).add(RunCancelled{.by = "x"}, in_run); }},
-    {"RUN2", [](Book& b) {
+    {"RUN4",
+     [](Book& b) {
+       b.ready().start_run(run1, message1).command(SendPrompt{run1, message1}).end("running");
+     }},
+    {"RUN5",
+     [](Book& b) {
+       b.ready().start_run(run1, message1).add(RunCancelling{}, in_run).end("running");
+     }},
+    {"RUN1",
+     [](Book& b) { b.ready().start_run(run1, message1).add(RunCancelled{.by = "x"}, in_run); }},
+    {"RUN2",
+     [](Book& b) {
        b.ready().start_run(run1, message1).frame(4, ToolCall{.tool_call_id = "t"}, run1);
        b.add(ToolCall{.tool_call_id = "t"}, {.run = run1, .exec = exec, .gen = 1, .frame = 4});
        b.finish_run(run1, 5);
      }},
-    {"ACK2", [](Book& b) {
+    {"ACK2",
+     [](Book& b) {
        b.ready().start_run(run1, message1).finish_run(run1, 4).start_run(run2, message2, "k1");
      }},
-    {"ACK4", [](Book& b) {
+    {"ACK4",
+     [](Book& b) {
        b.ready().add(QueueAdded{.message = message1, .run = run1, .key = "k1"});
-       b.add(QueueAdded{.message = message2, .run = run2, .key = "k2"}).add(QueueDelivered{message2});
+       b.add(QueueAdded{.message = message2, .run = run2, .key = "k2"})
+           .add(QueueDelivered{message2});
      }},
-    {"ACK4", [](Book& b) {
-       b.ready().add(QueueAdded{.message = message1, .run = run1, .key = "k1"}).start_run(run2, message2, "k2");
+    {"ACK4",
+     [](Book& b) {
+       b.ready()
+           .add(QueueAdded{.message = message1, .run = run1, .key = "k1"})
+           .start_run(run2, message2, "k2");
      }},
     {"C11", [](Book& b) { b.ready().add(QueueAdded{.message = message1, .by = "auto_continue"}); }},
-    {"Q1", [](Book& b) {
+    {"Q1",
+     [](Book& b) {
        b.ready().add(QueueAdded{.message = message1, .run = run1}).end("idle");
        b.ledger().check_quiet();
      }},
@@ -209,27 +251,37 @@ INSTANTIATE_TEST_SUITE_P(Runs, LedgerFinds, testing::ValuesIn(run_cases));
 
 const Case process_cases[] = {
     {"PROC2", [](Book& b) { b.ready().add(Usage{}, {.exec = id<ExecId>(9), .gen = 7}); }},
-    {"PROC2", [](Book& b) { b.ready().add(ExecutorStarting{}, {.exec = id<ExecId>(9), .gen = 3}); }},
-    {"PROC3", [](Book& b) { b.ready().add(ExecutorStarting{}, {.exec = id<ExecId>(9), .gen = 2}); }},
+    {"PROC2",
+     [](Book& b) { b.ready().add(ExecutorStarting{}, {.exec = id<ExecId>(9), .gen = 3}); }},
+    {"PROC3",
+     [](Book& b) { b.ready().add(ExecutorStarting{}, {.exec = id<ExecId>(9), .gen = 2}); }},
     {"PROC3", [](Book& b) { b.ready().add(ExecutorStopped{"lost", "exit"}, in_exec); }},
-    {"PROC3", [](Book& b) {
+    {"PROC3",
+     [](Book& b) {
        b.ready().start_run(run1, message1).end("running");
-       b.add(RunInterrupted{}, in_run).effect(Notify{NotifyWhat::interrupted, run1}).end("interrupted_startup");
+       b.add(RunInterrupted{}, in_run)
+           .effect(Notify{NotifyWhat::interrupted, run1})
+           .end("interrupted_startup");
      }},
-    {"PROC5", [](Book& b) {
+    {"PROC5",
+     [](Book& b) {
        b.ready().frame(4, Usage{.used = 1});
        b.add(Usage{.used = 2}, {.exec = exec, .gen = 1, .frame = 4});
      }},
     {"PROC5", [](Book& b) { b.ready().add(Usage{}, {.exec = exec, .gen = 1, .frame = 4}); }},
-    {"PROC5", [](Book& b) { b.ready().frame(4, Usage{}).add(SessionRenamed{"x"}).cursor(4).end("idle"); }},
+    {"PROC5",
+     [](Book& b) { b.ready().frame(4, Usage{}).add(SessionRenamed{"x"}).cursor(4).end("idle"); }},
     {"PROC5", [](Book& b) { b.ready().add(SessionRenamed{"x"}).cursor(2).end("idle"); }},
-    {"C2", [](Book& b) {
+    {"C2",
+     [](Book& b) {
        b.ready().start_run(run1, message1).finish_run(run1, 4).cursor(4).end("idle");
        b.frame(5, FrameAgentExited{}).frame(6, FrameSessionOpened{OpenMethod::fresh, "as-2"});
        b.add(AgentExited{.exit_code = 0}, {.exec = exec, .gen = 1, .frame = 5});
        b.add(ResumeRequested{.how = ResumeHow::fresh, .strict = true});
-       b.add(ContextBoundary{.how = BoundaryHow::fresh, .agent_session_id = "as-2",
-                             .previous_agent_session_id = "as-1", .reason = "asked for"},
+       b.add(ContextBoundary{.how = BoundaryHow::fresh,
+                             .agent_session_id = "as-2",
+                             .previous_agent_session_id = "as-1",
+                             .reason = "asked for"},
              {.exec = exec, .gen = 1, .frame = 6});
      }},
     {"R11", [](Book& b) { b.ready().add(ResumeRequested{}).add(ResumeRequested{}); }},
@@ -237,35 +289,53 @@ const Case process_cases[] = {
 INSTANTIATE_TEST_SUITE_P(Processes, LedgerFinds, testing::ValuesIn(process_cases));
 
 const Case wait_cases[] = {
-    {"TOK1", [](Book& b) {
+    {"TOK1",
+     [](Book& b) {
        b.ready().start_run(run1, message1).ask(4).add(TokenConsumed{token, "uid:1"}, in_run);
        b.add(TokenRevoked{token, "x"}, in_run);
      }},
-    {"TOK1", [](Book& b) {
-       b.ready().start_run(run1, message1).ask(4).add(TokenConsumed{token, "uid:1"}, in_run).cursor(4).end("running");
+    {"TOK1",
+     [](Book& b) {
+       b.ready()
+           .start_run(run1, message1)
+           .ask(4)
+           .add(TokenConsumed{token, "uid:1"}, in_run)
+           .cursor(4)
+           .end("running");
      }},
-    {"TOK3", [](Book& b) {
+    {"TOK3",
+     [](Book& b) {
        b.ready().start_run(run1, message1).ask(4);
        b.add(PermissionResolved{permission, PermissionOutcome::selected, "allow", "uid:1"}, in_run);
      }},
-    {"TOK3", [](Book& b) {
+    {"TOK3",
+     [](Book& b) {
        b.facts.answered = false;
        b.ready().start_run(run1, message1).ask(4).add(TokenConsumed{token, "uid:1"}, in_run);
        b.add(PermissionResolved{permission, PermissionOutcome::selected, "allow", "uid:1"}, in_run);
      }},
-    {"TOK3", [](Book& b) {
+    {"TOK3",
+     [](Book& b) {
        b.ready().start_run(run1, message1).ask(4).add(TokenConsumed{token, "session:x"}, in_run);
      }},
     {"TOK3", [](Book& b) { b.ready().start_run(run1, message1).ask(4).finish_run(run1, 5); }},
-    {"TOK4", [](Book& b) {
-       b.ready().start_run(run1, message1).ask(4).command(AnswerRequest{"r", "allow"}).cursor(4).end("waiting");
+    {"TOK4",
+     [](Book& b) {
+       b.ready()
+           .start_run(run1, message1)
+           .ask(4)
+           .command(AnswerRequest{"r", "allow"})
+           .cursor(4)
+           .end("waiting");
      }},
-    {"TOK4", [](Book& b) {
+    {"TOK4",
+     [](Book& b) {
        b.ready().start_run(run1, message1).ask(4).add(TokenConsumed{token, "uid:1"}, in_run);
        b.add(PermissionResolved{permission, PermissionOutcome::selected, "allow", "uid:1"}, in_run);
        b.cursor(4).end("running");
      }},
-    {"C15", [](Book& b) { b.ready().start_run(run1, message1).ask(4).add(TokenExpired{token}, in_run); }},
+    {"C15",
+     [](Book& b) { b.ready().start_run(run1, message1).ask(4).add(TokenExpired{token}, in_run); }},
 };
 INSTANTIATE_TEST_SUITE_P(Waits, LedgerFinds, testing::ValuesIn(wait_cases));
 

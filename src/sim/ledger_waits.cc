@@ -4,7 +4,8 @@
 namespace perdure::sim {
 
 void Ledger::see(const Event& event, const PermissionRequested& e) {
-  const Asked asked{.exec = {session_, event.origin.exec, event.origin.gen}, .request = e.request,
+  const Asked asked{.exec = {session_, event.origin.exec, event.origin.gen},
+                    .request = e.request,
                     .options = e.options};
   expect(permissions_.emplace(e.permission, asked).second, "TOK3", "a question is asked twice");
   asked_[{event.origin.exec, e.request}] = e.permission;
@@ -50,7 +51,8 @@ void Ledger::see(const Event&, const TokenRevoked& e) {
   close_token(e.token, TokenStatus::revoked, "");
   const auto at = tokens_.find(e.token);
   const bool tells = e.reason == "cancelled" && run_ && run_->cancelling && !copying_;
-  if (tells && at != tokens_.end()) owed_.answers.push_back(permissions_.at(at->second.permission).request);
+  if (tells && at != tokens_.end())
+    owed_.answers.push_back(permissions_.at(at->second.permission).request);
 }
 
 void Ledger::see(const Event&, const TokenExpired& e) {
@@ -59,7 +61,8 @@ void Ledger::see(const Event&, const TokenExpired& e) {
     const auto& expires = at->second.expires;
     const bool same_host = expires && expires->host_boot == facts_.now().host_boot;
     expect(expires.has_value(), "C15", "a wait without a deadline expired");
-    expect(!same_host || expires->remaining_ms(facts_.now()) == 0, "C15", "a wait expired too early");
+    expect(!same_host || expires->remaining_ms(facts_.now()) == 0, "C15",
+           "a wait expired too early");
     owed_.answers.push_back(permissions_.at(at->second.permission).request);
   }
   close_token(e.token, TokenStatus::expired, "");

@@ -1,3 +1,4 @@
+// The simulated disk on a MemoryStore: faults at every commit, crashes that keep or lose the tail.
 #include <utility>
 
 #include "base/check.h"
@@ -21,7 +22,8 @@ class MemoryStepped final : public SteppedStore {
 class MemorySimDisk final : public Disk {
  public:
   std::unique_ptr<SteppedStore> open(std::function<void(const Error&)> on_fatal) override {
-    return std::make_unique<MemoryStepped>(MemoryStore::open(disk_, {.on_fatal = std::move(on_fatal)}));
+    return std::make_unique<MemoryStepped>(
+        MemoryStore::open(disk_, {.on_fatal = std::move(on_fatal)}));
   }
   void crash(CrashChoice choice) override { disk_.crash(choice); }
   bool flip_bit(SessionId session, Seq seq) override { return disk_.flip_bit(session, seq); }

@@ -1,5 +1,5 @@
-// The simulator's only source of chance: xoshiro256**, seeded by splitmix64. Written out here so that
-// a seed means the same run with every compiler and library, for ever.
+// The simulator's only source of chance: xoshiro256**, seeded by splitmix64. Written out here so
+// that a seed means the same run with every compiler and library, for ever.
 #pragma once
 
 #include <array>

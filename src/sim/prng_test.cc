@@ -1,10 +1,11 @@
 // A seed means the same numbers for ever, and virtual time runs in order.
-#include <gtest/gtest.h>
+#include "sim/prng.h"
 
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "sim/faults.h"
-#include "sim/prng.h"
 #include "sim/scheduler.h"
 #include "sim/universe.h"
 
@@ -45,8 +46,7 @@ TEST(Scheduler, RunsByTimeAndForgetsCancelled) {
     scheduler.after_ms(5, [&] { order.push_back(3); });
   });
   scheduler.cancel(cancelled);
-  while (scheduler.run_next()) {
-  }
+  while (scheduler.run_next()) {}
   EXPECT_EQ(order, (std::vector<int>{1, 3, 2}));
   EXPECT_EQ(scheduler.now_ms(), 20);
 }
@@ -56,8 +56,7 @@ TEST(Scheduler, OrderOfEqualTimesComesFromTheSeed) {
     Scheduler scheduler{Prng(seed)};
     std::vector<int> order;
     for (int i = 0; i < 20; ++i) scheduler.after_ms(5, [&order, i] { order.push_back(i); });
-    while (scheduler.run_next()) {
-    }
+    while (scheduler.run_next()) {}
     return order;
   };
   EXPECT_EQ(run(1), run(1));
@@ -74,8 +73,7 @@ TEST(LifeLoop, KeepsPostedTasksInOrderAndEndsWithItsLife) {
   for (int i = 0; i < 3; ++i) universe.scheduler.run_next();
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2}));
   life->dead = true;
-  while (universe.scheduler.run_next()) {
-  }
+  while (universe.scheduler.run_next()) {}
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2}));
 }
 

@@ -45,7 +45,8 @@ std::vector<std::uint64_t> probe_counts() {
   std::vector<std::uint64_t> out(known_probes().size());
   for (const auto& [literal, hits] : counts()) {
     const auto at = std::ranges::find(known_probes(), std::string_view(literal));
-    if (at != known_probes().end()) out[static_cast<std::size_t>(at - known_probes().begin())] += hits;
+    if (at != known_probes().end())
+      out[static_cast<std::size_t>(at - known_probes().begin())] += hits;
   }
   return out;
 }

@@ -29,7 +29,8 @@ void Reader::connect() {
   const LifePtr life = daemon_.life();
   Result<SubscriptionId> subscribed = runtime->subscribe(session_, cursor_, "", *this);
   if (life->dead) return;
-  const bool unborn = !subscribed && subscribed.error().code() == Code::not_found && !universe_.healed;
+  const bool unborn =
+      !subscribed && subscribed.error().code() == Code::not_found && !universe_.healed;
   if (!subscribed) {
     // A session that was created just now is on the disk before its actor knows. Else
     // the journal knows the session, and the cursor is one that was handed out.
@@ -48,9 +49,11 @@ void Reader::connect_beyond_head(Runtime& runtime) {
   const Result<SubscriptionId> subscribed = runtime.subscribe(session_, beyond, "", *this);
   const Result<SubscriptionId> other_log = runtime.subscribe(session_, 0, "another log", *this);
   if (life->dead || judge_.is_damaged(session_)) return;
-  universe_.verdict.expect(!subscribed && subscribed.error().code() == Code::cursor_invalid, "STREAM3",
+  universe_.verdict.expect(!subscribed && subscribed.error().code() == Code::cursor_invalid,
+                           "STREAM3",
                            [] { return std::string("a cursor beyond the head is not refused"); });
-  universe_.verdict.expect(!other_log && other_log.error().code() == Code::cursor_invalid, "STREAM3",
+  universe_.verdict.expect(!other_log && other_log.error().code() == Code::cursor_invalid,
+                           "STREAM3",
                            [] { return std::string("a cursor of another log is not refused"); });
 }
 
@@ -66,7 +69,8 @@ void Reader::on_records(Seq first, std::span<const std::shared_ptr<const std::st
     return;
   }
   universe_.verdict.expect(first == cursor_ + 1 && !records.empty(), "STREAM1", [&] {
-    return tail(session_) + ": a reader at " + std::to_string(cursor_) + " is given " + std::to_string(first);
+    return tail(session_) + ": a reader at " + std::to_string(cursor_) + " is given " +
+           std::to_string(first);
   });
   universe_.verdict.expect(records.size() <= room_, "STREAM4",
                            [] { return std::string("more records than there is room for"); });
@@ -81,9 +85,8 @@ void Reader::on_records(Seq first, std::span<const std::shared_ptr<const std::st
                              });
     if (universe_.verdict.is_bad()) return;
   }
-  universe_.trace.note("reader", cursor_, [&] {
-    return tail(session_) + " reads to " + std::to_string(cursor_);
-  });
+  universe_.trace.note("reader", cursor_,
+                       [&] { return tail(session_) + " reads to " + std::to_string(cursor_); });
 }
 
 void Reader::on_cut(Seq cursor) {

@@ -1,5 +1,5 @@
-// A reader of one session's stream, with the cursor that a real client would keep. It may be slow, go
-// away and come back; what it has seen over all its connections must be the journal (STREAM1).
+// A reader of one session's stream, with the cursor that a real client would keep. It may be slow,
+// go away and come back; what it has seen over all its connections must be the journal (STREAM1).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Virtual time. Tasks run one after the other by time; among equal times the seed decides, so that no
-// order which the real world does not promise is ever relied on.
+// Virtual time. Tasks run one after the other by time; among equal times the seed decides, so that
+// no order which the real world does not promise is ever relied on.
 #pragma once
 
 #include <cstdint>

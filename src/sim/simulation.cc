@@ -23,8 +23,12 @@ constexpr std::int64_t care_every_ms = 2'000;
 class Simulation {
  public:
   Simulation(std::uint64_t seed, const SeedOptions& options)
-      : options_(options), universe_(seed), disk_(make_memory_disk()), judge_(universe_, *disk_),
-        host_(universe_, judge_), daemon_(universe_, *disk_, host_, judge_),
+      : options_(options),
+        universe_(seed),
+        disk_(make_memory_disk()),
+        judge_(universe_, *disk_),
+        host_(universe_, judge_),
+        daemon_(universe_, *disk_, host_, judge_),
         workload_(universe_, judge_, daemon_) {
     judge_.set_host(host_);
     universe_.trace.set_printing(options.trace);
@@ -43,7 +47,9 @@ class Simulation {
     const std::uint64_t safety_steps = steps_;
     if (!is_bad()) liveness_phase();
     if (!is_bad()) last_restart();
-    SeedResult result{.steps = steps_, .safety_steps = safety_steps, .crashes = daemon_.crashes(),
+    SeedResult result{.steps = steps_,
+                      .safety_steps = safety_steps,
+                      .crashes = daemon_.crashes(),
                       .violation = universe_.verdict.first()};
     for (const auto& [session, book] : judge_.ledgers()) result.records += book->records();
     result.trace_hash = universe_.trace.hash();
@@ -72,7 +78,8 @@ class Simulation {
     daemon_.maybe_crash();
     daemon_.reap();
     host_.maybe_hurt();
-    if (prng.chance(universe_.faults.clock_jump)) universe_.clock.jump_wall(prng.between(-3'600'000, 3'600'000));
+    if (prng.chance(universe_.faults.clock_jump))
+      universe_.clock.jump_wall(prng.between(-3'600'000, 3'600'000));
     if (prng.chance(universe_.faults.bit_flip)) flip_bit();
     if (prng.chance(universe_.faults.snapshot_flip)) disk_->flip_snapshot_bit(any_session());
   }
@@ -83,7 +90,8 @@ class Simulation {
     if (!session) return;
     const Seq seq = 1 + universe_.prng.below(judge_.ledger(session).records());
     if (!disk_->flip_bit(session, seq)) return;
-    universe_.trace.note("disk", seq, [&] { return "a bit flips in " + tail(session) + "/" + std::to_string(seq); });
+    universe_.trace.note(
+        "disk", seq, [&] { return "a bit flips in " + tail(session) + "/" + std::to_string(seq); });
     judge_.set_damaged(session);
   }
 
@@ -143,7 +151,8 @@ class Simulation {
     const std::uint64_t last_step = steps_ + heal_steps_max;
     bool quiet = false;
     schedule_care(quiet);
-    while (!is_bad() && !quiet && steps_ < last_step && universe_.scheduler.now_ms() < deadline_ms) step();
+    while (!is_bad() && !quiet && steps_ < last_step && universe_.scheduler.now_ms() < deadline_ms)
+      step();
     run_for(5'000);  // done effects are taken out of the outbox a little later
     check_quiet();
     if (!is_bad() && !quiet) universe_.verdict.fail("Q1", "the world did not come to rest");
@@ -176,7 +185,8 @@ class Simulation {
       if (judge_.is_damaged(session) || book->records() == 0) continue;
       book->check_quiet();
       universe_.verdict.expect(disk_->outbox_size(session) == 0, "Q2", [&] {
-        return tail(session) + ": " + std::to_string(disk_->outbox_size(session)) + " effects are left";
+        return tail(session) + ": " + std::to_string(disk_->outbox_size(session)) +
+               " effects are left";
       });
     }
     universe_.verdict.expect(workload_.all_read(), "STREAM5",
@@ -195,7 +205,8 @@ class Simulation {
       if (is_bad() || book->records() == 0) continue;
       check_state(session);
       check_found(session, book->fold().exec);
-      const std::uint64_t snapshots_max = book->records() / snapshot_every_records + daemon_.crashes() + 2;
+      const std::uint64_t snapshots_max =
+          book->records() / snapshot_every_records + daemon_.crashes() + 2;
       universe_.verdict.expect(book->snapshots() <= snapshots_max, "J4", [&] {
         return tail(session) + ": " + std::to_string(book->snapshots()) + " snapshots";
       });

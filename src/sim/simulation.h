@@ -1,5 +1,5 @@
-// One seed, from an empty disk to the last check: a safety phase with the seed's faults, then a healed
-// world that must come to rest, serve again, and read the same after one more restart.
+// One seed, from an empty disk to the last check: a safety phase with the seed's faults, then a
+// healed world that must come to rest, serve again, and read the same after one more restart.
 #pragma once
 
 #include <cstdint>

@@ -82,7 +82,8 @@ TEST(Judge, FindsRecordsThatNoBatchBrought) {
   Court court;
   const auto store = court.disk->open({});
   const Event event{.at = {1}, .body = SessionCreated{.session = court.session}};
-  store->store().append({.session = court.session, .epoch = store->store().epoch(),
+  store->store().append({.session = court.session,
+                         .epoch = store->store().epoch(),
                          .records = {encode_record(1, {}, event)}},
                         [](const Result<>&) {});
   store->step();

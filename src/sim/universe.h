@@ -90,7 +90,8 @@ class LifeLoop final : public Loop {
     std::queue<Task> tasks;
     bool scheduled = false;
   };
-  static void run_one(Scheduler& scheduler, const LifePtr& life, const std::shared_ptr<Posted>& posted);
+  static void run_one(Scheduler& scheduler, const LifePtr& life,
+                      const std::shared_ptr<Posted>& posted);
 
   Scheduler& scheduler_;
   LifePtr life_;

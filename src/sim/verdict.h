@@ -1,5 +1,5 @@
-// The first thing that was wrong in a run. Later ones are mostly its consequences, so only the first
-// is kept.
+// The first thing that was wrong in a run. Later ones are mostly its consequences, so only the
+// first is kept.
 #pragma once
 
 #include <cstdint>

@@ -27,7 +27,10 @@ bool is(const Ledger& book, Seq seq) {
 }  // namespace
 
 Workload::Workload(Universe& universe, Judge& judge, Daemon& daemon)
-    : universe_(universe), judge_(judge), daemon_(daemon), ids_({1'790'000'000'000}, universe.prng.next()) {
+    : universe_(universe),
+      judge_(judge),
+      daemon_(daemon),
+      ids_({1'790'000'000'000}, universe.prng.next()) {
   sessions_max_ = 1 + universe.prng.below(4);
   const std::size_t clients = 1 + universe.prng.below(4);
   const std::size_t orders = 40 + universe.prng.below(160);
@@ -54,7 +57,8 @@ void Workload::act(std::size_t client) {
     const std::size_t number = add(std::move(*order));
     send(number, universe_.delay(200));
     // The same once more while the first is under way.
-    const bool again = !sent_[number].order.key.empty() && universe_.prng.chance(universe_.faults.client_odd);
+    const bool again =
+        !sent_[number].order.key.empty() && universe_.prng.chance(universe_.faults.client_odd);
     if (again) send(number, universe_.delay(200));
   } else {
     clients_[client].left -= universe_.prng.chance(200'000) ? 1 : 0;
@@ -83,19 +87,21 @@ void Workload::submit(std::size_t number) {
   const std::string& cwd = judge_.ledger(order.session).fold().workspace.cwd;
   sent_[number].folder_missing |= !universe_.files.folder_exists(cwd);
   universe_.trace.note("client", number * 64 + order.body.index(), [&] {
-    return order.by + " asks #" + std::to_string(number) + " kind " + std::to_string(order.body.index()) +
-           " of " + tail(order.session) + (sent_[number].tries > 1 ? " again" : "");
+    return order.by + " asks #" + std::to_string(number) + " kind " +
+           std::to_string(order.body.index()) + " of " + tail(order.session) +
+           (sent_[number].tries > 1 ? " again" : "");
   });
   auto answered = std::make_shared<bool>(false);
-  runtime->submit(order.session,
-                  {.by = order.by, .key = order.key, .body_hash = order.body_hash, .body = order.body},
-                  [this, number, answered, life = daemon_.life()](const Result<Reply>& answer) {
-                    if (life->dead) return;
-                    universe_.verdict.expect(!*answered, "ACK3", [] { return std::string("answered twice"); });
-                    *answered = true;
-                    on_answer(number, answer);
-                    universe_.crash_point(CrashPoint::after_reply);
-                  });
+  runtime->submit(
+      order.session,
+      {.by = order.by, .key = order.key, .body_hash = order.body_hash, .body = order.body},
+      [this, number, answered, life = daemon_.life()](const Result<Reply>& answer) {
+        if (life->dead) return;
+        universe_.verdict.expect(!*answered, "ACK3", [] { return std::string("answered twice"); });
+        *answered = true;
+        on_answer(number, answer);
+        universe_.crash_point(CrashPoint::after_reply);
+      });
 }
 
 void Workload::check_back(std::size_t number) {
@@ -116,7 +122,8 @@ void Workload::on_answer(std::size_t number, const Result<Reply>& answer) {
   Sent& sent = sent_[number];
   universe_.trace.note("client", number * 2 + (answer ? 1 : 0), [&] {
     return "#" + std::to_string(number) +
-           (answer ? " accepted at " + std::to_string(answer->seq) : " refused: " + answer.error().message());
+           (answer ? " accepted at " + std::to_string(answer->seq)
+                   : " refused: " + answer.error().message());
   });
   judge_.catch_up(sent.order.session);
   sent.answered = true;
@@ -146,15 +153,19 @@ void Workload::on_answer(std::size_t number, const Result<Reply>& answer) {
 void Workload::check_accepted(Sent& sent, const Reply& reply) {
   const Order& order = sent.order;
   Verdict& verdict = universe_.verdict;
-  verdict.expect(!order.is_reuse, "ACK2", [&] { return "key " + order.key + " served two bodies"; });
-  verdict.expect(!order.is_inside, "TOK3", [] { return std::string("a session answered for a person"); });
-  verdict.expect(!order.wrong_secret, "TOK1", [] { return std::string("a wrong secret was taken"); });
+  verdict.expect(!order.is_reuse, "ACK2",
+                 [&] { return "key " + order.key + " served two bodies"; });
+  verdict.expect(!order.is_inside, "TOK3",
+                 [] { return std::string("a session answered for a person"); });
+  verdict.expect(!order.wrong_secret, "TOK1",
+                 [] { return std::string("a wrong secret was taken"); });
   const Ledger& book = judge_.ledger(order.session);
   verdict.expect(reply.seq <= book.records(), "ACK1", [&] {
     return "accepted at " + std::to_string(reply.seq) + ", which is not durable";
   });
   if (sent.accepted && !order.key.empty()) {
-    verdict.expect(*sent.accepted == reply, "ACK3", [&] { return "another answer for key " + order.key; });
+    verdict.expect(*sent.accepted == reply, "ACK3",
+                   [&] { return "another answer for key " + order.key; });
   } else {
     sent.accepted = reply;
     check_effect(sent, reply);
@@ -177,7 +188,8 @@ void Workload::check_effect(const Sent& sent, const Reply& reply) {
 void Workload::check_prompt(const Order& order, const Reply& reply) {
   const Ledger& book = judge_.ledger(order.session);
   const auto expect = [&](bool condition, const char* what) {
-    universe_.verdict.expect(condition, "ACK1", [&] { return std::string(what) + " " + reply.placed; });
+    universe_.verdict.expect(condition, "ACK1",
+                             [&] { return std::string(what) + " " + reply.placed; });
   };
   if (const auto* create = std::get_if<CreateSession>(&order.body)) {
     expect(book.records() > 0 && reply.session == order.session, "a session that is not there");
@@ -195,7 +207,8 @@ void Workload::check_prompt(const Order& order, const Reply& reply) {
 void Workload::check_answer(const Order& order, const Reply& reply) {
   const Ledger& book = judge_.ledger(order.session);
   PermissionId permission;
-  if (const auto* direct = std::get_if<AnswerPermission>(&order.body)) permission = direct->permission;
+  if (const auto* direct = std::get_if<AnswerPermission>(&order.body))
+    permission = direct->permission;
   if (const auto* wait = std::get_if<AnswerWait>(&order.body)) {
     permission = book.tokens().at(wait->token).permission;
   }
@@ -241,15 +254,16 @@ void Workload::check_change(const Order& order, const Reply& reply) {
   } else if (std::holds_alternative<DeclareDead>(order.body)) {
     there = there && !is<StatusDerived>(book, seq);
   } else if (std::holds_alternative<RepairSession>(order.body)) {
-    there = is<RepairClosedMessage>(book, seq) || is<RepairClosedTool>(book, seq) || is<RunInterrupted>(book, seq);
+    there = is<RepairClosedMessage>(book, seq) || is<RepairClosedTool>(book, seq) ||
+            is<RunInterrupted>(book, seq);
   } else if (const auto* cancel = std::get_if<CancelRun>(&order.body)) {
     // A full disk makes a forced cancel of any.
     const bool forced = is<RunCancelled>(book, seq);
     there = there && (cancel->force ? forced : !forced || universe_.disk_full_until_ms > 0);
   }
   universe_.verdict.expect(there, "ACK1", [&] {
-    return "accepted and not so in the journal at " + tail(order.session) + "/" + std::to_string(seq) +
-           " (kind " + std::to_string(order.body.index()) + ")";
+    return "accepted and not so in the journal at " + tail(order.session) + "/" +
+           std::to_string(seq) + " (kind " + std::to_string(order.body.index()) + ")";
   });
 }
 
@@ -259,9 +273,8 @@ void Workload::check_refused(const Sent& sent, const Error& error) {
   const bool damaged = judge_.is_damaged(order.session);
   const auto code = error.code();
   if (order.is_reuse && !damaged) {
-    verdict.expect(code == Code::key_reused, "ACK2", [&] {
-      return "a reused key was refused as " + std::string(code_name(code));
-    });
+    verdict.expect(code == Code::key_reused, "ACK2",
+                   [&] { return "a reused key was refused as " + std::string(code_name(code)); });
   }
   if (order.is_inside && !damaged) {
     verdict.expect(code == Code::denied || code == Code::disk_full, "TOK3", [&] {
@@ -270,7 +283,8 @@ void Workload::check_refused(const Sent& sent, const Error& error) {
   }
   if (sent.accepted && !order.key.empty() && !damaged) {
     verdict.expect(false, "ACK3", [&] {
-      return "accepted before, now refused as " + std::string(code_name(code)) + ": " + error.message();
+      return "accepted before, now refused as " + std::string(code_name(code)) + ": " +
+             error.message();
     });
   }
   const bool cancels = std::holds_alternative<CancelRun>(order.body);
@@ -278,34 +292,38 @@ void Workload::check_refused(const Sent& sent, const Error& error) {
                  [] { return std::string("a cancel was refused because the disk is full"); });
   verdict.expect(damaged || code != Code::damaged, "DISK3",
                  [&] { return "an undamaged session is called damaged: " + error.message(); });
-  const bool ours = code == Code::internal || code == Code::stale_owner || code == Code::storage_unknown;
+  const bool ours =
+      code == Code::internal || code == Code::stale_owner || code == Code::storage_unknown;
   verdict.expect(!ours, "ACK1", [&] {
     return "refused as " + std::string(code_name(code)) + ": " + error.message();
   });
   verdict.expect(code != Code::workspace_missing || sent.folder_missing, "C13",
                  [] { return std::string("the folder is there and called missing"); });
-  if (const auto* wait = std::get_if<AnswerWait>(&order.body); wait && code == Code::token_expired) {
+  if (const auto* wait = std::get_if<AnswerWait>(&order.body);
+      wait && code == Code::token_expired) {
     const Ledger::Token& token = judge_.ledger(order.session).tokens().at(wait->token);
     const bool over = token.status == TokenStatus::expired ||
                       (token.expires && token.expires->remaining_ms(universe_.clock.now()) == 0);
     verdict.expect(over, "C15", [] { return std::string("called expired before its time"); });
   }
   const bool creates = std::holds_alternative<CreateSession>(order.body) && !order.is_reuse;
-  verdict.expect(!creates || damaged || code == Code::disk_full || code == Code::unavailable, "ACK1",
-                 [&] { return "a session was not made: " + error.message(); });
+  verdict.expect(!creates || damaged || code == Code::disk_full || code == Code::unavailable,
+                 "ACK1", [&] { return "a session was not made: " + error.message(); });
   const auto* resume = std::get_if<ResumeSession>(&order.body);
   const bool joins = resume && !resume->with && resume->how == ResumeHow::automatic;
   verdict.expect(!joins || code != Code::conflict, "R11",
                  [] { return std::string("a resume does not join the one under way"); });
   const bool from_store = code == Code::invalid_argument && error.message().contains("outbox");
-  verdict.expect(!from_store, "J3", [&] { return "the store refused a batch: " + error.message(); });
+  verdict.expect(!from_store, "J3",
+                 [&] { return "the store refused a batch: " + error.message(); });
   const bool to_archived = code == Code::session_archived;
   verdict.expect(!to_archived || judge_.ledger(order.session).was_ever_archived(), "C3",
                  [] { return std::string("called archived, and never was"); });
 }
 
 void Workload::note_answers(const Order& order) {
-  if (const auto* prompt = std::get_if<SubmitPrompt>(&order.body)) judge_.note_prompt(order.key, prompt->when);
+  if (const auto* prompt = std::get_if<SubmitPrompt>(&order.body))
+    judge_.note_prompt(order.key, prompt->when);
   if (const auto* create = std::get_if<CreateSession>(&order.body); create && create->prompt) {
     judge_.note_prompt(order.key, PromptWhen::automatic);
   }
@@ -370,7 +388,8 @@ bool Workload::care() {
     }
     const bool queued = !state.queue.empty() && !state.archived;
     if (state.run || state.resume || queued) quiet = false;
-    if (state.exec.status != ExecutorStatus::none && !state.exec.gone && state.exec.stop_requested) {
+    if (state.exec.status != ExecutorStatus::none && !state.exec.gone &&
+        state.exec.stop_requested) {
       quiet = false;
     }
   }
@@ -393,8 +412,9 @@ void Workload::check_asked_again() {
     const Sent& sent = sent_[number];
     const State& state = judge_.ledger(sent.order.session).fold();
     // A question with a deadline of milliseconds may pass before anybody could answer.
-    const bool ended = state.last_run && (state.last_run->end == RunEnd::completed ||
-                                          state.last_run->interrupted == InterruptReason::wait_timeout);
+    const bool ended =
+        state.last_run && (state.last_run->end == RunEnd::completed ||
+                           state.last_run->interrupted == InterruptReason::wait_timeout);
     const bool well = sent.accepted && ended;
     if (!well) {
       universe_.verdict.fail("Q1", tail(sent.order.session) + ": service is not restored");

@@ -1,5 +1,5 @@
-// The clients: people and programs who ask for things, lose the answers, ask again, and remember what
-// they were told. What they were told is held against the journal at once (ACK1–ACK4).
+// The clients: people and programs who ask for things, lose the answers, ask again, and remember
+// what they were told. What they were told is held against the journal at once (ACK1–ACK4).
 #pragma once
 
 #include <cstdint>
@@ -52,10 +52,10 @@ class Workload {
   struct Sent {
     Order order;
     int tries = 0;
-    bool settled = false;            // the client knows, or has given up
+    bool settled = false;  // the client knows, or has given up
     bool answered = false;
-    bool folder_missing = false;     // at some time when it was asked
-    std::optional<Reply> accepted;   // the first good answer
+    bool folder_missing = false;    // at some time when it was asked
+    std::optional<Reply> accepted;  // the first good answer
   };
   struct Client {
     std::string by;

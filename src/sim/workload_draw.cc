@@ -24,8 +24,10 @@ auto pick(Prng& prng, const Map& map) {
 
 Order Workload::make(const Client& client, SessionId session, InputBody body) {
   const std::uint64_t number = sent_.size() + 1;
-  Order order{.session = session, .by = client.by, .body_hash = body_hash(number), .body = std::move(body)};
-  const bool keyed = std::holds_alternative<SubmitPrompt>(order.body) || universe_.prng.chance(700'000);
+  Order order{
+      .session = session, .by = client.by, .body_hash = body_hash(number), .body = std::move(body)};
+  const bool keyed =
+      std::holds_alternative<SubmitPrompt>(order.body) || universe_.prng.chance(700'000);
   if (keyed) order.key = client.by + "/" + std::to_string(number);
   if (auto* prompt = std::get_if<SubmitPrompt>(&order.body)) prompt->key = order.key;
   if (auto* create = std::get_if<CreateSession>(&order.body)) create->key = order.key;
@@ -39,10 +41,12 @@ Order Workload::draw_create(const Client& client) {
   CreateSession create;
   create.what.session = session;
   create.what.title = "session " + std::to_string(sessions_.size());
-  create.what.agent = {.name = "sim", .supports_session_resume = prng.chance(900'000),
-                       .native_session_resume = prng.chance(850'000), .steer = prng.chance(500'000)};
+  create.what.agent = {.name = "sim",
+                       .supports_session_resume = prng.chance(900'000),
+                       .native_session_resume = prng.chance(850'000),
+                       .steer = prng.chance(500'000)};
   if (prng.chance(500'000)) create.what.task = ids_.next<TaskId>();
-  create.what.workspace.cwd = "/work/" + std::to_string(sessions_.size());
+  create.what.workspace.cwd = "/ws/" + std::to_string(sessions_.size());
   create.what.policy = std::get<ConfigureSession>(draw_configure(client, session).body)
                            .what.policy.value_or(Policy{});
   if (prng.chance(500'000)) create.prompt = Prompt{.text = "first"};
@@ -51,11 +55,13 @@ Order Workload::draw_create(const Client& client) {
 
 Order Workload::draw_prompt(const Client& client, SessionId session) {
   static constexpr PromptWhen modes[] = {PromptWhen::automatic, PromptWhen::automatic,
-                                         PromptWhen::queue, PromptWhen::interrupt, PromptWhen::steer};
+                                         PromptWhen::queue, PromptWhen::interrupt,
+                                         PromptWhen::steer};
   const PromptWhen when =
       universe_.healed ? PromptWhen::automatic : modes[universe_.prng.below(std::size(modes))];
-  return make(client, session,
-              SubmitPrompt{.prompt = {.text = "prompt " + std::to_string(sent_.size())}, .when = when});
+  return make(
+      client, session,
+      SubmitPrompt{.prompt = {.text = "prompt " + std::to_string(sent_.size())}, .when = when});
 }
 
 std::optional<Order> Workload::draw_queue(const Client& client, SessionId session) {
@@ -111,23 +117,28 @@ Order Workload::draw_configure(const Client& client, SessionId session) {
   Prng& prng = universe_.prng;
   SessionConfigured what;
   if (prng.chance(600'000)) {
-    static constexpr Inject injects[] = {Inject::automatic, Inject::automatic, Inject::ask, Inject::off};
+    static constexpr Inject injects[] = {Inject::automatic, Inject::automatic, Inject::ask,
+                                         Inject::off};
     static constexpr ResumePolicy resumes[] = {ResumePolicy::on_demand, ResumePolicy::on_boot,
                                                ResumePolicy::manual};
-    what.policy = Policy{.resume = resumes[prng.below(3)], .inject = injects[prng.below(4)],
-                         .survive = !prng.chance(200'000), .auto_continue = prng.chance(400'000),
+    what.policy = Policy{.resume = resumes[prng.below(3)],
+                         .inject = injects[prng.below(4)],
+                         .survive = !prng.chance(200'000),
+                         .auto_continue = prng.chance(400'000),
                          .wait_ms = prng.chance(400'000) ? prng.between(100, 20'000) : 0};
   }
   if (prng.chance(300'000)) what.options["mode"] = "mode-" + std::to_string(prng.below(3));
   if (prng.chance(200'000)) what.options["model"] = "model-" + std::to_string(prng.below(3));
-  if (prng.chance(100'000)) what.workspace = Workspace{.cwd = "/work/moved-" + std::to_string(prng.below(3))};
+  if (prng.chance(100'000))
+    what.workspace = Workspace{.cwd = "/ws/moved-" + std::to_string(prng.below(3))};
   return make(client, session, ConfigureSession{std::move(what)});
 }
 
 Order Workload::draw_resume(const Client& client, SessionId session) {
   Prng& prng = universe_.prng;
-  static constexpr ResumeHow hows[] = {ResumeHow::automatic, ResumeHow::automatic, ResumeHow::resume,
-                                       ResumeHow::load, ResumeHow::inject, ResumeHow::fresh};
+  static constexpr ResumeHow hows[] = {ResumeHow::automatic, ResumeHow::automatic,
+                                       ResumeHow::resume,    ResumeHow::load,
+                                       ResumeHow::inject,    ResumeHow::fresh};
   ResumeSession resume{.how = hows[prng.below(std::size(hows))], .strict = prng.chance(400'000)};
   if (prng.chance(150'000)) {
     resume.with = AgentProfile{.name = "other-" + std::to_string(prng.below(3)), .steer = true};
@@ -138,14 +149,16 @@ Order Workload::draw_resume(const Client& client, SessionId session) {
 void Workload::draw_fork(const Client& client, SessionId session) {
   Runtime* const runtime = daemon_.serving();
   const Ledger& book = judge_.ledger(session);
-  if (!runtime || book.records() == 0 || judge_.is_damaged(session) || sessions_.size() >= 8) return;
+  if (!runtime || book.records() == 0 || judge_.is_damaged(session) || sessions_.size() >= 8)
+    return;
   const SessionId to = ids_.next<SessionId>();
   const Seq at = universe_.prng.below(book.records() + 1);
   universe_.trace.note("client", at, [&] {
     return client.by + " forks " + tail(session) + " at " + std::to_string(at) + " to " + tail(to);
   });
   const Seq copies = at == 0 ? book.records() : at;
-  const auto on_forked = [this, session, to, copies, life = daemon_.life()](const Result<Reply>& answer) {
+  const auto on_forked = [this, session, to, copies,
+                          life = daemon_.life()](const Result<Reply>& answer) {
     if (life->dead) return;
     if (!answer) {
       const Code code = answer.error().code();
@@ -153,8 +166,9 @@ void Workload::draw_fork(const Client& client, SessionId session) {
                                [&] { return "a fork was refused: " + answer.error().message(); });
       return;
     }
-    universe_.verdict.expect(judge_.ledger(to).copied_records() == copies, "ACK1",
-                             [] { return std::string("a fork has another length than was asked for"); });
+    universe_.verdict.expect(judge_.ledger(to).copied_records() == copies, "ACK1", [] {
+      return std::string("a fork has another length than was asked for");
+    });
     sessions_.push_back(to);
   };
   runtime->fork(session, at, to, client.by, on_forked);
@@ -179,10 +193,13 @@ std::optional<Order> Workload::draw(Client& client) {
   if (dice < 77) return draw_resume(client, session);
   if (dice < 82) return draw_answer(client, session);
   if (dice < 88) return draw_configure(client, session);
-  if (dice < 91) return make(client, session, RenameSession{"name " + std::to_string(prng.below(3))});
+  if (dice < 91)
+    return make(client, session, RenameSession{"name " + std::to_string(prng.below(3))});
   if (dice < 93) return make(client, session, ArchiveSession{});
   if (dice < 96) return make(client, session, UnarchiveSession{});
-  if (dice < 97) return make(client, session, prng.chance(500'000) ? InputBody(DeclareDead{}) : StartWorkspace{});
+  if (dice < 97)
+    return make(client, session,
+                prng.chance(500'000) ? InputBody(DeclareDead{}) : StartWorkspace{});
   if (dice < 98) return make(client, session, RepairSession{});
   draw_fork(client, session);
   return std::nullopt;

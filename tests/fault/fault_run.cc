@@ -1,3 +1,4 @@
+// One workload on the SQLite engine over the fault VFS, and what must hold after it.
 #include "fault_run.h"
 
 #include <algorithm>

@@ -77,8 +77,7 @@ struct Score {
 
 std::uint64_t last_seed(int pipe) {
   std::uint64_t seed = 0;
-  while (read(pipe, &seed, sizeof seed) == sizeof seed) {
-  }
+  while (read(pipe, &seed, sizeof seed) == sizeof seed) {}
   return seed;
 }
 
@@ -86,10 +85,10 @@ void note_end(Score& score, const Hunt& hunt, int status) {
   const std::uint64_t seed = last_seed(hunt.pipe);
   close(hunt.pipe);
   const bool survived = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-  const char* how = WIFSIGNALED(status)         ? "did not end"
+  const char* how = WIFSIGNALED(status)        ? "did not end"
                     : WEXITSTATUS(status) == 3 ? "aborted"
-                    : survived                  ? "SURVIVED"
-                                                : "violation";
+                    : survived                 ? "SURVIVED"
+                                               : "violation";
   std::printf("%4d %-12s seed %-6llu %s:%d %s: %s\n", hunt.mutant->number, how,
               static_cast<unsigned long long>(seed), hunt.mutant->file, hunt.mutant->line,
               hunt.mutant->kind, hunt.mutant->source);
@@ -131,7 +130,8 @@ void wait_for_one(Score& score, std::map<pid_t, Hunt>& hunts) {
 
 int list_mutants() {
   for (const Mutant& mutant : mutants) {
-    std::printf("%4d %s:%d %s: %s\n", mutant.number, mutant.file, mutant.line, mutant.kind, mutant.source);
+    std::printf("%4d %s:%d %s: %s\n", mutant.number, mutant.file, mutant.line, mutant.kind,
+                mutant.source);
   }
   return 0;
 }
@@ -157,10 +157,12 @@ int score_mutants(const Campaign& campaign, const std::string& equivalent) {
   }
   while (!hunts.empty()) wait_for_one(score, hunts);
   const std::size_t judged = score.caught + score.survivors.size();
-  const double share = judged == 0 ? 0 : static_cast<double>(score.caught) / static_cast<double>(judged);
-  std::printf("\nmutation score: %zu of %zu caught (%.1f %%), %zu equivalent, the last one at seed %llu\n",
-              score.caught, judged, 100 * share, score.equivalent.size(),
-              static_cast<unsigned long long>(score.seeds_most));
+  const double share =
+      judged == 0 ? 0 : static_cast<double>(score.caught) / static_cast<double>(judged);
+  std::printf(
+      "\nmutation score: %zu of %zu caught (%.1f %%), %zu equivalent, the last one at seed %llu\n",
+      score.caught, judged, 100 * share, score.equivalent.size(),
+      static_cast<unsigned long long>(score.seeds_most));
   for (const Mutant* survivor : score.survivors) {
     std::printf("survivor %d %s:%d\n  %s\n", survivor->number, survivor->file, survivor->line,
                 name_of(*survivor).c_str());

@@ -109,16 +109,17 @@ int run(const Arguments& arguments) {
   const Summary summary = run_campaign(arguments.campaign);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   const std::uint64_t failed = summary.safety_failures + summary.liveness_failures + summary.aborts;
-  std::printf("%llu seeds, %llu failed; %llu steps (median %llu), %llu records, %llu crashes; "
-              "%.1f s, %.0f seeds/s, %.0f steps/s; trace %016llx\n",
-              static_cast<unsigned long long>(summary.seeds), static_cast<unsigned long long>(failed),
-              static_cast<unsigned long long>(summary.steps),
-              static_cast<unsigned long long>(summary.steps_median),
-              static_cast<unsigned long long>(summary.records),
-              static_cast<unsigned long long>(summary.crashes), took.count(),
-              static_cast<double>(summary.seeds) / took.count(),
-              static_cast<double>(summary.steps) / took.count(),
-              static_cast<unsigned long long>(summary.combined_hash));
+  std::printf(
+      "%llu seeds, %llu failed; %llu steps (median %llu), %llu records, %llu crashes; "
+      "%.1f s, %.0f seeds/s, %.0f steps/s; trace %016llx\n",
+      static_cast<unsigned long long>(summary.seeds), static_cast<unsigned long long>(failed),
+      static_cast<unsigned long long>(summary.steps),
+      static_cast<unsigned long long>(summary.steps_median),
+      static_cast<unsigned long long>(summary.records),
+      static_cast<unsigned long long>(summary.crashes), took.count(),
+      static_cast<double>(summary.seeds) / took.count(),
+      static_cast<double>(summary.steps) / took.count(),
+      static_cast<unsigned long long>(summary.combined_hash));
   int code = summary.exit_code();
   if (arguments.probes) {
     const int probes = print_probes(summary, arguments.require_probes);
