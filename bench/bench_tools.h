@@ -110,8 +110,7 @@ inline std::unique_ptr<SqliteStore> open_store(SqliteOptions options) {
 }
 
 inline void run_idle(SqliteStore& store) {
-  while (store.idle_step()) {
-  }
+  while (store.idle_step()) {}
 }
 
 }  // namespace perdure::bench

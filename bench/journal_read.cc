@@ -30,8 +30,7 @@ void must(const Result<>& result) {
 }
 
 void commit_all(SqliteStore& store) {
-  while (store.step()) {
-  }
+  while (store.step()) {}
 }
 
 // Every commit has one record of the session and one each of some others, 100 commits a group: as

@@ -1,11 +1,11 @@
 // What opening a session costs, with real records: the last page of its transcript and the fold of
 // its state from snapshot and tail, for a session of 1,000,000 records against one of 1,000. Beside
 // it, as a raw baseline, the same number of bytes read from the end of a plain file.
-#include <fcntl.h>
-#include <fmt/core.h>
-
 #include <cstdio>
 #include <fstream>
+
+#include <fcntl.h>
+#include <fmt/core.h>
 
 #include "bench_tools.h"
 #include "runtime/journal_reader.h"
@@ -23,12 +23,13 @@ void must(const Result<>& result) {
   if (!result) check_failed("append", 0, result.error().message().c_str());
 }
 
-// A session that talks: turns of a prompt, some chunks, a tool and an end, about 300 bytes a record.
+// A session that talks: turns of a prompt, some chunks, a tool and an end, about 300 bytes a
+// record.
 class Talker {
  public:
   explicit Talker(SessionId id) : id_(id) {
-    add(SessionCreated{.session = id, .title = "bench", .agent = {.name = "demo"},
-                       .workspace = {.cwd = "/w"}});
+    add(SessionCreated{
+        .session = id, .title = "bench", .agent = {.name = "demo"}, .workspace = {.cwd = "/w"}});
   }
 
   Seq head() const { return state_.head; }
@@ -38,13 +39,17 @@ class Talker {
     const RunId run(Ulid{2, ++runs_});
     const Origin origin{.run = run};
     add(RunStarted{.message = MessageId(Ulid{3, runs_}), .trigger = "prompt"}, origin);
-    add(MessageUser{.message = MessageId(Ulid{3, runs_}), .prompt = {.text = "please go on"}}, origin);
+    add(MessageUser{.message = MessageId(Ulid{3, runs_}), .prompt = {.text = "please go on"}},
+        origin);
     for (int i = 0; i < 16; ++i) {
       add(MessageAgent{.text = "Some words of an answer. ", .update = {R"({"sessionUpdate":"x"})"}},
           origin);
     }
-    add(ToolCall{.tool_call_id = "t" + std::to_string(runs_), .title = "sh", .status = "pending"}, origin);
-    add(ToolUpdate{.tool_call_id = "t" + std::to_string(runs_), .status = "completed", .text = "ok"},
+    add(ToolCall{.tool_call_id = "t" + std::to_string(runs_), .title = "sh", .status = "pending"},
+        origin);
+    add(
+        ToolUpdate{
+            .tool_call_id = "t" + std::to_string(runs_), .status = "completed", .text = "ok"},
         origin);
     add(RunCompleted{"end_turn"}, origin);
   }
@@ -53,7 +58,8 @@ class Talker {
 
  private:
   void add(EventBody body, Origin origin = {}) {
-    const Event event{.at = {1'700'000'000'000}, .origin = std::move(origin), .body = std::move(body)};
+    const Event event{
+        .at = {1'700'000'000'000}, .origin = std::move(origin), .body = std::move(body)};
     records_.push_back(encode_record(state_.head + 1, hash_, event));
     hash_ = record_hash(records_.back());
     state_ = evolve(std::move(state_), event);
@@ -77,8 +83,7 @@ Seq fill(SqliteStore& store, std::uint64_t number, Seq at_least, std::ofstream& 
     batch.snapshot = talker.snapshot();
     stored = talker.head();
     store.append(std::move(batch), must);
-    while (store.step()) {
-    }
+    while (store.step()) {}
   }
   return stored;
 }
@@ -87,7 +92,8 @@ struct Figures {
   std::vector<double> page, load, raw;
 };
 
-void measure(const SqliteOptions& options, std::uint64_t number, const std::string& flat, Figures& out) {
+void measure(const SqliteOptions& options, std::uint64_t number, const std::string& flat,
+             Figures& out) {
   const std::unique_ptr<SqliteStore> store = open_store(options);
   double start = seconds();
   const auto slice = read_transcript(*store, session(number), {.limit = 50});
@@ -129,8 +135,10 @@ void run(const Arguments& arguments) {
     measure(options, 2, flat_few, of_few);
     measure(options, 1, flat_many, of_many);
   }
-  fmt::print("\nopening a session, store opened anew each time, medians in ms\n"
-             "  {:<20} {:>16} {:>14} {:>20}\n", "", "transcript page", "state", "raw tail of a file");
+  fmt::print(
+      "\nopening a session, store opened anew each time, medians in ms\n"
+      "  {:<20} {:>16} {:>14} {:>20}\n",
+      "", "transcript page", "state", "raw tail of a file");
   const auto line = [](Seq records, const Figures& figures) {
     fmt::print("  {:<20} {:>16.3f} {:>14.3f} {:>20.3f}\n", fmt::format("{} records", records),
                1e3 * median(figures.page), 1e3 * median(figures.load), 1e3 * median(figures.raw));
@@ -138,7 +146,8 @@ void run(const Arguments& arguments) {
   line(few, of_few);
   line(many, of_many);
   fmt::print("  ratio: page {:.2f}, state {:.2f} (at most 1.5 wanted)\n",
-             median(of_many.page) / median(of_few.page), median(of_many.load) / median(of_few.load));
+             median(of_many.page) / median(of_few.page),
+             median(of_many.load) / median(of_few.load));
 }
 
 }  // namespace

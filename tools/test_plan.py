@@ -39,6 +39,12 @@ GTEST_TIMEOUTS_S: dict[str, int] = {}
 
 FUZZ_SECONDS = 5
 
+# What the simulator judges at every step or at rest (docs/invariants.md).
+SIMULATED = ["J1", "J2", "J3", "J4", "ACK1", "ACK2", "ACK3", "ACK4", "RUN1", "RUN2", "RUN3", "RUN4",
+             "RUN5", "PROC1", "PROC2", "PROC3", "PROC4", "PROC5", "STREAM1", "STREAM2", "STREAM3",
+             "STREAM4", "STREAM5", "TOK1", "TOK3", "TOK4", "DISK1", "DISK2", "DISK3", "Q1", "Q2",
+             "Q3", "Q5"]
+
 CHECKS = [
     Check("tidy", ["python3", "tools/tidy.py"], tap=True, timeout_s=600),
     Check("runner", ["python3", "tools/run_tests_selftest.py"], tap=True),
@@ -50,7 +56,13 @@ CHECKS = [
           output=r"^perdure serve: this build has no daemon yet"),
     Check("program.an_unknown_verb_is_a_usage_error", ["build/dev/perdure", "fly"], exit_code=2,
           output=r"no verb 'fly'"),
-    # The simulator, once it is there:
-    #   Check("sim.seeds", ["build/dev/perdure-sim", "--seeds", "1..5000"], long=True,
-    #         timeout_s=900, covers=["J1", "J2", "RUN1"]),
+    Check("sim.seeds_1_to_5000_without_a_violation_and_every_probe_hit",
+          ["build/dev/perdure-sim", "--seeds", "1..5000", "--require-probes"], long=True,
+          timeout_s=1500, covers=SIMULATED),
+    Check("sim.a_few_seeds", ["build/dev/perdure-sim", "--seeds", "10001..10200"], timeout_s=300),
+    Check("sim.J5_equal_seeds_give_equal_traces",
+          ["build/dev/perdure-sim", "--seeds", "1..100", "--twice"], long=True, timeout_s=300),
+    Check("sim.canary_is_found_within_1000_seeds",
+          ["build/dev/perdure-sim-mutants", "--mutant", "canary", "--seeds", "1..1000", "--first"],
+          long=True, timeout_s=300, exit_code=1, output=r"FAIL seed="),
 ]

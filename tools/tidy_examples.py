@@ -98,6 +98,8 @@ EXAMPLES = {
          {"tools/a.sh": "#!/usr/bin/env bash\nset -euo pipefail\n"},
          {"tools/a.py": "#!/usr/bin/env python3\nimport os\n"}],
         [session("int a;"), {"tools/a.sh": "#!/usr/bin/env bash\n# Says what this script does.\n"},
+         {"src/session/a.cc": '#include "session/a.h"\n',
+          "src/session/a.h": "// Says what a is and what keeps it right.\n#pragma once\n"},
          {"tools/a.py": '"""Says what this module is for."""\n'}]),
     "lines_are_at_most_100_columns": (
         [session("// " + "x" * 98), {"tools/a.py": "#" * 101}],

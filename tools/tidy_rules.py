@@ -79,6 +79,8 @@ def layers_hold(tree):
             allowed = allowed | {"testing"}
         code = tree.code(path)
         for match in re.finditer(r'^\s*#\s*include\s+"([^"]+)"', code, re.M):
+            if re.fullmatch(r"\w+\.inc", match[1]):
+                continue  # made by the build from this tree
             target = match[1].split("/")[0] if "/" in match[1] else ""
             if target not in allowed:
                 found.append(f"{path}:{line_of(code, match.start())}: {folder}/ may not include "
@@ -217,7 +219,10 @@ def opening_comment(tree):
     for path in tree.paths:
         text = tree.text(path) if path.endswith((".h", ".cc", ".py", ".sh")) else ""
         if path.endswith((".h", ".cc")) and path.startswith(("src/", "tests/", "bench/")):
-            good = re.match(r"// \S[^\n]{20,}", text)
+            # A .cc that opens with its own header is told there.
+            own = re.match(r'#include "([^"]+)\.h"\n', text)
+            good = re.match(r"// \S[^\n]{20,}", text) or (
+                own and path == f"src/{own[1]}.cc" and f"src/{own[1]}.h" in tree.paths)
         elif path.endswith((".py", ".sh")):
             good = re.match(r'(#![^\n]*\n)?(# \S|"""\S)[^\n]{15,}', text)
         else:

@@ -1,5 +1,5 @@
-// Switches for mutation testing. Only the copies that tools/mutate.py makes include this; the product
-// has no switch in it.
+// Switches for mutation testing. Only the copies that tools/mutate.py makes include this; the
+// product has no switch in it.
 #pragma once
 
 namespace perdure {

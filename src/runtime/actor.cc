@@ -30,8 +30,12 @@ Result<std::unique_ptr<SessionActor>> SessionActor::create(ActorShared& shared, 
 }
 
 SessionActor::SessionActor(ActorShared& shared, SessionId session, LoadedSession loaded)
-    : shared_(shared), session_(session), state_(std::move(loaded.state)),
-      head_hash_(loaded.head_hash), cursor_(loaded.cursor), snapshot_at_(loaded.snapshot),
+    : shared_(shared),
+      session_(session),
+      state_(std::move(loaded.state)),
+      head_hash_(loaded.head_hash),
+      cursor_(loaded.cursor),
+      snapshot_at_(loaded.snapshot),
       outbox_(shared, session,
               [this](std::uint64_t row, const PrepareInjection& effect) { inject(row, effect); }),
       readers_(shared, session) {}
@@ -67,8 +71,8 @@ void SessionActor::boot() {
   }
   looked_for_ = true;
   // A start that was not seen to succeed is run again by the outbox, and attaches.
-  const bool never_started = outbox_.has_start_of(state_.exec.id) &&
-                             state_.exec.status == ExecutorStatus::starting;
+  const bool never_started =
+      outbox_.has_start_of(state_.exec.id) && state_.exec.status == ExecutorStatus::starting;
   if (!state_.policy.survive && !never_started) {
     // C9: this agent was to end with its daemon.
     shared_.world.agentctls.attach(launch_spec(state_), shared_.world.store.epoch(),
@@ -254,8 +258,8 @@ void SessionActor::on_refused(Batch& batch, const Error& error) {
   SIM_PROBE("commit refused: disk full");
   disk_full_ = true;
   if (retry_timer_ != 0) return;
-  retry_timer_ = shared_.world.loop.after_ms(
-      disk_retry_ms, [this, alive = std::weak_ptr<bool>(alive_)] {
+  retry_timer_ =
+      shared_.world.loop.after_ms(disk_retry_ms, [this, alive = std::weak_ptr<bool>(alive_)] {
         if (alive.expired()) return;
         retry_timer_ = 0;
         disk_full_ = false;
@@ -282,8 +286,8 @@ void SessionActor::arm_timer() {
     soonest = std::min(soonest, state_.exec.ready_by.remaining_ms(now));
   }
   if (soonest == std::numeric_limits<std::int64_t>::max()) return;
-  deadline_timer_ = shared_.world.loop.after_ms(
-      soonest, [this, alive = std::weak_ptr<bool>(alive_)] {
+  deadline_timer_ =
+      shared_.world.loop.after_ms(soonest, [this, alive = std::weak_ptr<bool>(alive_)] {
         if (alive.expired()) return;
         deadline_timer_ = 0;
         on_timer();
@@ -310,8 +314,8 @@ void SessionActor::on_timer() {
 // later: an fsync for each would be waste, and running a done effect again does nothing.
 void SessionActor::flush_later() {
   if (flush_timer_ != 0) return;
-  flush_timer_ = shared_.world.loop.after_ms(
-      outbox_flush_ms, [this, alive = std::weak_ptr<bool>(alive_)] {
+  flush_timer_ =
+      shared_.world.loop.after_ms(outbox_flush_ms, [this, alive = std::weak_ptr<bool>(alive_)] {
         if (alive.expired()) return;
         flush_timer_ = 0;
         if (outbox_.has_done()) schedule();
@@ -319,16 +323,19 @@ void SessionActor::flush_later() {
 }
 
 void SessionActor::inject(std::uint64_t row, const PrepareInjection& effect) {
-  Result<ResumeContext> context =
-      read_resume_context(shared_.world.store, session_,
-                          {.history_from = effect.history_from, .boundary = effect.boundary,
-                           .turns_of = state_.context.history_prompts});
+  Result<ResumeContext> context = read_resume_context(shared_.world.store, session_,
+                                                      {.history_from = effect.history_from,
+                                                       .boundary = effect.boundary,
+                                                       .turns_of = state_.context.history_prompts});
   if (!context) {
     failed_ = std::move(context).error();  // the journal cannot be read: nothing may be written
     return;
   }
-  input(InjectionReady{.boundary = effect.boundary, .text = context->text, .turns = context->turns,
-                       .turns_of = context->turns_of, .chars = context->chars},
+  input(InjectionReady{.boundary = effect.boundary,
+                       .text = context->text,
+                       .turns = context->turns,
+                       .turns_of = context->turns_of,
+                       .chars = context->chars},
         row);
 }
 

@@ -79,8 +79,8 @@ class SessionActor {
   std::vector<std::uint64_t> removing_;  // outbox rows whose removal is in flight
   bool scheduled_ = false;
   bool disk_full_ = false;
-  bool looked_for_ = false;       // somebody was asked for the present execution in this life
-  std::optional<Error> failed_;   // no more writes: another owner, or damage
+  bool looked_for_ = false;      // somebody was asked for the present execution in this life
+  std::optional<Error> failed_;  // no more writes: another owner, or damage
   Loop::TimerId deadline_timer_ = 0;
   Loop::TimerId retry_timer_ = 0;
   Loop::TimerId flush_timer_ = 0;

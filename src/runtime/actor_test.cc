@@ -1,7 +1,7 @@
 // One session in a running daemon: commits before answers, keys, readers, a full disk.
-#include <gtest/gtest.h>
-
 #include <algorithm>
+
+#include <gtest/gtest.h>
 
 #include "base/limits.h"
 #include "runtime/fixture_for_test.h"
@@ -14,12 +14,12 @@ TEST(Actor, ACK1_G1_no_answer_before_the_commit_is_durable) {
   ASSERT_TRUE(daemon.create().has_value());
   std::optional<Result<Reply>> answer;
   Reader reader;
-  ASSERT_TRUE(daemon.runtime->subscribe(daemon.session, daemon.state().head, "", reader).has_value());
+  ASSERT_TRUE(
+      daemon.runtime->subscribe(daemon.session, daemon.state().head, "", reader).has_value());
   daemon.run_now();
   daemon.runtime->submit(daemon.session, {.by = "uid:1", .body = RenameSession{"new"}},
                          [&](Result<Reply> result) { answer = std::move(result); });
-  while (daemon.loop.run_posted()) {
-  }
+  while (daemon.loop.run_posted()) {}
   EXPECT_FALSE(answer.has_value());
   EXPECT_TRUE(reader.seen.empty()) << "STREAM2: nothing is shown before it is committed";
   EXPECT_EQ(daemon.state().title, "t");
@@ -82,9 +82,8 @@ TEST(Actor, S5_X21_DISK2_a_full_disk_refuses_prompts_keeps_cancels_and_recovers_
   daemon.settle(5000);
   EXPECT_EQ(daemon.agentctls.acked, unacked) << "nothing was dropped";
   const auto records = daemon.records();
-  const auto late = std::ranges::find_if(records, [](const Record& record) {
-    return event_kind(record.event) == "message.agent";
-  });
+  const auto late = std::ranges::find_if(
+      records, [](const Record& record) { return event_kind(record.event) == "message.agent"; });
   ASSERT_NE(late, records.end());
   EXPECT_EQ(late->event.origin.after_run, run);
 }
@@ -163,8 +162,9 @@ TEST(Actor, TOK1_O28_a_wait_token_is_consumed_once_and_its_secret_is_nowhere_sto
   daemon.settle();
   daemon.agent_comes_up();
   daemon.settle();
-  daemon.frame(FramePermission{.request = "q", .title = "rm", .options = {{"yes", "Yes", "allow_once"}}},
-               daemon.state().run->id);
+  daemon.frame(
+      FramePermission{.request = "q", .title = "rm", .options = {{"yes", "Yes", "allow_once"}}},
+      daemon.state().run->id);
   const WaitTokenId token = daemon.state().waits.begin()->first;
   const std::string secret = daemon.runtime->wait_secret(token);
   const auto answer = [&](const std::string& given) {
@@ -186,8 +186,9 @@ TEST(Actor, O16_C15_a_deadline_ends_the_wait_and_the_run_once) {
   daemon.settle();
   daemon.agent_comes_up();
   daemon.settle();
-  daemon.frame(FramePermission{.request = "q", .title = "rm", .options = {{"yes", "Yes", "allow_once"}}},
-               daemon.state().run->id);
+  daemon.frame(
+      FramePermission{.request = "q", .title = "rm", .options = {{"yes", "Yes", "allow_once"}}},
+      daemon.state().run->id);
   daemon.settle(59'000);
   EXPECT_EQ(daemon.count("run.interrupted"), 0U);
   daemon.settle(2'000);
@@ -258,7 +259,8 @@ TEST(Actor, fork_copies_records_with_their_origin_and_nothing_open) {
   EXPECT_EQ(forked.id, copy);
   EXPECT_FALSE(forked.run || forked.resume || !forked.queue.empty() || !forked.waits.empty());
   EXPECT_TRUE(forked.exec.gone);
-  EXPECT_TRUE(forked.context.agent_session_id.empty()) << "the agent's session stays the original's";
+  EXPECT_TRUE(forked.context.agent_session_id.empty())
+      << "the agent's session stays the original's";
   EXPECT_EQ(daemon.records()[4].event.origin.copied_from, original.text() + "/5");
   EXPECT_EQ(daemon.runtime->state(original)->head, head) << "the original is untouched";
 }

@@ -46,8 +46,13 @@ void spill_update(EventBody& body, std::vector<Blob>& blobs) {
 
 Batch::Batch(ActorShared& shared, SessionId session, const State& before, const Hash& hash,
              const std::optional<FrameCursor>& frame_cursor)
-    : state(before), head_hash(hash), cursor(frame_cursor), shared_(shared), session_(session),
-      head_before_(before.head), cursor_before_(frame_cursor) {}
+    : state(before),
+      head_hash(hash),
+      cursor(frame_cursor),
+      shared_(shared),
+      session_(session),
+      head_before_(before.head),
+      cursor_before_(frame_cursor) {}
 
 std::optional<Answered> Batch::repeated(const Request& request) {
   if (request.key.empty()) return std::nullopt;
@@ -92,8 +97,11 @@ bool Batch::frame_is_next(Frame& frame) {
 }
 
 Input Batch::make_input(const Request& request) {
-  return Input{.now = shared_.world.clock.now(), .boot = shared_.config.boot,
-               .id_seed = shared_.world.random.next(), .by = request.by, .body = request.body};
+  return Input{.now = shared_.world.clock.now(),
+               .boot = shared_.config.boot,
+               .id_seed = shared_.world.random.next(),
+               .by = request.by,
+               .body = request.body};
 }
 
 void Batch::take(Waiting waiting) {

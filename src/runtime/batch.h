@@ -18,7 +18,7 @@ namespace perdure {
 // An input that waits to be decided.
 struct Waiting {
   Request request;
-  ReplyFn reply;  // empty for frames and the runtime's own inputs
+  ReplyFn reply;                  // empty for frames and the runtime's own inputs
   std::uint64_t ends_effect = 0;  // the outbox row that this input answers; 0: none
   bool from_client = false;
   int tries = 0;

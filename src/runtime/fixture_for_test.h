@@ -119,9 +119,9 @@ class Daemon {
     agentctls = {};
     IdSource ids(loop.now().wall, 77'000 + boots);
     boot = ids.next<BootId>();
-    runtime = std::make_unique<Runtime>(
-        Runtime::World{loop, loop, loop, loop, *store, agentctls, loop},
-        RuntimeConfig{.boot = boot, .wait_key = "test key"});
+    runtime =
+        std::make_unique<Runtime>(Runtime::World{loop, loop, loop, loop, *store, agentctls, loop},
+                                  RuntimeConfig{.boot = boot, .wait_key = "test key"});
     ready = false;
     runtime->boot([this] { ready = true; });
   }
@@ -136,14 +136,12 @@ class Daemon {
   // Runs until nothing happens any more within this much time.
   void settle(std::int64_t for_ms = 1500) {
     const std::int64_t until = loop.time_ms + for_ms;
-    while (loop.run_posted() || store->step() || loop.run_timer(until)) {
-    }
+    while (loop.run_posted() || store->step() || loop.run_timer(until)) {}
     loop.time_ms = std::max(loop.time_ms, until);
   }
   // Runs what is due now, without letting time pass.
   void run_now() {
-    while (loop.run_posted() || store->step()) {
-    }
+    while (loop.run_posted() || store->step()) {}
   }
 
   Result<Reply> ask(InputBody body, const std::string& key = "", const std::string& by = "uid:1") {
@@ -157,8 +155,11 @@ class Daemon {
   Result<Reply> create(const std::string& prompt = "", Policy policy = {}) {
     IdSource ids(loop.now().wall, 4242);
     session = ids.next<SessionId>();
-    SessionCreated what{.session = session, .title = "t", .agent = {.name = "demo"},
-                        .workspace = {.cwd = "/w"}, .policy = policy};
+    SessionCreated what{.session = session,
+                        .title = "t",
+                        .agent = {.name = "demo"},
+                        .workspace = {.cwd = "/w"},
+                        .policy = policy};
     std::optional<Prompt> first;
     if (!prompt.empty()) first = Prompt{.text = prompt};
     return ask(CreateSession{what, first, "create"}, "create");
@@ -183,7 +184,8 @@ class Daemon {
     run_now();
     frame(FrameExecutorReady{{.url = "unix:x", .pid = 7}});
     frame(FrameAgentStarted{{.abilities = {.resume = true, .load = true}}});
-    frame(FrameSessionOpened{.method = runtime->state(session)->exec.opening, .agent_session_id = id});
+    frame(FrameSessionOpened{.method = runtime->state(session)->exec.opening,
+                             .agent_session_id = id});
   }
 
   std::vector<Record> records() {

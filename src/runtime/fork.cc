@@ -17,7 +17,9 @@ namespace {
 class ForkJob : public std::enable_shared_from_this<ForkJob> {
  public:
   ForkJob(ActorShared& shared, ForkOrder order, ReplyFn reply)
-      : shared_(shared), order_(std::move(order)), reply_(std::move(reply)),
+      : shared_(shared),
+        order_(std::move(order)),
+        reply_(std::move(reply)),
         forker_({order_.from, order_.to, order_.by, shared.world.clock.now()}) {}
 
   void start() {
@@ -25,8 +27,8 @@ class ForkJob : public std::enable_shared_from_this<ForkJob> {
     if (!head) return finish(std::unexpected(head.error()));
     if (order_.at == 0) order_.at = head->seq;
     if (order_.at > head->seq) {
-      return finish(fail(Code::cursor_invalid, "the session has only " + std::to_string(head->seq) +
-                                                   " records"));
+      return finish(fail(Code::cursor_invalid,
+                         "the session has only " + std::to_string(head->seq) + " records"));
     }
     next();
   }
@@ -41,7 +43,8 @@ class ForkJob : public std::enable_shared_from_this<ForkJob> {
     if (last) {
       for (Event& event : forker_.close()) events->push_back(std::move(event));
     }
-    Append append{.session = order_.to, .epoch = shared_.world.store.epoch(), .expected_head = head_};
+    Append append{
+        .session = order_.to, .epoch = shared_.world.store.epoch(), .expected_head = head_};
     for (const Event& event : *events) {
       append.records.push_back(encode_record(++head_, hash_, event));
       hash_ = record_hash(append.records.back());
@@ -66,7 +69,8 @@ class ForkJob : public std::enable_shared_from_this<ForkJob> {
     const auto want = std::min<Seq>(page_records_max, order_.at - copied_);
     const RecordPage page = TRY(shared_.world.store.read(
         order_.from, {.after = copied_, .limit = static_cast<std::size_t>(want)}));
-    if (page.records.empty()) return fail(Code::damaged, "records are missing before the fork point");
+    if (page.records.empty())
+      return fail(Code::damaged, "records are missing before the fork point");
     std::vector<Record> records;
     for (const std::string& bytes : page.records) {
       records.push_back(std::move(TRY(decode_record(bytes)).record));

@@ -15,7 +15,8 @@ struct ForkOrder {
   std::string by;
 };
 
-// Answers once, when the whole copy is durable. not_found, cursor_invalid or conflict change nothing.
+// Answers once, when the whole copy is durable. not_found, cursor_invalid or conflict change
+// nothing.
 void start_fork(ActorShared& shared, ForkOrder order, ReplyFn reply);
 
 }  // namespace perdure

@@ -1,6 +1,6 @@
 // Reads what projections need out of a journal: windows of decoded records, and on them the last
-// page of a transcript and the history for an injected prompt. Reads only as far as is asked for, so
-// the cost does not grow with the session.
+// page of a transcript and the history for an injected prompt. Reads only as far as is asked for,
+// so the cost does not grow with the session.
 #pragma once
 
 #include <optional>

@@ -1,9 +1,10 @@
 // Reading the end of a journal: equal to the whole fold, however long the session and wherever the
 // page starts.
+#include "runtime/journal_reader.h"
+
 #include <gtest/gtest.h>
 
 #include "runtime/fixture_for_test.h"
-#include "runtime/journal_reader.h"
 
 namespace perdure {
 namespace {
@@ -20,8 +21,10 @@ void talk(Daemon& daemon, int turns) {
     const RunId run = daemon.state().run->id;
     for (int i = 0; i < 40; ++i) daemon.frame(MessageAgent{.text = "word "}, run);
     daemon.frame(ToolCall{.tool_call_id = "t" + std::to_string(turn), .title = "sh"}, run);
-    daemon.frame(ToolUpdate{.tool_call_id = "t" + std::to_string(turn), .status = "completed",
-                            .text = "out"}, run);
+    daemon.frame(
+        ToolUpdate{
+            .tool_call_id = "t" + std::to_string(turn), .status = "completed", .text = "out"},
+        run);
     daemon.frame(FrameRunFinished{run, "end_turn"});
   }
 }

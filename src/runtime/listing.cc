@@ -11,15 +11,16 @@
 namespace perdure {
 
 bool is_open(const State& state, bool has_effects) {
-  const bool wants_to_run = std::ranges::any_of(
-      state.queue, [](const QueuedPrompt& item) { return !item.held; });
+  const bool wants_to_run =
+      std::ranges::any_of(state.queue, [](const QueuedPrompt& item) { return !item.held; });
   return has_effects || execution_may_live(state) || state.run || state.resume ||
          !state.waits.empty() || (wants_to_run && !state.archived);
 }
 
 Listing make_listing(const ActorShared& shared, const State& state, bool has_effects) {
   const World world{.liveness = execution_may_live(state) ? Liveness::alive : Liveness::dead,
-                    .boot = shared.config.boot, .now = shared.world.clock.now()};
+                    .boot = shared.config.boot,
+                    .now = shared.world.clock.now()};
   JsonWriter summary;
   summary.begin_object().key("title").string(state.title).key("agent").string(state.agent.name);
   summary.key("status").string(enum_text(derive_status(state, world)));
@@ -28,8 +29,10 @@ Listing make_listing(const ActorShared& shared, const State& state, bool has_eff
   summary.key("created").string(format_timestamp(state.created)).end_object();
   // To the minute: a list sorts by it, and every frame need not rewrite the row.
   const Timestamp updated{state.updated.ms - state.updated.ms % 60'000};
-  return Listing{.open = is_open(state, has_effects), .archived = state.archived,
-                 .updated = updated, .summary = std::move(summary).take()};
+  return Listing{.open = is_open(state, has_effects),
+                 .archived = state.archived,
+                 .updated = updated,
+                 .summary = std::move(summary).take()};
 }
 
 }  // namespace perdure

@@ -1,5 +1,5 @@
-// The row that the list of sessions shows, made from a session's state and from nothing else that is
-// remembered.
+// The row that the list of sessions shows, made from a session's state and from nothing else that
+// is remembered.
 #pragma once
 
 #include "runtime/shared.h"

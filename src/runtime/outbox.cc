@@ -16,9 +16,12 @@ bool is_present(const State& state, ExecId exec, Gen gen) {
 
 LaunchSpec launch_spec(const State& state) {
   const bool handover = state.resume && state.resume->with;
-  return LaunchSpec{.session = state.id, .exec = state.exec.id, .gen = state.exec.gen,
+  return LaunchSpec{.session = state.id,
+                    .exec = state.exec.id,
+                    .gen = state.exec.gen,
                     .agent = handover ? *state.resume->with : state.agent,
-                    .workspace = state.workspace, .runtime = state.runtime};
+                    .workspace = state.workspace,
+                    .runtime = state.runtime};
 }
 
 Result<> Outbox::add(const std::vector<OutboxRow>& rows) {
@@ -47,7 +50,8 @@ bool Outbox::run_row(std::uint64_t number, Row& row, const State& state) {
   if (const auto* command = std::get_if<SendCommand>(&row.effect)) {
     return run_command(row, *command, state);
   }
-  if (const auto* start = std::get_if<StartExecutor>(&row.effect)) return run_start(row, *start, state);
+  if (const auto* start = std::get_if<StartExecutor>(&row.effect))
+    return run_start(row, *start, state);
   if (const auto* stop = std::get_if<StopExecutor>(&row.effect)) return run_stop(row, *stop, state);
   if (const auto* injection = std::get_if<PrepareInjection>(&row.effect)) {
     return run_injection(number, row, *injection, state);

@@ -40,7 +40,8 @@ void Readers::publish(Seq first, const std::vector<std::shared_ptr<const std::st
 
 std::vector<std::shared_ptr<const std::string>> Readers::portion(Seq after, std::size_t limit) {
   std::vector<std::shared_ptr<const std::string>> out;
-  if (!recent_.empty() && after + 1 >= recent_first_ && after + 1 < recent_first_ + recent_.size()) {
+  if (!recent_.empty() && after + 1 >= recent_first_ &&
+      after + 1 < recent_first_ + recent_.size()) {
     const auto begin = recent_.begin() + static_cast<std::ptrdiff_t>(after + 1 - recent_first_);
     const auto count = std::min(limit, static_cast<std::size_t>(recent_.end() - begin));
     out.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
@@ -82,8 +83,7 @@ bool Readers::give_some(SubscriptionId id, Seq head) {
 }
 
 void Readers::pump(SubscriptionId id, Seq head) {
-  while (give_some(id, head)) {
-  }
+  while (give_some(id, head)) {}
 }
 
 void Readers::cut(SubscriptionId id) {

@@ -43,7 +43,8 @@ TEST(Recovery, X1_D1_restart_with_a_living_agentctl_goes_on_in_mid_turn) {
   const RunId run = daemon.state().run->id;
   daemon.crash();
   ASSERT_EQ(daemon.agentctls.attached.size(), 1U);
-  EXPECT_EQ(daemon.agentctls.attached[0].second, daemon.frames) << "reads on behind the last commit";
+  EXPECT_EQ(daemon.agentctls.attached[0].second, daemon.frames)
+      << "reads on behind the last commit";
   daemon.runtime->on_attached(daemon.exec());
   daemon.frame(MessageAgent{.text = "still here"}, run);
   daemon.frame(FrameRunFinished{run, "end_turn"});
@@ -127,8 +128,9 @@ TEST(Recovery, A11_A13_what_a_crash_left_open_is_closed_before_the_end_of_the_ru
 TEST(Recovery, D10_reboot_with_a_question_open_marks_it_lost_and_prompts_nobody) {
   Daemon daemon;
   run_something(daemon);
-  daemon.frame(FramePermission{.request = "q1", .title = "rm", .options = {{"yes", "Yes", "allow_once"}}},
-               daemon.state().run->id);
+  daemon.frame(
+      FramePermission{.request = "q1", .title = "rm", .options = {{"yes", "Yes", "allow_once"}}},
+      daemon.state().run->id);
   ASSERT_EQ(daemon.state().permissions.size(), 1U);
   const PermissionId asked = daemon.state().permissions.begin()->first;
   daemon.loop.host_boot = "host-2";
@@ -143,8 +145,9 @@ TEST(Recovery, D10_reboot_with_a_question_open_marks_it_lost_and_prompts_nobody)
 TEST(Recovery, N5_N7_A31_a_question_survives_the_daemon_and_its_answer_reaches_the_agent) {
   Daemon daemon;
   run_something(daemon);
-  daemon.frame(FramePermission{.request = "q1", .title = "rm", .options = {{"yes", "Yes", "allow_once"}}},
-               daemon.state().run->id);
+  daemon.frame(
+      FramePermission{.request = "q1", .title = "rm", .options = {{"yes", "Yes", "allow_once"}}},
+      daemon.state().run->id);
   const PermissionId asked = daemon.state().permissions.begin()->first;
   daemon.crash();
   daemon.settle(10);

@@ -25,7 +25,8 @@ bool resumes_at_boot(const State& state) {
 }  // namespace
 
 Runtime::Runtime(World world, RuntimeConfig config)
-    : shared_(std::make_unique<ActorShared>(ActorShared{.world = world, .config = std::move(config)})) {
+    : shared_(
+          std::make_unique<ActorShared>(ActorShared{.world = world, .config = std::move(config)})) {
   shared_->on_quiet = [this](SessionId session) { settle(session); };
   shared_->on_reader_cut = [this](SubscriptionId id) { subscriptions_.erase(id); };
 }
@@ -84,12 +85,13 @@ void Runtime::become_ready() {
 
 // A few at a time: ten agents that start at once would hurt more than they help.
 void Runtime::resume_next_at_boot() {
-  const auto under_way = static_cast<std::size_t>(std::ranges::count_if(
-      actors_, [](const auto& entry) {
+  const auto under_way =
+      static_cast<std::size_t>(std::ranges::count_if(actors_, [](const auto& entry) {
         const auto& order = entry.second->state().resume;
         return order && order->at_boot;
       }));
-  std::size_t free = shared_->config.resume_parallel - std::min(under_way, shared_->config.resume_parallel);
+  std::size_t free =
+      shared_->config.resume_parallel - std::min(under_way, shared_->config.resume_parallel);
   while (free > 0 && !resume_at_boot_.empty()) {
     const SessionId session = resume_at_boot_.front();
     resume_at_boot_.erase(resume_at_boot_.begin());
@@ -97,8 +99,7 @@ void Runtime::resume_next_at_boot() {
     if (!found || !resumes_at_boot(found->state())) continue;
     SIM_PROBE("agent resumed at boot by policy");
     ResumeSession resume{.at_boot = true};
-    resume.workspace_exists =
-        shared_->world.files.folder_exists(found->state().workspace.cwd);
+    resume.workspace_exists = shared_->world.files.folder_exists(found->state().workspace.cwd);
     found->submit({.by = "system", .body = resume}, [](const Result<Reply>&) {});
     free -= 1;
   }
@@ -140,12 +141,10 @@ void Runtime::submit(SessionId session, Request request, ReplyFn reply) {
     return;
   }
   if (auto* resume = std::get_if<ResumeSession>(&request.body)) {
-    resume->workspace_exists =
-        shared_->world.files.folder_exists((*found)->state().workspace.cwd);
+    resume->workspace_exists = shared_->world.files.folder_exists((*found)->state().workspace.cwd);
   }
   if (auto* start = std::get_if<StartWorkspace>(&request.body)) {
-    start->workspace_exists =
-        shared_->world.files.folder_exists((*found)->state().workspace.cwd);
+    start->workspace_exists = shared_->world.files.folder_exists((*found)->state().workspace.cwd);
   } else if (auto* declared = std::get_if<DeclareDead>(&request.body)) {
     declared->reachable = (*found)->liveness() == Liveness::alive;
   }

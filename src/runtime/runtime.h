@@ -22,16 +22,16 @@
 namespace perdure {
 
 struct RuntimeConfig {
-  BootId boot;               // this daemon's life
-  std::string wait_key;      // makes the secrets of wait tokens; never stored in a record
+  BootId boot;                      // this daemon's life
+  std::string wait_key;             // makes the secrets of wait tokens; never stored in a record
   std::size_t resume_parallel = 2;  // C1: on_boot resumes at once
 };
 
 // A client's command. With a key it is answered once for ever: a repeat gets the first answer.
 struct Request {
-  std::string by;    // the principal
-  std::string key;   // idempotency key, already scoped to the principal; may be empty
-  Hash body_hash;    // tells a repeat from a reuse of the key
+  std::string by;   // the principal
+  std::string key;  // idempotency key, already scoped to the principal; may be empty
+  Hash body_hash;   // tells a repeat from a reuse of the key
   InputBody body;
 };
 
@@ -44,7 +44,8 @@ class RecordSink {
   // How many more records it can take now. The runtime never hands out more.
   virtual std::size_t room() const = 0;
   // Consecutive committed records, the first with this number. Bytes as stored, shared by all.
-  virtual void on_records(Seq first, std::span<const std::shared_ptr<const std::string>> records) = 0;
+  virtual void on_records(Seq first,
+                          std::span<const std::shared_ptr<const std::string>> records) = 0;
   // The reader was too slow or the runtime ends: go on later behind this cursor. The last call.
   virtual void on_cut(Seq cursor) = 0;
 };

@@ -53,7 +53,9 @@ Outcome on(Draft& draft, const RepairSession& command);
 Outcome on(Draft& draft, const DaemonBooted& input);
 
 // prompts.cc
-inline bool is_empty(const Prompt& prompt) { return prompt.text.empty() && prompt.blocks.text.empty(); }
+inline bool is_empty(const Prompt& prompt) {
+  return prompt.text.empty() && prompt.blocks.text.empty();
+}
 // Whether the session may take this prompt at all.
 Result<> check_prompt(const State& state, const Prompt& prompt);
 Outcome on(Draft& draft, const SubmitPrompt& command);

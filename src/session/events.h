@@ -14,8 +14,8 @@
 
 namespace perdure {
 
-#define RECORD_KIND(Event, text)                        \
-  static constexpr std::string_view kind_text = text;   \
+#define RECORD_KIND(Event, text)                      \
+  static constexpr std::string_view kind_text = text; \
   bool operator==(const Event&) const = default
 
 // Session.
@@ -216,7 +216,7 @@ struct ResumeFailed {
   OpenFailure failure = OpenFailure::other;
   std::string message;
   std::vector<OpenAttempt> attempts;
-  bool at_boot = false;       // C22: ERROR instead of FAILED
+  bool at_boot = false;  // C22: ERROR instead of FAILED
   RECORD_KIND(ResumeFailed, "resume.failed");
   FIELDS {
     visit("failure", self.failure);
@@ -246,7 +246,7 @@ struct ResumeRequested {
 struct RunStarted {
   BootId boot;
   MessageId message;
-  std::string trigger;        // prompt, auto_continue
+  std::string trigger;         // prompt, auto_continue
   std::uint64_t ahead_of = 0;  // prompts that were held and that this one overtook
   RECORD_KIND(RunStarted, "run.started");
   FIELDS {
@@ -594,13 +594,13 @@ struct UnknownEvent {
 using EventBody = std::variant<
     SessionCreated, SessionRenamed, SessionConfigured, SessionStopped, SessionArchived,
     SessionUnarchived, ExecutorStarting, ExecutorReady, ExecutorReattached, ExecutorError,
-    ExecutorStopped, AgentStarted, AgentExited, ContextBoundary, ContextInjected, ContextAttempt, ResumeFailed,
-    ResumeRequested, RunStarted, RunRetried, RunWaiting, RunResumed, RunCancelling, RunCompleted,
-    RunFailed, RunCancelled, RunInterrupted, MessageUser, MessageAgent, MessageThought, ToolCall,
-    ToolUpdate, Plan, Usage, Mode, Commands, AgentUpdate, PermissionRequested, PermissionResolved,
-    TokenMinted, TokenConsumed, TokenRevoked, TokenExpired, QueueAdded, QueueEdited, QueueRemoved,
-    QueueDelivered, QueueReleased, RepairClosedMessage, RepairClosedTool, RepairTruncated,
-    StatusDerived, UnknownEvent>;
+    ExecutorStopped, AgentStarted, AgentExited, ContextBoundary, ContextInjected, ContextAttempt,
+    ResumeFailed, ResumeRequested, RunStarted, RunRetried, RunWaiting, RunResumed, RunCancelling,
+    RunCompleted, RunFailed, RunCancelled, RunInterrupted, MessageUser, MessageAgent,
+    MessageThought, ToolCall, ToolUpdate, Plan, Usage, Mode, Commands, AgentUpdate,
+    PermissionRequested, PermissionResolved, TokenMinted, TokenConsumed, TokenRevoked, TokenExpired,
+    QueueAdded, QueueEdited, QueueRemoved, QueueDelivered, QueueReleased, RepairClosedMessage,
+    RepairClosedTool, RepairTruncated, StatusDerived, UnknownEvent>;
 
 // Whose event it is: fencing and grouping. Null ids and zero numbers are absent.
 struct Origin {
@@ -608,7 +608,7 @@ struct Origin {
   ExecId exec;
   Gen gen = 0;
   FrameNo frame = 0;
-  RunId after_run;  // a late frame: the run that had ended before it came
+  RunId after_run;          // a late frame: the run that had ended before it came
   std::string copied_from;  // `<session>/<seq>` of the record that a fork or import copied
   bool operator==(const Origin&) const = default;
   FIELDS {

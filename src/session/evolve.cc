@@ -45,12 +45,16 @@ struct Fold {
     const auto at = state.waits.find(token);
     if (at == state.waits.end()) return;
     const Wait& wait = at->second;
-    state.closed_waits.push_back(
-        {.token = token, .permission = wait.permission, .run = wait.run, .kind = wait.kind,
-         .secret_hash = wait.secret_hash, .status = status,
-         .outcome = status == TokenStatus::consumed ? PermissionOutcome::selected
-                                                    : PermissionOutcome::cancelled,
-         .by = by});
+    state.closed_waits.push_back({.token = token,
+                                  .permission = wait.permission,
+                                  .run = wait.run,
+                                  .kind = wait.kind,
+                                  .secret_hash = wait.secret_hash,
+                                  .status = status,
+                                  .outcome = status == TokenStatus::consumed
+                                                 ? PermissionOutcome::selected
+                                                 : PermissionOutcome::cancelled,
+                                  .by = by});
     state.waits.erase(at);
     if (state.closed_waits.size() > waits_closed_kept) state.closed_waits.pop_front();
   }
@@ -95,9 +99,13 @@ struct Fold {
   void apply(const SessionUnarchived&) const { state.archived = false; }
 
   void apply(const ExecutorStarting& e) const {
-    state.exec = Execution{.id = origin().exec, .gen = origin().gen,
-                           .status = ExecutorStatus::starting, .boot = e.boot,
-                           .host_boot = e.host_boot, .ready_by = e.ready_by, .runtime = e.runtime,
+    state.exec = Execution{.id = origin().exec,
+                           .gen = origin().gen,
+                           .status = ExecutorStatus::starting,
+                           .boot = e.boot,
+                           .host_boot = e.host_boot,
+                           .ready_by = e.ready_by,
+                           .runtime = e.runtime,
                            .last_seen = event.at};
     state.last_boot = e.boot;
   }
@@ -198,8 +206,12 @@ struct Fold {
   }
 
   void apply(const RunStarted& e) const {
-    state.run = Run{.id = origin().run, .message = e.message, .boot = e.boot, .exec = origin().exec,
-                    .gen = origin().gen, .started = event.at};
+    state.run = Run{.id = origin().run,
+                    .message = e.message,
+                    .boot = e.boot,
+                    .exec = origin().exec,
+                    .gen = origin().gen,
+                    .started = event.at};
     state.runs += 1;
     state.stop_reason.clear();
     state.last_boot = e.boot;
@@ -237,7 +249,9 @@ struct Fold {
     state.message_open = state.message_open || in_open_run();
     if (!e.message.empty()) state.context.last_agent_message_id = e.message;
   }
-  void apply(const MessageThought&) const { state.message_open = state.message_open || in_open_run(); }
+  void apply(const MessageThought&) const {
+    state.message_open = state.message_open || in_open_run();
+  }
   void apply(const ToolCall& e) const {
     if (in_open_run()) state.message_open = false;  // the message before it is whole
     note_tool(e.tool_call_id, e.title, e.status);
@@ -247,17 +261,15 @@ struct Fold {
   void apply(const Usage&) const {}
   void apply(const Mode& e) const {
     state.options[e.option] = e.value;
-    // Another value than the one asked for leaves the wish open: it may be the answer to an older.
-    const auto asked = state.requested.find(e.option);
-    if (asked != state.requested.end() && asked->second == e.value) state.requested.erase(asked);
+    state.requested.erase(e.option);  // X14: what was observed last counts
   }
   void apply(const Commands&) const {}
   void apply(const AgentUpdate&) const {}
 
   void apply(const PermissionRequested& e) const {
     state.permissions[e.permission] =
-        Permission{e.permission, e.request, origin().exec, origin().gen,
-                   e.tool_call_id, e.title, e.options, event.at};
+        Permission{e.permission,   e.request, origin().exec, origin().gen,
+                   e.tool_call_id, e.title,   e.options,     event.at};
   }
   // Comes behind the end of its token, and tells the decision to whoever asks later.
   void apply(const PermissionResolved& e) const {
@@ -270,8 +282,8 @@ struct Fold {
     closed->by = e.by;
   }
   void apply(const TokenMinted& e) const {
-    state.waits[e.token] = Wait{e.token, e.secret_hash, e.wait, origin().run, e.permission,
-                                e.expires, event.at};
+    state.waits[e.token] =
+        Wait{e.token, e.secret_hash, e.wait, origin().run, e.permission, e.expires, event.at};
   }
   void apply(const TokenConsumed& e) const { close_token(e.token, TokenStatus::consumed, e.by); }
   void apply(const TokenRevoked& e) const { close_token(e.token, TokenStatus::revoked, ""); }

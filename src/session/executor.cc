@@ -36,7 +36,8 @@ void bury_execution(Draft& draft, const std::string& proof) {
   const bool asked_for = draft.state.exec.stop_requested;
   if (draft.state.run) {
     const bool same_boot = draft.state.run->boot == draft.input.boot;
-    interrupt_run(draft, same_boot ? InterruptReason::process_exit : InterruptReason::process_restart);
+    interrupt_run(draft,
+                  same_boot ? InterruptReason::process_exit : InterruptReason::process_restart);
   }
   close_waits(draft, {.outcome = PermissionOutcome::expired, .reason = "interrupted"});
   const bool declared = std::holds_alternative<DeclareDead>(draft.input.body);
@@ -114,8 +115,8 @@ void on_frame(Draft& draft, const Frame& frame, const FrameAgentExited& body) {
 }
 
 Outcome on(Draft& draft, const ExecutorAttached& input) {
-  const bool news = is_present(draft.state, input.exec, input.gen) &&
-                    draft.state.exec.boot != draft.input.boot;
+  const bool news =
+      is_present(draft.state, input.exec, input.gen) && draft.state.exec.boot != draft.input.boot;
   if (news) {
     SIM_PROBE("execution reattached by a new daemon");
     draft.add(ExecutorReattached{draft.input.boot}, draft.exec_origin());
@@ -139,14 +140,16 @@ Outcome on(Draft& draft, const StartWorkspace& command) {
     }
     return std::move(draft.decision);
   }
-  if (!command.workspace_exists) return fail(Code::workspace_missing, workspace_missing_text(draft.state));
+  if (!command.workspace_exists)
+    return fail(Code::workspace_missing, workspace_missing_text(draft.state));
   start_executor(draft);
   draft.decision.reply.seq = draft.state.head;
   return std::move(draft.decision);
 }
 
 Outcome on(Draft& draft, const DeclareDead& command) {
-  if (!execution_may_live(draft.state)) return fail(Code::conflict, "the execution has ended already");
+  if (!execution_may_live(draft.state))
+    return fail(Code::conflict, "the execution has ended already");
   if (command.reachable) return fail(Code::conflict, "the execution answers; stop it instead");
   bury_execution(draft, "declared by " + draft.input.by);
   draft.decision.reply.seq = draft.state.head;

@@ -14,14 +14,10 @@ struct Overloaded : Cases... {
 
 HistoryKind kind_of(MessageRole role) {
   switch (role) {
-    case MessageRole::user:
-      return HistoryKind::user_message;
-    case MessageRole::assistant:
-      return HistoryKind::agent_message;
-    case MessageRole::tool_call:
-      return HistoryKind::tool_call;
-    case MessageRole::tool_result:
-      return HistoryKind::tool_result;
+    case MessageRole::user: return HistoryKind::user_message;
+    case MessageRole::assistant: return HistoryKind::agent_message;
+    case MessageRole::tool_call: return HistoryKind::tool_call;
+    case MessageRole::tool_result: return HistoryKind::tool_result;
   }
   return HistoryKind::user_message;
 }

@@ -1,5 +1,6 @@
-// Everything that can come at a session: a client's command, a frame from its agentctl, a timer, the
-// boot. Time and the seed of new ids come in with it, so that deciding needs neither clock nor dice.
+// Everything that can come at a session: a client's command, a frame from its agentctl, a timer,
+// the boot. Time and the seed of new ids come in with it, so that deciding needs neither clock nor
+// dice.
 #pragma once
 
 #include <cstdint>
@@ -108,8 +109,8 @@ struct FrameAgentExited { AgentExited exit; };
 using FrameBody =
     std::variant<FrameExecutorReady, FrameExecutorFailed, FrameAgentStarted, FrameSessionOpened,
                  FrameOpenFailed, FramePermission, FramePermissionGone, FrameRunFinished,
-                 FrameRunFailed, FrameContextChanged, FrameAgentExited, MessageAgent, MessageThought,
-                 ToolCall, ToolUpdate, Plan, Usage, Mode, Commands, AgentUpdate>;
+                 FrameRunFailed, FrameContextChanged, FrameAgentExited, MessageAgent,
+                 MessageThought, ToolCall, ToolUpdate, Plan, Usage, Mode, Commands, AgentUpdate>;
 
 struct Frame {
   ExecId exec;
@@ -141,15 +142,15 @@ struct DaemonBooted {};
 using InputBody =
     std::variant<CreateSession, RenameSession, ConfigureSession, SubmitPrompt, EditQueued,
                  RemoveQueued, ReleaseQueue, CancelRun, StopSession, ArchiveSession,
-                 UnarchiveSession, ResumeSession, StartWorkspace, DeclareDead, AnswerPermission, AnswerWait,
-                 RepairSession, Frame, ExecutorAttached, ExecutorGone, InjectionReady,
+                 UnarchiveSession, ResumeSession, StartWorkspace, DeclareDead, AnswerPermission,
+                 AnswerWait, RepairSession, Frame, ExecutorAttached, ExecutorGone, InjectionReady,
                  WaitDeadlinePassed, ReadyDeadlinePassed, DaemonBooted>;
 
 struct Input {
   Moment now;
-  BootId boot;        // this daemon's life
+  BootId boot;  // this daemon's life
   std::uint64_t id_seed = 0;
-  std::string by;     // the principal: uid:1000, token:…, session:…, system
+  std::string by;  // the principal: uid:1000, token:…, session:…, system
   InputBody body;
 };
 

@@ -60,18 +60,20 @@ void open_next(Draft& draft) {
     return;
   }
   if (exec.opening == OpenMethod::fresh && strict_forbids_loss(draft.state)) {
-    const OpenFailure why = exec.attempts.empty() ? OpenFailure::capability_missing
-                                                  : exec.attempts.back().failure;
+    const OpenFailure why =
+        exec.attempts.empty() ? OpenFailure::capability_missing : exec.attempts.back().failure;
     fail_resume(draft, why, strict_message);
     return;
   }
   std::map<std::string, std::string> options = draft.state.options;
   for (const auto& [name, value] : draft.state.requested) options[name] = value;
   const bool native = exec.opening != OpenMethod::fresh;
-  draft.command(OpenSession{exec.opening, native ? draft.state.context.agent_session_id : "", options});
+  draft.command(
+      OpenSession{exec.opening, native ? draft.state.context.agent_session_id : "", options});
 }
 
-void try_next_rung(Draft& draft, OpenMethod method, OpenFailure failure, const std::string& message) {
+void try_next_rung(Draft& draft, OpenMethod method, OpenFailure failure,
+                   const std::string& message) {
   draft.add(ContextAttempt{{method, failure, message}}, draft.exec_origin());
   open_next(draft);
 }
@@ -82,15 +84,16 @@ bool injects(const State& state) {
   return state.resume->how == ResumeHow::inject || state.policy.inject == Inject::automatic;
 }
 
-void add_boundary(Draft& draft, const FrameSessionOpened& body, const Frame& frame, Verified verified) {
+void add_boundary(Draft& draft, const FrameSessionOpened& body, const Frame& frame,
+                  Verified verified) {
   const State& state = draft.state;
   const std::string& asked = state.context.agent_session_id;
   ContextBoundary boundary;
   boundary.agent_session_id = body.agent_session_id.empty() ? asked : body.agent_session_id;
   const bool kept = body.method != OpenMethod::fresh && boundary.agent_session_id == asked;
   if (kept) {
-    boundary.how = body.method == OpenMethod::resume ? BoundaryHow::native_resume
-                                                     : BoundaryHow::native_load;
+    boundary.how =
+        body.method == OpenMethod::resume ? BoundaryHow::native_resume : BoundaryHow::native_load;
   } else {
     boundary.inject = injects(state);
     boundary.previous_agent_session_id = asked;
@@ -144,7 +147,8 @@ void fail_resume(Draft& draft, OpenFailure failure, std::string message) {
 
 Outcome on(Draft& draft, const ResumeSession& command) {
   const State& state = draft.state;
-  if (state.archived) return fail(Code::session_archived, "the session is archived; unarchive it first");
+  if (state.archived)
+    return fail(Code::session_archived, "the session is archived; unarchive it first");
   const bool live = agent_ready(state);
   if (live && !command.with) {
     draft.decision.reply.already_running = true;
@@ -170,8 +174,11 @@ Outcome on(Draft& draft, const ResumeSession& command) {
     SIM_PROBE("second resume joins the first");
     return std::move(draft.decision);
   }
-  ensure_agent(draft, {.how = command.how, .strict = command.strict, .with = command.with,
-                       .at_boot = command.at_boot, .by = draft.input.by});
+  ensure_agent(draft, {.how = command.how,
+                       .strict = command.strict,
+                       .with = command.with,
+                       .at_boot = command.at_boot,
+                       .by = draft.input.by});
   draft.decision.reply.seq = draft.state.head;
   return std::move(draft.decision);
 }

@@ -41,8 +41,10 @@ bool stops_already(const State& state) {
 Outcome on(Draft& draft, const CreateSession& command) {
   if (draft.state.head != 0) return fail(Code::conflict, "the session exists already");
   if (!command.what.session) return fail(Code::invalid_argument, "a session needs an id");
-  if (command.what.agent.name.empty()) return fail(Code::invalid_argument, "a session needs an agent");
-  if (command.what.workspace.cwd.empty()) return fail(Code::invalid_argument, "a session needs a folder");
+  if (command.what.agent.name.empty())
+    return fail(Code::invalid_argument, "a session needs an agent");
+  if (command.what.workspace.cwd.empty())
+    return fail(Code::invalid_argument, "a session needs a folder");
   const bool prompted = command.prompt && !is_empty(*command.prompt);  // K26: empty: boots idle
   if (prompted) TRY_VOID(check_prompt(draft.state, *command.prompt));
   SessionCreated what = command.what;
@@ -71,7 +73,12 @@ Outcome on(Draft& draft, const ConfigureSession& command) {
   }
   draft.add(what);
   draft.decision.reply.seq = draft.state.head;
-  if (!what.options.empty() && agent_ready(draft.state)) draft.command(SetOptions{what.options});
+  // While the agent's session opens, its options are on their way already: these follow them.
+  const bool opening = execution_may_live(draft.state) && !draft.state.exec.stop_requested &&
+                       draft.state.exec.agent == AgentPhase::opening;
+  if (!what.options.empty() && (opening || agent_ready(draft.state))) {
+    draft.command(SetOptions{what.options});
+  }
   return std::move(draft.decision);
 }
 

@@ -1,4 +1,5 @@
-// decide(): finds the transition for an input, and closes each decision with the status it leads to.
+// decide(): finds the transition for an input, and closes each decision with the status it leads
+// to.
 #include "session/machine.h"
 
 #include "base/check.h"
@@ -14,11 +15,13 @@ namespace {
 static_assert(waits_open_max + 16 < effects_per_record_max);
 
 template <class Terminal>
-bool ends_run(const EventBody& body) { return std::holds_alternative<Terminal>(body); }
+bool ends_run(const EventBody& body) {
+  return std::holds_alternative<Terminal>(body);
+}
 
 bool is_run_end(const EventBody& body) {
-  return ends_run<RunCompleted>(body) || ends_run<RunFailed>(body) || ends_run<RunCancelled>(body) ||
-         ends_run<RunInterrupted>(body);
+  return ends_run<RunCompleted>(body) || ends_run<RunFailed>(body) ||
+         ends_run<RunCancelled>(body) || ends_run<RunInterrupted>(body);
 }
 
 // What only a bug here could break. evolve() itself takes everything that was journalled.
@@ -35,7 +38,8 @@ void check_legal(const State& state, const EventBody& body, const Origin& origin
     CHECK(state.open_tools.empty(), "repairs come before the end of the run");
   }
   if (std::holds_alternative<ExecutorStarting>(body)) {
-    CHECK(!execution_may_live(state) && origin.gen == state.exec.gen + 1, "one life after the other");
+    CHECK(!execution_may_live(state) && origin.gen == state.exec.gen + 1,
+          "one life after the other");
   }
 }
 

@@ -22,10 +22,10 @@ struct Reply {
   RunId run;
   MessageId message;
   std::optional<std::uint64_t> queue_position;  // 1 is next
-  std::string placed;  // started, queued, queued_front, steered
+  std::string placed;                           // started, queued, queued_front, steered
   bool already_running = false;
-  bool nothing_to_do = false;  // the wish was true already
-  bool resume_pending = false;  // a receipt follows: boundary or resume.failed
+  bool nothing_to_do = false;                // the wish was true already
+  bool resume_pending = false;               // a receipt follows: boundary or resume.failed
   std::optional<PermissionOutcome> outcome;  // the decision that stands
   std::string option_id;
   std::string decided_by;
@@ -37,8 +37,8 @@ struct Decision {
   std::vector<Effect> effects;
   std::vector<std::uint64_t> effect_numbers;  // one each; they grow over the life of the session
   Reply reply;
-  bool essential = false;        // ends and cancels: may be written when the disk is full
-  std::uint64_t dropped = 0;     // fenced frames of an earlier life
+  bool essential = false;     // ends and cancels: may be written when the disk is full
+  std::uint64_t dropped = 0;  // fenced frames of an earlier life
 };
 
 // What follows from the input. An error changes nothing. Frames and runtime inputs never fail.

@@ -18,7 +18,9 @@
 namespace perdure {
 
 template <class Body>
-const Body* as(const Event& event) { return std::get_if<Body>(&event.body); }
+const Body* as(const Event& event) {
+  return std::get_if<Body>(&event.body);
+}
 
 inline bool is_run_end(const Event& event) {
   return as<RunCompleted>(event) || as<RunFailed>(event) || as<RunCancelled>(event) ||
@@ -264,15 +266,21 @@ class MachineChecker {
       const bool injected = holds<ContextInjected>(
           decision, [&](const Event&, const auto& body) { return body.text == prompt->context; });
       require(prompt->context.empty() || injected, "C12 what is sent beside a prompt is recorded");
-      require(holds<MessageUser>(decision, [&](const Event&, const MessageUser& said) {
-        return said.message == prompt->message && said.prompt == prompt->prompt;
-      }), "G1 a prompt is recorded with the commit that sends it");
+      require(holds<MessageUser>(decision,
+                                 [&](const Event&, const MessageUser& said) {
+                                   return said.message == prompt->message &&
+                                          said.prompt == prompt->prompt;
+                                 }),
+              "G1 a prompt is recorded with the commit that sends it");
     }
     if (const auto* answer = std::get_if<AnswerRequest>(&command.body)) {
-      require(holds<PermissionResolved>(decision, [&](const Event&, const auto& resolved) {
-        return asked_.at(resolved.permission).request == answer->request &&
-               resolved.option_id == answer->option_id;
-      }), "TOK4 an answer is recorded with the commit that sends it");
+      require(holds<PermissionResolved>(decision,
+                                        [&](const Event&, const auto& resolved) {
+                                          return asked_.at(resolved.permission).request ==
+                                                     answer->request &&
+                                                 resolved.option_id == answer->option_id;
+                                        }),
+              "TOK4 an answer is recorded with the commit that sends it");
     }
   }
 
@@ -320,17 +328,17 @@ class MachineChecker {
     bool unheld = false;
     for (const QueuedPrompt& item : state_.queue) unheld |= !item.held;
     if (!unheld || state_.run || state_.archived) return;
-    const bool injecting = agent_ready(state_) && state_.context.inject_armed &&
-                           prepared_ == state_.context.boundary;
+    const bool injecting =
+        agent_ready(state_) && state_.context.inject_armed && prepared_ == state_.context.boundary;
     const bool stopping = execution_may_live(state_) && exec.stop_requested;
     require(state_.resume || injecting || stopping, "Q1 a prompt that is not held will be sent");
   }
 
   void check_status(const Input& input, const Decision& decision) {
     if (decision.events.empty() || state_.head == 0) return;
-    const Liveness liveness = !execution_may_live(state_)       ? Liveness::dead
+    const Liveness liveness = !execution_may_live(state_)      ? Liveness::dead
                               : state_.exec.boot == input.boot ? Liveness::alive
-                                                                : Liveness::unknown;
+                                                               : Liveness::unknown;
     const World world{liveness, input.boot, input.now};
     require(state_.status == enum_text(derive_status(state_, world)),
             "C8 the last status.derived is the derived status");

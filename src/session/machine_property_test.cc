@@ -1,9 +1,9 @@
 // Thousands of random lives of a session: whatever comes in, in whatever order, the invariants of
 // MachineChecker hold and no CHECK fires. A failure prints the seed that shows it again.
-#include <gtest/gtest.h>
-
 #include <set>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "base/probe.h"
 #include "session/machine_checker_for_test.h"
@@ -46,18 +46,27 @@ TEST(MachineProperty, the_random_lives_reach_every_corner) {
   probe_hook = [](const char* name) { probes_hit().insert(name); };
   for (std::uint64_t seed = 1; seed <= 200; ++seed) ASSERT_EQ(violation_of(seed), "");
   probe_hook = nullptr;
-  for (const char* name :
-       {"frame of an earlier life dropped", "prompt steered into the open run",
-        "prompt ends the open run", "history injected with a prompt",
-        "cancel forced ahead of the frames", "cancelled run ends with its agent",
-        "auto_continue after an interruption", "end of a run that has ended already",
-        "cancel raced with the end of the turn", "second answer learns the first",
-        "question refused: its run is over", "wait deadline passed",
-        "new life after a stop that somebody waited for", "executor was not ready in time",
-        "execution reattached by a new daemon", "second resume joins the first",
-        "agent answered with another session", "agent loaded an empty session",
-        "ladder goes down a rung", "resume failed and kept the id",
-        "late frame journalled with after_run"}) {
+  for (const char* name : {"frame of an earlier life dropped",
+                           "prompt steered into the open run",
+                           "prompt ends the open run",
+                           "history injected with a prompt",
+                           "cancel forced ahead of the frames",
+                           "cancelled run ends with its agent",
+                           "auto_continue after an interruption",
+                           "end of a run that has ended already",
+                           "cancel raced with the end of the turn",
+                           "second answer learns the first",
+                           "question refused: its run is over",
+                           "wait deadline passed",
+                           "new life after a stop that somebody waited for",
+                           "executor was not ready in time",
+                           "execution reattached by a new daemon",
+                           "second resume joins the first",
+                           "agent answered with another session",
+                           "agent loaded an empty session",
+                           "ladder goes down a rung",
+                           "resume failed and kept the id",
+                           "late frame journalled with after_run"}) {
     EXPECT_TRUE(probes_hit().contains(name)) << name;
   }
 }

@@ -9,7 +9,8 @@
 namespace perdure {
 
 Result<> check_prompt(const State& state, const Prompt& prompt) {
-  if (state.archived) return fail(Code::session_archived, "the session is archived; unarchive it first");
+  if (state.archived)
+    return fail(Code::session_archived, "the session is archived; unarchive it first");
   if (is_empty(prompt)) return fail(Code::invalid_argument, "the prompt is empty");
   if (prompt.text.size() + prompt.blocks.text.size() > prompt_bytes_max) {
     return fail(Code::limit_reached, "the prompt is longer than 8 MiB");
@@ -40,8 +41,8 @@ void enqueue(Draft& draft, const Prompt& prompt, const std::string& key, bool fr
 }
 
 void report_queue_position(Draft& draft) {
-  const auto at = std::ranges::find(draft.state.queue, draft.decision.reply.message,
-                                    &QueuedPrompt::message);
+  const auto at =
+      std::ranges::find(draft.state.queue, draft.decision.reply.message, &QueuedPrompt::message);
   if (at == draft.state.queue.end()) {
     draft.decision.reply.placed = "started";
   } else {
@@ -54,8 +55,8 @@ void report_queue_position(Draft& draft) {
 
 // Begins the run of a prompt that is not in the queue any more. `history` goes in front of it.
 void begin_run(Draft& draft, const QueuedPrompt& item, const InjectionReady* history) {
-  const auto held = static_cast<std::uint64_t>(
-      std::ranges::count_if(draft.state.queue, &QueuedPrompt::held));
+  const auto held =
+      static_cast<std::uint64_t>(std::ranges::count_if(draft.state.queue, &QueuedPrompt::held));
   const std::string trigger = item.by == "auto_continue" ? "auto_continue" : "prompt";
   // A new run revokes what is still asked from before it, outside of any run (O17, O22).
   close_waits(draft, {.reason = "new_run", .tell_agent = true});
@@ -78,15 +79,17 @@ void begin_queued_run(Draft& draft, const InjectionReady* history) {
 
 Decision accept_behind_open_run(Draft& draft, const SubmitPrompt& command) {
   const bool waiting = !draft.state.waits.empty();
-  const bool ends_run = command.when == PromptWhen::interrupt ||
-                        (command.when == PromptWhen::automatic && waiting);
+  const bool ends_run =
+      command.when == PromptWhen::interrupt || (command.when == PromptWhen::automatic && waiting);
   if (command.when == PromptWhen::steer && draft.state.agent.steer && !waiting &&
       !draft.state.run->cancelling) {
     SIM_PROBE("prompt steered into the open run");
     const auto message = draft.ids.next<MessageId>();
     draft.add(MessageUser{message, command.prompt, command.key, draft.input.by, true},
               draft.run_origin());
-    draft.decision.reply = {.seq = draft.state.head, .run = draft.state.run->id, .message = message,
+    draft.decision.reply = {.seq = draft.state.head,
+                            .run = draft.state.run->id,
+                            .message = message,
                             .placed = "steered"};
     draft.command(SteerPrompt{draft.state.run->id, message, command.prompt});
     return std::move(draft.decision);
@@ -108,8 +111,8 @@ void accept_when_idle(Draft& draft, const Prompt& prompt, const std::string& key
     const QueuedPrompt item{draft.ids.next<MessageId>(), draft.ids.next<RunId>(), prompt, key,
                             draft.input.by};
     begin_run(draft, item, nullptr);
-    draft.decision.reply = {.seq = draft.state.head, .run = item.run, .message = item.message,
-                            .placed = "started"};
+    draft.decision.reply = {
+        .seq = draft.state.head, .run = item.run, .message = item.message, .placed = "started"};
     return;
   }
   enqueue(draft, prompt, key, false);

@@ -55,8 +55,8 @@ TEST(Prompts, C23_O17_O22_a_prompt_to_a_waiting_run_cancels_the_question_and_run
   s.ask("req-1");
   const RunId waiting = s.state().run->id;
   EXPECT_EQ(s.submit("never mind").placed, "queued_front");
-  EXPECT_THAT(s.kinds(), ElementsAre("queue.added", "run.cancelling", "token.revoked",
-                                     "permission.resolved"));
+  EXPECT_THAT(s.kinds(),
+              ElementsAre("queue.added", "run.cancelling", "token.revoked", "permission.resolved"));
   EXPECT_EQ(s.command<AnswerRequest>()->option_id, "");
   EXPECT_EQ(s.command<CancelPrompt>()->run, waiting);
   s.finish("cancelled");
@@ -233,8 +233,8 @@ TEST(Prompts, K4_K29_C12_X28_history_goes_with_the_first_prompt_once_and_apart_f
   ASSERT_TRUE(s.effect<PrepareInjection>());
   EXPECT_EQ(s.effect<PrepareInjection>()->boundary, s.state().context.boundary);
   s.injection("=== EXECUTION HISTORY === what was");
-  EXPECT_THAT(s.kinds(), ElementsAre("queue.delivered", "run.started", "context.injected",
-                                     "message.user"));
+  EXPECT_THAT(s.kinds(),
+              ElementsAre("queue.delivered", "run.started", "context.injected", "message.user"));
   EXPECT_EQ(s.event<MessageUser>()->prompt.text, "go on");
   EXPECT_EQ(s.command<SendPrompt>()->prompt.text, "go on");
   EXPECT_EQ(s.command<SendPrompt>()->context, "=== EXECUTION HISTORY === what was");

@@ -143,8 +143,10 @@ class RandomInputs {
       case 8:
       case 9: return AnswerPermission{some_permission(state), some_option()};
       case 10: return wait_answer(state);
-      default: return SubmitPrompt{{.text = dice_.one_in(20) ? "" : "do it"},
-                                   static_cast<PromptWhen>(dice_.below(4)), next_key()};
+      default:
+        return SubmitPrompt{{.text = dice_.one_in(20) ? "" : "do it"},
+                            static_cast<PromptWhen>(dice_.below(4)),
+                            next_key()};
     }
   }
 
@@ -184,7 +186,8 @@ class RandomInputs {
   PermissionId some_permission(const State& state) {
     if (!state.permissions.empty() && !dice_.one_in(5)) {
       return std::next(state.permissions.begin(),
-                       static_cast<std::ptrdiff_t>(dice_.below(state.permissions.size())))->first;
+                       static_cast<std::ptrdiff_t>(dice_.below(state.permissions.size())))
+          ->first;
     }
     if (!state.closed_waits.empty() && !dice_.one_in(5)) {
       return state.closed_waits[dice_.below(state.closed_waits.size())].permission;
@@ -195,7 +198,8 @@ class RandomInputs {
   WaitTokenId some_token(const State& state) {
     if (!state.waits.empty() && !dice_.one_in(5)) {
       return std::next(state.waits.begin(),
-                       static_cast<std::ptrdiff_t>(dice_.below(state.waits.size())))->first;
+                       static_cast<std::ptrdiff_t>(dice_.below(state.waits.size())))
+          ->first;
     }
     if (!state.closed_waits.empty() && !dice_.one_in(5)) {
       return state.closed_waits[dice_.below(state.closed_waits.size())].token;
@@ -303,8 +307,8 @@ class RandomInputs {
       case 9: return ToolUpdate{.tool_call_id = tool_id(), .status = tool_status()};
       case 10: return MessageThought{.text = "hm"};
       case 11: return Mode{.value = dice_.one_in(2) ? "plan" : "code"};
-      case 12: return FrameContextChanged{dice_.one_in(2) ? BoundaryHow::cleared
-                                                          : BoundaryHow::compacted};
+      case 12:
+        return FrameContextChanged{dice_.one_in(2) ? BoundaryHow::cleared : BoundaryHow::compacted};
       case 13:
         if (dice_.one_in(3)) return FrameAgentExited{agent_exit()};
         return Usage{};
@@ -318,8 +322,9 @@ class RandomInputs {
       case 1: return FrameExecutorFailed{"late", "too late"};
       case 2: return FrameAgentStarted{};
       case 3: return FrameSessionOpened{static_cast<OpenMethod>(dice_.below(3)), "stray", 0, 0};
-      case 4: return FrameOpenFailed{static_cast<OpenMethod>(dice_.below(3)),
-                                     static_cast<OpenFailure>(dice_.below(12)), "stray"};
+      case 4:
+        return FrameOpenFailed{static_cast<OpenMethod>(dice_.below(3)),
+                               static_cast<OpenFailure>(dice_.below(12)), "stray"};
       case 5: return FrameAgentExited{agent_exit()};
       case 6: return FrameContextChanged{static_cast<BoundaryHow>(dice_.below(7))};
       default: return turn_frame(state);

@@ -97,14 +97,10 @@ inline std::string name(Dice& dice, std::string_view letters) {
 
 inline EventBody end_of_run(Dice& dice) {
   switch (dice.below(4)) {
-    case 0:
-      return RunFailed{.code = "agent_error", .message = "it broke"};
-    case 1:
-      return RunCancelled{.by = "uid:1"};
-    case 2:
-      return RunInterrupted{.reason = InterruptReason::process_exit};
-    default:
-      return RunCompleted{.stop_reason = "end_turn"};
+    case 0: return RunFailed{.code = "agent_error", .message = "it broke"};
+    case 1: return RunCancelled{.by = "uid:1"};
+    case 2: return RunInterrupted{.reason = InterruptReason::process_exit};
+    default: return RunCompleted{.stop_reason = "end_turn"};
   }
 }
 
@@ -113,16 +109,10 @@ inline void add_step(JournalBuilder& journal, Dice& dice) {
   switch (dice.below(16)) {
     case 0:
     case 1:
-    case 2:
-      journal.say(word(dice), dice.one_in(4) ? name(dice, "mn") : "");
-      return;
+    case 2: journal.say(word(dice), dice.one_in(4) ? name(dice, "mn") : ""); return;
     case 3:
-    case 4:
-      journal.think(word(dice), dice.one_in(4) ? name(dice, "pq") : "");
-      return;
-    case 5:
-      journal.call(name(dice, "abc"), "tool " + name(dice, "xyz"));
-      return;
+    case 4: journal.think(word(dice), dice.one_in(4) ? name(dice, "pq") : ""); return;
+    case 5: journal.call(name(dice, "abc"), "tool " + name(dice, "xyz")); return;
     case 6:
     case 7:
       journal.update(name(dice, "abcd"), dice.one_in(2) ? "completed" : "in_progress", word(dice));
@@ -131,44 +121,25 @@ inline void add_step(JournalBuilder& journal, Dice& dice) {
       journal.add(
           ToolCall{.tool_call_id = name(dice, "abc"), .status = "completed", .text = word(dice)});
       return;
-    case 9:
-      journal.add(Plan{.text = "plan"});
-      return;
-    case 10:
-      journal.add(Usage{.used = 1, .size = 2});
-      return;
-    case 11:
-      journal.add(QueueAdded{.message = some_id<MessageId>(900)});
-      return;
-    case 12:
-      journal.add(UnknownEvent{.kind = "future.kind", .members = {"{}"}});
-      return;
-    case 13:
-      journal.add(PermissionRequested{.permission = some_id<PermissionId>(5)});
-      return;
+    case 9: journal.add(Plan{.text = "plan"}); return;
+    case 10: journal.add(Usage{.used = 1, .size = 2}); return;
+    case 11: journal.add(QueueAdded{.message = some_id<MessageId>(900)}); return;
+    case 12: journal.add(UnknownEvent{.kind = "future.kind", .members = {"{}"}}); return;
+    case 13: journal.add(PermissionRequested{.permission = some_id<PermissionId>(5)}); return;
     case 14:
       journal.add(RepairClosedTool{.tool_call_id = name(dice, "abcd"), .outcome = "unknown"});
       return;
-    default:
-      break;
+    default: break;
   }
   switch (dice.below(6)) {
     case 0:
       journal.add(MessageUser{
           .message = some_id<MessageId>(800), .prompt = {.text = "steer"}, .steered = true});
       return;
-    case 1:
-      journal.add(RepairClosedMessage{});
-      return;
-    case 2:
-      journal.add(ExecutorReattached{});
-      return;
-    case 3:
-      journal.add(AgentExited{.why = "crashed"});
-      return;
-    case 4:
-      journal.add(ContextBoundary{.how = BoundaryHow::compacted});
-      return;
+    case 1: journal.add(RepairClosedMessage{}); return;
+    case 2: journal.add(ExecutorReattached{}); return;
+    case 3: journal.add(AgentExited{.why = "crashed"}); return;
+    case 4: journal.add(ContextBoundary{.how = BoundaryHow::compacted}); return;
     default:
       journal.say("late", "").add(Commands{}, Origin{.after_run = some_id<RunId>(1)});
       return;

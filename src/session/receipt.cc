@@ -11,19 +11,13 @@ std::string count_of(std::uint64_t count, const std::string& thing) {
 
 Rung rung_of(const ContextBoundary& boundary) {
   switch (boundary.how) {
-    case BoundaryHow::native_resume:
-      return Rung::resume;
-    case BoundaryHow::native_load:
-      return Rung::load;
-    case BoundaryHow::injected:
-      return Rung::inject;
-    case BoundaryHow::handover:
-      return boundary.inject ? Rung::inject : Rung::fresh;
-    case BoundaryHow::fresh:
-      return Rung::fresh;
+    case BoundaryHow::native_resume: return Rung::resume;
+    case BoundaryHow::native_load: return Rung::load;
+    case BoundaryHow::injected: return Rung::inject;
+    case BoundaryHow::handover: return boundary.inject ? Rung::inject : Rung::fresh;
+    case BoundaryHow::fresh: return Rung::fresh;
     case BoundaryHow::cleared:
-    case BoundaryHow::compacted:
-      return Rung::none;
+    case BoundaryHow::compacted: return Rung::none;
   }
   return Rung::none;
 }
@@ -63,12 +57,8 @@ void add_losses(Receipt& receipt, const ContextBoundary& boundary, const State& 
   const std::uint64_t turns = after.context.history_prompts;
   switch (receipt.rung) {
     case Rung::resume:
-    case Rung::load:
-      add_native_losses(receipt, boundary, after);
-      return;
-    case Rung::inject:
-      add_injection_losses(receipt, turns);
-      return;
+    case Rung::load: add_native_losses(receipt, boundary, after); return;
+    case Rung::inject: add_injection_losses(receipt, turns); return;
     case Rung::fresh:
       if (turns > 0) {
         receipt.lost.push_back(turns == 1 ? "the agent starts without the earlier turn"
@@ -76,10 +66,8 @@ void add_losses(Receipt& receipt, const ContextBoundary& boundary, const State& 
                                                 count_of(turns, "earlier turn"));
       }
       return;
-    case Rung::attach:
-      return;
-    case Rung::none:
-      break;
+    case Rung::attach: return;
+    case Rung::none: break;
   }
   receipt.lost.emplace_back(boundary.how == BoundaryHow::cleared
                                 ? "everything said before the context was cleared"

@@ -11,7 +11,7 @@
 
 namespace perdure {
 
-// The rungs of design.md by number; none: the ladder failed, or it was no resume at all.
+// The rungs of the ladder by number; none: the ladder failed, or it was no resume at all.
 enum class Rung { none, attach, resume, load, inject, fresh };
 ENUM_TEXT(Rung, "none", "attach", "resume", "load", "inject", "new");
 

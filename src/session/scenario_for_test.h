@@ -2,13 +2,13 @@
 // MachineChecker, and what it led to can be asked. Time stands still unless a test lets it pass.
 #pragma once
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "session/machine_checker_for_test.h"
 #include "session/random_inputs_for_test.h"
@@ -107,8 +107,11 @@ class Scenario {
   }
 
   Scenario& executor_ready() {
-    return frame(FrameExecutorReady{{.url = "unix:/run/x.sock", .instance = "i1", .pid = 77,
-                                     .pid_started = 99, .container_id = "c1"}});
+    return frame(FrameExecutorReady{{.url = "unix:/run/x.sock",
+                                     .instance = "i1",
+                                     .pid = 77,
+                                     .pid_started = 99,
+                                     .container_id = "c1"}});
   }
   Scenario& agent_started(AgentAbilities abilities = can_everything) {
     return frame(FrameAgentStarted{{.abilities = abilities}});

@@ -129,7 +129,7 @@ struct EndedRun {
   RunId id;
   RunEnd end = RunEnd::completed;
   std::optional<InterruptReason> interrupted;
-  std::string code;     // of a failure
+  std::string code;  // of a failure
   std::string message;
   Timestamp ended;
   bool operator==(const EndedRun&) const = default;
@@ -158,7 +158,7 @@ struct Execution {
   std::vector<OpenAttempt> attempts;        // rungs that did not serve in this ladder
   bool stop_requested = false;
   bool gone = false;  // proved: nothing of this life is left (PROC3)
-  BootId boot;                 // the daemon's life that started or last reattached it
+  BootId boot;        // the daemon's life that started or last reattached it
   std::string host_boot;
   Deadline ready_by;
   std::string runtime;
@@ -205,11 +205,11 @@ struct Context {
   std::string cwd;               // X13
   std::optional<BoundaryHow> how;
   Verified verified = Verified::none;
-  std::uint64_t boundary = 0;     // seq of the last boundary
-  std::uint64_t prompts = 0;      // sent under this id
-  std::uint64_t turns = 0;        // completed under this id
+  std::uint64_t boundary = 0;  // seq of the last boundary
+  std::uint64_t prompts = 0;   // sent under this id
+  std::uint64_t turns = 0;     // completed under this id
   bool inject_armed = false;
-  std::uint64_t history_from = 0;  // seq behind which history counts: the last clear (X26)
+  std::uint64_t history_from = 0;     // seq behind which history counts: the last clear (X26)
   std::uint64_t history_prompts = 0;  // user prompts since then
   std::string last_agent_message_id;  // K42: the last message that the agent named
   bool operator==(const Context&) const = default;
@@ -256,7 +256,7 @@ struct State {
   bool archived = false;
   std::string stop_reason;  // of the last stop or crash, until new work starts (C3, A26)
 
-  std::map<std::string, std::string> options;   // last observed: mode, model, others (R9)
+  std::map<std::string, std::string> options;    // last observed: mode, model, others (R9)
   std::map<std::string, std::string> requested;  // asked for by a person and not yet observed
 
   Execution exec;
@@ -275,10 +275,10 @@ struct State {
   std::map<PermissionId, Permission> permissions;  // open ones
   std::deque<ClosedWait> closed_waits;             // the newest waits_closed_kept
 
-  bool message_open = false;                    // an agent message streams
+  bool message_open = false;                      // an agent message streams
   std::map<std::string, std::string> open_tools;  // tool call id -> title
-  BootId last_boot;                             // the last daemon life that wrote here
-  std::string status;                           // the last status.derived
+  BootId last_boot;                               // the last daemon life that wrote here
+  std::string status;                             // the last status.derived
   bool operator==(const State&) const = default;
   FIELDS {
     visit("head", self.head);

@@ -10,8 +10,8 @@ bool token_usable(const Wait& wait, const Moment& now) {
 }
 
 bool any_usable(const State& state, const Moment& now) {
-  return std::ranges::any_of(
-      state.waits, [&](const auto& entry) { return token_usable(entry.second, now); });
+  return std::ranges::any_of(state.waits,
+                             [&](const auto& entry) { return token_usable(entry.second, now); });
 }
 
 Status of_open_run(const State& state, const World& world) {
@@ -39,8 +39,8 @@ Status derive_status(const State& state, const World& world) {
     const Status interrupted = of_interruption(*state.last_run->interrupted);
     if (interrupted != Status::idle) return interrupted;
   }
-  // A question asked outside any run still waits for a person, until its time is over.
-  return any_usable(state, world.now) ? Status::waiting : Status::idle;
+  // A question asked outside any run still waits for a person; its deadline closes it.
+  return state.waits.empty() ? Status::idle : Status::waiting;
 }
 
 }  // namespace perdure

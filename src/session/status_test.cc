@@ -46,32 +46,15 @@ State make_state(const Case& given) {
   if (given.last != Last::none) {
     EndedRun last{.id = some_id<RunId>(1), .end = RunEnd::interrupted};
     switch (given.last) {
-      case Last::completed:
-        last.end = RunEnd::completed;
-        break;
-      case Last::failed:
-        last.end = RunEnd::failed;
-        break;
-      case Last::cancelled:
-        last.end = RunEnd::cancelled;
-        break;
-      case Last::process_exit:
-        last.interrupted = InterruptReason::process_exit;
-        break;
-      case Last::process_restart:
-        last.interrupted = InterruptReason::process_restart;
-        break;
-      case Last::wait_timeout:
-        last.interrupted = InterruptReason::wait_timeout;
-        break;
-      case Last::wait_lost:
-        last.interrupted = InterruptReason::wait_lost;
-        break;
-      case Last::forked:
-        last.interrupted = InterruptReason::forked;
-        break;
-      case Last::none:
-        break;
+      case Last::completed: last.end = RunEnd::completed; break;
+      case Last::failed: last.end = RunEnd::failed; break;
+      case Last::cancelled: last.end = RunEnd::cancelled; break;
+      case Last::process_exit: last.interrupted = InterruptReason::process_exit; break;
+      case Last::process_restart: last.interrupted = InterruptReason::process_restart; break;
+      case Last::wait_timeout: last.interrupted = InterruptReason::wait_timeout; break;
+      case Last::wait_lost: last.interrupted = InterruptReason::wait_lost; break;
+      case Last::forked: last.interrupted = InterruptReason::forked; break;
+      case Last::none: break;
     }
     state.last_run = last;
   }
@@ -143,7 +126,7 @@ Status by_precedence(const Case& given) {
   if (newest_was && (given.last == Last::wait_timeout || given.last == Last::wait_lost)) {
     return Status::interrupted_waiting;
   }
-  if (given.waiting == Waiting::usable || given.waiting == Waiting::both) return Status::waiting;
+  if (given.waiting != Waiting::none) return Status::waiting;
   return given.open_run ? Status::running : Status::idle;
 }
 

@@ -39,14 +39,10 @@ Result<> check_claim(const TokenEntry* entry, const TokenClaim& claim, const Mom
     return fail(Code::token_invalid, "the secret does not belong to this wait token");
   }
   switch (entry->status) {
-    case TokenStatus::consumed:
-      return fail(Code::token_consumed, "the wait token was used before");
-    case TokenStatus::revoked:
-      return fail(Code::token_revoked, "the question was taken back");
-    case TokenStatus::expired:
-      return fail(Code::token_expired, "the question has expired");
-    case TokenStatus::active:
-      break;
+    case TokenStatus::consumed: return fail(Code::token_consumed, "the wait token was used before");
+    case TokenStatus::revoked: return fail(Code::token_revoked, "the question was taken back");
+    case TokenStatus::expired: return fail(Code::token_expired, "the question has expired");
+    case TokenStatus::active: break;
   }
   if (entry->deadline && entry->deadline->remaining_ms(now) <= 0) {
     return fail(Code::token_expired, "the time to answer is over");

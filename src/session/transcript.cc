@@ -263,9 +263,7 @@ void TranscriptTail::add_older(std::span<const Record> window) {
     if (can_cut_at(window[i])) cut = i;
   }
   if (at_start_) cut = 0;
-  if (cut < window.size() || at_start_) {
-    fold_piece(window.subspan(cut));
-  }
+  if (cut < window.size() || at_start_) { fold_piece(window.subspan(cut)); }
   if (cut > 0) unsettled_.emplace_back(window.begin(), window.begin() + static_cast<long>(cut));
 }
 

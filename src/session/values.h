@@ -60,9 +60,9 @@ struct Workspace {
 struct Policy {
   ResumePolicy resume = ResumePolicy::on_demand;
   Inject inject = Inject::automatic;
-  bool survive = true;          // C9: false: the agent ends with the daemon
-  bool auto_continue = false;   // C11
-  std::int64_t wait_ms = 0;     // C15: 0: a question waits for ever
+  bool survive = true;         // C9: false: the agent ends with the daemon
+  bool auto_continue = false;  // C11
+  std::int64_t wait_ms = 0;    // C15: 0: a question waits for ever
   bool operator==(const Policy&) const = default;
   FIELDS {
     visit("resume", self.resume);
@@ -85,7 +85,15 @@ struct Prompt {
 };
 
 // Why the agent knows what it knows.
-enum class BoundaryHow { fresh, native_resume, native_load, injected, cleared, compacted, handover };
+enum class BoundaryHow {
+  fresh,
+  native_resume,
+  native_load,
+  injected,
+  cleared,
+  compacted,
+  handover
+};
 ENUM_TEXT(BoundaryHow, "fresh", "native_resume", "native_load", "injected", "cleared", "compacted",
           "handover");
 
@@ -100,8 +108,18 @@ ENUM_TEXT(OpenMethod, "resume", "load", "new");
 // Why such a call did not serve. Everything before `transport` says that the session cannot be had
 // that way and allows the next rung; the rest keeps the id and fails the resume (C4).
 enum class OpenFailure {
-  capability_missing, session_unknown, never_prompted, not_restored, other_session, cwd_changed,
-  transport, timeout, cancelled, auth, startup, other
+  capability_missing,
+  session_unknown,
+  never_prompted,
+  not_restored,
+  other_session,
+  cwd_changed,
+  transport,
+  timeout,
+  cancelled,
+  auth,
+  startup,
+  other
 };
 ENUM_TEXT(OpenFailure, "capability_missing", "session_unknown", "never_prompted", "not_restored",
           "other_session", "cwd_changed", "transport", "timeout", "cancelled", "auth", "startup",
@@ -134,7 +152,8 @@ enum class Liveness { alive, dead, unknown };
 ENUM_TEXT(Liveness, "alive", "dead", "unknown");
 
 enum class InterruptReason { process_exit, process_restart, wait_timeout, wait_lost, forked };
-ENUM_TEXT(InterruptReason, "process_exit", "process_restart", "wait_timeout", "wait_lost", "forked");
+ENUM_TEXT(InterruptReason, "process_exit", "process_restart", "wait_timeout", "wait_lost",
+          "forked");
 
 enum class WaitKind { permission, input };
 ENUM_TEXT(WaitKind, "permission", "input");
@@ -148,7 +167,8 @@ ENUM_TEXT(PermissionOutcome, "selected", "cancelled", "expired");
 struct PermissionOption {
   std::string id;
   std::string name;
-  std::string kind;  // allow_once, allow_always, reject_once, reject_always, or what an agent invents
+  std::string
+      kind;  // allow_once, allow_always, reject_once, reject_always, or what an agent invents
   bool operator==(const PermissionOption&) const = default;
   FIELDS {
     visit("option_id", self.id);

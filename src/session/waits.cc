@@ -42,8 +42,9 @@ void consume(Draft& draft, const Wait& wait, const Answer& answer) {
   if (const auto at = draft.state.permissions.find(closing.permission);
       at != draft.state.permissions.end()) {
     const Permission permission = at->second;
-    draft.add(PermissionResolved{closing.permission, answer.outcome, answer.option_id, draft.input.by},
-              origin);
+    draft.add(
+        PermissionResolved{closing.permission, answer.outcome, answer.option_id, draft.input.by},
+        origin);
     draft.command(AnswerRequest{permission.request, answer.option_id});
   }
   if (origin.run) draft.add(RunResumed{closing.token}, origin);
@@ -60,8 +61,10 @@ Outcome answer_closed(Draft& draft, const ClosedWait& closed) {
     return fail(Code::permission_closed, "the question expired: the agent that asked it is gone");
   }
   SIM_PROBE("second answer learns the first");
-  draft.decision.reply = {.nothing_to_do = true, .outcome = closed.outcome,
-                          .option_id = closed.option_id, .decided_by = closed.by};
+  draft.decision.reply = {.nothing_to_do = true,
+                          .outcome = closed.outcome,
+                          .option_id = closed.option_id,
+                          .decided_by = closed.by};
   return std::move(draft.decision);
 }
 
@@ -77,7 +80,8 @@ Result<Answer> read_answer(const Permission& permission, const std::string& opti
 // A question that nobody may answer any more: recorded, and answered `cancelled` at once.
 void refuse_question(Draft& draft, const PermissionRequested& asked, const Origin& origin) {
   draft.add(asked, origin);
-  draft.add(PermissionResolved{asked.permission, PermissionOutcome::cancelled, "", "system"}, origin);
+  draft.add(PermissionResolved{asked.permission, PermissionOutcome::cancelled, "", "system"},
+            origin);
   draft.command(AnswerRequest{asked.request, ""});
 }
 
@@ -85,8 +89,12 @@ void refuse_question(Draft& draft, const PermissionRequested& asked, const Origi
 
 void on_frame(Draft& draft, const Frame& frame, const FramePermission& body) {
   const Origin origin = frame_origin(draft, frame);
-  const PermissionRequested asked{draft.ids.next<PermissionId>(), body.request, body.tool_call_id,
-                                  body.title, body.options, body.update};
+  const PermissionRequested asked{draft.ids.next<PermissionId>(),
+                                  body.request,
+                                  body.tool_call_id,
+                                  body.title,
+                                  body.options,
+                                  body.update};
   const bool run_over = origin.after_run || draft.state.exec.stop_requested ||
                         (origin.run && draft.state.run->cancelling);
   if (run_over || draft.state.waits.size() >= waits_open_max) {
@@ -99,8 +107,9 @@ void on_frame(Draft& draft, const Frame& frame, const FramePermission& body) {
     deadline = Deadline::after(draft.input.now, draft.state.policy.wait_ms);
   }
   draft.add(asked, origin);
-  draft.add(TokenMinted{body.token, body.secret_hash, WaitKind::permission, asked.permission, deadline},
-            origin);
+  draft.add(
+      TokenMinted{body.token, body.secret_hash, WaitKind::permission, asked.permission, deadline},
+      origin);
   if (origin.run) draft.add(RunWaiting{WaitKind::permission, body.token, deadline}, origin);
   draft.effect(Notify{NotifyWhat::needs_input, origin.run});
 }
@@ -111,7 +120,8 @@ void on_frame(Draft& draft, const Frame&, const FramePermissionGone& body) {
     const Wait wait = *find_wait(draft.state, id);
     const Origin origin = wait_origin(draft, wait.run);
     draft.add(TokenRevoked{wait.token, "withdrawn"}, origin);
-    draft.add(PermissionResolved{wait.permission, PermissionOutcome::cancelled, "", "agent"}, origin);
+    draft.add(PermissionResolved{wait.permission, PermissionOutcome::cancelled, "", "agent"},
+              origin);
     if (origin.run) draft.add(RunResumed{wait.token}, origin);
     return;
   }
@@ -168,7 +178,8 @@ Outcome on(Draft& draft, const WaitDeadlinePassed& input) {
   if (const auto asked = draft.state.permissions.find(wait.permission);
       asked != draft.state.permissions.end()) {
     const std::string request = asked->second.request;
-    draft.add(PermissionResolved{wait.permission, PermissionOutcome::expired, "", "system"}, origin);
+    draft.add(PermissionResolved{wait.permission, PermissionOutcome::expired, "", "system"},
+              origin);
     draft.command(AnswerRequest{request, ""});
   }
   if (origin.run) {

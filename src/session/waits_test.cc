@@ -293,8 +293,8 @@ TEST(Waits, O17_O22_a_new_run_revokes_a_question_asked_outside_any) {
   Scenario s = Scenario::worked();
   s.ask("req-1");
   EXPECT_EQ(s.submit("next").placed, "started");
-  EXPECT_THAT(s.kinds(), ElementsAre("token.revoked", "permission.resolved", "run.started",
-                                     "message.user"));
+  EXPECT_THAT(s.kinds(),
+              ElementsAre("token.revoked", "permission.resolved", "run.started", "message.user"));
   EXPECT_EQ(*s.command<AnswerRequest>(), (AnswerRequest{"req-1", ""}));
   EXPECT_EQ(s.status(), "running");
 }

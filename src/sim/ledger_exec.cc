@@ -263,8 +263,7 @@ void Ledger::see(const Event&, const ResumeRequested& e) {
 
 void Ledger::see(const Event&, const Mode& e) {
   observed_[e.option] = e.value;
-  const auto asked = requested_.find(e.option);
-  if (asked != requested_.end() && asked->second == e.value) requested_.erase(asked);
+  requested_.erase(e.option);
 }
 
 }  // namespace perdure::sim

@@ -172,7 +172,7 @@ const Case journal_cases[] = {
 INSTANTIATE_TEST_SUITE_P(Journal, LedgerFinds, testing::ValuesIn(journal_cases));
 
 const Case run_cases[] = {
-    {"RUN1", [](Book& b) {
+    {"RUN2", [](Book& b) {
        b.ready().start_run(run1, message1).finish_run(run1, 4).cursor(4).end("idle");
        b.add(RunCompleted{"end_turn"}, {.run = run1, .exec = exec, .gen = 1, .frame = 4});
      }},

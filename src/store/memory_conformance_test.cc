@@ -9,8 +9,7 @@ class MemoryUnderTest : public StoreUnderTest {
  public:
   Store& store() override { return *store_; }
   void pump() override {
-    while (store_->step()) {
-    }
+    while (store_->step()) {}
   }
   void reopen() override {
     pump();

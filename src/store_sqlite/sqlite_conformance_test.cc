@@ -25,10 +25,8 @@ class SqliteUnderTest : public StoreUnderTest {
 
   Store& store() override { return *store_; }
   void pump() override {
-    while (store_->step()) {
-    }
-    while (store_->idle_step()) {
-    }
+    while (store_->step()) {}
+    while (store_->idle_step()) {}
   }
   void reopen() override {
     pump();

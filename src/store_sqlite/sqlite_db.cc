@@ -7,21 +7,16 @@ namespace {
 
 Code code_of(int result) {
   switch (result & 0xff) {
-    case SQLITE_FULL:
-      return Code::disk_full;
+    case SQLITE_FULL: return Code::disk_full;
     case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-      return Code::damaged;
+    case SQLITE_NOTADB: return Code::damaged;
     case SQLITE_ERROR:
-    case SQLITE_CONSTRAINT:
-      return Code::internal;
+    case SQLITE_CONSTRAINT: return Code::internal;
     case SQLITE_READONLY:
     case SQLITE_CANTOPEN:
     case SQLITE_PERM:
-    case SQLITE_BUSY:
-      return Code::unavailable;
-    default:
-      return Code::storage_unknown;
+    case SQLITE_BUSY: return Code::unavailable;
+    default: return Code::storage_unknown;
   }
 }
 

@@ -93,8 +93,7 @@ class StoreTest : public testing::Test {
   }
 
   static void idle(SqliteStore& store) {
-    for (int i = 0; i < 100'000 && store.idle_step(); ++i) {
-    }
+    for (int i = 0; i < 100'000 && store.idle_step(); ++i) {}
   }
 
   static std::vector<std::string> all(SqliteStore& store, std::uint64_t number) {

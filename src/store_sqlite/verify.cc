@@ -1,6 +1,4 @@
 // Reads everything the store holds and says what is damaged.
-#include <unordered_map>
-
 #include "store_sqlite/reader.h"
 #include "store_sqlite/store_parts.h"
 

@@ -15,24 +15,18 @@ constexpr std::size_t chunk_bytes = 64UL << 10;
 
 int kind_flag(FileKind kind) {
   switch (kind) {
-    case FileKind::database:
-      return SQLITE_OPEN_MAIN_DB;
-    case FileKind::wal:
-      return SQLITE_OPEN_WAL;
-    case FileKind::other:
-      return SQLITE_OPEN_SUPER_JOURNAL;  // needs no database beside it
+    case FileKind::database: return SQLITE_OPEN_MAIN_DB;
+    case FileKind::wal: return SQLITE_OPEN_WAL;
+    case FileKind::other: return SQLITE_OPEN_SUPER_JOURNAL;  // needs no database beside it
   }
   CHECK(false, "unknown kind of file");
 }
 
 int mode_flags(VfsFile::Mode mode) {
   switch (mode) {
-    case VfsFile::Mode::read_only:
-      return SQLITE_OPEN_READONLY;
-    case VfsFile::Mode::read_write:
-      return SQLITE_OPEN_READWRITE;
-    case VfsFile::Mode::create:
-      return SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    case VfsFile::Mode::read_only: return SQLITE_OPEN_READONLY;
+    case VfsFile::Mode::read_write: return SQLITE_OPEN_READWRITE;
+    case VfsFile::Mode::create: return SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   }
   CHECK(false, "unknown mode");
 }
@@ -52,12 +46,9 @@ const char* make_name(const FilePlace& place) {
 
 const char* name_part(const char* name, FileKind kind) {
   switch (kind) {
-    case FileKind::database:
-      return name;
-    case FileKind::wal:
-      return sqlite3_filename_wal(name);
-    case FileKind::other:
-      return name;
+    case FileKind::database: return name;
+    case FileKind::wal: return sqlite3_filename_wal(name);
+    case FileKind::other: return name;
   }
   CHECK(false, "unknown kind of file");
 }

@@ -60,8 +60,7 @@ Result<bool> Writer::flush_slice() {
 Result<> Writer::flush_all() {
   flush_before_ = next_pos_;
   bytes_since_flush_ = 0;
-  while (TRY(flush_slice())) {
-  }
+  while (TRY(flush_slice())) {}
   return {};
 }
 

@@ -13,18 +13,12 @@ namespace {
 int error_of(DiskOp op, FaultKind kind) {
   const bool full = kind == FaultKind::full || kind == FaultKind::short_write;
   switch (op) {
-    case DiskOp::open:
-      return SQLITE_CANTOPEN;
-    case DiskOp::read:
-      return SQLITE_IOERR_READ;
-    case DiskOp::write:
-      return full ? SQLITE_FULL : SQLITE_IOERR_WRITE;
-    case DiskOp::sync:
-      return SQLITE_IOERR_FSYNC;
-    case DiskOp::truncate:
-      return SQLITE_IOERR_TRUNCATE;
-    case DiskOp::remove:
-      return SQLITE_IOERR_DELETE;
+    case DiskOp::open: return SQLITE_CANTOPEN;
+    case DiskOp::read: return SQLITE_IOERR_READ;
+    case DiskOp::write: return full ? SQLITE_FULL : SQLITE_IOERR_WRITE;
+    case DiskOp::sync: return SQLITE_IOERR_FSYNC;
+    case DiskOp::truncate: return SQLITE_IOERR_TRUNCATE;
+    case DiskOp::remove: return SQLITE_IOERR_DELETE;
   }
   CHECK(false, "unknown operation");
 }
@@ -173,12 +167,8 @@ struct FaultVfsCalls {
   static int file_control(sqlite3_file* file, int op, void* argument) {
     FaultVfs::Handle& handle = handle_of(file);
     switch (op) {
-      case SQLITE_FCNTL_LOCKSTATE:
-        *static_cast<int*>(argument) = handle.lock;
-        return SQLITE_OK;
-      case SQLITE_FCNTL_HAS_MOVED:
-        *static_cast<int*>(argument) = 0;
-        return SQLITE_OK;
+      case SQLITE_FCNTL_LOCKSTATE: *static_cast<int*>(argument) = handle.lock; return SQLITE_OK;
+      case SQLITE_FCNTL_HAS_MOVED: *static_cast<int*>(argument) = 0; return SQLITE_OK;
       case SQLITE_FCNTL_PERSIST_WAL: {
         int& value = *static_cast<int*>(argument);
         if (value >= 0) handle.persist_wal = value;
@@ -188,8 +178,7 @@ struct FaultVfsCalls {
       case SQLITE_FCNTL_VFSNAME:
         *static_cast<char**>(argument) = sqlite3_mprintf("%s", handle.vfs->name_.c_str());
         return SQLITE_OK;
-      default:
-        return SQLITE_NOTFOUND;
+      default: return SQLITE_NOTFOUND;
     }
   }
 

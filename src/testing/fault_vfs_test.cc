@@ -175,9 +175,7 @@ TEST(FaultVfs, EveryFaultIsReportedOrHarmless) {
         vfs.disk().plan({});
         Connection again(vfs);
         ASSERT_EQ(again.query("PRAGMA integrity_check"), "ok") << n;
-        if (complete) {
-          ASSERT_EQ(again.query("SELECT count(*) FROM t"), "3") << n;
-        }
+        if (complete) { ASSERT_EQ(again.query("SELECT count(*) FROM t"), "3") << n; }
       }
     }
   }

@@ -104,9 +104,7 @@ class RandomFields {
     } else if constexpr (is_sequence<T>) {
       for (std::uint64_t i = 1 + below(3); i > 0; --i) set(value.emplace_back());
     } else if constexpr (is_map<T>) {
-      for (std::uint64_t i = 1 + below(3); i > 0; --i) {
-        set(value[make<typename T::key_type>()]);
-      }
+      for (std::uint64_t i = 1 + below(3); i > 0; --i) { set(value[make<typename T::key_type>()]); }
     } else if constexpr (std::same_as<T, UnknownEvent>) {
       value.kind = "future." + text();
       value.members.text = R"({"a":)" + raw_json() + R"(,"type":"odd","b\n":)" + raw_json() + "}";

@@ -153,19 +153,14 @@ class RandomRun {
   void queue_one() {
     Append batch = draw_batch();
     switch (draw(12)) {
-      case 0:
-        batch.expected_head += 1 + draw(3);
-        break;
-      case 1:
-        batch.epoch -= 1;
-        break;
+      case 0: batch.expected_head += 1 + draw(3); break;
+      case 1: batch.epoch -= 1; break;
       case 2:
         if (!predicted_.answers.empty()) {
           batch.answers.push_back({.key = predicted_.answers.begin()->first, .answer = "again"});
         }
         break;
-      default:
-        break;
+      default: break;
     }
     const auto refusal = predicted_.refusal(batch, bench_.store().epoch());
     if (!refusal) predicted_.apply(batch);

@@ -43,8 +43,7 @@ class FullDisk : public ::testing::Test {
     store_->append(batch, [&](Result<> result) {
       refusal = result ? std::nullopt : std::optional(result.error().code());
     });
-    while (store_->step()) {
-    }
+    while (store_->step()) {}
     if (!refusal) model_.apply(batch);
     return refusal;
   }
@@ -82,8 +81,7 @@ TEST_F(FullDisk, DISK2_ServesAgainWithoutARestart) {
   fill(100'000);
   EXPECT_EQ(append(Weight::essential, 300), std::nullopt);
   vfs_.disk().set_capacity(std::nullopt);
-  for (int i = 0; i < 100 && store_->idle_step(); ++i) {
-  }
+  for (int i = 0; i < 100 && store_->idle_step(); ++i) {}
   EXPECT_TRUE(store_->retry_space());
   EXPECT_EQ(append(Weight::ordinary), std::nullopt);
   // And again: the reserve is there a second time.
@@ -104,8 +102,7 @@ TEST_F(FullDisk, DISK2_ACrashOnAFullDiskLosesNothing) {
     open();
     ASSERT_TRUE(store_);
     expect_store_equals(*store_, model_);
-    for (int i = 0; i < 1000 && append(Weight::ordinary) == std::nullopt; ++i) {
-    }
+    for (int i = 0; i < 1000 && append(Weight::ordinary) == std::nullopt; ++i) {}
     EXPECT_EQ(append(Weight::ordinary), Code::disk_full);
     expect_store_equals(*store_, model_);
     vfs_.disk().set_capacity(std::nullopt);

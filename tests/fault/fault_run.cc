@@ -68,8 +68,7 @@ void FaultRun::work(int round) {
   for (int place = 0; place < batches_a_round; ++place) queue_batch(round, place);
   step();
   if (round % 3 != 2) return;
-  for (int i = 0; i < steps_max && life_fatals_ == 0 && store_->idle_step(); ++i) {
-  }
+  for (int i = 0; i < steps_max && life_fatals_ == 0 && store_->idle_step(); ++i) {}
 }
 
 void FaultRun::step() {

@@ -28,8 +28,7 @@ class World {
       store->append(batch, [&](Result<> result) {
         if (result) model.apply(batch);
       });
-      while (store->step()) {
-      }
+      while (store->step()) {}
     }
     vfs.crash(CrashOutcome::process_only);
   }
