@@ -65,7 +65,8 @@ void Daemon::start() {
   check_recovery_bound(life);
 }
 
-// C1: before it serves, reconcile has found every execution, or has looked for two seconds.
+// C1: before it serves, reconcile has found every execution of an earlier life, or has looked for
+// two seconds.
 void Daemon::on_ready(const LifePtr& life, std::int64_t started_ms) {
   universe_.trace.note("daemon", life->number, [] { return "serves"; });
   parts_->store.set_recovered();
@@ -76,8 +77,8 @@ void Daemon::on_ready(const LifePtr& life, std::int64_t started_ms) {
     const Execution& exec = book->fold().exec;
     const bool may_live = exec.status != ExecutorStatus::none && !exec.gone;
     universe_.verdict.expect(
-        !may_live || host_.was_found({session, exec.id, exec.gen}, life), "Q5",
-        [&] { return tail(session) + ": serves before its execution was looked for"; });
+        !may_live || exec.boot == boot_id_ || host_.was_found({session, exec.id, exec.gen}, life),
+        "Q5", [&] { return tail(session) + ": serves before its execution was looked for"; });
   }
 }
 
