@@ -35,7 +35,7 @@ SANITIZED = [
 
 # Seconds for one GoogleTest executable; the default, then exceptions.
 GTEST_TIMEOUT_S = 300
-GTEST_TIMEOUTS_S: dict[str, int] = {}
+GTEST_TIMEOUTS_S: dict[str, int] = {"fault_sweep_test": 1200}
 
 FUZZ_SECONDS = 5
 
