@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/limits.h"
-#include "base/probe.h"
 
 namespace perdure {
 namespace {
@@ -65,10 +64,7 @@ bool Readers::give_some(SubscriptionId id, Seq head) {
   }
   const std::size_t room = reader.sink->room();
   if (room == 0) {
-    if (reader.live && head - reader.cursor > subscriber_records_max) {
-      SIM_PROBE("slow reader cut");
-      cut(id);
-    }
+    if (reader.live && head - reader.cursor > subscriber_records_max) { cut(id); }
     return false;
   }
   const auto records = portion(reader.cursor, std::min(room, portion_records_max));

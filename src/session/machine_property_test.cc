@@ -35,14 +35,14 @@ std::set<std::string>& probes_hit() {
 
 }  // namespace
 
-TEST(MachineProperty, J1_J4_J5_RUN1_RUN2_RUN3_RUN4_PROC2_PROC3_TOK1_TOK3_TOK4_in_random_lives) {
+TEST(MachinePropertyLong, J1_J4_J5_RUN1_RUN2_RUN3_RUN4_PROC2_PROC3_TOK1_TOK3_TOK4_in_random_lives) {
   for (std::uint64_t seed = 1; seed <= lives; ++seed) {
     ASSERT_EQ(violation_of(seed), "") << "seed " << seed;
   }
 }
 
 // A driver that never reaches a corner proves nothing about it: every mark in session/ is visited.
-TEST(MachineProperty, the_random_lives_reach_every_corner) {
+TEST(MachinePropertyLong, the_random_lives_reach_every_corner) {
   probe_hook = [](const char* name) { probes_hit().insert(name); };
   for (std::uint64_t seed = 1; seed <= 200; ++seed) ASSERT_EQ(violation_of(seed), "");
   probe_hook = nullptr;
