@@ -5,9 +5,9 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/crc32c.h"
 #include "base/limits.h"
 #include "store_sqlite/codec.h"
-#include "store_sqlite/crc32c.h"
 
 namespace perdure {
 namespace {

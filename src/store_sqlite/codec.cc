@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "store_sqlite/crc32c.h"
+#include "base/crc32c.h"
 
 namespace perdure {
 

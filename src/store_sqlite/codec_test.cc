@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/crc32c.h"
 #include "store_sqlite/block.h"
-#include "store_sqlite/crc32c.h"
 #include "store_sqlite/extents.h"
 
 namespace perdure {

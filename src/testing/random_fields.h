@@ -10,9 +10,9 @@
 #include <utility>
 #include <variant>
 
+#include "base/fields_json.h"
 #include "session/effects.h"
 #include "session/events.h"
-#include "wire/fields_json.h"
 
 namespace perdure {
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <variant>
 
-#include "wire/fields_json.h"
+#include "base/fields_json.h"
 
 namespace perdure {
 namespace {

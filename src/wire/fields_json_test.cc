@@ -1,6 +1,6 @@
 // The codec of field lists: what is left out reads back as the default, what is wrong is named by
 // its path, what is unknown is kept at its place.
-#include "wire/fields_json.h"
+#include "base/fields_json.h"
 
 #include <string>
 

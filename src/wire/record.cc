@@ -8,8 +8,8 @@
 #include <utility>
 #include <variant>
 
+#include "base/fields_json.h"
 #include "base/limits.h"
-#include "wire/fields_json.h"
 #include "wire/record_v0.h"
 
 namespace perdure {

@@ -8,9 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/fields_json.h"
 #include "base/limits.h"
 #include "testing/random_fields.h"
-#include "wire/fields_json.h"
 
 namespace perdure {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "base/fields_json.h"
 #include "base/hash.h"
 #include "base/time.h"
-#include "wire/fields_json.h"
 #include "wire/schema.h"
 
 namespace perdure {

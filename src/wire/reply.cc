@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "wire/fields_json.h"
+#include "base/fields_json.h"
 
 namespace perdure {
 

@@ -5,8 +5,8 @@
 #include <utility>
 #include <variant>
 
+#include "base/fields_json.h"
 #include "session/events.h"
-#include "wire/fields_json.h"
 
 namespace perdure {
 namespace {

@@ -1,8 +1,8 @@
 // One line of heading with the version and the SHA-256 of what follows, then the state as JSON.
 #include "wire/snapshot.h"
 
+#include "base/fields_json.h"
 #include "base/hash.h"
-#include "wire/fields_json.h"
 
 namespace perdure {
 namespace {

@@ -1,6 +1,6 @@
 // The parts of the field codec that do not depend on a type. All but decode_fields() work on text
 // that was validated once, as a whole.
-#include "wire/fields_json.h"
+#include "base/fields_json.h"
 
 #include <algorithm>
 
