@@ -1,0 +1,82 @@
+// Child processes as the supervisor sees them: spawned in a session and group of their own, read
+// through pipes or a terminal, ended as a whole tree. env_posix has the real ones, sim scripted ones.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace perdure {
+
+struct TerminalSize {
+  std::uint16_t columns = 80;
+  std::uint16_t rows = 24;
+};
+
+struct SpawnSpec {
+  std::vector<std::string> command;  // command[0] is looked up in the PATH of `environment`
+  std::vector<std::string> environment;  // NAME=value, the whole of it: nothing is inherited
+  std::string cwd;                       // absolute; must exist
+  // Given: stdin, stdout and stderr are one terminal of this size, and everything comes as output.
+  std::optional<TerminalSize> terminal;
+};
+
+struct ProcessExit {
+  std::optional<int> code;
+  std::optional<int> signal;
+  // The kernel's out-of-memory killer did it, as far as one can tell (SIGKILL that nobody of us
+  // sent while the memory group counted an oom kill).
+  bool out_of_memory = false;
+  bool operator==(const ProcessExit&) const = default;
+};
+
+// Told on the loop, never from inside a call to the process.
+class ProcessEvents {
+ public:
+  virtual ~ProcessEvents() = default;
+  virtual void on_output(std::string_view bytes) = 0;  // stdout, or the terminal
+  virtual void on_error_output(std::string_view bytes) = 0;
+  // The process has closed its output; on_exit follows once it is gone too.
+  virtual void on_output_end() = 0;
+  // The last call. Every byte it wrote before was given, unless reading is paused for ever.
+  virtual void on_exit(const ProcessExit& exit) = 0;
+};
+
+// One child. Destroying it kills its group and forgets it: no event comes afterwards.
+class Process {
+ public:
+  virtual ~Process() = default;
+  virtual std::int64_t pid() const = 0;
+  // Queues bytes for its stdin; they are written as it reads. Silently dropped once it is gone.
+  virtual void write(std::string_view bytes) = 0;
+  // Bytes queued and not yet taken by the process: the caller's business to bound.
+  virtual std::size_t unwritten_bytes() const = 0;
+  // EOF on its stdin, behind what is queued. With a terminal: nothing.
+  virtual void close_input() = 0;
+  // Stops reading stdout, so that the process blocks when its pipe is full; and goes on. stderr is
+  // always read.
+  virtual void pause_output() = 0;
+  virtual void resume_output() = 0;
+  // To the whole group; nothing once it is gone.
+  virtual void signal(int number) = 0;
+  virtual void resize(TerminalSize size) = 0;
+};
+
+class Processes {
+ public:
+  virtual ~Processes() = default;
+  // not_found: no such program; invalid_argument: no such folder; limit_reached: no more processes.
+  // `events` outlives the process. May block for the length of a spawn, no longer.
+  virtual Result<std::unique_ptr<Process>> spawn(const SpawnSpec& spec, ProcessEvents& events) = 0;
+  // Kills (SIGKILL) every process but this one whose environment has NAME=value, wherever in the
+  // tree it hides, and those under this subreaper. Gives how many were left to kill: 0 is proof that none is left.
+  virtual std::size_t kill_marked(const std::string& mark) = 0;
+};
+
+}  // namespace perdure
