@@ -34,7 +34,18 @@ struct AgentAbilities {
   bool embedded_context = false;
 };
 
-enum class Call { initialize, authenticate, open_new, load, resume, prompt, set_option, close, list, other };
+enum class Call {
+  initialize,
+  authenticate,
+  open_new,
+  load,
+  resume,
+  prompt,
+  set_option,
+  close,
+  list,
+  other
+};
 
 // Answer to initialize.
 struct Initialized {
@@ -47,8 +58,8 @@ struct Initialized {
 // Answer to session/new, load or resume.
 struct SessionOpened {
   Call call = Call::open_new;
-  std::string session_id;             // as the agent said it; empty: it said none (null result too)
-  std::vector<OptionValue> options;   // modes, models and options as they stand now
+  std::string session_id;            // as the agent said it; empty: it said none (null result too)
+  std::vector<OptionValue> options;  // modes, models and options as they stand now
   RawJson result;
 };
 struct Updated {
@@ -61,7 +72,7 @@ struct PermissionAsked {
   std::string tool_call_id;  // may be empty: it concerns no tool
   std::string title;
   std::vector<PermissionChoice> choices;
-  RawJson params;            // whole
+  RawJson params;  // whole
 };
 // fs/*, terminal/* and anything else that asks for an answer. Nothing was answered yet.
 struct Asked {
@@ -70,7 +81,8 @@ struct Asked {
   std::string method;
   RawJson params;
 };
-// The agent took a request of its own back ($/cancel_request). It still wants an answer: give_error(cancelled).
+// The agent took a request of its own back ($/cancel_request). It still wants an answer:
+// give_error(cancelled).
 struct AskedNoMore { RpcId id; };
 struct TurnEnded {
   std::string stop_reason;
@@ -103,12 +115,12 @@ struct ClientSetup {
   std::int64_t protocol_version = 1;  // 2 only where the profile says that the agent has it
   std::string client_name = "perdure";
   std::string client_version;
-  bool fs = false;        // advertised only where a profile asks for it
+  bool fs = false;  // advertised only where a profile asks for it
   bool terminal = false;
 };
 struct SessionSetup {
   std::string cwd;
-  RawJson mcp_servers;              // a JSON array; absent: none
+  RawJson mcp_servers;  // a JSON array; absent: none
   std::vector<std::string> additional_directories;
 };
 

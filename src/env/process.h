@@ -1,5 +1,6 @@
 // Child processes as the supervisor sees them: spawned in a session and group of their own, read
-// through pipes or a terminal, ended as a whole tree. env_posix has the real ones, sim scripted ones.
+// through pipes or a terminal, ended as a whole tree. env_posix has the real ones, sim scripted
+// ones.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,7 @@ struct TerminalSize {
 };
 
 struct SpawnSpec {
-  std::vector<std::string> command;  // command[0] is looked up in the PATH of `environment`
+  std::vector<std::string> command;      // command[0] is looked up in the PATH of `environment`
   std::vector<std::string> environment;  // NAME=value, the whole of it: nothing is inherited
   std::string cwd;                       // absolute; must exist
   // Given: stdin, stdout and stderr are one terminal of this size, and everything comes as output.
@@ -75,7 +76,8 @@ class Processes {
   // `events` outlives the process. May block for the length of a spawn, no longer.
   virtual Result<std::unique_ptr<Process>> spawn(const SpawnSpec& spec, ProcessEvents& events) = 0;
   // Kills (SIGKILL) every process but this one whose environment has NAME=value, wherever in the
-  // tree it hides, and those under this subreaper. Gives how many were left to kill: 0 is proof that none is left.
+  // tree it hides, and those under this subreaper. Gives how many were left to kill: 0 is proof
+  // that none is left.
   virtual std::size_t kill_marked(const std::string& mark) = 0;
 };
 

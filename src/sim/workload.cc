@@ -336,14 +336,22 @@ void Workload::note_answers(const Order& order) {
   }
 }
 
+// Comes with a cursor that somebody may have been given: what the disk has and the daemon has not
+// shown yet is nobody's cursor (seed 13994).
+void Workload::add_reader(SessionId session) {
+  Runtime* const runtime = daemon_.serving();
+  if (!runtime) return;
+  const Result<State> state = runtime->state(session);
+  if (!state) return;
+  const Seq cursor = universe_.prng.below(state->head + 1);
+  readers_.push_back(std::make_unique<Reader>(universe_, judge_, daemon_, session, cursor));
+}
+
 void Workload::readers_act() {
   if (universe_.healed) return;
   for (const auto& [session, book] : judge_.ledgers()) {
     if (book->records() == 0) continue;
-    if (readers_.size() < 6 && universe_.prng.chance(200'000)) {
-      const Seq cursor = universe_.prng.below(book->records() + 1);
-      readers_.push_back(std::make_unique<Reader>(universe_, judge_, daemon_, session, cursor));
-    }
+    if (readers_.size() < 6 && universe_.prng.chance(200'000)) add_reader(session);
   }
   for (const auto& reader : readers_) {
     if (universe_.prng.chance(300'000)) reader->act();

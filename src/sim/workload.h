@@ -75,6 +75,7 @@ class Workload {
   void check_change(const Order& order, const Reply& reply);
   void check_resume(const Sent& sent, const Reply& reply);
   std::size_t add(Order order);
+  void add_reader(SessionId session);
   void readers_act();
 
   std::optional<Order> draw(Client& client);
