@@ -15,6 +15,24 @@ inline constexpr std::size_t record_bytes_max = 64UL << 20;
 // A field longer than this is stored as a blob and referenced by hash.
 inline constexpr std::size_t blob_threshold_bytes = 256UL << 10;
 
+// agentctl.
+// A frame, encoded. Of a longer one the agent's own update is left out, then its text cut, and it
+// says so.
+inline constexpr std::size_t frame_bytes_max = 48UL << 20;
+// Bytes of frames that nobody has acked; beyond it the agent is not read.
+inline constexpr std::size_t spool_bytes_max = 256UL << 20;
+inline constexpr std::size_t spool_segment_bytes = 8UL << 20;  // then a new file is begun
+// A packet on the link between daemon and agentctl; a longer one ends the link.
+inline constexpr std::size_t packet_bytes_max = 64UL << 20;
+// Queued for a daemon that does not read: frames wait in the spool, other packets end the link.
+inline constexpr std::size_t link_unsent_bytes_max = 4UL << 20;
+// Queued for an agent that does not read its stdin; beyond it the prompt fails.
+inline constexpr std::size_t agent_unread_bytes_max = 64UL << 20;
+inline constexpr std::size_t links_max = 8;                  // connections to one agentctl at once
+inline constexpr std::size_t calls_open_max = 64;            // workspace calls at once on one link
+inline constexpr std::size_t stderr_tail_bytes = 4UL << 10;  // of the agent, kept for its exit
+inline constexpr std::size_t commands_early_max = 1024;      // that wait for the agent to be ready
+
 // Session machine.
 inline constexpr std::size_t queue_prompts_max = 100;       // one more: limit_reached
 inline constexpr std::size_t prompt_bytes_max = 8UL << 20;  // longer: limit_reached

@@ -66,23 +66,50 @@ struct AnswerWait {
 };
 struct RepairSession {};
 
-// Frames of the execution (exec, gen). Conversation frames are the events they become.
-struct FrameExecutorReady { ExecutorReady ready; };
+// Frames of the execution (exec, gen). Conversation frames are the events they become. The field
+// list of a frame is its format in the spool and on the link.
+struct FrameExecutorReady {
+  ExecutorReady ready;
+  RECORD_KIND(FrameExecutorReady, "executor.ready");
+  FIELDS { self.ready.fields(visit); }
+};
 struct FrameExecutorFailed {
   std::string code;
   std::string message;
+  RECORD_KIND(FrameExecutorFailed, "executor.failed");
+  FIELDS {
+    visit("code", self.code);
+    visit("message", self.message);
+  }
 };
-struct FrameAgentStarted { AgentStarted agent; };
+struct FrameAgentStarted {
+  AgentStarted agent;
+  RECORD_KIND(FrameAgentStarted, "agent.started");
+  FIELDS { self.agent.fields(visit); }
+};
 struct FrameSessionOpened {
   OpenMethod method = OpenMethod::fresh;
   std::string agent_session_id;  // as the agent said it; empty: it said none
   std::uint64_t replayed_prompts = 0;
   std::uint64_t replayed_updates = 0;
+  RECORD_KIND(FrameSessionOpened, "session.opened");
+  FIELDS {
+    visit("method", self.method);
+    visit("agent_session_id", self.agent_session_id);
+    visit("replayed_prompts", self.replayed_prompts);
+    visit("replayed_updates", self.replayed_updates);
+  }
 };
 struct FrameOpenFailed {
   OpenMethod method = OpenMethod::resume;
   OpenFailure failure = OpenFailure::other;
   std::string message;
+  RECORD_KIND(FrameOpenFailed, "session.open_failed");
+  FIELDS {
+    visit("method", self.method);
+    visit("failure", self.failure);
+    visit("message", self.message);
+  }
 };
 struct FramePermission {
   std::string request;
@@ -92,19 +119,49 @@ struct FramePermission {
   RawJson update;
   WaitTokenId token;  // filled in by the runtime, which has the key that makes secrets
   Hash secret_hash;
+  RECORD_KIND(FramePermission, "permission.asked");
+  FIELDS {
+    visit("request", self.request);
+    visit("tool_call_id", self.tool_call_id);
+    visit("title", self.title);
+    visit("options", self.options);
+    visit("update", self.update);
+  }
 };
 // The agent took its question back.
-struct FramePermissionGone { std::string request; };
+struct FramePermissionGone {
+  std::string request;
+  RECORD_KIND(FramePermissionGone, "permission.gone");
+  FIELDS { visit("request", self.request); }
+};
 struct FrameRunFinished {
   RunId run;
   std::string stop_reason;
+  RECORD_KIND(FrameRunFinished, "run.finished");
+  FIELDS {
+    visit("of_run", self.run);
+    visit("stop_reason", self.stop_reason);
+  }
 };
 struct FrameRunFailed {
   RunId run;
   RunFailed failure;
+  RECORD_KIND(FrameRunFailed, "run.failed");
+  FIELDS {
+    visit("of_run", self.run);
+    self.failure.fields(visit);
+  }
 };
-struct FrameContextChanged { BoundaryHow how = BoundaryHow::cleared; };  // cleared or compacted
-struct FrameAgentExited { AgentExited exit; };
+struct FrameContextChanged {
+  BoundaryHow how = BoundaryHow::cleared;  // cleared or compacted
+  RECORD_KIND(FrameContextChanged, "context.changed");
+  FIELDS { visit("how", self.how); }
+};
+struct FrameAgentExited {
+  AgentExited exit;
+  RECORD_KIND(FrameAgentExited, "agent.exited");
+  FIELDS { self.exit.fields(visit); }
+};
 
 using FrameBody =
     std::variant<FrameExecutorReady, FrameExecutorFailed, FrameAgentStarted, FrameSessionOpened,

@@ -1,0 +1,158 @@
+// Packets: u32 length of what follows, u8 type, body; little-endian. Bodies are JSON objects by the
+// field codec, but for frames and shell bytes, which are carried as they are.
+#include "wire/agentctl.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/fields_json.h"
+#include "base/limits.h"
+
+namespace perdure {
+namespace {
+
+constexpr std::size_t length_bytes = 4;
+// A buffer that grew for one large packet is given back.
+constexpr std::size_t buffer_kept_bytes = 64UL << 10;
+
+template <class T>
+void append_number(std::string& out, T value) {
+  for (std::size_t i = 0; i < sizeof(T); ++i) out += static_cast<char>((value >> (8 * i)) & 0xff);
+}
+
+template <class T>
+T read_number(std::string_view bytes) {
+  T value = 0;
+  for (std::size_t i = 0; i < sizeof(T); ++i) {
+    value |= static_cast<T>(static_cast<unsigned char>(bytes[i])) << (8 * i);
+  }
+  return value;
+}
+
+void append_heading(std::string& out, PacketType type, std::size_t body_bytes) {
+  CHECK(body_bytes < packet_bytes_max, "a packet is too long");
+  append_number(out, static_cast<std::uint32_t>(body_bytes + 1));
+  out += static_cast<char>(type);
+}
+
+template <class T>
+void append_fields(std::string& out, PacketType type, const T& packet) {
+  append_packet(out, type, encode_fields(packet));
+}
+
+template <class T>
+Result<T> decode(std::string_view body) {
+  auto decoded = decode_fields<T>(body);
+  if (!decoded) return std::unexpected(std::move(decoded).error().with_context("packet"));
+  return std::move(decoded->value);
+}
+
+}  // namespace
+
+void append_packet(std::string& out, PacketType type, std::string_view body) {
+  append_heading(out, type, body.size());
+  out += body;
+}
+
+void append_packet(std::string& out, const AttachPacket& packet) {
+  append_fields(out, PacketType::attach, packet);
+}
+void append_packet(std::string& out, const ProbePacket& packet) {
+  append_fields(out, PacketType::probe, packet);
+}
+void append_packet(std::string& out, const AckPacket& packet) {
+  append_fields(out, PacketType::ack, packet);
+}
+void append_packet(std::string& out, const StopPacket& packet) {
+  append_fields(out, PacketType::stop, packet);
+}
+void append_packet(std::string& out, const CallPacket& packet) {
+  append_fields(out, PacketType::call, packet);
+}
+void append_packet(std::string& out, const AttachedPacket& packet) {
+  append_fields(out, PacketType::attached, packet);
+}
+void append_packet(std::string& out, const RefusedPacket& packet) {
+  append_fields(out, PacketType::refused, packet);
+}
+void append_packet(std::string& out, const ActedPacket& packet) {
+  append_fields(out, PacketType::acted, packet);
+}
+void append_packet(std::string& out, const ReplyPacket& packet) {
+  append_fields(out, PacketType::reply, packet);
+}
+void append_packet(std::string& out, const HealthPacket& packet) {
+  append_fields(out, PacketType::health, packet);
+}
+void append_packet(std::string& out, const LeavingPacket& packet) {
+  append_fields(out, PacketType::leaving, packet);
+}
+
+Result<AttachPacket> decode_attach(std::string_view body) { return decode<AttachPacket>(body); }
+Result<ProbePacket> decode_probe(std::string_view body) { return decode<ProbePacket>(body); }
+Result<AckPacket> decode_ack(std::string_view body) { return decode<AckPacket>(body); }
+Result<StopPacket> decode_stop(std::string_view body) { return decode<StopPacket>(body); }
+Result<CallPacket> decode_call(std::string_view body) { return decode<CallPacket>(body); }
+Result<AttachedPacket> decode_attached(std::string_view body) {
+  return decode<AttachedPacket>(body);
+}
+Result<RefusedPacket> decode_refused(std::string_view body) { return decode<RefusedPacket>(body); }
+Result<ActedPacket> decode_acted(std::string_view body) { return decode<ActedPacket>(body); }
+Result<ReplyPacket> decode_reply(std::string_view body) { return decode<ReplyPacket>(body); }
+Result<HealthPacket> decode_health(std::string_view body) { return decode<HealthPacket>(body); }
+Result<LeavingPacket> decode_leaving(std::string_view body) { return decode<LeavingPacket>(body); }
+
+void append_frame_packet(std::string& out, FrameNo number, std::string_view frame) {
+  append_heading(out, PacketType::frame, 8 + frame.size());
+  append_number(out, number);
+  out += frame;
+}
+
+Result<NumberedFrame> decode_frame_packet(std::string_view body) {
+  if (body.size() < 8) return fail(Code::invalid_argument, "a frame packet is too short");
+  return NumberedFrame{read_number<std::uint64_t>(body), body.substr(8)};
+}
+
+void append_shell_packet(std::string& out, PacketType type, const ShellBytes& bytes) {
+  append_heading(out, type, 12 + bytes.bytes.size());
+  append_number(out, bytes.shell);
+  append_number(out, bytes.offset);
+  out += bytes.bytes;
+}
+
+Result<ShellBytes> decode_shell_packet(std::string_view body) {
+  if (body.size() < 12) return fail(Code::invalid_argument, "a shell packet is too short");
+  return ShellBytes{read_number<std::uint32_t>(body), read_number<std::uint64_t>(body.substr(4)),
+                    body.substr(12)};
+}
+
+Result<std::optional<Packet>> PacketReader::next() {
+  const std::string_view rest = std::string_view(buffer_).substr(at_);
+  const bool knows_length = rest.size() >= length_bytes;
+  const std::size_t length = knows_length ? read_number<std::uint32_t>(rest) : 0;
+  if (knows_length && (length == 0 || length > packet_bytes_max)) {
+    return fail(length == 0 ? Code::invalid_argument : Code::limit_reached,
+                "a packet of " + std::to_string(length) + " bytes");
+  }
+  if (!knows_length || rest.size() < length_bytes + length) {
+    // Packets given out before are behind us: their bytes go.
+    buffer_.erase(0, at_);
+    at_ = 0;
+    if (buffer_.empty() && buffer_.capacity() > buffer_kept_bytes) buffer_ = {};
+    return std::nullopt;
+  }
+  at_ += length_bytes + length;
+  return Packet{static_cast<PacketType>(rest[length_bytes]),
+                rest.substr(length_bytes + 1, length - 1)};
+}
+
+Result<std::int64_t> agree_on_version(VersionRange theirs) {
+  const std::int64_t version = std::min(theirs.max, agentctl_version_max);
+  if (version >= std::max(theirs.min, agentctl_version_min)) return version;
+  return fail(Code::format_too_new, "the other side speaks versions " + std::to_string(theirs.min) +
+                                        " to " + std::to_string(theirs.max) + ", this one " +
+                                        std::to_string(agentctl_version_min) + " to " +
+                                        std::to_string(agentctl_version_max));
+}
+
+}  // namespace perdure
