@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,9 +14,11 @@
 #include <vector>
 
 #include "acp/classify.h"
+#include "acp/line_reader.h"
 #include "acp/rpc.h"
 #include "acp/updates.h"
 #include "base/json.h"
+#include "base/time.h"
 
 namespace perdure::acp {
 
@@ -32,19 +33,6 @@ struct AgentAbilities {
   bool image = false;
   bool audio = false;
   bool embedded_context = false;
-};
-
-enum class Call {
-  initialize,
-  authenticate,
-  open_new,
-  load,
-  resume,
-  prompt,
-  set_option,
-  close,
-  list,
-  other
 };
 
 // Answer to initialize.
@@ -72,7 +60,8 @@ struct PermissionAsked {
   std::string tool_call_id;  // may be empty: it concerns no tool
   std::string title;
   std::vector<PermissionChoice> choices;
-  RawJson params;  // whole
+  std::optional<ToolUpserted> tool;  // what it says of the tool: may be its first mention
+  RawJson params;                    // whole
 };
 // fs/*, terminal/* and anything else that asks for an answer. Nothing was answered yet.
 struct Asked {
@@ -93,13 +82,23 @@ struct CallFailed {
   Call call = Call::other;
   RpcError error;
   Failure failure = Failure::other;
+  std::optional<Timestamp> reset_at;           // rate_limited: as the agent told it
+  std::optional<std::int64_t> retry_after_ms;  // the same, counted from now
 };
 struct OptionSet {
   std::vector<OptionValue> options;  // all that the answer shows; at least the one that was set
 };
+// A call that opens no session and ends no turn went well: authenticate, close, list, remove,
+// other.
+struct Answered {
+  Call call = Call::other;
+  std::string method;
+  RawJson result;
+};
 // A line that was no message; kept short. The connection goes on.
 struct Noise {
-  std::string text;
+  std::string text;  // well-formed UTF-8
+  NoiseKind kind = NoiseKind::not_json;
   std::string why;
 };
 // A notification outside of session/update that we know nothing of.
@@ -109,7 +108,7 @@ struct Notified {
 };
 
 using Event = std::variant<Initialized, SessionOpened, Updated, PermissionAsked, Asked, AskedNoMore,
-                           TurnEnded, CallFailed, OptionSet, Noise, Notified>;
+                           TurnEnded, CallFailed, OptionSet, Answered, Noise, Notified>;
 
 struct ClientSetup {
   std::int64_t protocol_version = 1;  // 2 only where the profile says that the agent has it
@@ -128,6 +127,8 @@ struct SessionSetup {
 class Client {
  public:
   explicit Client(ClientSetup setup);
+  Client(Client&&) noexcept;
+  Client& operator=(Client&&) noexcept;
   ~Client();
 
   // Bytes from the agent's stdout, cut anywhere. Appends what they mean, in order.
@@ -149,7 +150,10 @@ class Client {
   // nothing written when the agent has shown no way to set it.
   bool set_option(std::string& out, std::string_view session_id, const OptionValue& option);
   void close_session(std::string& out, std::string_view session_id);
-  // Any other method, as the probe needs them; its answer comes as CallFailed or Notified.
+  void remove_session(std::string& out, std::string_view session_id);
+  // One page; an empty cursor asks for the first.
+  void list(std::string& out, std::string_view cursor);
+  // Any other method, as the probe needs them; its answer comes as CallFailed or Answered.
   void call(std::string& out, std::string_view method, std::string_view params);
 
   void answer_permission(std::string& out, const RpcId& id, std::string_view option_id);

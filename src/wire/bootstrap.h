@@ -1,0 +1,127 @@
+// The one message that starts an agentctl, and its one answer. Both are JSON objects on one line and
+// carry their version; an agentctl that does not know the version refuses.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fields.h"
+#include "base/id.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/result.h"
+#include "session/values.h"
+
+namespace perdure {
+
+inline constexpr std::int64_t bootstrap_version = 1;
+
+// How long the agentctl waits for its agent; each has a default that suits most.
+struct AgentTimes {
+  std::int64_t initialize_ms = 60'000;
+  std::int64_t open_quiet_ms = 90'000;   // X8: without any sign of life while a session is opened
+  std::int64_t load_settle_ms = 300;     // R4: quiet behind a load's answer before it counts as done
+  std::int64_t cancel_grace_ms = 10'000; // then SIGTERM to the whole group
+  std::int64_t term_grace_ms = 3'000;    // then SIGKILL
+  std::int64_t stop_grace_ms = 2'000;    // between end of input and SIGTERM at an orderly stop (X12)
+  std::int64_t stall_ms = 600'000;       // P6: quiet for so long, no tool in flight: said to be stalled
+  FIELDS {
+    visit("initialize_ms", self.initialize_ms);
+    visit("open_quiet_ms", self.open_quiet_ms);
+    visit("load_settle_ms", self.load_settle_ms);
+    visit("cancel_grace_ms", self.cancel_grace_ms);
+    visit("term_grace_ms", self.term_grace_ms);
+    visit("stop_grace_ms", self.stop_grace_ms);
+    visit("stall_ms", self.stall_ms);
+  }
+};
+
+// The agent to run, from its profile. Nothing here enters the journal.
+struct AgentLaunch {
+  std::vector<std::string> command;
+  std::map<std::string, std::string> environment;
+  std::int64_t protocol_version = 1;
+  bool fs = false;        // fs/* is offered to the agent
+  bool terminal = false;  // terminal/* is offered to the agent
+  bool steer = false;     // takes a prompt into a running turn
+  RawJson mcp_servers;    // an array; absent: none
+  std::vector<std::string> clear_commands;  // X26: prompts after which the agent knows nothing more
+  AgentTimes times;
+  FIELDS {
+    visit("command", self.command);
+    visit("environment", self.environment);
+    visit("protocol_version", self.protocol_version);
+    visit("fs", self.fs);
+    visit("terminal", self.terminal);
+    visit("steer", self.steer);
+    visit("mcp_servers", self.mcp_servers);
+    visit("clear_commands", self.clear_commands);
+    visit("times", self.times);
+  }
+};
+
+struct Bootstrap {
+  std::int64_t version = bootstrap_version;
+  SessionId session;
+  ExecId exec;
+  Gen gen = 0;
+  std::string secret;      // every attach must show it
+  std::string run_folder;  // holds <exec>.sock and <session>.lock
+  std::string spool_folder;
+  std::string cwd;
+  bool survive = true;  // C9: false: ends with the link of its daemon
+  std::uint64_t spool_bytes = spool_bytes_max;
+  std::int64_t orphan_ms = 60'000;             // nobody ever attached: it ends
+  std::int64_t abandoned_ms = 7 * 86'400'000L; // nobody attached for so long: it ends
+  std::int64_t idle_ms = 600'000;              // nobody attached, nothing running: it ends
+  AgentLaunch agent;
+  FIELDS {
+    visit("v", self.version);
+    visit("session_id", self.session);
+    visit("exec_id", self.exec);
+    visit("gen", self.gen);
+    visit("secret", self.secret);
+    visit("run_folder", self.run_folder);
+    visit("spool_folder", self.spool_folder);
+    visit("cwd", self.cwd);
+    visit("survive", self.survive);
+    visit("spool_bytes", self.spool_bytes);
+    visit("orphan_ms", self.orphan_ms);
+    visit("abandoned_ms", self.abandoned_ms);
+    visit("idle_ms", self.idle_ms);
+    visit("agent", self.agent);
+  }
+};
+
+struct BootstrapAnswer {
+  std::int64_t version = bootstrap_version;
+  std::string instance;
+  std::string url;
+  std::int64_t pid = 0;
+  std::int64_t pid_started = 0;
+  std::string host_boot;
+  std::string code;  // empty: it runs. Else a code of base/result.h, and nothing was left behind
+  std::string message;
+  FIELDS {
+    visit("v", self.version);
+    visit("instance", self.instance);
+    visit("agentctl_url", self.url);
+    visit("pid", self.pid);
+    visit("pid_started", self.pid_started);
+    visit("host_boot", self.host_boot);
+    visit("code", self.code);
+    visit("message", self.message);
+  }
+};
+
+std::string encode_bootstrap(const Bootstrap& bootstrap);
+// Any bytes. format_too_new for another version; members that are not known are refused too: an
+// agentctl must not run an agent under rules that it does not understand.
+Result<Bootstrap> decode_bootstrap(std::string_view text);
+std::string encode_bootstrap_answer(const BootstrapAnswer& answer);
+Result<BootstrapAnswer> decode_bootstrap_answer(std::string_view text);
+
+}  // namespace perdure
