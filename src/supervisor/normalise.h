@@ -1,0 +1,46 @@
+// An agent's updates in the words of the journal. What projections need is read out into fields; the
+// agent's own update goes along whole, known or not (X25). Tools are upserts: the first mention of
+// an id is the call, whatever the agent named it.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "acp/client.h"
+#include "acp/updates.h"
+#include "wire/frame.h"
+
+namespace perdure {
+
+class Normaliser {
+ public:
+  // Appends the frames that an update becomes: mostly one, none for a setting that did not change.
+  void update(acp::SessionUpdate update, std::vector<FrameBody>& frames);
+  // The tool that a permission request shows; its first mention may be this.
+  void tool(const acp::ToolUpserted& tool, const RawJson& update, std::vector<FrameBody>& frames);
+  // Settings as an answer showed them; `update` goes with the first that is new.
+  void options(const std::vector<acp::OptionValue>& options, const RawJson& update,
+               std::vector<FrameBody>& frames);
+  // Forgets what it has told of settings: the next answer is told whole.
+  void forget_options() { told_options_.clear(); }
+
+  // Tools that were begun and have not ended, as far as the agent said.
+  std::size_t tools_in_flight() const { return open_tools_.size(); }
+  // The turn is over: whatever the agent left open is closed by the journal.
+  void end_turn();
+
+ private:
+  void whole_message(const acp::MessageWhole& message, RawJson raw,
+                     std::vector<FrameBody>& frames);
+  void note_tool(const acp::ToolUpserted& tool);
+
+  std::set<std::string> known_tools_;
+  std::set<std::string> open_tools_;
+  std::map<std::string, std::string> told_options_;
+  // v2: how much of a message came in pieces, to tell the rest of a whole one.
+  std::map<std::string, std::string> shown_text_;
+};
+
+}  // namespace perdure

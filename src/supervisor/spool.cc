@@ -1,0 +1,131 @@
+// Segments are cut as wholes: one goes when its last frame is acked and a later one has begun. So
+// the disk holds at most one segment more than what nobody has acked.
+#include "supervisor/spool.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "wire/spool.h"
+
+namespace perdure {
+namespace {
+
+// Read at once; a longer frame is read in one piece of its own.
+constexpr std::size_t read_bytes = 256UL << 10;
+// A buffer that grew for a large frame is given back.
+constexpr std::size_t pending_kept_bytes = 64UL << 10;
+
+}  // namespace
+
+FrameNo Spool::add(std::string_view frame) {
+  CHECK(frame.size() <= frame_bytes_max, "a frame is too long for the spool");
+  if (pending_.empty()) pending_first_ = next_;
+  append_spool_entry(pending_, next_, frame);
+  return next_++;
+}
+
+Result<> Spool::flush() {
+  if (pending_.empty()) return {};
+  const bool begins = segments_.empty() || segments_.back().bytes >= limits_.segment_bytes;
+  if (begins) {
+    const std::string name = spool_segment_name(pending_first_);
+    std::string bytes(spool_magic);
+    bytes += pending_;
+    TRY_VOID(folder_.append(name, bytes));
+    segments_.push_back({pending_first_, bytes.size()});
+    bytes_ += bytes.size();
+  } else {
+    TRY_VOID(folder_.append(spool_segment_name(segments_.back().first), pending_));
+    segments_.back().bytes += pending_.size();
+    bytes_ += pending_.size();
+  }
+  written_ = next_ - 1;
+  pending_.clear();
+  if (pending_.capacity() > pending_kept_bytes) pending_ = {};
+  return {};
+}
+
+Result<> Spool::ack(FrameNo number) {
+  if (number > written_) {
+    return fail(Code::invalid_argument, "frame " + std::to_string(number) +
+                                            " is acked and was never written; the last is " +
+                                            std::to_string(written_));
+  }
+  if (number <= acked_) return {};
+  acked_ = number;
+  while (segments_.size() > 1 && segments_[1].first <= acked_ + 1) {
+    TRY_VOID(folder_.remove(spool_segment_name(segments_.front().first)));
+    bytes_ -= segments_.front().bytes;
+    segments_.pop_front();
+    if (place_.segment == 0) {
+      place_ = {};
+    } else {
+      --place_.segment;
+    }
+  }
+  // All of a large last segment is acked: the next frame begins a new one, and this one can go.
+  if (segments_.size() == 1 && acked_ == written_ &&
+      segments_.back().bytes >= limits_.segment_bytes) {
+    TRY_VOID(folder_.remove(spool_segment_name(segments_.front().first)));
+    bytes_ = 0;
+    segments_.clear();
+    place_ = {};
+  }
+  return {};
+}
+
+Spool::Place Spool::find(FrameNo number) const {
+  const auto behind = std::ranges::upper_bound(segments_, number, {}, &Segment::first);
+  CHECK(behind != segments_.begin(), "a frame before the first segment is asked for");
+  const auto segment = static_cast<std::size_t>(behind - segments_.begin()) - 1;
+  return {segments_[segment].first, segment, spool_magic.size()};
+}
+
+Result<> Spool::read(FrameNo after, TakeFrame take) {
+  if (after >= written_) return {};
+  if (segments_.empty() || after + 1 < segments_.front().first) {
+    return fail(Code::invalid_argument,
+                "frames behind " + std::to_string(after) + " were acked and are gone");
+  }
+  Place place = place_.next == after + 1 ? place_ : find(after + 1);
+  while (place.next <= written_) {
+    if (!TRY(read_piece(place, after, take))) break;
+  }
+  place_ = place;
+  return {};
+}
+
+Result<bool> Spool::read_piece(Place& place, FrameNo after, TakeFrame& take) {
+  if (place.at >= segments_[place.segment].bytes) {
+    ++place.segment;
+    place.at = spool_magic.size();
+    CHECK(place.segment < segments_.size(), "the spool ends before its last frame");
+  }
+  const std::string name = spool_segment_name(segments_[place.segment].first);
+  std::string bytes = TRY(folder_.read(name, place.at, read_bytes));
+  SpoolWalk walk(bytes, 0);
+  std::size_t taken = 0;
+  while (walk.next()) {
+    if (walk.entry().number > after && !take(walk.entry().number, walk.entry().payload)) {
+      place.at += taken;
+      return false;
+    }
+    place.next = walk.entry().number + 1;
+    taken = walk.at();
+  }
+  if (taken == 0 && walk.wanted() > bytes.size()) {
+    bytes = TRY(folder_.read(name, place.at, walk.wanted()));
+    SpoolWalk one(bytes, 0);
+    if (!one.next()) return fail(Code::damaged, "the spool " + name + " is damaged");
+    if (one.entry().number > after && !take(one.entry().number, one.entry().payload)) return false;
+    place.next = one.entry().number + 1;
+    taken = one.at();
+  }
+  if (taken == 0) return fail(Code::damaged, "the spool " + name + " is damaged");
+  place.at += taken;
+  return true;
+}
+
+}  // namespace perdure
