@@ -72,6 +72,7 @@ void accept_when_idle(Draft& draft, const Prompt& prompt, const std::string& key
 Outcome on(Draft& draft, const CancelRun& command);
 void on_frame(Draft& draft, const Frame& frame, const FrameRunFinished& body);
 void on_frame(Draft& draft, const Frame& frame, const FrameRunFailed& body);
+void on_frame(Draft& draft, const Frame& frame, const FrameRunStalled& body);
 // Accepts a cancel of the open run: its questions are withdrawn, the agent is told.
 void request_cancel(Draft& draft);
 // Closes what the open run left open, then ends it with this terminal event, which came with the

@@ -126,8 +126,8 @@ struct PrepareInjection {
     visit("history_from", self.history_from);
   }
 };
-enum class NotifyWhat { needs_input, finished, failed, interrupted };
-ENUM_TEXT(NotifyWhat, "needs_input", "finished", "failed", "interrupted");
+enum class NotifyWhat { needs_input, finished, failed, interrupted, stalled };
+ENUM_TEXT(NotifyWhat, "needs_input", "finished", "failed", "interrupted", "stalled");
 
 struct Notify {
   NotifyWhat what = NotifyWhat::finished;

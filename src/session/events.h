@@ -283,6 +283,12 @@ struct RunCancelling {
   RECORD_KIND(RunCancelling, "run.cancelling");
   FIELDS { visit("by", self.by); }
 };
+// The agent was quiet for long although nothing is known to be under way (P6). The run goes on.
+struct RunStalled {
+  std::int64_t quiet_ms = 0;
+  RECORD_KIND(RunStalled, "run.stalled");
+  FIELDS { visit("quiet_ms", self.quiet_ms); }
+};
 struct RunCompleted {
   std::string stop_reason;
   RECORD_KIND(RunCompleted, "run.completed");
@@ -596,7 +602,7 @@ using EventBody = std::variant<
     SessionUnarchived, ExecutorStarting, ExecutorReady, ExecutorReattached, ExecutorError,
     ExecutorStopped, AgentStarted, AgentExited, ContextBoundary, ContextInjected, ContextAttempt,
     ResumeFailed, ResumeRequested, RunStarted, RunRetried, RunWaiting, RunResumed, RunCancelling,
-    RunCompleted, RunFailed, RunCancelled, RunInterrupted, MessageUser, MessageAgent,
+    RunStalled, RunCompleted, RunFailed, RunCancelled, RunInterrupted, MessageUser, MessageAgent,
     MessageThought, ToolCall, ToolUpdate, Plan, Usage, Mode, Commands, AgentUpdate,
     PermissionRequested, PermissionResolved, TokenMinted, TokenConsumed, TokenRevoked, TokenExpired,
     QueueAdded, QueueEdited, QueueRemoved, QueueDelivered, QueueReleased, RepairClosedMessage,

@@ -225,6 +225,7 @@ struct Fold {
     state.run->cancelling = true;
     state.run->cancelled_by = e.by;
   }
+  void apply(const RunStalled&) const {}
   void apply(const RunCompleted&) const {
     end_run({.end = RunEnd::completed});
     state.context.turns += 1;

@@ -152,6 +152,15 @@ struct FrameRunFailed {
     self.failure.fields(visit);
   }
 };
+struct FrameRunStalled {
+  RunId run;
+  std::int64_t quiet_ms = 0;
+  RECORD_KIND(FrameRunStalled, "run.stalled");
+  FIELDS {
+    visit("of_run", self.run);
+    visit("quiet_ms", self.quiet_ms);
+  }
+};
 struct FrameContextChanged {
   BoundaryHow how = BoundaryHow::cleared;  // cleared or compacted
   RECORD_KIND(FrameContextChanged, "context.changed");
@@ -166,8 +175,9 @@ struct FrameAgentExited {
 using FrameBody =
     std::variant<FrameExecutorReady, FrameExecutorFailed, FrameAgentStarted, FrameSessionOpened,
                  FrameOpenFailed, FramePermission, FramePermissionGone, FrameRunFinished,
-                 FrameRunFailed, FrameContextChanged, FrameAgentExited, MessageAgent,
-                 MessageThought, ToolCall, ToolUpdate, Plan, Usage, Mode, Commands, AgentUpdate>;
+                 FrameRunFailed, FrameRunStalled, FrameContextChanged, FrameAgentExited,
+                 MessageAgent, MessageThought, ToolCall, ToolUpdate, Plan, Usage, Mode, Commands,
+                 AgentUpdate>;
 
 struct Frame {
   ExecId exec;

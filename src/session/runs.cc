@@ -125,4 +125,14 @@ void on_frame(Draft& draft, const Frame& frame, const FrameRunFailed& body) {
   deliver_next(draft);
 }
 
+void on_frame(Draft& draft, const Frame& frame, const FrameRunStalled& body) {
+  if (!concerns_open_run(draft, body.run)) {
+    draft.decision.dropped = 1;
+    return;
+  }
+  SIM_PROBE("run said to be stalled");
+  draft.add(RunStalled{body.quiet_ms}, frame_origin(draft, frame));
+  draft.effect(Notify{NotifyWhat::stalled, body.run});
+}
+
 }  // namespace perdure

@@ -189,7 +189,7 @@ void Ledger::see_effects(const Append& batch) {
     } else if (std::holds_alternative<StopExecutor>(*effect)) {
       if (owed_.stops > 0) owed_.stops -= 1;
     } else if (const auto* note = std::get_if<Notify>(&*effect)) {
-      if (note->what == NotifyWhat::needs_input) continue;
+      if (note->what == NotifyWhat::needs_input || note->what == NotifyWhat::stalled) continue;
       expect(take_one(owed_.notes, {note->what, note->run}), "RUN1",
              "a note about no end of a run");
     }

@@ -188,6 +188,7 @@ class Ledger {
   void see(const Event& event, const RunResumed& e);
   void see(const Event& event, const RunWaiting& e);
   void see(const Event& event, const RunCancelling& e);
+  void see(const Event& event, const RunStalled& e);
   void see(const Event& event, const RunCompleted& e);
   void see(const Event& event, const RunFailed& e);
   void see(const Event& event, const RunCancelled& e);

@@ -119,6 +119,10 @@ void Ledger::see(const Event&, const RunCancelling&) {
   if (!copying_) owed_.cancels.push_back(run_->id);
 }
 
+void Ledger::see(const Event& event, const RunStalled&) {
+  expect(run_ && event.origin.run == run_->id, "RUN2", "a run that is not open is called stalled");
+}
+
 void Ledger::end_run(const Event& event, const End& end) {
   if (!expect(run_ && event.origin.run == run_->id, "RUN1", "an end of a run that is not open"))
     return;

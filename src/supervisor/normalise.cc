@@ -1,3 +1,4 @@
+// Which field of which variant means what; see normalise.h for the rules.
 #include "supervisor/normalise.h"
 
 #include <utility>
@@ -115,25 +116,23 @@ void Normaliser::update(acp::SessionUpdate update, std::vector<FrameBody>& frame
   std::visit(
       Overloaded{
           [&](acp::MessageChunk& chunk) {
-            if (!chunk.message_id.empty()) {
+            if (whole_messages_ && !chunk.message_id.empty()) {
               std::string& shown = shown_text_[chunk.message_id];
               if (shown.size() + chunk.text.size() <= shown_text_bytes_max) shown += chunk.text;
             }
             if (chunk.speaker == acp::Speaker::agent) {
-              frames.emplace_back(MessageAgent{std::move(chunk.message_id), std::move(chunk.text),
-                                               std::move(raw)});
+              frames.emplace_back(
+                  MessageAgent{std::move(chunk.message_id), std::move(chunk.text), std::move(raw)});
             } else if (chunk.speaker == acp::Speaker::thought) {
-              frames.emplace_back(MessageThought{std::move(chunk.message_id),
-                                                 std::move(chunk.text), std::move(raw)});
+              frames.emplace_back(MessageThought{std::move(chunk.message_id), std::move(chunk.text),
+                                                 std::move(raw)});
             } else {
               frames.emplace_back(AgentUpdate{std::move(raw)});  // our own prompt, echoed
             }
           },
           [&](acp::MessageWhole& message) { whole_message(message, std::move(raw), frames); },
           [&](acp::ToolUpserted& one) { tool(one, raw, frames); },
-          [&](acp::PlanShown& plan) {
-            frames.emplace_back(Plan{plan_text(plan), std::move(raw)});
-          },
+          [&](acp::PlanShown& plan) { frames.emplace_back(Plan{plan_text(plan), std::move(raw)}); },
           [&](acp::PlanRemoved&) { frames.emplace_back(Plan{"", std::move(raw)}); },
           [&](acp::CommandsOffered&) { frames.emplace_back(Commands{std::move(raw)}); },
           [&](acp::OptionsShown& shown) {
@@ -156,7 +155,8 @@ void Normaliser::update(acp::SessionUpdate update, std::vector<FrameBody>& frame
 
 void Normaliser::end_turn() {
   open_tools_.clear();
-  known_tools_.clear();
+  // An update of an earlier turn's tool is still an update, as long as there is room to know it.
+  if (known_tools_.size() >= tools_open_max) known_tools_.clear();
   shown_text_.clear();
 }
 

@@ -1,6 +1,6 @@
-// An agent's updates in the words of the journal. What projections need is read out into fields; the
-// agent's own update goes along whole, known or not (X25). Tools are upserts: the first mention of
-// an id is the call, whatever the agent named it.
+// An agent's updates in the words of the journal. What projections need is read out into fields;
+// the agent's own update goes along whole, known or not (X25). Tools are upserts: the first mention
+// of an id is the call, whatever the agent named it.
 #pragma once
 
 #include <map>
@@ -23,6 +23,8 @@ class Normaliser {
   // Settings as an answer showed them; `update` goes with the first that is new.
   void options(const std::vector<acp::OptionValue>& options, const RawJson& update,
                std::vector<FrameBody>& frames);
+  // Protocol v2: a message may come whole after its pieces; they are remembered for a turn.
+  void expect_whole_messages() { whole_messages_ = true; }
   // Forgets what it has told of settings: the next answer is told whole.
   void forget_options() { told_options_.clear(); }
 
@@ -32,14 +34,14 @@ class Normaliser {
   void end_turn();
 
  private:
-  void whole_message(const acp::MessageWhole& message, RawJson raw,
-                     std::vector<FrameBody>& frames);
+  void whole_message(const acp::MessageWhole& message, RawJson raw, std::vector<FrameBody>& frames);
   void note_tool(const acp::ToolUpserted& tool);
 
   std::set<std::string> known_tools_;
   std::set<std::string> open_tools_;
   std::map<std::string, std::string> told_options_;
-  // v2: how much of a message came in pieces, to tell the rest of a whole one.
+  bool whole_messages_ = false;
+  // How much of a message came in pieces, to tell the rest of a whole one.
   std::map<std::string, std::string> shown_text_;
 };
 

@@ -25,8 +25,8 @@ class Spool {
   // False: no more.
   using TakeFrame = std::move_only_function<bool(FrameNo number, std::string_view frame)>;
 
-  // The folder outlives the spool; it is empty at the start of an execution. Segments are at most an
-  // eighth of the whole, so that acks make room.
+  // The folder outlives the spool; it is empty at the start of an execution. Segments are at most
+  // an eighth of the whole, so that acks make room.
   Spool(Folder& folder, Limits limits)
       : folder_(folder),
         limits_{limits.bytes_max, std::min(limits.segment_bytes, limits.bytes_max / 8)} {}
@@ -77,7 +77,7 @@ class Spool {
   FrameNo next_ = 1;
   FrameNo written_ = 0;
   FrameNo acked_ = 0;
-  Place place_;                // behind the frame that was read last
+  Place place_;  // behind the frame that was read last
 };
 
 }  // namespace perdure

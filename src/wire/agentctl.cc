@@ -88,6 +88,8 @@ void append_packet(std::string& out, const LeavingPacket& packet) {
   append_fields(out, PacketType::leaving, packet);
 }
 
+std::string encode_health(const HealthPacket& packet) { return encode_fields(packet); }
+
 Result<AttachPacket> decode_attach(std::string_view body) { return decode<AttachPacket>(body); }
 Result<ProbePacket> decode_probe(std::string_view body) { return decode<ProbePacket>(body); }
 Result<AckPacket> decode_ack(std::string_view body) { return decode<AckPacket>(body); }

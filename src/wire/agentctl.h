@@ -194,6 +194,9 @@ void append_packet(std::string& out, const ReplyPacket& packet);
 void append_packet(std::string& out, const HealthPacket& packet);
 void append_packet(std::string& out, const LeavingPacket& packet);
 
+// The health as JSON: the same answer to the calls Health and Capabilities.
+std::string encode_health(const HealthPacket& packet);
+
 // Takes the body of a packet of that type, any bytes; members that are not known are passed over.
 Result<AttachPacket> decode_attach(std::string_view body);
 Result<ProbePacket> decode_probe(std::string_view body);

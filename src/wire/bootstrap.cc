@@ -12,9 +12,8 @@ template <class T>
 Result<WithUnknown<T>> decode_versioned(std::string_view text) {
   auto decoded = TRY(decode_fields<T>(text));
   if (decoded.value.version != bootstrap_version) {
-    return fail(Code::format_too_new,
-                "bootstrap version " + std::to_string(decoded.value.version) + ", this is " +
-                    std::to_string(bootstrap_version));
+    return fail(Code::format_too_new, "bootstrap version " + std::to_string(decoded.value.version) +
+                                          ", this is " + std::to_string(bootstrap_version));
   }
   return decoded;
 }
@@ -32,8 +31,9 @@ Result<Bootstrap> decode_bootstrap(std::string_view text) {
   const Bootstrap& value = decoded.value;
   if (!value.session || !value.exec || value.gen == 0 || value.secret.empty() ||
       value.run_folder.empty() || value.spool_folder.empty() || value.cwd.empty()) {
-    return fail(Code::invalid_argument, "the bootstrap lacks one of session_id, exec_id, gen, "
-                                        "secret, run_folder, spool_folder, cwd");
+    return fail(Code::invalid_argument,
+                "the bootstrap lacks one of session_id, exec_id, gen, "
+                "secret, run_folder, spool_folder, cwd");
   }
   return std::move(decoded.value);
 }

@@ -1,5 +1,5 @@
-// The one message that starts an agentctl, and its one answer. Both are JSON objects on one line and
-// carry their version; an agentctl that does not know the version refuses.
+// The one message that starts an agentctl, and its one answer. Both are JSON objects on one line
+// and carry their version; an agentctl that does not know the version refuses.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ inline constexpr std::int64_t bootstrap_version = 1;
 // How long the agentctl waits for its agent; each has a default that suits most.
 struct AgentTimes {
   std::int64_t initialize_ms = 60'000;
-  std::int64_t open_quiet_ms = 90'000;   // X8: without any sign of life while a session is opened
-  std::int64_t load_settle_ms = 300;     // R4: quiet behind a load's answer before it counts as done
-  std::int64_t cancel_grace_ms = 10'000; // then SIGTERM to the whole group
-  std::int64_t term_grace_ms = 3'000;    // then SIGKILL
-  std::int64_t stop_grace_ms = 2'000;    // between end of input and SIGTERM at an orderly stop (X12)
-  std::int64_t stall_ms = 600'000;       // P6: quiet for so long, no tool in flight: said to be stalled
+  std::int64_t open_quiet_ms = 90'000;  // X8: without any sign of life while a session is opened
+  std::int64_t load_settle_ms = 300;    // R4: quiet behind a load's answer before it counts as done
+  std::int64_t cancel_grace_ms = 10'000;  // then SIGTERM to the whole group
+  std::int64_t term_grace_ms = 3'000;     // then SIGKILL
+  std::int64_t stop_grace_ms = 2'000;  // between end of input and SIGTERM at an orderly stop (X12)
+  std::int64_t stall_ms = 600'000;  // P6: quiet for so long, no tool in flight: said to be stalled
   FIELDS {
     visit("initialize_ms", self.initialize_ms);
     visit("open_quiet_ms", self.open_quiet_ms);
@@ -44,10 +44,10 @@ struct AgentLaunch {
   std::vector<std::string> command;
   std::map<std::string, std::string> environment;
   std::int64_t protocol_version = 1;
-  bool fs = false;        // fs/* is offered to the agent
-  bool terminal = false;  // terminal/* is offered to the agent
-  bool steer = false;     // takes a prompt into a running turn
-  RawJson mcp_servers;    // an array; absent: none
+  bool fs = false;                          // fs/* is offered to the agent
+  bool terminal = false;                    // terminal/* is offered to the agent
+  bool steer = false;                       // takes a prompt into a running turn
+  RawJson mcp_servers;                      // an array; absent: none
   std::vector<std::string> clear_commands;  // X26: prompts after which the agent knows nothing more
   AgentTimes times;
   FIELDS {
@@ -74,9 +74,9 @@ struct Bootstrap {
   std::string cwd;
   bool survive = true;  // C9: false: ends with the link of its daemon
   std::uint64_t spool_bytes = spool_bytes_max;
-  std::int64_t orphan_ms = 60'000;             // nobody ever attached: it ends
-  std::int64_t abandoned_ms = 7 * 86'400'000L; // nobody attached for so long: it ends
-  std::int64_t idle_ms = 600'000;              // nobody attached, nothing running: it ends
+  std::int64_t orphan_ms = 60'000;              // nobody ever attached: it ends
+  std::int64_t abandoned_ms = 7 * 86'400'000L;  // nobody attached for so long: it ends
+  std::int64_t idle_ms = 600'000;               // nobody attached, nothing running: it ends
   AgentLaunch agent;
   FIELDS {
     visit("v", self.version);

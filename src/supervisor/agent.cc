@@ -1,0 +1,254 @@
+// The life of the process: spawn, initialize, end. An agent is ended by a ladder that never relies
+// on its good will, and its end is told once, after everything it said.
+#include "supervisor/agent.h"
+
+#include <csignal>
+#include <utility>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "base/text.h"
+
+namespace perdure {
+namespace {
+
+constexpr std::uint64_t early_deaths_max = 5;
+constexpr std::int64_t backoff_first_ms = 1'000;
+constexpr std::int64_t backoff_max_ms = 30'000;
+constexpr std::int64_t sweep_again_ms = 50;
+
+}  // namespace
+
+Agent::Agent(AgentPorts ports, AgentSetup setup) : ports_(ports), setup_(std::move(setup)) {
+  if (setup_.launch.protocol_version >= 2) normaliser_.expect_whole_messages();
+}
+
+Agent::~Agent() {
+  disarm(phase_timer_);
+  disarm(ladder_timer_);
+  disarm(stall_timer_);
+}
+
+std::string_view Agent::phase_text() const {
+  if (turn_) return "busy";
+  switch (phase_) {
+    case Phase::none: return "none";
+    case Phase::starting:
+    case Phase::opening: return "starting";
+    case Phase::ready:
+    case Phase::open: return "ready";
+    case Phase::stopping: return "stopping";
+  }
+  CHECK(false, "a phase without a name");
+}
+
+void Agent::arm(Loop::TimerId& timer, std::int64_t delay_ms, void (Agent::*then)()) {
+  disarm(timer);
+  timer = ports_.loop.after_ms(delay_ms, [this, &timer, then] {
+    timer = 0;
+    (this->*then)();
+  });
+}
+
+void Agent::disarm(Loop::TimerId& timer) {
+  if (timer != 0) ports_.loop.cancel(std::exchange(timer, 0));
+}
+
+void Agent::act(const StartAgent&) {
+  if (stopped_) return;  // the whole execution ends
+  if (process_ || phase_ == Phase::stopping) {
+    // One agent at a time: what is left of an earlier one goes first, and nobody waits for its end.
+    restart_ = true;
+    phase_ = Phase::stopping;
+    disarm(phase_timer_);
+    kill();
+    return;
+  }
+  begin_again();
+}
+
+// P14: an agent that dies again and again before it is of use is started more and more slowly.
+void Agent::begin_again() {
+  if (early_deaths_ == 0) return spawn();
+  if (early_deaths_ >= early_deaths_max) {
+    early_deaths_ = 0;  // whoever asks again gets another round
+    ports_.frames.write({}, FrameAgentExited{{.why = "crash_loop", .stderr_tail = stderr_tail_}});
+    return;
+  }
+  std::int64_t delay_ms = backoff_first_ms << (early_deaths_ - 1);
+  if (delay_ms > backoff_max_ms) delay_ms = backoff_max_ms;
+  phase_ = Phase::starting;
+  arm(phase_timer_, delay_ms, &Agent::spawn);
+}
+
+void Agent::spawn() {
+  SpawnSpec spec{
+      .command = setup_.launch.command, .environment = setup_.environment, .cwd = setup_.cwd};
+  for (const auto& [name, value] : setup_.launch.environment) {
+    spec.environment.push_back(name + "=" + value);
+  }
+  spec.environment.push_back(setup_.mark);
+  stderr_tail_.clear();
+  ending_.clear();
+  Result<std::unique_ptr<Process>> spawned = ports_.processes.spawn(spec, *this);
+  if (!spawned) {
+    phase_ = Phase::none;
+    ports_.frames.write(
+        {}, FrameAgentExited{{.why = "not_started", .stderr_tail = spawned.error().message()}});
+    return;
+  }
+  process_ = std::move(*spawned);
+  if (paused_) process_->pause_output();
+  phase_ = Phase::starting;
+  acp::ClientSetup setup{.protocol_version = setup_.launch.protocol_version};
+  setup.fs = setup_.launch.fs;
+  setup.terminal = setup_.launch.terminal;
+  client_.emplace(std::move(setup));
+  normaliser_.forget_options();
+  std::string out;
+  client_->initialize(out);
+  send(out);
+  arm(phase_timer_, setup_.launch.times.initialize_ms, &Agent::initialize_timed_out);
+}
+
+void Agent::send(const std::string& bytes) {
+  if (!process_ || bytes.empty()) return;
+  if (process_->unwritten_bytes() + bytes.size() > agent_unread_bytes_max) {
+    end_by("the agent does not read its input");
+    return;
+  }
+  process_->write(bytes);
+}
+
+void Agent::initialize_timed_out() { end_by("no answer to initialize"); }
+
+// We have had enough of it.
+void Agent::end_by(std::string why) {
+  if (!process_ || phase_ == Phase::stopping) return;
+  ending_ = std::move(why);
+  phase_ = Phase::stopping;
+  disarm(phase_timer_);
+  terminate();
+}
+
+void Agent::stop(std::move_only_function<void()> stopped) {
+  stopped_ = std::move(stopped);
+  restart_ = false;
+  disarm(phase_timer_);
+  disarm(stall_timer_);
+  if (!process_) {
+    phase_ = Phase::stopping;
+    sweep();
+    return;
+  }
+  if (ending_.empty()) ending_ = "stopped";
+  if (phase_ == Phase::stopping) return;  // the ladder runs already
+  if (turn_ && !turn_->cancelling) {
+    std::string out;
+    client_->cancel(out, session_id_);
+    send(out);
+    cancel_permissions();
+  }
+  phase_ = Phase::stopping;
+  process_->close_input();
+  arm(ladder_timer_, setup_.launch.times.stop_grace_ms, &Agent::terminate);
+}
+
+void Agent::terminate() {
+  if (!process_) return;
+  process_->signal(SIGTERM);
+  arm(ladder_timer_, setup_.launch.times.term_grace_ms, &Agent::kill);
+}
+
+void Agent::kill() {
+  if (!process_) return;
+  process_->signal(SIGKILL);
+}
+
+void Agent::pause() {
+  paused_ = true;
+  if (process_) process_->pause_output();
+}
+
+void Agent::resume() {
+  paused_ = false;
+  if (process_) process_->resume_output();
+}
+
+void Agent::on_error_output(std::string_view bytes) {
+  if (bytes.size() > stderr_tail_bytes) bytes.remove_prefix(bytes.size() - stderr_tail_bytes);
+  stderr_tail_ += bytes;
+  if (stderr_tail_.size() > stderr_tail_bytes) {
+    stderr_tail_.erase(0, stderr_tail_.size() - stderr_tail_bytes);
+  }
+}
+
+void Agent::on_output(std::string_view bytes) {
+  last_sign_ms_ = ports_.clock.now().since_boot.ms;
+  client_->feed(bytes, events_);
+  for (acp::Event& event : events_) dispatch(std::move(event));
+  events_.clear();
+}
+
+void Agent::on_output_end() {
+  client_->feed_end(events_);
+  for (acp::Event& event : events_) dispatch(std::move(event));
+  events_.clear();
+  // An agent that cannot speak any more is of no use, even if it lives on.
+  if (phase_ != Phase::stopping)
+    arm(ladder_timer_, setup_.launch.times.term_grace_ms, &Agent::kill);
+}
+
+std::string Agent::exit_reason(const ProcessExit& exit) const {
+  if (exit.out_of_memory) return "out_of_memory";
+  if (!ending_.empty()) return ending_ == "stopped" ? "stopped" : "killed";
+  return exit.signal || exit.code != 0 ? "crashed" : "exited";
+}
+
+void Agent::on_exit(const ProcessExit& exit) {
+  const bool early = phase_ == Phase::starting || phase_ == Phase::opening;
+  early_deaths_ = early ? early_deaths_ + 1 : 0;
+  AgentExited told{.why = exit_reason(exit), .stderr_tail = utf8_scrub(stderr_tail_)};
+  if (exit.code) told.exit_code = *exit.code;
+  if (exit.signal) told.signal = *exit.signal;
+  if (!ending_.empty() && ending_ != "stopped") told.stderr_tail += "\n[perdure] " + ending_;
+  const RunId run = turn_ ? turn_->run : RunId{};
+  disarm(phase_timer_);
+  disarm(ladder_timer_);
+  disarm(stall_timer_);
+  turn_.reset();
+  waiting_.clear();
+  opening_.reset();
+  setting_.clear();
+  permissions_.clear();
+  session_id_.clear();
+  normaliser_.end_turn();
+  phase_ = Phase::stopping;
+  if (!restart_) ports_.frames.write(run, FrameAgentExited{std::move(told)});
+  // Not from inside its own call.
+  ports_.loop.post([this] {
+    process_.reset();
+    client_.reset();
+    sweep();
+  });
+}
+
+// Nothing of the agent stays behind: what its group did not hold is found by its mark (P4).
+void Agent::sweep() {
+  if (ports_.processes.kill_marked(setup_.mark) > 0)
+    return arm(ladder_timer_, sweep_again_ms, &Agent::sweep);
+  if (stopped_) {
+    phase_ = Phase::none;
+    std::exchange(stopped_, nullptr)();
+    return;
+  }
+  phase_ = Phase::none;
+  if (std::exchange(restart_, false)) begin_again();
+}
+
+void Agent::write_all(std::vector<FrameBody>& bodies) {
+  for (FrameBody& body : bodies) write(std::move(body));
+  bodies.clear();
+}
+
+}  // namespace perdure

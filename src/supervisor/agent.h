@@ -1,0 +1,202 @@
+// One agent process and the conversation with it. Commands of the daemon go in, frames come out. It
+// trusts nothing the agent says about itself: prompts are serialised here, replayed history is kept
+// out (C10), settings are applied again before the first prompt (R9), a cancel ends in SIGKILL if
+// it must (X4), and whatever happens the process's end is one frame.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <expected>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "acp/client.h"
+#include "env/env.h"
+#include "env/process.h"
+#include "supervisor/failures.h"
+#include "supervisor/normalise.h"
+#include "wire/bootstrap.h"
+#include "wire/effect.h"
+#include "wire/frame.h"
+
+namespace perdure {
+
+// Where frames go: to the spool, in order.
+class FrameSink {
+ public:
+  virtual ~FrameSink() = default;
+  virtual void write(RunId run, FrameBody body) = 0;
+};
+
+// Serves what an agent asks of its client: files and terminals, where they are offered.
+class AgentRequests {
+ public:
+  using Reply = std::move_only_function<void(std::expected<std::string, acp::RpcError>)>;
+  virtual ~AgentRequests() = default;
+  // False: there is no such method here. Else the reply comes, now or later.
+  virtual bool serve(const std::string& method, const std::string& params, Reply reply) = 0;
+};
+
+struct AgentPorts {
+  Clock& clock;
+  Loop& loop;
+  Processes& processes;
+  FrameSink& frames;
+  AgentRequests* requests = nullptr;  // none: everything is refused
+};
+
+struct AgentSetup {
+  AgentLaunch launch;
+  std::string cwd;
+  std::vector<std::string> environment;  // NAME=value, besides what the launch names
+  std::string mark;  // NAME=value in the environment of every process of the agent, and of no other
+};
+
+class Agent final : private ProcessEvents {
+ public:
+  Agent(AgentPorts ports, AgentSetup setup);
+  ~Agent() override;
+
+  // The commands of wire/effect.h. None of them fails: what goes wrong is a frame.
+  void act(const StartAgent& command);
+  void act(const OpenSession& command);
+  void act(const SendPrompt& command);
+  void act(const SteerPrompt& command);
+  void act(const CancelPrompt& command);
+  void act(const AnswerRequest& command);
+  void act(const SetOptions& command);
+
+  // Ends the agent in good order: end of input, SIGTERM, SIGKILL. Calls back once no process of it
+  // is left, at once when there is none.
+  void stop(std::move_only_function<void()> stopped);
+
+  // Backpressure: its output is not read.
+  void pause();
+  void resume();
+
+  bool is_running() const { return process_ != nullptr; }
+  bool is_busy() const { return turn_.has_value() || phase_ == Phase::opening; }
+  std::string_view phase_text() const;  // none, starting, ready, busy, stopping
+  const std::optional<acp::AgentAbilities>& abilities() const { return abilities_; }
+  std::uint64_t updates_dropped() const { return updates_dropped_; }
+
+ private:
+  enum class Phase { none, starting, ready, opening, open, stopping };
+  // A session that is being opened. Conversation that comes meanwhile is history: counted, not
+  // told.
+  struct Opening {
+    OpenSession command;
+    std::optional<acp::SessionOpened> answer;
+    std::deque<acp::OptionValue> to_apply;
+    std::map<std::string, std::string> observed;
+    std::vector<acp::Updated> early;  // kept for later: not history
+    std::uint64_t replayed_prompts = 0;
+    std::uint64_t replayed_updates = 0;
+    bool in_user_message = false;
+    std::string user_message_id;
+    bool without_mcp = false;  // X15: tried again with an empty list
+  };
+  struct Turn {
+    RunId run;
+    bool cancelling = false;
+    bool clears = false;
+    bool told_stalled = false;
+  };
+  struct Permission {
+    acp::RpcId id;
+    RunId run;
+  };
+
+  // ProcessEvents
+  void on_output(std::string_view bytes) override;
+  void on_error_output(std::string_view bytes) override;
+  void on_output_end() override;
+  void on_exit(const ProcessExit& exit) override;
+
+  // Process life: agent.cc
+  void spawn();
+  void begin_again();
+  void send(const std::string& bytes);
+  void arm(Loop::TimerId& timer, std::int64_t delay_ms, void (Agent::*then)());
+  void disarm(Loop::TimerId& timer);
+  void initialize_timed_out();
+  void end_by(std::string why);
+  void terminate();
+  void kill();
+  void sweep();
+  void write(FrameBody body) { ports_.frames.write(turn_ ? turn_->run : RunId{}, std::move(body)); }
+  void write_all(std::vector<FrameBody>& bodies);
+  std::string exit_reason(const ProcessExit& exit) const;
+
+  // Messages of the agent: agent_events.cc
+  void dispatch(acp::Event event);
+  void on(acp::Initialized event);
+  void on(acp::SessionOpened event);
+  void on(acp::Updated event);
+  void on(acp::PermissionAsked event);
+  void on(acp::Asked event);
+  void on(acp::AskedNoMore event);
+  void on(acp::TurnEnded event);
+  void on(acp::CallFailed event);
+  void on(acp::OptionSet event);
+  void on(acp::Answered event);
+  void on(acp::Noise event);
+  void on(acp::Notified event);
+  void show(acp::Updated event);
+
+  // Opening: agent_open.cc
+  void call_open();
+  void gate(acp::Updated event);
+  void settled();
+  void apply_next_option();
+  void finish_open();
+  void fail_open(OpenFailure failure, std::string message);
+  void open_went_quiet();
+
+  // Turns: agent_turn.cc
+  void begin_turn(const SendPrompt& command);
+  void end_turn(FrameBody end);
+  void fail_turn(const acp::CallFailed& event);
+  void cancel_permissions();
+  void cancel_ignored();
+  void set_next_option();
+  void look_for_stall();
+
+  AgentPorts ports_;
+  AgentSetup setup_;
+  Phase phase_ = Phase::none;
+  std::unique_ptr<Process> process_;
+  std::optional<acp::Client> client_;
+  std::optional<acp::AgentAbilities> abilities_;
+  Normaliser normaliser_;
+  std::string session_id_;
+  std::set<std::string> refused_sessions_;  // X5: what comes for them is nobody's
+  bool history_gate_ = false;               // behind a load, until the first prompt
+  std::optional<Opening> opening_;
+  std::optional<Turn> turn_;
+  std::deque<SendPrompt> waiting_;
+  std::deque<acp::OptionValue> setting_;  // SetOptions under way, one after the other
+  std::map<std::string, Permission> permissions_;
+  std::uint64_t requests_ = 0;
+  std::string stderr_tail_;
+  std::string ending_;  // why we end it; empty: we do not
+  bool restart_ = false;
+  bool paused_ = false;
+  bool first_start_ = true;
+  std::uint64_t early_deaths_ = 0;  // in a row, before a session was open (P14)
+  std::int64_t last_sign_ms_ = 0;   // of life
+  std::uint64_t updates_dropped_ = 0;
+  std::vector<acp::Event> events_;
+  std::move_only_function<void()> stopped_;
+  Loop::TimerId phase_timer_ = 0;
+  Loop::TimerId ladder_timer_ = 0;
+  Loop::TimerId stall_timer_ = 0;
+};
+
+}  // namespace perdure

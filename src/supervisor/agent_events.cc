@@ -1,0 +1,199 @@
+// What the agent says, each message once. Nothing here may fail because of what it says.
+#include <utility>
+#include <variant>
+
+#include "base/limits.h"
+#include "supervisor/agent.h"
+
+namespace perdure {
+namespace {
+
+// Updates kept for a session whose id is not known yet.
+constexpr std::size_t early_updates_max = 1024;
+
+bool is_history(const acp::UpdateBody& body) {
+  return std::holds_alternative<acp::MessageChunk>(body) ||
+         std::holds_alternative<acp::MessageWhole>(body) ||
+         std::holds_alternative<acp::ToolUpserted>(body) ||
+         std::holds_alternative<acp::ToolContentAdded>(body) ||
+         std::holds_alternative<acp::PlanShown>(body) ||
+         std::holds_alternative<acp::PlanRemoved>(body) ||
+         std::holds_alternative<acp::UsageShown>(body) ||
+         std::holds_alternative<acp::CompactionShown>(body) ||
+         std::holds_alternative<acp::CompactionChunk>(body);
+}
+
+}  // namespace
+
+void Agent::dispatch(acp::Event event) {
+  std::visit([this](auto& one) { on(std::move(one)); }, event);
+}
+
+void Agent::on(acp::Initialized event) {
+  if (phase_ != Phase::starting) return;
+  disarm(phase_timer_);
+  phase_ = Phase::ready;
+  abilities_ = event.abilities;
+  write(FrameAgentStarted{
+      {.abilities = {.resume = event.abilities.resume, .load = event.abilities.load},
+       .version = event.agent_version,
+       .initialize = std::move(event.result)}});
+}
+
+void Agent::on(acp::Updated event) {
+  if (refused_sessions_.contains(event.session_id)) {
+    ++updates_dropped_;
+    return;
+  }
+  if (phase_ == Phase::opening) return gate(std::move(event));
+  const bool is_ours = event.session_id.empty() || event.session_id == session_id_;
+  if (is_ours && history_gate_ && !turn_ && is_history(event.update.body)) {
+    ++updates_dropped_;  // R4: the replay goes on behind its answer
+    return;
+  }
+  if (phase_ != Phase::open && phase_ != Phase::stopping) {
+    ++updates_dropped_;
+    return;
+  }
+  if (is_ours) return show(std::move(event));
+  // Another session of the same agent, a sub-agent's perhaps: kept as it came.
+  write(AgentUpdate{std::move(event.update.raw)});
+}
+
+void Agent::show(acp::Updated event) {
+  std::vector<FrameBody> frames;
+  normaliser_.update(std::move(event.update), frames);
+  write_all(frames);
+}
+
+// Conversation is history here, and settings are what the agent woke up with: told when it is open.
+void Agent::gate(acp::Updated event) {
+  Opening& opening = *opening_;
+  const bool fresh = opening.command.method == OpenMethod::fresh;
+  if (fresh || !is_history(event.update.body)) {
+    if (opening.early.size() < early_updates_max) opening.early.push_back(std::move(event));
+    return;
+  }
+  ++opening.replayed_updates;
+  const auto* chunk = std::get_if<acp::MessageChunk>(&event.update.body);
+  const auto* whole = std::get_if<acp::MessageWhole>(&event.update.body);
+  const bool by_user = (chunk && chunk->speaker == acp::Speaker::user) ||
+                       (whole && whole->speaker == acp::Speaker::user);
+  if (by_user) {
+    const std::string& id = chunk ? chunk->message_id : whole->message_id;
+    if (!opening.in_user_message || id != opening.user_message_id) ++opening.replayed_prompts;
+    opening.user_message_id = id;
+  }
+  opening.in_user_message = by_user;
+}
+
+void Agent::on(acp::PermissionAsked event) {
+  std::string request = "request-" + std::to_string(++requests_);
+  if ((turn_ && turn_->cancelling) || phase_ == Phase::stopping) {
+    std::string out;
+    client_->answer_permission_cancelled(out, event.id);
+    return send(out);
+  }
+  std::vector<FrameBody> frames;
+  if (event.tool && !event.tool->tool_call_id.empty()) {
+    normaliser_.tool(*event.tool, RawJson{}, frames);
+  }
+  FramePermission asked{.request = request,
+                        .tool_call_id = std::move(event.tool_call_id),
+                        .title = std::move(event.title),
+                        .update = std::move(event.params)};
+  for (acp::PermissionChoice& choice : event.choices) {
+    asked.options.push_back({choice.option_id, choice.name, choice.kind});
+  }
+  frames.emplace_back(std::move(asked));
+  // An id that is used again while its first question is open: that question is nobody's now (X18).
+  std::erase_if(permissions_, [&](const auto& entry) {
+    if (entry.second.id != event.id) return false;
+    frames.insert(frames.begin(), FramePermissionGone{entry.first});
+    return true;
+  });
+  permissions_.emplace(std::move(request), Permission{event.id, turn_ ? turn_->run : RunId{}});
+  write_all(frames);
+}
+
+void Agent::on(acp::AskedNoMore event) {
+  for (const auto& [request, permission] : permissions_) {
+    if (permission.id != event.id) continue;
+    write(FramePermissionGone{request});
+    permissions_.erase(request);
+    break;
+  }
+  std::string out;
+  client_->give_error(out, event.id, {acp::rpc_code::cancelled, "cancelled", {}});
+  send(out);
+}
+
+void Agent::on(acp::Asked event) {
+  // The process may be another one by the time the reply comes.
+  const std::int64_t pid = process_->pid();
+  auto reply = [this, pid, id = event.id](std::expected<std::string, acp::RpcError> answer) {
+    if (!process_ || process_->pid() != pid) return;
+    std::string out;
+    if (answer) {
+      client_->give_result(out, id, *answer);
+    } else {
+      client_->give_error(out, id, answer.error());
+    }
+    send(out);
+  };
+  if (ports_.requests && ports_.requests->serve(event.method, event.params.text, reply)) return;
+  reply(std::unexpected(
+      acp::RpcError{acp::rpc_code::method_not_found, "method not found: " + event.method, {}}));
+}
+
+void Agent::on(acp::CallFailed event) {
+  switch (event.call) {
+    case acp::Call::initialize: return end_by("initialize failed: " + event.error.message);
+    case acp::Call::open_new:
+    case acp::Call::load:
+    case acp::Call::resume: {
+      if (phase_ != Phase::opening || opening_->answer) return;
+      const bool has_servers = !setup_.launch.mcp_servers.text.empty();
+      if (event.failure == acp::Failure::invalid_params && has_servers && !opening_->without_mcp) {
+        opening_->without_mcp = true;  // X15: some want none on load
+        return call_open();
+      }
+      return fail_open(open_failure(event.failure), error_text(event.error));
+    }
+    case acp::Call::prompt: return fail_turn(event);
+    case acp::Call::set_option:
+      // Visible, and no reason to go no further (R9).
+      write(AgentUpdate{option_refused(event.error)});
+      if (phase_ == Phase::opening) return apply_next_option();
+      if (!setting_.empty()) setting_.pop_front();
+      return set_next_option();
+    default: return;
+  }
+}
+
+void Agent::on(acp::OptionSet event) {
+  if (phase_ == Phase::opening) {
+    for (const acp::OptionValue& one : event.options) opening_->observed[one.option] = one.value;
+    return apply_next_option();
+  }
+  std::vector<FrameBody> frames;
+  normaliser_.options(event.options, {}, frames);
+  write_all(frames);
+  if (!setting_.empty()) setting_.pop_front();
+  set_next_option();
+}
+
+void Agent::on(acp::Answered) {}
+
+// Kept where a person can find it: with what the agent writes to stderr.
+void Agent::on(acp::Noise event) { on_error_output("[stdout] " + event.text + "\n"); }
+
+void Agent::on(acp::Notified event) {
+  JsonWriter json;
+  json.begin_object().key("method").string(event.method);
+  if (!event.params.text.empty()) json.key("params").raw(event.params.text);
+  json.end_object();
+  if (phase_ == Phase::open) write(AgentUpdate{RawJson{std::move(json).take()}});
+}
+
+}  // namespace perdure

@@ -1,0 +1,124 @@
+// Opening a session: one rung of the ladder, tried as the daemon says. It is open when the agent
+// answered, its replay has drained and the settings are what they were (R4, R9, X14).
+#include <utility>
+
+#include "supervisor/agent.h"
+
+namespace perdure {
+
+void Agent::act(const OpenSession& command) {
+  if (phase_ != Phase::ready && phase_ != Phase::open) {
+    ports_.frames.write(
+        {}, FrameOpenFailed{command.method, OpenFailure::startup, "the agent is not ready"});
+    return;
+  }
+  phase_ = Phase::opening;
+  session_id_.clear();
+  history_gate_ = false;
+  normaliser_.forget_options();
+  opening_ = Opening{.command = command};
+  refused_sessions_.erase(command.agent_session_id);
+  call_open();
+}
+
+void Agent::call_open() {
+  acp::SessionSetup setup{.cwd = setup_.cwd, .mcp_servers = setup_.launch.mcp_servers};
+  if (opening_->without_mcp) setup.mcp_servers = {};
+  std::string out;
+  switch (opening_->command.method) {
+    case OpenMethod::fresh: client_->open_new(out, setup); break;
+    case OpenMethod::load: client_->load(out, opening_->command.agent_session_id, setup); break;
+    case OpenMethod::resume: client_->resume(out, opening_->command.agent_session_id, setup); break;
+  }
+  send(out);
+  last_sign_ms_ = ports_.clock.now().since_boot.ms;
+  arm(phase_timer_, setup_.launch.times.open_quiet_ms, &Agent::open_went_quiet);
+}
+
+// X8: an agent that still replays is not one that hangs.
+void Agent::open_went_quiet() {
+  const std::int64_t quiet_ms = ports_.clock.now().since_boot.ms - last_sign_ms_;
+  const std::int64_t left_ms = setup_.launch.times.open_quiet_ms - quiet_ms;
+  if (left_ms > 0) return arm(phase_timer_, left_ms, &Agent::open_went_quiet);
+  fail_open(OpenFailure::timeout, "the agent was silent for " +
+                                      std::to_string(setup_.launch.times.open_quiet_ms / 1000) +
+                                      " s while it opened the session");
+}
+
+void Agent::on(acp::SessionOpened event) {
+  if (phase_ != Phase::opening || opening_->answer) return;
+  for (const acp::OptionValue& one : event.options) opening_->observed[one.option] = one.value;
+  opening_->answer = std::move(event);
+  if (opening_->command.method != OpenMethod::load) return settled();
+  last_sign_ms_ = ports_.clock.now().since_boot.ms;
+  arm(phase_timer_, setup_.launch.times.load_settle_ms, &Agent::settled);
+}
+
+void Agent::settled() {
+  const std::int64_t quiet_ms = ports_.clock.now().since_boot.ms - last_sign_ms_;
+  const std::int64_t left_ms = setup_.launch.times.load_settle_ms - quiet_ms;
+  if (opening_->command.method == OpenMethod::load && left_ms > 0) {
+    return arm(phase_timer_, left_ms, &Agent::settled);
+  }
+  // A model may bring modes of its own: model first, then mode, then the rest (X14).
+  const auto& wanted = opening_->command.options;
+  for (const char* const first : {"model", "mode"}) {
+    if (const auto found = wanted.find(first); found != wanted.end()) {
+      opening_->to_apply.push_back({found->first, found->second});
+    }
+  }
+  for (const auto& [name, value] : wanted) {
+    if (name != "model" && name != "mode") opening_->to_apply.push_back({name, value});
+  }
+  arm(phase_timer_, setup_.launch.times.open_quiet_ms, &Agent::open_went_quiet);
+  apply_next_option();
+}
+
+void Agent::apply_next_option() {
+  Opening& opening = *opening_;
+  const std::string& said = opening.answer->session_id;
+  const std::string& id = said.empty() ? opening.command.agent_session_id : said;
+  while (!opening.to_apply.empty()) {
+    const acp::OptionValue option = std::move(opening.to_apply.front());
+    opening.to_apply.pop_front();
+    const auto observed = opening.observed.find(option.option);
+    if (observed != opening.observed.end() && observed->second == option.value) continue;
+    std::string out;
+    if (!client_->set_option(out, id, option)) continue;
+    send(out);
+    return;
+  }
+  finish_open();
+}
+
+void Agent::finish_open() {
+  Opening opening = std::move(*opening_);
+  opening_.reset();
+  disarm(phase_timer_);
+  phase_ = Phase::open;
+  early_deaths_ = 0;
+  const std::string& said = opening.answer->session_id;
+  session_id_ = said.empty() ? opening.command.agent_session_id : said;
+  history_gate_ = opening.command.method == OpenMethod::load;
+  write(FrameSessionOpened{.method = opening.command.method,
+                           .agent_session_id = said,
+                           .replayed_prompts = opening.replayed_prompts,
+                           .replayed_updates = opening.replayed_updates});
+  std::vector<acp::OptionValue> options;
+  for (auto& [name, value] : opening.observed) options.push_back({name, value});
+  std::vector<FrameBody> frames;
+  normaliser_.options(options, {}, frames);
+  write_all(frames);
+  for (acp::Updated& early : opening.early) on(std::move(early));
+}
+
+void Agent::fail_open(OpenFailure failure, std::string message) {
+  const OpenSession command = std::move(opening_->command);
+  opening_.reset();
+  disarm(phase_timer_);
+  phase_ = Phase::ready;
+  if (!command.agent_session_id.empty()) refused_sessions_.insert(command.agent_session_id);
+  write(FrameOpenFailed{command.method, failure, std::move(message)});
+}
+
+}  // namespace perdure

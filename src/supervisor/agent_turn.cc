@@ -1,0 +1,192 @@
+// Turns: one at a time, whatever the agent would do with two (trap 6). A turn ends by the agent's
+// answer or by the end of its process, never by our guess.
+#include <utility>
+
+#include "base/json.h"
+#include "supervisor/agent.h"
+
+namespace perdure {
+namespace {
+
+void append_text_block(std::string& blocks, std::string_view text) {
+  JsonWriter json;
+  json.begin_object().key("type").string("text").key("text").string(text).end_object();
+  if (blocks.size() > 1) blocks += ',';
+  blocks += json.text();
+}
+
+// The injected history, if any, is a block of its own in front.
+std::string prompt_blocks(const Prompt& prompt, const std::string& context) {
+  std::string blocks = "[";
+  if (!context.empty()) append_text_block(blocks, context);
+  const auto given = json_elements(prompt.blocks.text);
+  if (prompt.blocks.text.empty() || !given) {
+    append_text_block(blocks, prompt.text);
+    return blocks + "]";
+  }
+  for (const std::string_view block : *given) {
+    if (blocks.size() > 1) blocks += ',';
+    blocks += block;
+  }
+  return blocks + "]";
+}
+
+RunFailed run_failure(const acp::CallFailed& event, Timestamp now) {
+  RunFailed failed{.code = "agent_error", .message = error_text(event.error)};
+  if (event.failure == acp::Failure::auth) failed.code = "auth_needed";
+  if (event.failure == acp::Failure::rate_limited) {
+    failed.code = "rate_limited";
+    failed.reset_at = event.reset_at;
+    if (!failed.reset_at && event.retry_after_ms) {
+      failed.reset_at = Timestamp{now.ms + *event.retry_after_ms};
+    }
+  }
+  if (event.failure == acp::Failure::session_unknown) failed.code = "agent_session_lost";
+  return failed;
+}
+
+}  // namespace
+
+void Agent::act(const SendPrompt& command) {
+  if (phase_ != Phase::open) {
+    ports_.frames.write(command.run, FrameRunFailed{command.run,
+                                                    {.code = "agent_not_ready",
+                                                     .message = "the agent has no open session"}});
+    return;
+  }
+  if (turn_) {
+    waiting_.push_back(command);
+  } else {
+    begin_turn(command);
+  }
+}
+
+void Agent::begin_turn(const SendPrompt& command) {
+  turn_ = Turn{.run = command.run};
+  for (const std::string& clear : setup_.launch.clear_commands) {
+    turn_->clears = turn_->clears || command.prompt.text == clear;
+  }
+  history_gate_ = false;
+  last_sign_ms_ = ports_.clock.now().since_boot.ms;
+  std::string out;
+  client_->prompt(out, session_id_, prompt_blocks(command.prompt, command.context));
+  send(out);
+  if (setup_.launch.times.stall_ms > 0) {
+    arm(stall_timer_, setup_.launch.times.stall_ms, &Agent::look_for_stall);
+  }
+}
+
+void Agent::act(const SteerPrompt& command) {
+  if (!turn_ || turn_->run != command.run || !setup_.launch.steer) return;
+  JsonWriter params;
+  params.begin_object().key("sessionId").string(session_id_);
+  params.key("prompt").raw(prompt_blocks(command.prompt, "")).end_object();
+  std::string out;
+  client_->call(out, "session/prompt", params.text());
+  send(out);
+}
+
+void Agent::act(const CancelPrompt& command) {
+  for (auto prompt = waiting_.begin(); prompt != waiting_.end(); ++prompt) {
+    if (prompt->run != command.run) continue;
+    waiting_.erase(prompt);
+    ports_.frames.write(command.run, FrameRunFinished{command.run, "cancelled"});
+    return;
+  }
+  if (!turn_ || turn_->run != command.run || turn_->cancelling) return;  // N9: not this one
+  turn_->cancelling = true;
+  std::string out;
+  client_->cancel(out, session_id_);
+  send(out);
+  cancel_permissions();
+  arm(ladder_timer_, setup_.launch.times.cancel_grace_ms, &Agent::cancel_ignored);
+}
+
+void Agent::cancel_permissions() {
+  std::string out;
+  for (const auto& [request, permission] : permissions_) {
+    client_->answer_permission_cancelled(out, permission.id);
+  }
+  permissions_.clear();
+  send(out);
+}
+
+// X4: it does not listen. Its process is what we can end.
+void Agent::cancel_ignored() { end_by("the agent ignored a cancel"); }
+
+void Agent::act(const AnswerRequest& command) {
+  const auto found = permissions_.find(command.request);
+  if (found == permissions_.end()) return;
+  std::string out;
+  if (command.option_id.empty()) {
+    client_->answer_permission_cancelled(out, found->second.id);
+  } else {
+    client_->answer_permission(out, found->second.id, command.option_id);
+  }
+  permissions_.erase(found);
+  send(out);
+}
+
+void Agent::act(const SetOptions& command) {
+  if (phase_ != Phase::open) return;
+  const bool idle = setting_.empty();
+  for (const auto& [name, value] : command.options) setting_.push_back({name, value});
+  if (idle) set_next_option();
+}
+
+void Agent::set_next_option() {
+  while (!setting_.empty()) {
+    std::string out;
+    if (client_->set_option(out, session_id_, setting_.front())) return send(out);
+    setting_.pop_front();
+  }
+}
+
+void Agent::on(acp::TurnEnded event) {
+  if (!turn_) return;
+  if (!event.usage.text.empty()) {
+    write(AgentUpdate{RawJson{"{\"usage\":" + event.usage.text + "}"}});
+  }
+  if (turn_->clears && event.stop_reason == "end_turn") {
+    write(FrameContextChanged{BoundaryHow::cleared});
+  }
+  end_turn(FrameRunFinished{turn_->run, std::move(event.stop_reason)});
+}
+
+void Agent::fail_turn(const acp::CallFailed& event) {
+  if (!turn_) return;
+  if (event.failure == acp::Failure::cancelled) {
+    return end_turn(FrameRunFinished{turn_->run, "cancelled"});
+  }
+  end_turn(FrameRunFailed{turn_->run, run_failure(event, ports_.clock.now().wall)});
+}
+
+void Agent::end_turn(FrameBody end) {
+  write(std::move(end));
+  turn_.reset();
+  normaliser_.end_turn();
+  disarm(stall_timer_);
+  if (phase_ != Phase::open) return;  // the ladder of its end goes on
+  disarm(ladder_timer_);
+  if (waiting_.empty()) return;
+  const SendPrompt next = std::move(waiting_.front());
+  waiting_.pop_front();
+  begin_turn(next);
+}
+
+// P6: quiet, although nothing is known to be under way.
+void Agent::look_for_stall() {
+  if (!turn_) return;
+  const std::int64_t quiet_ms = ports_.clock.now().since_boot.ms - last_sign_ms_;
+  const std::int64_t left_ms = setup_.launch.times.stall_ms - quiet_ms;
+  const bool waits = normaliser_.tools_in_flight() > 0 || !permissions_.empty();
+  if (left_ms > 0 || waits) {
+    turn_->told_stalled = false;
+  } else if (!turn_->told_stalled) {
+    turn_->told_stalled = true;
+    write(FrameRunStalled{turn_->run, quiet_ms});
+  }
+  arm(stall_timer_, left_ms > 0 ? left_ms : setup_.launch.times.stall_ms, &Agent::look_for_stall);
+}
+
+}  // namespace perdure

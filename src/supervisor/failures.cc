@@ -1,0 +1,31 @@
+// One table a question; see failures.h.
+#include "supervisor/failures.h"
+
+namespace perdure {
+
+OpenFailure open_failure(acp::Failure failure) {
+  switch (failure) {
+    case acp::Failure::method_missing: return OpenFailure::capability_missing;
+    case acp::Failure::session_unknown: return OpenFailure::session_unknown;
+    case acp::Failure::auth: return OpenFailure::auth;
+    case acp::Failure::cancelled: return OpenFailure::cancelled;
+    case acp::Failure::transport: return OpenFailure::transport;
+    case acp::Failure::version: return OpenFailure::startup;
+    default: return OpenFailure::other;
+  }
+}
+
+std::string error_text(const acp::RpcError& error) {
+  std::string text = error.message + " (" + std::to_string(error.code) + ")";
+  if (!error.data.text.empty()) text += " " + error.data.text;
+  return text;
+}
+
+RawJson option_refused(const acp::RpcError& error) {
+  JsonWriter json;
+  json.begin_object().key("perdure").string("option_refused");
+  json.key("message").string(error_text(error)).end_object();
+  return RawJson{std::move(json).take()};
+}
+
+}  // namespace perdure

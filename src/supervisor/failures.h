@@ -1,0 +1,21 @@
+// What an agent's refusal means to the ladder, and how a person reads it.
+#pragma once
+
+#include <string>
+
+#include "acp/classify.h"
+#include "acp/rpc.h"
+#include "wire/frame.h"
+
+namespace perdure {
+
+// Which class of C4 a failed load, resume or new belongs to.
+OpenFailure open_failure(acp::Failure failure);
+
+// Message, code and details, on one line; agents often say only in `data` what happened (R1).
+std::string error_text(const acp::RpcError& error);
+
+// The update that shows that a setting could not be applied.
+RawJson option_refused(const acp::RpcError& error);
+
+}  // namespace perdure

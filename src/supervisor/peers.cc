@@ -1,0 +1,208 @@
+// Who may say what: a peer shows the secret first; the owner with the highest epoch is obeyed, and
+// each of its numbered commands once.
+#include <algorithm>
+#include <utility>
+
+#include "base/limits.h"
+#include "supervisor/peer.h"
+#include "supervisor/supervisor.h"
+#include "wire/effect.h"
+
+namespace perdure {
+namespace {
+
+constexpr std::int64_t attach_wait_ms = 10'000;
+
+// Takes as long for a wrong secret as for the right one.
+bool equal_secrets(std::string_view one, std::string_view other) {
+  unsigned char difference = one.size() == other.size() ? 0 : 1;
+  for (std::size_t i = 0; i < one.size() && i < other.size(); ++i) {
+    difference |= static_cast<unsigned char>(one[i] ^ other[i]);
+  }
+  return difference == 0;
+}
+
+}  // namespace
+
+void Supervisor::Peer::on_bytes(std::string_view bytes) {
+  if (is_dropped) return;
+  reader_.feed(bytes);
+  while (!is_dropped) {
+    const Result<std::optional<Packet>> packet = reader_.next();
+    if (!packet) return supervisor_.refuse(*this, packet.error());
+    if (!*packet) return;
+    supervisor_.on_packet(*this, **packet);
+  }
+}
+
+void Supervisor::on_link(std::unique_ptr<Link> link) {
+  if (peers_.size() >= links_max) return;  // closed by its end
+  const std::uint64_t number = ++peers_ever_;
+  peers_.push_back(std::make_unique<Peer>(*this, number, std::move(link)));
+  ports_.loop.after_ms(attach_wait_ms, [this, exists = exists_, number] {
+    if (!*exists) return;
+    Peer* const peer = find_peer(number);
+    if (peer && peer != owner_.peer) drop(*peer);
+  });
+}
+
+Supervisor::Peer* Supervisor::find_peer(std::uint64_t number) {
+  const auto found = std::ranges::find(peers_, number, &Peer::number);
+  return found == peers_.end() ? nullptr : found->get();
+}
+
+// Not from inside its own call.
+void Supervisor::drop(Peer& peer) {
+  if (peer.is_dropped) return;
+  peer.is_dropped = true;
+  if (owner_.peer == &peer) {
+    owner_ = {};
+    detached_ms_ = now_ms();
+    if (!bootstrap_.survive) stop("the daemon left");
+    finish_when_read();
+  }
+  ports_.loop.post([this, exists = exists_, number = peer.number()] {
+    if (*exists) std::erase_if(peers_, [&](const auto& one) { return one->number() == number; });
+  });
+}
+
+void Supervisor::on_peer_closed(Peer& peer) { drop(peer); }
+
+void Supervisor::refuse(Peer& peer, const Error& error) {
+  if (peer.is_dropped) return;
+  peer.send_packet(RefusedPacket{std::string(code_name(error.code())), error.message()});
+  drop(peer);
+}
+
+void Supervisor::on_packet(Peer& peer, const Packet& packet) {
+  const auto handle = [&]() -> Result<> {
+    if (packet.type == PacketType::attach) return attach(peer, TRY(decode_attach(packet.body)));
+    if (packet.type == PacketType::probe) return probe(peer, TRY(decode_probe(packet.body)));
+    if (&peer != owner_.peer) return fail(Code::denied, "attach first");
+    return on_owner_packet(peer, packet);
+  };
+  if (const Result<> handled = handle(); !handled) refuse(peer, handled.error());
+}
+
+Result<> Supervisor::on_owner_packet(Peer& peer, const Packet& packet) {
+  switch (packet.type) {
+    case PacketType::command: return obey(packet.body);
+    case PacketType::ack:
+      TRY_VOID(spool_.ack(TRY(decode_ack(packet.body)).frame));
+      adjust_backpressure();
+      pump();
+      finish_when_read();
+      return {};
+    case PacketType::stop: stop(TRY(decode_stop(packet.body)).reason); return {};
+    case PacketType::call: return call(peer, TRY(decode_call(packet.body)));
+    case PacketType::shell_input: {
+      const ShellBytes input = TRY(decode_shell_packet(packet.body));
+      if (ports_.workspace) ports_.workspace->shell_input(input.shell, input.bytes);
+      return {};
+    }
+    default: return {};  // of a later version: to be ignored
+  }
+}
+
+Result<> Supervisor::check_secret(const std::string& secret) const {
+  if (equal_secrets(secret, bootstrap_.secret)) return {};
+  return fail(Code::denied, "the secret is not the one of this agentctl");
+}
+
+Result<> Supervisor::attach(Peer& peer, const AttachPacket& packet) {
+  TRY_VOID(check_secret(packet.secret));
+  const std::int64_t version = TRY(agree_on_version({packet.version_min, packet.version_max}));
+  if (packet.epoch < owner_epoch_) {
+    return fail(Code::stale_owner, "epoch " + std::to_string(packet.epoch) +
+                                       " is behind the owner's, " + std::to_string(owner_epoch_));
+  }
+  if (packet.after > spool_.written() || packet.after < spool_.acked()) {
+    return fail(Code::invalid_argument,
+                "frames behind " + std::to_string(packet.after) + " are asked for; there are " +
+                    std::to_string(spool_.acked() + 1) + " to " + std::to_string(spool_.written()));
+  }
+  owner_epoch_ = packet.epoch;
+  if (owner_.peer && owner_.peer != &peer) {
+    Peer& before = *std::exchange(owner_, {}).peer;
+    refuse(before, Error(Code::stale_owner, "another daemon attached"));
+  }
+  owner_ = {&peer, packet.after, std::max<std::uint64_t>(packet.window, 1)};
+  was_attached_ = true;
+  TRY_VOID(spool_.ack(packet.after));
+  adjust_backpressure();
+  peer.send_packet(AttachedPacket{.version = version,
+                                  .instance = identity_.instance,
+                                  .exec = bootstrap_.exec,
+                                  .session = bootstrap_.session,
+                                  .gen = bootstrap_.gen,
+                                  .pid = identity_.pid,
+                                  .pid_started = identity_.pid_started,
+                                  .host_boot = ports_.clock.now().host_boot,
+                                  .build = identity_.build,
+                                  .first = spool_.acked() + 1,
+                                  .last = spool_.written(),
+                                  .acted = acted_});
+  pump();
+  return {};
+}
+
+Result<> Supervisor::probe(Peer& peer, const ProbePacket& packet) {
+  TRY_VOID(check_secret(packet.secret));
+  TRY_VOID(agree_on_version({packet.version_min, packet.version_max}));
+  peer.send_packet(health());
+  return {};
+}
+
+// A number acts once: what was sent again after a broken link is only confirmed again.
+Result<> Supervisor::obey(std::string_view body) {
+  const Effect effect = TRY(decode_effect(body));
+  const auto* command = std::get_if<SendCommand>(&effect);
+  if (!command) return fail(Code::invalid_argument, "this effect is no command");
+  if (command->exec != bootstrap_.exec || command->gen != bootstrap_.gen) {
+    return fail(Code::invalid_argument, "the command is for another execution");
+  }
+  if (command->number > acted_) {
+    acted_ = command->number;
+    if (stopping_.empty()) std::visit([this](const auto& one) { agent_.act(one); }, command->body);
+  }
+  if (owner_.peer) owner_.peer->send_packet(ActedPacket{acted_});
+  return {};
+}
+
+Result<> Supervisor::call(Peer& peer, CallPacket packet) {
+  const std::uint64_t number = peer.number();
+  if (packet.method == "Health" || packet.method == "Capabilities") {
+    reply(number, packet.id, encode_health(health()));
+    return {};
+  }
+  if (!ports_.workspace) {
+    reply(number, packet.id, fail(Code::not_found, "there is no workspace here"));
+    return {};
+  }
+  if (calls_open_ >= calls_open_max) {
+    reply(number, packet.id, fail(Code::limit_reached, "too many calls at once"));
+    return {};
+  }
+  ++calls_open_;
+  ports_.workspace->call(packet.method, packet.params.text,
+                         [this, exists = exists_, number, id = packet.id](Result<std::string> got) {
+                           if (!*exists) return;
+                           --calls_open_;
+                           reply(number, id, std::move(got));
+                         });
+  return {};
+}
+
+void Supervisor::reply(std::uint64_t number, std::uint64_t id, Result<std::string> result) {
+  Peer* const peer = find_peer(number);
+  if (!peer || peer->is_dropped) return;
+  if (result) {
+    peer->send_packet(ReplyPacket{.id = id, .result = {std::move(*result)}});
+  } else {
+    peer->send_packet(ReplyPacket{.id = id,
+                                  .code = std::string(code_name(result.error().code())),
+                                  .message = result.error().message()});
+  }
+}
+
+}  // namespace perdure

@@ -1,0 +1,211 @@
+// Frames on their way: encoded, spooled, sent, acked; and the beginning and end of the execution.
+#include "supervisor/supervisor.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "base/text.h"
+#include "supervisor/peer.h"
+
+namespace perdure {
+namespace {
+
+constexpr std::int64_t look_around_ms = 10'000;
+constexpr std::int64_t disk_retry_ms = 1'000;
+constexpr std::int64_t last_read_ms = 2'000;  // for the owner to take the last frames
+constexpr std::size_t text_cut_bytes = 16UL << 20;
+
+// A frame that is too long keeps its place and says what is missing.
+FrameBody shortened(FrameBody body, std::size_t bytes) {
+  std::visit(
+      [&](auto& one) {
+        if constexpr (requires { one.update; }) {
+          one.update.text = "{\"perdure\":\"too_long\",\"bytes\":" + std::to_string(bytes) + "}";
+        }
+        if constexpr (requires { one.text; }) one.text = utf8_prefix(one.text, text_cut_bytes);
+        if constexpr (requires { one.input; }) one.input = utf8_prefix(one.input, text_cut_bytes);
+      },
+      body);
+  return body;
+}
+
+AgentSetup agent_setup(const Bootstrap& bootstrap) {
+  return {.launch = bootstrap.agent,
+          .cwd = bootstrap.cwd,
+          .environment = {"PERDURE_SESSION=" + bootstrap.session.text(),
+                          "PERDURE_EXEC=" + bootstrap.exec.text()},
+          .mark = "PERDURE_AGENT=" + bootstrap.exec.text()};
+}
+
+}  // namespace
+
+Supervisor::Supervisor(SupervisorPorts ports, Bootstrap bootstrap, SupervisorIdentity identity,
+                       std::move_only_function<void(std::string)> ended)
+    : ports_(ports),
+      bootstrap_(std::move(bootstrap)),
+      identity_(std::move(identity)),
+      ended_(std::move(ended)),
+      spool_(ports.spool, {bootstrap_.spool_bytes, spool_segment_bytes}),
+      agent_({ports.clock, ports.loop, ports.processes, *this, ports.requests},
+             agent_setup(bootstrap_)) {}
+
+Supervisor::~Supervisor() {
+  *exists_ = false;
+  for (const Loop::TimerId timer : {flush_timer_, look_timer_, finish_timer_}) {
+    if (timer != 0) ports_.loop.cancel(timer);
+  }
+}
+
+void Supervisor::begin() {
+  began_ms_ = now_ms();
+  detached_ms_ = began_ms_;
+  write({}, FrameExecutorReady{{.url = identity_.url,
+                                .instance = identity_.instance,
+                                .pid = identity_.pid,
+                                .pid_started = identity_.pid_started}});
+  look_timer_ = ports_.loop.after_ms(look_around_ms, [this] { look_around(); });
+}
+
+void Supervisor::write(RunId run, FrameBody body) {
+  std::string frame = encode_frame(run, body);
+  if (frame.size() > frame_bytes_max) {
+    frame = encode_frame(run, shortened(std::move(body), frame.size()));
+  }
+  spool_.add(frame);
+  flush_soon();
+}
+
+// Once for everything that one read of the agent brought.
+void Supervisor::flush_soon() {
+  if (flush_posted_ || flush_timer_ != 0) return;
+  flush_posted_ = true;
+  ports_.loop.post([this, exists = exists_] {
+    if (!*exists) return;
+    flush_posted_ = false;
+    flush();
+  });
+}
+
+void Supervisor::flush() {
+  const Result<> flushed = spool_.flush();
+  if (!flushed) {
+    // No room, or no folder: the agent waits, and what it said is kept here. It is tried again.
+    adjust_backpressure();
+    flush_timer_ = ports_.loop.after_ms(disk_retry_ms, [this] {
+      flush_timer_ = 0;
+      flush();
+    });
+    return;
+  }
+  adjust_backpressure();
+  pump();
+}
+
+void Supervisor::adjust_backpressure() {
+  const bool stuck = spool_.written() < spool_.last();
+  if (!agent_paused_ && (spool_.is_full() || stuck)) {
+    agent_paused_ = true;
+    agent_.pause();
+  } else if (agent_paused_ && !stuck && spool_.has_room_again()) {
+    agent_paused_ = false;
+    agent_.resume();
+  }
+}
+
+void Supervisor::pump() {
+  if (!owner_.peer || owner_.peer->is_dropped) return;
+  const FrameNo until = spool_.acked() + owner_.window;
+  if (owner_.sent >= spool_.written() || owner_.sent >= until ||
+      owner_.peer->unsent_bytes() >= link_unsent_bytes_max) {
+    return finish_when_read();
+  }
+  std::string bytes;
+  const Result<> read = spool_.read(owner_.sent, [&](FrameNo number, std::string_view frame) {
+    if (number > until || bytes.size() >= link_unsent_bytes_max) return false;
+    append_frame_packet(bytes, number, frame);
+    owner_.sent = number;
+    return true;
+  });
+  owner_.peer->send(std::move(bytes));
+  if (!read) refuse(*owner_.peer, read.error());
+}
+
+bool Supervisor::send_shell_output(const ShellBytes& shell) {
+  if (!owner_.peer || owner_.peer->unsent_bytes() >= link_unsent_bytes_max) return false;
+  std::string bytes;
+  append_shell_packet(bytes, PacketType::shell_output, shell);
+  owner_.peer->send(std::move(bytes));
+  return true;
+}
+
+HealthPacket Supervisor::health() const {
+  HealthPacket health{.version = agentctl_version_max,
+                      .instance = identity_.instance,
+                      .exec = bootstrap_.exec,
+                      .gen = bootstrap_.gen,
+                      .build = identity_.build,
+                      .agent = std::string(agent_.phase_text()),
+                      .attached = owner_.peer != nullptr,
+                      .frames_unacked = spool_.last() - spool_.acked(),
+                      .spool_bytes = spool_.bytes(),
+                      .shells = ports_.workspace ? ports_.workspace->shells_open() : 0,
+                      .uptime_ms = now_ms() - began_ms_};
+  if (const auto& abilities = agent_.abilities()) {
+    health.supports_session_resume = abilities->resume || abilities->load;
+    health.requires_new_session = !health.supports_session_resume;
+  }
+  return health;
+}
+
+void Supervisor::stop(std::string reason) {
+  if (!stopping_.empty()) return;
+  stopping_ = std::move(reason);
+  agent_.stop([this, exists = exists_] {
+    if (!*exists) return;
+    const auto last = [this, exists] {
+      if (!*exists) return;
+      finish_timer_ = ports_.loop.after_ms(last_read_ms, [this] {
+        finish_timer_ = 0;
+        if (ended_) std::exchange(ended_, nullptr)(stopping_);
+      });
+      flush();
+      finish_when_read();
+    };
+    if (ports_.workspace) {
+      ports_.workspace->stop(last);
+    } else {
+      last();
+    }
+  });
+}
+
+// The last frames are in the spool for whoever comes; an owner that is here may take them first.
+void Supervisor::finish_when_read() {
+  const bool over = finish_timer_ != 0;
+  if (!over || !ended_) return;
+  const bool read = !owner_.peer || spool_.acked() >= spool_.last();
+  if (!read) return;
+  if (owner_.peer) owner_.peer->send_packet(LeavingPacket{stopping_});
+  ports_.loop.post([this, exists = exists_] {
+    if (*exists && ended_) std::exchange(ended_, nullptr)(stopping_);
+  });
+}
+
+// Nobody needs to tell an agentctl that it was forgotten.
+void Supervisor::look_around() {
+  look_timer_ = ports_.loop.after_ms(look_around_ms, [this] { look_around(); });
+  if (owner_.peer || !stopping_.empty()) return;
+  const std::int64_t alone_ms = now_ms() - detached_ms_;
+  const bool idle =
+      !agent_.is_running() && (!ports_.workspace || ports_.workspace->shells_open() == 0);
+  if (!was_attached_ && alone_ms >= bootstrap_.orphan_ms) {
+    stop("nobody attached");
+  } else if (alone_ms >= bootstrap_.abandoned_ms) {
+    stop("abandoned");
+  } else if (was_attached_ && idle && alone_ms >= bootstrap_.idle_ms) {
+    stop("idle");
+  }
+}
+
+}  // namespace perdure
