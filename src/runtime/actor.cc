@@ -149,7 +149,7 @@ std::optional<Waiting> SessionActor::next_waiting() {
   if (at == inbox_.end()) return std::nullopt;
   Waiting waiting = std::move(*at);
   inbox_.erase(at);
-  if (auto* cancel = std::get_if<CancelRun>(&waiting.request.body); cancel && disk_full_) {
+  if (auto* cancel = get_if<CancelRun>(&waiting.request.body); cancel && disk_full_) {
     SIM_PROBE("cancel while the disk is full");
     cancel->force = true;
   }

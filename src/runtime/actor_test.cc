@@ -151,7 +151,7 @@ TEST(Actor, P7_a_huge_update_becomes_a_blob_and_can_be_read_back) {
   const std::string huge = "{\"x\":\"" + std::string(blob_threshold_bytes, 'y') + "\"}";
   daemon.frame(AgentUpdate{{huge}}, daemon.state().run->id);
   const auto records = daemon.records();
-  const auto& update = std::get<AgentUpdate>(records.back().event.body);
+  const auto& update = get<AgentUpdate>(records.back().event.body);
   EXPECT_LT(update.update.text.size(), 200U);
   EXPECT_EQ(daemon.store->blob(sha256(huge)), huge);
 }

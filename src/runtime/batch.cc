@@ -17,13 +17,13 @@ constexpr std::int64_t answer_kept_ms = 7LL * 24 * 3600 * 1000;
 
 // Prompts are answered for ever, other requests for a week (contract: Idempotency-Key).
 bool kept_for_ever(const InputBody& body) {
-  if (const auto* create = std::get_if<CreateSession>(&body)) return create->prompt.has_value();
-  return std::holds_alternative<SubmitPrompt>(body);
+  if (const auto* create = get_if<CreateSession>(&body)) return create->prompt.has_value();
+  return holds_alternative<SubmitPrompt>(body);
 }
 
 // The agent's own update may be large and no decision reads it: beyond the limit it becomes a blob.
 void spill_update(EventBody& body, std::vector<Blob>& blobs) {
-  std::visit(
+  visit(
       [&](auto& event) {
         if constexpr (HasFields<std::remove_reference_t<decltype(event)>>) {
           event.fields([&](std::string_view name, auto& field) {
@@ -88,7 +88,7 @@ bool Batch::frame_is_next(Frame& frame) {
     return false;
   }
   CHECK(frame.number == last + 1, "the executor handed out frames with a gap");
-  if (auto* question = std::get_if<FramePermission>(&frame.body)) {
+  if (auto* question = get_if<FramePermission>(&frame.body)) {
     IdSource ids(shared_.world.clock.now().wall, shared_.world.random.next());
     question->token = ids.next<WaitTokenId>();
     question->secret_hash = sha256(make_wait_secret(shared_.config.wait_key, question->token));
@@ -106,10 +106,10 @@ Input Batch::make_input(const Request& request) {
 
 void Batch::take(Waiting waiting) {
   Answered answered{.result = Reply{}};
-  const bool is_frame = std::holds_alternative<Frame>(waiting.request.body);
+  const bool is_frame = holds_alternative<Frame>(waiting.request.body);
   if (auto known = repeated(waiting.request)) {
     answered = std::move(*known);
-  } else if (!is_frame || frame_is_next(std::get<Frame>(waiting.request.body))) {
+  } else if (!is_frame || frame_is_next(get<Frame>(waiting.request.body))) {
     const Input input = make_input(waiting.request);
     Result<Decision> decision = decide(state, input);
     if (decision) {
@@ -132,7 +132,7 @@ void Batch::accept(const Request& request, Decision decision, Result<Reply>& ans
   }
   dropped += decision.dropped;
   essential = essential || decision.essential;
-  if (const auto* frame = std::get_if<Frame>(&request.body)) {
+  if (const auto* frame = get_if<Frame>(&request.body)) {
     cursor = FrameCursor{frame->exec, frame->number};
   }
   if (!request.key.empty()) {
@@ -146,9 +146,9 @@ void Batch::accept(const Request& request, Decision decision, Result<Reply>& ans
 }
 
 void Batch::add_event(Event event) {
-  if (const auto* asked = std::get_if<PermissionRequested>(&event.body)) {
+  if (const auto* asked = get_if<PermissionRequested>(&event.body)) {
     refs_.push_back(asked->permission.text());
-  } else if (const auto* minted = std::get_if<TokenMinted>(&event.body)) {
+  } else if (const auto* minted = get_if<TokenMinted>(&event.body)) {
     refs_.push_back(minted->token.text());
   }
   spill_update(event.body, blobs_);

@@ -80,7 +80,7 @@ class NotedAgentctls final : public Agentctls {
   std::vector<Body> commands() const {
     std::vector<Body> out;
     for (const SendCommand& command : sent) {
-      if (const auto* body = std::get_if<Body>(&command.body)) out.push_back(*body);
+      if (const auto* body = get_if<Body>(&command.body)) out.push_back(*body);
     }
     return out;
   }

@@ -47,16 +47,15 @@ void Outbox::run(const State& state) {
 }
 
 bool Outbox::run_row(std::uint64_t number, Row& row, const State& state) {
-  if (const auto* command = std::get_if<SendCommand>(&row.effect)) {
+  if (const auto* command = get_if<SendCommand>(&row.effect)) {
     return run_command(row, *command, state);
   }
-  if (const auto* start = std::get_if<StartExecutor>(&row.effect))
-    return run_start(row, *start, state);
-  if (const auto* stop = std::get_if<StopExecutor>(&row.effect)) return run_stop(row, *stop, state);
-  if (const auto* injection = std::get_if<PrepareInjection>(&row.effect)) {
+  if (const auto* start = get_if<StartExecutor>(&row.effect)) return run_start(row, *start, state);
+  if (const auto* stop = get_if<StopExecutor>(&row.effect)) return run_stop(row, *stop, state);
+  if (const auto* injection = get_if<PrepareInjection>(&row.effect)) {
     return run_injection(number, row, *injection, state);
   }
-  shared_.world.notifier.notify(session_, std::get<Notify>(row.effect));
+  shared_.world.notifier.notify(session_, get<Notify>(row.effect));
   return true;
 }
 
@@ -103,14 +102,14 @@ bool Outbox::run_injection(std::uint64_t number, Row& row, const PrepareInjectio
 void Outbox::attached(const State& state) {
   attached_ = true;
   for (auto& [number, row] : rows_) {
-    if (std::holds_alternative<SendCommand>(row.effect)) row.started = false;
+    if (holds_alternative<SendCommand>(row.effect)) row.started = false;
   }
   run(state);
 }
 
 void Outbox::commands_acted(ExecId exec, std::uint64_t number) {
   for (auto at = rows_.begin(); at != rows_.end();) {
-    const auto* command = std::get_if<SendCommand>(&at->second.effect);
+    const auto* command = get_if<SendCommand>(&at->second.effect);
     if (command && command->exec == exec && command->number <= number) {
       done_.push_back(at->first);
       at = rows_.erase(at);
@@ -122,7 +121,7 @@ void Outbox::commands_acted(ExecId exec, std::uint64_t number) {
 
 bool Outbox::has_start_of(ExecId exec) const {
   return std::ranges::any_of(rows_, [&](const auto& entry) {
-    const auto* start = std::get_if<StartExecutor>(&entry.second.effect);
+    const auto* start = get_if<StartExecutor>(&entry.second.effect);
     return start && start->exec == exec;
   });
 }

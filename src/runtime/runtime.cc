@@ -130,7 +130,7 @@ Result<SessionActor*> Runtime::actor(SessionId session) {
 
 void Runtime::submit(SessionId session, Request request, ReplyFn reply) {
   Result<SessionActor*> found = actor(session);
-  const bool creates = std::holds_alternative<CreateSession>(request.body);
+  const bool creates = holds_alternative<CreateSession>(request.body);
   if (!found && creates && found.error().code() == Code::not_found) {
     Result<std::unique_ptr<SessionActor>> made = SessionActor::create(*shared_, session, {});
     CHECK(made.has_value());
@@ -140,12 +140,12 @@ void Runtime::submit(SessionId session, Request request, ReplyFn reply) {
     reply(std::unexpected(std::move(found).error()));
     return;
   }
-  if (auto* resume = std::get_if<ResumeSession>(&request.body)) {
+  if (auto* resume = get_if<ResumeSession>(&request.body)) {
     resume->workspace_exists = shared_->world.files.folder_exists((*found)->state().workspace.cwd);
   }
-  if (auto* start = std::get_if<StartWorkspace>(&request.body)) {
+  if (auto* start = get_if<StartWorkspace>(&request.body)) {
     start->workspace_exists = shared_->world.files.folder_exists((*found)->state().workspace.cwd);
-  } else if (auto* declared = std::get_if<DeclareDead>(&request.body)) {
+  } else if (auto* declared = get_if<DeclareDead>(&request.body)) {
     declared->reachable = (*found)->liveness() == Liveness::alive;
   }
   (*found)->submit(std::move(request), std::move(reply));

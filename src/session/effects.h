@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <variant>
 
+#include "base/one_of.h"
 #include "session/values.h"
 
 namespace perdure {
@@ -82,8 +82,9 @@ struct SetOptions {
   FIELDS { visit("options", self.options); }
 };
 
-using CommandBody = std::variant<StartAgent, OpenSession, SendPrompt, SteerPrompt, CancelPrompt,
-                                 AnswerRequest, SetOptions>;
+using CommandKinds = Kinds<StartAgent, OpenSession, SendPrompt, SteerPrompt, CancelPrompt,
+                           AnswerRequest, SetOptions>;
+using CommandBody = OneOf<CommandKinds>;
 
 struct SendCommand {
   ExecId exec;
@@ -140,6 +141,7 @@ struct Notify {
   }
 };
 
-using Effect = std::variant<SendCommand, StartExecutor, StopExecutor, PrepareInjection, Notify>;
+using EffectKinds = Kinds<SendCommand, StartExecutor, StopExecutor, PrepareInjection, Notify>;
+using Effect = OneOf<EffectKinds>;
 
 }  // namespace perdure

@@ -3,10 +3,14 @@
 
 #include <type_traits>
 
+#include "base/one_of_members.h"
+
 namespace perdure {
 
+template class OneOf<EventKinds>;
+
 std::string_view event_kind(const Event& event) {
-  return std::visit(
+  return visit(
       [](const auto& body) -> std::string_view {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(body)>, UnknownEvent>) {
           return body.kind;

@@ -6,10 +6,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "base/hash.h"
+#include "base/one_of.h"
 #include "session/values.h"
 
 namespace perdure {
@@ -597,16 +597,18 @@ struct UnknownEvent {
   bool operator==(const UnknownEvent&) const = default;
 };
 
-using EventBody = std::variant<
-    SessionCreated, SessionRenamed, SessionConfigured, SessionStopped, SessionArchived,
-    SessionUnarchived, ExecutorStarting, ExecutorReady, ExecutorReattached, ExecutorError,
-    ExecutorStopped, AgentStarted, AgentExited, ContextBoundary, ContextInjected, ContextAttempt,
-    ResumeFailed, ResumeRequested, RunStarted, RunRetried, RunWaiting, RunResumed, RunCancelling,
-    RunStalled, RunCompleted, RunFailed, RunCancelled, RunInterrupted, MessageUser, MessageAgent,
-    MessageThought, ToolCall, ToolUpdate, Plan, Usage, Mode, Commands, AgentUpdate,
-    PermissionRequested, PermissionResolved, TokenMinted, TokenConsumed, TokenRevoked, TokenExpired,
-    QueueAdded, QueueEdited, QueueRemoved, QueueDelivered, QueueReleased, RepairClosedMessage,
-    RepairClosedTool, RepairTruncated, StatusDerived, UnknownEvent>;
+using EventKinds =
+    Kinds<SessionCreated, SessionRenamed, SessionConfigured, SessionStopped, SessionArchived,
+          SessionUnarchived, ExecutorStarting, ExecutorReady, ExecutorReattached, ExecutorError,
+          ExecutorStopped, AgentStarted, AgentExited, ContextBoundary, ContextInjected,
+          ContextAttempt, ResumeFailed, ResumeRequested, RunStarted, RunRetried, RunWaiting,
+          RunResumed, RunCancelling, RunStalled, RunCompleted, RunFailed, RunCancelled,
+          RunInterrupted, MessageUser, MessageAgent, MessageThought, ToolCall, ToolUpdate, Plan,
+          Usage, Mode, Commands, AgentUpdate, PermissionRequested, PermissionResolved, TokenMinted,
+          TokenConsumed, TokenRevoked, TokenExpired, QueueAdded, QueueEdited, QueueRemoved,
+          QueueDelivered, QueueReleased, RepairClosedMessage, RepairClosedTool, RepairTruncated,
+          StatusDerived, UnknownEvent>;
+using EventBody = OneOf<EventKinds>;
 
 // Whose event it is: fencing and grouping. Null ids and zero numbers are absent.
 struct Origin {

@@ -62,7 +62,7 @@ struct Fold {
   void note_tool(const std::string& id, const std::string& title, const std::string& status) const {
     if (!in_open_run()) return;
     // An update without a status says nothing about being open: it may follow the end.
-    const bool is_update = std::holds_alternative<ToolUpdate>(event.body);
+    const bool is_update = holds_alternative<ToolUpdate>(event.body);
     if (is_update && status.empty() && !state.open_tools.contains(id)) return;
     if (status == "completed" || status == "failed" || status == "cancelled") {
       state.open_tools.erase(id);
@@ -324,7 +324,7 @@ State evolve(State state, const Event& event) {
   state.head += 1;
   state.updated = event.at;
   const Fold fold{state, event};
-  std::visit([&](const auto& body) { fold.apply(body); }, event.body);
+  visit([&](const auto& body) { fold.apply(body); }, event.body);
   return state;
 }
 

@@ -40,7 +40,7 @@ void bury_execution(Draft& draft, const std::string& proof) {
                   same_boot ? InterruptReason::process_exit : InterruptReason::process_restart);
   }
   close_waits(draft, {.outcome = PermissionOutcome::expired, .reason = "interrupted"});
-  const bool declared = std::holds_alternative<DeclareDead>(draft.input.body);
+  const bool declared = holds_alternative<DeclareDead>(draft.input.body);
   const char* const reason = declared ? "declared_dead" : asked_for ? "stopped" : "lost";
   draft.add(ExecutorStopped{reason, proof}, draft.exec_origin());
   draft.decision.essential = true;

@@ -11,7 +11,7 @@ std::vector<Event> Forker::copy(std::span<const Record> records) {
   out.reserve(records.size());
   for (const Record& record : records) {
     Event event = record.event;
-    if (auto* created = std::get_if<SessionCreated>(&event.body)) {
+    if (auto* created = get_if<SessionCreated>(&event.body)) {
       created->session = order_.to;
       created->by = order_.by;
     }

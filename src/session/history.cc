@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <variant>
 
 namespace perdure {
 namespace {
@@ -64,29 +63,29 @@ void HistoryFolder::add(const Record& record) {
   if (!record.event.origin.run) return;
   Turn& turn = turn_of(record);
   const Timestamp at = record.event.at;
-  std::visit(Overloaded{
-                 [&](const RunStarted& run) {
-                   turn.started = at;
-                   turn.trigger = run.trigger;
-                   if (run.message) runs_by_message_[run.message] = turn.run;
-                 },
-                 [&](const RunRetried& run) { turn.retry_of = run.of; },
-                 [&](const RunCompleted& run) {
-                   end_turn(turn, RunEnd::completed, at);
-                   turn.stop_reason = run.stop_reason;
-                 },
-                 [&](const RunFailed& run) {
-                   end_turn(turn, RunEnd::failed, at);
-                   turn.message = run.message;
-                 },
-                 [&](const RunCancelled&) { end_turn(turn, RunEnd::cancelled, at); },
-                 [&](const RunInterrupted& run) {
-                   end_turn(turn, RunEnd::interrupted, at);
-                   turn.interrupted = run.reason;
-                 },
-                 [](const auto&) {},
-             },
-             record.event.body);
+  visit(Overloaded{
+            [&](const RunStarted& run) {
+              turn.started = at;
+              turn.trigger = run.trigger;
+              if (run.message) runs_by_message_[run.message] = turn.run;
+            },
+            [&](const RunRetried& run) { turn.retry_of = run.of; },
+            [&](const RunCompleted& run) {
+              end_turn(turn, RunEnd::completed, at);
+              turn.stop_reason = run.stop_reason;
+            },
+            [&](const RunFailed& run) {
+              end_turn(turn, RunEnd::failed, at);
+              turn.message = run.message;
+            },
+            [&](const RunCancelled&) { end_turn(turn, RunEnd::cancelled, at); },
+            [&](const RunInterrupted& run) {
+              end_turn(turn, RunEnd::interrupted, at);
+              turn.interrupted = run.reason;
+            },
+            [](const auto&) {},
+        },
+        record.event.body);
 }
 
 // Messages of a run go to its turn; neighbours outside any run that came after the same run share

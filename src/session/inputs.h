@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "session/events.h"
@@ -172,12 +171,12 @@ struct FrameAgentExited {
   FIELDS { self.exit.fields(visit); }
 };
 
-using FrameBody =
-    std::variant<FrameExecutorReady, FrameExecutorFailed, FrameAgentStarted, FrameSessionOpened,
-                 FrameOpenFailed, FramePermission, FramePermissionGone, FrameRunFinished,
-                 FrameRunFailed, FrameRunStalled, FrameContextChanged, FrameAgentExited,
-                 MessageAgent, MessageThought, ToolCall, ToolUpdate, Plan, Usage, Mode, Commands,
-                 AgentUpdate>;
+using FrameKinds =
+    Kinds<FrameExecutorReady, FrameExecutorFailed, FrameAgentStarted, FrameSessionOpened,
+          FrameOpenFailed, FramePermission, FramePermissionGone, FrameRunFinished, FrameRunFailed,
+          FrameRunStalled, FrameContextChanged, FrameAgentExited, MessageAgent, MessageThought,
+          ToolCall, ToolUpdate, Plan, Usage, Mode, Commands, AgentUpdate>;
+using FrameBody = OneOf<FrameKinds>;
 
 struct Frame {
   ExecId exec;
@@ -206,12 +205,13 @@ struct ReadyDeadlinePassed { ExecId exec; Gen gen = 0; };
 // The daemon came up (reconcile): derive the status anew, start what the policy says.
 struct DaemonBooted {};
 
-using InputBody =
-    std::variant<CreateSession, RenameSession, ConfigureSession, SubmitPrompt, EditQueued,
-                 RemoveQueued, ReleaseQueue, CancelRun, StopSession, ArchiveSession,
-                 UnarchiveSession, ResumeSession, StartWorkspace, DeclareDead, AnswerPermission,
-                 AnswerWait, RepairSession, Frame, ExecutorAttached, ExecutorGone, InjectionReady,
-                 WaitDeadlinePassed, ReadyDeadlinePassed, DaemonBooted>;
+using InputKinds =
+    Kinds<CreateSession, RenameSession, ConfigureSession, SubmitPrompt, EditQueued, RemoveQueued,
+          ReleaseQueue, CancelRun, StopSession, ArchiveSession, UnarchiveSession, ResumeSession,
+          StartWorkspace, DeclareDead, AnswerPermission, AnswerWait, RepairSession, Frame,
+          ExecutorAttached, ExecutorGone, InjectionReady, WaitDeadlinePassed, ReadyDeadlinePassed,
+          DaemonBooted>;
+using InputBody = OneOf<InputKinds>;
 
 struct Input {
   Moment now;

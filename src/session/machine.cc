@@ -16,7 +16,7 @@ static_assert(waits_open_max + 16 < effects_per_record_max);
 
 template <class Terminal>
 bool ends_run(const EventBody& body) {
-  return std::holds_alternative<Terminal>(body);
+  return holds_alternative<Terminal>(body);
 }
 
 bool is_run_end(const EventBody& body) {
@@ -26,10 +26,10 @@ bool is_run_end(const EventBody& body) {
 
 // What only a bug here could break. evolve() itself takes everything that was journalled.
 void check_legal(const State& state, const EventBody& body, const Origin& origin) {
-  const bool is_creation = std::holds_alternative<SessionCreated>(body);
+  const bool is_creation = holds_alternative<SessionCreated>(body);
   CHECK(is_creation == (state.head == 0), "a journal starts with session.created, once");
   if (origin.run) {
-    const bool starts = std::holds_alternative<RunStarted>(body);
+    const bool starts = holds_alternative<RunStarted>(body);
     CHECK(starts ? !state.run.has_value() : state.run && state.run->id == origin.run,
           "only the open run can have records");
   }
@@ -37,7 +37,7 @@ void check_legal(const State& state, const EventBody& body, const Origin& origin
     CHECK(state.run && origin.run == state.run->id, "a run ends once");
     CHECK(state.open_tools.empty(), "repairs come before the end of the run");
   }
-  if (std::holds_alternative<ExecutorStarting>(body)) {
+  if (holds_alternative<ExecutorStarting>(body)) {
     CHECK(!execution_may_live(state) && origin.gen == state.exec.gen + 1,
           "one life after the other");
   }
@@ -51,7 +51,7 @@ Outcome on(Draft& draft, const Frame& frame) {
     draft.decision.dropped = 1;
     return std::move(draft.decision);
   }
-  std::visit([&](const auto& body) { on_frame(draft, frame, body); }, frame.body);
+  visit([&](const auto& body) { on_frame(draft, frame, body); }, frame.body);
   return std::move(draft.decision);
 }
 
@@ -60,7 +60,7 @@ Liveness liveness_of(const State& state, const Input& input) {
   return state.exec.boot == input.boot ? Liveness::alive : Liveness::unknown;
 }
 
-bool needs_session(const InputBody& body) { return !std::holds_alternative<CreateSession>(body); }
+bool needs_session(const InputBody& body) { return !holds_alternative<CreateSession>(body); }
 
 }  // namespace
 
@@ -97,7 +97,7 @@ Result<Decision> decide(const State& state, const Input& input) {
     return fail(Code::not_found, "the session does not exist yet");
   }
   Draft draft(state, input);
-  Outcome outcome = std::visit([&](const auto& body) { return on(draft, body); }, input.body);
+  Outcome outcome = visit([&](const auto& body) { return on(draft, body); }, input.body);
   if (!outcome) return outcome;
   draft.decision = std::move(*outcome);
   if (draft.state.head == 0) return std::move(draft.decision);
@@ -105,7 +105,7 @@ Result<Decision> decide(const State& state, const Input& input) {
   const std::string status(enum_text(derive_status(draft.state, world)));
   // A read-only look must not write: only an input that did something, or the boot, may.
   const bool may_write =
-      !draft.decision.events.empty() || std::holds_alternative<DaemonBooted>(input.body);
+      !draft.decision.events.empty() || holds_alternative<DaemonBooted>(input.body);
   if (may_write && status != draft.state.status) draft.add(StatusDerived{status});
   return std::move(draft.decision);
 }

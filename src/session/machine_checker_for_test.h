@@ -10,7 +10,6 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "session/draft.h"
@@ -20,7 +19,7 @@ namespace perdure {
 
 template <class Body>
 const Body* as(const Event& event) {
-  return std::get_if<Body>(&event.body);
+  return get_if<Body>(&event.body);
 }
 
 inline bool is_run_end(const Event& event) {
@@ -30,8 +29,8 @@ inline bool is_run_end(const Event& event) {
 
 template <class Body>
 const Body* as_command(const Effect& effect) {
-  const auto* command = std::get_if<SendCommand>(&effect);
-  return command ? std::get_if<Body>(&command->body) : nullptr;
+  const auto* command = get_if<SendCommand>(&effect);
+  return command ? get_if<Body>(&command->body) : nullptr;
 }
 
 // Only what a client asks for may be refused.
@@ -40,7 +39,7 @@ inline bool is_client_command(const InputBody& body) {
 }
 
 inline bool is_answer(const InputBody& body) {
-  return std::holds_alternative<AnswerPermission>(body) || std::holds_alternative<AnswerWait>(body);
+  return holds_alternative<AnswerPermission>(body) || holds_alternative<AnswerWait>(body);
 }
 
 class MachineChecker {
@@ -238,30 +237,30 @@ class MachineChecker {
   }
 
   void check_effect(const Decision& decision, const Effect& effect) {
-    if (const auto* start = std::get_if<StartExecutor>(&effect)) {
+    if (const auto* start = get_if<StartExecutor>(&effect)) {
       require(exec_lives_ && start->exec == exec_ && start->gen == gen_ &&
                   started_.insert(start->exec).second,
               "PROC1 an execution is started once, while it is the present one");
     }
-    if (const auto* stop = std::get_if<StopExecutor>(&effect)) {
+    if (const auto* stop = get_if<StopExecutor>(&effect)) {
       require(exec_lives_ && stop->exec == exec_ && stop->gen == gen_,
               "only the living execution is stopped");
       require(state_.exec.stop_requested, "who is told to stop is known to be stopping");
     }
-    if (const auto* prepare = std::get_if<PrepareInjection>(&effect)) prepared_ = prepare->boundary;
-    if (const auto* command = std::get_if<SendCommand>(&effect)) check_command(decision, *command);
+    if (const auto* prepare = get_if<PrepareInjection>(&effect)) prepared_ = prepare->boundary;
+    if (const auto* command = get_if<SendCommand>(&effect)) check_command(decision, *command);
   }
 
   void check_command(const Decision& decision, const SendCommand& command) {
     require(exec_lives_ && command.exec == exec_ && command.gen == gen_,
             "a command goes to the living execution");
     require(command.number > command_number_, "commands are numbered upwards");
-    const bool begins = std::holds_alternative<StartAgent>(command.body) ||
-                        std::holds_alternative<OpenSession>(command.body) ||
-                        std::holds_alternative<SendPrompt>(command.body);
+    const bool begins = holds_alternative<StartAgent>(command.body) ||
+                        holds_alternative<OpenSession>(command.body) ||
+                        holds_alternative<SendPrompt>(command.body);
     require(!begins || !state_.exec.stop_requested, "nothing begins in a life that is being ended");
     command_number_ = command.number;
-    if (const auto* prompt = std::get_if<SendPrompt>(&command.body)) {
+    if (const auto* prompt = get_if<SendPrompt>(&command.body)) {
       require(prompt->run == open_run_ && sent_.insert(prompt->message).second,
               "RUN4 a prompt is sent once, for the open run");
       const bool injected = holds<ContextInjected>(
@@ -274,7 +273,7 @@ class MachineChecker {
                                  }),
               "G1 a prompt is recorded with the commit that sends it");
     }
-    if (const auto* answer = std::get_if<AnswerRequest>(&command.body)) {
+    if (const auto* answer = get_if<AnswerRequest>(&command.body)) {
       require(holds<PermissionResolved>(decision,
                                         [&](const Event&, const auto& resolved) {
                                           return asked_.at(resolved.permission).request ==

@@ -85,7 +85,7 @@ class Life : public ::testing::Test {
   template <class Kind>
   const Kind& last() const {
     for (std::size_t i = records.size(); i-- > 0;) {
-      if (const auto* body = std::get_if<Kind>(&records[i].event.body)) return *body;
+      if (const auto* body = get_if<Kind>(&records[i].event.body)) return *body;
     }
     check_failed(__FILE__, __LINE__, "there is such a record");
   }

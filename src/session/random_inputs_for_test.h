@@ -161,7 +161,7 @@ class RandomInputs {
       case 5: return UnarchiveSession{};
       case 6: return RepairSession{};
       case 7: return DeclareDead{};
-      default: return std::get<CreateSession>(create().body);
+      default: return get<CreateSession>(create().body);
     }
   }
 

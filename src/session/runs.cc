@@ -17,7 +17,7 @@ bool concerns_open_run(const Draft& draft, RunId run) {
 }
 
 bool is_interrupted(const EventBody& terminal) {
-  return std::holds_alternative<RunInterrupted>(terminal);
+  return holds_alternative<RunInterrupted>(terminal);
 }
 
 }  // namespace
@@ -60,13 +60,13 @@ void end_run(Draft& draft, EventBody terminal, FrameNo frame) {
                       .tell_agent = !lost});
   for (const EventBody& repair : plan_repair(draft.state)) {
     // A message that streamed to a regular end needs no repair record.
-    if (!lost && std::holds_alternative<RepairClosedMessage>(repair)) continue;
+    if (!lost && holds_alternative<RepairClosedMessage>(repair)) continue;
     draft.add(repair, draft.run_origin());
   }
   const RunId run = draft.state.run->id;
-  const NotifyWhat what = std::holds_alternative<RunFailed>(terminal) ? NotifyWhat::failed
-                          : lost                                      ? NotifyWhat::interrupted
-                                                                      : NotifyWhat::finished;
+  const NotifyWhat what = holds_alternative<RunFailed>(terminal) ? NotifyWhat::failed
+                          : lost                                 ? NotifyWhat::interrupted
+                                                                 : NotifyWhat::finished;
   Origin origin = draft.run_origin();
   origin.frame = frame;
   draft.add(std::move(terminal), origin);

@@ -235,7 +235,7 @@ class Scenario {
   template <class Body>
   const Body* effect() const {
     for (const Effect& effect : last_.effects) {
-      if (const auto* body = std::get_if<Body>(&effect)) return body;
+      if (const auto* body = get_if<Body>(&effect)) return body;
     }
     return nullptr;
   }
@@ -256,13 +256,13 @@ class Scenario {
   template <class Body>
   std::size_t effects_of() const {
     std::size_t count = 0;
-    for (const Effect& effect : effects()) count += std::holds_alternative<Body>(effect) ? 1 : 0;
+    for (const Effect& effect : effects()) count += holds_alternative<Body>(effect) ? 1 : 0;
     return count;
   }
 
  private:
   static std::string kind_of(const Event& event) {
-    return std::visit(
+    return visit(
         []<class Body>(const Body&) -> std::string {
           if constexpr (requires { Body::kind_text; }) return std::string(Body::kind_text);
           return "unknown";

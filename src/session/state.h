@@ -243,6 +243,14 @@ struct Failure {
 };
 
 struct State {
+  State();
+  State(const State&);
+  State(State&&) noexcept;
+  State& operator=(const State&);
+  State& operator=(State&&) noexcept;
+  ~State();
+  bool operator==(const State&) const;
+
   std::uint64_t head = 0;  // seq of the last record folded
   SessionId id;
   TaskId task;
@@ -279,7 +287,6 @@ struct State {
   std::map<std::string, std::string> open_tools;  // tool call id -> title
   BootId last_boot;                               // the last daemon life that wrote here
   std::string status;                             // the last status.derived
-  bool operator==(const State&) const = default;
   FIELDS {
     visit("head", self.head);
     visit("session_id", self.id);

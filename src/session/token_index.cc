@@ -1,7 +1,6 @@
 #include "session/token_index.h"
 
 #include <algorithm>
-#include <variant>
 
 namespace perdure {
 namespace {
@@ -57,21 +56,21 @@ Result<> check_claim(const TokenEntry* entry, const TokenClaim& claim, const Mom
 }
 
 void TokenIndex::add(const Record& record) {
-  std::visit(Overloaded{
-                 [&](const TokenMinted& minted) {
-                   entries_[minted.token] = {.token = minted.token,
-                                             .secret_hash = minted.secret_hash,
-                                             .kind = minted.wait,
-                                             .run = record.event.origin.run,
-                                             .permission = minted.permission,
-                                             .deadline = minted.expires};
-                 },
-                 [&](const TokenConsumed& token) { close(token.token, TokenStatus::consumed); },
-                 [&](const TokenRevoked& token) { close(token.token, TokenStatus::revoked); },
-                 [&](const TokenExpired& token) { close(token.token, TokenStatus::expired); },
-                 [](const auto&) {},
-             },
-             record.event.body);
+  visit(Overloaded{
+            [&](const TokenMinted& minted) {
+              entries_[minted.token] = {.token = minted.token,
+                                        .secret_hash = minted.secret_hash,
+                                        .kind = minted.wait,
+                                        .run = record.event.origin.run,
+                                        .permission = minted.permission,
+                                        .deadline = minted.expires};
+            },
+            [&](const TokenConsumed& token) { close(token.token, TokenStatus::consumed); },
+            [&](const TokenRevoked& token) { close(token.token, TokenStatus::revoked); },
+            [&](const TokenExpired& token) { close(token.token, TokenStatus::expired); },
+            [](const auto&) {},
+        },
+        record.event.body);
 }
 
 // The first end stands: a token is closed once (TOK1).

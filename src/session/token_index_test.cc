@@ -118,17 +118,16 @@ State state_after(const std::vector<EventBody>& records) {
     state.waits.erase(found);
   };
   for (const EventBody& body : records) {
-    if (const auto* mint = std::get_if<TokenMinted>(&body)) {
+    if (const auto* mint = get_if<TokenMinted>(&body)) {
       state.waits[mint->token] = {.token = mint->token,
                                   .secret_hash = mint->secret_hash,
                                   .kind = mint->wait,
                                   .run = run,
                                   .deadline = mint->expires};
     }
-    if (const auto* end = std::get_if<TokenConsumed>(&body))
-      close(end->token, TokenStatus::consumed);
-    if (const auto* end = std::get_if<TokenRevoked>(&body)) close(end->token, TokenStatus::revoked);
-    if (const auto* end = std::get_if<TokenExpired>(&body)) close(end->token, TokenStatus::expired);
+    if (const auto* end = get_if<TokenConsumed>(&body)) close(end->token, TokenStatus::consumed);
+    if (const auto* end = get_if<TokenRevoked>(&body)) close(end->token, TokenStatus::revoked);
+    if (const auto* end = get_if<TokenExpired>(&body)) close(end->token, TokenStatus::expired);
   }
   return state;
 }

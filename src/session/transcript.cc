@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
 #include "base/check.h"
 
@@ -60,7 +59,7 @@ std::string TranscriptMessage::id() const {
 }
 
 FoldClass fold_class(const Record& record) {
-  return std::visit(
+  return visit(
       [](const auto& body) {
         using Body = std::decay_t<decltype(body)>;
         if constexpr (is_any<Body, MessageAgent, MessageThought>) {
@@ -85,7 +84,7 @@ void TranscriptFolder::add(const Record& record) {
   CHECK(record.seq > last_seq_, "records come in order");
   last_seq_ = record.seq;
   close_before(fold_class(record));
-  std::visit(
+  visit(
       [&](const auto& body) {
         using Body = std::decay_t<decltype(body)>;
         if constexpr (is_any<Body, MessageUser>) add_user(record, body);
@@ -238,7 +237,7 @@ bool TranscriptTail::can_cut_at(const Record& record) {
     message_wanted_ = false;
     return true;
   }
-  std::visit(
+  visit(
       [&](const auto& body) {
         using Body = std::decay_t<decltype(body)>;
         if constexpr (is_any<Body, ToolCall>) {

@@ -109,10 +109,10 @@ void Agentctl::command(const SendCommand& command) {
   commands_acted_ = command.number;
   universe_.trace.note("agentctl", command.number * 8 + command.body.index(), [&] {
     return tail(key_.exec) + " acts on command " + std::to_string(command.number) + " " +
-           std::visit([](const auto& body) { return std::string(body.kind_text); }, command.body);
+           visit([](const auto& body) { return std::string(body.kind_text); }, command.body);
   });
   watcher_.on_acted(key_, command);
-  std::visit([&](const auto& body) { act(body); }, command.body);
+  visit([&](const auto& body) { act(body); }, command.body);
 }
 
 void Agentctl::act(const StartAgent&) {

@@ -27,7 +27,7 @@ constexpr bool is_conversation =
     std::is_same_v<Body, Commands> || std::is_same_v<Body, AgentUpdate>;
 
 bool must_be_recorded(const FrameBody& body) {
-  return std::visit(
+  return visit(
       []<class Body>(const Body&) {
         return is_conversation<Body> || std::is_same_v<Body, FramePermission> ||
                std::is_same_v<Body, FrameContextChanged> || std::is_same_v<Body, FrameAgentExited>;
@@ -64,18 +64,18 @@ void Ledger::feed(std::string_view bytes) {
   kinds_.push_back(event.body.index());
   updated_ = event.at;
   if (!event.origin.copied_from.empty()) copied_records_ += 1;
-  expect((hashes_.size() == 1) == std::holds_alternative<SessionCreated>(event.body), "J1",
+  expect((hashes_.size() == 1) == holds_alternative<SessionCreated>(event.body), "J1",
          "session.created is the first record and no other");
   see_origin(event);
   if (!copying_) see_frame_content(event);
-  std::visit([&](const auto& body) { see(event, body); }, event.body);
+  visit([&](const auto& body) { see(event, body); }, event.body);
   fold_ = evolve(std::move(fold_), event);
   expect(fold_.head == hashes_.size(), "J4", "the fold lost count");
 }
 
 void Ledger::see_origin(const Event& event) {
   const Origin& origin = event.origin;
-  if (origin.run && !std::holds_alternative<RunStarted>(event.body)) {
+  if (origin.run && !holds_alternative<RunStarted>(event.body)) {
     expect(run_ && run_->id == origin.run, "RUN2",
            "a record carries the id of a run that is not open");
   }
@@ -83,11 +83,11 @@ void Ledger::see_origin(const Event& event) {
     expect(!origin.run && ended_.contains(origin.after_run), "RUN2",
            "after_run names a run that has not ended");
   }
-  if (copying_ || std::holds_alternative<ExecutorStarting>(event.body)) return;
+  if (copying_ || holds_alternative<ExecutorStarting>(event.body)) return;
   if (origin.gen != 0) {
     expect(origin.exec == exec_.exec && origin.gen == exec_.gen, "PROC2",
            "journalled under another life than the present one");
-    const bool may_follow_death = std::holds_alternative<ResumeFailed>(event.body);
+    const bool may_follow_death = holds_alternative<ResumeFailed>(event.body);
     expect(!exec_gone_ || may_follow_death, "PROC2", "a record of a life that has ended");
   }
   if (origin.frame != 0) {
@@ -106,10 +106,10 @@ void Ledger::see_frame_content(const Event& event) {
   if (event.origin.frame == 0) return;
   const Frame* frame = frame_of(event.origin);
   if (!expect(frame != nullptr, "PROC5", "a record of a frame that was never written")) return;
-  std::visit(
+  visit(
       [&]<class Body>(const Body& body) {
         if constexpr (is_conversation<Body>) {
-          const Body* said = std::get_if<Body>(&frame->body);
+          const Body* said = get_if<Body>(&frame->body);
           expect(said && *said == body, "PROC5", "a record differs from its frame");
           const RunId run = event.origin.run ? event.origin.run : event.origin.after_run;
           expect(run == frame->run, "RUN2",
@@ -181,14 +181,14 @@ void Ledger::see_effects(const Append& batch) {
     last_effect_ = row.number;
     const Result<Effect> effect = decode_effect(row.payload);
     if (!expect(effect.has_value(), "J3", "an effect that cannot be read")) continue;
-    if (const auto* command = std::get_if<SendCommand>(&*effect)) {
+    if (const auto* command = get_if<SendCommand>(&*effect)) {
       see_command(*command);
-    } else if (const auto* start = std::get_if<StartExecutor>(&*effect)) {
+    } else if (const auto* start = get_if<StartExecutor>(&*effect)) {
       expect(take_one(owed_.starts, {start->exec, start->gen}), "PROC3",
              "an agentctl is started without executor.starting");
-    } else if (std::holds_alternative<StopExecutor>(*effect)) {
+    } else if (holds_alternative<StopExecutor>(*effect)) {
       if (owed_.stops > 0) owed_.stops -= 1;
-    } else if (const auto* note = std::get_if<Notify>(&*effect)) {
+    } else if (const auto* note = get_if<Notify>(&*effect)) {
       if (note->what == NotifyWhat::needs_input || note->what == NotifyWhat::stalled) continue;
       expect(take_one(owed_.notes, {note->what, note->run}), "RUN1",
              "a note about no end of a run");
@@ -212,22 +212,22 @@ void Ledger::see_command(const SendCommand& command) {
   expect(commands.empty() || commands.back().number < command.number, "PROC5",
          "numbers of commands do not grow");
   commands.push_back(command);
-  if (const auto* prompt = std::get_if<SendPrompt>(&command.body)) {
+  if (const auto* prompt = get_if<SendPrompt>(&command.body)) {
     expect(take_one(owed_.prompts, prompt->run), "RUN4", "a prompt is sent without run.started");
     expect(sent_.insert(prompt->message).second, "RUN4", "a prompt is sent a second time");
-  } else if (const auto* cancel = std::get_if<CancelPrompt>(&command.body)) {
+  } else if (const auto* cancel = get_if<CancelPrompt>(&command.body)) {
     take_one(owed_.cancels, cancel->run);
-  } else if (const auto* answer = std::get_if<AnswerRequest>(&command.body)) {
+  } else if (const auto* answer = get_if<AnswerRequest>(&command.body)) {
     const Asked* asked = find_asked(command.exec, answer->request);
     expect(asked && asked->resolved && asked->option_id == answer->option_id, "TOK4",
            "the agent is given an answer that is not in the journal");
     take_one(owed_.answers, answer->request);
-  } else if (const auto* steer = std::get_if<SteerPrompt>(&command.body)) {
+  } else if (const auto* steer = get_if<SteerPrompt>(&command.body)) {
     expect(take_one(owed_.steers, steer->message), "RUN4",
            "a prompt is steered without its record");
-  } else if (const auto* set = std::get_if<SetOptions>(&command.body)) {
+  } else if (const auto* set = get_if<SetOptions>(&command.body)) {
     take_one(owed_.options, set->options);
-  } else if (const auto* open = std::get_if<OpenSession>(&command.body)) {
+  } else if (const auto* open = get_if<OpenSession>(&command.body)) {
     for (const auto& [name, value] : options_at_open_) {
       const auto given = open->options.find(name);
       expect(given != open->options.end() && given->second == value, "R9",

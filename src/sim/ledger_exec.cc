@@ -184,7 +184,7 @@ void Ledger::see(const Event& event, const ContextBoundary& e) {
   }
   if (e.how == BoundaryHow::cleared || e.how == BoundaryHow::compacted) return;
   const Frame* frame = frame_of(event.origin);
-  const auto* opened = frame ? std::get_if<FrameSessionOpened>(&frame->body) : nullptr;
+  const auto* opened = frame ? get_if<FrameSessionOpened>(&frame->body) : nullptr;
   if (!copying_ && expect(opened && resume_, "C4", "a boundary without the agent's word")) {
     const bool kept = boundary_keeps_session(e, *opened);
     const bool handover = resume_->with.has_value();

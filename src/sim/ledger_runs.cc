@@ -145,7 +145,7 @@ void Ledger::end_run(const Event& event, const End& end) {
 
 void Ledger::see(const Event& event, const RunCompleted& e) {
   const Frame* frame = frame_of(event.origin);
-  const auto* said = frame ? std::get_if<FrameRunFinished>(&frame->body) : nullptr;
+  const auto* said = frame ? get_if<FrameRunFinished>(&frame->body) : nullptr;
   expect(copying_ || (said && said->run == event.origin.run && said->stop_reason == e.stop_reason &&
                       e.stop_reason != "cancelled"),
          "RUN1", "run.completed without the agent's word");
@@ -156,7 +156,7 @@ void Ledger::see(const Event& event, const RunCompleted& e) {
 
 void Ledger::see(const Event& event, const RunFailed& e) {
   const Frame* frame = frame_of(event.origin);
-  const auto* said = frame ? std::get_if<FrameRunFailed>(&frame->body) : nullptr;
+  const auto* said = frame ? get_if<FrameRunFailed>(&frame->body) : nullptr;
   const bool exited = e.code == "agent_exited" && run_ && run_->agent_exited;
   expect(copying_ || exited || (said && said->run == event.origin.run), "RUN1",
          "run.failed without a cause");
@@ -172,7 +172,7 @@ void Ledger::see(const Event& event, const RunFailed& e) {
 void Ledger::see(const Event& event, const RunCancelled& e) {
   const bool cancelling = run_ && run_->cancelling;
   const Frame* frame = frame_of(event.origin);
-  const auto* said = frame ? std::get_if<FrameRunFinished>(&frame->body) : nullptr;
+  const auto* said = frame ? get_if<FrameRunFinished>(&frame->body) : nullptr;
   const bool by_agent = said && said->run == event.origin.run && said->stop_reason == "cancelled";
   expect(copying_ || cancelling || e.frames_pending || by_agent, "RUN1",
          "run.cancelled and nobody asked for it");

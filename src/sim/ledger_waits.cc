@@ -11,7 +11,7 @@ void Ledger::see(const Event& event, const PermissionRequested& e) {
   asked_[{event.origin.exec, e.request}] = e.permission;
   open_permissions_.insert(e.permission);
   const Frame* frame = frame_of(event.origin);
-  const auto* said = frame ? std::get_if<FramePermission>(&frame->body) : nullptr;
+  const auto* said = frame ? get_if<FramePermission>(&frame->body) : nullptr;
   expect(copying_ || (said && said->request == e.request && said->options == e.options), "PROC5",
          "a question differs from its frame");
 }

@@ -175,13 +175,13 @@ void Workload::check_accepted(Sent& sent, const Reply& reply) {
 // What was said to have happened is in the journal, at the place that was named.
 void Workload::check_effect(const Sent& sent, const Reply& reply) {
   const Order& order = sent.order;
-  const bool prompts = std::holds_alternative<SubmitPrompt>(order.body) ||
-                       std::holds_alternative<CreateSession>(order.body);
-  const bool answers = std::holds_alternative<AnswerPermission>(order.body) ||
-                       std::holds_alternative<AnswerWait>(order.body);
+  const bool prompts =
+      holds_alternative<SubmitPrompt>(order.body) || holds_alternative<CreateSession>(order.body);
+  const bool answers =
+      holds_alternative<AnswerPermission>(order.body) || holds_alternative<AnswerWait>(order.body);
   if (prompts) return check_prompt(order, reply);
   if (answers) return check_answer(order, reply);
-  if (std::holds_alternative<ResumeSession>(order.body)) return check_resume(sent, reply);
+  if (holds_alternative<ResumeSession>(order.body)) return check_resume(sent, reply);
   if (!reply.nothing_to_do && !reply.already_running) check_change(order, reply);
 }
 
@@ -191,7 +191,7 @@ void Workload::check_prompt(const Order& order, const Reply& reply) {
     universe_.verdict.expect(condition, "ACK1",
                              [&] { return std::string(what) + " " + reply.placed; });
   };
-  if (const auto* create = std::get_if<CreateSession>(&order.body)) {
+  if (const auto* create = get_if<CreateSession>(&order.body)) {
     expect(book.records() > 0 && reply.session == order.session, "a session that is not there");
     if (!create->prompt) return;
   }
@@ -207,9 +207,8 @@ void Workload::check_prompt(const Order& order, const Reply& reply) {
 void Workload::check_answer(const Order& order, const Reply& reply) {
   const Ledger& book = judge_.ledger(order.session);
   PermissionId permission;
-  if (const auto* direct = std::get_if<AnswerPermission>(&order.body))
-    permission = direct->permission;
-  if (const auto* wait = std::get_if<AnswerWait>(&order.body)) {
+  if (const auto* direct = get_if<AnswerPermission>(&order.body)) permission = direct->permission;
+  if (const auto* wait = get_if<AnswerWait>(&order.body)) {
     permission = book.tokens().at(wait->token).permission;
   }
   const auto asked = book.permissions().find(permission);
@@ -233,30 +232,30 @@ void Workload::check_change(const Order& order, const Reply& reply) {
   const Ledger& book = judge_.ledger(order.session);
   const Seq seq = reply.seq;
   bool there = seq > 0 && seq <= book.records();
-  if (std::holds_alternative<RenameSession>(order.body)) {
+  if (holds_alternative<RenameSession>(order.body)) {
     there = is<SessionRenamed>(book, seq);
-  } else if (std::holds_alternative<ConfigureSession>(order.body)) {
+  } else if (holds_alternative<ConfigureSession>(order.body)) {
     there = is<SessionConfigured>(book, seq);
-  } else if (std::holds_alternative<StopSession>(order.body)) {
+  } else if (holds_alternative<StopSession>(order.body)) {
     there = is<SessionStopped>(book, seq);
-  } else if (std::holds_alternative<ArchiveSession>(order.body)) {
+  } else if (holds_alternative<ArchiveSession>(order.body)) {
     there = is<SessionArchived>(book, seq);
-  } else if (std::holds_alternative<UnarchiveSession>(order.body)) {
+  } else if (holds_alternative<UnarchiveSession>(order.body)) {
     there = is<SessionUnarchived>(book, seq);
-  } else if (std::holds_alternative<EditQueued>(order.body)) {
+  } else if (holds_alternative<EditQueued>(order.body)) {
     there = is<QueueEdited>(book, seq);
-  } else if (std::holds_alternative<RemoveQueued>(order.body)) {
+  } else if (holds_alternative<RemoveQueued>(order.body)) {
     there = is<QueueRemoved>(book, seq);
-  } else if (std::holds_alternative<ReleaseQueue>(order.body)) {
+  } else if (holds_alternative<ReleaseQueue>(order.body)) {
     there = is<QueueReleased>(book, seq);
-  } else if (std::holds_alternative<StartWorkspace>(order.body)) {
+  } else if (holds_alternative<StartWorkspace>(order.body)) {
     there = is<ExecutorStarting>(book, seq);
-  } else if (std::holds_alternative<DeclareDead>(order.body)) {
+  } else if (holds_alternative<DeclareDead>(order.body)) {
     there = there && !is<StatusDerived>(book, seq);
-  } else if (std::holds_alternative<RepairSession>(order.body)) {
+  } else if (holds_alternative<RepairSession>(order.body)) {
     there = is<RepairClosedMessage>(book, seq) || is<RepairClosedTool>(book, seq) ||
             is<RunInterrupted>(book, seq);
-  } else if (const auto* cancel = std::get_if<CancelRun>(&order.body)) {
+  } else if (const auto* cancel = get_if<CancelRun>(&order.body)) {
     // A full disk makes a forced cancel of any.
     const bool forced = is<RunCancelled>(book, seq);
     there = there && (cancel->force ? forced : !forced || universe_.disk_full_until_ms > 0);
@@ -287,7 +286,7 @@ void Workload::check_refused(const Sent& sent, const Error& error) {
              error.message();
     });
   }
-  const bool cancels = std::holds_alternative<CancelRun>(order.body);
+  const bool cancels = holds_alternative<CancelRun>(order.body);
   verdict.expect(!cancels || code != Code::disk_full, "DISK2",
                  [] { return std::string("a cancel was refused because the disk is full"); });
   verdict.expect(damaged || code != Code::damaged, "DISK3",
@@ -299,17 +298,16 @@ void Workload::check_refused(const Sent& sent, const Error& error) {
   });
   verdict.expect(code != Code::workspace_missing || sent.folder_missing, "C13",
                  [] { return std::string("the folder is there and called missing"); });
-  if (const auto* wait = std::get_if<AnswerWait>(&order.body);
-      wait && code == Code::token_expired) {
+  if (const auto* wait = get_if<AnswerWait>(&order.body); wait && code == Code::token_expired) {
     const Ledger::Token& token = judge_.ledger(order.session).tokens().at(wait->token);
     const bool over = token.status == TokenStatus::expired ||
                       (token.expires && token.expires->remaining_ms(universe_.clock.now()) == 0);
     verdict.expect(over, "C15", [] { return std::string("called expired before its time"); });
   }
-  const bool creates = std::holds_alternative<CreateSession>(order.body) && !order.is_reuse;
+  const bool creates = holds_alternative<CreateSession>(order.body) && !order.is_reuse;
   verdict.expect(!creates || damaged || code == Code::disk_full || code == Code::unavailable,
                  "ACK1", [&] { return "a session was not made: " + error.message(); });
-  const auto* resume = std::get_if<ResumeSession>(&order.body);
+  const auto* resume = get_if<ResumeSession>(&order.body);
   const bool joins = resume && !resume->with && resume->how == ResumeHow::automatic;
   verdict.expect(!joins || code != Code::conflict, "R11",
                  [] { return std::string("a resume does not join the one under way"); });
@@ -322,16 +320,16 @@ void Workload::check_refused(const Sent& sent, const Error& error) {
 }
 
 void Workload::note_answers(const Order& order) {
-  if (const auto* prompt = std::get_if<SubmitPrompt>(&order.body))
+  if (const auto* prompt = get_if<SubmitPrompt>(&order.body))
     judge_.note_prompt(order.key, prompt->when);
-  if (const auto* create = std::get_if<CreateSession>(&order.body); create && create->prompt) {
+  if (const auto* create = get_if<CreateSession>(&order.body); create && create->prompt) {
     judge_.note_prompt(order.key, PromptWhen::automatic);
   }
-  if (std::holds_alternative<StartWorkspace>(order.body)) judge_.note_workspace(order.session);
+  if (holds_alternative<StartWorkspace>(order.body)) judge_.note_workspace(order.session);
   if (order.is_inside || order.wrong_secret) return;
-  if (const auto* answer = std::get_if<AnswerPermission>(&order.body)) {
+  if (const auto* answer = get_if<AnswerPermission>(&order.body)) {
     judge_.note_answer({order.by, answer->permission, WaitTokenId(), answer->option_id});
-  } else if (const auto* wait = std::get_if<AnswerWait>(&order.body)) {
+  } else if (const auto* wait = get_if<AnswerWait>(&order.body)) {
     judge_.note_answer({order.by, PermissionId(), wait->token, wait->option_id});
   }
 }

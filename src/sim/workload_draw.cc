@@ -26,11 +26,10 @@ Order Workload::make(const Client& client, SessionId session, InputBody body) {
   const std::uint64_t number = sent_.size() + 1;
   Order order{
       .session = session, .by = client.by, .body_hash = body_hash(number), .body = std::move(body)};
-  const bool keyed =
-      std::holds_alternative<SubmitPrompt>(order.body) || universe_.prng.chance(700'000);
+  const bool keyed = holds_alternative<SubmitPrompt>(order.body) || universe_.prng.chance(700'000);
   if (keyed) order.key = client.by + "/" + std::to_string(number);
-  if (auto* prompt = std::get_if<SubmitPrompt>(&order.body)) prompt->key = order.key;
-  if (auto* create = std::get_if<CreateSession>(&order.body)) create->key = order.key;
+  if (auto* prompt = get_if<SubmitPrompt>(&order.body)) prompt->key = order.key;
+  if (auto* create = get_if<CreateSession>(&order.body)) create->key = order.key;
   return order;
 }
 
@@ -47,8 +46,8 @@ Order Workload::draw_create(const Client& client) {
                        .steer = prng.chance(500'000)};
   if (prng.chance(500'000)) create.what.task = ids_.next<TaskId>();
   create.what.workspace.cwd = "/ws/" + std::to_string(sessions_.size());
-  create.what.policy = std::get<ConfigureSession>(draw_configure(client, session).body)
-                           .what.policy.value_or(Policy{});
+  create.what.policy =
+      get<ConfigureSession>(draw_configure(client, session).body).what.policy.value_or(Policy{});
   if (prng.chance(500'000)) create.prompt = Prompt{.text = "first"};
   return make(client, session, std::move(create));
 }

@@ -156,14 +156,14 @@ Result<> Supervisor::probe(Peer& peer, const ProbePacket& packet) {
 // A number acts once: what was sent again after a broken link is only confirmed again.
 Result<> Supervisor::obey(std::string_view body) {
   const Effect effect = TRY(decode_effect(body));
-  const auto* command = std::get_if<SendCommand>(&effect);
+  const auto* command = get_if<SendCommand>(&effect);
   if (!command) return fail(Code::invalid_argument, "this effect is no command");
   if (command->exec != bootstrap_.exec || command->gen != bootstrap_.gen) {
     return fail(Code::invalid_argument, "the command is for another execution");
   }
   if (command->number > acted_) {
     acted_ = command->number;
-    if (stopping_.empty()) std::visit([this](const auto& one) { agent_.act(one); }, command->body);
+    if (stopping_.empty()) visit([this](const auto& one) { agent_.act(one); }, command->body);
   }
   if (owner_.peer) owner_.peer->send_packet(ActedPacket{acted_});
   return {};

@@ -18,7 +18,7 @@ constexpr std::size_t text_cut_bytes = 16UL << 20;
 
 // A frame that is too long keeps its place and says what is missing.
 FrameBody shortened(FrameBody body, std::size_t bytes) {
-  std::visit(
+  visit(
       [&](auto& one) {
         if constexpr (requires { one.update; }) {
           one.update.text = "{\"perdure\":\"too_long\",\"bytes\":" + std::to_string(bytes) + "}";

@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 
 #include "base/fields_json.h"
 #include "session/effects.h"
@@ -32,8 +31,7 @@ class RandomFields {
   // The alternative with this index; the last of EventBody is the unknown kind.
   template <class Variant>
   Variant make_alternative(std::size_t index) {
-    return make_alternative<Variant>(index,
-                                     std::make_index_sequence<std::variant_size_v<Variant>>());
+    return make_alternative<Variant>(index, std::make_index_sequence<Variant::size>());
   }
 
   Event make_event(std::size_t kind_index) {
@@ -50,7 +48,7 @@ class RandomFields {
   template <class Variant, std::size_t... I>
   Variant make_alternative(std::size_t index, std::index_sequence<I...>) {
     Variant out;
-    ((index == I ? void(out = make<std::variant_alternative_t<I, Variant>>()) : void()), ...);
+    ((index == I ? void(out = make<typename Variant::template Kind<I>>()) : void()), ...);
     return out;
   }
 
@@ -112,7 +110,7 @@ class RandomFields {
       set(value.exec);
       set(value.gen);
       set(value.number);
-      value.body = make_alternative<CommandBody>(below(std::variant_size_v<CommandBody>));
+      value.body = make_alternative<CommandBody>(below(CommandBody::size));
     } else {
       visit_fields(value, [&](std::string_view, auto& field) {
         if (fill_ == Fill::full || below(2) == 0) set(field);

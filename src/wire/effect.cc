@@ -3,7 +3,6 @@
 
 #include <type_traits>
 #include <utility>
-#include <variant>
 
 #include "base/fields_json.h"
 
@@ -31,7 +30,7 @@ struct CommandAddress {
 void append_effect(std::string& out, const SendCommand& effect) {
   out += "\"send_command\",";
   CommandAddress address{effect.exec, effect.gen, effect.number, {}, {}};
-  std::visit(
+  visit(
       [&](const auto& body) {
         address.command = body.kind_text;
         address.body.text = encode_fields(body);
@@ -61,7 +60,7 @@ bool try_kind(std::string_view kind, Members& members, Variant& out, Decoded& re
 
 // False when no alternative has this kind.
 template <class... Bodies>
-bool decode_kind(std::string_view kind, Members& members, std::variant<Bodies...>& out,
+bool decode_kind(std::string_view kind, Members& members, OneOf<Kinds<Bodies...>>& out,
                  Decoded& result, std::string& unknown) {
   return (try_kind<Bodies>(kind, members, out, result, unknown) || ...);
 }
@@ -117,7 +116,7 @@ Result<std::string> decode_heading(Members& members) {
 std::string encode_effect(const Effect& effect) {
   std::string out = "{\"v\":1,\"kind\":";
   static_assert(effect_version == 1);
-  std::visit([&](const auto& one) { append_effect(out, one); }, effect);
+  visit([&](const auto& one) { append_effect(out, one); }, effect);
   close_json(out, '}');
   return out;
 }

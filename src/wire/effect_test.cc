@@ -13,13 +13,13 @@ namespace {
 TEST(WireEffect, every_kind_and_every_command_reads_back) {
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     const auto fill = seed % 2 == 0 ? RandomFields::Fill::full : RandomFields::Fill::some;
-    for (std::size_t kind = 0; kind < std::variant_size_v<Effect>; ++kind) {
+    for (std::size_t kind = 0; kind < Effect::size; ++kind) {
       const auto effect = RandomFields(seed, fill).make_alternative<Effect>(kind);
       const auto decoded = decode_effect(encode_effect(effect));
       ASSERT_TRUE(decoded.has_value()) << encode_effect(effect) << decoded.error().message();
       ASSERT_EQ(*decoded, effect);
     }
-    for (std::size_t kind = 0; kind < std::variant_size_v<CommandBody>; ++kind) {
+    for (std::size_t kind = 0; kind < CommandBody::size; ++kind) {
       Effect effect =
           SendCommand{{}, 0, 0, RandomFields(seed, fill).make_alternative<CommandBody>(kind)};
       ASSERT_EQ(decode_effect(encode_effect(effect)), effect) << encode_effect(effect);

@@ -3,25 +3,23 @@
 #include "wire/frame.h"
 
 #include <utility>
-#include <variant>
 
 #include "base/fields_json.h"
 
 namespace perdure {
 namespace {
 
-template <class Body>
-bool try_kind(std::string_view kind, Members& members, FrameBody& out, Decoded& result) {
-  if (kind != Body::kind_text) return false;
-  std::string unknown;
-  result = decode_members(members, out.template emplace<Body>(), unknown);
-  return true;
-}
-
+// False when no kind of frame has this name.
 template <class... Bodies>
-bool decode_kind(std::string_view kind, Members& members, std::variant<Bodies...>& out,
+bool decode_kind(std::string_view kind, Members& members, OneOf<Kinds<Bodies...>>& out,
                  Decoded& result) {
-  return (try_kind<Bodies>(kind, members, out, result) || ...);
+  std::string unknown;
+  const auto try_kind = [&]<class Body>() {
+    if (kind != Body::kind_text) return false;
+    result = decode_members(members, out.template emplace<Body>(), unknown);
+    return true;
+  };
+  return (try_kind.template operator()<Bodies>() || ...);
 }
 
 }  // namespace
@@ -29,7 +27,7 @@ bool decode_kind(std::string_view kind, Members& members, std::variant<Bodies...
 std::string encode_frame(RunId run, const FrameBody& body) {
   static_assert(frame_version == 1);
   std::string out = "{\"v\":1,\"kind\":";
-  std::visit(
+  visit(
       [&](const auto& one) {
         json_append_string(out, one.kind_text);
         out += ',';

@@ -6,7 +6,6 @@
 #include <array>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
 #include "base/fields_json.h"
 #include "base/limits.h"
@@ -15,8 +14,8 @@
 namespace perdure {
 namespace {
 
-constexpr std::size_t known_kinds = std::variant_size_v<EventBody> - 1;  // the last is UnknownEvent
-static_assert(std::is_same_v<std::variant_alternative_t<known_kinds, EventBody>, UnknownEvent>);
+constexpr std::size_t known_kinds = EventBody::size - 1;  // the last is UnknownEvent
+static_assert(std::is_same_v<EventBody::Kind<known_kinds>, UnknownEvent>);
 
 using DecodeBody = Decoded (*)(Members&, EventBody&, std::string& unknown);
 
@@ -31,8 +30,7 @@ Decoded decode_body(Members& members, EventBody& out, std::string& unknown) {
 }
 
 constexpr auto kinds_in_order = []<std::size_t... I>(std::index_sequence<I...>) {
-  return std::array{KnownKind{std::variant_alternative_t<I, EventBody>::kind_text,
-                              &decode_body<std::variant_alternative_t<I, EventBody>>}...};
+  return std::array{KnownKind{EventBody::Kind<I>::kind_text, &decode_body<EventBody::Kind<I>>}...};
 }(std::make_index_sequence<known_kinds>());
 
 constexpr auto kinds_by_text = [] {
@@ -237,7 +235,7 @@ std::string encode_record(std::uint64_t seq, const Hash& prev, const Event& even
   out.reserve(512);
   out += '{';
   append_envelope(out, seq, prev, event);
-  std::visit([&](const auto& body) { append_body(out, body); }, event.body);
+  visit([&](const auto& body) { append_body(out, body); }, event.body);
   close_json(out, '}');
   return out;
 }
@@ -305,7 +303,7 @@ Result<> verify_chain(std::span<const std::string> records) {
 }
 
 RecordType record_type(const Event& event) {
-  const auto* update = std::get_if<ToolUpdate>(&event.body);
+  const auto* update = get_if<ToolUpdate>(&event.body);
   return type_of(event_kind(event), update ? std::string_view(update->status) : std::string_view());
 }
 

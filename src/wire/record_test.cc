@@ -37,7 +37,7 @@ Event event_of(EventBody body, RunId run = {}) {
 std::vector<std::string> journal(std::uint64_t seed) {
   std::vector<std::string> records;
   Hash prev;
-  for (std::size_t kind = 0; kind < std::variant_size_v<EventBody>; ++kind) {
+  for (std::size_t kind = 0; kind < EventBody::size; ++kind) {
     const Event event = RandomFields(seed + kind).make_event(kind);
     records.push_back(encode_record(records.size() + 1, prev, event));
     prev = record_hash(records.back());
@@ -52,7 +52,7 @@ std::vector<std::string> keys_of(std::string_view bytes) {
 }
 
 TEST(Record, every_kind_reads_back_as_it_was_written) {
-  for (std::size_t kind = 0; kind < std::variant_size_v<EventBody>; ++kind) {
+  for (std::size_t kind = 0; kind < EventBody::size; ++kind) {
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
       RandomFields random(seed,
                           seed % 2 == 0 ? RandomFields::Fill::full : RandomFields::Fill::some);
@@ -101,7 +101,7 @@ TEST(Record, X25_keeps_an_unknown_kind_with_its_members) {
       R"({"v":1,"seq":3,"ts":"2026-02-21T10:01:25.000Z","kind":"future.thing","prev":")" +
       Hash{}.hex() + R"(","gen":4,"b":[1, 2.50],"a\u0062":null})";
   const DecodedRecord decoded = decode(bytes);
-  const auto& unknown = std::get<UnknownEvent>(decoded.record.event.body);
+  const auto& unknown = get<UnknownEvent>(decoded.record.event.body);
   EXPECT_EQ(unknown.kind, "future.thing");
   EXPECT_EQ(unknown.members.text, R"({"b":[1, 2.50],"a\u0062":null})");
   EXPECT_EQ(decoded.record.event.origin.gen, 4U);
@@ -124,7 +124,7 @@ TEST(Record, an_unknown_event_cannot_write_over_the_envelope) {
   const Event event = event_of(UnknownEvent{"future.thing", {R"({"seq":99,"v":2,"x":1})"}});
   const DecodedRecord decoded = decode(encode_record(3, Hash{}, event));
   EXPECT_EQ(decoded.record.seq, 3U);
-  EXPECT_EQ(std::get<UnknownEvent>(decoded.record.event.body).members.text, R"({"x":1})");
+  EXPECT_EQ(get<UnknownEvent>(decoded.record.event.body).members.text, R"({"x":1})");
 }
 
 TEST(Record, J6_S10_refuses_a_newer_format) {
@@ -175,7 +175,7 @@ TEST(Record, X22_takes_a_record_of_64_MiB_and_not_a_byte_more) {
   Event event = event_of(MessageAgent{});
   const std::size_t overhead =
       encode_record(1, Hash{}, event_of(MessageAgent{.text = "x"})).size() - 1;
-  std::get<MessageAgent>(event.body).text.assign(record_bytes_max - overhead, 'x');
+  get<MessageAgent>(event.body).text.assign(record_bytes_max - overhead, 'x');
   std::string bytes = encode_record(1, Hash{}, event);
   ASSERT_EQ(bytes.size(), record_bytes_max);
   EXPECT_EQ(decode(bytes).record.event, event);
@@ -187,7 +187,7 @@ TEST(Record, writes_ill_formed_text_as_replacement_characters) {
   const std::string bytes = encode_record(1, Hash{},
                                           event_of(MessageAgent{.text = "a\xff"
                                                                         "b"}));
-  EXPECT_EQ(std::get<MessageAgent>(decode(bytes).record.event.body).text,
+  EXPECT_EQ(get<MessageAgent>(decode(bytes).record.event.body).text,
             "a\xEF\xBF\xBD"
             "b");
 }
@@ -277,7 +277,7 @@ TEST(RecordServed, every_kind_is_served_as_valid_json_with_one_id_and_one_type) 
     const DecodedRecord decoded = decode(bytes);
     EXPECT_EQ(*json_string(object->find("id")),
               session.text() + "/" + std::to_string(decoded.record.seq));
-    if (!std::holds_alternative<UnknownEvent>(decoded.record.event.body)) {
+    if (!holds_alternative<UnknownEvent>(decoded.record.event.body)) {
       EXPECT_EQ(*json_string(object->find("type")), enum_text(record_type(decoded.record.event)));
     }
   }
@@ -315,7 +315,7 @@ TEST(RecordServed, types_follow_the_older_vocabulary) {
 
 TEST(RecordKinds, lists_every_kind_once) {
   const auto kinds = record_kinds();
-  EXPECT_EQ(kinds.size(), std::variant_size_v<EventBody> - 1);
+  EXPECT_EQ(kinds.size(), EventBody::size - 1);
   EXPECT_EQ(std::set<std::string_view>(kinds.begin(), kinds.end()).size(), kinds.size());
   EXPECT_EQ(kinds.front(), "session.created");
 }

@@ -25,7 +25,7 @@ DecodedRecord decode(std::string_view bytes) {
 template <class Body>
 Body body_of(std::string_view bytes) {
   const DecodedRecord decoded = decode(bytes);
-  const auto* body = std::get_if<Body>(&decoded.record.event.body);
+  const auto* body = get_if<Body>(&decoded.record.event.body);
   EXPECT_NE(body, nullptr) << bytes;
   return body ? *body : Body{};
 }

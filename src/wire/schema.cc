@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <variant>
 
 #include "base/fields_json.h"
 #include "session/events.h"
@@ -83,8 +82,7 @@ KindSchema schema_of(std::string_view kind) {
 
 template <std::size_t... I>
 std::vector<KindSchema> all_schemas(std::index_sequence<I...>) {
-  return {schema_of<std::variant_alternative_t<I, EventBody>>(
-      std::variant_alternative_t<I, EventBody>::kind_text)...};
+  return {schema_of<EventBody::Kind<I>>(EventBody::Kind<I>::kind_text)...};
 }
 
 }  // namespace
@@ -96,7 +94,7 @@ const FieldSchema* KindSchema::find(std::string_view name) const {
 
 std::span<const KindSchema> record_schema() {
   static const std::vector<KindSchema> schemas =
-      all_schemas(std::make_index_sequence<std::variant_size_v<EventBody> - 1>());
+      all_schemas(std::make_index_sequence<EventBody::size - 1>());
   return schemas;
 }
 

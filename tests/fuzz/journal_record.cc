@@ -5,7 +5,6 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "base/check.h"
@@ -43,10 +42,9 @@ void check_bytes(std::string_view bytes) {
 // The input as a seed: two chained records, one of them with a flipped bit.
 void check_flip(std::uint64_t seed) {
   RandomFields random(seed, seed % 2 == 0 ? RandomFields::Fill::full : RandomFields::Fill::some);
-  std::string first =
-      encode_record(1, Hash{}, random.make_event(random.below(std::variant_size_v<EventBody>)));
-  const std::string second = encode_record(
-      2, record_hash(first), random.make_event(random.below(std::variant_size_v<EventBody>)));
+  std::string first = encode_record(1, Hash{}, random.make_event(random.below(EventBody::size)));
+  const std::string second =
+      encode_record(2, record_hash(first), random.make_event(random.below(EventBody::size)));
   CHECK(verify_chain(std::vector{first, second}).has_value());
   const std::uint64_t bit = random.below(first.size() * 8);
   first[bit / 8] = static_cast<char>(first[bit / 8] ^ (1 << bit % 8));

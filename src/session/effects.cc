@@ -1,0 +1,11 @@
+// What every file that passes effects around needs, made once.
+#include "session/effects.h"
+
+#include "base/one_of_members.h"
+
+namespace perdure {
+
+template class OneOf<CommandKinds>;
+template class OneOf<EffectKinds>;
+
+}  // namespace perdure
