@@ -100,7 +100,7 @@ Result<AttachedPacket> decode_attached(std::string_view body) {
 }
 Result<RefusedPacket> decode_refused(std::string_view body) { return decode<RefusedPacket>(body); }
 Result<ActedPacket> decode_acted(std::string_view body) { return decode<ActedPacket>(body); }
-Result<ReplyPacket> decode_reply(std::string_view body) { return decode<ReplyPacket>(body); }
+Result<ReplyPacket> decode_call_reply(std::string_view body) { return decode<ReplyPacket>(body); }
 Result<HealthPacket> decode_health(std::string_view body) { return decode<HealthPacket>(body); }
 Result<LeavingPacket> decode_leaving(std::string_view body) { return decode<LeavingPacket>(body); }
 

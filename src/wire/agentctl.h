@@ -206,7 +206,7 @@ Result<CallPacket> decode_call(std::string_view body);
 Result<AttachedPacket> decode_attached(std::string_view body);
 Result<RefusedPacket> decode_refused(std::string_view body);
 Result<ActedPacket> decode_acted(std::string_view body);
-Result<ReplyPacket> decode_reply(std::string_view body);
+Result<ReplyPacket> decode_call_reply(std::string_view body);
 Result<HealthPacket> decode_health(std::string_view body);
 Result<LeavingPacket> decode_leaving(std::string_view body);
 
