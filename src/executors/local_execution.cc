@@ -103,7 +103,8 @@ void LocalExecution::connect() {
   if (gone_) return;
   Result<std::unique_ptr<Link>> link = ports_.host.connect(bootstrap_.run_folder, socket_name());
   if (link) {
-    client_ = std::make_unique<AgentctlClient>(std::move(*link), *this);
+    client_ = std::make_unique<AgentctlClient>(std::move(*link),
+                                               static_cast<AgentctlClientEvents&>(*this));
     client_->attach({.secret = bootstrap_.secret,
                      .epoch = epoch_,
                      .after = last_frame_,

@@ -40,7 +40,6 @@ Result<bool> SpoolReader::open_segment() {
 }
 
 Result<std::optional<SpoolEntry>> SpoolReader::next_in_segment() {
-  std::size_t want = piece_bytes;
   while (true) {
     SpoolWalk walk(piece_, in_piece_);
     if (walk.next()) {
@@ -48,11 +47,10 @@ Result<std::optional<SpoolEntry>> SpoolReader::next_in_segment() {
       return walk.entry();
     }
     const std::uint64_t at = piece_at_ + in_piece_;
-    const bool had_all = !piece_.empty() && in_piece_ == 0 && piece_.size() < want;
-    want = std::max(piece_bytes, walk.wanted());
-    std::string piece = TRY(folder_->read(name_, at, want));
-    if (had_all || piece.empty() || piece == std::string_view(piece_).substr(in_piece_)) {
-      torn_bytes_ = piece.size();
+    const std::size_t rest = piece_.size() - in_piece_;
+    std::string piece = TRY(folder_->read(name_, at, std::max(piece_bytes, walk.wanted())));
+    if (piece.size() == rest) {  // reading on brings nothing new
+      torn_bytes_ = rest;
       return std::nullopt;
     }
     piece_ = std::move(piece);
