@@ -65,10 +65,18 @@ inline constexpr std::size_t acp_calls_open_max = 256;  // unanswered calls; the
 // Sessions of one connection whose options are remembered; the one seen longest ago is forgotten.
 inline constexpr std::size_t acp_sessions_known_max = 64;
 inline constexpr std::size_t acp_tool_input_bytes_max = 2000;  // of a tool's input in readable form
+// Processes and sockets.
+inline constexpr int link_backlog_max = 64;  // callers not yet accepted; one more is turned away
+// The answer of a program that detaches; a longer one is refused.
+inline constexpr std::size_t detach_answer_bytes_max = 64UL << 10;
 
 // Waits in milliseconds.
 inline constexpr std::int64_t executor_ready_ms = 60'000;  // K23
 inline constexpr std::int64_t session_open_ms = 90'000;    // K13: then it fails, the id is kept
 inline constexpr std::int64_t reconcile_probe_ms = 2'000;  // C19
+// For the end of a dead process's pipes, when others hold them open; then its exit is told.
+inline constexpr std::int64_t output_drain_ms = 200;
+// For killed processes to be gone; what is left then is counted and reported.
+inline constexpr std::int64_t kill_wait_ms = 2'000;
 
 }  // namespace perdure
