@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "acp/agent_reading.h"
-#include "acp/client_sessions.h"
+#include "acp/open_calls.h"
 #include "acp/slices.h"
 
 namespace perdure::acp {

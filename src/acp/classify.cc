@@ -90,6 +90,9 @@ constexpr auto rules = std::to_array<Rule>({
     {any_call, "invalid_grant", Failure::auth},
     {any_call, "refresh token", Failure::auth},
 
+    // The turn was too long for the model: the stream is fine.
+    {prompting, "max_output_tokens", Failure::other},
+
     {prompting, "aborterror", Failure::cancelled},
     {prompting, "operation was aborted", Failure::cancelled},
     {prompting, "request cancelled", Failure::cancelled},

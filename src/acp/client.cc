@@ -5,6 +5,7 @@
 #include "acp/client_dialect.h"
 #include "acp/client_reading.h"
 #include "acp/client_sessions.h"
+#include "acp/open_calls.h"
 #include "acp/slices.h"
 
 namespace perdure::acp {

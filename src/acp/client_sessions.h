@@ -1,9 +1,7 @@
-// What a client remembers of its connection: calls without an answer, and of each session its
-// options and its turn. Bounded: the oldest is forgotten first.
+// What a client remembers of the sessions of its connection: how options are set, and whether a
+// turn is open. Bounded: the one seen longest ago is forgotten first.
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,24 +10,6 @@
 #include "acp/client_dialect.h"
 
 namespace perdure::acp {
-
-struct OpenCall {
-  Call call = Call::other;
-  std::string method;
-  std::string session_id;  // the one it names
-  OptionValue option;      // of set_option
-};
-
-class OpenCalls {
- public:
-  RpcId add(OpenCall call);
-  // The call with this id, which is not open any more; none: there is no such call.
-  std::optional<OpenCall> take(const RpcId& id);
-
- private:
-  std::map<std::int64_t, OpenCall> calls_;  // ids grow: the first is the oldest
-  std::int64_t next_id_ = 1;                // some agents take a 0 for no id
-};
 
 // A turn that a state will end (v2).
 struct Turn {
