@@ -31,7 +31,6 @@ inline constexpr std::size_t agent_unread_bytes_max = 64UL << 20;
 inline constexpr std::size_t links_max = 8;                  // connections to one agentctl at once
 inline constexpr std::size_t calls_open_max = 64;            // workspace calls at once on one link
 inline constexpr std::size_t stderr_tail_bytes = 4UL << 10;  // of the agent, kept for its exit
-inline constexpr std::size_t commands_early_max = 1024;      // that wait for the agent to be ready
 
 // Session machine.
 inline constexpr std::size_t queue_prompts_max = 100;       // one more: limit_reached

@@ -6,18 +6,9 @@
 #include <string>
 
 #include "base/result.h"
+#include "env/host.h"
 
 namespace perdure {
-
-// Meaningful in the pid namespace that it was taken in.
-struct ProcessIdentity {
-  std::int64_t pid = 0;
-  std::uint64_t started = 0;  // clock ticks since the host's boot, as the kernel counts
-  std::string host_boot;
-  bool operator==(const ProcessIdentity&) const = default;
-};
-
-enum class ProcessLife { alive, dead, unknown };
 
 // The start time of a process; not_found when there is none.
 Result<std::uint64_t> process_started(std::int64_t pid);
