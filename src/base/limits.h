@@ -43,4 +43,12 @@ inline constexpr std::int64_t executor_ready_ms = 60'000;  // K23
 inline constexpr std::int64_t session_open_ms = 90'000;    // K13: then it fails, the id is kept
 inline constexpr std::int64_t reconcile_probe_ms = 2'000;  // C19
 
+// The agent's half of ACP (the demo agent, the test agent).
+// A longer line from the client is dropped whole and counted.
+inline constexpr std::size_t agent_line_bytes_max = 32UL << 20;
+inline constexpr std::size_t demo_file_bytes_max = 256UL << 10;       // longer files are not read
+inline constexpr std::size_t demo_command_output_bytes = 16UL << 10;  // the rest is not shown
+inline constexpr std::int64_t demo_command_ms = 10'000;               // then the command is killed
+inline constexpr std::size_t demo_turns_kept = 200;                   // older turns are forgotten
+
 }  // namespace perdure
