@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,26 +14,14 @@
 #include <vector>
 
 #include "acp/classify.h"
+#include "acp/line_reader.h"
 #include "acp/rpc.h"
+#include "acp/session_setup.h"
 #include "acp/updates.h"
 #include "base/json.h"
+#include "base/time.h"
 
 namespace perdure::acp {
-
-// What the agent said it can do, in the terms of v1.
-struct AgentAbilities {
-  bool load = false;
-  bool resume = false;
-  bool list = false;
-  bool close = false;
-  bool remove = false;  // session/delete
-  bool fork = false;
-  bool image = false;
-  bool audio = false;
-  bool embedded_context = false;
-};
-
-enum class Call { initialize, authenticate, open_new, load, resume, prompt, set_option, close, list, other };
 
 // Answer to initialize.
 struct Initialized {
@@ -47,9 +34,10 @@ struct Initialized {
 // Answer to session/new, load or resume.
 struct SessionOpened {
   Call call = Call::open_new;
-  std::string session_id;             // as the agent said it; empty: it said none (null result too)
-  std::vector<OptionValue> options;   // modes, models and options as they stand now
+  std::string session_id;            // as the agent said it; empty: it said none (null result too)
+  std::vector<OptionValue> options;  // modes, models and options as they stand now
   RawJson result;
+  std::string asked_session_id;  // the one that load or resume named
 };
 struct Updated {
   std::string session_id;
@@ -61,7 +49,8 @@ struct PermissionAsked {
   std::string tool_call_id;  // may be empty: it concerns no tool
   std::string title;
   std::vector<PermissionChoice> choices;
-  RawJson params;            // whole
+  std::optional<ToolUpserted> tool;  // what it says of the tool: may be its first mention
+  RawJson params;                    // whole
 };
 // fs/*, terminal/* and anything else that asks for an answer. Nothing was answered yet.
 struct Asked {
@@ -70,25 +59,34 @@ struct Asked {
   std::string method;
   RawJson params;
 };
-// The agent took a request of its own back ($/cancel_request). It still wants an answer: give_error(cancelled).
+// The agent took a request of its own back ($/cancel_request). It still wants an answer:
+// give_error(cancelled).
 struct AskedNoMore { RpcId id; };
 struct TurnEnded {
   std::string stop_reason;
   RawJson usage;  // where the answer had one
+  std::string session_id;
 };
 // Any of our calls was answered with an error; for `prompt` this ends the turn.
 struct CallFailed {
   Call call = Call::other;
   RpcError error;
   Failure failure = Failure::other;
+  std::optional<Timestamp> reset_at;           // rate_limited: as the agent told it
+  std::optional<std::int64_t> retry_after_ms;  // the same, counted from now
+  std::string session_id;                      // the one that the call named
 };
 struct OptionSet {
   std::vector<OptionValue> options;  // all that the answer shows; at least the one that was set
+  std::string session_id;
 };
-// A line that was no message; kept short. The connection goes on.
-struct Noise {
-  std::string text;
-  std::string why;
+// A call that opens no session and ends no turn went well: authenticate, close, list, remove,
+// other.
+struct Answered {
+  Call call = Call::other;
+  std::string method;
+  RawJson result;
+  std::string session_id;  // the one that the call named
 };
 // A notification outside of session/update that we know nothing of.
 struct Notified {
@@ -97,25 +95,21 @@ struct Notified {
 };
 
 using Event = std::variant<Initialized, SessionOpened, Updated, PermissionAsked, Asked, AskedNoMore,
-                           TurnEnded, CallFailed, OptionSet, Noise, Notified>;
+                           TurnEnded, CallFailed, OptionSet, Answered, Noise, Notified>;
 
 struct ClientSetup {
   std::int64_t protocol_version = 1;  // 2 only where the profile says that the agent has it
   std::string client_name = "perdure";
   std::string client_version;
-  bool fs = false;        // advertised only where a profile asks for it
+  bool fs = false;  // advertised only where a profile asks for it
   bool terminal = false;
 };
-struct SessionSetup {
-  std::string cwd;
-  RawJson mcp_servers;              // a JSON array; absent: none
-  std::vector<std::string> additional_directories;
-};
-
 // Never fails as a whole: whatever the agent sends becomes an event or is dropped and counted.
 class Client {
  public:
   explicit Client(ClientSetup setup);
+  Client(Client&&) noexcept;
+  Client& operator=(Client&&) noexcept;
   ~Client();
 
   // Bytes from the agent's stdout, cut anywhere. Appends what they mean, in order.
@@ -137,7 +131,10 @@ class Client {
   // nothing written when the agent has shown no way to set it.
   bool set_option(std::string& out, std::string_view session_id, const OptionValue& option);
   void close_session(std::string& out, std::string_view session_id);
-  // Any other method, as the probe needs them; its answer comes as CallFailed or Notified.
+  void remove_session(std::string& out, std::string_view session_id);
+  // One page; an empty cursor asks for the first.
+  void list(std::string& out, std::string_view cursor);
+  // Any other method, as the probe needs them; its answer comes as CallFailed or Answered.
   void call(std::string& out, std::string_view method, std::string_view params);
 
   void answer_permission(std::string& out, const RpcId& id, std::string_view option_id);
@@ -145,8 +142,9 @@ class Client {
   void give_result(std::string& out, const RpcId& id, std::string_view result);
   void give_error(std::string& out, const RpcId& id, const RpcError& error);
 
-  // Bytes of a line that is not finished yet; bounded by line_bytes_max.
+  // Bytes of a line that is not finished yet; bounded by acp_line_bytes_max.
   std::size_t buffered_bytes() const;
+  // Answers that nobody waits for: to no call of ours, or a second one.
   std::uint64_t lines_dropped() const;
 
  private:

@@ -38,6 +38,16 @@ inline constexpr std::size_t snapshot_every_records = 256;
 inline constexpr std::size_t subscriber_records_max = 1024;
 inline constexpr std::size_t page_records_max = 1000;
 
+// ACP, both directions.
+// A line of an agent. A longer one is skipped up to its newline and reported once.
+inline constexpr std::size_t acp_line_bytes_max = 64UL << 20;
+inline constexpr std::size_t acp_noise_bytes_max =
+    512;  // kept of what was no message; the rest is cut
+inline constexpr std::size_t acp_calls_open_max = 256;  // unanswered calls; the oldest is forgotten
+// Sessions of one connection whose options are remembered; the one seen longest ago is forgotten.
+inline constexpr std::size_t acp_sessions_known_max = 64;
+inline constexpr std::size_t acp_tool_input_bytes_max = 2000;  // of a tool's input in readable form
+
 // Waits in milliseconds.
 inline constexpr std::int64_t executor_ready_ms = 60'000;  // K23
 inline constexpr std::int64_t session_open_ms = 90'000;    // K13: then it fails, the id is kept

@@ -1,0 +1,269 @@
+// What an agent says in session/update, typed: every variant of protocol v1, stable and published
+// unstable, and of v2. Reading never fails: a variant that nobody knows, or a member of a strange
+// type, leaves the typed part empty, and the whole update stands beside it as it came.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "acp/rpc.h"
+#include "base/json.h"
+
+namespace perdure::acp {
+
+enum class Dialect { v1, v2 };
+
+// A setting of a session as it stands. `option` is "mode" or "model" where the agent says that the
+// option is that, whatever its own id; else the agent's id. A yes-or-no option is "true" or
+// "false".
+struct OptionValue {
+  std::string option;
+  std::string value;
+  bool operator==(const OptionValue&) const = default;
+};
+
+struct PermissionChoice {
+  std::string option_id;
+  std::string name;
+  std::string kind;  // allow_once, allow_always, reject_once, reject_always, or an agent's own
+  bool operator==(const PermissionChoice&) const = default;
+};
+
+enum class Speaker { user, agent, thought };
+
+// A piece of a message. Pieces of one message follow each other; `message_id` may be empty.
+struct MessageChunk {
+  Speaker speaker = Speaker::agent;
+  std::string message_id;
+  std::string block = "text";  // the kind of the content block: text, image, audio, resource …
+  std::string text;            // of a text block, or of a resource that has text
+  bool operator==(const MessageChunk&) const = default;
+};
+// v2: the message as a whole, in place of what was shown of it before.
+struct MessageWhole {
+  Speaker speaker = Speaker::agent;
+  std::string message_id;
+  std::optional<std::string> text;  // none: the content stays as it was
+  bool operator==(const MessageWhole&) const = default;
+};
+
+struct ToolLocation {
+  std::string path;
+  std::optional<std::int64_t> line;
+  bool operator==(const ToolLocation&) const = default;
+};
+struct FileDiff {
+  std::string path;
+  std::optional<std::string> old_text;  // none: a new file, or only `patch` tells
+  std::string new_text;
+  std::string patch;  // v2: in git's form
+  bool operator==(const FileDiff&) const = default;
+};
+// Content that a tool shows.
+struct ToolContent {
+  std::string text;  // of all text blocks, one after another
+  std::vector<FileDiff> diffs;
+  std::vector<std::string> terminals;
+  bool operator==(const ToolContent&) const = default;
+};
+// An upsert, whichever of the two names it came under: the first mention of a tool may be an update
+// or a permission request. What is absent stays as it was.
+struct ToolUpserted {
+  std::string tool_call_id;
+  std::optional<std::string> title;
+  std::optional<std::string> tool_name;
+  std::optional<std::string> kind;    // read, edit, execute …
+  std::optional<std::string> status;  // pending, in_progress, completed, failed
+  std::optional<ToolContent> content;
+  std::optional<std::vector<ToolLocation>> locations;
+  std::string input;                  // the raw input in a short readable form: its command or path
+  std::optional<std::string> output;  // text of the raw output, where it has one
+  std::string output_added;           // output that comes beside, piece by piece
+  RawJson raw_input;
+  RawJson raw_output;
+  bool announced = false;  // it came as `tool_call`: the agent means it to be the first mention
+  bool operator==(const ToolUpserted&) const = default;
+};
+// v2: content behind what the tool has shown so far.
+struct ToolContentAdded {
+  std::string tool_call_id;
+  ToolContent content;
+  bool operator==(const ToolContentAdded&) const = default;
+};
+
+struct PlanEntry {
+  std::string content;
+  std::string priority;  // high, medium, low
+  std::string status;    // pending, in_progress, completed; v2: cancelled
+  bool operator==(const PlanEntry&) const = default;
+};
+// Takes the place of the plan with the same id; v1's stable form has none.
+struct PlanShown {
+  std::string plan_id;
+  std::vector<PlanEntry> entries;
+  std::string text;  // a plan in Markdown
+  std::string uri;   // a plan in a file
+  bool operator==(const PlanShown&) const = default;
+};
+struct PlanRemoved {
+  std::string plan_id;
+  bool operator==(const PlanRemoved&) const = default;
+};
+
+struct CommandOffered {
+  std::string name;
+  std::string description;
+  std::string hint;  // of its input; empty: it takes none
+  bool operator==(const CommandOffered&) const = default;
+};
+struct CommandsOffered {
+  std::vector<CommandOffered> commands;
+  bool operator==(const CommandsOffered&) const = default;
+};
+
+struct OptionChoice {
+  std::string value;
+  std::string name;
+  bool operator==(const OptionChoice&) const = default;
+};
+// An option with what it can be set to.
+struct ConfigOption {
+  std::string id;  // the agent's own
+  std::string name;
+  std::string category;  // mode, model, model_config, thought_level, or another
+  std::string type;      // select, boolean
+  std::string value;
+  std::vector<OptionChoice> choices;  // of a select; groups are flattened
+  bool operator==(const ConfigOption&) const = default;
+};
+// Takes the place of all options of the session.
+struct OptionsShown {
+  std::vector<ConfigOption> options;
+  bool operator==(const OptionsShown&) const = default;
+};
+// v1: the mode alone.
+struct ModeShown {
+  std::string mode;
+  bool operator==(const ModeShown&) const = default;
+};
+
+struct TitleShown {
+  std::optional<std::string> title;
+  std::optional<std::string> updated_at;
+  bool operator==(const TitleShown&) const = default;
+};
+struct UsageShown {
+  std::int64_t used = 0;
+  std::int64_t size = 0;
+  std::string cost;  // the amount as its JSON text; empty: none told
+  std::string currency;
+  bool operator==(const UsageShown&) const = default;
+};
+struct NoticeShown {
+  std::string severity;  // info, warning, error
+  std::string title;
+  std::string description;
+  bool operator==(const NoticeShown&) const = default;
+};
+struct CompactionShown {
+  std::string compaction_id;
+  std::string status;  // in_progress, completed, failed, cancelled
+  std::string text;    // of the summary
+  std::string error;
+  bool operator==(const CompactionShown&) const = default;
+};
+struct CompactionChunk {
+  std::string compaction_id;
+  std::string text;
+  bool operator==(const CompactionChunk&) const = default;
+};
+
+// v2: running, idle, requires_action, or another.
+struct StateShown {
+  std::string state;
+  std::string stop_reason;  // of idle; empty: none told
+  std::optional<RpcError> error;
+  RawJson usage;
+  bool operator==(const StateShown&) const = default;
+};
+struct TerminalShown {
+  std::string terminal_id;
+  std::optional<std::string> command;
+  std::optional<std::string> cwd;
+  std::optional<std::string> output;  // all of it, decoded: any bytes
+  std::optional<std::int64_t> exit_code;
+  std::optional<std::string> signal;
+  bool ended = false;
+  bool operator==(const TerminalShown&) const = default;
+};
+struct TerminalOutput {
+  std::string terminal_id;
+  std::string bytes;  // behind what it has shown so far
+  bool operator==(const TerminalOutput&) const = default;
+};
+
+struct SubagentShown {
+  std::string session_id;
+  std::optional<std::string> title;
+  std::optional<std::string> description;
+  std::optional<std::string> state;
+  bool operator==(const SubagentShown&) const = default;
+};
+// Between agents: a message of one session to another.
+struct SessionMessage {
+  std::string message_id;
+  std::string sender_session_id;
+  std::string recipient_session_id;
+  std::optional<std::string> text;
+  bool operator==(const SessionMessage&) const = default;
+};
+struct SessionMessageChunk {
+  std::string message_id;
+  std::string text;
+  bool operator==(const SessionMessageChunk&) const = default;
+};
+
+// A kind that nobody here knows: `SessionUpdate::raw` has all of it.
+struct UnknownUpdate {
+  bool operator==(const UnknownUpdate&) const = default;
+};
+
+using UpdateBody =
+    std::variant<UnknownUpdate, MessageChunk, MessageWhole, ToolUpserted, ToolContentAdded,
+                 PlanShown, PlanRemoved, CommandsOffered, OptionsShown, ModeShown, TitleShown,
+                 UsageShown, NoticeShown, CompactionShown, CompactionChunk, StateShown,
+                 TerminalShown, TerminalOutput, SubagentShown, SessionMessage, SessionMessageChunk>;
+
+struct SessionUpdate {
+  std::string kind;  // the agent's word for it: "agent_message_chunk"; empty where it gave none
+  UpdateBody body;
+  RawJson raw;  // the whole update
+};
+
+// Takes a raw value that is part of valid JSON, whatever it is.
+SessionUpdate parse_update(std::string_view raw);
+// The same for the tool of a permission request.
+ToolUpserted parse_tool(std::string_view raw);
+// The content of a tool: an array of items, or one item.
+ToolContent parse_tool_content(std::string_view raw);
+// The options of a `configOptions` array.
+std::vector<ConfigOption> parse_options(std::string_view raw);
+std::vector<PermissionChoice> parse_choices(std::string_view raw);
+
+// As the rest of the runtime names them: see OptionValue.
+std::vector<OptionValue> option_values(const std::vector<ConfigOption>& options);
+
+// The update as JSON, as an agent of that dialect says it. What only the other dialect has is said
+// in the nearest words: a v1 plan becomes a v2 plan_update, a v2 state has no v1 form and is said
+// as v2 does. Parsing it again gives the same body, except for UnknownUpdate, which has no form.
+std::string print_update(const UpdateBody& body, Dialect dialect);
+// A tool as a permission request shows it.
+std::string print_tool(const ToolUpserted& tool, Dialect dialect);
+std::string print_options(const std::vector<ConfigOption>& options, Dialect dialect);
+std::string print_choices(const std::vector<PermissionChoice>& choices);
+
+}  // namespace perdure::acp
