@@ -11,10 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include <poll.h>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include "acp/client.h"
 #include "base/limits.h"

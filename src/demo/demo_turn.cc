@@ -198,12 +198,12 @@ void DemoAgent::ask(Session& session, Turn& turn) {
 void DemoAgent::begin_write(Session& session, Turn& turn, const Beat& beat) {
   const std::string path = session.kept.cwd + "/" + std::string(demo_folder) + "/" + beat.file;
   const auto old_text = world_.read_file(path);
-  ToolView tool{.title = (old_text ? "Edit " : "Write ") + std::string(demo_folder) + "/" +
-                         beat.file,
-                .kind = "edit",
-                .status = "pending",
-                .diff = FileDiff{path, old_text, beat.text},
-                .path = path};
+  ToolView tool{
+      .title = (old_text ? "Edit " : "Write ") + std::string(demo_folder) + "/" + beat.file,
+      .kind = "edit",
+      .status = "pending",
+      .diff = FileDiff{path, old_text, beat.text},
+      .path = path};
   open_tool(session, turn, std::move(tool));
   if (session.kept.mode == "ask" && !session.kept.may_always_write) {
     ask(session, turn);
@@ -216,8 +216,9 @@ void DemoAgent::do_write(Session& session, Turn& turn) {
   const FileDiff diff = *turn.tool.diff;
   if (diff.old_text && diff.old_text->find(demo_mark) == std::string::npos) {
     return close_tool(session, turn,
-                      {.status = "failed", .text = "A file of yours is in the way; it was left "
-                                                   "alone."});
+                      {.status = "failed",
+                       .text = "A file of yours is in the way; it was left "
+                               "alone."});
   }
   const Result<> written = world_.write_file(diff.path, diff.new_text);
   if (!written) {
@@ -231,17 +232,19 @@ void DemoAgent::begin_read(Session& session, Turn& turn, const Beat& beat) {
   open_tool(session, turn,
             {.title = "Read " + beat.file, .kind = "read", .status = "in_progress", .path = path});
   const auto text = world_.read_file(path);
-  close_tool(session, turn, {.status = text ? "completed" : "failed",
-                             .text = text ? fenced(*text) : "There is no such file."});
+  close_tool(session, turn,
+             {.status = text ? "completed" : "failed",
+              .text = text ? fenced(*text) : "There is no such file."});
 }
 
 void DemoAgent::begin_run(Session& session, Turn& turn, const Beat& beat) {
   JsonWriter input;
   input.begin_object().key("command").string(joined(beat.command)).end_object();
-  open_tool(session, turn, {.title = "`" + joined(beat.command) + "`",
-                            .kind = "execute",
-                            .status = "in_progress",
-                            .raw_input = {std::move(input).take()}});
+  open_tool(session, turn,
+            {.title = "`" + joined(beat.command) + "`",
+             .kind = "execute",
+             .status = "in_progress",
+             .raw_input = {std::move(input).take()}});
   turn.output.clear();
   turn.has_news = false;
   turn.command = ++last_command_;
@@ -302,9 +305,10 @@ void DemoAgent::command_ended(std::int64_t number, int code) {
   JsonWriter result;
   result.begin_object().key("exitCode").number(code).end_object();
   const std::string shown = turn->output.empty() ? "(no output)\n" : turn->output;
-  close_tool(*session, *turn, {.status = code == 0 ? "completed" : "failed",
-                               .text = fenced(shown),
-                               .raw_output = {std::move(result).take()}});
+  close_tool(*session, *turn,
+             {.status = code == 0 ? "completed" : "failed",
+              .text = fenced(shown),
+              .raw_output = {std::move(result).take()}});
 }
 
 void DemoAgent::cancel(Session& session) {

@@ -46,8 +46,8 @@ Started spawn(const CommandRun& run) {
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   Started started;
-  started.error = posix_spawnp(&started.pid, arguments[0], &files, &attributes, arguments.data(),
-                               environ);
+  started.error =
+      posix_spawnp(&started.pid, arguments[0], &files, &attributes, arguments.data(), environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
   close(ends[1]);

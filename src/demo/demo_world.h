@@ -1,5 +1,5 @@
-// The demo agent's real world: session files in its home, small files in the workspace, and commands
-// as children in process groups of their own, so that a cancel ends them whole.
+// The demo agent's real world: session files in its home, small files in the workspace, and
+// commands as children in process groups of their own, so that a cancel ends them whole.
 #pragma once
 
 #include <cstdint>

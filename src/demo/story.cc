@@ -90,20 +90,22 @@ std::string thing_to_write(const std::vector<std::string>& words) {
 }
 
 Story hello_story() {
-  return {say("Hello! I am the demo agent of **Perdure**. I have no model and need no key; I am "
-              "here so that you can see what happens to a session when things break.\n\n"
-              "Three good first steps:\n\n"
-              "- `/tour` shows everything in one turn\n"
-              "- `/long` gives you time to close the tab or kill the daemon\n"
-              "- *find the bug* lets me fix a small script, with a failing test before and a "
-              "passing one after\n")};
+  return {
+      say("Hello! I am the demo agent of **Perdure**. I have no model and need no key; I am "
+          "here so that you can see what happens to a session when things break.\n\n"
+          "Three good first steps:\n\n"
+          "- `/tour` shows everything in one turn\n"
+          "- `/long` gives you time to close the tab or kill the daemon\n"
+          "- *find the bug* lets me fix a small script, with a failing test before and a "
+          "passing one after\n")};
 }
 
 Story explain_story() {
   return {
       think("They want to know how this works. Short, with the one idea that carries the rest."),
       say("### Why the session survives\n\n"
-          "The page you look at is a **reader**. What happens to the session is decided elsewhere:\n\n"
+          "The page you look at is a **reader**. What happens to the session is decided "
+          "elsewhere:\n\n"
           "```\nyou  ->  daemon (journal)  ->  agentctl  ->  me\n```\n\n"
           "- **agentctl** owns me. It is a small process that belongs to nobody, so nobody takes "
           "it along when they fall.\n"
@@ -119,8 +121,9 @@ Story explain_story() {
 
 Story remember_story(const std::vector<std::string>& earlier) {
   if (earlier.empty()) {
-    return {say("Nothing yet: this is the first thing you have asked me in this session. Ask me "
-                "again later, best after you have killed me in between.\n")};
+    return {
+        say("Nothing yet: this is the first thing you have asked me in this session. Ask me "
+            "again later, best after you have killed me in between.\n")};
   }
   std::string text = "You have asked me " + std::to_string(earlier.size()) +
                      (earlier.size() == 1 ? " thing" : " things") + " before this one:\n\n";

@@ -48,11 +48,12 @@ FileText script() {
 }
 
 FileText notes(const std::string& subject) {
-  return {"notes.md", "# " + subject +
-                          "\n\nMade by Perdure's demo agent, which knows nothing about the subject.\n\n"
-                          "- the wish was in the journal before the agent heard of it\n"
-                          "- this file is real, and so is its diff\n"
-                          "- a real agent would have written something better here\n"};
+  return {"notes.md",
+          "# " + subject +
+              "\n\nMade by Perdure's demo agent, which knows nothing about the subject.\n\n"
+              "- the wish was in the journal before the agent heard of it\n"
+              "- this file is real, and so is its diff\n"
+              "- a real agent would have written something better here\n"};
 }
 
 }  // namespace
@@ -70,16 +71,14 @@ Story bug_story() {
       when(Only::after_no, finish()),
       when(Only::after_yes, write_file({"counter_test.sh", std::string(counter_test)})),
       next_item(),
-      when(Only::after_yes,
-           run_command({"sh", std::string(demo_folder) + "/counter_test.sh"})),
+      when(Only::after_yes, run_command({"sh", std::string(demo_folder) + "/counter_test.sh"})),
       when(Only::after_no,
            say("As expected, `3` is missing: the loop says *less than* where it means *at most*. "
                "One character.\n")),
       next_item(),
       write_file({"counter.sh", counter("-le")}),
       next_item(),
-      when(Only::after_yes,
-           run_command({"sh", std::string(demo_folder) + "/counter_test.sh"})),
+      when(Only::after_yes, run_command({"sh", std::string(demo_folder) + "/counter_test.sh"})),
       next_item(),
       when(Only::after_yes,
            say("**Fixed.** The failing run, the diff and the passing run are all in the journal. "

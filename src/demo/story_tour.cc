@@ -89,11 +89,10 @@ Story plan_story(const std::string& subject) {
                  say("A plan for **" + what + "**:\n"),
                  make_plan({"Understand what is there", "Write the failing test first",
                             "Make the change", "Run everything once more"})};
-  for (const char* done :
-       {"Read, and understood: small, and with one surprise.\n",
-        "The test is written and fails for the right reason.\n",
-        "The change is three lines; the commit message will be longer.\n",
-        "All of it passes. (In this demo, at least: I only acted it out.)\n"}) {
+  for (const char* done : {"Read, and understood: small, and with one surprise.\n",
+                           "The test is written and fails for the right reason.\n",
+                           "The change is three lines; the commit message will be longer.\n",
+                           "All of it passes. (In this demo, at least: I only acted it out.)\n"}) {
     story.push_back(pause_ms(900));
     story.push_back(next_item());
     story.push_back(say(done));
@@ -118,10 +117,9 @@ Story long_story() {
                  say("Sixty numbered lines, about a minute and a half. **Break something** while I "
                      "count; then look for a gap.\n\n")};
   for (int line = 1; line <= 60; ++line) {
-    story.push_back(say_on(std::to_string(line) + ". " +
-                           std::string(remarks[static_cast<std::size_t>(line - 1) %
-                                               std::size(remarks)]) +
-                           "\n"));
+    story.push_back(say_on(
+        std::to_string(line) + ". " +
+        std::string(remarks[static_cast<std::size_t>(line - 1) % std::size(remarks)]) + "\n"));
     story.push_back(pause_ms(1000));
   }
   story.push_back(say_on("\nSixty. No gap? Then it works.\n"));
@@ -143,8 +141,9 @@ Story ask_story() {
 Story fail_story() {
   return {think("A command that fails honestly: a message on stderr and a code that is not zero."),
           say("Let me run something that cannot work:\n"),
-          run_command({"sh", "-c", "echo 'looking for the answer...'; sleep 1; "
-                                   "echo 'answer: not in this workspace' >&2; exit 3"}),
+          run_command({"sh", "-c",
+                       "echo 'looking for the answer...'; sleep 1; "
+                       "echo 'answer: not in this workspace' >&2; exit 3"}),
           when(Only::after_no,
                say("It ended with code 3, and the tool call says so: *failed*, with all that it "
                    "printed. A turn may contain failures and still end well; what must not happen "

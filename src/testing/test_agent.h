@@ -132,6 +132,8 @@ class TestAgent {
                       const OpenFaults& faults, Opening opening);
   std::optional<KeptSession> restored(const std::string& session_id, const OpenFaults& faults);
   bool take_lock(const std::string& name);
+  // A session id that neither the home knows nor `taken` is: equal seeds draw equal numbers.
+  std::string unused_id(const std::string& taken);
   struct Shown {
     std::string session_id;  // empty: none
   };

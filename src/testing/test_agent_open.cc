@@ -24,6 +24,13 @@ std::string hex_name(std::uint64_t number) {
 
 }  // namespace
 
+std::string TestAgent::unused_id(const std::string& taken) {
+  while (true) {
+    const std::string id = hex_name(random());
+    if (id != taken && !home_.get(id) && !sessions_.contains(id)) return id;
+  }
+}
+
 bool TestAgent::take_lock(const std::string& name) {
   if (home_.lock(name)) return true;
   home_.report_violation("PROC1 two processes at once for " + name);
@@ -48,9 +55,7 @@ void TestAgent::open_new(const ClientMessage& message) {
   }
   const LooseObject params(message.params.text);
   Session session;
-  do {
-    session.kept.id = hex_name(random());
-  } while (home_.get(session.kept.id) || sessions_.contains(session.kept.id));
+  session.kept.id = unused_id({});
   session.kept.cwd = params.text("cwd");
   session.kept.created_ms = now_ms_;
   if (!take_lock(session.kept.id)) return;
@@ -109,7 +114,7 @@ void TestAgent::reopen(const ClientMessage& message, Opening opening) {
   const std::string asked = params.text("sessionId");
   auto kept = restored(asked, faults);
   if (!kept) kept.emplace();  // only an error is coming
-  if (faults.other_id) kept->id = hex_name(random());
+  if (faults.other_id) kept->id = unused_id(asked);
   const bool opens = !faults.error && !faults.hang;
   if (opens) {
     if (!take_lock(kept->id)) return;
