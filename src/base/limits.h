@@ -78,4 +78,12 @@ inline constexpr std::int64_t output_drain_ms = 200;
 // For killed processes to be gone; what is left then is counted and reported.
 inline constexpr std::int64_t kill_wait_ms = 2'000;
 
+// The agent's half of ACP (the demo agent, the test agent).
+// A longer line from the client is dropped whole and counted.
+inline constexpr std::size_t agent_line_bytes_max = 32UL << 20;
+inline constexpr std::size_t demo_file_bytes_max = 256UL << 10;       // longer files are not read
+inline constexpr std::size_t demo_command_output_bytes = 16UL << 10;  // the rest is not shown
+inline constexpr std::int64_t demo_command_ms = 10'000;               // then the command is killed
+inline constexpr std::size_t demo_turns_kept = 200;                   // older turns are forgotten
+
 }  // namespace perdure
