@@ -31,8 +31,7 @@ TEST_F(WorkspaceFiles, ranges_of_text_never_split_a_character) {
   std::string all;
   std::string offset = "0";
   for (int i = 0; i < 20; ++i) {
-    const std::string part =
-        done("fs.read", R"({"path":"t","bytes":5,"offset":)" + offset + "}");
+    const std::string part = done("fs.read", R"({"path":"t","bytes":5,"offset":)" + offset + "}");
     all += at(part, "text");
     offset = std::to_string(std::stoul(at(part, "offset")) + std::stoul(at(part, "bytes")));
     if (at(part, "at_end") == "true") break;
@@ -112,8 +111,7 @@ TEST_F(WorkspaceSearch, in_a_repository_ignored_files_stay_unseen) {
       "fs.search",
       R"({"content":"^// a n.+le","regex":true,"ignore_case":true,"name":"*.h","path":"src"})");
   EXPECT_EQ(at(both, "matches.0.path"), "src/inner/two.h");
-  EXPECT_EQ(refused("fs.search", R"({"content":"(","regex":true})").code(),
-            Code::invalid_argument);
+  EXPECT_EQ(refused("fs.search", R"({"content":"(","regex":true})").code(), Code::invalid_argument);
   EXPECT_EQ(at(done("fs.search", R"({"content":"--help"})"), "matches"), "[]");
 }
 
@@ -135,8 +133,7 @@ TEST_F(WorkspaceSearch, ends_at_its_limit_and_says_so) {
   make_repository();
   for (int i = 0; i < 30; ++i) put(root_ / ("f" + std::to_string(i)), "needle\n");
   for (const auto* what : {R"("content":"needle")", R"("name":"f*")"}) {
-    const std::string some =
-        done("fs.search", "{" + std::string(what) + R"(,"max":7})");
+    const std::string some = done("fs.search", "{" + std::string(what) + R"(,"max":7})");
     EXPECT_EQ(at(some, "cut"), "true") << what;
     EXPECT_NE(at(some, "matches.6"), "no element 6");
     EXPECT_EQ(at(some, "matches.7"), "no element 7");

@@ -2,14 +2,14 @@
 // one. Nothing of the machine's own git settings is seen.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "base/json.h"
 #include "env_posix/file_tree.h"

@@ -2,6 +2,11 @@
 // timeout, and a child that has closed its output is asked for its status in each round.
 #include "small_world.h"
 
+#include <array>
+#include <cerrno>
+#include <utility>
+#include <vector>
+
 #include <fcntl.h>
 #include <poll.h>
 #include <pty.h>
@@ -9,11 +14,6 @@
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <array>
-#include <cerrno>
-#include <utility>
-#include <vector>
 
 namespace perdure::test {
 namespace {
@@ -130,7 +130,8 @@ class SmallProcess final : public Process {
     if (fd < 0) return;
     pollfd ready{.fd = fd, .events = POLLOUT};
     while (!unwritten_.empty() && ::poll(&ready, 1, 0) == 1 && (ready.revents & POLLOUT) != 0) {
-      const ssize_t n = ::write(fd, unwritten_.data(), std::min<std::size_t>(unwritten_.size(), 512));
+      const ssize_t n =
+          ::write(fd, unwritten_.data(), std::min<std::size_t>(unwritten_.size(), 512));
       if (n <= 0) break;
       unwritten_.erase(0, static_cast<std::size_t>(n));
     }
