@@ -58,8 +58,7 @@ inline constexpr std::size_t git_log_entries_max = 500;         // the page ends
 inline constexpr std::size_t git_paths_max = 10'000;            // paths in one call; more: refused
 inline constexpr std::size_t git_message_bytes_max = 64UL << 10;  // a longer message: refused
 inline constexpr std::int64_t git_read_ms = 30'000;               // then git is killed: unavailable
-inline constexpr std::int64_t git_write_ms =
-    300'000;  // the same; hooks of a commit take their time
+inline constexpr std::int64_t git_write_ms = 300'000;  // the same, with the time of hooks
 
 // Workspace: shells, and terminals of the agent.
 inline constexpr std::size_t shells_max = 16;                         // one more: limit_reached
@@ -71,9 +70,18 @@ inline constexpr std::size_t terminal_output_bytes_max = 1UL << 20;   // the old
 inline constexpr std::size_t terminal_waits_max = 16;          // for one exit; one more is refused
 inline constexpr std::size_t acp_text_bytes_max = 16UL << 20;  // a longer text is refused
 
+// Processes and sockets.
+inline constexpr int link_backlog_max = 64;  // callers not yet accepted; one more is turned away
+// The answer of a program that detaches; a longer one is refused.
+inline constexpr std::size_t detach_answer_bytes_max = 64UL << 10;
+
 // Waits in milliseconds.
 inline constexpr std::int64_t executor_ready_ms = 60'000;  // K23
 inline constexpr std::int64_t session_open_ms = 90'000;    // K13: then it fails, the id is kept
 inline constexpr std::int64_t reconcile_probe_ms = 2'000;  // C19
+// For the end of a dead process's pipes, when others hold them open; then its exit is told.
+inline constexpr std::int64_t output_drain_ms = 200;
+// For killed processes to be gone; what is left then is counted and reported.
+inline constexpr std::int64_t kill_wait_ms = 2'000;
 
 }  // namespace perdure

@@ -36,14 +36,14 @@ class Temporary {
   Temporary(const Temporary&) = delete;
   Temporary& operator=(const Temporary&) = delete;
 
-  // With the mode of a new file, as the umask has it.
+  // Nobody else's to read until it has the mode it is going to have.
   Result<> create() {
     for (int attempt = 0; attempt < name_attempts_max; ++attempt) {
       std::uint64_t number = 0;
       if (::getrandom(&number, sizeof number, 0) != sizeof number) continue;
       std::string name = ".perdure-" + std::to_string(number) + ".tmp";
       const int fd = ::openat(folder(), name.c_str(),
-                              O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+                              O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
       if (fd < 0 && errno == EEXIST) continue;
       if (fd < 0) return std::unexpected(error_of(errno, place_.name));
       name_ = std::move(name);
@@ -74,6 +74,9 @@ class Temporary {
                  old.st_gid) == 0;
     // Set-id bits are the owner's word, not ours to give to somebody else.
     const mode_t mode = old.st_mode & (same_owners ? 07777U : 0777U);
+    return set_mode(mode);
+  }
+  Result<> set_mode(mode_t mode) {
     if (::fchmod(file_.get(), mode) != 0) return std::unexpected(error_of(errno, place_.name));
     return {};
   }
@@ -147,13 +150,14 @@ Result<> exchange(const Place& place, Temporary& temporary, const WriteTerms& te
 
 }  // namespace
 
-Result<FileStat> atomic_write(const Place& place, std::string_view bytes, const WriteTerms& terms) {
+Result<FileStat> atomic_write(const Place& place, std::string_view bytes, const AtomicWrite& how) {
+  const WriteTerms& terms = how.terms;
   const auto old = TRY(stat_at(place, place.name));
   TRY_VOID(check_before(place, old, terms));
   Temporary temporary(place);
   TRY_VOID(temporary.create());
   TRY_VOID(temporary.fill(bytes));
-  if (old) TRY_VOID(temporary.take_after(*old));
+  TRY_VOID(old ? temporary.take_after(*old) : temporary.set_mode(how.new_mode));
   const FileStat written = TRY(temporary.stat());
   if (terms.expect == Expect::version) {
     TRY_VOID(exchange(place, temporary, terms));

@@ -4,14 +4,21 @@
 
 #include <string_view>
 
+#include <sys/types.h>
+
 #include "base/result.h"
 #include "env/file_tree.h"
 #include "env_posix/beneath.h"
 
 namespace perdure {
 
+struct AtomicWrite {
+  WriteTerms terms;
+  mode_t new_mode = 0644;  // of a file that was not there; another keeps its own
+};
+
 // `place` names no symlink. Errors as FileTree::write.
 Result<FileStat> atomic_write(const beneath::Place& place, std::string_view bytes,
-                              const WriteTerms& terms);
+                              const AtomicWrite& how);
 
 }  // namespace perdure

@@ -76,7 +76,8 @@ Result<> empty_folder(OwnedFd fd, std::size_t& left, int depth) {
 
 class PosixFileTree final : public FileTree {
  public:
-  explicit PosixFileTree(std::string root) : root_(std::move(root)) {}
+  PosixFileTree(std::string root, FileTreeSetting setting)
+      : root_(std::move(root)), setting_(setting) {}
 
   const std::string& root() const override { return root_; }
 
@@ -152,13 +153,19 @@ class PosixFileTree final : public FileTree {
                          const WriteTerms& terms) override {
     const OwnedFd root = TRY(beneath::open_root(root_));
     const Place place = TRY(beneath::place_followed(root.get(), path));
-    return atomic_write(place, bytes, terms);
+    return atomic_write(place, bytes, {terms, 0666U & ~setting_.umask});
   }
 
   Result<> make_folder(const TreePath& path) override {
     const OwnedFd root = TRY(beneath::open_root(root_));
     const Place place = TRY(beneath::place_of(root.get(), path));
-    if (::mkdirat(place.folder.get(), place.name.c_str(), 0777) != 0) {
+    if (::mkdirat(place.folder.get(), place.name.c_str(), 0700) != 0) {
+      return std::unexpected(error_of(errno, path.bytes()));
+    }
+    // The mode is given by hand, past our own umask. O_NOFOLLOW: only to the folder just made.
+    const OwnedFd made(::openat(place.folder.get(), place.name.c_str(),
+                                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (made.get() < 0 || ::fchmod(made.get(), 0777U & ~setting_.umask) != 0) {
       return std::unexpected(error_of(errno, path.bytes()));
     }
     return {};
@@ -236,11 +243,12 @@ class PosixFileTree final : public FileTree {
   }
 
   std::string root_;
+  FileTreeSetting setting_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<FileTree>> open_file_tree(const std::string& root) {
+Result<std::unique_ptr<FileTree>> open_file_tree(const std::string& root, FileTreeSetting setting) {
   struct Free {
     void operator()(char* text) const { std::free(text); }
   };
@@ -248,7 +256,7 @@ Result<std::unique_ptr<FileTree>> open_file_tree(const std::string& root) {
   if (canonical == nullptr) {
     return fail(Code::workspace_missing, escape_name(root) + ": there is no such folder");
   }
-  auto tree = std::make_unique<PosixFileTree>(canonical.get());
+  auto tree = std::make_unique<PosixFileTree>(canonical.get(), setting);
   TRY_VOID(beneath::open_root(tree->root()));
   return tree;
 }

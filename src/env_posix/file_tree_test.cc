@@ -186,13 +186,21 @@ TEST_F(FileTreeTest, a_write_is_whole_and_keeps_the_mode) {
   EXPECT_EQ(get(root_ / "tool"), "#!new");
   EXPECT_EQ(fs::status(root_ / "tool").permissions(), fs::perms(0750));
   ASSERT_TRUE(write("fresh", ""));
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  EXPECT_EQ(fs::status(root_ / "fresh").permissions(), fs::perms(0666 & ~mask));
+  EXPECT_EQ(fs::status(root_ / "fresh").permissions(), fs::perms(0644));
   EXPECT_EQ(code(write("sub", "x")), Code::conflict);
   EXPECT_EQ(code(write("none/file", "x")), Code::not_found);
   EXPECT_EQ(code(write("", "x")), Code::conflict);
   EXPECT_EQ(entries_of(root_), 3U);  // no temporary file is left
+}
+
+TEST_F(FileTreeTest, new_things_have_the_users_mode_whatever_our_own_umask) {
+  const mode_t before = ::umask(077);
+  const auto shared = open_file_tree(root_.string(), {.umask = 002}).value();
+  EXPECT_TRUE(shared->write(at("file"), "x", {}));
+  EXPECT_TRUE(shared->make_folder(at("folder")));
+  ::umask(before);
+  EXPECT_EQ(fs::status(root_ / "file").permissions(), fs::perms(0664));
+  EXPECT_EQ(fs::status(root_ / "folder").permissions(), fs::perms(0775));
 }
 
 TEST_F(FileTreeTest, an_expected_version_guards_unseen_changes) {

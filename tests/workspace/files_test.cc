@@ -166,7 +166,7 @@ TEST_F(WorkspaceSearch, too_many_at_once_are_refused) {
       if (!result && result.error().code() == Code::limit_reached) ++refused_count;
     });
   }
-  ASSERT_TRUE(world_->run_until([&] { return answered == 5; }));
+  ASSERT_TRUE(run_until([&] { return answered == 5; }));
   EXPECT_EQ(refused_count, 3);
 }
 

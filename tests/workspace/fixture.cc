@@ -1,6 +1,7 @@
 // A workspace for tests, see fixture.h.
 #include "fixture.h"
 
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -54,19 +55,36 @@ void WorkspaceFixture::SetUp() {
                   "GIT_AUTHOR_EMAIL=a@example.org",
                   "GIT_COMMITTER_NAME=C",
                   "GIT_COMMITTER_EMAIL=c@example.org"};
-  world_ = std::make_unique<SmallWorld>();
-  files_ = open_file_tree(root_.string()).value();
+  loop_ = EpollLoop::create().value();
+  processes_ = PosixProcesses::create(*loop_);
   worktrees_ = open_file_tree((base_ / "trees").string()).value();
-  workspace_ = std::make_unique<WorkspaceCalls>(WorkspaceSetup{.loop = *world_,
-                                                               .processes = *world_,
+  serve(root_);
+}
+
+void WorkspaceFixture::serve(const fs::path& root) {
+  workspace_.reset();
+  files_ = open_file_tree(root.string()).value();
+  workspace_ = std::make_unique<WorkspaceCalls>(WorkspaceSetup{.loop = *loop_,
+                                                               .processes = *processes_,
                                                                .files = *files_,
                                                                .worktrees = worktrees_.get(),
                                                                .environment = environment_});
 }
 
+bool WorkspaceFixture::run_until(const std::function<bool()>& condition) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    loop_->pump_for_ms(5);
+  }
+  return true;
+}
+
 void WorkspaceFixture::TearDown() {
   workspace_.reset();
-  world_.reset();
+  loop_->pump();  // what was left to free
+  processes_.reset();
+  loop_.reset();
   fs::remove_all(base_);
 }
 
@@ -76,9 +94,7 @@ Result<std::string> WorkspaceFixture::call(std::string_view method, std::string_
     EXPECT_FALSE(answer->has_value()) << "answered twice";
     *answer = std::move(result);
   });
-  if (!world_->run_until([&] { return answer->has_value(); })) {
-    return fail(Code::internal, "no answer");
-  }
+  if (!run_until([&] { return answer->has_value(); })) { return fail(Code::internal, "no answer"); }
   if (**answer) EXPECT_TRUE(json_validate(***answer)) << ***answer;
   return **answer;
 }

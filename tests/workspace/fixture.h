@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,7 +14,8 @@
 
 #include "base/json.h"
 #include "env_posix/file_tree.h"
-#include "small_world.h"
+#include "env_posix/loop.h"
+#include "env_posix/processes.h"
 #include "supervisor/workspace.h"
 
 namespace perdure::test {
@@ -25,6 +27,11 @@ class WorkspaceFixture : public ::testing::Test {
  protected:
   void SetUp() override;
   void TearDown() override;
+
+  // Runs the loop until the condition holds; false when a minute has passed without.
+  bool run_until(const std::function<bool()>& condition);
+  // The services on a folder, with everything else as it is.
+  void serve(const std::filesystem::path& root);
 
   // One call, awaited.
   Result<std::string> call(std::string_view method, std::string_view params = "{}");
@@ -41,7 +48,8 @@ class WorkspaceFixture : public ::testing::Test {
   std::filesystem::path base_;
   std::filesystem::path root_;
   std::vector<std::string> environment_;
-  std::unique_ptr<SmallWorld> world_;
+  std::unique_ptr<EpollLoop> loop_;
+  std::unique_ptr<PosixProcesses> processes_;
   std::unique_ptr<FileTree> files_;
   std::unique_ptr<FileTree> worktrees_;
   std::unique_ptr<WorkspaceCalls> workspace_;

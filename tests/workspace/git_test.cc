@@ -193,9 +193,7 @@ TEST_F(WorkspaceGit, a_workspace_inside_a_repository_sees_its_own_part) {
   sh("git add sub && git commit -q -m sub");
   put(root_ / "sub/x", "y\n");
   put(root_ / "a.txt", "outside of the workspace\n");
-  files_ = open_file_tree((root_ / "sub").string()).value();
-  workspace_ = std::make_unique<WorkspaceCalls>(WorkspaceSetup{
-      .loop = *world_, .processes = *world_, .files = *files_, .environment = environment_});
+  serve(root_ / "sub");
   const std::string status = done("git.status");
   EXPECT_EQ(at(status, "files.0.path"), "x");
   EXPECT_EQ(at(status, "files.1"), "no element 1");

@@ -156,9 +156,7 @@ TEST_F(HostileRepository, files_that_look_like_a_repository_are_none) {
   sh("git init -q --bare sub/trap && git -C sub/trap config core.fsmonitor \"" + mark("trap") +
      "\" && git -C sub/trap config core.bare false && "
      "git -C sub/trap config core.worktree ..");
-  files_ = open_file_tree((root_ / "sub/trap").string()).value();
-  workspace_ = std::make_unique<WorkspaceCalls>(WorkspaceSetup{
-      .loop = *world_, .processes = *world_, .files = *files_, .environment = environment_});
+  serve(root_ / "sub/trap");
   (void)call("git.status");
   (void)call("fs.search", R"({"content":"e"})");
   EXPECT_EQ(marks(), "");
