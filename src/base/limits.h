@@ -64,6 +64,38 @@ inline constexpr std::size_t acp_calls_open_max = 256;  // unanswered calls; the
 // Sessions of one connection whose options are remembered; the one seen longest ago is forgotten.
 inline constexpr std::size_t acp_sessions_known_max = 64;
 inline constexpr std::size_t acp_tool_input_bytes_max = 2000;  // of a tool's input in readable form
+// Workspace of a session: files.
+inline constexpr std::size_t fs_read_bytes_max = 4UL << 20;    // a longer range is cut to it
+inline constexpr std::size_t fs_write_bytes_max = 16UL << 20;  // a longer body: limit_reached
+inline constexpr std::size_t fs_list_entries_max = 1000;       // the page ends there
+inline constexpr int tree_depth_max = 256;  // deeper folders: limit_reached, searches stop there
+inline constexpr std::size_t search_matches_max = 1000;          // the search ends, marked as cut
+inline constexpr std::size_t search_files_max = 100'000;         // files looked at; then the same
+inline constexpr std::size_t search_file_bytes_max = 4UL << 20;  // a larger file is passed over
+inline constexpr std::size_t search_line_bytes_max = 1024;       // a longer line is shown cut
+inline constexpr std::size_t searches_max = 2;                   // one more at once: limit_reached
+inline constexpr std::int64_t search_ms = 20'000;  // then what was found is the answer
+
+// Workspace: git.
+inline constexpr std::size_t git_processes_max = 2;             // the next one waits its turn
+inline constexpr std::size_t git_queue_max = 32;                // one more: limit_reached
+inline constexpr std::size_t git_output_bytes_max = 4UL << 20;  // the rest is cut, and said to be
+inline constexpr std::size_t git_log_entries_max = 500;         // the page ends there
+inline constexpr std::size_t git_paths_max = 10'000;            // paths in one call; more: refused
+inline constexpr std::size_t git_message_bytes_max = 64UL << 10;  // a longer message: refused
+inline constexpr std::int64_t git_read_ms = 30'000;               // then git is killed: unavailable
+inline constexpr std::int64_t git_write_ms = 300'000;  // the same, with the time of hooks
+
+// Workspace: shells, and terminals of the agent.
+inline constexpr std::size_t shells_max = 16;                         // one more: limit_reached
+inline constexpr std::size_t shell_scrollback_bytes_max = 1UL << 20;  // the oldest is overwritten
+inline constexpr std::size_t shell_input_bytes_max = 1UL << 20;       // not yet read; more: refused
+inline constexpr std::size_t shell_read_bytes_max = 256UL << 10;      // a longer read is cut to it
+inline constexpr std::size_t terminals_max = 32;                      // one more is refused
+inline constexpr std::size_t terminal_output_bytes_max = 1UL << 20;   // the oldest is dropped
+inline constexpr std::size_t terminal_waits_max = 16;          // for one exit; one more is refused
+inline constexpr std::size_t acp_text_bytes_max = 16UL << 20;  // a longer text is refused
+
 // Processes and sockets.
 inline constexpr int link_backlog_max = 64;  // callers not yet accepted; one more is turned away
 // The answer of a program that detaches; a longer one is refused.
