@@ -54,18 +54,24 @@ endfunction()
 
 # perdure_static_program(NAME sources… FOLDERS a b …): a fully static executable from the libraries of
 # those folders of src/, dependents first. The folders' own LINKS are shared libraries and play no
-# part here: what they need is named again, as the linker's -l, which finds the .a files.
+# part here: what they need is named again, as the linker's -l, which finds the .a files. With a
+# sanitizer, which cannot be static, it is linked like any other program.
 function(perdure_static_program name)
   cmake_parse_arguments(arg "" "" "FOLDERS" ${ARGN})
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE perdure_options)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    list(TRANSFORM arg_FOLDERS PREPEND perdure_)
+    target_link_libraries(${name} PRIVATE ${arg_FOLDERS})
+    return()
+  endif()
   foreach(folder ${arg_FOLDERS})
     add_dependencies(${name} perdure_${folder})
     target_link_libraries(${name} PRIVATE $<TARGET_FILE:perdure_${folder}>)
   endforeach()
   target_link_libraries(${name} PRIVATE -lboost_json -lboost_container -lcrypto)
   target_link_options(${name} PRIVATE -static -Wl,--gc-sections)
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 endfunction()
 
 # perdure_fuzz(NAME sources… LINKS …): a libFuzzer target, built by the fuzz preset only. Its seed
