@@ -52,6 +52,16 @@ function(perdure_program name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 endfunction()
 
+# perdure_static_program(NAME sources… LINKS …): a program without shared libraries; base/ says where
+# the archives of the others come from. A sanitizer cannot be linked so: there it is like any other.
+function(perdure_static_program name)
+  perdure_program(${name} ${ARGN})
+  if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    set_target_properties(${name} PROPERTIES PERDURE_STATIC ON)
+    target_link_options(${name} PRIVATE -static)
+  endif()
+endfunction()
+
 # perdure_fuzz(NAME sources… LINKS …): a libFuzzer target, built by the fuzz preset only. Its seed
 # inputs are the files of tests/fuzz/corpus/NAME.
 add_custom_target(perdure_fuzzers)

@@ -160,6 +160,7 @@ void Supervisor::stop(std::string reason) {
   agent_.stop([this, exists = exists_] {
     if (!*exists) return;
     if (ports_.workspace) ports_.workspace->stop();
+    ports_.processes.kill_descendants();
     finish_timer_ = ports_.loop.after_ms(last_read_ms, [this] {
       finish_timer_ = 0;
       if (ended_) std::exchange(ended_, nullptr)(stopping_);
