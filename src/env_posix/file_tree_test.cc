@@ -9,6 +9,7 @@
 #include <fstream>
 #include <memory>
 #include <sstream>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -238,9 +239,8 @@ TEST_F(FileTreeTest, of_two_guarded_writers_one_wins) {
 TEST_F(FileTreeTest, a_component_swapped_for_a_symlink_never_leads_out) {
   put(root_ / "sub/secret", "harmless");
   fs::create_directory_symlink("../outside", root_ / "evil");
-  std::atomic<bool> stop = false;
-  std::thread swapper([&] {
-    while (!stop) {
+  std::jthread swapper([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
       ::renameat2(AT_FDCWD, (root_ / "sub").c_str(), AT_FDCWD, (root_ / "evil").c_str(),
                   RENAME_EXCHANGE);
     }
@@ -258,7 +258,7 @@ TEST_F(FileTreeTest, a_component_swapped_for_a_symlink_never_leads_out) {
     if (i % 16 == 0) (void)write("sub/secret", "harmless");
     if (i % 16 == 8) (void)tree_->remove_tree(at("sub/none"), 10);
   }
-  stop = true;
+  swapper.request_stop();
   swapper.join();
   EXPECT_GT(harmless, 0);
   EXPECT_GT(denied, 0);

@@ -157,7 +157,7 @@ TEST_F(HostileRepository, files_that_look_like_a_repository_are_none) {
      "\" && git -C sub/trap config core.bare false && "
      "git -C sub/trap config core.worktree ..");
   serve(root_ / "sub/trap");
-  (void)call("git.status");
+  EXPECT_EQ(refused("git.status").code(), Code::conflict);
   (void)call("fs.search", R"({"content":"e"})");
   EXPECT_EQ(marks(), "");
 }

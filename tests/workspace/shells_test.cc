@@ -73,8 +73,9 @@ TEST_F(WorkspaceShells, several_live_side_by_side_and_are_listed) {
 }
 
 TEST_F(WorkspaceShells, whoever_comes_back_reads_exactly_the_rest) {
-  const std::string shell = open(
-      R"({"command":["/bin/sh","-c","stty raw; i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done"]})");
+  const std::string shell =
+      open(R"({"command":["/bin/sh","-c","stty raw; i=0; while [ $i -lt 3000 ]; )"
+           R"(do echo line $i; i=$((i+1)); done"]})");
   std::string all;
   std::uint64_t offset = 0;
   // Many short visits, while it writes.
