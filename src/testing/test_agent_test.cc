@@ -246,6 +246,9 @@ TEST(TestAgentTurn, X30_background_updates_come_after_the_end) {
   EXPECT_THAT(talk.text(), ::testing::Not(HasSubstr("<b1:")));
   talk.pass_ms(1000);
   EXPECT_THAT(talk.text(), HasSubstr("<b1:3>"));
+  // Version 2 wants an id on every chunk.
+  EXPECT_THAT(talk.updates("agent_message_chunk").back(),
+              HasSubstr("\"messageId\":\"background-1"));
   expect_whole_turn(talk, 1, 1);
 }
 

@@ -217,9 +217,10 @@ void TestAgent::end_turn(Session& session) {
   for (std::int64_t i = 1; i <= turn.background; ++i) {
     const std::string text =
         "<b" + std::to_string(turn.number) + ":" + std::to_string(i) + ">in the background ";
+    const std::string id = "background-" + std::to_string(turn.number);
     frame_later(
         i * background_gap_ms,
-        demo::update_line(session.kept.id, demo::chunk_update({demo::Speaker::agent, text, {}})));
+        demo::update_line(session.kept.id, demo::chunk_update({demo::Speaker::agent, text, id})));
   }
   if (session.waiting.empty() || ended_) return;
   Prompt next = std::move(session.waiting.front());
