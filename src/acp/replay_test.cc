@@ -3,6 +3,7 @@
 // PERDURE_ACP_RECORDINGS names their folder. No line may be lost, and no agent prints noise.
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <sstream>
 #include <string>
@@ -121,6 +122,18 @@ struct EventLine {
 };
 
 }  // namespace
+
+std::vector<std::string> lines_of(const std::string& path) {
+  std::ifstream in(path);
+  EXPECT_TRUE(in.good()) << path;
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+std::vector<std::string> golden_lines(const std::string& name) {
+  return lines_of(std::string(PERDURE_SOURCE_DIR "/tests/golden/acp/") + name);
+}
 
 std::string event_line(const Event& event) {
   std::string line = std::visit(EventLine(), event);

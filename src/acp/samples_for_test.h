@@ -91,7 +91,8 @@ inline std::vector<UpdateSample> v1_samples() {
 
 inline std::vector<UpdateSample> v2_samples() {
   std::vector<UpdateSample> samples = shared_samples();
-  const ToolContent patch{.diffs = {{"/w/a.cc", {}, "", "--- a/a.cc\n+++ b/a.cc\n"}}};
+  const ToolContent patch{.diffs = {{"/w/a.cc", {}, "", "--- a/a.cc\n+++ b/a.cc\n", "modify", ""},
+                                    {"/w/c.cc", {}, "", "", "move", "/w/b.cc"}}};
   for (const UpdateBody& body : std::vector<UpdateBody>{
            MessageWhole{Speaker::user, "m1", "do it"},
            MessageWhole{Speaker::agent, "m2", ""},

@@ -60,7 +60,9 @@ struct FileDiff {
   std::string path;
   std::optional<std::string> old_text;  // none: a new file, or only `patch` tells
   std::string new_text;
-  std::string patch;  // v2: in git's form
+  std::string patch;      // v2: in git's form
+  std::string operation;  // v2: add, delete, modify, move, copy, or an agent's own
+  std::string old_path;   // v2: of a move or copy
   bool operator==(const FileDiff&) const = default;
 };
 // Content that a tool shows.

@@ -36,8 +36,12 @@ class UpdatePrinter {
   void operator()(const ToolUpserted& tool) {
     const bool announces = tool.announced && dialect_ == Dialect::v1;
     kind(announces ? "tool_call" : "tool_call_update");
+    if (announces && !tool.title) {  // a new tool must have one
+      ToolUpserted titled = tool;
+      titled.title.emplace();
+      return write_tool(writer_, titled, dialect_);
+    }
     write_tool(writer_, tool, dialect_);
-    if (announces && !tool.title) text("title", "");
   }
   void operator()(const ToolContentAdded& added) {
     const std::vector<std::string> items = print_tool_items(added.content, dialect_);

@@ -7,10 +7,11 @@ namespace {
 
 // v2 says which files change and how, and shows the change as a patch.
 void write_diff_v2(JsonWriter& writer, const FileDiff& diff) {
-  const bool is_new = !diff.old_text && diff.patch.empty();
+  const std::string_view from_v1 = diff.old_text || !diff.patch.empty() ? "modify" : "add";
   writer.key("changes").begin_array().begin_object();
-  writer.key("operation").string(is_new ? "add" : "modify").key("path").string(diff.path);
-  writer.end_object().end_array();
+  writer.key("operation").string(diff.operation.empty() ? from_v1 : diff.operation);
+  if (!diff.old_path.empty()) writer.key("oldPath").string(diff.old_path);
+  writer.key("path").string(diff.path).end_object().end_array();
   if (diff.patch.empty()) return;
   writer.key("patch").begin_object().key("format").string("git_patch");
   writer.key("text").string(diff.patch).end_object();

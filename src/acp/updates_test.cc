@@ -144,7 +144,8 @@ TEST(Updates, null_members_of_an_upsert_change_nothing) {
 TEST(Updates, options_are_named_by_what_they_are) {
   const auto options = parse_options(
       R"([{"id":"m1","category":"model","type":"select","currentValue":"big","options":)"
-      R"([{"group":"g","name":"G","options":[{"value":"big","name":"Big"}]},{"value":"s","name":"S"}]},)"
+      R"([{"group":"g","name":"G","options":[{"value":"big","name":"Big"}]},)"
+      R"({"value":"s","name":"S"}]},)"
       R"({"configId":"approval","category":"mode","currentValue":"ask"},)"
       R"({"id":"m2","category":"model","currentValue":"small"},)"
       R"({"id":"web","type":"boolean","currentValue":false}])");

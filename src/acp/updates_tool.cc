@@ -72,7 +72,11 @@ void read_diff(const Slices& diff, ToolContent& content) {
   // v2: many files, one patch; it stands at the first.
   std::string patch = Slices(diff.raw("patch")).text("text");
   for (const std::string_view change : changes) {
-    content.diffs.push_back({.path = Slices(change).text("path"), .patch = std::move(patch)});
+    const Slices file(change);
+    content.diffs.push_back({.path = file.text("path"),
+                             .patch = std::move(patch),
+                             .operation = file.text("operation"),
+                             .old_path = file.text("oldPath")});
     patch.clear();
   }
 }
