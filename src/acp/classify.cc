@@ -33,8 +33,9 @@ struct Rule {
   Failure failure;
 };
 
-// The first that fits decides. Words come from real agents' errors; where one has several meanings
-// the narrower stands first.
+// The first that fits decides. tests/golden/acp/errors.jsonl has the words that were
+// recorded; the rest, all of the rate limits among it, is expected and was not seen yet. Where
+// words have several meanings the narrower stands first.
 constexpr auto rules = std::to_array<Rule>({
     {any_call, "method not found", Failure::method_missing},
     {any_call, "unsupported protocol version", Failure::version},

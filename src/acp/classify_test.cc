@@ -66,7 +66,8 @@ TEST(Classify, C4_X10_R1_every_recorded_error_by_call_and_words) {
   }
 }
 
-// As public reports and the protocol's drafts tell them.
+// Not recorded: what the protocol defines, and wordings that we expect but have not seen from an
+// agent, the rate limits among them.
 const std::vector<Case> told = {
     {"codex-acp", Call::load, -32600, "Invalid request", R"({"reason":"thread_active_writer"})",
      Failure::session_in_use},

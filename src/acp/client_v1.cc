@@ -61,7 +61,7 @@ class ClientV1 final : public ClientDialect {
         writer.key("modeId").string(change.value).end_object();
         return {"session/set_mode", std::move(writer).take()};
       case OptionHandle::Means::model:
-        // Gone from the protocol, and all that agents have which still list `models`.
+        // Gone from the protocol. Agents that still list `models` may take it: not tried.
         writer.key("modelId").string(change.value).end_object();
         return {"session/set_model", std::move(writer).take()};
       case OptionHandle::Means::config_option: break;
