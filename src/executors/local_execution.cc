@@ -49,8 +49,9 @@ void LocalExecution::disarm() {
   if (timer_ != 0) ports_.loop.cancel(std::exchange(timer_, 0));
 }
 
-void LocalExecution::start(std::uint64_t epoch) {
+void LocalExecution::start(std::uint64_t epoch, FrameNo after) {
   epoch_ = epoch;
+  last_frame_ = after;
   silent_since_ms_ = ports_.clock.now().since_boot.ms;
   launch();
 }

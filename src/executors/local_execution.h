@@ -58,8 +58,9 @@ class LocalExecution final : private ProcessEvents, private AgentctlClientEvents
                  ExecutionEvents& events);
   ~LocalExecution() override;
 
-  // Starts the agentctl and attaches. Where one of this execution lives already, attaches to it.
-  void start(std::uint64_t epoch);
+  // Starts the agentctl and attaches. Where one of this execution lives already, attaches to it:
+  // frames behind `after` are wanted.
+  void start(std::uint64_t epoch, FrameNo after);
   // Attaches to one that an earlier daemon started; frames behind `after` are wanted.
   void attach(std::uint64_t epoch, FrameNo after);
   // Who it was when it was last seen, if that is known: silence of a dead process is death.

@@ -190,7 +190,7 @@ TEST_F(Agentctl, X16_starting_the_same_execution_twice_attaches) {
   Driver& driver = begin(setup());
   ASSERT_TRUE(driver.open_session());
   Driver second(setup());
-  second.execution().start(2);
+  second.execution().start(2, driver.frames.back().number);
   ASSERT_TRUE(second.until([&] { return !second.attaches.empty(); }));
   EXPECT_EQ(second.attaches[0].instance, driver.attaches[0].instance);
   ASSERT_TRUE(driver.until([&] { return driver.detaches == 1; }));

@@ -68,7 +68,7 @@ Driver::~Driver() {
   if (journal_ >= 0) close(journal_);
 }
 
-void Driver::start() { execution_->start(1); }
+void Driver::start() { execution_->start(1, 0); }
 
 void Driver::attach() { execution_->attach(1, frames.empty() ? 0 : frames.back().number); }
 

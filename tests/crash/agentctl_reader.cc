@@ -31,7 +31,7 @@ class KilledReader {
     };
     const FrameNo last = driver_.frames.empty() ? 0 : driver_.frames.back().number;
     if (last == 0) {
-      driver_.execution().start(epoch_);
+      driver_.execution().start(epoch_, 0);
     } else {
       driver_.execution().attach(epoch_, last);
     }
