@@ -16,24 +16,12 @@
 #include "acp/classify.h"
 #include "acp/line_reader.h"
 #include "acp/rpc.h"
+#include "acp/session_setup.h"
 #include "acp/updates.h"
 #include "base/json.h"
 #include "base/time.h"
 
 namespace perdure::acp {
-
-// What the agent said it can do, in the terms of v1.
-struct AgentAbilities {
-  bool load = false;
-  bool resume = false;
-  bool list = false;
-  bool close = false;
-  bool remove = false;  // session/delete
-  bool fork = false;
-  bool image = false;
-  bool audio = false;
-  bool embedded_context = false;
-};
 
 // Answer to initialize.
 struct Initialized {
@@ -49,6 +37,7 @@ struct SessionOpened {
   std::string session_id;            // as the agent said it; empty: it said none (null result too)
   std::vector<OptionValue> options;  // modes, models and options as they stand now
   RawJson result;
+  std::string asked_session_id;  // the one that load or resume named
 };
 struct Updated {
   std::string session_id;
@@ -76,6 +65,7 @@ struct AskedNoMore { RpcId id; };
 struct TurnEnded {
   std::string stop_reason;
   RawJson usage;  // where the answer had one
+  std::string session_id;
 };
 // Any of our calls was answered with an error; for `prompt` this ends the turn.
 struct CallFailed {
@@ -84,9 +74,11 @@ struct CallFailed {
   Failure failure = Failure::other;
   std::optional<Timestamp> reset_at;           // rate_limited: as the agent told it
   std::optional<std::int64_t> retry_after_ms;  // the same, counted from now
+  std::string session_id;                      // the one that the call named
 };
 struct OptionSet {
   std::vector<OptionValue> options;  // all that the answer shows; at least the one that was set
+  std::string session_id;
 };
 // A call that opens no session and ends no turn went well: authenticate, close, list, remove,
 // other.
@@ -94,12 +86,7 @@ struct Answered {
   Call call = Call::other;
   std::string method;
   RawJson result;
-};
-// A line that was no message; kept short. The connection goes on.
-struct Noise {
-  std::string text;  // well-formed UTF-8
-  NoiseKind kind = NoiseKind::not_json;
-  std::string why;
+  std::string session_id;  // the one that the call named
 };
 // A notification outside of session/update that we know nothing of.
 struct Notified {
@@ -117,12 +104,6 @@ struct ClientSetup {
   bool fs = false;  // advertised only where a profile asks for it
   bool terminal = false;
 };
-struct SessionSetup {
-  std::string cwd;
-  RawJson mcp_servers;  // a JSON array; absent: none
-  std::vector<std::string> additional_directories;
-};
-
 // Never fails as a whole: whatever the agent sends becomes an event or is dropped and counted.
 class Client {
  public:
@@ -161,8 +142,9 @@ class Client {
   void give_result(std::string& out, const RpcId& id, std::string_view result);
   void give_error(std::string& out, const RpcId& id, const RpcError& error);
 
-  // Bytes of a line that is not finished yet; bounded by line_bytes_max.
+  // Bytes of a line that is not finished yet; bounded by acp_line_bytes_max.
   std::size_t buffered_bytes() const;
+  // Answers that nobody waits for: to no call of ours, or a second one.
   std::uint64_t lines_dropped() const;
 
  private:

@@ -24,6 +24,14 @@ enum class NoiseKind : std::uint8_t {
 // One sentence for a person.
 std::string_view noise_text(NoiseKind kind);
 
+// What was no message, for a person; kept short. The connection goes on.
+struct Noise {
+  std::string text;  // well-formed UTF-8
+  NoiseKind kind = NoiseKind::not_json;
+  std::string why;
+};
+Noise make_noise(std::string_view bytes, NoiseKind kind);
+
 // Who takes what was read, in the order of the stream. The views are good during the call only.
 class LineSink {
  public:

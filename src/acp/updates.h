@@ -248,6 +248,8 @@ struct SessionUpdate {
 SessionUpdate parse_update(std::string_view raw);
 // The same for the tool of a permission request.
 ToolUpserted parse_tool(std::string_view raw);
+// The content of a tool: an array of items, or one item.
+ToolContent parse_tool_content(std::string_view raw);
 // The options of a `configOptions` array.
 std::vector<ConfigOption> parse_options(std::string_view raw);
 std::vector<PermissionChoice> parse_choices(std::string_view raw);

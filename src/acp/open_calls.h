@@ -1,0 +1,35 @@
+// The calls of one end of a connection that wait for their answers. Ids are given out once and
+// never again, so that a late or second answer finds nothing. Bounded: the oldest is forgotten
+// first.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "acp/classify.h"
+#include "acp/rpc.h"
+#include "acp/updates.h"
+
+namespace perdure::acp {
+
+struct OpenCall {
+  Call call = Call::other;
+  std::string method;
+  std::string session_id;  // the one it names
+  OptionValue option;      // of set_option
+};
+
+class OpenCalls {
+ public:
+  RpcId add(OpenCall call);
+  // The call with this id, which is not open any more; none: there is no such call.
+  std::optional<OpenCall> take(const RpcId& id);
+
+ private:
+  std::map<std::int64_t, OpenCall> calls_;  // ids grow: the first is the oldest
+  std::int64_t next_id_ = 1;                // some agents take a 0 for no id
+};
+
+}  // namespace perdure::acp

@@ -1,0 +1,18 @@
+// The parts of an update that messages other than session/update carry as well: tools, options,
+// choices. Only for the writers of this folder.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "acp/updates.h"
+
+namespace perdure::acp {
+
+// Writes the members of a tool into an object that is begun.
+void write_tool(JsonWriter& writer, const ToolUpserted& tool, Dialect dialect);
+
+// The items of the content, each as JSON.
+std::vector<std::string> print_tool_items(const ToolContent& content, Dialect dialect);
+
+}  // namespace perdure::acp
