@@ -22,6 +22,16 @@ bool decode_kind(std::string_view kind, Members& members, OneOf<Kinds<Bodies...>
   return (try_kind.template operator()<Bodies>() || ...);
 }
 
+// The frame as a value inside of another: one level deeper, where there may be none left. As a text
+// it is still whole.
+RawJson kept_whole(std::string_view frame) {
+  RawJson whole{std::string(frame)};
+  if (json_validate("[" + whole.text + "]")) return whole;
+  JsonWriter json;
+  json.begin_object().key("perdure").string("too_deep").key("frame").string(frame).end_object();
+  return RawJson{std::move(json).take()};
+}
+
 }  // namespace
 
 std::string encode_frame(RunId run, const FrameBody& body) {
@@ -69,7 +79,7 @@ Result<Frame> decode_frame(std::string_view bytes) {
   }
   Decoded decoded;
   if (!decode_kind(kind, members, frame.body, decoded)) {
-    frame.body = AgentUpdate{RawJson{std::string(bytes)}};
+    frame.body = AgentUpdate{kept_whole(bytes)};
     return frame;
   }
   if (!decoded) return std::unexpected(std::move(decoded).error().error());
