@@ -11,6 +11,9 @@ build_packages=(
   libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
 )
 test_packages=(lld-19 llvm-19 libclang-rt-19-dev clang-tidy-19 clang-format-19 sqlite3)
+# Node.js runs the check against the ACP schema. It comes with npm from some sources, without from
+# others.
+command -v npm >/dev/null || test_packages+=(nodejs npm)
 
 case "${1:-test}" in
   run) wanted=("${build_packages[@]}") ;;

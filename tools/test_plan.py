@@ -29,7 +29,7 @@ class Sanitized:
 # Test executables that run again under sanitizers; all of these are long. GoogleTest suites whose
 # names end in `Long` are left out there, and by ./test --quick.
 SANITIZED = [
-    Sanitized("asan", ["base_test", "session_test", "wire_test", "store_test",
+    Sanitized("asan", ["base_test", "session_test", "acp_test", "wire_test", "store_test",
                        "store_sqlite_test"]),
 ]
 
@@ -56,6 +56,8 @@ CHECKS = [
           output=r"^perdure serve: this build has no daemon yet"),
     Check("program.an_unknown_verb_is_a_usage_error", ["build/dev/perdure", "fly"], exit_code=2,
           output=r"no verb 'fly'"),
+    Check("acp_schema", ["node", "tools/check_acp_schema.mjs", "build/dev/perdure-acp-samples"],
+          long=True, tap=True, timeout_s=300),
     Check("sim.seeds_1_to_5000_without_a_violation_and_every_probe_hit",
           ["build/dev/perdure-sim", "--seeds", "1..5000", "--require-probes"], long=True,
           timeout_s=1500, covers=SIMULATED),

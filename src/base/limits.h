@@ -31,7 +31,6 @@ inline constexpr std::size_t agent_unread_bytes_max = 64UL << 20;
 inline constexpr std::size_t links_max = 8;                  // connections to one agentctl at once
 inline constexpr std::size_t calls_open_max = 64;            // workspace calls at once on one link
 inline constexpr std::size_t stderr_tail_bytes = 4UL << 10;  // of the agent, kept for its exit
-inline constexpr std::size_t commands_early_max = 1024;      // that wait for the agent to be ready
 // Settings of an agent that are known to be told; beyond it all are told again.
 inline constexpr std::size_t options_known_max = 1024;
 // Messages of a turn of which is known how much was shown; beyond it one may be shown again.
@@ -71,10 +70,58 @@ inline constexpr std::size_t acp_calls_open_max = 256;  // unanswered calls; the
 // Sessions of one connection whose options are remembered; the one seen longest ago is forgotten.
 inline constexpr std::size_t acp_sessions_known_max = 64;
 inline constexpr std::size_t acp_tool_input_bytes_max = 2000;  // of a tool's input in readable form
+// Workspace of a session: files.
+inline constexpr std::size_t fs_read_bytes_max = 4UL << 20;    // a longer range is cut to it
+inline constexpr std::size_t fs_write_bytes_max = 16UL << 20;  // a longer body: limit_reached
+inline constexpr std::size_t fs_list_entries_max = 1000;       // the page ends there
+inline constexpr int tree_depth_max = 256;  // deeper folders: limit_reached, searches stop there
+inline constexpr std::size_t search_matches_max = 1000;          // the search ends, marked as cut
+inline constexpr std::size_t search_files_max = 100'000;         // files looked at; then the same
+inline constexpr std::size_t search_file_bytes_max = 4UL << 20;  // a larger file is passed over
+inline constexpr std::size_t search_line_bytes_max = 1024;       // a longer line is shown cut
+inline constexpr std::size_t searches_max = 2;                   // one more at once: limit_reached
+inline constexpr std::int64_t search_ms = 20'000;  // then what was found is the answer
+
+// Workspace: git.
+inline constexpr std::size_t git_processes_max = 2;             // the next one waits its turn
+inline constexpr std::size_t git_queue_max = 32;                // one more: limit_reached
+inline constexpr std::size_t git_output_bytes_max = 4UL << 20;  // the rest is cut, and said to be
+inline constexpr std::size_t git_log_entries_max = 500;         // the page ends there
+inline constexpr std::size_t git_paths_max = 10'000;            // paths in one call; more: refused
+inline constexpr std::size_t git_message_bytes_max = 64UL << 10;  // a longer message: refused
+inline constexpr std::int64_t git_read_ms = 30'000;               // then git is killed: unavailable
+inline constexpr std::int64_t git_write_ms = 300'000;  // the same, with the time of hooks
+
+// Workspace: shells, and terminals of the agent.
+inline constexpr std::size_t shells_max = 16;                         // one more: limit_reached
+inline constexpr std::size_t shell_scrollback_bytes_max = 1UL << 20;  // the oldest is overwritten
+inline constexpr std::size_t shell_input_bytes_max = 1UL << 20;       // not yet read; more: refused
+inline constexpr std::size_t shell_read_bytes_max = 256UL << 10;      // a longer read is cut to it
+inline constexpr std::size_t terminals_max = 32;                      // one more is refused
+inline constexpr std::size_t terminal_output_bytes_max = 1UL << 20;   // the oldest is dropped
+inline constexpr std::size_t terminal_waits_max = 16;          // for one exit; one more is refused
+inline constexpr std::size_t acp_text_bytes_max = 16UL << 20;  // a longer text is refused
+
+// Processes and sockets.
+inline constexpr int link_backlog_max = 64;  // callers not yet accepted; one more is turned away
+// The answer of a program that detaches; a longer one is refused.
+inline constexpr std::size_t detach_answer_bytes_max = 64UL << 10;
 
 // Waits in milliseconds.
 inline constexpr std::int64_t executor_ready_ms = 60'000;  // K23
 inline constexpr std::int64_t session_open_ms = 90'000;    // K13: then it fails, the id is kept
 inline constexpr std::int64_t reconcile_probe_ms = 2'000;  // C19
+// For the end of a dead process's pipes, when others hold them open; then its exit is told.
+inline constexpr std::int64_t output_drain_ms = 200;
+// For killed processes to be gone; what is left then is counted and reported.
+inline constexpr std::int64_t kill_wait_ms = 2'000;
+
+// The agent's half of ACP (the demo agent, the test agent).
+// A longer line from the client is dropped whole and counted.
+inline constexpr std::size_t agent_line_bytes_max = 32UL << 20;
+inline constexpr std::size_t demo_file_bytes_max = 256UL << 10;       // longer files are not read
+inline constexpr std::size_t demo_command_output_bytes = 16UL << 10;  // the rest is not shown
+inline constexpr std::int64_t demo_command_ms = 10'000;               // then the command is killed
+inline constexpr std::size_t demo_turns_kept = 200;                   // older turns are forgotten
 
 }  // namespace perdure

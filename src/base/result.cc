@@ -36,4 +36,11 @@ std::string_view code_name(Code code) {
   CHECK(false, "unknown error code");
 }
 
+Code parse_code(std::string_view name) {
+  for (int i = 0; i < static_cast<int>(Code::internal); ++i) {
+    if (code_name(static_cast<Code>(i)) == name) return static_cast<Code>(i);
+  }
+  return Code::internal;
+}
+
 }  // namespace perdure

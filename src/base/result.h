@@ -40,6 +40,8 @@ enum class Code {
 
 // The stable text of a code, e.g. "disk_full".
 std::string_view code_name(Code code);
+// The code of a text; internal for one that is not known here.
+Code parse_code(std::string_view name);
 
 class Error {
  public:

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "demo/demo_program.h"
 
 namespace perdure {
 namespace {
@@ -37,6 +38,15 @@ Result<> serve() {
               "this build has no daemon yet; `perdure about` says what there is");
 }
 
+int demo_agent() {
+  const demo::DemoFolders folders = demo::demo_folders_from_environment();
+  if (folders.home.empty()) {
+    print(stderr, "perdure demo-agent: neither PERDURE_DEMO_HOME nor HOME is set\n");
+    return exit_usage;
+  }
+  return demo::demo_agent_main(folders);
+}
+
 int run_verb(std::string_view verb, const std::vector<std::string_view>& rest) {
   const bool wants_usage = !rest.empty() && (rest[0] == "--help" || rest[0] == "-h");
   if (verb == "help" || verb == "--help" || verb == "-h" || wants_usage) {
@@ -52,6 +62,8 @@ int run_verb(std::string_view verb, const std::vector<std::string_view>& rest) {
     print(stdout, about_text);
     return 0;
   }
+  // Not in the usage: started by the daemon, as any other agent is.
+  if (verb == "demo-agent") return demo_agent();
   if (verb == "serve") {
     if (const Result<> served = serve(); !served) {
       print(stderr, "perdure serve: " + served.error().message() + "\n");

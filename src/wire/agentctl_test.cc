@@ -57,7 +57,8 @@ const std::tuple coders{Coder<AttachPacket>{PacketType::attach, decode_attach},
                         Coder<ActedPacket>{PacketType::acted, decode_acted},
                         Coder<ReplyPacket>{PacketType::reply, decode_call_reply},
                         Coder<HealthPacket>{PacketType::health, decode_health},
-                        Coder<LeavingPacket>{PacketType::leaving, decode_leaving}};
+                        Coder<LeavingPacket>{PacketType::leaving, decode_leaving},
+                        Coder<ShellNewsPacket>{PacketType::shell_news, decode_shell_news}};
 
 void for_each_coder(auto visit) {
   std::apply([&](const auto&... coder) { (visit(coder), ...); }, coders);
@@ -106,7 +107,6 @@ TEST(WirePacket, garbage_is_an_error) {
   EXPECT_EQ(code_of(decode_ack(R"({"frame":"1"})")), Code::invalid_argument);
   EXPECT_EQ(code_of(decode_attached(R"({"exec_id":"run_1"})")), Code::invalid_argument);
   EXPECT_EQ(code_of(decode_frame_packet("1234567")), Code::invalid_argument);
-  EXPECT_EQ(code_of(decode_shell_packet("12345678901")), Code::invalid_argument);
 }
 
 // Golden bytes: the heading, the numbers' order and the types are the protocol.
@@ -123,9 +123,8 @@ TEST(WirePacket, looks_like_this) {
   append_frame_packet(out, 0x0201, "{}");
   EXPECT_EQ(out, std::string("\x0b\0\0\0\x43\x01\x02\0\0\0\0\0\0{}", 15));
   out.clear();
-  append_shell_packet(out, PacketType::shell_output,
-                      {.shell = 3, .offset = 0x0100, .bytes = "ls\n"});
-  EXPECT_EQ(out, std::string("\x10\0\0\0\x46\x03\0\0\0\0\x01\0\0\0\0\0\0ls\n", 20));
+  append_packet(out, ShellNewsPacket{"sh_3"});
+  EXPECT_EQ(out, std::string("\x14\0\0\0\x46{\"shell_id\":\"sh_3\"}", 24));
   out.clear();
   append_packet(out, PacketType::command, "{}");
   EXPECT_EQ(out, std::string("\x03\0\0\0\x03{}", 7));
@@ -133,32 +132,24 @@ TEST(WirePacket, looks_like_this) {
 
 TEST(WirePacket, the_numbers_of_the_types_never_change) {
   const std::vector<std::pair<PacketType, int>> numbers{
-      {PacketType::attach, 1},        {PacketType::probe, 2},     {PacketType::command, 3},
-      {PacketType::ack, 4},           {PacketType::stop, 5},      {PacketType::call, 6},
-      {PacketType::shell_input, 7},   {PacketType::attached, 65}, {PacketType::refused, 66},
-      {PacketType::frame, 67},        {PacketType::acted, 68},    {PacketType::reply, 69},
-      {PacketType::shell_output, 70}, {PacketType::health, 71},   {PacketType::leaving, 72}};
+      {PacketType::attach, 1},     {PacketType::probe, 2},     {PacketType::command, 3},
+      {PacketType::ack, 4},        {PacketType::stop, 5},      {PacketType::call, 6},
+      {PacketType::attached, 65},  {PacketType::refused, 66},  {PacketType::frame, 67},
+      {PacketType::acted, 68},     {PacketType::reply, 69},    {PacketType::shell_news, 70},
+      {PacketType::health, 71},    {PacketType::leaving, 72}};
   for (const auto& [type, number] : numbers) EXPECT_EQ(std::to_underlying(type), number);
 }
 
-TEST(WirePacket, frames_and_shell_bytes_are_carried_as_they_are) {
+TEST(WirePacket, frames_are_carried_as_they_are) {
   const std::string any("\0\xff{\n", 4);
   std::string out;
   append_frame_packet(out, UINT64_MAX, any);
-  append_shell_packet(out, PacketType::shell_input, {UINT32_MAX, UINT64_MAX, any});
   const auto taken = packets_of(out);
-  ASSERT_EQ(taken.size(), 2U);
+  ASSERT_EQ(taken.size(), 1U);
   const auto frame = decode_frame_packet(taken[0].body);
   EXPECT_EQ(frame->number, UINT64_MAX);
   EXPECT_EQ(frame->frame, any);
-  EXPECT_EQ(taken[1].type, PacketType::shell_input);
-  const auto shell = decode_shell_packet(taken[1].body);
-  EXPECT_EQ(shell->shell, UINT32_MAX);
-  EXPECT_EQ(shell->offset, UINT64_MAX);
-  EXPECT_EQ(shell->bytes, any);
-  // Nothing in them is allowed, too.
   EXPECT_EQ(decode_frame_packet(std::string(8, '\0'))->frame, "");
-  EXPECT_EQ(decode_shell_packet(std::string(12, '\0'))->bytes, "");
 }
 
 std::string sample_stream() {

@@ -1,0 +1,157 @@
+#include "env_posix/cgroup.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace perdure {
+namespace {
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    parts.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(text.size(), end + 1));
+  }
+  return parts;
+}
+
+struct CgroupMount {
+  std::string_view root;   // the group that is mounted
+  std::string_view point;  // where
+  std::string_view type;
+  std::string_view options;
+};
+
+// "ID PARENT DEVICE ROOT POINT OPTIONS [TAGS…] - TYPE SOURCE SUPER_OPTIONS"
+std::optional<CgroupMount> parse_mount(std::string_view line) {
+  const auto fields = split(line, ' ');
+  const auto dash = std::ranges::find(fields, "-");
+  if (dash - fields.begin() < 6 || fields.end() - dash < 4) return std::nullopt;
+  return CgroupMount{fields[3], fields[4], dash[1], dash[3]};
+}
+
+// A membership is told from the root of the hierarchy; a container sees a part of it only.
+std::string place_below(const CgroupMount& mount, std::string_view membership) {
+  std::string place(mount.point);
+  if (mount.root != "/") {
+    if (!membership.starts_with(mount.root)) return place;
+    membership.remove_prefix(mount.root.size());
+  }
+  if (membership != "/") place += membership;
+  return place;
+}
+
+bool has_word(std::string_view list, std::string_view word) {
+  const auto words = split(list, ',');
+  return std::ranges::find(words, word) != words.end();
+}
+
+Result<> write_text(const std::string& path, std::string_view text) {
+  const Fd file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!file) return system_failure("open " + path);
+  if (::write(file.get(), text.data(), text.size()) < 0) return system_failure("write " + path);
+  return {};
+}
+
+// The number behind a word at the beginning of a line.
+std::optional<std::uint64_t> counter_in(std::string_view text, std::string_view word) {
+  for (const std::string_view line : split(text, '\n')) {
+    if (line.size() <= word.size() || !line.starts_with(word) || line[word.size()] != ' ') continue;
+    std::uint64_t number = 0;
+    const char* begin = line.data() + word.size() + 1;
+    if (std::from_chars(begin, line.data() + line.size(), number).ec == std::errc()) return number;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+CgroupPlaces find_cgroups(const CgroupTexts& texts) {
+  std::string_view unified_member;
+  std::string_view memory_member;
+  for (const std::string_view line : split(texts.membership, '\n')) {
+    const std::size_t first = line.find(':');
+    const std::size_t second = first == line.npos ? first : line.find(':', first + 1);
+    if (second == line.npos) continue;
+    const std::string_view controllers = line.substr(first + 1, second - first - 1);
+    if (controllers.empty()) unified_member = line.substr(second + 1);
+    if (has_word(controllers, "memory")) memory_member = line.substr(second + 1);
+  }
+  CgroupPlaces places;
+  for (const std::string_view line : split(texts.mounts, '\n')) {
+    const auto mount = parse_mount(line);
+    if (!mount) continue;
+    if (mount->type == "cgroup2" && places.unified.empty() && !unified_member.empty()) {
+      places.unified = place_below(*mount, unified_member);
+    }
+    if (mount->type == "cgroup" && has_word(mount->options, "memory") && places.memory_v1.empty() &&
+        !memory_member.empty()) {
+      places.memory_v1 = place_below(*mount, memory_member);
+    }
+  }
+  return places;
+}
+
+CgroupPlaces own_cgroups() {
+  const auto mounts = read_small_file("/proc/self/mountinfo", 1UL << 20);
+  const auto membership = read_small_file("/proc/self/cgroup");
+  if (!mounts || !membership) return {};
+  return find_cgroups({.mounts = *mounts, .membership = *membership});
+}
+
+OomCounter OomCounter::find() {
+  const CgroupPlaces places = own_cgroups();
+  const OomCounter unified(places.unified + "/memory.events");
+  if (!places.unified.empty() && unified.read()) return unified;
+  const OomCounter memory_v1(places.memory_v1 + "/memory.oom_control");
+  if (!places.memory_v1.empty() && memory_v1.read()) return memory_v1;
+  return OomCounter("/proc/vmstat");
+}
+
+std::optional<std::uint64_t> OomCounter::read() const {
+  const auto text = read_small_file(path_);
+  if (!text) return std::nullopt;
+  return counter_in(*text, "oom_kill");
+}
+
+Result<Cgroup> Cgroup::create(const std::string& name) {
+  if (name.empty() || name.front() == '.' || name.find('/') != name.npos) {
+    return fail(Code::invalid_argument, "not a group's name: '" + name + "'");
+  }
+  const std::string own = own_cgroups().unified;
+  if (own.empty()) return fail(Code::unavailable, "no unified control groups on this machine");
+  const std::string path = own + "/" + name;
+  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+    return fail(Code::unavailable, system_error(errno, "make group " + path).message());
+  }
+  Fd members(open((path + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
+  if (!members || access((path + "/cgroup.kill").c_str(), W_OK) != 0) {
+    const std::string reason = system_error(errno, "use group " + path).message();
+    rmdir(path.c_str());
+    return fail(Code::unavailable, reason);
+  }
+  return Cgroup(path, std::move(members));
+}
+
+Result<> Cgroup::kill() { return write_text(path_ + "/cgroup.kill", "1"); }
+
+Result<bool> Cgroup::is_empty() const {
+  const std::string events = TRY(read_small_file(path_ + "/cgroup.events"));
+  const auto populated = counter_in(events, "populated");
+  if (!populated) return fail(Code::damaged, path_ + " does not tell whether it is empty");
+  return *populated == 0;
+}
+
+Result<> Cgroup::remove() {
+  if (rmdir(path_.c_str()) != 0 && errno != ENOENT) return system_failure("remove group " + path_);
+  return {};
+}
+
+}  // namespace perdure

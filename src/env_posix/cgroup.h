@@ -1,0 +1,73 @@
+// Control groups, as far as a session needs them: a group of its own that can be killed as a whole,
+// and the counter of out-of-memory kills. Both hierarchies are known; where there is none, or none
+// that we may write to, that is an answer and not a failure of the session.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "env_posix/fd.h"
+
+namespace perdure {
+
+// Our own place in the hierarchies, as folders that may or may not exist; empty: not mounted.
+struct CgroupPlaces {
+  std::string unified;    // v2
+  std::string memory_v1;  // the memory controller of v1
+  bool operator==(const CgroupPlaces&) const = default;
+};
+
+// The texts of /proc/self/mountinfo and /proc/self/cgroup.
+struct CgroupTexts {
+  std::string_view mounts;
+  std::string_view membership;
+};
+CgroupPlaces find_cgroups(const CgroupTexts& texts);
+// Of this process; both empty where /proc does not tell.
+CgroupPlaces own_cgroups();
+
+// Counts kills by the kernel for want of memory in our group, or on the whole machine where groups
+// do not count.
+class OomCounter {
+ public:
+  // The best file that this machine has.
+  static OomCounter find();
+  // A file with a line `oom_kill N`.
+  explicit OomCounter(std::string path) : path_(std::move(path)) {}
+  // None: the file does not tell.
+  std::optional<std::uint64_t> read() const;
+
+ private:
+  std::string path_;
+};
+
+// A v2 group below our own. It stays until remove(): whoever finds its name after a crash can kill
+// what it holds.
+class Cgroup {
+ public:
+  // Makes it, or takes over the one of that name. unavailable, with the reason: this machine has no
+  // unified hierarchy that we may write to, or one that cannot kill.
+  static Result<Cgroup> create(const std::string& name);
+
+  // For writing "0": whoever does that moves into the group.
+  const Fd& members() const { return members_; }
+  // Ends every process in it, those that left their session or group too. They may still be
+  // leaving when it returns: see is_empty().
+  Result<> kill();
+  // No process is in it but zombies.
+  Result<bool> is_empty() const;
+  // conflict while there are processes in it.
+  Result<> remove();
+
+  const std::string& path() const { return path_; }
+
+ private:
+  Cgroup(std::string path, Fd members) : path_(std::move(path)), members_(std::move(members)) {}
+  std::string path_;
+  Fd members_;
+};
+
+}  // namespace perdure

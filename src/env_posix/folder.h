@@ -1,0 +1,59 @@
+// A folder held by its descriptor, so that it stays the same one when it is renamed and its path
+// may be longer than a socket's. An append is whole or, after an error, not there at all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "env/folder.h"
+#include "env_posix/fd.h"
+
+namespace perdure {
+
+// Names are plain: one with a slash, "." or ".." is invalid_argument, and links are not followed.
+// One object writes to a file at a time; files are 0600.
+class PosixFolder final : public Folder {
+ public:
+  // Of an existing folder; not_found when there is none.
+  static Result<std::unique_ptr<PosixFolder>> open(const std::string& path);
+  // Makes it (0700) when it is missing; the folder above must exist.
+  static Result<std::unique_ptr<PosixFolder>> create(const std::string& path);
+
+  Result<std::vector<std::string>> list() override;
+  Result<> append(const std::string& name, std::string_view bytes) override;
+  Result<std::string> read(const std::string& name, std::uint64_t offset,
+                           std::size_t bytes_max) override;
+  Result<std::uint64_t> size(const std::string& name) override;
+  Result<> truncate(const std::string& name, std::uint64_t bytes) override;
+  Result<> remove(const std::string& name) override;
+
+  // The folder's own descriptor, for the *at() calls.
+  const Fd& descriptor() const { return folder_; }
+  // A path of few bytes to a name in it, valid in this process for as long as this object lives.
+  Result<std::string> short_path(const std::string& name) const;
+  // Nobody but its owner, which is us, may look into it; denied otherwise.
+  Result<> check_private() const;
+
+ private:
+  explicit PosixFolder(Fd folder) : folder_(std::move(folder)) {}
+  enum class Opened { found, made };
+  // Opens the file that is appended to, which stays open until another one is.
+  Result<Opened> open_for_append(const std::string& name);
+  // The file that is open for appending when it is that one, else one just opened.
+  struct Borrowed {
+    int descriptor;
+    Fd own;
+  };
+  Result<Borrowed> open_for_reading(const std::string& name);
+
+  Fd folder_;
+  std::string appended_name_;
+  Fd appended_;
+};
+
+}  // namespace perdure

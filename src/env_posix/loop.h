@@ -1,0 +1,131 @@
+// The loop of a small program: one thread, one epoll, one timer, tasks in order. What a callback
+// destroys stays in memory until its round is over, so that no event reaches a dead watch.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <sys/epoll.h>
+
+#include "base/result.h"
+#include "env/env.h"
+#include "env_posix/fd.h"
+
+namespace perdure {
+
+class EpollLoop;
+
+enum class Interest : std::uint8_t { none, read, write, both };
+
+// What epoll saw. A hang-up or an error counts as both: the read or write that follows tells.
+struct Ready {
+  bool read = false;
+  bool write = false;
+};
+
+// One watched descriptor. Destroying it ends the watch, also from inside its own callback; the
+// descriptor is the caller's and must stay open for as long. Neither copied nor shared.
+class Watch {
+ public:
+  using OnReady = std::move_only_function<void(Ready)>;
+
+  Watch() = default;
+  Watch(Watch&& other) noexcept : slot_(std::exchange(other.slot_, nullptr)) {}
+  Watch& operator=(Watch&& other) noexcept;
+  ~Watch() { stop(); }
+
+  // With `none` not even a hang-up is told.
+  void set_interest(Interest interest);
+  void stop();
+  explicit operator bool() const { return slot_ != nullptr; }
+
+ private:
+  friend class EpollLoop;
+  struct Slot;
+  explicit Watch(Slot* slot) : slot_(slot) {}
+
+  Slot* slot_ = nullptr;
+};
+
+// Belongs to the thread that runs it (and before the first round to the one that made it): all
+// calls come from there, but for wake(), stop() and post_from_thread(). Outlives its watches. Make
+// it after detach(): a fork would share its epoll.
+class EpollLoop final : public Loop {
+ public:
+  static Result<std::unique_ptr<EpollLoop>> create();
+  ~EpollLoop() override;
+
+  void post(Task task) override;
+  TimerId after_ms(std::int64_t delay_ms, Task task) override;
+  void cancel(TimerId timer) override;
+
+  // Tells when the descriptor is ready, level-triggered: until it has been read or written.
+  Watch watch(const Fd& fd, Interest interest, Watch::OnReady on_ready);
+
+  // Runs until stop(). Blocks.
+  void run();
+  // Ends run() after its present round; when it is not running, the next run() at once. From any
+  // thread and from a signal handler.
+  void stop();
+  // Makes a sleeping loop go round once. From any thread and from a signal handler.
+  void wake();
+  // post() for other threads.
+  void post_from_thread(Task task);
+
+  // For another loop that drives this one: readable when pump() has something to do.
+  int descriptor() const { return epoll_.get(); }
+  // One round of what is ready now, without waiting.
+  void pump();
+  // One round that waits at most this long for something to do. For tests and simple programs.
+  void pump_for_ms(int wait_ms);
+
+  // Scratch for reading, one for all watches: its content lasts until the callback returns.
+  std::span<char> read_buffer() { return {read_buffer_.get(), read_buffer_bytes}; }
+
+  static constexpr std::size_t read_buffer_bytes = 64UL << 10;
+
+ private:
+  friend class Watch;
+  struct Timer {
+    std::int64_t deadline_ns;
+    Task task;
+  };
+
+  EpollLoop() = default;
+  void round(int wait_ms);
+  void run_tasks();
+  void run_timers();
+  void take_from_threads();
+  void arm_timer();
+  void check_thread() const;
+
+  Fd epoll_;
+  Fd wake_fd_;
+  Fd timer_fd_;
+  Watch wake_watch_;
+  Watch timer_watch_;
+  std::deque<Task> tasks_;
+  std::map<TimerId, Timer> timers_;
+  std::set<std::pair<std::int64_t, TimerId>> deadlines_;
+  std::int64_t armed_ns_ = 0;  // 0: not armed
+  TimerId next_timer_ = 1;
+  bool in_round_ = false;
+  std::vector<std::unique_ptr<Watch::Slot>> stopped_;  // freed when the round is over
+  std::unique_ptr<char[]> read_buffer_;
+  std::thread::id owner_;
+  std::atomic<bool> stopping_ = false;
+  std::mutex from_threads_mutex_;
+  std::deque<Task> from_threads_;
+};
+
+}  // namespace perdure

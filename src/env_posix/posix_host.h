@@ -1,0 +1,27 @@
+// The machine we run on, for executors: see env/host.h.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "env/host.h"
+#include "env_posix/loop.h"
+
+namespace perdure {
+
+class PosixHost final : public Host {
+ public:
+  explicit PosixHost(EpollLoop& loop) : loop_(loop) {}  // the loop outlives its links
+
+  ProcessLife life(const ProcessIdentity& process) override;
+  Result<std::unique_ptr<Link>> connect(const std::string& folder,
+                                        const std::string& name) override;
+  Result<std::unique_ptr<Folder>> open_folder(const std::string& path) override;
+  Result<> remove_folder(const std::string& path) override;
+  Result<> remove_file(const std::string& folder, const std::string& name) override;
+
+ private:
+  EpollLoop& loop_;
+};
+
+}  // namespace perdure

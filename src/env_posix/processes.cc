@@ -1,0 +1,194 @@
+#include "env_posix/processes.h"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "env_posix/posix_process.h"
+#include "env_posix/proc.h"
+#include "env_posix/terminal.h"
+
+namespace perdure {
+namespace {
+
+std::int64_t boottime_ms() {
+  timespec now{};
+  CHECK(clock_gettime(CLOCK_BOOTTIME, &now) == 0);
+  return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
+}
+
+// Our descendants at any depth, ourselves not among them.
+std::set<std::int64_t> descendants_in(const std::vector<ProcStat>& processes) {
+  std::set<std::int64_t> found;
+  const std::int64_t self = getpid();
+  // A child may have a lower number than its parent: again until nothing is added.
+  for (std::size_t before = ~0UL; before != found.size();) {
+    before = found.size();
+    for (const ProcStat& process : processes) {
+      if (process.parent == self || found.contains(process.parent)) found.insert(process.pid);
+    }
+  }
+  return found;
+}
+
+enum class Reach { marked, marked_and_descendants };
+
+struct Victim {
+  pid_t pid;
+  Fd pidfd;
+};
+
+std::vector<Victim> find_victims(const std::string& mark, Reach reach) {
+  const std::vector<ProcStat> processes = all_processes();
+  std::set<std::int64_t> descendants;
+  if (reach == Reach::marked_and_descendants) descendants = descendants_in(processes);
+  std::vector<Victim> victims;
+  for (const ProcStat& process : processes) {
+    if (process.pid == getpid() || process.ended()) continue;
+    if (!descendants.contains(process.pid) && !environment_has(process, mark)) continue;
+    if (auto pidfd = open_pidfd(process)) {
+      victims.push_back({static_cast<pid_t>(process.pid), std::move(*pidfd)});
+    }
+  }
+  return victims;
+}
+
+// Until it has ended or the time is over.
+void wait_for_end(const Fd& pidfd, std::int64_t until_ms) {
+  pollfd ended{.fd = pidfd.get(), .events = POLLIN};
+  const std::int64_t left_ms = std::max<std::int64_t>(0, until_ms - boottime_ms());
+  poll(&ended, 1, static_cast<int>(left_ms));
+}
+
+// Whether it had ended, and is now gone for good. Never waits.
+bool reap(pid_t pid) {
+  siginfo_t ended{};
+  return waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG) == 0 &&
+         ended.si_pid == pid;
+}
+
+}  // namespace
+
+std::unique_ptr<PosixProcesses> PosixProcesses::create(EpollLoop& loop, ProcessesSetting setting) {
+  // A child that closes its stdin is an error of write(), not the end of us.
+  signal(SIGPIPE, SIG_IGN);
+  return std::unique_ptr<PosixProcesses>(new PosixProcesses(loop, std::move(setting)));
+}
+
+PosixProcesses::~PosixProcesses() {
+  CHECK(living_.empty(), "a process outlives its maker");
+  const std::int64_t until_ms = boottime_ms() + kill_wait_ms;
+  for (const auto& [pid, leaving] : leaving_) {
+    wait_for_end(leaving.pidfd, until_ms);
+    reap(pid);
+  }
+}
+
+Result<std::unique_ptr<Process>> PosixProcesses::spawn(const SpawnSpec& spec,
+                                                       ProcessEvents& events) {
+  const SpawnSetting setting{
+      .umask = setting_.child_umask,
+      .parent_death = setting_.parent_death,
+      .cgroup_members = cgroup_ == nullptr ? -1 : cgroup_->members().get(),
+  };
+  ProcessEnds ours;
+  // The child's ends are closed when this returns, or its end of file would never come.
+  Pipe input;
+  Pipe output;
+  Pipe error_output;
+  Terminal terminal;
+  SpawnStdio theirs;
+  if (spec.terminal) {
+    terminal = TRY(open_terminal(*spec.terminal));
+    const int end = terminal.child_end.get();
+    theirs = {end, end, end};
+    ours.output = std::move(terminal.master);
+    ours.terminal = true;
+  } else {
+    input = TRY(make_pipe());
+    output = TRY(make_pipe());
+    error_output = TRY(make_pipe());
+    theirs = {input.read.get(), output.write.get(), error_output.write.get()};
+    ours.input = std::move(input.write);
+    ours.output = std::move(output.read);
+    ours.error_output = std::move(error_output.read);
+  }
+  TRY_VOID(ours.prepare());
+  const auto oom_kills = setting_.oom_counter.read();
+  SpawnedChild child = TRY(spawn_child(spec, theirs, setting));
+  auto process = std::make_unique<PosixProcess>(*this, events, std::move(child), std::move(ours));
+  process->set_oom_kills_before(oom_kills);
+  return process;
+}
+
+void PosixProcesses::forget(pid_t pid, Fd pidfd) {
+  living_.erase(pid);
+  if (reap(pid)) return;
+  Leaving& leaving = leaving_[pid];
+  leaving.pidfd = std::move(pidfd);
+  leaving.watch = loop_.watch(leaving.pidfd, Interest::read, [this, pid](Ready) {
+    reap(pid);
+    leaving_.erase(pid);
+  });
+}
+
+Result<> PosixProcesses::become_subreaper() {
+  if (child_signals_) return {};
+  if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) return system_failure("become a subreaper");
+  child_signals_ = TRY(SignalWatch::create(loop_, {SIGCHLD}, [this](int) { reap_orphans(); }));
+  reap_orphans();
+  return {};
+}
+
+void PosixProcesses::reap_orphans() {
+  while (true) {
+    siginfo_t ended{};
+    // Only a look: our own children are left to their Process.
+    if (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0) return;
+    // The kernel shows the same one again and again, and those behind it not at all.
+    if (is_ours(ended.si_pid)) return reap_orphans_among_others();
+    reap(ended.si_pid);
+    ++orphans_reaped_;
+  }
+}
+
+void PosixProcesses::reap_orphans_among_others() {
+  for (const ProcStat& process : all_processes()) {
+    const auto pid = static_cast<pid_t>(process.pid);
+    if (process.parent != getpid() || !process.ended() || is_ours(pid)) continue;
+    reap(pid);
+    ++orphans_reaped_;
+  }
+}
+
+std::size_t PosixProcesses::kill_marked(const std::string& mark) {
+  CHECK(mark.find('=') + 1 > 1, "a mark is NAME=value");
+  const Reach reach = child_signals_ ? Reach::marked_and_descendants : Reach::marked;
+  const std::int64_t until_ms = boottime_ms() + kill_wait_ms;
+  // One that forks, or is in the middle of an exec and has no environment yet, can slip through a
+  // look: only two looks in a row that see nobody count.
+  for (int clean = 0; clean < 2;) {
+    const std::vector<Victim> victims = find_victims(mark, reach);
+    clean = victims.empty() ? clean + 1 : 0;
+    if (!victims.empty() && boottime_ms() >= until_ms) return victims.size();
+    for (const Victim& victim : victims) {
+      // One that has just ended is what we want.
+      if (!send_signal(victim.pidfd, SIGKILL)) continue;
+      if (const auto own = living_.find(victim.pid); own != living_.end()) own->second->note_kill();
+    }
+    for (const Victim& victim : victims) wait_for_end(victim.pidfd, until_ms);
+  }
+  if (child_signals_) reap_orphans();
+  return 0;
+}
+
+}  // namespace perdure

@@ -1,0 +1,19 @@
+// Names of unix sockets inside a held folder: connecting to one, and binding one that is free or
+// left behind. Binding looks before it replaces; nobody who answers is pushed aside.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "env_posix/fd.h"
+#include "env_posix/folder.h"
+
+namespace perdure {
+
+// A connected non-blocking socket; the errors of UnixLink::connect.
+Result<Fd> connect_unix_socket(const PosixFolder& folder, const std::string& name);
+
+// A bound non-blocking socket (0600) that does not listen yet; the errors of UnixListener::listen.
+Result<Fd> bind_unix_socket(const PosixFolder& folder, const std::string& name);
+
+}  // namespace perdure

@@ -1,0 +1,102 @@
+// Unix sockets as env/ wants them, bound and reached through their folder's descriptor, since a
+// socket's path has 108 bytes. Only processes of our own user are spoken to, on either side.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+
+#include <sys/types.h>
+
+#include "base/result.h"
+#include "env/link.h"
+#include "env_posix/fd.h"
+#include "env_posix/folder.h"
+#include "env_posix/loop.h"
+
+namespace perdure {
+
+// Who is at the other end, as the kernel saw it when the connection was made.
+struct LinkPeer {
+  std::int64_t pid = 0;
+  uid_t uid = 0;
+};
+
+// A connected stream. Reads into the loop's one buffer; what cannot be sent at once is queued, and
+// how much that may become is the caller's business (unsent_bytes). While paused, a peer that has
+// closed is noticed by sending or after resume().
+class UnixLink final : public Link {
+ public:
+  // Unix sockets connect at once or not at all. not_found: no such name; unavailable: nobody
+  // listens there; limit_reached: too many wait already; denied: it is another user's.
+  static Result<std::unique_ptr<UnixLink>> connect(EpollLoop& loop, const PosixFolder& folder,
+                                                   const std::string& name);
+  // Takes a connected, non-blocking socket; denied when its peer is another user.
+  static Result<std::unique_ptr<UnixLink>> adopt(EpollLoop& loop, Fd socket);
+  ~UnixLink() override;
+
+  void set_events(LinkEvents& events) override;
+  void send(std::string bytes) override;
+  std::size_t unsent_bytes() const override { return unsent_bytes_; }
+  void pause() override;
+  void resume() override;
+
+  const LinkPeer& peer() const { return peer_; }
+
+ private:
+  enum class Notice { none, drained, closed };
+
+  UnixLink(EpollLoop& loop, Fd socket, LinkPeer peer);
+  void on_ready(Ready ready);
+  void read_some();
+  // Whether the socket is still good.
+  enum class Sent { all, part, broken };
+  Sent send_queued();
+  void close_socket();
+  void tell_closed();
+  // Events caused by a call come on the loop, in a task of their own: one at a time is under way.
+  void tell_later(Notice notice);
+  void update_interest();
+
+  EpollLoop& loop_;
+  Fd socket_;
+  LinkPeer peer_;
+  Watch watch_;
+  LinkEvents* events_ = nullptr;
+  std::deque<std::string> queue_;
+  std::size_t front_sent_ = 0;  // bytes of queue_.front() that are gone
+  std::size_t unsent_bytes_ = 0;
+  bool paused_ = false;
+  Notice notice_ = Notice::none;
+  // Points to this while it lives: tasks and callbacks look before they touch anything.
+  std::shared_ptr<UnixLink*> self_;
+};
+
+// Listens at a name of a folder that must be private (0700); the socket is 0600.
+class UnixListener final : public Listener {
+ public:
+  // A socket that a dead process left is replaced; conflict when somebody answers there or when the
+  // name belongs to something else. `on_link` may destroy the listener.
+  static Result<std::unique_ptr<UnixListener>> listen(EpollLoop& loop, const PosixFolder& folder,
+                                                      const std::string& name, OnLink on_link);
+  ~UnixListener() override;
+
+ private:
+  UnixListener(EpollLoop& loop, OnLink on_link) : loop_(loop), on_link_(std::move(on_link)) {}
+  void accept_some();
+
+  EpollLoop& loop_;
+  OnLink on_link_;
+  Fd folder_;  // our own opening of it, to take the name away at the end
+  std::string name_;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+  Fd socket_;
+  Watch watch_;
+  Loop::TimerId rest_ = 0;
+  bool* destroyed_ = nullptr;
+};
+
+}  // namespace perdure

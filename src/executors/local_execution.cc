@@ -1,0 +1,256 @@
+// Every way ends in one of three: attached, gone with proof, or still trying. On this machine the
+// third does not last: what does not answer for long is ended.
+#include "executors/local_execution.h"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "wire/bootstrap.h"
+
+namespace perdure {
+namespace {
+
+constexpr std::size_t launcher_output_bytes_max = 64UL << 10;
+constexpr std::int64_t backoff_first_ms = 10;
+constexpr std::int64_t backoff_max_ms = 1'000;
+constexpr std::int64_t bury_again_ms = 50;
+constexpr std::uint64_t window_frames = 256;
+
+void append_bounded(std::string& out, std::string_view bytes) {
+  const std::size_t room =
+      launcher_output_bytes_max - std::min(out.size(), launcher_output_bytes_max);
+  out += bytes.substr(0, room);
+}
+
+}  // namespace
+
+LocalExecution::LocalExecution(LocalPorts ports, LocalSetting setting, Bootstrap bootstrap,
+                               ExecutionEvents& events)
+    : ports_(ports),
+      setting_(std::move(setting)),
+      bootstrap_(std::move(bootstrap)),
+      events_(events) {}
+
+LocalExecution::~LocalExecution() {
+  *exists_ = false;
+  disarm();
+}
+
+void LocalExecution::arm(std::int64_t delay_ms, void (LocalExecution::*then)()) {
+  disarm();
+  timer_ = ports_.loop.after_ms(delay_ms, [this, then] {
+    timer_ = 0;
+    (this->*then)();
+  });
+}
+
+void LocalExecution::disarm() {
+  if (timer_ != 0) ports_.loop.cancel(std::exchange(timer_, 0));
+}
+
+void LocalExecution::start(std::uint64_t epoch) {
+  epoch_ = epoch;
+  silent_since_ms_ = ports_.clock.now().since_boot.ms;
+  launch();
+}
+
+void LocalExecution::attach(std::uint64_t epoch, FrameNo after) {
+  epoch_ = epoch;
+  last_frame_ = after;
+  silent_since_ms_ = ports_.clock.now().since_boot.ms;
+  arm(0, &LocalExecution::connect);
+}
+
+void LocalExecution::launch() {
+  SpawnSpec spec{
+      .command = setting_.agentctl_command, .environment = setting_.environment, .cwd = "/"};
+  spec.command.emplace_back("start");
+  spec.environment.push_back(exec_mark());
+  Result<std::unique_ptr<Process>> spawned = ports_.processes.spawn(spec, *this);
+  if (!spawned) {
+    proof_ = "not_started: " + spawned.error().message();
+    return arm(0, &LocalExecution::bury);
+  }
+  launcher_ = std::move(*spawned);
+  launcher_->write(encode_bootstrap(bootstrap_) + "\n");
+  launcher_->close_input();
+}
+
+void LocalExecution::on_output(std::string_view bytes) { append_bounded(launcher_output_, bytes); }
+
+void LocalExecution::on_error_output(std::string_view bytes) {
+  append_bounded(launcher_errors_, bytes);
+}
+
+void LocalExecution::on_exit(const ProcessExit&) {
+  ports_.loop.post([this, exists = exists_] {
+    if (*exists) launcher_.reset();
+  });
+  const Result<BootstrapAnswer> answer = decode_bootstrap_answer(launcher_output_);
+  if (answer && answer->code.empty()) {
+    identity_ = ProcessIdentity{answer->pid, static_cast<std::uint64_t>(answer->pid_started),
+                                answer->host_boot};
+    return arm(0, &LocalExecution::connect);
+  }
+  proof_ = "not_started: " + (answer ? answer->message : launcher_errors_);
+  // The lock is held: perhaps by this very execution, started by somebody before us (X16).
+  if (answer && answer->code == "conflict") return arm(0, &LocalExecution::connect);
+  arm(0, &LocalExecution::bury);
+}
+
+void LocalExecution::connect() {
+  if (gone_) return;
+  Result<std::unique_ptr<Link>> link = ports_.host.connect(bootstrap_.run_folder, socket_name());
+  if (link) {
+    client_ = std::make_unique<AgentctlClient>(std::move(*link),
+                                               static_cast<AgentctlClientEvents&>(*this));
+    client_->attach({.secret = bootstrap_.secret,
+                     .epoch = epoch_,
+                     .after = last_frame_,
+                     .window = window_frames});
+    return arm(setting_.answer_ms, &LocalExecution::did_not_answer);
+  }
+  const bool may_live = identity_ && ports_.host.life(*identity_) != ProcessLife::dead;
+  if (may_live) return connect_later();
+  if (proof_.empty()) proof_ = identity_ ? "process" : "nobody listens";
+  bury();
+}
+
+void LocalExecution::connect_later() {
+  const std::int64_t silent_ms = ports_.clock.now().since_boot.ms - silent_since_ms_;
+  if (silent_ms >= setting_.hang_ms || (stopping_ && silent_ms >= setting_.answer_ms)) {
+    return give_up_waiting();
+  }
+  backoff_ms_ = std::clamp(backoff_ms_ * 2, backoff_first_ms, backoff_max_ms);
+  arm(backoff_ms_, &LocalExecution::connect);
+}
+
+// It may be stopped, or swamped. The link stays: it may answer yet.
+void LocalExecution::did_not_answer() {
+  const std::int64_t silent_ms = ports_.clock.now().since_boot.ms - silent_since_ms_;
+  const std::int64_t patience_ms = stopping_ ? setting_.answer_ms : setting_.hang_ms;
+  if (silent_ms >= patience_ms) return give_up_waiting();
+  arm(patience_ms - silent_ms, &LocalExecution::did_not_answer);
+}
+
+void LocalExecution::give_up_waiting() {
+  proof_ = "killed: it did not answer";
+  client_.reset();
+  bury();
+}
+
+void LocalExecution::on_attached(const AttachedPacket& packet) {
+  if (packet.exec != bootstrap_.exec || packet.gen != bootstrap_.gen) {
+    return detach("the socket belongs to another execution");
+  }
+  disarm();
+  attached_ = true;
+  backoff_ms_ = 0;
+  identity_ =
+      ProcessIdentity{packet.pid, static_cast<std::uint64_t>(packet.pid_started), packet.host_boot};
+  events_.on_attached(packet);
+  if (!stopping_ || !client_) return;
+  client_->stop("stopped");
+  arm(setting_.stop_ms, &LocalExecution::give_up_waiting);
+}
+
+void LocalExecution::on_refused(const RefusedPacket& packet) {
+  leaving_.clear();
+  detach(packet.code + ": " + packet.message);
+}
+
+void LocalExecution::on_frame(FrameNo number, std::string_view frame) {
+  last_frame_ = number;
+  events_.on_frame(number, frame);
+}
+
+void LocalExecution::on_reply(std::uint64_t call, Result<std::string> result) {
+  events_.on_reply(call, std::move(result));
+}
+
+void LocalExecution::on_closed(const std::string& why) { detach(why); }
+
+void LocalExecution::detach(const std::string& why) {
+  // Not from inside its own call.
+  ports_.loop.post([client = std::shared_ptr<AgentctlClient>(std::move(client_))] {});
+  silent_since_ms_ = ports_.clock.now().since_boot.ms;
+  const bool was_attached = std::exchange(attached_, false);
+  connect_later();
+  if (was_attached) events_.on_detached(why);
+}
+
+void LocalExecution::command(const SendCommand& command) {
+  if (attached_) client_->command(command);
+}
+
+void LocalExecution::ack(FrameNo frame) {
+  acked_ = std::max(acked_, frame);
+  if (attached_) client_->ack(frame);
+  if (reader_) arm(0, &LocalExecution::drain);
+}
+
+std::uint64_t LocalExecution::call(std::string_view method, std::string_view params) {
+  return attached_ ? client_->call(method, params) : 0;
+}
+
+void LocalExecution::shell_input(const ShellBytes& input) {
+  if (attached_) client_->shell_input(input);
+}
+
+void LocalExecution::stop() {
+  if (std::exchange(stopping_, true)) return;
+  silent_since_ms_ = ports_.clock.now().since_boot.ms;
+  if (attached_) {
+    client_->stop("stopped");
+    arm(setting_.stop_ms, &LocalExecution::give_up_waiting);
+  } else if (client_) {
+    arm(setting_.answer_ms, &LocalExecution::did_not_answer);
+  }
+}
+
+// PROC3: only when the whole tree is gone. The mark is in the environment of the agentctl, of its
+// agent, and of everything they started.
+void LocalExecution::bury() {
+  disarm();
+  client_.reset();
+  if (ports_.processes.kill_marked(exec_mark()) > 0) {
+    return arm(bury_again_ms, &LocalExecution::bury);
+  }
+  Result<std::unique_ptr<Folder>> spool = ports_.host.open_folder(bootstrap_.spool_folder);
+  if (spool) {
+    spool_ = std::move(*spool);
+    Result<SpoolReader> reader = SpoolReader::create(*spool_, last_frame_);
+    if (reader) {
+      reader_ = std::move(*reader);
+    } else {
+      proof_ += "; spool: " + reader.error().message();
+    }
+  }
+  acked_ = std::max(acked_, last_frame_);
+  drain();
+}
+
+// The dead one's frames, no faster than they are acked.
+void LocalExecution::drain() {
+  while (reader_ && last_frame_ < acked_ + window_frames) {
+    const Result<std::optional<SpoolEntry>> entry = reader_->next();
+    if (!entry) proof_ += "; spool: " + entry.error().message();
+    if (!entry || !*entry) {
+      reader_.reset();
+      break;
+    }
+    last_frame_ = (*entry)->number;
+    events_.on_frame(last_frame_, (*entry)->payload);
+  }
+  if (reader_ || gone_) return;
+  gone_ = true;
+  events_.on_gone(leaving_.empty() ? proof_ : "exit: " + leaving_);
+}
+
+Result<> LocalExecution::remove() {
+  TRY_VOID(ports_.host.remove_file(bootstrap_.run_folder, socket_name()));
+  return ports_.host.remove_folder(bootstrap_.spool_folder);
+}
+
+}  // namespace perdure

@@ -1,0 +1,181 @@
+// The program perdure-agentctl: the supervisor of one execution. `start` takes its bootstrap from
+// stdin, answers with one line and belongs to nobody from then on; `delete` cleans up after one
+// that was killed. It has no configuration, no log and no terminal: what it has to say are frames.
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <unistd.h>
+
+#include "base/id.h"
+#include "base/limits.h"
+#include "base/result.h"
+#include "env_posix/detach.h"
+#include "env_posix/file_lock.h"
+#include "env_posix/folder.h"
+#include "env_posix/identity.h"
+#include "env_posix/loop.h"
+#include "env_posix/posix_host.h"
+#include "env_posix/processes.h"
+#include "env_posix/signals.h"
+#include "env_posix/unix_link.h"
+#include "env_posix/world.h"
+#include "supervisor/supervisor.h"
+#include "wire/bootstrap.h"
+
+namespace perdure {
+namespace {
+
+constexpr int exit_failed = 1;
+constexpr int exit_usage = 2;
+constexpr std::string_view version = PERDURE_VERSION;
+constexpr std::size_t bootstrap_bytes_max = 16UL << 20;
+
+constexpr std::string_view usage_text =
+    "usage: perdure-agentctl start  < bootstrap.json\n"
+    "       perdure-agentctl delete < bootstrap.json\n"
+    "       perdure-agentctl version\n"
+    "\n"
+    "Started by the daemon, one for each session; not meant for people.\n"
+    "  start    runs the execution that the bootstrap describes; prints one line and detaches\n"
+    "  delete   ends whatever a killed agentctl left, and takes its socket and spool away\n";
+
+void print(std::FILE* out, std::string_view text) { std::fwrite(text.data(), 1, text.size(), out); }
+
+Result<Bootstrap> read_bootstrap() {
+  std::string text;
+  char buffer[4096];
+  while (const std::size_t got = std::fread(buffer, 1, sizeof buffer, stdin)) {
+    text.append(buffer, got);
+    if (text.size() > bootstrap_bytes_max) {
+      return fail(Code::limit_reached, "the bootstrap is longer than 16 MiB");
+    }
+  }
+  return decode_bootstrap(text);
+}
+
+// Everything that one execution needs, built in the process that goes on.
+struct World {
+  std::unique_ptr<EpollLoop> loop;
+  std::unique_ptr<PosixClock> clock;
+  std::unique_ptr<PosixProcesses> processes;
+  std::unique_ptr<PosixFolder> run_folder;
+  std::unique_ptr<PosixFolder> spool_folder;
+  std::vector<FileLock> locks;
+
+  static Result<World> create(const Bootstrap& bootstrap, mode_t child_umask) {
+    World world;
+    world.run_folder = TRY(PosixFolder::create(bootstrap.run_folder));
+    // One agent a session (PROC1): whoever has this lock, and nobody else, may start one.
+    world.locks.push_back(
+        TRY(FileLock::try_acquire(*world.run_folder, bootstrap.session.text() + ".lock")));
+    world.spool_folder = TRY(PosixFolder::create(bootstrap.spool_folder));
+    if (!TRY(world.spool_folder->list()).empty()) {
+      return fail(Code::conflict, "the spool of this execution is there already: it ran before");
+    }
+    world.clock = TRY(PosixClock::create());
+    world.loop = TRY(EpollLoop::create());
+    world.processes = PosixProcesses::create(
+        *world.loop, {.child_umask = child_umask, .parent_death = ParentDeath::kill});
+    TRY_VOID(world.processes->become_subreaper());
+    return world;
+  }
+};
+
+std::string encode_failure(const Error& error) {
+  return encode_bootstrap_answer(
+             {.code = std::string(code_name(error.code())), .message = error.message()}) +
+         "\n";
+}
+
+// Runs until the execution is over. The answer goes out once a daemon can attach.
+Result<> run(const Bootstrap& bootstrap, Detached& detached) {
+  World world = TRY(World::create(bootstrap, detached.umask_before()));
+  const ProcessIdentity self = TRY(identify_self());
+  PosixRandom random;
+  const std::string socket = bootstrap.exec.text() + ".sock";
+  SupervisorIdentity identity{
+      .instance = Ulid::make(world.clock->now().wall, random.next(), random.next()).text(),
+      .build = std::string(version),
+      .url = "unix:" + bootstrap.run_folder + "/" + socket,
+      .pid = self.pid,
+      .pid_started = static_cast<std::int64_t>(self.started)};
+  const std::string instance = identity.instance;
+  const std::string url = identity.url;
+  Supervisor supervisor({*world.clock, *world.loop, *world.processes, *world.spool_folder},
+                        bootstrap, std::move(identity),
+                        [&](const std::string&) { world.loop->stop(); });
+  const std::unique_ptr<UnixListener> listener = TRY(UnixListener::listen(
+      *world.loop, *world.run_folder, socket,
+      [&](std::unique_ptr<Link> link) { supervisor.on_link(std::move(link)); }));
+  const std::unique_ptr<SignalWatch> signals =
+      TRY(SignalWatch::create(*world.loop, {SIGTERM, SIGINT, SIGHUP},
+                              [&](int number) { supervisor.stop(strsignal(number)); }));
+  supervisor.begin();
+  TRY_VOID(detached.answer(
+      encode_bootstrap_answer({.instance = instance,
+                               .url = url,
+                               .pid = self.pid,
+                               .pid_started = static_cast<std::int64_t>(self.started),
+                               .host_boot = self.host_boot}) +
+      "\n"));
+  world.loop->run();
+  return {};
+}
+
+int start() {
+  Result<Bootstrap> bootstrap = read_bootstrap();
+  if (!bootstrap) {
+    print(stdout, encode_failure(bootstrap.error()));
+    return exit_failed;
+  }
+  Result<Detached> detached = detach();
+  if (!detached) {
+    print(stdout, encode_failure(detached.error()));
+    return exit_failed;
+  }
+  const Result<> done = run(*bootstrap, *detached);
+  if (done) return 0;
+  (void)detached->answer(encode_failure(done.error()));  // refused where it was answered before
+  return exit_failed;
+}
+
+Result<> delete_remains(const Bootstrap& bootstrap) {
+  const std::unique_ptr<EpollLoop> loop = TRY(EpollLoop::create());
+  const auto processes = PosixProcesses::create(*loop);
+  const std::size_t left = processes->kill_marked("PERDURE_EXEC=" + bootstrap.exec.text());
+  if (left > 0) {
+    return fail(Code::unavailable, std::to_string(left) + " processes of it do not end");
+  }
+  PosixHost host(*loop);
+  TRY_VOID(host.remove_file(bootstrap.run_folder, bootstrap.exec.text() + ".sock"));
+  return host.remove_folder(bootstrap.spool_folder);
+}
+
+int delete_execution() {
+  const auto deleted = [] -> Result<> { return delete_remains(TRY(read_bootstrap())); }();
+  if (deleted) return 0;
+  print(stderr, "perdure-agentctl delete: " + deleted.error().message() + "\n");
+  return exit_failed;
+}
+
+int run_verb(std::string_view verb) {
+  if (verb == "start") return start();
+  if (verb == "delete") return delete_execution();
+  if (verb == "version" || verb == "--version") {
+    print(stdout, "perdure-agentctl " + std::string(version) + "\n");
+    return 0;
+  }
+  const bool asked = verb == "help" || verb == "--help" || verb == "-h";
+  print(asked ? stdout : stderr, usage_text);
+  return asked ? 0 : exit_usage;
+}
+
+}  // namespace
+}  // namespace perdure
+
+int main(int argc, char** argv) { return perdure::run_verb(argc == 2 ? argv[1] : ""); }

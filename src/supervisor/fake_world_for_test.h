@@ -1,0 +1,112 @@
+// A loop whose time is moved by hand and processes that do what a test says: for what depends on
+// order. Events come from run(), as from a real loop.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "env/env.h"
+#include "env/process.h"
+
+namespace perdure {
+
+class FakeLoop final : public Loop {
+ public:
+  void post(Task task) override { tasks_.push_back(std::move(task)); }
+  TimerId after_ms(std::int64_t delay_ms, Task task) override {
+    timers_.emplace(++last_timer_, std::pair(now_ms_ + delay_ms, std::move(task)));
+    return last_timer_;
+  }
+  void cancel(TimerId timer) override { timers_.erase(timer); }
+
+  // Until nothing is posted any more.
+  void run() {
+    while (!tasks_.empty()) {
+      Task task = std::move(tasks_.front());
+      tasks_.pop_front();
+      task();
+    }
+  }
+  void advance_ms(std::int64_t ms) {
+    now_ms_ += ms;
+    const auto due = [&](const auto& timer) { return timer.second.first <= now_ms_; };
+    for (auto at = std::ranges::find_if(timers_, due); at != timers_.end();
+         at = std::ranges::find_if(timers_, due)) {
+      Task task = std::move(at->second.second);
+      timers_.erase(at);
+      task();
+    }
+    run();
+  }
+  std::size_t timers() const { return timers_.size(); }
+
+ private:
+  std::deque<Task> tasks_;
+  std::map<TimerId, std::pair<std::int64_t, Task>> timers_;
+  TimerId last_timer_ = 0;
+  std::int64_t now_ms_ = 0;
+};
+
+class FakeProcesses final : public Processes {
+ public:
+  struct Child {
+    SpawnSpec spec;
+    ProcessEvents* events = nullptr;  // null: nobody holds it any more
+    std::string input;
+    bool input_closed = false;
+    std::vector<int> signals;
+  };
+
+  Result<std::unique_ptr<Process>> spawn(const SpawnSpec& spec, ProcessEvents& events) override {
+    if (refusal) return std::unexpected(*refusal);
+    auto child = std::make_shared<Child>();
+    child->spec = spec;
+    child->events = &events;
+    children.push_back(child);
+    return std::make_unique<Held>(std::move(child));
+  }
+  std::size_t kill_marked(const std::string&) override { return 0; }
+
+  // Ends a child as if it had written this.
+  void finish(std::size_t index, std::string_view output, int code = 0) {
+    Child& child = *children.at(index);
+    if (!output.empty() && child.events != nullptr) child.events->on_output(output);
+    if (child.events != nullptr) child.events->on_exit({.code = code});
+  }
+  std::size_t alive() const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        children, [](const auto& child) { return child->events != nullptr; }));
+  }
+
+  std::vector<std::shared_ptr<Child>> children;
+  std::optional<Error> refusal;
+
+ private:
+  class Held final : public Process {
+   public:
+    explicit Held(std::shared_ptr<Child> child) : child_(std::move(child)) {}
+    ~Held() override { child_->events = nullptr; }
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+    std::int64_t pid() const override { return 1; }
+    void write(std::string_view bytes) override { child_->input += bytes; }
+    std::size_t unwritten_bytes() const override { return 0; }
+    void close_input() override { child_->input_closed = true; }
+    void pause_output() override {}
+    void resume_output() override {}
+    void signal(int number) override { child_->signals.push_back(number); }
+    void resize(TerminalSize) override {}
+
+   private:
+    std::shared_ptr<Child> child_;
+  };
+};
+
+}  // namespace perdure

@@ -1,0 +1,57 @@
+// Walks a tree of files for a search outside of a repository: one step is one page of a folder or
+// one file. Symlinks are not followed and `.git` is not entered, so a walk ends.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "env/file_tree.h"
+#include "supervisor/glob.h"
+
+namespace perdure {
+
+struct SearchQuery {
+  std::string name;     // a pattern; empty: any
+  std::string content;  // a text; empty: names only
+  LetterCase letters = LetterCase::exact;
+};
+
+struct SearchMatch {
+  std::string path;          // raw, from the workspace
+  std::uint64_t line = 0;    // from 1; 0: the name matched
+  std::uint64_t column = 0;  // in bytes, from 1
+  std::string text;
+};
+
+class SearchWalk {
+ public:
+  // Takes a match; false: it wants no more.
+  using OnMatch = std::move_only_function<bool(SearchMatch)>;
+
+  SearchWalk(FileTree& files, TreePath folder, SearchQuery query, OnMatch on_match);
+
+  enum class Progress { going_on, finished, stopped };  // stopped: by a limit, or enough matches
+  Progress step();
+
+ private:
+  struct Folder {
+    TreePath path;
+    std::string after;
+  };
+
+  Progress look_at_folder();
+  Progress look_at_file(const TreePath& path);
+  bool look_at_lines(const TreePath& path, std::string_view bytes);
+
+  FileTree& files_;
+  SearchQuery query_;
+  OnMatch on_match_;
+  std::vector<Folder> folders_;   // a stack
+  std::vector<TreePath> unread_;  // files whose names match, of the page in hand
+  std::size_t files_seen_ = 0;
+};
+
+}  // namespace perdure

@@ -1,0 +1,65 @@
+// The workspace of a session as calls with JSON: files, git, shells. Works with or without an agent
+// (L20, L24), and nothing of it is allocated before its first use.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "env/env.h"
+#include "env/file_tree.h"
+#include "env/process.h"
+#include "supervisor/shells.h"
+#include "supervisor/workspace_params.h"
+
+namespace perdure {
+
+struct WorkspaceSetup {
+  Loop& loop;
+  Processes& processes;
+  FileTree& files;
+  // Where worktrees are made and removed; none: in the workspace itself.
+  FileTree* worktrees = nullptr;
+  std::vector<std::string> environment;  // NAME=value, of git and of shells: PATH, HOME, …
+  std::vector<std::string> shell = {"/bin/sh"};
+};
+
+class WorkspaceCalls {
+ public:
+  using Reply = WorkspaceReply;
+
+  // What `setup` refers to outlives this.
+  explicit WorkspaceCalls(WorkspaceSetup setup);
+  // Ends shells, searches and git; calls that are open get no reply.
+  ~WorkspaceCalls();
+  WorkspaceCalls(const WorkspaceCalls&) = delete;
+  WorkspaceCalls& operator=(const WorkspaceCalls&) = delete;
+
+  // The methods, their parameters and results are in docs/protocol/workspace.md. The reply comes
+  // once, from the loop or before this returns; an error has changed nothing unless it says so.
+  // invalid_argument: unknown method or malformed parameters. Blocks for the disk at most.
+  void call(std::string_view method, std::string_view params_json, Reply reply);
+
+  // Told, on the loop, that a shell has more output or has ended; once until it is read.
+  void set_on_shell_news(Shells::OnNews on_news);
+
+ private:
+  struct FilePart;
+  struct GitPart;
+  struct ShellPart;
+
+  bool call_files(std::string_view method, std::string_view params, Reply& reply);
+  bool call_git(std::string_view method, std::string_view params, Reply& reply);
+  bool call_shells(std::string_view method, std::string_view params, Reply& reply);
+  FilePart& file_part();
+  GitPart& git_part();
+  ShellPart& shell_part();
+
+  WorkspaceSetup setup_;
+  std::unique_ptr<GitPart> git_;
+  std::unique_ptr<FilePart> files_;
+  std::unique_ptr<ShellPart> shells_;
+};
+
+}  // namespace perdure

@@ -1,0 +1,44 @@
+// The call fs.search: names by a pattern, contents by a text, both or one. In a repository git
+// looks, and what it ignores stays unseen; elsewhere we walk, a little at a time. Every search
+// ends: by its matches, its files, its time, or its caller.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "env/env.h"
+#include "env/file_tree.h"
+#include "supervisor/git_runner.h"
+#include "supervisor/workspace_params.h"
+
+namespace perdure {
+
+class SearchCalls {
+ public:
+  struct Setup {
+    Loop& loop;
+    FileTree& files;
+    GitRunner& git;
+  };
+  explicit SearchCalls(Setup setup);
+  ~SearchCalls();
+  SearchCalls(const SearchCalls&) = delete;
+  SearchCalls& operator=(const SearchCalls&) = delete;
+
+  void search(std::string_view params, WorkspaceReply reply);
+  // Ends the searches with that id; each is answered with what it has found.
+  Result<std::string> cancel(std::string_view params);
+
+ private:
+  class Search;
+  using Key = std::uint64_t;
+
+  Setup setup_;
+  Key last_key_ = 0;
+  std::map<Key, std::unique_ptr<Search>> searches_;
+};
+
+}  // namespace perdure

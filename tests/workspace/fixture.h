@@ -1,0 +1,61 @@
+// A workspace in a temporary folder with the real services on it, and a repository if a test wants
+// one. Nothing of the machine's own git settings is seen.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "env_posix/file_tree.h"
+#include "env_posix/loop.h"
+#include "env_posix/processes.h"
+#include "supervisor/workspace.h"
+
+namespace perdure::test {
+
+void put(const std::filesystem::path& path, std::string_view bytes);
+std::string get(const std::filesystem::path& path);
+
+class WorkspaceFixture : public ::testing::Test {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+
+  // Runs the loop until the condition holds; false when a minute has passed without.
+  bool run_until(const std::function<bool()>& condition);
+  // The services on a folder, with everything else as it is.
+  void serve(const std::filesystem::path& root);
+
+  // One call, awaited.
+  Result<std::string> call(std::string_view method, std::string_view params = "{}");
+  // One that must succeed.
+  std::string done(std::string_view method, std::string_view params = "{}");
+  // One that must fail.
+  Error refused(std::string_view method, std::string_view params = "{}");
+  // A shell command in a folder below the root, outside of the services. Must succeed.
+  void sh(std::string_view command, std::string_view folder = "");
+
+  // A repository at the root with one commit of `a.txt` on the branch main.
+  void make_repository();
+
+  std::filesystem::path base_;
+  std::filesystem::path root_;
+  std::vector<std::string> environment_;
+  std::unique_ptr<EpollLoop> loop_;
+  std::unique_ptr<PosixProcesses> processes_;
+  std::unique_ptr<FileTree> files_;
+  std::unique_ptr<FileTree> worktrees_;
+  std::unique_ptr<WorkspaceCalls> workspace_;
+};
+
+// The member of an object as a raw value, or of its members: "branch.name", "files.0.path".
+std::string at(std::string_view json, std::string_view path);
+
+}  // namespace perdure::test

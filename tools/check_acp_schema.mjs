@@ -1,0 +1,120 @@
+#!/usr/bin/env node
+// Holds what our ACP printers print to the protocol's published JSON schema. Installs the schema's
+// package and a validator under build/, runs perdure-acp-samples and prints TAP lines: every sample,
+// every update variant that the schema has, and a broken sample that must be refused.
+//
+//   tools/check_acp_schema.mjs build/dev/perdure-acp-samples
+
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const packages = { "@agentclientprotocol/sdk": "2.4.0", ajv: "8.17.1" };
+const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
+const cache = join(root, "build", "acp-schema");
+
+function isInstalled(name, version) {
+  const file = join(cache, "node_modules", name, "package.json");
+  return existsSync(file) && JSON.parse(readFileSync(file, "utf8")).version === version;
+}
+
+function install() {
+  if (Object.entries(packages).every(([name, version]) => isInstalled(name, version))) return;
+  mkdirSync(cache, { recursive: true });
+  writeFileSync(join(cache, "package.json"), JSON.stringify({ private: true, dependencies: packages }));
+  execFileSync("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--silent"], {
+    cwd: cache,
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+}
+
+let failures = 0;
+function report(good, name, detail = "") {
+  console.log(`${good ? "ok" : "not ok"} - ${name}`);
+  if (good) return;
+  failures += 1;
+  if (detail) console.log(detail);
+}
+
+class Schema {
+  constructor(name, Ajv) {
+    const [version, unstable] = name.split(".");
+    const file = unstable ? "schema.unstable.json" : "schema.json";
+    const path = join(cache, "node_modules/@agentclientprotocol/sdk/schema", version, file);
+    this.document = JSON.parse(readFileSync(path, "utf8"));
+    this.ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true });
+    this.ajv.addSchema({ ...this.document, $id: name });
+    this.name = name;
+  }
+
+  // The definition of a method's request or notification, or of its answer.
+  definition(method, isAnswer) {
+    const suffix = isAnswer ? /Response$/ : /(Request|Notification)$/;
+    return Object.entries(this.document.$defs).find(
+      ([name, schema]) => schema["x-method"] === method && suffix.test(name),
+    )?.[0];
+  }
+
+  errors(definition, value) {
+    const validate = this.ajv.getSchema(`${this.name}#/$defs/${definition}`);
+    return validate(value) ? [] : validate.errors;
+  }
+
+  // The update variants that it names.
+  variants() {
+    const { oneOf, anyOf } = this.document.$defs.SessionUpdate;
+    return (oneOf ?? anyOf).map((one) => one.properties?.sessionUpdate?.const).filter(Boolean);
+  }
+}
+
+// What is wrong with a sample; empty when nothing is.
+function check(sample, schema) {
+  const { message, answers } = sample;
+  if (message.jsonrpc !== "2.0") return "no jsonrpc";
+  if (message.error) return schema.errors("Error", message.error);
+  const method = message.method ?? answers;
+  const definition = schema.definition(method, !message.method);
+  if (!definition) return `the schema has no ${method}`;
+  return schema.errors(definition, message.method ? message.params : message.result);
+}
+
+function main() {
+  install();
+  const require = createRequire(join(cache, "package.json"));
+  const Ajv = require("ajv/dist/2020").default;
+  const schemas = new Map();
+  for (const name of ["v1", "v1.unstable", "v2", "v2.unstable"]) {
+    schemas.set(name, new Schema(name, Ajv));
+  }
+
+  const program = process.argv[2] ?? join(root, "build/dev/perdure-acp-samples");
+  const lines = execFileSync(program, { encoding: "utf8" }).trim().split("\n");
+  const said = { v1: new Set(), v2: new Set() };
+  const counts = new Map();
+  for (const line of lines) {
+    const sample = JSON.parse(line);
+    const kind = sample.message.params?.update?.sessionUpdate;
+    const what = kind ?? sample.message.method ?? `answer to ${sample.answers}`;
+    if (kind) said[sample.schema.slice(0, 2)].add(kind);
+    const key = `${sample.schema}.${what}`.replace(/[^\w.]+/g, "_");
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+    const errors = check(sample, schemas.get(sample.schema));
+    report(errors.length === 0, `acp_schema.${key}.${counts.get(key)}`,
+      `${line}\n${JSON.stringify(errors, null, 1)}`);
+  }
+
+  for (const version of ["v1", "v2"]) {
+    const missing = schemas.get(`${version}.unstable`).variants()
+      .filter((variant) => !said[version].has(variant));
+    report(missing.length === 0, `acp_schema.${version}.every_variant_is_printed`,
+      `not printed: ${missing.join(", ")}`);
+  }
+  const broken = { message: { jsonrpc: "2.0", method: "session/update",
+    params: { sessionId: "s", update: { sessionUpdate: "tool_call", title: "no id" } } } };
+  report(check(broken, schemas.get("v1")).length > 0, "acp_schema.canary_is_refused");
+  process.exitCode = failures ? 1 : 0;
+}
+
+main();
