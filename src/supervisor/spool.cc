@@ -65,12 +65,15 @@ Result<> Spool::ack(FrameNo number) {
                                             std::to_string(written_));
   }
   acked_ = std::max(acked_, number);
-  while (segments_.size() > 1 && segments_[1].first <= acked_ + 1) TRY_VOID(remove_first());
-  // All of a large last segment is acked: the next frame begins a new one, and this one can go.
-  if (segments_.size() == 1 && acked_ == written_ &&
-      segments_.back().bytes >= limits_.segment_bytes) {
-    TRY_VOID(remove_first());
+  // What cannot be removed just now is not the daemon's business: it goes with a later ack, and
+  // until then it counts.
+  while (segments_.size() > 1 && segments_[1].first <= acked_ + 1) {
+    if (!remove_first()) return {};
   }
+  // All of a large last segment is acked: the next frame begins a new one, and this one can go.
+  const bool is_done = segments_.size() == 1 && acked_ == written_ &&
+                       segments_.back().bytes >= limits_.segment_bytes;
+  if (is_done) static_cast<void>(remove_first());
   return {};
 }
 

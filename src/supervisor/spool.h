@@ -40,8 +40,7 @@ class Spool {
   FrameNo written() const { return written_; }
   FrameNo acked() const { return acked_; }
   // Everything up to this number may go; lower numbers than before change nothing. A number beyond
-  // what was written is invalid_argument. After another error the ack stands, and a segment that
-  // could not be removed goes with the next one.
+  // what was written is invalid_argument. A segment that cannot be removed goes with a later ack.
   Result<> ack(FrameNo number);
 
   // Gives the written frames behind `after` in order, until the taker has enough. Frames that were

@@ -210,7 +210,7 @@ TEST(Spool, a_segment_that_could_not_be_removed_goes_with_a_later_ack) {
   Spool spool(folder, small);
   add_and_flush(spool, some_frames(40, 90));
   folder.refuse_next_change();
-  EXPECT_EQ(code_of(spool.ack(39)), Code::internal);
+  ASSERT_TRUE(spool.ack(39).has_value());
   EXPECT_EQ(spool.acked(), 39U);
   EXPECT_EQ(spool.bytes(), folder.bytes());
   EXPECT_GT(folder.files().size(), 1U);
