@@ -102,6 +102,58 @@ TEST(WireFrame, the_token_of_a_question_never_leaves_the_daemon) {
   EXPECT_EQ(encode_frame(run, asked), bytes);
 }
 
+// Fills every field with as much as it takes, of what takes the most room when it is escaped.
+template <class T>
+void fill(T& value, std::size_t bytes) {
+  if constexpr (std::same_as<T, std::string>) {
+    value.assign(bytes, '\x01');
+  } else if constexpr (std::same_as<T, RawJson>) {
+    value.text = '"' + std::string(bytes, 'x') + '"';
+  } else if constexpr (is_sequence<T>) {
+    value.resize(60);
+    for (auto& element : value) fill(element, bytes / 50);
+  } else if constexpr (FieldStruct<T>) {
+    visit_fields(value, [&](std::string_view, auto& field) { fill(field, bytes); });
+  }
+}
+
+TEST(WireFrame, X22_a_frame_of_any_kind_is_made_to_fit) {
+  constexpr std::size_t bytes_max = 16UL << 10;
+  for (const std::size_t bytes : {10UL, 500UL, 15'000UL, 100'000UL}) {
+    for (std::size_t kind = 0; kind < FrameBody::size; ++kind) {
+      FrameBody body = RandomFields(7).make_alternative<FrameBody>(kind);
+      visit([&](auto& one) { fill(one, bytes); }, body);
+      const std::string whole = encode_frame(run, body);
+      const std::string frame = encode_bounded_frame(run, body, bytes_max);
+      ASSERT_LE(frame.size(), bytes_max) << kind;
+      if (whole.size() <= bytes_max) ASSERT_EQ(frame, whole);
+      const Frame decoded = decode(frame);
+      ASSERT_EQ(decoded.run, run);
+      ASSERT_EQ(decoded.body.index(), body.index());
+    }
+  }
+}
+
+TEST(WireFrame, X22_what_is_left_out_first_is_the_agents_own_update) {
+  constexpr std::size_t bytes_max = 64UL << 10;
+  const std::string text(50'000, 't');
+  const RawJson update{'"' + std::string(20'000, 'u') + '"'};
+  const Frame frame = decode(encode_bounded_frame(run, MessageAgent{"m", text, update}, bytes_max));
+  const auto& message = get<MessageAgent>(frame.body);
+  EXPECT_EQ(message.text, text);
+  EXPECT_EQ(message.message, "m");
+  EXPECT_EQ(message.update.text, R"({"perdure":"too_long","bytes":20002})");
+  FramePermission asked{.request = "r", .options = {{"yes", "Yes, do it", "allow_once"}}};
+  asked.update = {'"' + std::string(2 * bytes_max, 'u') + '"'};
+  const Frame question = decode(encode_bounded_frame(run, asked, bytes_max));
+  EXPECT_EQ(get<FramePermission>(question.body).options, asked.options);
+  // Then texts, never inside a character.
+  std::string accents;
+  while (accents.size() < 2 * bytes_max) accents += "é";
+  const Frame cut = decode(encode_bounded_frame(run, Plan{accents, {}}, bytes_max));
+  EXPECT_EQ(get<Plan>(cut.body).text, accents.substr(0, 1024));
+}
+
 TEST(WireFrame, X25_an_unknown_kind_is_kept_whole) {
   const std::string bytes =
       R"({"v":1,"kind":"agent.dreamt","run_id":"run_0000000000000g000000000002",)"
