@@ -132,11 +132,11 @@ TEST(WirePacket, looks_like_this) {
 
 TEST(WirePacket, the_numbers_of_the_types_never_change) {
   const std::vector<std::pair<PacketType, int>> numbers{
-      {PacketType::attach, 1},     {PacketType::probe, 2},     {PacketType::command, 3},
-      {PacketType::ack, 4},        {PacketType::stop, 5},      {PacketType::call, 6},
-      {PacketType::attached, 65},  {PacketType::refused, 66},  {PacketType::frame, 67},
-      {PacketType::acted, 68},     {PacketType::reply, 69},    {PacketType::shell_news, 70},
-      {PacketType::health, 71},    {PacketType::leaving, 72}};
+      {PacketType::attach, 1},    {PacketType::probe, 2},    {PacketType::command, 3},
+      {PacketType::ack, 4},       {PacketType::stop, 5},     {PacketType::call, 6},
+      {PacketType::attached, 65}, {PacketType::refused, 66}, {PacketType::frame, 67},
+      {PacketType::acted, 68},    {PacketType::reply, 69},   {PacketType::shell_news, 70},
+      {PacketType::health, 71},   {PacketType::leaving, 72}};
   for (const auto& [type, number] : numbers) EXPECT_EQ(std::to_underlying(type), number);
 }
 
