@@ -8,6 +8,14 @@ target_compile_options(perdure_options INTERFACE
   -fno-omit-frame-pointer)
 target_include_directories(perdure_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
 
+add_library(perdure_test_options INTERFACE)
+if(NOT CMAKE_CXX_FLAGS MATCHES "-O2")
+  # The code under test is optimised, the tests themselves are not: they compile two to three
+  # times faster, most of all with sanitizers.
+  target_compile_options(perdure_test_options INTERFACE -O0)
+endif()
+include(cmake/precompiled.cmake)
+
 add_custom_target(perdure_tests)
 
 function(perdure_folder name)
@@ -19,6 +27,7 @@ function(perdure_folder name)
   if(sources)
     add_library(perdure_${name} STATIC ${sources})
     target_link_libraries(perdure_${name} PUBLIC perdure_options ${arg_LINKS})
+    perdure_use_pch(perdure_${name} perdure_pch)
   else()
     add_library(perdure_${name} INTERFACE)
     target_link_libraries(perdure_${name} INTERFACE perdure_options ${arg_LINKS})
@@ -32,13 +41,9 @@ endfunction()
 function(perdure_test name)
   cmake_parse_arguments(arg "" "" "LINKS" ${ARGN})
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
-  target_link_libraries(${name} PRIVATE perdure_options ${arg_LINKS}
+  target_link_libraries(${name} PRIVATE perdure_options perdure_test_options ${arg_LINKS}
     rapidcheck_gtest rapidcheck GTest::gmock GTest::gtest_main)
-  if(NOT CMAKE_CXX_FLAGS MATCHES "-O2")
-    # The code under test is optimised, the tests themselves are not: they compile two to three
-    # times faster, most of all with sanitizers.
-    target_compile_options(${name} PRIVATE -O0)
-  endif()
+  perdure_use_pch(${name} perdure_test_pch)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_dependencies(perdure_tests ${name})
   add_test(NAME ${name} COMMAND ${name})
@@ -50,6 +55,16 @@ function(perdure_program name)
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE perdure_options ${arg_LINKS})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+endfunction()
+
+# perdure_static_program(NAME sources… LINKS …): a program without shared libraries; base/ says where
+# the archives of the others come from. A sanitizer cannot be linked so: there it is like any other.
+function(perdure_static_program name)
+  perdure_program(${name} ${ARGN})
+  if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    set_target_properties(${name} PROPERTIES PERDURE_STATIC ON)
+    target_link_options(${name} PRIVATE -static)
+  endif()
 endfunction()
 
 # perdure_fuzz(NAME sources… LINKS …): a libFuzzer target, built by the fuzz preset only. Its seed

@@ -166,6 +166,17 @@ std::expected<std::string_view, FieldError> decode_text(std::string_view raw, st
   return std::string_view(buffer);
 }
 
+Decoded decode_name(std::string_view raw, std::span<const std::string_view> names,
+                    std::size_t& index) {
+  std::string buffer;
+  const auto text = decode_text(raw, buffer);
+  if (!text) return std::unexpected(text.error());
+  const auto at = std::ranges::find(names, *text);
+  if (at == names.end()) return wrong("'" + std::string(text->substr(0, 64)) + "' is not known");
+  index = static_cast<std::size_t>(at - names.begin());
+  return {};
+}
+
 std::expected<std::vector<std::string_view>, FieldError> decode_array(std::string_view raw) {
   auto elements = json_elements(raw);
   if (!elements) return wrong(std::move(elements).error().message());

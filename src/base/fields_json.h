@@ -12,6 +12,7 @@
 #include <forward_list>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -87,6 +88,33 @@ inline void close_json(std::string& out, char bracket) {
 template <FieldStruct T>
 std::uint64_t always_written();
 
+// The visitors below are structs and not lambdas so that each is made once for a type of field, not
+// once for every struct that has such a field: the event kinds alone have 250 fields of 40 types.
+
+template <class T>
+bool is_blank(const T& value);
+
+struct BlankFields {
+  bool blank = true;
+
+  template <class T>
+  void operator()(std::string_view, const T& field) {
+    blank = blank && is_blank(field);
+  }
+};
+
+struct NonBlankFields {
+  std::uint64_t bits = 0;
+  std::size_t index = 0;
+
+  template <class T>
+  void operator()(std::string_view, const T& field) {
+    CHECK(index < 64, "a struct has too many fields");
+    if (!is_blank(field)) bits |= std::uint64_t{1} << index;
+    ++index;
+  }
+};
+
 // Whether the value holds nothing. Enums always hold something.
 template <class T>
 bool is_blank(const T& value) {
@@ -104,10 +132,9 @@ bool is_blank(const T& value) {
     return !value.has_value();
   } else if constexpr (FieldStruct<const T>) {
     if (always_written<T>() != 0) return false;
-    bool blank = true;
-    visit_fields(value,
-                 [&](std::string_view, const auto& field) { blank = blank && is_blank(field); });
-    return blank;
+    BlankFields fields;
+    visit_fields(value, fields);
+    return fields.blank;
   } else {
     return value.empty();
   }
@@ -117,15 +144,10 @@ bool is_blank(const T& value) {
 template <FieldStruct T>
 std::uint64_t always_written() {
   static const std::uint64_t mask = [] {
-    std::uint64_t bits = 0;
-    std::size_t index = 0;
     const T defaults{};
-    visit_fields(defaults, [&](std::string_view, const auto& field) {
-      CHECK(index < 64, "a struct has too many fields");
-      if (!is_blank(field)) bits |= std::uint64_t{1} << index;
-      ++index;
-    });
-    return bits;
+    NonBlankFields fields;
+    visit_fields(defaults, fields);
+    return fields.bits;
   }();
   return mask;
 }
@@ -133,18 +155,25 @@ std::uint64_t always_written() {
 template <class T>
 void append_json(std::string& out, const T& value);
 
-// The struct's members, each with a comma behind it.
-template <FieldStruct T>
-void append_members(std::string& out, const T& value) {
-  const std::uint64_t always = always_written<T>();
-  std::size_t index = 0;
-  visit_fields(value, [&](std::string_view name, const auto& field) {
-    const bool keep = ((always >> index++) & 1U) != 0;
+struct FieldWriter {
+  std::string& out;
+  std::uint64_t always;  // one bit for each field from here on
+
+  template <class T>
+  void operator()(std::string_view name, const T& field) {
+    const bool keep = (always & 1U) != 0;
+    always >>= 1;
     if (!keep && is_blank(field)) return;
     append_json_key(out, name);
     append_json(out, field);
     out += ',';
-  });
+  }
+};
+
+// The struct's members, each with a comma behind it.
+template <FieldStruct T>
+void append_members(std::string& out, const T& value) {
+  visit_fields(value, FieldWriter{out, always_written<T>()});
 }
 
 template <class T>
@@ -267,6 +296,9 @@ Decoded decode_json(std::string_view raw, Timestamp& out);
 Decoded decode_json(std::string_view raw, Hash& out);
 // The characters of a string: a slice of raw, or of `buffer` when there were escapes.
 std::expected<std::string_view, FieldError> decode_text(std::string_view raw, std::string& buffer);
+// The place of a string among the names; an error when it is none of them.
+Decoded decode_name(std::string_view raw, std::span<const std::string_view> names,
+                    std::size_t& index);
 // Splits an array.
 std::expected<std::vector<std::string_view>, FieldError> decode_array(std::string_view raw);
 
@@ -285,21 +317,35 @@ inline Decoded parse_key(std::string_view text, std::string& out) {
 template <class T>
 Decoded decode_value(std::string_view raw, T& out, std::string& unknown);
 
-// Sets the fields whose members are there and leaves the others as they are. Members inside nested
-// values that nobody knows are appended to `unknown`; those of this object are left in `members`.
-template <FieldStruct T>
-Decoded decode_members(Members& members, T& out, std::string& unknown) {
+struct FieldReader {
+  Members& members;
+  std::string& unknown;
   Decoded result;
-  visit_fields(out, [&](std::string_view name, auto& field) {
+
+  template <class T>
+  void operator()(std::string_view name, T& field) {
     if (!result) return;
     const std::string_view raw = members.take(name);
-    if (raw.empty()) return;
+    if (!raw.empty()) read(name, raw, field);
+  }
+
+ private:
+  template <class T>
+  void read(std::string_view name, std::string_view raw, T& field) {
     std::string inside;
     result = decode_value(raw, field, inside);
     if (!result) result.error().inside(name);
     if (!inside.empty()) append_unknown(unknown, name, inside);
-  });
-  return result;
+  }
+};
+
+// Sets the fields whose members are there and leaves the others as they are. Members inside nested
+// values that nobody knows are appended to `unknown`; those of this object are left in `members`.
+template <FieldStruct T>
+Decoded decode_members(Members& members, T& out, std::string& unknown) {
+  FieldReader reader{members, unknown, {}};
+  visit_fields(out, reader);
+  return std::move(reader.result);
 }
 
 template <FieldStruct T>
@@ -375,13 +421,10 @@ Decoded decode_value(std::string_view raw, T& out, std::string& unknown) {
     const auto text = decode_text(raw, buffer);
     return text ? parse_key(*text, out) : Decoded(std::unexpected(text.error()));
   } else if constexpr (TextEnum<T>) {
-    std::string buffer;
-    const auto text = decode_text(raw, buffer);
-    if (!text) return std::unexpected(text.error());
-    const auto value = enum_parse<T>(*text);
-    if (!value) return wrong("'" + std::string(text->substr(0, 64)) + "' is not known");
-    out = *value;
-    return {};
+    std::size_t index = 0;
+    Decoded decoded = decode_name(raw, EnumText<T>::names, index);
+    if (decoded) out = static_cast<T>(index);
+    return decoded;
   } else {
     return decode_json(raw, out);
   }

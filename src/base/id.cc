@@ -50,6 +50,15 @@ void Ulid::append_to(std::string& out) const {
   out.append(digits.data(), digits.size());
 }
 
+Result<Ulid> parse_id(IdText id) {
+  if (!id.text.starts_with(id.prefix)) {
+    const std::string start(id.text.substr(0, 64));
+    return fail(Code::invalid_argument,
+                "id '" + start + "' does not start with '" + std::string(id.prefix) + "'");
+  }
+  return Ulid::parse(id.text.substr(id.prefix.size()));
+}
+
 Result<Ulid> Ulid::parse(std::string_view text) {
   if (text.size() != 26) {
     return fail(Code::invalid_argument,

@@ -28,6 +28,14 @@ struct Ulid {
   void append_to(std::string& out) const;  // its text
 };
 
+// The number of an id with this prefix. Anything that is not the whole text of one is
+// invalid_argument.
+struct IdText {
+  std::string_view prefix;
+  std::string_view text;
+};
+Result<Ulid> parse_id(IdText id);
+
 template <class Tag>
 class Id {
  public:
@@ -38,12 +46,7 @@ class Id {
 
   // Takes the whole text, prefix included; anything else is invalid_argument.
   static Result<Id> parse(std::string_view text) {
-    if (!text.starts_with(prefix)) {
-      const std::string start(text.substr(0, 64));
-      return fail(Code::invalid_argument,
-                  "id '" + start + "' does not start with '" + std::string(prefix) + "'");
-    }
-    return Id(TRY(Ulid::parse(text.substr(prefix.size()))));
+    return Id(TRY(parse_id({.prefix = prefix, .text = text})));
   }
   std::string text() const {
     std::string out;

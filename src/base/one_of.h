@@ -67,8 +67,10 @@ class OneOf<Kinds<Alternatives...>> {
   // Puts a T made without arguments in the place of what was there.
   template <KindOf<Set> T>
   T& emplace() {
-    *this = OneOf(T{});
-    return *at<T>();
+    T value{};
+    destroy();
+    index_ = Set::template index_of<T>;
+    return *::new (static_cast<void*>(bytes_)) T(std::move(value));
   }
 
   // The value, which must be a T.

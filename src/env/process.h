@@ -76,9 +76,10 @@ class Processes {
   // `events` outlives the process. May block for the length of a spawn, no longer.
   virtual Result<std::unique_ptr<Process>> spawn(const SpawnSpec& spec, ProcessEvents& events) = 0;
   // Kills (SIGKILL) every process but this one whose environment has NAME=value, wherever in the
-  // tree it hides, and those under this subreaper. Gives how many were left to kill: 0 is proof
-  // that none is left.
+  // tree it hides. Gives how many do not end: 0 is proof that none is left that can be seen.
   virtual std::size_t kill_marked(const std::string& mark) = 0;
+  // Kills everything that is under this process; what its parents left falls to a subreaper.
+  virtual std::size_t kill_descendants() = 0;
 };
 
 }  // namespace perdure

@@ -47,6 +47,9 @@ class Scratch {
   std::filesystem::path path_;
 };
 
+// The path of test_child's program; defined in processes_test.cc.
+std::string child_program();
+
 inline std::size_t open_descriptors() {
   const std::filesystem::directory_iterator all("/proc/self/fd");
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));
@@ -86,7 +89,7 @@ class ProcessTest : public testing::Test {
   ProcessTest() : loop_(make_loop()), processes_(PosixProcesses::create(*loop_)) {}
 
   static SpawnSpec child(std::vector<std::string> role) {
-    role.insert(role.begin(), ENV_POSIX_CHILD);
+    role.insert(role.begin(), child_program());
     return {.command = std::move(role), .environment = {"PATH=/usr/bin:/bin"}, .cwd = "/"};
   }
   std::unique_ptr<Process> spawn(const SpawnSpec& spec) {

@@ -98,7 +98,7 @@ TEST_F(KillTree, P4_descendants_of_a_subreaper_need_no_mark) {
   const std::int64_t grandchild = printed();
   ASSERT_TRUE(until_exit());
   ASSERT_TRUE(until([&] { return read_proc_stat(grandchild)->parent == getpid(); }));
-  EXPECT_EQ(processes_->kill_marked(mark_), 0U);
+  EXPECT_EQ(processes_->kill_descendants(), 0U);
   EXPECT_TRUE(gone(grandchild));
   // And it is reaped, although an ended child of ours stands before it.
   EXPECT_TRUE(until([&] { return !read_proc_stat(grandchild); }));
@@ -116,7 +116,8 @@ TEST_F(KillTree, P4_orphans_that_end_by_themselves_are_reaped) {
   EXPECT_EQ(processes_->orphans_reaped(), 1U);
 }
 
-TEST_F(KillTree, without_being_subreaper_unmarked_children_are_left_alone) {
+TEST_F(KillTree, unmarked_children_are_left_alone) {
+  ASSERT_TRUE(processes_->become_subreaper());
   const auto process = spawn({"idle"});
   ASSERT_TRUE(until_output("ready"));
   EXPECT_EQ(processes_->kill_marked(mark_), 0U);

@@ -40,7 +40,7 @@ std::set<std::int64_t> descendants_in(const std::vector<ProcStat>& processes) {
   return found;
 }
 
-enum class Reach { marked, marked_and_descendants };
+enum class Reach { marked, descendants };
 
 struct Victim {
   pid_t pid;
@@ -50,11 +50,13 @@ struct Victim {
 std::vector<Victim> find_victims(const std::string& mark, Reach reach) {
   const std::vector<ProcStat> processes = all_processes();
   std::set<std::int64_t> descendants;
-  if (reach == Reach::marked_and_descendants) descendants = descendants_in(processes);
+  if (reach == Reach::descendants) descendants = descendants_in(processes);
   std::vector<Victim> victims;
   for (const ProcStat& process : processes) {
     if (process.pid == getpid() || process.ended()) continue;
-    if (!descendants.contains(process.pid) && !environment_has(process, mark)) continue;
+    const bool is_meant = reach == Reach::descendants ? descendants.contains(process.pid)
+                                                      : environment_has(process, mark);
+    if (!is_meant) continue;
     if (auto pidfd = open_pidfd(process)) {
       victims.push_back({static_cast<pid_t>(process.pid), std::move(*pidfd)});
     }
@@ -170,14 +172,12 @@ void PosixProcesses::reap_orphans_among_others() {
   }
 }
 
-std::size_t PosixProcesses::kill_marked(const std::string& mark) {
-  CHECK(mark.find('=') + 1 > 1, "a mark is NAME=value");
-  const Reach reach = child_signals_ ? Reach::marked_and_descendants : Reach::marked;
+std::size_t PosixProcesses::kill_until_clean(auto&& find) {
   const std::int64_t until_ms = boottime_ms() + kill_wait_ms;
   // One that forks, or is in the middle of an exec and has no environment yet, can slip through a
   // look: only two looks in a row that see nobody count.
   for (int clean = 0; clean < 2;) {
-    const std::vector<Victim> victims = find_victims(mark, reach);
+    const std::vector<Victim> victims = find();
     clean = victims.empty() ? clean + 1 : 0;
     if (!victims.empty() && boottime_ms() >= until_ms) return victims.size();
     for (const Victim& victim : victims) {
@@ -189,6 +189,15 @@ std::size_t PosixProcesses::kill_marked(const std::string& mark) {
   }
   if (child_signals_) reap_orphans();
   return 0;
+}
+
+std::size_t PosixProcesses::kill_marked(const std::string& mark) {
+  CHECK(mark.find('=') + 1 > 1, "a mark is NAME=value");
+  return kill_until_clean([&] { return find_victims(mark, Reach::marked); });
+}
+
+std::size_t PosixProcesses::kill_descendants() {
+  return kill_until_clean([] { return find_victims({}, Reach::descendants); });
 }
 
 }  // namespace perdure

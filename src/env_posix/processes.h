@@ -37,9 +37,10 @@ class PosixProcesses final : public Processes {
 
   // Beside the codes of env/process.h those of spawn_child().
   Result<std::unique_ptr<Process>> spawn(const SpawnSpec& spec, ProcessEvents& events) override;
-  // Blocks until they are gone, at most kill_wait_ms. Descendants count once become_subreaper() was
-  // called. A process that hides its environment from us and is no descendant is not found.
+  // Both block until they are gone, at most kill_wait_ms. A process that hides its environment from
+  // us is not found by its mark.
   std::size_t kill_marked(const std::string& mark) override;
+  std::size_t kill_descendants() override;
 
   // Orphans among our descendants fall to us from now on, and are reaped when they end. From here
   // on every child of this program is ours to wait for. Blocks SIGCHLD: call it before any thread
@@ -65,6 +66,7 @@ class PosixProcesses final : public Processes {
   void forget(pid_t pid, Fd pidfd);
   bool is_ours(pid_t pid) const { return living_.contains(pid) || leaving_.contains(pid); }
   void reap_orphans();
+  std::size_t kill_until_clean(auto&& find);
   void reap_orphans_among_others();
 
   EpollLoop& loop_;

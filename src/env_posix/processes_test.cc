@@ -9,10 +9,14 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "base/limits.h"
 #include "env_posix/fixture_for_test.h"
 #include "env_posix/proc.h"
 
 namespace perdure {
+
+std::string posix_test::child_program() { return ENV_POSIX_CHILD; }
+
 namespace {
 
 using posix_test::open_descriptors;
@@ -67,7 +71,7 @@ TEST_F(ChildProcess, X31_the_child_gets_exactly_what_it_is_given) {
 TEST_F(ChildProcess, the_program_is_looked_up_in_the_path_it_is_given) {
   const Scratch scratch;
   mkdir(scratch.path("bin").c_str(), 0700);
-  std::filesystem::create_symlink(ENV_POSIX_CHILD, scratch.path("bin/tool"));
+  std::filesystem::create_symlink(posix_test::child_program(), scratch.path("bin/tool"));
   SpawnSpec spec{.command = {"tool", "talk", "found", "", "0"}, .cwd = scratch.path()};
   EXPECT_EQ(refused(spec), Code::not_found);
   spec.environment = {"PATH=/no/such:" + scratch.path("bin")};
@@ -197,7 +201,10 @@ TEST_F(ChildProcess, the_exit_waits_for_output_that_is_paused) {
   process->pause_output();
   const auto ended = [&] { return read_proc_stat(process->pid()).value().ended(); };
   ASSERT_TRUE(until(ended));
-  for (int i = 0; i < 5; ++i) loop_->pump_for_ms(1);
+  // Longer than the wait for pipes that others hold: pausing is the caller's, and has no end.
+  bool later = false;
+  loop_->after_ms(2 * output_drain_ms, [&] { later = true; });
+  ASSERT_TRUE(until([&] { return later; }));
   EXPECT_FALSE(events_.exit);
   EXPECT_EQ(events_.output, "");
   process->resume_output();

@@ -32,12 +32,6 @@ std::uint64_t AgentctlClient::call(std::string_view method, std::string_view par
   return calls_;
 }
 
-void AgentctlClient::shell_input(const ShellBytes& input) {
-  std::string bytes;
-  append_shell_packet(bytes, PacketType::shell_input, input);
-  link_->send(std::move(bytes));
-}
-
 void AgentctlClient::on_closed() { events_.on_closed("the link was closed"); }
 
 void AgentctlClient::on_bytes(std::string_view bytes) {
@@ -76,8 +70,8 @@ Result<> AgentctlClient::on_packet(const Packet& packet) {
       }
       return {};
     }
-    case PacketType::shell_output:
-      events_.on_shell_output(TRY(decode_shell_packet(packet.body)));
+    case PacketType::shell_news:
+      events_.on_shell_news(TRY(decode_shell_news(packet.body)).shell);
       return {};
     case PacketType::health: events_.on_health(TRY(decode_health(packet.body))); return {};
     case PacketType::leaving:

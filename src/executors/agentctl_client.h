@@ -24,7 +24,7 @@ class AgentctlClientEvents {
   virtual void on_frame(FrameNo number, std::string_view frame) = 0;
   virtual void on_acted(std::uint64_t number) = 0;
   virtual void on_reply(std::uint64_t call, Result<std::string> result) = 0;
-  virtual void on_shell_output(const ShellBytes& output) = 0;
+  virtual void on_shell_news(const std::string& shell) = 0;
   virtual void on_health(const HealthPacket& health) = 0;
   // It ends in good order: every frame is in its spool, and was sent if we read fast enough.
   virtual void on_leaving(const std::string& reason) = 0;
@@ -44,7 +44,6 @@ class AgentctlClient final : private LinkEvents {
   void stop(const std::string& reason);
   // Gives the number that the reply will carry.
   std::uint64_t call(std::string_view method, std::string_view params);
-  void shell_input(const ShellBytes& input);
 
   std::size_t unsent_bytes() const { return link_->unsent_bytes(); }
 

@@ -194,10 +194,6 @@ std::uint64_t LocalExecution::call(std::string_view method, std::string_view par
   return attached_ ? client_->call(method, params) : 0;
 }
 
-void LocalExecution::shell_input(const ShellBytes& input) {
-  if (attached_) client_->shell_input(input);
-}
-
 void LocalExecution::stop() {
   if (std::exchange(stopping_, true)) return;
   silent_since_ms_ = ports_.clock.now().since_boot.ms;

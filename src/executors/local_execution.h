@@ -30,7 +30,7 @@ class ExecutionEvents {
   virtual void on_frame(FrameNo number, std::string_view frame) = 0;
   virtual void on_acted(std::uint64_t number) = 0;
   virtual void on_reply(std::uint64_t call, Result<std::string> result) = 0;
-  virtual void on_shell_output(const ShellBytes& output) = 0;
+  virtual void on_shell_news(const std::string& shell) = 0;
   virtual void on_detached(const std::string& why) = 0;
   // The last call: no process of this execution is left.
   virtual void on_gone(const std::string& proof) = 0;
@@ -70,7 +70,6 @@ class LocalExecution final : private ProcessEvents, private AgentctlClientEvents
   void command(const SendCommand& command);
   void ack(FrameNo frame);
   std::uint64_t call(std::string_view method, std::string_view params);
-  void shell_input(const ShellBytes& input);
   // Ends everything: in good order if the agentctl answers, by force if not. on_gone follows.
   void stop();
   // Takes socket, lock and spool away; after on_gone, when every frame is in the journal.
@@ -87,7 +86,7 @@ class LocalExecution final : private ProcessEvents, private AgentctlClientEvents
   void on_frame(FrameNo number, std::string_view frame) override;
   void on_acted(std::uint64_t number) override { events_.on_acted(number); }
   void on_reply(std::uint64_t call, Result<std::string> result) override;
-  void on_shell_output(const ShellBytes& output) override { events_.on_shell_output(output); }
+  void on_shell_news(const std::string& shell) override { events_.on_shell_news(shell); }
   void on_health(const HealthPacket&) override {}
   void on_leaving(const std::string& reason) override { leaving_ = reason; }
   void on_closed(const std::string& why) override;

@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "env_posix/detach.h"
 #include "env_posix/file_lock.h"
+#include "env_posix/file_tree.h"
 #include "env_posix/folder.h"
 #include "env_posix/identity.h"
 #include "env_posix/loop.h"
@@ -24,6 +25,7 @@
 #include "env_posix/signals.h"
 #include "env_posix/unix_link.h"
 #include "env_posix/world.h"
+#include "supervisor/hosted_workspace.h"
 #include "supervisor/supervisor.h"
 #include "wire/bootstrap.h"
 
@@ -65,6 +67,7 @@ struct World {
   std::unique_ptr<PosixProcesses> processes;
   std::unique_ptr<PosixFolder> run_folder;
   std::unique_ptr<PosixFolder> spool_folder;
+  std::unique_ptr<FileTree> files;
   std::vector<FileLock> locks;
 
   static Result<World> create(const Bootstrap& bootstrap, mode_t child_umask) {
@@ -77,6 +80,7 @@ struct World {
     if (!TRY(world.spool_folder->list()).empty()) {
       return fail(Code::conflict, "the spool of this execution is there already: it ran before");
     }
+    world.files = TRY(open_file_tree(bootstrap.cwd, {.umask = child_umask}));
     world.clock = TRY(PosixClock::create());
     world.loop = TRY(EpollLoop::create());
     world.processes = PosixProcesses::create(
@@ -106,9 +110,10 @@ Result<> run(const Bootstrap& bootstrap, Detached& detached) {
       .pid_started = static_cast<std::int64_t>(self.started)};
   const std::string instance = identity.instance;
   const std::string url = identity.url;
-  Supervisor supervisor({*world.clock, *world.loop, *world.processes, *world.spool_folder},
-                        bootstrap, std::move(identity),
-                        [&](const std::string&) { world.loop->stop(); });
+  HostedWorkspace workspace({*world.loop, *world.processes, *world.files}, bootstrap);
+  Supervisor supervisor(
+      {*world.clock, *world.loop, *world.processes, *world.spool_folder, &workspace, &workspace},
+      bootstrap, std::move(identity), [&](const std::string&) { world.loop->stop(); });
   const std::unique_ptr<UnixListener> listener = TRY(UnixListener::listen(
       *world.loop, *world.run_folder, socket,
       [&](std::unique_ptr<Link> link) { supervisor.on_link(std::move(link)); }));

@@ -73,6 +73,7 @@ class FakeProcesses final : public Processes {
     return std::make_unique<Held>(std::move(child));
   }
   std::size_t kill_marked(const std::string&) override { return 0; }
+  std::size_t kill_descendants() override { return 0; }
 
   // Ends a child as if it had written this.
   void finish(std::size_t index, std::string_view output, int code = 0) {

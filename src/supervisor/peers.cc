@@ -95,11 +95,6 @@ Result<> Supervisor::on_owner_packet(Peer& peer, const Packet& packet) {
       return {};
     case PacketType::stop: stop(TRY(decode_stop(packet.body)).reason); return {};
     case PacketType::call: return call(peer, TRY(decode_call(packet.body)));
-    case PacketType::shell_input: {
-      const ShellBytes input = TRY(decode_shell_packet(packet.body));
-      if (ports_.workspace) ports_.workspace->shell_input(input.shell, input.bytes);
-      return {};
-    }
     default: return {};  // of a later version: to be ignored
   }
 }

@@ -65,6 +65,10 @@ void Supervisor::begin() {
                                 .pid = identity_.pid,
                                 .pid_started = identity_.pid_started}});
   look_timer_ = ports_.loop.after_ms(look_around_ms, [this] { look_around(); });
+  if (!ports_.workspace) return;
+  ports_.workspace->set_on_shell_news([this](const std::string& shell) {
+    if (owner_.peer) owner_.peer->send_packet(ShellNewsPacket{shell});
+  });
 }
 
 void Supervisor::write(RunId run, FrameBody body) {
@@ -131,14 +135,6 @@ void Supervisor::pump() {
   if (!read) refuse(*owner_.peer, read.error());
 }
 
-bool Supervisor::send_shell_output(const ShellBytes& shell) {
-  if (!owner_.peer || owner_.peer->unsent_bytes() >= link_unsent_bytes_max) return false;
-  std::string bytes;
-  append_shell_packet(bytes, PacketType::shell_output, shell);
-  owner_.peer->send(std::move(bytes));
-  return true;
-}
-
 HealthPacket Supervisor::health() const {
   HealthPacket health{.version = agentctl_version_max,
                       .instance = identity_.instance,
@@ -163,20 +159,14 @@ void Supervisor::stop(std::string reason) {
   stopping_ = std::move(reason);
   agent_.stop([this, exists = exists_] {
     if (!*exists) return;
-    const auto last = [this, exists] {
-      if (!*exists) return;
-      finish_timer_ = ports_.loop.after_ms(last_read_ms, [this] {
-        finish_timer_ = 0;
-        if (ended_) std::exchange(ended_, nullptr)(stopping_);
-      });
-      flush();
-      finish_when_read();
-    };
-    if (ports_.workspace) {
-      ports_.workspace->stop(last);
-    } else {
-      last();
-    }
+    if (ports_.workspace) ports_.workspace->stop();
+    ports_.processes.kill_descendants();
+    finish_timer_ = ports_.loop.after_ms(last_read_ms, [this] {
+      finish_timer_ = 0;
+      if (ended_) std::exchange(ended_, nullptr)(stopping_);
+    });
+    flush();
+    finish_when_read();
   });
 }
 

@@ -54,9 +54,6 @@ class Supervisor final : private FrameSink {
   // The end in good order: agent, shells, last frames, then `ended`.
   void stop(std::string reason);
 
-  // For shells: bytes to the owner, if there is one; false: nobody took them.
-  bool send_shell_output(const ShellBytes& bytes);
-
   HealthPacket health() const;
 
  private:

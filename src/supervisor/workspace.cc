@@ -1,3 +1,4 @@
+// Which part answers which call.
 #include "supervisor/workspace.h"
 
 #include <utility>
@@ -54,12 +55,20 @@ WorkspaceCalls::GitPart& WorkspaceCalls::git_part() {
 }
 
 WorkspaceCalls::ShellPart& WorkspaceCalls::shell_part() {
-  if (!shells_) shells_ = std::make_unique<ShellPart>(setup_);
+  if (shells_) return *shells_;
+  shells_ = std::make_unique<ShellPart>(setup_);
+  shells_->shells.set_on_news([this](ShellId shell) {
+    if (on_shell_news_) on_shell_news_(shell);
+  });
   return *shells_;
 }
 
+std::size_t WorkspaceCalls::shells_open() const {
+  return shells_ ? shells_->shells.list().size() : 0;
+}
+
 void WorkspaceCalls::set_on_shell_news(Shells::OnNews on_news) {
-  shell_part().shells.set_on_news(std::move(on_news));
+  on_shell_news_ = std::move(on_news);
 }
 
 void WorkspaceCalls::call(std::string_view method, std::string_view params, Reply reply) {

@@ -41,6 +41,8 @@ class WorkspaceCalls {
   // invalid_argument: unknown method or malformed parameters. Blocks for the disk at most.
   void call(std::string_view method, std::string_view params_json, Reply reply);
 
+  std::size_t shells_open() const;
+
   // Told, on the loop, that a shell has more output or has ended; once until it is read.
   void set_on_shell_news(Shells::OnNews on_news);
 
@@ -57,6 +59,7 @@ class WorkspaceCalls {
   ShellPart& shell_part();
 
   WorkspaceSetup setup_;
+  Shells::OnNews on_shell_news_;
   std::unique_ptr<GitPart> git_;
   std::unique_ptr<FilePart> files_;
   std::unique_ptr<ShellPart> shells_;

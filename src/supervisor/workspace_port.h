@@ -18,11 +18,11 @@ class WorkspacePort {
   virtual ~WorkspacePort() = default;
   // The reply comes once, now or later; not_found for a method that is not known.
   virtual void call(std::string_view method, std::string_view params, Reply reply) = 0;
-  // Input for a shell; one that is not there is ignored.
-  virtual void shell_input(std::uint32_t shell, std::string_view bytes) = 0;
   virtual std::size_t shells_open() const = 0;
-  // Ends all shells and programs, and calls back when they are gone.
-  virtual void stop(std::move_only_function<void()> stopped) = 0;
+  // Told on the loop that a shell has output nobody read, or has ended.
+  virtual void set_on_shell_news(std::move_only_function<void(std::string shell)> on_news) = 0;
+  // Ends all shells and programs.
+  virtual void stop() = 0;
 };
 
 }  // namespace perdure

@@ -1,5 +1,5 @@
 // Packets: u32 length of what follows, u8 type, body; little-endian. Bodies are JSON objects by the
-// field codec, but for frames and shell bytes, which are carried as they are.
+// field codec, but for frames, which are carried as the spool has them.
 #include "wire/agentctl.h"
 
 #include <algorithm>
@@ -88,6 +88,10 @@ void append_packet(std::string& out, const LeavingPacket& packet) {
   append_fields(out, PacketType::leaving, packet);
 }
 
+void append_packet(std::string& out, const ShellNewsPacket& packet) {
+  append_fields(out, PacketType::shell_news, packet);
+}
+
 std::string encode_health(const HealthPacket& packet) { return encode_fields(packet); }
 
 Result<AttachPacket> decode_attach(std::string_view body) { return decode<AttachPacket>(body); }
@@ -103,6 +107,9 @@ Result<ActedPacket> decode_acted(std::string_view body) { return decode<ActedPac
 Result<ReplyPacket> decode_call_reply(std::string_view body) { return decode<ReplyPacket>(body); }
 Result<HealthPacket> decode_health(std::string_view body) { return decode<HealthPacket>(body); }
 Result<LeavingPacket> decode_leaving(std::string_view body) { return decode<LeavingPacket>(body); }
+Result<ShellNewsPacket> decode_shell_news(std::string_view body) {
+  return decode<ShellNewsPacket>(body);
+}
 
 void append_frame_packet(std::string& out, FrameNo number, std::string_view frame) {
   append_heading(out, PacketType::frame, 8 + frame.size());
@@ -113,19 +120,6 @@ void append_frame_packet(std::string& out, FrameNo number, std::string_view fram
 Result<NumberedFrame> decode_frame_packet(std::string_view body) {
   if (body.size() < 8) return fail(Code::invalid_argument, "a frame packet is too short");
   return NumberedFrame{read_number<std::uint64_t>(body), body.substr(8)};
-}
-
-void append_shell_packet(std::string& out, PacketType type, const ShellBytes& bytes) {
-  append_heading(out, type, 12 + bytes.bytes.size());
-  append_number(out, bytes.shell);
-  append_number(out, bytes.offset);
-  out += bytes.bytes;
-}
-
-Result<ShellBytes> decode_shell_packet(std::string_view body) {
-  if (body.size() < 12) return fail(Code::invalid_argument, "a shell packet is too short");
-  return ShellBytes{read_number<std::uint32_t>(body), read_number<std::uint64_t>(body.substr(4)),
-                    body.substr(12)};
 }
 
 Result<std::optional<Packet>> PacketReader::next() {

@@ -30,14 +30,13 @@ enum class PacketType : std::uint8_t {
   ack = 4,
   stop = 5,
   call = 6,
-  shell_input = 7,
   // From the agentctl.
   attached = 65,
   refused = 66,
   frame = 67,
   acted = 68,
   reply = 69,
-  shell_output = 70,
+  shell_news = 70,
   health = 71,
   leaving = 72,
 };
@@ -180,6 +179,12 @@ struct LeavingPacket {
   FIELDS { visit("reason", self.reason); }
 };
 
+// A shell has output that was not read yet, or has ended. Told once until it is read.
+struct ShellNewsPacket {
+  std::string shell;
+  FIELDS { visit("shell_id", self.shell); }
+};
+
 // Appends one packet.
 void append_packet(std::string& out, PacketType type, std::string_view body);
 void append_packet(std::string& out, const AttachPacket& packet);
@@ -193,6 +198,7 @@ void append_packet(std::string& out, const ActedPacket& packet);
 void append_packet(std::string& out, const ReplyPacket& packet);
 void append_packet(std::string& out, const HealthPacket& packet);
 void append_packet(std::string& out, const LeavingPacket& packet);
+void append_packet(std::string& out, const ShellNewsPacket& packet);
 
 // The health as JSON: the same answer to the calls Health and Capabilities.
 std::string encode_health(const HealthPacket& packet);
@@ -209,6 +215,7 @@ Result<ActedPacket> decode_acted(std::string_view body);
 Result<ReplyPacket> decode_call_reply(std::string_view body);
 Result<HealthPacket> decode_health(std::string_view body);
 Result<LeavingPacket> decode_leaving(std::string_view body);
+Result<ShellNewsPacket> decode_shell_news(std::string_view body);
 
 // A frame packet: its number, then the bytes of wire/frame.h as the spool has them.
 void append_frame_packet(std::string& out, FrameNo number, std::string_view frame);
@@ -217,15 +224,6 @@ struct NumberedFrame {
   std::string_view frame;
 };
 Result<NumberedFrame> decode_frame_packet(std::string_view body);
-
-// Bytes to or from a shell; the offset counts the shell's output from its start, 0 for input.
-struct ShellBytes {
-  std::uint32_t shell = 0;
-  std::uint64_t offset = 0;
-  std::string_view bytes;
-};
-void append_shell_packet(std::string& out, PacketType type, const ShellBytes& bytes);
-Result<ShellBytes> decode_shell_packet(std::string_view body);
 
 struct Packet {
   PacketType type{};  // may be one that this build does not know: to be ignored

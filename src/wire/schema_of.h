@@ -75,14 +75,21 @@ std::string type_text() {
   }
 }
 
+struct FieldLister {
+  KindSchema& out;
+
+  template <class T>
+  void operator()(std::string_view name, const T&) {
+    out.fields.push_back({name, type_text<T>()});
+  }
+};
+
 // The fields of T under this name.
 template <class T>
 KindSchema schema_of(std::string_view kind) {
   KindSchema out{kind, {}};
   const T value{};
-  visit_fields(value, [&](std::string_view name, const auto& field) {
-    out.fields.push_back({name, type_text<std::remove_cvref_t<decltype(field)>>()});
-  });
+  visit_fields(value, FieldLister{out});
   return out;
 }
 

@@ -86,8 +86,8 @@ int tell(int, char**) {
   for (int number = 1; number < 32; ++number) {
     struct sigaction action{};
     if (sigismember(&blocked, number) == 1) say("blocked " + std::to_string(number) + "\n");
-    if (sigaction(number, nullptr, &action) == 0 && action.sa_handler != SIG_DFL) {
-      say("handled " + std::to_string(number) + "\n");
+    if (sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) {
+      say("ignored " + std::to_string(number) + "\n");
     }
   }
   return 0;

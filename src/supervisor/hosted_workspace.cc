@@ -1,0 +1,61 @@
+// Which service answers which name; see docs/protocol/workspace.md for the calls.
+#include "supervisor/hosted_workspace.h"
+
+#include <utility>
+
+#include "supervisor/workspace_shells.h"
+
+namespace perdure {
+
+HostedWorkspace::HostedWorkspace(Ports ports, const Bootstrap& bootstrap)
+    : ports_(ports), launch_(bootstrap.agent), cwd_(bootstrap.cwd) {
+  for (const auto& [name, value] : launch_.environment) environment_.push_back(name + "=" + value);
+  environment_.push_back("PERDURE_SESSION=" + bootstrap.session.text());
+  environment_.push_back("PERDURE_EXEC=" + bootstrap.exec.text());
+}
+
+void HostedWorkspace::call(std::string_view method, std::string_view params,
+                           WorkspacePort::Reply reply) {
+  if (stopped_) return reply(fail(Code::unavailable, "the execution ends"));
+  if (!calls_) {
+    calls_.emplace(WorkspaceSetup{.loop = ports_.loop,
+                                  .processes = ports_.processes,
+                                  .files = ports_.files,
+                                  .environment = environment_});
+    calls_->set_on_shell_news([this](ShellId shell) {
+      if (on_news_) on_news_(shell_id_text(shell));
+    });
+  }
+  calls_->call(method, params.empty() ? "{}" : params, std::move(reply));
+}
+
+void HostedWorkspace::set_on_shell_news(std::move_only_function<void(std::string)> on_news) {
+  on_news_ = std::move(on_news);
+}
+
+void HostedWorkspace::stop() {
+  stopped_ = true;
+  calls_.reset();
+  services_.reset();
+}
+
+bool HostedWorkspace::serve(const std::string& method, const std::string& params,
+                            AgentRequests::Reply reply) {
+  const bool offered = (launch_.fs && method.starts_with("fs/")) ||
+                       (launch_.terminal && method.starts_with("terminal/"));
+  if (!offered || stopped_) return false;
+  if (!services_) {
+    services_.emplace(AcpServicesSetup{.loop = ports_.loop,
+                                       .processes = ports_.processes,
+                                       .files = ports_.files,
+                                       .environment = environment_,
+                                       .root_aliases = {cwd_}});
+  }
+  AcpReply answer = [reply = std::move(reply)](AcpResult result) mutable {
+    if (result) return reply(std::move(*result));
+    reply(std::unexpected(acp::RpcError{result.error().code, result.error().message, {}}));
+  };
+  return services_->serve(method, params, answer);
+}
+
+}  // namespace perdure

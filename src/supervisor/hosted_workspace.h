@@ -1,0 +1,50 @@
+// The workspace of an execution as the supervisor hosts it: the daemon's calls on one side, what
+// the agent may ask over ACP on the other, both confined to one folder. Everything in it is lazy.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "env/env.h"
+#include "env/file_tree.h"
+#include "env/process.h"
+#include "supervisor/acp_services.h"
+#include "supervisor/agent.h"
+#include "supervisor/workspace.h"
+#include "supervisor/workspace_port.h"
+#include "wire/bootstrap.h"
+
+namespace perdure {
+
+class HostedWorkspace final : public WorkspacePort, public AgentRequests {
+ public:
+  struct Ports {
+    Loop& loop;
+    Processes& processes;
+    FileTree& files;
+  };
+  HostedWorkspace(Ports ports, const Bootstrap& bootstrap);
+
+  void call(std::string_view method, std::string_view params, WorkspacePort::Reply reply) override;
+  std::size_t shells_open() const override { return calls_ ? calls_->shells_open() : 0; }
+  void set_on_shell_news(std::move_only_function<void(std::string)> on_news) override;
+  void stop() override;
+
+  // Only what the profile offers to the agent.
+  bool serve(const std::string& method, const std::string& params,
+             AgentRequests::Reply reply) override;
+
+ private:
+  Ports ports_;
+  AgentLaunch launch_;
+  std::string cwd_;
+  std::vector<std::string> environment_;
+  std::move_only_function<void(std::string)> on_news_;
+  bool stopped_ = false;
+  std::optional<WorkspaceCalls> calls_;
+  std::optional<AcpServices> services_;
+};
+
+}  // namespace perdure
