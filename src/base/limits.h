@@ -36,7 +36,7 @@ inline constexpr std::size_t options_known_max = 1024;
 // Messages of a turn of which is known how much was shown; beyond it one may be shown again.
 inline constexpr std::size_t messages_known_max = 4096;
 // Of what an agent says of an error; the rest is cut.
-inline constexpr std::size_t error_text_bytes_max = 16UL << 10;
+inline constexpr std::size_t agent_error_bytes_max = 16UL << 10;
 
 // Session machine.
 inline constexpr std::size_t queue_prompts_max = 100;       // one more: limit_reached

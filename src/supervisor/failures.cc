@@ -21,11 +21,11 @@ OpenFailure open_failure(acp::Failure failure) {
 }
 
 std::string error_text(const acp::RpcError& error) {
-  std::string text(utf8_prefix(error.message, error_text_bytes_max));
+  std::string text(utf8_prefix(error.message, agent_error_bytes_max));
   text += " (" + std::to_string(error.code) + ")";
   if (!error.data.text.empty()) {
     text += ' ';
-    text += utf8_prefix(error.data.text, error_text_bytes_max);
+    text += utf8_prefix(error.data.text, agent_error_bytes_max);
   }
   std::ranges::replace_if(text, [](char c) { return c == '\n' || c == '\r'; }, ' ');
   return text;

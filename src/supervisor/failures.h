@@ -13,7 +13,8 @@ namespace perdure {
 OpenFailure open_failure(acp::Failure failure);
 
 // Message, code and details, on one line; agents often say only in `data` what happened (R1). Of
-// each at most error_text_bytes_max: an error must fit into a frame, whatever an agent makes of it.
+// each at most agent_error_bytes_max: an error must fit into a frame, whatever an agent makes of
+// it.
 std::string error_text(const acp::RpcError& error);
 
 // The update that shows that a setting could not be applied.

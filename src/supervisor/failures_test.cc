@@ -40,9 +40,9 @@ TEST(Failures, R1_the_text_has_message_code_and_details_on_one_line) {
 
 TEST(Failures, an_error_of_any_length_fits_into_a_frame) {
   std::string message;
-  while (message.size() < 3 * error_text_bytes_max) message += "é";
+  while (message.size() < 3 * agent_error_bytes_max) message += "é";
   const std::string text = error_text({1, message, {"\"" + message + "\""}});
-  EXPECT_LE(text.size(), 2 * error_text_bytes_max + 32);
+  EXPECT_LE(text.size(), 2 * agent_error_bytes_max + 32);
   EXPECT_TRUE(is_utf8(text));
 }
 
