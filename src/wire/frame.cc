@@ -139,7 +139,8 @@ Result<Frame> decode_frame(std::string_view bytes) {
   }
   Decoded decoded;
   if (!decode_kind(kind, members, frame.body, decoded)) {
-    AgentUpdate whole{RawJson{std::string(bytes)}};
+    const std::size_t first = bytes.find('{');
+    AgentUpdate whole{RawJson{std::string(bytes.substr(first, bytes.rfind('}') + 1 - first))}};
     make_readable(whole.update);
     frame.body = std::move(whole);
     return frame;

@@ -184,6 +184,8 @@ TEST(WireFrame, X25_an_unknown_kind_is_kept_whole) {
   // And so it is journalled, and read again.
   const Frame again = decode(encode_frame(frame.run, frame.body));
   EXPECT_EQ(get<AgentUpdate>(again.body).update.text, bytes);
+  // White space around it is not part of it: a value inside of another has none.
+  EXPECT_EQ(get<AgentUpdate>(decode("\t " + bytes + "\r\n ").body).update.text, bytes);
 }
 
 // An unknown frame becomes a member of a known one: it must fit there as well.
