@@ -31,12 +31,12 @@ Result<bool> SpoolReader::open_segment() {
   piece_.clear();
   in_piece_ = 0;
   piece_at_ = spool_magic.size();
-  const bool is_one = TRY(folder_->read(name_, 0, spool_magic.size())) == spool_magic;
-  if (!is_one) {
-    torn_bytes_ = TRY(folder_->size(name_));
-    name_.clear();
-  }
-  return is_one;
+  if (TRY(folder_->read(name_, 0, spool_magic.size())) == spool_magic) return true;
+  // A segment whose beginning was cut is the last thing that was written.
+  if (!segments_.empty()) return fail(Code::damaged, name_ + " is no segment of a spool");
+  torn_bytes_ = TRY(folder_->size(name_));
+  name_.clear();
+  return false;
 }
 
 Result<std::optional<SpoolEntry>> SpoolReader::next_in_segment() {

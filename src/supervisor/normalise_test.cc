@@ -40,8 +40,8 @@ void expect_becomes(const std::string& json, const FrameBody& frame) {
 }
 
 TEST(Normalise, messages) {
-  const std::string agent =
-      R"({"sessionUpdate":"agent_message_chunk","messageId":"m1","content":{"type":"text","text":"Hi"}})";
+  const std::string agent = R"({"sessionUpdate":"agent_message_chunk","messageId":"m1",)"
+                            R"("content":{"type":"text","text":"Hi"}})";
   expect_becomes(agent, MessageAgent{"m1", "Hi", {agent}});
   const std::string bare =
       R"({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"Hi"}})";
@@ -50,8 +50,8 @@ TEST(Normalise, messages) {
       R"({"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"Hm"}})";
   expect_becomes(thought, MessageThought{"", "Hm", {thought}});
   // Not text: nothing to read out, and all of it kept.
-  const std::string image =
-      R"({"sessionUpdate":"agent_message_chunk","content":{"type":"image","mimeType":"image/png","data":"AA=="}})";
+  const std::string image = R"({"sessionUpdate":"agent_message_chunk",)"
+                            R"("content":{"type":"image","mimeType":"image/png","data":"AA=="}})";
   expect_becomes(image, MessageAgent{"", "", {image}});
   // The journal has what a person typed; an agent's echo of it is not a second message.
   const std::string echo =
@@ -100,10 +100,10 @@ TEST(Normalise, what_a_tool_shows_is_its_text_else_its_output_else_its_files) {
 }
 
 TEST(Normalise, plans) {
-  const std::string plan =
-      R"({"sessionUpdate":"plan","entries":[{"content":"a","priority":"high","status":"completed"},)"
-      R"({"content":"b","priority":"low","status":"in_progress"},)"
-      R"({"content":"c","priority":"low","status":"pending"}]})";
+  const std::string plan = R"({"sessionUpdate":"plan","entries":)"
+                           R"([{"content":"a","priority":"high","status":"completed"},)"
+                           R"({"content":"b","priority":"low","status":"in_progress"},)"
+                           R"({"content":"c","priority":"low","status":"pending"}]})";
   expect_becomes(plan, Plan{"[x] a\n[>] b\n[ ] c\n", {plan}});
   Normaliser normaliser;
   EXPECT_EQ(told(normaliser, acp::PlanShown{.text = "# Plan"}),

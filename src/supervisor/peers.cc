@@ -145,6 +145,7 @@ Result<> Supervisor::probe(Peer& peer, const ProbePacket& packet) {
   TRY_VOID(check_secret(packet.secret));
   TRY_VOID(agree_on_version({packet.version_min, packet.version_max}));
   peer.send_packet(health());
+  if (&peer != owner_.peer) drop(peer);
   return {};
 }
 

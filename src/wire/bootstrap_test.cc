@@ -34,7 +34,7 @@ Bootstrap plain_bootstrap() {
   out.secret = "s3cret";
   out.run_folder = "/run/p";
   out.spool_folder = "/var/p/spool";
-  out.cwd = "/srv/me/work";
+  out.cwd = "/w/project";
   out.agent.command = {"agent", "--acp"};
   return out;
 }
@@ -74,7 +74,7 @@ TEST(WireBootstrap, looks_like_this) {
       encode_bootstrap(plain_bootstrap()),
       R"({"v":1,"session_id":"sess_0000000000000g000000000001",)"
       R"("exec_id":"exec_0000000000000g000000000002","gen":3,"secret":"s3cret",)"
-      R"("run_folder":"/run/p","spool_folder":"/var/p/spool","cwd":"/srv/me/work",)"
+      R"("run_folder":"/run/p","spool_folder":"/var/p/spool","cwd":"/w/project",)"
       R"("survive":true,"spool_bytes":268435456,"orphan_ms":60000,"abandoned_ms":604800000,)"
       R"("idle_ms":600000,"agent":{"command":["agent","--acp"],"protocol_version":1,"times":)"
       R"({"initialize_ms":60000,"open_quiet_ms":90000,"load_settle_ms":300,)"
@@ -91,7 +91,7 @@ TEST(WireBootstrap, what_is_left_out_has_its_default) {
   const std::string text =
       R"({"v":1,"session_id":"sess_0000000000000g000000000001",)"
       R"("exec_id":"exec_0000000000000g000000000002","gen":3,"secret":"s3cret",)"
-      R"("run_folder":"/run/p","spool_folder":"/var/p/spool","cwd":"/srv/me/work",)"
+      R"("run_folder":"/run/p","spool_folder":"/var/p/spool","cwd":"/w/project",)"
       R"("agent":{"command":["agent","--acp"]}})";
   const auto decoded = decode_bootstrap(text);
   ASSERT_TRUE(decoded.has_value()) << decoded.error().message();

@@ -2,8 +2,11 @@
 // the agent's own update, which is what must survive, is a member that is kept whole.
 #include "wire/frame.h"
 
+#include <algorithm>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "base/check.h"
@@ -26,14 +29,16 @@ bool decode_kind(std::string_view kind, Members& members, OneOf<Kinds<Bodies...>
   return (try_kind.template operator()<Bodies>() || ...);
 }
 
-// The frame as a value inside of another: one level deeper, where there may be none left. As a text
-// it is still whole.
-RawJson kept_whole(std::string_view frame) {
-  RawJson whole{std::string(frame)};
-  if (json_validate("[" + whole.text + "]")) return whole;
+// A value that becomes a member is one level deeper there, and may be too deep to be read again. As
+// a text it is still whole.
+void make_readable(RawJson& value) {
+  const auto opens = [](char c) { return c == '{' || c == '['; };
+  if (std::ranges::count_if(value.text, opens) < static_cast<std::ptrdiff_t>(json_depth_max))
+    return;
+  if (json_validate("[" + value.text + "]")) return;
   JsonWriter json;
-  json.begin_object().key("perdure").string("too_deep").key("frame").string(frame).end_object();
-  return RawJson{std::move(json).take()};
+  json.begin_object().key("perdure").string("too_deep").key("json").string(value.text).end_object();
+  value.text = std::move(json).take();
 }
 
 // How much of each part of a frame may stay.
@@ -83,6 +88,15 @@ std::string encode_frame(RunId run, const FrameBody& body) {
 }
 
 std::string encode_bounded_frame(RunId run, FrameBody body, std::size_t bytes_max) {
+  visit(
+      [](auto& one) {
+        visit_fields(one, [](std::string_view, auto& field) {
+          if constexpr (std::same_as<std::remove_cvref_t<decltype(field)>, RawJson>) {
+            make_readable(field);
+          }
+        });
+      },
+      body);
   std::string frame = encode_frame(run, body);
   // A text grows sixfold at most when it is escaped, and no kind has more than six: they fit.
   const Kept texts{.json_bytes = bytes_max / 64};
@@ -125,7 +139,10 @@ Result<Frame> decode_frame(std::string_view bytes) {
   }
   Decoded decoded;
   if (!decode_kind(kind, members, frame.body, decoded)) {
-    frame.body = AgentUpdate{kept_whole(bytes)};
+    const std::size_t first = bytes.find('{');
+    AgentUpdate whole{RawJson{std::string(bytes.substr(first, bytes.rfind('}') + 1 - first))}};
+    make_readable(whole.update);
+    frame.body = std::move(whole);
     return frame;
   }
   if (!decoded) return std::unexpected(std::move(decoded).error().error());

@@ -18,9 +18,10 @@ inline constexpr std::int64_t frame_version = 1;
 // {"v":1,"kind":"message.agent","run_id":…,…}. Number, exec and gen are not in it.
 std::string encode_frame(RunId run, const FrameBody& body);
 
-// The same, but never longer than frame_bytes_max, whatever an agent said. Of a longer one its raw
-// JSON is left out, and says so: {"perdure":"too_long","bytes":…}; if that is not enough, its texts
-// and lists are cut. Kind, run and place stay.
+// The same for what an agent said: always a frame that decode_frame() takes, and never longer than
+// frame_bytes_max. Of a longer one its raw JSON is left out, and says so:
+// {"perdure":"too_long","bytes":…}; if that is not enough, its texts and lists are cut. JSON that
+// would be too deep is kept as a text: {"perdure":"too_deep","json":…}. Kind, run and place stay.
 std::string encode_bounded_frame(RunId run, FrameBody body,
                                  std::size_t bytes_max = frame_bytes_max);
 

@@ -154,6 +154,26 @@ TEST(WireFrame, X22_what_is_left_out_first_is_the_agents_own_update) {
   EXPECT_EQ(get<Plan>(cut.body).text, accents.substr(0, 1024));
 }
 
+// An agent may say what is as deep as a message can be: a frame that holds it must still be read.
+TEST(WireFrame, P8_a_frame_of_any_depth_can_be_read) {
+  for (std::size_t depth = 1; depth <= json_depth_max + 2; ++depth) {
+    const RawJson update{std::string(depth, '[') + std::string(depth, ']')};
+    const Frame frame = decode(encode_bounded_frame(run, AgentUpdate{update}));
+    const RawJson& kept = get<AgentUpdate>(frame.body).update;
+    if (depth < json_depth_max) {
+      EXPECT_EQ(kept, update);
+    } else {
+      EXPECT_EQ(kept.text, R"({"perdure":"too_deep","json":")" + update.text + R"("})");
+    }
+  }
+  // Many brackets are not deep.
+  RawJson wide{"[1"};
+  for (std::size_t i = 0; i < 2 * json_depth_max; ++i) wide.text += ",[]";
+  wide.text += "]";
+  const Frame frame = decode(encode_bounded_frame(run, AgentUpdate{wide}));
+  EXPECT_EQ(get<AgentUpdate>(frame.body).update, wide);
+}
+
 TEST(WireFrame, X25_an_unknown_kind_is_kept_whole) {
   const std::string bytes =
       R"({"v":1,"kind":"agent.dreamt","run_id":"run_0000000000000g000000000002",)"
@@ -164,6 +184,8 @@ TEST(WireFrame, X25_an_unknown_kind_is_kept_whole) {
   // And so it is journalled, and read again.
   const Frame again = decode(encode_frame(frame.run, frame.body));
   EXPECT_EQ(get<AgentUpdate>(again.body).update.text, bytes);
+  // White space around it is not part of it: a value inside of another has none.
+  EXPECT_EQ(get<AgentUpdate>(decode("\t " + bytes + "\r\n ").body).update.text, bytes);
 }
 
 // An unknown frame becomes a member of a known one: it must fit there as well.
