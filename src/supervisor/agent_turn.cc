@@ -138,6 +138,7 @@ void Agent::set_next_option() {
   while (!setting_.empty()) {
     std::string out;
     if (client_->set_option(out, session_id_, setting_.front())) return send(out);
+    write(AgentUpdate{option_refused(no_such_option(setting_.front()))});
     setting_.pop_front();
   }
 }
@@ -179,7 +180,8 @@ void Agent::look_for_stall() {
   if (!turn_) return;
   const std::int64_t quiet_ms = ports_.clock.now().since_boot.ms - last_sign_ms_;
   const std::int64_t left_ms = setup_.launch.times.stall_ms - quiet_ms;
-  const bool waits = normaliser_.tools_in_flight() > 0 || !permissions_.empty();
+  // Nor is one quiet to whom we do not listen.
+  const bool waits = paused_ || normaliser_.tools_in_flight() > 0 || !permissions_.empty();
   if (left_ms > 0 || waits) {
     turn_->told_stalled = false;
   } else if (!turn_->told_stalled) {
