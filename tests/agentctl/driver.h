@@ -28,6 +28,7 @@ struct DriverSetup {
   std::vector<std::string> agent_command;
   std::string journal;  // a file; empty: none
   std::function<void(Bootstrap&)> adjust;
+  std::function<void(LocalSetting&)> adjust_setting;
 };
 
 // Makes the folders of a setup.
