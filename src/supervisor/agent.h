@@ -106,7 +106,7 @@ class Agent final : private ProcessEvents {
     RunId run;
     bool cancelling = false;
     bool clears = false;
-    bool told_stalled = false;
+    std::int64_t told_silence_ms = -1;  // the sign of life since which it was told to be quiet
   };
   struct Permission {
     acp::RpcId id;

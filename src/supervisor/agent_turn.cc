@@ -124,6 +124,7 @@ void Agent::act(const AnswerRequest& command) {
     client_->answer_permission(out, found->second.id, command.option_id);
   }
   permissions_.erase(found);
+  last_sign_ms_ = ports_.clock.now().since_boot.ms;  // until now it waited for us
   send(out);
 }
 
@@ -182,10 +183,8 @@ void Agent::look_for_stall() {
   const std::int64_t left_ms = setup_.launch.times.stall_ms - quiet_ms;
   // Nor is one quiet to whom we do not listen.
   const bool waits = paused_ || normaliser_.tools_in_flight() > 0 || !permissions_.empty();
-  if (left_ms > 0 || waits) {
-    turn_->told_stalled = false;
-  } else if (!turn_->told_stalled) {
-    turn_->told_stalled = true;
+  if (left_ms <= 0 && !waits && turn_->told_silence_ms != last_sign_ms_) {
+    turn_->told_silence_ms = last_sign_ms_;  // each silence once
     write(FrameRunStalled{turn_->run, quiet_ms});
   }
   arm(stall_timer_, left_ms > 0 ? left_ms : setup_.launch.times.stall_ms, &Agent::look_for_stall);
