@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "fixture.h"
 #include "env_posix/identity.h"
+#include "fixture.h"
 #include "testing/sequence.h"
 
 namespace perdure {

@@ -2,8 +2,6 @@
 // machine from outside. When a test ends no process of its executions may be left.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/types.h>
 
 #include "driver.h"
 

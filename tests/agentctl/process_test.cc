@@ -208,9 +208,8 @@ TEST_F(AgentProcess, P13_a_rate_limit_comes_with_its_end) {
 }
 
 TEST_F(AgentProcess, P14_a_crash_loop_slows_down_gives_up_and_may_be_tried_again) {
-  Driver& driver = begin_next({"exit_at_start=3"}, [](Bootstrap& bootstrap) {
-    bootstrap.agent.times.backoff_ms = 40;
-  });
+  Driver& driver = begin_next({"exit_at_start=3"},
+                              [](Bootstrap& bootstrap) { bootstrap.agent.times.backoff_ms = 40; });
   ASSERT_TRUE(driver.until_frame("executor.ready"));
   std::vector<std::int64_t> waits_ms;
   for (std::size_t round = 1; round <= 5; ++round) {

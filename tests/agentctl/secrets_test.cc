@@ -78,11 +78,11 @@ TEST_F(Secrets, X31_an_agent_has_the_environment_that_was_named_and_no_other) {
   std::set<std::string> names;
   std::istringstream environment(
       read_whole("/proc/" + std::to_string(agent_processes(driver).front()) + "/environ"));
-  for (std::string one; std::getline(environment, one, '\0');) names.insert(one.substr(0, one.find('=')));
+  for (std::string one; std::getline(environment, one, '\0');)
+    names.insert(one.substr(0, one.find('=')));
   EXPECT_EQ(names, (std::set<std::string>{"AGENT_KEY", "HOME", "PATH", "PERDURE_AGENT",
                                           "PERDURE_EXEC", "PERDURE_SESSION"}));
-  for (const auto& file :
-       std::filesystem::directory_iterator(driver.bootstrap().spool_folder)) {
+  for (const auto& file : std::filesystem::directory_iterator(driver.bootstrap().spool_folder)) {
     EXPECT_THAT(read_whole(file.path()), Not(HasSubstr("canary-of"))) << file.path();
   }
   unsetenv("PERDURE_TEST_CANARY");

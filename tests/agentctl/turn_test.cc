@@ -148,9 +148,13 @@ TEST_F(AgentTurn, X25_what_nobody_knows_is_kept_as_it_came) {
   }
   EXPECT_TRUE(kept);
   // Another session's update, an unknown notification, an unknown request.
-  ASSERT_TRUE(driver.run("raw " R"({"jsonrpc":"2.0","method":"session/update","params":)"
-                         R"({"sessionId":"elsewhere","update":{"sessionUpdate":"x_of_others"}}})"));
-  ASSERT_TRUE(driver.run("raw " R"({"jsonrpc":"2.0","method":"qwen/notify","params":{"a":7}})"));
+  ASSERT_TRUE(
+      driver.run("raw "
+                 R"({"jsonrpc":"2.0","method":"session/update","params":)"
+                 R"({"sessionId":"elsewhere","update":{"sessionUpdate":"x_of_others"}}})"));
+  ASSERT_TRUE(
+      driver.run("raw "
+                 R"({"jsonrpc":"2.0","method":"qwen/notify","params":{"a":7}})"));
   ASSERT_TRUE(driver.run("call craft/drain {}"));
   std::string raw;
   for (const Frame& frame : driver.frames) {
