@@ -29,6 +29,12 @@ std::int64_t boottime_ms() {
   return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
 }
 
+// What goes before the answer in the pipe.
+struct AnswerHead {
+  std::uint32_t size = 0;
+  std::int32_t exit_code = 0;
+};
+
 bool write_all(int descriptor, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t wrote = ::write(descriptor, bytes.data(), bytes.size());
@@ -61,14 +67,14 @@ std::optional<std::string> read_exactly(const Fd& pipe, std::size_t size, std::i
 // The starting process: passes the answer on and is done.
 [[noreturn]] void await_answer(const Fd& pipe, std::int64_t answer_ms) {
   const std::int64_t until_ms = boottime_ms() + answer_ms;
-  std::uint32_t size = 0;
-  std::optional<std::string> answer = read_exactly(pipe, sizeof size, until_ms);
+  AnswerHead head;
+  std::optional<std::string> answer = read_exactly(pipe, sizeof head, until_ms);
   if (answer) {
-    std::memcpy(&size, answer->data(), sizeof size);
-    CHECK(size <= detach_answer_bytes_max);
-    answer = read_exactly(pipe, size, until_ms);
+    std::memcpy(&head, answer->data(), sizeof head);
+    CHECK(head.size <= detach_answer_bytes_max);
+    answer = read_exactly(pipe, head.size, until_ms);
   }
-  if (answer && write_all(STDOUT_FILENO, *answer)) _exit(0);
+  if (answer && write_all(STDOUT_FILENO, *answer)) _exit(head.exit_code);
   write_all(STDERR_FILENO, boottime_ms() >= until_ms
                                ? "the detached process did not answer in time\n"
                                : "the detached process ended before it answered\n");
@@ -98,12 +104,20 @@ void let_go(Fd pipe) {
 
 Result<> Detached::answer(std::string_view bytes) {
   CHECK(pipe_, "an answer is given once");
+  return send(bytes, 0);
+}
+
+void Detached::refuse(std::string_view bytes) {
+  if (pipe_) (void)send(bytes, 1);  // nobody who waits: nobody to tell
+}
+
+Result<> Detached::send(std::string_view bytes, int exit_code) {
   if (bytes.size() > detach_answer_bytes_max) {
     return fail(Code::limit_reached, "the answer is longer than detach_answer_bytes_max");
   }
-  const auto size = static_cast<std::uint32_t>(bytes.size());
-  std::string message(sizeof size, '\0');
-  std::memcpy(message.data(), &size, sizeof size);
+  const AnswerHead head{static_cast<std::uint32_t>(bytes.size()), exit_code};
+  std::string message(sizeof head, '\0');
+  std::memcpy(message.data(), &head, sizeof head);
   message += bytes;
   // The one who waits may be gone: that shall be an error here, not a signal.
   const auto before = ::signal(SIGPIPE, SIG_IGN);

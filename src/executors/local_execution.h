@@ -71,7 +71,8 @@ class LocalExecution final : private ProcessEvents, private AgentctlClientEvents
   void command(const SendCommand& command);
   void ack(FrameNo frame);
   std::uint64_t call(std::string_view method, std::string_view params);
-  // Ends everything: in good order if the agentctl answers, by force if not. on_gone follows.
+  // After start() or attach(). Ends everything: in good order if the agentctl answers, by force if
+  // not. on_gone follows.
   void stop();
   // Takes socket, lock and spool away; after on_gone, when every frame is in the journal.
   Result<> remove();

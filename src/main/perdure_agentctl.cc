@@ -72,6 +72,8 @@ struct World {
 
   static Result<World> create(const Bootstrap& bootstrap, mode_t child_umask) {
     World world;
+    // First what leaves nothing behind when it fails.
+    world.files = TRY(open_file_tree(bootstrap.cwd, {.umask = child_umask}));
     world.run_folder = TRY(PosixFolder::create(bootstrap.run_folder));
     // One agent a session (PROC1): whoever has this lock, and nobody else, may start one.
     world.locks.push_back(
@@ -80,7 +82,6 @@ struct World {
     if (!TRY(world.spool_folder->list()).empty()) {
       return fail(Code::conflict, "the spool of this execution is there already: it ran before");
     }
-    world.files = TRY(open_file_tree(bootstrap.cwd, {.umask = child_umask}));
     world.clock = TRY(PosixClock::create());
     world.loop = TRY(EpollLoop::create());
     world.processes = PosixProcesses::create(
@@ -145,7 +146,7 @@ int start() {
   }
   const Result<> done = run(*bootstrap, *detached);
   if (done) return 0;
-  (void)detached->answer(encode_failure(done.error()));  // refused where it was answered before
+  detached->refuse(encode_failure(done.error()));
   return exit_failed;
 }
 

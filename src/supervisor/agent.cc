@@ -13,7 +13,6 @@ namespace perdure {
 namespace {
 
 constexpr std::uint64_t early_deaths_max = 5;
-constexpr std::int64_t backoff_first_ms = 1'000;
 constexpr std::int64_t backoff_max_ms = 30'000;
 constexpr std::int64_t sweep_again_ms = 50;
 
@@ -72,10 +71,11 @@ void Agent::begin_again() {
   if (early_deaths_ == 0) return spawn();
   if (early_deaths_ >= early_deaths_max) {
     early_deaths_ = 0;  // whoever asks again gets another round
-    ports_.frames.write({}, FrameAgentExited{{.why = "crash_loop", .stderr_tail = stderr_tail_}});
+    ports_.frames.write(
+        {}, FrameAgentExited{{.why = "crash_loop", .stderr_tail = utf8_scrub(stderr_tail_)}});
     return;
   }
-  std::int64_t delay_ms = backoff_first_ms << (early_deaths_ - 1);
+  std::int64_t delay_ms = setup_.launch.times.backoff_ms << (early_deaths_ - 1);
   if (delay_ms > backoff_max_ms) delay_ms = backoff_max_ms;
   phase_ = Phase::starting;
   arm(phase_timer_, delay_ms, &Agent::spawn);
@@ -90,6 +90,7 @@ void Agent::spawn() {
   spec.environment.push_back(setup_.mark);
   stderr_tail_.clear();
   ending_.clear();
+  draining_ = false;
   Result<std::unique_ptr<Process>> spawned = ports_.processes.spawn(spec, *this);
   if (!spawned) {
     phase_ = Phase::none;
@@ -120,7 +121,12 @@ void Agent::send(const std::string& bytes) {
   process_->write(bytes);
 }
 
-void Agent::initialize_timed_out() { end_by("no answer to initialize"); }
+void Agent::initialize_timed_out() {
+  if (paused_) {  // its answer may wait in the pipe
+    return arm(phase_timer_, setup_.launch.times.initialize_ms, &Agent::initialize_timed_out);
+  }
+  end_by("no answer to initialize");
+}
 
 // We have had enough of it.
 void Agent::end_by(std::string why) {
@@ -163,15 +169,20 @@ void Agent::terminate() {
 void Agent::kill() {
   if (!process_) return;
   process_->signal(SIGKILL);
+  // What is left is a pipe's worth. Its end is told behind it, and must not wait for an ack that
+  // may never come.
+  draining_ = true;
+  process_->resume_output();
 }
 
 void Agent::pause() {
   paused_ = true;
-  if (process_) process_->pause_output();
+  if (process_ && !draining_) process_->pause_output();
 }
 
 void Agent::resume() {
   paused_ = false;
+  last_sign_ms_ = ports_.clock.now().since_boot.ms;  // nobody listened until now
   if (process_) process_->resume_output();
 }
 

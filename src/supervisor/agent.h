@@ -106,7 +106,7 @@ class Agent final : private ProcessEvents {
     RunId run;
     bool cancelling = false;
     bool clears = false;
-    bool told_stalled = false;
+    std::int64_t told_silence_ms = -1;  // the sign of life since which it was told to be quiet
   };
   struct Permission {
     acp::RpcId id;
@@ -152,8 +152,10 @@ class Agent final : private ProcessEvents {
 
   // Opening: agent_open.cc
   void call_open();
+  bool is_opening_by(acp::Call call, const std::string& session_id) const;
   void gate(acp::Updated event);
   void settled();
+  void option_answered();
   void apply_next_option();
   void finish_open();
   void fail_open(OpenFailure failure, std::string message);
@@ -188,6 +190,7 @@ class Agent final : private ProcessEvents {
   std::string ending_;  // why we end it; empty: we do not
   bool restart_ = false;
   bool paused_ = false;
+  bool draining_ = false;  // killed: its last output is read, paused or not
   bool first_start_ = true;
   std::uint64_t early_deaths_ = 0;  // in a row, before a session was open (P14)
   std::int64_t last_sign_ms_ = 0;   // of life

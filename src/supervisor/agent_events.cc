@@ -152,7 +152,7 @@ void Agent::on(acp::CallFailed event) {
     case acp::Call::open_new:
     case acp::Call::load:
     case acp::Call::resume: {
-      if (phase_ != Phase::opening || opening_->answer) return;
+      if (!is_opening_by(event.call, event.session_id)) return;
       const bool has_servers = !setup_.launch.mcp_servers.text.empty();
       if (event.failure == acp::Failure::invalid_params && has_servers && !opening_->without_mcp) {
         opening_->without_mcp = true;  // X15: some want none on load
@@ -164,7 +164,7 @@ void Agent::on(acp::CallFailed event) {
     case acp::Call::set_option:
       // Visible, and no reason to go no further (R9).
       write(AgentUpdate{option_refused(event.error)});
-      if (phase_ == Phase::opening) return apply_next_option();
+      if (phase_ == Phase::opening) return option_answered();
       if (!setting_.empty()) setting_.pop_front();
       return set_next_option();
     default: return;
@@ -174,7 +174,7 @@ void Agent::on(acp::CallFailed event) {
 void Agent::on(acp::OptionSet event) {
   if (phase_ == Phase::opening) {
     for (const acp::OptionValue& one : event.options) opening_->observed[one.option] = one.value;
-    return apply_next_option();
+    return option_answered();
   }
   std::vector<FrameBody> frames;
   normaliser_.options(event.options, {}, frames);

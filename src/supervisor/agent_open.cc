@@ -12,7 +12,12 @@ void Agent::act(const OpenSession& command) {
         {}, FrameOpenFailed{command.method, OpenFailure::startup, "the agent is not ready"});
     return;
   }
+  if (turn_) {
+    write(FrameOpenFailed{command.method, OpenFailure::other, "a prompt is being worked on"});
+    return;
+  }
   phase_ = Phase::opening;
+  setting_.clear();
   session_id_.clear();
   history_gate_ = false;
   normaliser_.forget_options();
@@ -38,15 +43,29 @@ void Agent::call_open() {
 // X8: an agent that still replays is not one that hangs.
 void Agent::open_went_quiet() {
   const std::int64_t quiet_ms = ports_.clock.now().since_boot.ms - last_sign_ms_;
-  const std::int64_t left_ms = setup_.launch.times.open_quiet_ms - quiet_ms;
+  std::int64_t left_ms = setup_.launch.times.open_quiet_ms - quiet_ms;
+  if (paused_) left_ms = setup_.launch.times.open_quiet_ms;  // it is we who do not listen
   if (left_ms > 0) return arm(phase_timer_, left_ms, &Agent::open_went_quiet);
   fail_open(OpenFailure::timeout, "the agent was silent for " +
                                       std::to_string(setup_.launch.times.open_quiet_ms / 1000) +
                                       " s while it opened the session");
 }
 
+// An answer may be to an earlier call, which was given up before it came.
+bool Agent::is_opening_by(acp::Call call, const std::string& session_id) const {
+  if (phase_ != Phase::opening || opening_->answer) return false;
+  switch (opening_->command.method) {
+    case OpenMethod::fresh: return call == acp::Call::open_new;
+    case OpenMethod::load:
+      return call == acp::Call::load && session_id == opening_->command.agent_session_id;
+    case OpenMethod::resume:
+      return call == acp::Call::resume && session_id == opening_->command.agent_session_id;
+  }
+  return false;
+}
+
 void Agent::on(acp::SessionOpened event) {
-  if (phase_ != Phase::opening || opening_->answer) return;
+  if (!is_opening_by(event.call, event.asked_session_id)) return;
   for (const acp::OptionValue& one : event.options) opening_->observed[one.option] = one.value;
   opening_->answer = std::move(event);
   if (opening_->command.method != OpenMethod::load) return settled();
@@ -74,6 +93,11 @@ void Agent::settled() {
   apply_next_option();
 }
 
+// One that was asked for before this session was opened comes too early.
+void Agent::option_answered() {
+  if (opening_->answer) apply_next_option();
+}
+
 void Agent::apply_next_option() {
   Opening& opening = *opening_;
   const std::string& said = opening.answer->session_id;
@@ -84,7 +108,10 @@ void Agent::apply_next_option() {
     const auto observed = opening.observed.find(option.option);
     if (observed != opening.observed.end() && observed->second == option.value) continue;
     std::string out;
-    if (!client_->set_option(out, id, option)) continue;
+    if (!client_->set_option(out, id, option)) {
+      write(AgentUpdate{option_refused(no_such_option(option))});
+      continue;
+    }
     send(out);
     return;
   }

@@ -124,6 +124,7 @@ void Agent::act(const AnswerRequest& command) {
     client_->answer_permission(out, found->second.id, command.option_id);
   }
   permissions_.erase(found);
+  last_sign_ms_ = ports_.clock.now().since_boot.ms;  // until now it waited for us
   send(out);
 }
 
@@ -138,6 +139,7 @@ void Agent::set_next_option() {
   while (!setting_.empty()) {
     std::string out;
     if (client_->set_option(out, session_id_, setting_.front())) return send(out);
+    write(AgentUpdate{option_refused(no_such_option(setting_.front()))});
     setting_.pop_front();
   }
 }
@@ -179,11 +181,10 @@ void Agent::look_for_stall() {
   if (!turn_) return;
   const std::int64_t quiet_ms = ports_.clock.now().since_boot.ms - last_sign_ms_;
   const std::int64_t left_ms = setup_.launch.times.stall_ms - quiet_ms;
-  const bool waits = normaliser_.tools_in_flight() > 0 || !permissions_.empty();
-  if (left_ms > 0 || waits) {
-    turn_->told_stalled = false;
-  } else if (!turn_->told_stalled) {
-    turn_->told_stalled = true;
+  // Nor is one quiet to whom we do not listen.
+  const bool waits = paused_ || normaliser_.tools_in_flight() > 0 || !permissions_.empty();
+  if (left_ms <= 0 && !waits && turn_->told_silence_ms != last_sign_ms_) {
+    turn_->told_silence_ms = last_sign_ms_;  // each silence once
     write(FrameRunStalled{turn_->run, quiet_ms});
   }
   arm(stall_timer_, left_ms > 0 ? left_ms : setup_.launch.times.stall_ms, &Agent::look_for_stall);

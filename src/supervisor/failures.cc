@@ -31,6 +31,10 @@ std::string error_text(const acp::RpcError& error) {
   return text;
 }
 
+acp::RpcError no_such_option(const acp::OptionValue& option) {
+  return {acp::rpc_code::invalid_params, "the agent has shown no option " + option.option, {}};
+}
+
 RawJson option_refused(const acp::RpcError& error) {
   JsonWriter json;
   json.begin_object().key("perdure").string("option_refused");

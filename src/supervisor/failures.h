@@ -5,6 +5,7 @@
 
 #include "acp/classify.h"
 #include "acp/rpc.h"
+#include "acp/updates.h"
 #include "wire/frame.h"
 
 namespace perdure {
@@ -16,6 +17,9 @@ OpenFailure open_failure(acp::Failure failure);
 // each at most agent_error_bytes_max: an error must fit into a frame, whatever an agent makes of
 // it.
 std::string error_text(const acp::RpcError& error);
+
+// The same for a setting that the agent never offered: it was not even asked.
+acp::RpcError no_such_option(const acp::OptionValue& option);
 
 // The update that shows that a setting could not be applied.
 RawJson option_refused(const acp::RpcError& error);

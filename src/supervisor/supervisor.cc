@@ -1,6 +1,7 @@
 // Frames on their way: encoded, spooled, sent, acked; and the beginning and end of the execution.
 #include "supervisor/supervisor.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -10,9 +11,17 @@
 namespace perdure {
 namespace {
 
-constexpr std::int64_t look_around_ms = 10'000;
+constexpr std::int64_t look_around_ms_max = 10'000;
+constexpr std::int64_t look_around_ms_min = 20;
 constexpr std::int64_t disk_retry_ms = 1'000;
 constexpr std::int64_t last_read_ms = 2'000;  // for the owner to take the last frames
+
+// Often enough that none of the times is missed by much.
+std::int64_t look_around_ms(const Bootstrap& bootstrap) {
+  const std::int64_t shortest_ms =
+      std::min({bootstrap.orphan_ms, bootstrap.abandoned_ms, bootstrap.idle_ms});
+  return std::clamp(shortest_ms / 4, look_around_ms_min, look_around_ms_max);
+}
 
 AgentSetup agent_setup(const Bootstrap& bootstrap) {
   return {.launch = bootstrap.agent,
@@ -48,7 +57,7 @@ void Supervisor::begin() {
                                 .instance = identity_.instance,
                                 .pid = identity_.pid,
                                 .pid_started = identity_.pid_started}});
-  look_timer_ = ports_.loop.after_ms(look_around_ms, [this] { look_around(); });
+  look_timer_ = ports_.loop.after_ms(look_around_ms(bootstrap_), [this] { look_around(); });
   if (!ports_.workspace) return;
   ports_.workspace->set_on_shell_news([this](const std::string& shell) {
     if (owner_.peer) owner_.peer->send_packet(ShellNewsPacket{shell});
@@ -164,7 +173,7 @@ void Supervisor::finish_when_read() {
 
 // Nobody needs to tell an agentctl that it was forgotten.
 void Supervisor::look_around() {
-  look_timer_ = ports_.loop.after_ms(look_around_ms, [this] { look_around(); });
+  look_timer_ = ports_.loop.after_ms(look_around_ms(bootstrap_), [this] { look_around(); });
   if (owner_.peer || !stopping_.empty()) return;
   const std::int64_t alone_ms = now_ms() - detached_ms_;
   const bool idle =

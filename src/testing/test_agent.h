@@ -127,6 +127,7 @@ class TestAgent {
   enum class Opening { load, resume };
   void open_new(const demo::ClientMessage& message);
   void reopen(const demo::ClientMessage& message, Opening opening);
+  bool refuses_servers(const demo::ClientMessage& message);
   bool refuses_to_open(const demo::ClientMessage& message, const OpenFaults& faults);
   void answer_opening(const demo::ClientMessage& message, const KeptSession& kept,
                       const OpenFaults& faults, Opening opening);

@@ -31,6 +31,14 @@ std::string TestAgent::unused_id(const std::string& taken) {
   }
 }
 
+bool TestAgent::refuses_servers(const ClientMessage& message) {
+  const LooseObject params(message.params.text);
+  const std::string_view servers = params.raw("mcpServers");
+  if (!switches_.mcp_refused || servers.empty() || servers == "[]") return false;
+  frame(demo::error_line(message.id, {-32602, "Invalid params: mcpServers must be empty", {}}));
+  return true;
+}
+
 bool TestAgent::take_lock(const std::string& name) {
   if (home_.lock(name)) return true;
   home_.report_violation("PROC1 two processes at once for " + name);
@@ -53,6 +61,7 @@ void TestAgent::open_new(const ClientMessage& message) {
   if (switches_.auth_required == "new" && !authenticated_) {
     return frame(demo::error_line(message.id, {-32000, "Authentication required", {}}));
   }
+  if (refuses_servers(message)) return;
   const LooseObject params(message.params.text);
   Session session;
   session.kept.id = unused_id({});
@@ -75,6 +84,7 @@ bool TestAgent::refuses_to_open(const ClientMessage& message, const OpenFaults& 
     frame(demo::error_line(message.id, {-32000, "Authentication required", {}}));
     return true;
   }
+  if (refuses_servers(message)) return true;
   const LooseObject params(message.params.text);
   const std::string id = params.text("sessionId");
   if (switches_.same_minute_destroy) {

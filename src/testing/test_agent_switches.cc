@@ -302,6 +302,7 @@ constexpr auto entries = std::to_array<Entry>({
     {"no_list", flag<&Switches::no_list>},
     {"no_close", flag<&Switches::no_close>},
     {"updates_before_new", flag<&Switches::updates_before_new>},
+    {"mcp_refused", flag<&Switches::mcp_refused>},
     {"never_complete", flag<&Switches::never_complete>},
     {"ignore_cancel", flag<&Switches::ignore_cancel>},
     {"crash_at", crash_at},

@@ -102,6 +102,7 @@ struct Switches {
   std::int64_t clear_after = 0;    // forgets everything before this prompt's number
   std::int64_t compact_after = 0;  // keeps a summary only
   bool updates_before_new = false;
+  bool mcp_refused = false;  // any list of servers that is not empty
   std::uint64_t odd_per_million =
       0;  // chance of a misbehaviour with each step, drawn from the seed
 };

@@ -28,6 +28,7 @@ struct AgentTimes {
   std::int64_t term_grace_ms = 3'000;     // then SIGKILL
   std::int64_t stop_grace_ms = 2'000;  // between end of input and SIGTERM at an orderly stop (X12)
   std::int64_t stall_ms = 600'000;  // P6: quiet for so long, no tool in flight: said to be stalled
+  std::int64_t backoff_ms = 1'000;  // P14: before the first restart of one that died early; doubles
   FIELDS {
     visit("initialize_ms", self.initialize_ms);
     visit("open_quiet_ms", self.open_quiet_ms);
@@ -36,6 +37,7 @@ struct AgentTimes {
     visit("term_grace_ms", self.term_grace_ms);
     visit("stop_grace_ms", self.stop_grace_ms);
     visit("stall_ms", self.stall_ms);
+    visit("backoff_ms", self.backoff_ms);
   }
 };
 

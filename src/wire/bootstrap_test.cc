@@ -78,7 +78,8 @@ TEST(WireBootstrap, looks_like_this) {
       R"("survive":true,"spool_bytes":268435456,"orphan_ms":60000,"abandoned_ms":604800000,)"
       R"("idle_ms":600000,"agent":{"command":["agent","--acp"],"protocol_version":1,"times":)"
       R"({"initialize_ms":60000,"open_quiet_ms":90000,"load_settle_ms":300,)"
-      R"("cancel_grace_ms":10000,"term_grace_ms":3000,"stop_grace_ms":2000,"stall_ms":600000}}})");
+      R"("cancel_grace_ms":10000,"term_grace_ms":3000,"stop_grace_ms":2000,"stall_ms":600000,)"
+      R"("backoff_ms":1000}}})");
   BootstrapAnswer answer{.instance = "i1", .url = "unix:/run/p/x.sock", .pid = 12};
   answer.pid_started = 345;
   answer.host_boot = "b";

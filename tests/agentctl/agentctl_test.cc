@@ -1,7 +1,5 @@
 // A real agentctl with the test agent: what it does with a good agent and with bad ones.
 #include <csignal>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -9,50 +7,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "driver.h"
 #include "env_posix/identity.h"
+#include "fixture.h"
 #include "testing/sequence.h"
 
 namespace perdure {
 namespace {
-
-class Agentctl : public testing::Test {
- protected:
-  void SetUp() override {
-    std::string name = testing::TempDir() + "agentctl-XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    prepare_folder(folder_);
-  }
-  void TearDown() override {
-    if (driver_ && !driver_->gone) {
-      driver_->stop();
-      EXPECT_TRUE(driver_->until_gone()) << "it does not stop";
-    }
-    driver_.reset();
-    EXPECT_FALSE(std::filesystem::exists(folder_ + "/agent/violations"));
-    std::filesystem::remove_all(folder_);
-  }
-
-  DriverSetup setup(std::vector<std::string> switches = {}) {
-    DriverSetup setup{.folder = folder_, .agentctl = PERDURE_AGENTCTL};
-    setup.agent_command = {PERDURE_TESTAGENT, "--home", folder_ + "/agent"};
-    for (const std::string& one : switches) {
-      setup.agent_command.push_back("--switch");
-      setup.agent_command.push_back(one);
-    }
-    return setup;
-  }
-  Driver& begin(DriverSetup setup) {
-    driver_ = std::make_unique<Driver>(std::move(setup));
-    driver_->start();
-    return *driver_;
-  }
-  void kill_agentctl() { kill(static_cast<pid_t>(driver_->attaches.back().pid), SIGKILL); }
-
-  std::string folder_;
-  std::unique_ptr<Driver> driver_;
-};
 
 TEST_F(Agentctl, drives_an_agent_from_start_to_stop) {
   Driver& driver = begin(setup());

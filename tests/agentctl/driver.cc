@@ -31,8 +31,9 @@ void prepare_folder(const std::string& folder) {
   }
 }
 
+// Processes are found by the id of their execution: those of two tests that run at once differ.
 Bootstrap make_bootstrap(const DriverSetup& setup) {
-  const ExecId exec(Ulid{2, setup.number});
+  const ExecId exec(Ulid{2, (std::hash<std::string>{}(setup.folder) << 16) | setup.number});
   Bootstrap bootstrap{.session = SessionId(Ulid{1, 1}),
                       .exec = exec,
                       .gen = setup.number,
@@ -55,11 +56,12 @@ Driver::Driver(DriverSetup setup)
       clock_(PosixClock::create().value()),
       processes_(PosixProcesses::create(*loop)),
       host_(std::make_unique<PosixHost>(*loop)) {
-  execution_ = std::make_unique<LocalExecution>(
-      LocalPorts{*clock_, *loop, *processes_, *host_},
-      LocalSetting{.agentctl_command = {setup_.agentctl},
-                   .environment = {"PATH=" + environment("PATH", "/usr/bin:/bin")}},
-      bootstrap_, static_cast<ExecutionEvents&>(*this));
+  LocalSetting setting{.agentctl_command = {setup_.agentctl},
+                       .environment = {"PATH=" + environment("PATH", "/usr/bin:/bin")}};
+  if (setup_.adjust_setting) setup_.adjust_setting(setting);
+  execution_ = std::make_unique<LocalExecution>(LocalPorts{*clock_, *loop, *processes_, *host_},
+                                                std::move(setting), bootstrap_,
+                                                static_cast<ExecutionEvents&>(*this));
   if (!setup_.journal.empty()) read_journal();
 }
 

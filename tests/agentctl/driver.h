@@ -28,6 +28,7 @@ struct DriverSetup {
   std::vector<std::string> agent_command;
   std::string journal;  // a file; empty: none
   std::function<void(Bootstrap&)> adjust;
+  std::function<void(LocalSetting&)> adjust_setting;
 };
 
 // Makes the folders of a setup.
@@ -60,6 +61,8 @@ class Driver final : private ExecutionEvents {
   RunId prompt(const std::string& text);
 
   const Bootstrap& bootstrap() const { return bootstrap_; }
+  std::int64_t now_ms() const { return clock_->now().since_boot.ms; }
+  std::int64_t wall_ms() const { return clock_->now().wall.ms; }
   std::size_t count(std::string_view kind) const;
   // Joined text of all agent messages.
   std::string text() const;

@@ -75,6 +75,7 @@ class Pump {
         const bool gives_up = last_words_until_ && steady_wall_ms() > *last_words_until_;
         if (!gives_up && !write_some(write)) return std::nullopt;
         if (!gives_up && !write.bytes->empty()) continue;
+        written_ = 0;
       } else if (const auto* child = std::get_if<SpawnChild>(&acts_.front())) {
         start_again({"--sleep"}, child->kind);
       } else if (const auto* exit = std::get_if<ExitProcess>(&acts_.front())) {
@@ -88,17 +89,18 @@ class Pump {
   }
 
   // False: it cannot be written now. Bytes that nobody will ever read count as written.
-  static bool write_some(const Waiting& write) {
+  bool write_some(const Waiting& write) {
     pollfd ready{write.descriptor, POLLOUT, 0};
     if (poll(&ready, 1, 0) <= 0) return false;
-    const std::size_t size = std::min(write.bytes->size(), pipe_atomic_bytes);
-    const ssize_t written = ::write(write.descriptor, write.bytes->data(), size);
+    const std::size_t size = std::min(write.bytes->size() - written_, pipe_atomic_bytes);
+    const ssize_t written = ::write(write.descriptor, write.bytes->data() + written_, size);
     if (written < 0) {
       if (errno == EINTR || errno == EAGAIN) return false;
       write.bytes->clear();
       return true;
     }
-    write.bytes->erase(0, static_cast<std::size_t>(written));
+    written_ += static_cast<std::size_t>(written);
+    if (written_ == write.bytes->size()) write.bytes->clear();
     return true;
   }
 
@@ -145,6 +147,7 @@ class Pump {
   bool input_ended_ = false;
   std::optional<std::int64_t> last_words_until_;
   std::deque<Act> acts_;
+  std::size_t written_ = 0;  // of the write that is first in line
 };
 
 }  // namespace
