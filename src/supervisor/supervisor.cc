@@ -5,7 +5,6 @@
 
 #include "base/check.h"
 #include "base/limits.h"
-#include "base/text.h"
 #include "supervisor/peer.h"
 
 namespace perdure {
@@ -14,21 +13,6 @@ namespace {
 constexpr std::int64_t look_around_ms = 10'000;
 constexpr std::int64_t disk_retry_ms = 1'000;
 constexpr std::int64_t last_read_ms = 2'000;  // for the owner to take the last frames
-constexpr std::size_t text_cut_bytes = 16UL << 20;
-
-// A frame that is too long keeps its place and says what is missing.
-FrameBody shortened(FrameBody body, std::size_t bytes) {
-  visit(
-      [&](auto& one) {
-        if constexpr (requires { one.update; }) {
-          one.update.text = "{\"perdure\":\"too_long\",\"bytes\":" + std::to_string(bytes) + "}";
-        }
-        if constexpr (requires { one.text; }) one.text = utf8_prefix(one.text, text_cut_bytes);
-        if constexpr (requires { one.input; }) one.input = utf8_prefix(one.input, text_cut_bytes);
-      },
-      body);
-  return body;
-}
 
 AgentSetup agent_setup(const Bootstrap& bootstrap) {
   return {.launch = bootstrap.agent,
@@ -72,11 +56,7 @@ void Supervisor::begin() {
 }
 
 void Supervisor::write(RunId run, FrameBody body) {
-  std::string frame = encode_frame(run, body);
-  if (frame.size() > frame_bytes_max) {
-    frame = encode_frame(run, shortened(std::move(body), frame.size()));
-  }
-  spool_.add(frame);
+  spool_.add(encode_bounded_frame(run, std::move(body)));
   flush_soon();
 }
 
@@ -92,6 +72,7 @@ void Supervisor::flush_soon() {
 }
 
 void Supervisor::flush() {
+  if (flush_timer_ != 0) ports_.loop.cancel(std::exchange(flush_timer_, 0));
   const Result<> flushed = spool_.flush();
   if (!flushed) {
     // No room, or no folder: the agent waits, and what it said is kept here. It is tried again.
@@ -185,6 +166,9 @@ void Supervisor::finish_when_read() {
 // Nobody needs to tell an agentctl that it was forgotten.
 void Supervisor::look_around() {
   look_timer_ = ports_.loop.after_ms(look_around_ms, [this] { look_around(); });
+  // A segment that could not be removed may be what the agent waits for, and no ack will follow.
+  CHECK(spool_.ack(spool_.acked()).has_value(), "an ack is refused when it is repeated");
+  adjust_backpressure();
   if (owner_.peer || !stopping_.empty()) return;
   const std::int64_t alone_ms = now_ms() - detached_ms_;
   const bool idle =

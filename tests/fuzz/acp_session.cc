@@ -331,23 +331,25 @@ class FuzzedWorld {
     if (life_) {
       life_->folder.make_room();
       life_->daemon->attach(*life_->supervisor);
-      settle();
     }
-    loop_.advance_ms(5'000);
     settle();
+    for (std::size_t round = 0; life_ && frames_unacked() > 0 && round < 20; ++round) wait_a_second();
     if (life_) {
-      CHECK(life_->supervisor->health().frames_unacked == 0, "a frame does not arrive");
+      CHECK(frames_unacked() == 0, "a frame does not arrive");
       life_->daemon->stop("the end");
       settle();
     }
     const std::size_t last = lives_;
-    for (std::size_t round = 0; life_ && lives_ == last && round < 20; ++round) {
-      loop_.advance_ms(1'000);
-      settle();
-    }
+    for (std::size_t round = 0; life_ && lives_ == last && round < 20; ++round) wait_a_second();
     CHECK(!life_ || lives_ != last, "the agentctl does not end");
     machine_.check_replay();
     CHECK(!machine_.violation(), *machine_.violation());
+  }
+
+  std::uint64_t frames_unacked() const { return life_->supervisor->health().frames_unacked; }
+  void wait_a_second() {
+    loop_.advance_ms(1'000);
+    settle();
   }
 
   Dice dice_;
