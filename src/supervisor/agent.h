@@ -107,7 +107,7 @@ class Agent final : private ProcessEvents {
     RunId run;
     bool cancelling = false;
     bool clears = false;
-    bool told_stalled = false;
+    std::optional<std::int64_t> stalled_since_ms;  // told, with the last sign of life at this time
   };
   struct Permission {
     acp::RpcId id;
