@@ -35,6 +35,9 @@ inline constexpr std::size_t stderr_tail_bytes = 4UL << 10;  // of the agent, ke
 inline constexpr std::size_t options_known_max = 1024;
 // Messages of a turn of which is known how much was shown; beyond it one may be shown again.
 inline constexpr std::size_t messages_known_max = 4096;
+// Updates that come before the session they are for is open, and their bytes; more are dropped.
+inline constexpr std::size_t early_updates_max = 1024;
+inline constexpr std::size_t early_bytes_max = 4UL << 20;
 // Of what an agent says of an error; the rest is cut.
 inline constexpr std::size_t agent_error_bytes_max = 16UL << 10;
 

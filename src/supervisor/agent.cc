@@ -2,6 +2,7 @@
 // on its good will, and its end is told once, after everything it said.
 #include "supervisor/agent.h"
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
@@ -15,6 +16,9 @@ namespace {
 constexpr std::uint64_t early_deaths_max = 5;
 constexpr std::int64_t backoff_max_ms = 30'000;
 constexpr std::int64_t sweep_again_ms = 50;
+// Of the agent's output, read at once: short lines become many events.
+constexpr std::size_t slice_bytes = 16UL << 10;
+constexpr std::size_t events_kept = 64;  // room for more is given back
 
 }  // namespace
 
@@ -71,8 +75,7 @@ void Agent::begin_again() {
   if (early_deaths_ == 0) return spawn();
   if (early_deaths_ >= early_deaths_max) {
     early_deaths_ = 0;  // whoever asks again gets another round
-    ports_.frames.write(
-        {}, FrameAgentExited{{.why = "crash_loop", .stderr_tail = utf8_scrub(stderr_tail_)}});
+    ports_.frames.write({}, FrameAgentExited{{.why = "crash_loop", .stderr_tail = stderr_told()}});
     return;
   }
   std::int64_t delay_ms = setup_.launch.times.backoff_ms << (early_deaths_ - 1);
@@ -189,22 +192,35 @@ void Agent::resume() {
 void Agent::on_error_output(std::string_view bytes) {
   if (bytes.size() > stderr_tail_bytes) bytes.remove_prefix(bytes.size() - stderr_tail_bytes);
   stderr_tail_ += bytes;
-  if (stderr_tail_.size() > stderr_tail_bytes) {
+  // Cut seldom, so that a flood of short lines does not move the whole of it for each.
+  if (stderr_tail_.size() > 2 * stderr_tail_bytes) {
     stderr_tail_.erase(0, stderr_tail_.size() - stderr_tail_bytes);
   }
 }
 
+std::string Agent::stderr_told() const {
+  std::string_view tail = stderr_tail_;
+  if (tail.size() > stderr_tail_bytes) tail.remove_prefix(tail.size() - stderr_tail_bytes);
+  return utf8_scrub(tail);
+}
+
 void Agent::on_output(std::string_view bytes) {
   last_sign_ms_ = ports_.clock.now().since_boot.ms;
-  client_->feed(bytes, events_);
+  for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), slice_bytes))) {
+    client_->feed(bytes.substr(0, slice_bytes), events_);
+    dispatch_all();
+  }
+}
+
+void Agent::dispatch_all() {
   for (acp::Event& event : events_) dispatch(std::move(event));
   events_.clear();
+  if (events_.capacity() > events_kept) events_ = {};
 }
 
 void Agent::on_output_end() {
   client_->feed_end(events_);
-  for (acp::Event& event : events_) dispatch(std::move(event));
-  events_.clear();
+  dispatch_all();
   // An agent that cannot speak any more is of no use, even if it lives on.
   if (phase_ != Phase::stopping)
     arm(ladder_timer_, setup_.launch.times.term_grace_ms, &Agent::kill);
@@ -219,7 +235,7 @@ std::string Agent::exit_reason(const ProcessExit& exit) const {
 void Agent::on_exit(const ProcessExit& exit) {
   const bool early = phase_ == Phase::starting || phase_ == Phase::opening;
   early_deaths_ = early ? early_deaths_ + 1 : 0;
-  AgentExited told{.why = exit_reason(exit), .stderr_tail = utf8_scrub(stderr_tail_)};
+  AgentExited told{.why = exit_reason(exit), .stderr_tail = stderr_told()};
   if (exit.code) told.exit_code = *exit.code;
   if (exit.signal) told.signal = *exit.signal;
   if (!ending_.empty() && ending_ != "stopped") told.stderr_tail += "\n[perdure] " + ending_;
@@ -232,6 +248,7 @@ void Agent::on_exit(const ProcessExit& exit) {
   opening_.reset();
   setting_.clear();
   permissions_.clear();
+  asked_.clear();
   session_id_.clear();
   normaliser_.end_turn();
   phase_ = Phase::stopping;

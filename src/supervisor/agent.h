@@ -96,6 +96,7 @@ class Agent final : private ProcessEvents {
     std::deque<acp::OptionValue> to_apply;
     std::map<std::string, std::string> observed;
     std::vector<acp::Updated> early;  // kept for later: not history
+    std::size_t early_bytes = 0;      // of all that came, kept or not
     std::uint64_t replayed_prompts = 0;
     std::uint64_t replayed_updates = 0;
     bool in_user_message = false;
@@ -106,11 +107,16 @@ class Agent final : private ProcessEvents {
     RunId run;
     bool cancelling = false;
     bool clears = false;
-    std::int64_t told_silence_ms = -1;  // the sign of life since which it was told to be quiet
+    std::optional<std::int64_t> stalled_since_ms;  // told, with the last sign of life at this time
   };
   struct Permission {
     acp::RpcId id;
     RunId run;
+  };
+  // Which call was answered, and the session that it named.
+  struct OpenAnswer {
+    acp::Call call = acp::Call::open_new;
+    std::string session_id;
   };
 
   // ProcessEvents
@@ -133,9 +139,11 @@ class Agent final : private ProcessEvents {
   void write(FrameBody body) { ports_.frames.write(turn_ ? turn_->run : RunId{}, std::move(body)); }
   void write_all(std::vector<FrameBody>& bodies);
   std::string exit_reason(const ProcessExit& exit) const;
+  std::string stderr_told() const;
 
   // Messages of the agent: agent_events.cc
   void dispatch(acp::Event event);
+  void dispatch_all();
   void on(acp::Initialized event);
   void on(acp::SessionOpened event);
   void on(acp::Updated event);
@@ -152,7 +160,7 @@ class Agent final : private ProcessEvents {
 
   // Opening: agent_open.cc
   void call_open();
-  bool is_opening_by(acp::Call call, const std::string& session_id) const;
+  bool is_awaited(const OpenAnswer& answer) const;
   void gate(acp::Updated event);
   void settled();
   void option_answered();
@@ -185,9 +193,10 @@ class Agent final : private ProcessEvents {
   std::deque<SendPrompt> waiting_;
   std::deque<acp::OptionValue> setting_;  // SetOptions under way, one after the other
   std::map<std::string, Permission> permissions_;
+  std::map<acp::RpcId, std::uint64_t> asked_;  // by the agent, not yet answered: which request
   std::uint64_t requests_ = 0;
-  std::string stderr_tail_;
-  std::string ending_;  // why we end it; empty: we do not
+  std::string stderr_tail_;  // and a little more than is told
+  std::string ending_;       // why we end it; empty: we do not
   bool restart_ = false;
   bool paused_ = false;
   bool draining_ = false;  // killed: its last output is read, paused or not

@@ -8,9 +8,6 @@
 namespace perdure {
 namespace {
 
-// Updates kept for a session whose id is not known yet.
-constexpr std::size_t early_updates_max = 1024;
-
 bool is_history(const acp::UpdateBody& body) {
   return std::holds_alternative<acp::MessageChunk>(body) ||
          std::holds_alternative<acp::MessageWhole>(body) ||
@@ -71,7 +68,12 @@ void Agent::gate(acp::Updated event) {
   Opening& opening = *opening_;
   const bool fresh = opening.command.method == OpenMethod::fresh;
   if (fresh || !is_history(event.update.body)) {
-    if (opening.early.size() < early_updates_max) opening.early.push_back(std::move(event));
+    opening.early_bytes += event.update.raw.text.size();
+    if (opening.early.size() < early_updates_max && opening.early_bytes <= early_bytes_max) {
+      opening.early.push_back(std::move(event));
+    } else {
+      ++updates_dropped_;
+    }
     return;
   }
   ++opening.replayed_updates;
@@ -116,23 +118,31 @@ void Agent::on(acp::PermissionAsked event) {
   write_all(frames);
 }
 
+// Only what is still open gets an answer: the agent may be late, and name what was answered.
 void Agent::on(acp::AskedNoMore event) {
+  bool is_open = asked_.erase(event.id) > 0;
   for (const auto& [request, permission] : permissions_) {
     if (permission.id != event.id) continue;
     write(FramePermissionGone{request});
     permissions_.erase(request);
+    is_open = true;
     break;
   }
+  if (!is_open) return;
   std::string out;
   client_->give_error(out, event.id, {acp::rpc_code::cancelled, "cancelled", {}});
   send(out);
 }
 
 void Agent::on(acp::Asked event) {
-  // The process may be another one by the time the reply comes.
-  const std::int64_t pid = process_->pid();
-  auto reply = [this, pid, id = event.id](std::expected<std::string, acp::RpcError> answer) {
-    if (!process_ || process_->pid() != pid) return;
+  // By the time the reply comes the agent may have taken its question back, asked another under the
+  // same id, or be gone.
+  const std::uint64_t number = ++requests_;
+  asked_[event.id] = number;
+  auto reply = [this, number, id = event.id](std::expected<std::string, acp::RpcError> answer) {
+    const auto found = asked_.find(id);
+    if (found == asked_.end() || found->second != number) return;
+    asked_.erase(found);
     std::string out;
     if (answer) {
       client_->give_result(out, id, *answer);
@@ -148,11 +158,11 @@ void Agent::on(acp::Asked event) {
 
 void Agent::on(acp::CallFailed event) {
   switch (event.call) {
-    case acp::Call::initialize: return end_by("initialize failed: " + event.error.message);
+    case acp::Call::initialize: return end_by("initialize failed: " + error_text(event.error));
     case acp::Call::open_new:
     case acp::Call::load:
     case acp::Call::resume: {
-      if (!is_opening_by(event.call, event.session_id)) return;
+      if (!is_awaited({event.call, event.session_id})) return;
       const bool has_servers = !setup_.launch.mcp_servers.text.empty();
       if (event.failure == acp::Failure::invalid_params && has_servers && !opening_->without_mcp) {
         opening_->without_mcp = true;  // X15: some want none on load

@@ -51,21 +51,22 @@ void Agent::open_went_quiet() {
                                       " s while it opened the session");
 }
 
-// An answer may be to an earlier call, which was given up before it came.
-bool Agent::is_opening_by(acp::Call call, const std::string& session_id) const {
+// An answer that comes after its rung was given up must not pass for that of the next one.
+bool Agent::is_awaited(const OpenAnswer& answer) const {
   if (phase_ != Phase::opening || opening_->answer) return false;
-  switch (opening_->command.method) {
-    case OpenMethod::fresh: return call == acp::Call::open_new;
+  const OpenSession& command = opening_->command;
+  switch (command.method) {
+    case OpenMethod::fresh: return answer.call == acp::Call::open_new;
     case OpenMethod::load:
-      return call == acp::Call::load && session_id == opening_->command.agent_session_id;
+      return answer.call == acp::Call::load && answer.session_id == command.agent_session_id;
     case OpenMethod::resume:
-      return call == acp::Call::resume && session_id == opening_->command.agent_session_id;
+      return answer.call == acp::Call::resume && answer.session_id == command.agent_session_id;
   }
   return false;
 }
 
 void Agent::on(acp::SessionOpened event) {
-  if (!is_opening_by(event.call, event.asked_session_id)) return;
+  if (!is_awaited({event.call, event.asked_session_id})) return;
   for (const acp::OptionValue& one : event.options) opening_->observed[one.option] = one.value;
   opening_->answer = std::move(event);
   if (opening_->command.method != OpenMethod::load) return settled();

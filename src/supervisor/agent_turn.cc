@@ -183,8 +183,10 @@ void Agent::look_for_stall() {
   const std::int64_t left_ms = setup_.launch.times.stall_ms - quiet_ms;
   // Nor is one quiet to whom we do not listen.
   const bool waits = paused_ || normaliser_.tools_in_flight() > 0 || !permissions_.empty();
-  if (left_ms <= 0 && !waits && turn_->told_silence_ms != last_sign_ms_) {
-    turn_->told_silence_ms = last_sign_ms_;  // each silence once
+  if (left_ms > 0 || waits) {
+    turn_->stalled_since_ms.reset();
+  } else if (turn_->stalled_since_ms != last_sign_ms_) {
+    turn_->stalled_since_ms = last_sign_ms_;
     write(FrameRunStalled{turn_->run, quiet_ms});
   }
   arm(stall_timer_, left_ms > 0 ? left_ms : setup_.launch.times.stall_ms, &Agent::look_for_stall);

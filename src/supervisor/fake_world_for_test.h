@@ -8,7 +8,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,24 +36,45 @@ class FakeLoop final : public Loop {
       task();
     }
   }
+  // Timers run in the order in which they are due, each at its own time.
   void advance_ms(std::int64_t ms) {
-    now_ms_ += ms;
-    const auto due = [&](const auto& timer) { return timer.second.first <= now_ms_; };
-    for (auto at = std::ranges::find_if(timers_, due); at != timers_.end();
-         at = std::ranges::find_if(timers_, due)) {
+    const std::int64_t until_ms = now_ms_ + ms;
+    for (auto at = next_timer(); at != timers_.end() && at->second.first <= until_ms;
+         at = next_timer()) {
+      now_ms_ = std::max(now_ms_, at->second.first);
       Task task = std::move(at->second.second);
       timers_.erase(at);
       task();
+      run();
     }
+    now_ms_ = until_ms;
     run();
   }
   std::size_t timers() const { return timers_.size(); }
+  std::int64_t now_ms() const { return now_ms_; }
 
  private:
+  std::map<TimerId, std::pair<std::int64_t, Task>>::iterator next_timer() {
+    return std::ranges::min_element(
+        timers_, {}, [](const auto& timer) { return std::pair(timer.second.first, timer.first); });
+  }
+
   std::deque<Task> tasks_;
   std::map<TimerId, std::pair<std::int64_t, Task>> timers_;
   TimerId last_timer_ = 0;
   std::int64_t now_ms_ = 0;
+};
+
+// The time of the loop, on both clocks.
+class FakeClock final : public Clock {
+ public:
+  explicit FakeClock(const FakeLoop& loop) : loop_(loop) {}
+  Moment now() override {
+    return {{1'790'000'000'000 + loop_.now_ms()}, {1'000'000 + loop_.now_ms()}, "host-1"};
+  }
+
+ private:
+  const FakeLoop& loop_;
 };
 
 class FakeProcesses final : public Processes {
@@ -61,6 +84,9 @@ class FakeProcesses final : public Processes {
     ProcessEvents* events = nullptr;  // null: nobody holds it any more
     std::string input;
     bool input_closed = false;
+    bool is_paused = false;
+    std::size_t unwritten_bytes = 0;
+    std::int64_t pid = 0;
     std::vector<int> signals;
   };
 
@@ -69,10 +95,13 @@ class FakeProcesses final : public Processes {
     auto child = std::make_shared<Child>();
     child->spec = spec;
     child->events = &events;
+    child->pid = static_cast<std::int64_t>(children.size()) + 1;
     children.push_back(child);
     return std::make_unique<Held>(std::move(child));
   }
-  std::size_t kill_marked(const std::string&) override { return 0; }
+  std::size_t kill_marked(const std::string&) override {
+    return marked_left > 0 ? marked_left-- : 0;
+  }
   std::size_t kill_descendants() override { return 0; }
 
   // Ends a child as if it had written this.
@@ -88,6 +117,7 @@ class FakeProcesses final : public Processes {
 
   std::vector<std::shared_ptr<Child>> children;
   std::optional<Error> refusal;
+  std::size_t marked_left = 0;  // processes that hide: one less with every kill_marked()
 
  private:
   class Held final : public Process {
@@ -96,12 +126,12 @@ class FakeProcesses final : public Processes {
     ~Held() override { child_->events = nullptr; }
     Held(const Held&) = delete;
     Held& operator=(const Held&) = delete;
-    std::int64_t pid() const override { return 1; }
+    std::int64_t pid() const override { return child_->pid; }
     void write(std::string_view bytes) override { child_->input += bytes; }
-    std::size_t unwritten_bytes() const override { return 0; }
+    std::size_t unwritten_bytes() const override { return child_->unwritten_bytes; }
     void close_input() override { child_->input_closed = true; }
-    void pause_output() override {}
-    void resume_output() override {}
+    void pause_output() override { child_->is_paused = true; }
+    void resume_output() override { child_->is_paused = false; }
     void signal(int number) override { child_->signals.push_back(number); }
     void resize(TerminalSize) override {}
 

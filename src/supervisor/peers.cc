@@ -12,6 +12,7 @@ namespace perdure {
 namespace {
 
 constexpr std::int64_t attach_wait_ms = 10'000;
+constexpr std::uint64_t window_frames_max = 1UL << 32;  // a larger window is none
 
 // Takes as long for a wrong secret as for the right one.
 bool equal_secrets(std::string_view one, std::string_view other) {
@@ -121,7 +122,7 @@ Result<> Supervisor::attach(Peer& peer, const AttachPacket& packet) {
     Peer& before = *std::exchange(owner_, {}).peer;
     refuse(before, Error(Code::stale_owner, "another daemon attached"));
   }
-  owner_ = {&peer, packet.after, std::max<std::uint64_t>(packet.window, 1)};
+  owner_ = {&peer, packet.after, std::clamp(packet.window, std::uint64_t{1}, window_frames_max)};
   was_attached_ = true;
   TRY_VOID(spool_.ack(packet.after));
   adjust_backpressure();

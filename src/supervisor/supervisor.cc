@@ -81,6 +81,7 @@ void Supervisor::flush_soon() {
 }
 
 void Supervisor::flush() {
+  if (flush_timer_ != 0) ports_.loop.cancel(std::exchange(flush_timer_, 0));
   const Result<> flushed = spool_.flush();
   if (!flushed) {
     // No room, or no folder: the agent waits, and what it said is kept here. It is tried again.
@@ -174,6 +175,9 @@ void Supervisor::finish_when_read() {
 // Nobody needs to tell an agentctl that it was forgotten.
 void Supervisor::look_around() {
   look_timer_ = ports_.loop.after_ms(look_around_ms(bootstrap_), [this] { look_around(); });
+  // A segment that could not be removed may be what the agent waits for, and no ack will follow.
+  CHECK(spool_.ack(spool_.acked()).has_value(), "an ack is refused when it is repeated");
+  adjust_backpressure();
   if (owner_.peer || !stopping_.empty()) return;
   const std::int64_t alone_ms = now_ms() - detached_ms_;
   const bool idle =

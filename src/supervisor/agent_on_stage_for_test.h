@@ -1,0 +1,129 @@
+// One Agent with a process that says what a test wants, on a clock moved by hand; its frames are
+// kept. The helpers play the agent's half of the protocol, version 1.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "acp/rpc.h"
+#include "supervisor/agent.h"
+#include "supervisor/fake_world_for_test.h"
+
+namespace perdure {
+
+class AgentOnStage : public ::testing::Test, protected FrameSink {
+ protected:
+  struct Written {
+    RunId run;
+    FrameBody body;
+  };
+
+  void write(RunId run, FrameBody body) override { frames_.push_back({run, std::move(body)}); }
+
+  static AgentSetup setup() {
+    return {.launch = {.command = {"agent"}}, .cwd = "/ws", .mark = "MARK=1"};
+  }
+
+  FakeProcesses::Child& child() { return *processes_.children.back(); }
+
+  void say(const std::string& line) {
+    ASSERT_NE(child().events, nullptr);
+    child().events->on_output(line + "\n");
+    loop_.run();
+  }
+  void update(const std::string& body, const std::string& session = "s1") {
+    say(R"({"jsonrpc":"2.0","method":"session/update","params":{"sessionId":")" + session +
+        R"(","update":)" + body + "}}");
+  }
+  void chunk(const std::string& kind, const std::string& text) {
+    update(R"({"sessionUpdate":")" + kind + R"(","content":{"type":"text","text":")" + text +
+           R"("}})");
+  }
+  void exit(const ProcessExit& exit) {
+    child().events->on_exit(exit);
+    loop_.run();
+  }
+
+  // Everything that was written to the agent, and how often a method is among it.
+  std::vector<acp::RpcMessage> heard() {
+    std::vector<acp::RpcMessage> messages;
+    std::string_view rest = child().input;
+    while (!rest.empty()) {
+      const std::size_t end = rest.find('\n');
+      const auto message = acp::parse_rpc(rest.substr(0, end));
+      EXPECT_TRUE(message.has_value()) << rest.substr(0, end);
+      if (message) messages.push_back(*message);
+      rest.remove_prefix(end + 1);
+    }
+    return messages;
+  }
+  std::size_t heard(std::string_view method) {
+    std::size_t count = 0;
+    for (const acp::RpcMessage& message : heard()) count += message.method == method ? 1 : 0;
+    return count;
+  }
+  // Answers to a request of the agent.
+  std::size_t answers(const std::string& id) {
+    std::size_t count = 0;
+    for (const acp::RpcMessage& message : heard()) {
+      count += message.method.empty() && message.id.text == id ? 1 : 0;
+    }
+    return count;
+  }
+  // Answers the last request of that method.
+  void answer(std::string_view method, const std::string& result) {
+    std::string id;
+    for (const acp::RpcMessage& message : heard()) {
+      if (message.method == method) id = message.id.text;
+    }
+    ASSERT_FALSE(id.empty()) << method << " was not asked for";
+    say(R"({"jsonrpc":"2.0","id":)" + id + R"(,"result":)" + result + "}");
+  }
+  void ask_permission(const std::string& id) {
+    say(R"({"jsonrpc":"2.0","id":)" + id +
+        R"(,"method":"session/request_permission","params":{"sessionId":"s1",)"
+        R"("toolCall":{"toolCallId":""},"options":[{"optionId":"allow","name":"Allow",)"
+        R"("kind":"allow_once"}]}})");
+  }
+
+  void start() {
+    agent_->act(StartAgent{});
+    answer("initialize", R"({"protocolVersion":1,"agentCapabilities":{"loadSession":true}})");
+  }
+  void open() {
+    start();
+    agent_->act(OpenSession{.method = OpenMethod::fresh});
+    answer("session/new", R"({"sessionId":"s1"})");
+  }
+  RunId prompt() {
+    const RunId run = ids_.next<RunId>();
+    agent_->act(SendPrompt{.run = run, .prompt = {.text = "go"}});
+    return run;
+  }
+
+  template <class Body>
+  std::vector<Body> told() const {
+    std::vector<Body> found;
+    for (const Written& one : frames_) {
+      if (const auto* body = get_if<Body>(&one.body)) found.push_back(*body);
+    }
+    return found;
+  }
+
+  FakeLoop loop_;
+  FakeClock clock_{loop_};
+  FakeProcesses processes_;
+  IdSource ids_{{1'780'000'000'000}, 7};
+  std::vector<Written> frames_;
+  std::optional<Agent> agent_{std::in_place,
+                              AgentPorts{clock_, loop_, processes_, static_cast<FrameSink&>(*this)},
+                              setup()};
+};
+
+}  // namespace perdure

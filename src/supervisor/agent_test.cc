@@ -1,0 +1,259 @@
+// The times and ladders of an agent's life, each second of them on a clock moved by hand; and what
+// an agent says late, twice or without end.
+#include "supervisor/agent.h"
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/limits.h"
+#include "base/text.h"
+#include "supervisor/agent_on_stage_for_test.h"
+
+namespace perdure {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+using AgentTest = AgentOnStage;
+
+TEST_F(AgentTest, X4_an_ignored_cancel_becomes_term_and_then_kill) {
+  open();
+  const RunId run = prompt();
+  agent_->act(CancelPrompt{run});
+  EXPECT_EQ(heard("session/cancel"), 1U);
+  loop_.advance_ms(9'999);
+  EXPECT_THAT(child().signals, IsEmpty());
+  loop_.advance_ms(1);
+  EXPECT_THAT(child().signals, ElementsAre(SIGTERM));
+  loop_.advance_ms(2'999);
+  EXPECT_THAT(child().signals, ElementsAre(SIGTERM));
+  loop_.advance_ms(1);
+  EXPECT_THAT(child().signals, ElementsAre(SIGTERM, SIGKILL));
+  exit({.signal = SIGKILL});
+  ASSERT_EQ(told<FrameAgentExited>().size(), 1U);
+  EXPECT_EQ(told<FrameAgentExited>()[0].exit.why, "killed");
+  EXPECT_EQ(frames_.back().run, run);
+}
+
+TEST_F(AgentTest, X4_a_cancel_that_is_obeyed_ends_the_ladder) {
+  open();
+  const RunId run = prompt();
+  agent_->act(CancelPrompt{run});
+  agent_->act(CancelPrompt{run});
+  EXPECT_EQ(heard("session/cancel"), 1U);
+  answer("session/prompt", R"({"stopReason":"cancelled"})");
+  loop_.advance_ms(60'000);
+  EXPECT_THAT(child().signals, IsEmpty());
+  ASSERT_EQ(told<FrameRunFinished>().size(), 1U);
+  EXPECT_EQ(told<FrameRunFinished>()[0].stop_reason, "cancelled");
+}
+
+TEST_F(AgentTest, an_agent_that_does_not_answer_initialize_is_ended) {
+  agent_->act(StartAgent{});
+  loop_.advance_ms(59'999);
+  EXPECT_THAT(child().signals, IsEmpty());
+  loop_.advance_ms(1);
+  EXPECT_THAT(child().signals, ElementsAre(SIGTERM));
+  exit({.signal = SIGTERM});
+  ASSERT_EQ(told<FrameAgentExited>().size(), 1U);
+  EXPECT_THAT(told<FrameAgentExited>()[0].exit.stderr_tail, HasSubstr("no answer to initialize"));
+}
+
+TEST_F(AgentTest, X8_an_opening_fails_by_silence_and_not_by_its_length) {
+  start();
+  agent_->act(OpenSession{.method = OpenMethod::load, .agent_session_id = "s1"});
+  for (int i = 0; i < 5; ++i) {
+    loop_.advance_ms(80'000);
+    chunk("agent_message_chunk", "history");
+  }
+  EXPECT_TRUE(told<FrameOpenFailed>().empty());
+  loop_.advance_ms(89'999);
+  EXPECT_TRUE(told<FrameOpenFailed>().empty());
+  loop_.advance_ms(1);
+  ASSERT_EQ(told<FrameOpenFailed>().size(), 1U);
+  EXPECT_EQ(told<FrameOpenFailed>()[0].failure, OpenFailure::timeout);
+  EXPECT_THAT(child().signals, IsEmpty());
+}
+
+TEST_F(AgentTest, R4_a_load_is_open_when_its_replay_has_settled) {
+  start();
+  agent_->act(OpenSession{.method = OpenMethod::load, .agent_session_id = "s1"});
+  chunk("user_message_chunk", "question");
+  chunk("agent_message_chunk", "reply");
+  answer("session/load", "null");
+  loop_.advance_ms(200);
+  chunk("user_message_chunk", "late question");
+  loop_.advance_ms(299);
+  EXPECT_TRUE(told<FrameSessionOpened>().empty());
+  loop_.advance_ms(1);
+  ASSERT_EQ(told<FrameSessionOpened>().size(), 1U);
+  EXPECT_EQ(told<FrameSessionOpened>()[0].replayed_prompts, 2U);
+  EXPECT_EQ(told<FrameSessionOpened>()[0].replayed_updates, 3U);
+  chunk("agent_message_chunk", "later still");
+  EXPECT_TRUE(told<MessageAgent>().empty());
+  prompt();
+  chunk("agent_message_chunk", "new");
+  EXPECT_EQ(told<MessageAgent>().size(), 1U);
+}
+
+TEST_F(AgentTest, an_answer_to_a_rung_that_was_given_up_is_not_that_of_the_next) {
+  start();
+  agent_->act(OpenSession{.method = OpenMethod::resume, .agent_session_id = "s1"});
+  loop_.advance_ms(90'000);
+  ASSERT_EQ(told<FrameOpenFailed>().size(), 1U);
+  agent_->act(OpenSession{.method = OpenMethod::load, .agent_session_id = "s1"});
+  answer("session/resume", R"({"sessionId":"s1"})");
+  loop_.advance_ms(1'000);
+  EXPECT_TRUE(told<FrameSessionOpened>().empty());
+  answer("session/load", "null");
+  loop_.advance_ms(300);
+  ASSERT_EQ(told<FrameSessionOpened>().size(), 1U);
+  EXPECT_EQ(told<FrameSessionOpened>()[0].method, OpenMethod::load);
+}
+
+TEST_F(AgentTest, P6_a_stall_is_told_once_until_there_is_a_sign_of_life) {
+  open();
+  const RunId run = prompt();
+  loop_.advance_ms(599'999);
+  EXPECT_TRUE(told<FrameRunStalled>().empty());
+  loop_.advance_ms(1);
+  ASSERT_EQ(told<FrameRunStalled>().size(), 1U);
+  EXPECT_EQ(told<FrameRunStalled>()[0].run, run);
+  loop_.advance_ms(1'800'000);
+  EXPECT_EQ(told<FrameRunStalled>().size(), 1U);
+  chunk("agent_message_chunk", "awake");
+  loop_.advance_ms(1'200'000);
+  EXPECT_EQ(told<FrameRunStalled>().size(), 2U);
+}
+
+TEST_F(AgentTest, P6_neither_a_tool_nor_a_question_is_a_stall) {
+  open();
+  prompt();
+  update(R"({"sessionUpdate":"tool_call","toolCallId":"t1","title":"build","status":"pending"})");
+  loop_.advance_ms(3'600'000);
+  EXPECT_TRUE(told<FrameRunStalled>().empty());
+  update(R"({"sessionUpdate":"tool_call_update","toolCallId":"t1","status":"completed"})");
+  ask_permission("5");
+  loop_.advance_ms(3'600'000);
+  EXPECT_TRUE(told<FrameRunStalled>().empty());
+  agent_->act(AnswerRequest{told<FramePermission>().at(0).request, "allow"});
+  loop_.advance_ms(1'200'000);
+  EXPECT_EQ(told<FrameRunStalled>().size(), 1U);
+}
+
+TEST_F(AgentTest, P14_early_deaths_slow_the_start_and_then_end_it) {
+  for (const std::int64_t delay_ms : {0, 1'000, 2'000, 4'000, 8'000}) {
+    const std::size_t before = processes_.children.size();
+    agent_->act(StartAgent{});
+    if (delay_ms > 0) {
+      loop_.advance_ms(delay_ms - 1);
+      EXPECT_EQ(processes_.children.size(), before) << delay_ms;
+      loop_.advance_ms(1);
+    }
+    ASSERT_EQ(processes_.children.size(), before + 1) << delay_ms;
+    child().events->on_error_output("broken \xff pipe");
+    exit({.code = 1});
+  }
+  agent_->act(StartAgent{});
+  loop_.advance_ms(60'000);
+  EXPECT_EQ(processes_.children.size(), 5U);
+  ASSERT_EQ(told<FrameAgentExited>().size(), 6U);
+  EXPECT_EQ(told<FrameAgentExited>()[5].exit.why, "crash_loop");
+  EXPECT_TRUE(is_utf8(told<FrameAgentExited>()[5].exit.stderr_tail));
+  agent_->act(StartAgent{});
+  EXPECT_EQ(processes_.children.size(), 6U);
+}
+
+TEST_F(AgentTest, a_stop_closes_the_input_then_terminates_then_kills) {
+  open();
+  prompt();
+  ask_permission("5");
+  std::size_t stopped = 0;
+  agent_->stop([&] { ++stopped; });
+  EXPECT_EQ(heard("session/cancel"), 1U);
+  EXPECT_EQ(answers("5"), 1U);
+  EXPECT_TRUE(child().input_closed);
+  loop_.advance_ms(1'999);
+  EXPECT_THAT(child().signals, IsEmpty());
+  loop_.advance_ms(1);
+  EXPECT_THAT(child().signals, ElementsAre(SIGTERM));
+  loop_.advance_ms(3'000);
+  EXPECT_THAT(child().signals, ElementsAre(SIGTERM, SIGKILL));
+  EXPECT_EQ(stopped, 0U);
+  processes_.marked_left = 2;  // two of its children hide
+  exit({.signal = SIGKILL});
+  EXPECT_EQ(stopped, 0U);
+  loop_.advance_ms(1'000);
+  EXPECT_EQ(stopped, 1U);
+  EXPECT_EQ(told<FrameAgentExited>().at(0).exit.why, "stopped");
+}
+
+TEST_F(AgentTest, a_start_while_it_stops_waits_for_the_end_of_the_old_one) {
+  open();
+  child().events->on_output_end();
+  agent_->act(StartAgent{});
+  EXPECT_THAT(child().signals, ElementsAre(SIGKILL));
+  agent_->act(StartAgent{});
+  EXPECT_EQ(processes_.children.size(), 1U);
+  exit({.signal = SIGKILL});
+  EXPECT_EQ(processes_.children.size(), 2U);
+  EXPECT_EQ(processes_.alive(), 1U);
+  EXPECT_TRUE(told<FrameAgentExited>().empty());
+  answer("initialize", R"({"protocolVersion":1})");
+  EXPECT_EQ(told<FrameAgentStarted>().size(), 2U);
+}
+
+TEST_F(AgentTest, TOK4_a_question_that_was_answered_and_taken_back_has_one_answer) {
+  const std::string take_back =
+      R"({"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":5}})";
+  open();
+  prompt();
+  ask_permission("5");
+  agent_->act(AnswerRequest{told<FramePermission>().at(0).request, "allow"});
+  say(take_back);
+  EXPECT_EQ(answers("5"), 1U);
+  ask_permission("5");
+  say(take_back);
+  say(take_back);
+  agent_->act(AnswerRequest{told<FramePermission>().at(1).request, "allow"});
+  EXPECT_EQ(answers("5"), 2U);
+  EXPECT_EQ(told<FramePermissionGone>().size(), 1U);
+  const std::size_t before = heard().size();
+  say(R"({"jsonrpc":"2.0","method":"$/cancel_request","params":{}})");
+  EXPECT_EQ(heard().size(), before);
+}
+
+TEST_F(AgentTest, P8_a_flood_of_noise_leaves_its_tail_and_nothing_else) {
+  open();
+  const std::size_t frames = frames_.size();
+  std::string flood;
+  for (int i = 0; i < 30'000; ++i) flood += "x\n";
+  for (int i = 0; i < 10; ++i) say(flood);
+  say("the last words");
+  EXPECT_EQ(frames_.size(), frames);
+  exit({.code = 1});
+  const std::string tail = told<FrameAgentExited>().at(0).exit.stderr_tail;
+  EXPECT_LE(tail.size(), stderr_tail_bytes);
+  EXPECT_TRUE(tail.ends_with("[stdout] the last words\n"));
+  EXPECT_THAT(tail, HasSubstr("[stdout] x\n"));
+}
+
+TEST_F(AgentTest, G8_updates_before_the_session_is_open_are_kept_within_bounds) {
+  start();
+  agent_->act(OpenSession{.method = OpenMethod::fresh});
+  const std::string text(1UL << 20, 'x');
+  for (int i = 0; i < 8; ++i) chunk("agent_message_chunk", text);
+  answer("session/new", R"({"sessionId":"s1"})");
+  EXPECT_EQ(told<FrameSessionOpened>().size(), 1U);
+  EXPECT_EQ(told<MessageAgent>().size(), 3U);
+  EXPECT_EQ(agent_->updates_dropped(), 5U);
+}
+
+}  // namespace
+}  // namespace perdure
