@@ -26,8 +26,7 @@ void Agentctl::SetUp() {
 void Agentctl::TearDown() {
   if (driver_) stop(*driver_);
   driver_.reset();
-  EXPECT_FALSE(std::filesystem::exists(folder_ + "/home/violations"))
-      << read_whole(folder_ + "/home/violations");
+  EXPECT_FALSE(std::filesystem::exists(home("violations"))) << read_whole(home("violations"));
   std::filesystem::remove_all(folder_);
 }
 

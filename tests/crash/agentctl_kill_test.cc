@@ -51,7 +51,7 @@ class AgentctlKillLong : public testing::Test {
     prepare_folder(folder_);
   }
   void TearDown() override {
-    EXPECT_FALSE(std::filesystem::exists(folder_ + "/home/violations"));
+    EXPECT_FALSE(std::filesystem::exists(folder_ + "/home/" + "violations"));
     std::filesystem::remove_all(folder_);
   }
 
