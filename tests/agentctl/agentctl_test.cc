@@ -208,7 +208,7 @@ TEST_F(Agentctl, P14_an_agent_that_cannot_be_started_is_told_with_the_reason) {
 }
 
 TEST_F(Agentctl, L24_the_workspace_works_without_an_agent) {
-  std::ofstream(folder_ + "/place/hello.txt") << "hello";
+  std::ofstream(work("hello.txt")) << "hello";
   Driver& driver = begin(setup());
   ASSERT_TRUE(driver.until_frame("executor.ready"));
   const std::uint64_t call = driver.execution().call("fs.read", R"({"path":"hello.txt"})");

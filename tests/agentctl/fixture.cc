@@ -26,14 +26,13 @@ void Agentctl::SetUp() {
 void Agentctl::TearDown() {
   if (driver_) stop(*driver_);
   driver_.reset();
-  EXPECT_FALSE(std::filesystem::exists(folder_ + "/agent/violations"))
-      << read_whole(folder_ + "/agent/violations");
+  EXPECT_FALSE(std::filesystem::exists(home("violations"))) << read_whole(home("violations"));
   std::filesystem::remove_all(folder_);
 }
 
 DriverSetup Agentctl::setup(const std::vector<std::string>& switches) {
   DriverSetup setup{.folder = folder_, .agentctl = PERDURE_AGENTCTL};
-  setup.agent_command = {PERDURE_TESTAGENT, "--home", folder_ + "/agent"};
+  setup.agent_command = {PERDURE_TESTAGENT, "--home", folder_ + "/home"};
   for (const std::string& one : switches) {
     setup.agent_command.emplace_back("--switch");
     setup.agent_command.push_back(one);

@@ -37,10 +37,10 @@ class WorkspaceLink : public Agentctl {
 };
 
 TEST_F(WorkspaceLink, files_and_terminals_are_refused_unless_the_launch_offers_them) {
-  std::ofstream(folder_ + "/place/hello.txt") << "hello\n";
+  std::ofstream(work("hello.txt")) << "hello\n";
   Driver& driver = begin_next();
   ASSERT_TRUE(driver.open_session());
-  const std::string path = "{\"path\":\"" + folder_ + "/place/hello.txt\"}";
+  const std::string path = "{\"path\":\"" + work("hello.txt") + "\"}";
   ASSERT_TRUE(driver.run("call fs/read_text_file " + path));
   ASSERT_TRUE(driver.run("call terminal/create {\"command\":\"true\"}"));
   EXPECT_THAT(driver.text(), Not(HasSubstr("hello\\n")));
@@ -50,7 +50,7 @@ TEST_F(WorkspaceLink, files_and_terminals_are_refused_unless_the_launch_offers_t
 }
 
 TEST_F(WorkspaceLink, files_and_terminals_are_served_where_the_launch_offers_them) {
-  std::ofstream(folder_ + "/place/hello.txt") << "hello\n";
+  std::ofstream(work("hello.txt")) << "hello\n";
   DriverSetup with = setup();
   with.adjust = [](Bootstrap& bootstrap) {
     bootstrap.agent.fs = true;
@@ -60,12 +60,11 @@ TEST_F(WorkspaceLink, files_and_terminals_are_served_where_the_launch_offers_the
   Driver& driver = begin(std::move(with));
   ASSERT_TRUE(driver.open_session());
   ASSERT_EQ(told(R"("readTextFile":true)").size(), 1U) << "offered in initialize";
-  const std::string work = folder_ + "/place";
-  ASSERT_TRUE(driver.run("call fs/read_text_file {\"path\":\"" + work + "/hello.txt\"}"));
+  ASSERT_TRUE(driver.run("call fs/read_text_file {\"path\":\"" + work("hello.txt") + "\"}"));
   EXPECT_THAT(driver.text(), HasSubstr(R"({"content":"hello\n"})"));
-  ASSERT_TRUE(driver.run("call fs/write_text_file {\"path\":\"" + work +
-                         "/new.txt\",\"content\":\"made\"}"));
-  EXPECT_EQ(read_whole(work + "/new.txt"), "made");
+  ASSERT_TRUE(driver.run("call fs/write_text_file {\"path\":\"" + work("new.txt") +
+                         "\",\"content\":\"made\"}"));
+  EXPECT_EQ(read_whole(work("new.txt")), "made");
   ASSERT_TRUE(driver.run("call fs/read_text_file {\"path\":\"/etc/hostname\"}"));
   EXPECT_THAT(driver.text(), HasSubstr("<p3:1>error")) << "outside of the workspace";
   ASSERT_TRUE(driver.run(R"(call terminal/create {"command":"echo","args":["from a terminal"]})"));
