@@ -253,9 +253,8 @@ TEST_F(Opening, X7_an_answer_to_a_call_that_was_given_up_opens_nothing_else) {
   ASSERT_FALSE(load(driver, id));
   ASSERT_TRUE(driver.until([&] { return driver.now_ms() >= began_ms + 600; }));
   ASSERT_TRUE(open(driver, {}));  // makes the agent look at its clock
-  if (!load(driver, other))
-    GTEST_SKIP() << "too slow here: " << driver.last<FrameOpenFailed>()->message;
-  EXPECT_EQ(driver.last<FrameSessionOpened>()->agent_session_id, other);
+  // The answer to the first is none to the second, whose own would come too late.
+  EXPECT_FALSE(load(driver, other));
 }
 
 TEST_F(Opening, X15_servers_that_are_refused_are_left_out_on_the_second_try) {
