@@ -195,7 +195,7 @@ class Agent final : private ProcessEvents {
   std::map<acp::RpcId, std::uint64_t> asked_;  // by the agent, not yet answered: which request
   std::uint64_t requests_ = 0;
   std::string stderr_tail_;  // and a little more than is told
-  std::string ending_;  // why we end it; empty: we do not
+  std::string ending_;       // why we end it; empty: we do not
   bool restart_ = false;
   bool paused_ = false;
   bool first_start_ = true;

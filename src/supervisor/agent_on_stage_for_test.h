@@ -94,8 +94,7 @@ class AgentOnStage : public ::testing::Test, protected FrameSink {
 
   void start() {
     agent_->act(StartAgent{});
-    answer("initialize",
-           R"({"protocolVersion":1,"agentCapabilities":{"loadSession":true}})");
+    answer("initialize", R"({"protocolVersion":1,"agentCapabilities":{"loadSession":true}})");
   }
   void open() {
     start();

@@ -22,8 +22,10 @@ class FakeWire : public std::enable_shared_from_this<FakeWire> {
     std::unique_ptr<Link> near;
     std::unique_ptr<Link> far;
   };
-  Ends ends() { return {std::make_unique<End>(shared_from_this(), 0),
-                        std::make_unique<End>(shared_from_this(), 1)}; }
+  Ends ends() {
+    return {std::make_unique<End>(shared_from_this(), 0),
+            std::make_unique<End>(shared_from_this(), 1)};
+  }
 
   // From now on nothing arrives; unsent bytes pile up at their senders.
   void block() { is_blocked_ = true; }

@@ -101,10 +101,10 @@ class SupervisorCoreTest : public ::testing::Test {
     bootstrap_.secret = "secret";
     bootstrap_.cwd = "/ws";
     bootstrap_.agent.command = {"agent"};
-    supervisor_ = std::make_unique<Supervisor>(
-        SupervisorPorts{clock_, loop_, processes_, folder_}, bootstrap_,
-        SupervisorIdentity{.instance = "i", .pid = 7},
-        [this](std::string reason) { ended_ = std::move(reason); });
+    supervisor_ =
+        std::make_unique<Supervisor>(SupervisorPorts{clock_, loop_, processes_, folder_},
+                                     bootstrap_, SupervisorIdentity{.instance = "i", .pid = 7},
+                                     [this](std::string reason) { ended_ = std::move(reason); });
     supervisor_->begin();
     loop_.run();
   }

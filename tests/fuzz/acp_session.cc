@@ -151,8 +151,8 @@ class FuzzedWorld {
   }
 
   void pass_time() {
-    static constexpr std::int64_t times_ms[] = {1,      50,     300,     1'000,  2'000,
-                                                3'000,  10'000, 60'000,  90'000, 600'000};
+    static constexpr std::int64_t times_ms[] = {1,     50,     300,    1'000,  2'000,
+                                                3'000, 10'000, 60'000, 90'000, 600'000};
     loop_.advance_ms(times_ms[dice_.below(std::size(times_ms))]);
   }
 
@@ -173,8 +173,8 @@ class FuzzedWorld {
       case 4:
       case 5:
         if (state.permissions.empty()) return;
-        return feed(AnswerPermission{state.permissions.begin()->first,
-                                     dice_.one_in(4) ? "" : "allow"});
+        return feed(
+            AnswerPermission{state.permissions.begin()->first, dice_.one_in(4) ? "" : "allow"});
       default:
         return feed(SubmitPrompt{{.text = dice_.one_in(4) ? "/clear" : "do it"},
                                  static_cast<PromptWhen>(dice_.below(4)),
@@ -292,8 +292,8 @@ class FuzzedWorld {
     Life& life = *life_;
     for (; life.agents < life.processes.children.size(); ++life.agents) {
       CHECK(!life.agent || !life.agent->lives(), "an agent begins beside another");
-      life.agent = std::make_unique<FuzzedAgent>(life.processes.children[life.agents],
-                                                 protocol_version_);
+      life.agent =
+          std::make_unique<FuzzedAgent>(life.processes.children[life.agents], protocol_version_);
     }
     if (life.agent) life.agent->read_input();
     CHECK(life.folder.bytes() <= spool_bytes + spool_slack_bytes, "the spool knows no limit");
@@ -333,7 +333,8 @@ class FuzzedWorld {
       life_->daemon->attach(*life_->supervisor);
     }
     settle();
-    for (std::size_t round = 0; life_ && frames_unacked() > 0 && round < 20; ++round) wait_a_second();
+    for (std::size_t round = 0; life_ && frames_unacked() > 0 && round < 20; ++round)
+      wait_a_second();
     if (life_) {
       CHECK(frames_unacked() == 0, "a frame does not arrive");
       life_->daemon->stop("the end");

@@ -34,7 +34,9 @@ class FuzzedAgent final : private acp::LineSink {
 
   bool lives() const { return child_->events != nullptr && !has_exited_; }
   bool can_speak() const { return lives() && !output_ended_ && !child_->is_paused; }
-  bool was_killed() const { return std::ranges::find(child_->signals, SIGKILL) != child_->signals.end(); }
+  bool was_killed() const {
+    return std::ranges::find(child_->signals, SIGKILL) != child_->signals.end();
+  }
   const FakeProcesses::Child* child() const { return child_.get(); }
 
   // Reads its stdin: whole lines of JSON-RPC, one prompt at a time, no second answer.
@@ -109,7 +111,9 @@ class FuzzedAgent final : private acp::LineSink {
  private:
   void on_object(std::string_view json) override {
     const auto message = acp::parse_rpc(json);
-    if (message && message->kind == acp::RpcMessage::Kind::request) ++asked_[message->id.text];
+    if (!message) return;
+    if (message->kind == acp::RpcMessage::Kind::request) ++asked_[message->id.text];
+    if (message->method.empty()) open_.erase(message->id.text);
   }
   void on_noise(std::string_view, acp::NoiseKind) override {}
 
@@ -125,8 +129,7 @@ class FuzzedAgent final : private acp::LineSink {
         }
         break;
       case acp::RpcMessage::Kind::notification: break;
-      default:
-        CHECK(++answered_[message->id.text] <= asked_[message->id.text], "answered twice");
+      default: CHECK(++answered_[message->id.text] <= asked_[message->id.text], "answered twice");
     }
   }
   std::size_t prompts_open() const {
@@ -152,7 +155,7 @@ class FuzzedAgent final : private acp::LineSink {
     return std::string(values[dice.below(std::size(values))]);
   }
   std::string some_id(Dice& dice) {
-    static constexpr std::string_view ids[] = {"0",   "1",      "2",  "3",   "4",  "5",
+    static constexpr std::string_view ids[] = {"0",   "1",      "2",  "3",   "4",   "5",
                                                "999", R"("p")", "-1", "1.5", "null"};
     return std::string(ids[dice.below(std::size(ids))]);
   }
@@ -168,23 +171,21 @@ class FuzzedAgent final : private acp::LineSink {
     static constexpr std::string_view texts[] = {"", "session not found", "rate limit reached",
                                                  "please log in", "cancelled"};
     std::string id = some_id(dice);
-    if (!open_.empty() && !dice.one_in(4)) id = take_open(dice).first;
+    if (!open_.empty() && !dice.one_in(4)) id = some_open(dice).first;
     return line(R"("id":)" + id + R"(,"error":{"code":)" +
                 std::to_string(codes[dice.below(std::size(codes))]) + R"(,"message":)" +
                 quoted(std::string(texts[dice.below(std::size(texts))])) + "}");
   }
 
-  std::pair<std::string, std::string> take_open(Dice& dice) {
+  std::pair<std::string, std::string> some_open(Dice& dice) {
     auto at = open_.begin();
     std::advance(at, static_cast<std::ptrdiff_t>(dice.below(open_.size())));
-    const std::pair<std::string, std::string> taken = *at;
-    open_.erase(at);
-    return taken;
+    return *at;
   }
 
   std::string good_answer(Dice& dice) {
     if (open_.empty()) return update(dice);
-    const auto [id, method] = take_open(dice);
+    const auto [id, method] = some_open(dice);
     return line(R"("id":)" + id + R"(,"result":)" + result_of(method, dice));
   }
 
@@ -195,7 +196,8 @@ class FuzzedAgent final : private acp::LineSink {
       const std::string load = dice.one_in(3) ? "false" : "true";
       const std::string resume = dice.one_in(3) ? "" : R"("resume":{})";
       if (protocol_version_ == 2) {
-        return R"({"protocolVersion":2,"info":{"name":"a","version":"1"},"capabilities":{"session":{)" +
+        return R"({"protocolVersion":2,"info":{"name":"a","version":"1"},)"
+               R"("capabilities":{"session":{)" +
                resume + R"(}}})";
       }
       return R"({"protocolVersion":1,"agentCapabilities":{"loadSession":)" + load +
@@ -236,25 +238,20 @@ class FuzzedAgent final : private acp::LineSink {
   }
 
   std::string update(Dice& dice) {
-    static constexpr std::string_view kinds[] = {"agent_message_chunk",
-                                                 "user_message_chunk",
-                                                 "agent_thought_chunk",
-                                                 "tool_call",
-                                                 "tool_call_update",
-                                                 "plan",
-                                                 "current_mode_update",
-                                                 "available_commands_update",
-                                                 "usage_update",
-                                                 "state_update",
-                                                 "state_change",
-                                                 "unheard_of"};
+    static constexpr std::string_view kinds[] = {"agent_message_chunk", "user_message_chunk",
+                                                 "agent_thought_chunk", "tool_call",
+                                                 "tool_call_update",    "plan",
+                                                 "current_mode_update", "available_commands_update",
+                                                 "usage_update",        "state_update",
+                                                 "state_change",        "unheard_of"};
     std::string body = R"({"sessionUpdate":")";
     body += kinds[dice.below(std::size(kinds))];
     body += R"(","content":{"type":"text","text":)" + quoted(text(dice)) + "}";
     body += R"(,"toolCallId":)" + quoted(text(dice)) + R"(,"status":)" + quoted(text(dice));
     body += R"(,"messageId":)" + quoted(text(dice)) + R"(,"title":)" + quoted(text(dice));
     body += R"(,"currentModeId":)" + quoted(text(dice));
-    body += dice.one_in(2) ? R"(,"state":"running"})" : R"(,"state":"idle","stopReason":"end_turn"})";
+    body +=
+        dice.one_in(2) ? R"(,"state":"running"})" : R"(,"state":"idle","stopReason":"end_turn"})";
     return notification("session/update",
                         R"({"sessionId":)" + session(dice) + R"(,"update":)" + body + "}");
   }
