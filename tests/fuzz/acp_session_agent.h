@@ -111,7 +111,9 @@ class FuzzedAgent final : private acp::LineSink {
  private:
   void on_object(std::string_view json) override {
     const auto message = acp::parse_rpc(json);
-    if (message && message->kind == acp::RpcMessage::Kind::request) ++asked_[message->id.text];
+    if (!message) return;
+    if (message->kind == acp::RpcMessage::Kind::request) ++asked_[message->id.text];
+    if (message->method.empty()) open_.erase(message->id.text);
   }
   void on_noise(std::string_view, acp::NoiseKind) override {}
 
@@ -169,23 +171,21 @@ class FuzzedAgent final : private acp::LineSink {
     static constexpr std::string_view texts[] = {"", "session not found", "rate limit reached",
                                                  "please log in", "cancelled"};
     std::string id = some_id(dice);
-    if (!open_.empty() && !dice.one_in(4)) id = take_open(dice).first;
+    if (!open_.empty() && !dice.one_in(4)) id = some_open(dice).first;
     return line(R"("id":)" + id + R"(,"error":{"code":)" +
                 std::to_string(codes[dice.below(std::size(codes))]) + R"(,"message":)" +
                 quoted(std::string(texts[dice.below(std::size(texts))])) + "}");
   }
 
-  std::pair<std::string, std::string> take_open(Dice& dice) {
+  std::pair<std::string, std::string> some_open(Dice& dice) {
     auto at = open_.begin();
     std::advance(at, static_cast<std::ptrdiff_t>(dice.below(open_.size())));
-    const std::pair<std::string, std::string> taken = *at;
-    open_.erase(at);
-    return taken;
+    return *at;
   }
 
   std::string good_answer(Dice& dice) {
     if (open_.empty()) return update(dice);
-    const auto [id, method] = take_open(dice);
+    const auto [id, method] = some_open(dice);
     return line(R"("id":)" + id + R"(,"result":)" + result_of(method, dice));
   }
 
@@ -196,7 +196,8 @@ class FuzzedAgent final : private acp::LineSink {
       const std::string load = dice.one_in(3) ? "false" : "true";
       const std::string resume = dice.one_in(3) ? "" : R"("resume":{})";
       if (protocol_version_ == 2) {
-        return R"({"protocolVersion":2,"info":{"name":"a","version":"1"},"capabilities":{"session":{)" +
+        return R"({"protocolVersion":2,"info":{"name":"a","version":"1"},)"
+               R"("capabilities":{"session":{)" +
                resume + R"(}}})";
       }
       return R"({"protocolVersion":1,"agentCapabilities":{"loadSession":)" + load +
