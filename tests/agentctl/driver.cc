@@ -110,7 +110,16 @@ void Driver::on_frame(FrameNo number, std::string_view bytes) {
   frame.number = number;
   frames.push_back(std::move(frame));
   if (on_each) on_each(frames.back());
-  if (acks) execution_->ack(number);
+  ack_soon();
+}
+
+// Once for what one read brought, as the daemon acks once for a commit.
+void Driver::ack_soon() {
+  if (!acks || std::exchange(ack_posted_, true)) return;
+  loop->post([this] {
+    ack_posted_ = false;
+    if (acks && !frames.empty()) execution_->ack(frames.back().number);
+  });
 }
 
 void Driver::on_reply(std::uint64_t call, Result<std::string> result) {

@@ -97,6 +97,7 @@ class Driver final : private ExecutionEvents {
   void on_gone(const std::string& why) override;
   void read_journal();
   void keep(FrameNo number, std::string_view frame);
+  void ack_soon();
 
   DriverSetup setup_;
   Bootstrap bootstrap_;
@@ -105,6 +106,7 @@ class Driver final : private ExecutionEvents {
   std::unique_ptr<PosixHost> host_;
   std::unique_ptr<LocalExecution> execution_;
   int journal_ = -1;
+  bool ack_posted_ = false;
   std::uint64_t commands_ = 0;
   std::uint64_t runs_ = 0;
 };
