@@ -96,34 +96,35 @@ Result<std::vector<std::string>> PosixFolder::list() {
   return names;
 }
 
-Result<PosixFolder::Opened> PosixFolder::open_for_append(const std::string& name) {
+Result<PosixFolder::Appending> PosixFolder::open_for_append(const std::string& name) {
   if (appended_ && appended_name_ == name) {
     // Somebody may have removed it behind our back; bytes written there would be lost.
-    if (TRY(status_of(appended_.get(), "look at " + name)).st_nlink > 0) return Opened::found;
+    const struct stat status = TRY(status_of(appended_.get(), "look at " + name));
+    if (status.st_nlink > 0) return Appending{.bytes = status.st_size};
   }
   const int flags = O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY;
-  Opened opened = Opened::found;
+  bool is_new = false;
   Fd file(openat(folder_.get(), name.c_str(), flags));
   if (!file && errno == ENOENT) {
-    opened = Opened::made;
+    is_new = true;
     file = Fd(openat(folder_.get(), name.c_str(), flags | O_CREAT | O_EXCL, file_mode));
   }
   if (!file) return system_failure("open " + name);
+  const struct stat status = TRY(status_of(file.get(), "look at " + name));
   appended_ = std::move(file);
   appended_name_ = name;
-  return opened;
+  return Appending{is_new, status.st_size};
 }
 
 Result<> PosixFolder::append(const std::string& name, std::string_view bytes) {
   TRY_VOID(check_name(name));
-  const Opened opened = TRY(open_for_append(name));
-  const off_t before = TRY(status_of(appended_.get(), "look at " + name)).st_size;
+  const Appending appending = TRY(open_for_append(name));
   const int error = write_all(appended_.get(), bytes);
   if (error == 0) return {};
-  if (ftruncate(appended_.get(), before) != 0) {
+  if (ftruncate(appended_.get(), appending.bytes) != 0) {
     return fail(Code::storage_unknown, "append to " + name + " left a part that stays");
   }
-  if (opened == Opened::made) TRY_VOID(remove(name));
+  if (appending.is_new) TRY_VOID(remove(name));
   return std::unexpected(system_error(error, "append to " + name));
 }
 

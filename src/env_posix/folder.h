@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include <sys/types.h>
+
 #include "base/result.h"
 #include "env/folder.h"
 #include "env_posix/fd.h"
@@ -41,9 +43,12 @@ class PosixFolder final : public Folder {
 
  private:
   explicit PosixFolder(Fd folder) : folder_(std::move(folder)) {}
-  enum class Opened { found, made };
+  struct Appending {
+    bool is_new = false;
+    off_t bytes = 0;  // before the append
+  };
   // Opens the file that is appended to, which stays open until another one is.
-  Result<Opened> open_for_append(const std::string& name);
+  Result<Appending> open_for_append(const std::string& name);
   // The file that is open for appending when it is that one, else one just opened.
   struct Borrowed {
     int descriptor;

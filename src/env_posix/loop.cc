@@ -220,11 +220,14 @@ void EpollLoop::round(int wait_ms) {
   run_tasks();
   in_round_ = false;
   stopped_.clear();
-  if (!tasks_.empty()) wake();
+  if (!tasks_.empty() && !running_) wake();
 }
 
 void EpollLoop::run() {
+  running_ = true;
   while (!stopping_.load()) round(-1);
+  running_ = false;
+  if (!tasks_.empty()) wake();
   stopping_.store(false);
 }
 

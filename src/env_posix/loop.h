@@ -120,6 +120,7 @@ class EpollLoop final : public Loop {
   std::int64_t armed_ns_ = 0;  // 0: not armed
   TimerId next_timer_ = 1;
   bool in_round_ = false;
+  bool running_ = false;                               // by run(): nobody else drives us
   std::vector<std::unique_ptr<Watch::Slot>> stopped_;  // freed when the round is over
   std::unique_ptr<char[]> read_buffer_;
   std::thread::id owner_;

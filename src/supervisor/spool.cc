@@ -15,7 +15,7 @@ namespace {
 // Read at once; a longer frame is read in one piece of its own.
 constexpr std::size_t read_bytes = 256UL << 10;
 // A buffer that grew for a large frame is given back.
-constexpr std::size_t pending_kept_bytes = 64UL << 10;
+constexpr std::size_t recent_kept_bytes = 64UL << 10;
 
 }  // namespace
 
@@ -48,9 +48,17 @@ Result<> Spool::flush() {
   }
   may_be_torn_ = false;
   written_ = next_ - 1;
+  recent_place_ = {pending_first_, segments_.size() - 1, begins ? spool_magic.size() : before};
+  std::swap(recent_, pending_);
   pending_.clear();
-  if (pending_.capacity() > pending_kept_bytes) pending_ = {};
+  if (recent_.capacity() > recent_kept_bytes) forget_recent();
+  if (pending_.capacity() > recent_kept_bytes) pending_ = {};
   return {};
+}
+
+void Spool::forget_recent() {
+  recent_ = {};
+  recent_place_ = {};
 }
 
 void Spool::add_written(std::uint64_t bytes) {
@@ -86,6 +94,11 @@ Result<> Spool::remove_first() {
   } else {
     --place_.segment;
   }
+  if (recent_place_.segment == 0) {
+    forget_recent();
+  } else {
+    --recent_place_.segment;
+  }
   return {};
 }
 
@@ -102,12 +115,26 @@ Result<> Spool::read(FrameNo after, TakeFrame take) {
     return fail(Code::invalid_argument,
                 "frames behind " + std::to_string(after) + " were acked and are gone");
   }
+  if (!recent_.empty() && after + 1 >= recent_place_.next) {
+    read_recent(after, take);
+    return {};
+  }
   Place place = place_.next == after + 1 ? place_ : find(after + 1);
   while (place.next <= written_) {
     if (!TRY(read_piece(place, after, take))) break;
   }
   place_ = place;
   return {};
+}
+
+// A reader that keeps up needs no look at the disk.
+void Spool::read_recent(FrameNo after, TakeFrame& take) {
+  SpoolWalk walk(recent_, 0);
+  while (walk.next()) {
+    const FrameNo number = walk.entry().number;
+    if (number > after && !take(number, walk.entry().payload)) return;
+    place_ = {number + 1, recent_place_.segment, recent_place_.at + walk.at()};
+  }
 }
 
 Result<bool> Spool::read_piece(Place& place, FrameNo after, TakeFrame& take) {

@@ -66,6 +66,8 @@ class Spool {
 
   void add_written(std::uint64_t bytes);
   Result<> remove_first();
+  void forget_recent();
+  void read_recent(FrameNo after, TakeFrame& take);
   Place find(FrameNo number) const;
   // Reads on from the place; false when the taker has enough.
   Result<bool> read_piece(Place& place, FrameNo after, TakeFrame& take);
@@ -75,8 +77,10 @@ class Spool {
   std::deque<Segment> segments_;
   std::string pending_;        // entries that are not written yet
   FrameNo pending_first_ = 0;  // the number of the first of them
-  std::uint64_t bytes_ = 0;    // of all segments
-  bool may_be_torn_ = false;   // the last append failed, and may have left a part
+  std::string recent_;         // the entries that were written last, and where
+  Place recent_place_;
+  std::uint64_t bytes_ = 0;   // of all segments
+  bool may_be_torn_ = false;  // the last append failed, and may have left a part
   FrameNo next_ = 1;
   FrameNo written_ = 0;
   FrameNo acked_ = 0;
