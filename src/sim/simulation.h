@@ -9,7 +9,12 @@
 
 namespace perdure::sim {
 
+// scripted: agentctls simulated at the border of runtime/ports.h. real: the supervisor and the
+// executors themselves, with simulated processes, links and folders under them.
+enum class AgentctlKind { scripted, real };
+
 struct SeedOptions {
+  AgentctlKind agentctls = AgentctlKind::real;
   std::uint64_t steps_max = 50'000;  // of the safety phase
   bool trace = false;
 };

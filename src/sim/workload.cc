@@ -385,7 +385,9 @@ bool Workload::care() {
     const State& state = book->fold();
     for (const auto& [id, permission] : state.permissions) {
       quiet = false;
-      submit(add(make(nurse, session, AnswerPermission{id, "allow"})));
+      const auto& offered = book->permissions().at(id).options;
+      submit(add(make(nurse, session,
+                      AnswerPermission{id, offered.empty() ? "" : offered.front().id})));
     }
     if (state.run && !patient) submit(add(make(nurse, session, CancelRun{})));
     if (state.queue_held && !state.archived) {
