@@ -137,6 +137,7 @@ void LocalExecution::did_not_answer() {
 
 void LocalExecution::give_up_waiting() {
   proof_ = "killed: it did not answer";
+  launcher_.reset();
   client_.reset();
   bury();
 }
@@ -203,6 +204,8 @@ void LocalExecution::stop() {
     arm(setting_.stop_ms, &LocalExecution::give_up_waiting);
   } else if (client_) {
     arm(setting_.answer_ms, &LocalExecution::did_not_answer);
+  } else if (launcher_ && timer_ == 0) {
+    arm(setting_.answer_ms, &LocalExecution::give_up_waiting);  // a start that never answers
   }
 }
 
