@@ -68,6 +68,7 @@ void LocalExecution::launch() {
       .command = setting_.agentctl_command, .environment = setting_.environment, .cwd = "/"};
   spec.command.emplace_back("start");
   spec.environment.push_back(exec_mark());
+  spec.environment.push_back(session_mark());
   Result<std::unique_ptr<Process>> spawned = ports_.processes.spawn(spec, *this);
   if (!spawned) {
     proof_ = "not_started: " + spawned.error().message();
@@ -85,9 +86,8 @@ void LocalExecution::on_error_output(std::string_view bytes) {
 }
 
 void LocalExecution::on_exit(const ProcessExit&) {
-  ports_.loop.post([this, exists = exists_] {
-    if (*exists) launcher_.reset();
-  });
+  // Not from inside its own call.
+  ports_.loop.post([launcher = std::shared_ptr<Process>(std::move(launcher_))] {});
   const Result<BootstrapAnswer> answer = decode_bootstrap_answer(launcher_output_);
   if (answer && answer->code.empty()) {
     identity_ = ProcessIdentity{answer->pid, static_cast<std::uint64_t>(answer->pid_started),
@@ -96,7 +96,8 @@ void LocalExecution::on_exit(const ProcessExit&) {
   }
   proof_ = "not_started: " + (answer ? answer->message : launcher_errors_);
   // The lock is held: perhaps by this very execution, started by somebody before us (X16).
-  if (answer && answer->code == "conflict") return arm(0, &LocalExecution::connect);
+  lock_is_held_ = answer && answer->code == "conflict";
+  if (lock_is_held_) return arm(0, &LocalExecution::connect);
   arm(0, &LocalExecution::bury);
 }
 
@@ -114,8 +115,22 @@ void LocalExecution::connect() {
   }
   const bool may_live = identity_ && ports_.host.life(*identity_) != ProcessLife::dead;
   if (may_live) return connect_later();
+  if (lock_is_held_ && !took_over_ && !stopping_) return take_over();
   if (proof_.empty()) proof_ = identity_ ? "process" : "nobody listens";
   bury();
+}
+
+// Whoever starts a new execution has had proof of the end of the one before, or the word of a
+// person (C19): what still holds the lock may not, and is ended by its mark.
+void LocalExecution::take_over() {
+  if (ports_.processes.kill_marked(session_mark()) > 0) {
+    return arm(bury_again_ms, &LocalExecution::take_over);
+  }
+  took_over_ = true;
+  proof_.clear();
+  launcher_output_.clear();
+  launcher_errors_.clear();
+  launch();
 }
 
 void LocalExecution::connect_later() {
@@ -148,6 +163,7 @@ void LocalExecution::on_attached(const AttachedPacket& packet) {
   }
   disarm();
   attached_ = true;
+  lock_is_held_ = false;  // by itself
   backoff_ms_ = 0;
   identity_ =
       ProcessIdentity{packet.pid, static_cast<std::uint64_t>(packet.pid_started), packet.host_boot};
@@ -214,6 +230,7 @@ void LocalExecution::stop() {
 void LocalExecution::bury() {
   disarm();
   client_.reset();
+  if (std::exchange(attached_, false)) events_.on_detached("the agentctl is ended by force");
   if (ports_.processes.kill_marked(exec_mark()) > 0) {
     return arm(bury_again_ms, &LocalExecution::bury);
   }

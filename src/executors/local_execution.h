@@ -93,6 +93,8 @@ class LocalExecution final : private ProcessEvents, private AgentctlClientEvents
   void on_closed(const std::string& why) override;
 
   void launch();
+  // Ends an earlier execution of the session that still has its lock, and starts again.
+  void take_over();
   void connect();
   void connect_later();
   void did_not_answer();
@@ -104,6 +106,7 @@ class LocalExecution final : private ProcessEvents, private AgentctlClientEvents
   void arm(std::int64_t delay_ms, void (LocalExecution::*then)());
   void disarm();
   std::string exec_mark() const { return "PERDURE_EXEC=" + bootstrap_.exec.text(); }
+  std::string session_mark() const { return "PERDURE_SESSION=" + bootstrap_.session.text(); }
   std::string socket_name() const { return bootstrap_.exec.text() + ".sock"; }
 
   LocalPorts ports_;
@@ -121,6 +124,8 @@ class LocalExecution final : private ProcessEvents, private AgentctlClientEvents
   std::unique_ptr<Folder> spool_;      // of the dead
   std::optional<SpoolReader> reader_;  // of what it left
   bool attached_ = false;
+  bool lock_is_held_ = false;  // by whom is not known yet
+  bool took_over_ = false;
   bool stopping_ = false;
   bool gone_ = false;
   std::string leaving_;

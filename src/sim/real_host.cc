@@ -105,7 +105,8 @@ void RealHost::reap() {
 
 // PROC6.
 void RealHost::check_quiet() {
-  for (const auto& [key, execution] : executions_) {
+  for (auto& [key, execution] : executions_) {
+    check_said(key, execution);
     if (!watcher_.has_ended(key)) continue;
     const auto expect = [&](bool condition, const char* what) {
       machine_.universe.verdict.expect(
@@ -152,22 +153,15 @@ void RealHost::on_frame_spooled(const ExecKey& exec, FrameNo number, std::string
     return tail(exec.exec) + " spools frame " + std::to_string(number) + " " +
            std::string(bytes.substr(0, 300));
   });
-  check_said(execution, exec, *frame);
+  if (const auto* said = get_if<MessageAgent>(&frame->body)) execution.said += said->text;
   execution.frames.push_back(std::move(*frame));
 }
 
-// PROC5 before the spool: what an agent said in a turn that ended by itself is there, each piece
-// once and in order.
-void RealHost::check_said(Execution& execution, const ExecKey& exec, const Frame& frame) {
-  if (const auto* said = get_if<MessageAgent>(&frame.body)) {
-    if (frame.run) execution.texts[frame.run] += said->text;
-    return;
-  }
-  const auto* end = get_if<FrameRunFinished>(&frame.body);
-  if (!end) return;
-  const std::string text = std::exchange(execution.texts[frame.run], {});
-  if (end->stop_reason != "end_turn" || !execution.lossless) return;
-  const auto sequence = testagent::read_sequence(text);
+// PROC5 before the spool: what an agent said is there, each piece once and in order, and all of it
+// where a turn has ended by itself.
+void RealHost::check_said(const ExecKey& exec, Execution& execution) {
+  if (!execution.lossless) return;
+  const auto sequence = testagent::read_sequence(execution.said);
   machine_.universe.verdict.expect(sequence.has_value(), "PROC5", [&] {
     return tail(exec.exec) + ": what the agent said is not what was spooled: " +
            sequence.error().message();
@@ -184,8 +178,9 @@ void RealHost::on_command_acted(const ExecKey& exec, const SendCommand& command)
 
 void RealHost::on_agent_spawned(const ExecKey& exec, const DrawnSwitches& drawn) {
   Execution& execution = executions_.at(exec);
+  check_said(exec, execution);
   execution.lossless = drawn.lossless;
-  execution.texts.clear();
+  execution.said.clear();
 }
 
 }  // namespace perdure::sim

@@ -44,7 +44,7 @@ class RealHost final : public Host, private AgentctlListener {
     std::unique_ptr<SimAgentctl> agentctl;  // null: dead and reaped
     Bootstrap bootstrap;
     std::vector<Frame> frames;
-    std::map<RunId, std::string> texts;  // what was said in a run
+    std::string said;  // by the agent that lives, all its turns
     bool lossless = true;
     std::uint64_t found_by = 0;  // the life of the daemon that attached
   };
@@ -52,7 +52,7 @@ class RealHost final : public Host, private AgentctlListener {
   Result<Bootstrap> make_bootstrap(const LaunchSpec& spec);
   Result<BootstrapAnswer> start_agentctl(Bootstrap bootstrap, std::vector<std::string> environment);
   SimAgentHome& home(SessionId session);
-  void check_said(Execution& execution, const ExecKey& exec, const Frame& frame);
+  void check_said(const ExecKey& exec, Execution& execution);
 
   void on_frame_spooled(const ExecKey& exec, FrameNo number, std::string_view frame) override;
   void on_command_acted(const ExecKey& exec, const SendCommand& command) override;
