@@ -31,6 +31,12 @@ inline constexpr std::size_t agent_unread_bytes_max = 64UL << 20;
 inline constexpr std::size_t links_max = 8;                  // connections to one agentctl at once
 inline constexpr std::size_t calls_open_max = 64;            // workspace calls at once on one link
 inline constexpr std::size_t stderr_tail_bytes = 4UL << 10;  // of the agent, kept for its exit
+// Settings of an agent that are known to be told; beyond it all are told again.
+inline constexpr std::size_t options_known_max = 1024;
+// Messages of a turn of which is known how much was shown; beyond it one may be shown again.
+inline constexpr std::size_t messages_known_max = 4096;
+// Of what an agent says of an error; the rest is cut.
+inline constexpr std::size_t agent_error_bytes_max = 16UL << 10;
 
 // Session machine.
 inline constexpr std::size_t queue_prompts_max = 100;       // one more: limit_reached

@@ -1,6 +1,11 @@
 // One table a question; see failures.h.
 #include "supervisor/failures.h"
 
+#include <algorithm>
+
+#include "base/limits.h"
+#include "base/text.h"
+
 namespace perdure {
 
 OpenFailure open_failure(acp::Failure failure) {
@@ -16,8 +21,13 @@ OpenFailure open_failure(acp::Failure failure) {
 }
 
 std::string error_text(const acp::RpcError& error) {
-  std::string text = error.message + " (" + std::to_string(error.code) + ")";
-  if (!error.data.text.empty()) text += " " + error.data.text;
+  std::string text(utf8_prefix(error.message, agent_error_bytes_max));
+  text += " (" + std::to_string(error.code) + ")";
+  if (!error.data.text.empty()) {
+    text += ' ';
+    text += utf8_prefix(error.data.text, agent_error_bytes_max);
+  }
+  std::ranges::replace_if(text, [](char c) { return c == '\n' || c == '\r'; }, ' ');
   return text;
 }
 

@@ -12,7 +12,9 @@ namespace perdure {
 // Which class of C4 a failed load, resume or new belongs to.
 OpenFailure open_failure(acp::Failure failure);
 
-// Message, code and details, on one line; agents often say only in `data` what happened (R1).
+// Message, code and details, on one line; agents often say only in `data` what happened (R1). Of
+// each at most agent_error_bytes_max: an error must fit into a frame, whatever an agent makes of
+// it.
 std::string error_text(const acp::RpcError& error);
 
 // The update that shows that a setting could not be applied.

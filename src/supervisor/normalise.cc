@@ -4,14 +4,11 @@
 #include <utility>
 #include <variant>
 
+#include "base/crc32c.h"
 #include "base/limits.h"
-#include "base/text.h"
 
 namespace perdure {
 namespace {
-
-// Pieces of v2 messages are remembered up to here; a longer message is shown as its pieces came.
-constexpr std::size_t shown_text_bytes_max = 256UL << 10;
 
 template <class... Ts>
 struct Overloaded : Ts... {
@@ -85,6 +82,7 @@ void Normaliser::options(const std::vector<acp::OptionValue>& options, const Raw
                          std::vector<FrameBody>& frames) {
   bool first = true;
   for (const acp::OptionValue& one : options) {
+    if (told_options_.size() >= options_known_max) told_options_.clear();
     std::string& told = told_options_[one.option];
     if (told == one.value) continue;
     told = one.value;
@@ -93,17 +91,29 @@ void Normaliser::options(const std::vector<acp::OptionValue>& options, const Raw
   }
 }
 
+void Normaliser::ShownText::add(std::string_view text) {
+  bytes += text.size();
+  checksum = crc32c(text, checksum);
+}
+
+bool Normaliser::ShownText::goes_on_as(std::string_view text) const {
+  return text.size() > bytes && crc32c(text.substr(0, bytes)) == checksum;
+}
+
+Normaliser::ShownText& Normaliser::shown_of(const std::string& message_id) {
+  if (shown_.size() >= messages_known_max && !shown_.contains(message_id)) shown_.clear();
+  return shown_[message_id];
+}
+
 void Normaliser::whole_message(const acp::MessageWhole& message, RawJson raw,
                                std::vector<FrameBody>& frames) {
-  std::string& shown = shown_text_[message.message_id];
-  const std::string text = message.text.value_or(shown);
-  const bool goes_on = text.size() > shown.size() && text.starts_with(shown);
-  if (message.speaker == acp::Speaker::user || !goes_on) {
+  ShownText& shown = shown_of(message.message_id);
+  if (message.speaker == acp::Speaker::user || !message.text || !shown.goes_on_as(*message.text)) {
     frames.emplace_back(AgentUpdate{std::move(raw)});
     return;
   }
-  std::string rest = text.substr(shown.size());
-  shown = text.size() <= shown_text_bytes_max ? text : std::string();
+  std::string rest = message.text->substr(shown.bytes);
+  shown.add(rest);
   if (message.speaker == acp::Speaker::thought) {
     frames.emplace_back(MessageThought{message.message_id, std::move(rest), std::move(raw)});
   } else {
@@ -117,8 +127,7 @@ void Normaliser::update(acp::SessionUpdate update, std::vector<FrameBody>& frame
       Overloaded{
           [&](acp::MessageChunk& chunk) {
             if (whole_messages_ && !chunk.message_id.empty()) {
-              std::string& shown = shown_text_[chunk.message_id];
-              if (shown.size() + chunk.text.size() <= shown_text_bytes_max) shown += chunk.text;
+              shown_of(chunk.message_id).add(chunk.text);
             }
             if (chunk.speaker == acp::Speaker::agent) {
               frames.emplace_back(
@@ -157,7 +166,7 @@ void Normaliser::end_turn() {
   open_tools_.clear();
   // An update of an earlier turn's tool is still an update, as long as there is room to know it.
   if (known_tools_.size() >= tools_open_max) known_tools_.clear();
-  shown_text_.clear();
+  shown_.clear();
 }
 
 }  // namespace perdure

@@ -3,9 +3,12 @@
 // of an id is the call, whatever the agent named it.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "acp/client.h"
@@ -34,6 +37,16 @@ class Normaliser {
   void end_turn();
 
  private:
+  // Its length and checksum are enough to know it again at the front of a longer text.
+  struct ShownText {
+    std::size_t bytes = 0;
+    std::uint32_t checksum = 0;
+
+    void add(std::string_view text);
+    bool goes_on_as(std::string_view text) const;
+  };
+
+  ShownText& shown_of(const std::string& message_id);
   void whole_message(const acp::MessageWhole& message, RawJson raw, std::vector<FrameBody>& frames);
   void note_tool(const acp::ToolUpserted& tool);
 
@@ -41,8 +54,8 @@ class Normaliser {
   std::set<std::string> open_tools_;
   std::map<std::string, std::string> told_options_;
   bool whole_messages_ = false;
-  // How much of a message came in pieces, to tell the rest of a whole one.
-  std::map<std::string, std::string> shown_text_;
+  // How much of a message was told already, to tell the rest of a whole one.
+  std::map<std::string, ShownText> shown_;
 };
 
 }  // namespace perdure

@@ -29,22 +29,33 @@ FrameNo Spool::add(std::string_view frame) {
 Result<> Spool::flush() {
   if (pending_.empty()) return {};
   const bool begins = segments_.empty() || segments_.back().bytes >= limits_.segment_bytes;
+  const std::string name = spool_segment_name(begins ? pending_first_ : segments_.back().first);
+  const std::uint64_t before = begins ? 0 : segments_.back().bytes;
+  if (may_be_torn_) {
+    // Behind the part that a failed append left, nobody would find what comes now.
+    TRY_VOID(begins ? folder_.remove(name) : folder_.truncate(name, before));
+  }
+  may_be_torn_ = true;
   if (begins) {
-    const std::string name = spool_segment_name(pending_first_);
     std::string bytes(spool_magic);
     bytes += pending_;
     TRY_VOID(folder_.append(name, bytes));
-    segments_.push_back({pending_first_, bytes.size()});
-    bytes_ += bytes.size();
+    segments_.push_back({pending_first_, 0});
+    add_written(bytes.size());
   } else {
-    TRY_VOID(folder_.append(spool_segment_name(segments_.back().first), pending_));
-    segments_.back().bytes += pending_.size();
-    bytes_ += pending_.size();
+    TRY_VOID(folder_.append(name, pending_));
+    add_written(pending_.size());
   }
+  may_be_torn_ = false;
   written_ = next_ - 1;
   pending_.clear();
   if (pending_.capacity() > pending_kept_bytes) pending_ = {};
   return {};
+}
+
+void Spool::add_written(std::uint64_t bytes) {
+  segments_.back().bytes += bytes;
+  bytes_ += bytes;
 }
 
 Result<> Spool::ack(FrameNo number) {
@@ -53,25 +64,27 @@ Result<> Spool::ack(FrameNo number) {
                                             " is acked and was never written; the last is " +
                                             std::to_string(written_));
   }
-  if (number <= acked_) return {};
-  acked_ = number;
+  acked_ = std::max(acked_, number);
+  // What cannot be removed just now is not the daemon's business: it goes with a later ack, and
+  // until then it counts.
   while (segments_.size() > 1 && segments_[1].first <= acked_ + 1) {
-    TRY_VOID(folder_.remove(spool_segment_name(segments_.front().first)));
-    bytes_ -= segments_.front().bytes;
-    segments_.pop_front();
-    if (place_.segment == 0) {
-      place_ = {};
-    } else {
-      --place_.segment;
-    }
+    if (!remove_first()) return {};
   }
   // All of a large last segment is acked: the next frame begins a new one, and this one can go.
-  if (segments_.size() == 1 && acked_ == written_ &&
-      segments_.back().bytes >= limits_.segment_bytes) {
-    TRY_VOID(folder_.remove(spool_segment_name(segments_.front().first)));
-    bytes_ = 0;
-    segments_.clear();
+  const bool is_done = segments_.size() == 1 && acked_ == written_ &&
+                       segments_.back().bytes >= limits_.segment_bytes;
+  if (is_done) static_cast<void>(remove_first());
+  return {};
+}
+
+Result<> Spool::remove_first() {
+  TRY_VOID(folder_.remove(spool_segment_name(segments_.front().first)));
+  bytes_ -= segments_.front().bytes;
+  segments_.pop_front();
+  if (place_.segment == 0) {
     place_ = {};
+  } else {
+    --place_.segment;
   }
   return {};
 }
@@ -104,7 +117,9 @@ Result<bool> Spool::read_piece(Place& place, FrameNo after, TakeFrame& take) {
     CHECK(place.segment < segments_.size(), "the spool ends before its last frame");
   }
   const std::string name = spool_segment_name(segments_[place.segment].first);
-  std::string bytes = TRY(folder_.read(name, place.at, read_bytes));
+  // Behind its known end there may be frames of an append that failed: nobody was told of them.
+  const std::uint64_t there = segments_[place.segment].bytes - place.at;
+  std::string bytes = TRY(folder_.read(name, place.at, std::min<std::uint64_t>(there, read_bytes)));
   SpoolWalk walk(bytes, 0);
   std::size_t taken = 0;
   while (walk.next()) {

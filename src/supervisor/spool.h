@@ -40,7 +40,7 @@ class Spool {
   FrameNo written() const { return written_; }
   FrameNo acked() const { return acked_; }
   // Everything up to this number may go; lower numbers than before change nothing. A number beyond
-  // what was written is invalid_argument.
+  // what was written is invalid_argument. A segment that cannot be removed goes with a later ack.
   Result<> ack(FrameNo number);
 
   // Gives the written frames behind `after` in order, until the taker has enough. Frames that were
@@ -50,7 +50,7 @@ class Spool {
   std::uint64_t bytes() const { return bytes_ + pending_.size(); }
   // There is no room: the agent must not be read until there is some again.
   bool is_full() const { return bytes() >= limits_.bytes_max; }
-  bool has_room_again() const { return bytes() < limits_.bytes_max / 2; }
+  bool has_room_again() const { return bytes() <= limits_.bytes_max / 2; }
 
  private:
   struct Segment {
@@ -64,6 +64,8 @@ class Spool {
     std::uint64_t at = 0;
   };
 
+  void add_written(std::uint64_t bytes);
+  Result<> remove_first();
   Place find(FrameNo number) const;
   // Reads on from the place; false when the taker has enough.
   Result<bool> read_piece(Place& place, FrameNo after, TakeFrame& take);
@@ -74,6 +76,7 @@ class Spool {
   std::string pending_;        // entries that are not written yet
   FrameNo pending_first_ = 0;  // the number of the first of them
   std::uint64_t bytes_ = 0;    // of all segments
+  bool may_be_torn_ = false;   // the last append failed, and may have left a part
   FrameNo next_ = 1;
   FrameNo written_ = 0;
   FrameNo acked_ = 0;

@@ -2,9 +2,13 @@
 // the agent's own update, which is what must survive, is a member that is kept whole.
 #include "wire/frame.h"
 
+#include <concepts>
+#include <cstdint>
 #include <utility>
 
+#include "base/check.h"
 #include "base/fields_json.h"
+#include "base/text.h"
 
 namespace perdure {
 namespace {
@@ -20,6 +24,41 @@ bool decode_kind(std::string_view kind, Members& members, OneOf<Kinds<Bodies...>
     return true;
   };
   return (try_kind.template operator()<Bodies>() || ...);
+}
+
+// The frame as a value inside of another: one level deeper, where there may be none left. As a text
+// it is still whole.
+RawJson kept_whole(std::string_view frame) {
+  RawJson whole{std::string(frame)};
+  if (json_validate("[" + whole.text + "]")) return whole;
+  JsonWriter json;
+  json.begin_object().key("perdure").string("too_deep").key("frame").string(frame).end_object();
+  return RawJson{std::move(json).take()};
+}
+
+// How much of each part of a frame may stay.
+struct Kept {
+  std::size_t json_bytes = SIZE_MAX;
+  std::size_t text_bytes = SIZE_MAX;
+  std::size_t elements = SIZE_MAX;
+  std::size_t element_text_bytes = SIZE_MAX;
+};
+
+template <class T>
+void shorten(T& value, const Kept& kept) {
+  if constexpr (std::same_as<T, RawJson>) {
+    const std::size_t bytes = value.text.size();
+    if (bytes <= kept.json_bytes) return;
+    value.text = R"({"perdure":"too_long","bytes":)" + std::to_string(bytes) + "}";
+  } else if constexpr (std::same_as<T, std::string>) {
+    value.resize(utf8_prefix(value, kept.text_bytes).size());
+  } else if constexpr (is_sequence<T>) {
+    if (value.size() > kept.elements) value.resize(kept.elements);
+    const Kept inside{.json_bytes = kept.json_bytes, .text_bytes = kept.element_text_bytes};
+    for (auto& element : value) shorten(element, inside);
+  } else if constexpr (FieldStruct<T>) {
+    visit_fields(value, [&](std::string_view, auto& field) { shorten(field, kept); });
+  }
 }
 
 }  // namespace
@@ -41,6 +80,23 @@ std::string encode_frame(RunId run, const FrameBody& body) {
       body);
   close_json(out, '}');
   return out;
+}
+
+std::string encode_bounded_frame(RunId run, FrameBody body, std::size_t bytes_max) {
+  std::string frame = encode_frame(run, body);
+  // A text grows sixfold at most when it is escaped, and no kind has more than six: they fit.
+  const Kept texts{.json_bytes = bytes_max / 64};
+  const Kept little{.json_bytes = bytes_max / 64,
+                    .text_bytes = bytes_max / 64,
+                    .elements = 16,
+                    .element_text_bytes = bytes_max / 1024};
+  for (const Kept& kept : {texts, little}) {
+    if (frame.size() <= bytes_max) return frame;
+    visit([&](auto& one) { shorten(one, kept); }, body);
+    frame = encode_frame(run, body);
+  }
+  CHECK(frame.size() <= bytes_max, "a frame cannot be made short enough");
+  return frame;
 }
 
 Result<Frame> decode_frame(std::string_view bytes) {
@@ -69,7 +125,7 @@ Result<Frame> decode_frame(std::string_view bytes) {
   }
   Decoded decoded;
   if (!decode_kind(kind, members, frame.body, decoded)) {
-    frame.body = AgentUpdate{RawJson{std::string(bytes)}};
+    frame.body = AgentUpdate{kept_whole(bytes)};
     return frame;
   }
   if (!decoded) return std::unexpected(std::move(decoded).error().error());

@@ -30,13 +30,13 @@ class Agentctl : public testing::Test {
       EXPECT_TRUE(driver_->until_gone()) << "it does not stop";
     }
     driver_.reset();
-    EXPECT_FALSE(std::filesystem::exists(folder_ + "/home/violations"));
+    EXPECT_FALSE(std::filesystem::exists(folder_ + "/agent/violations"));
     std::filesystem::remove_all(folder_);
   }
 
   DriverSetup setup(std::vector<std::string> switches = {}) {
     DriverSetup setup{.folder = folder_, .agentctl = PERDURE_AGENTCTL};
-    setup.agent_command = {PERDURE_TESTAGENT, "--home", folder_ + "/home"};
+    setup.agent_command = {PERDURE_TESTAGENT, "--home", folder_ + "/agent"};
     for (const std::string& one : switches) {
       setup.agent_command.push_back("--switch");
       setup.agent_command.push_back(one);
@@ -248,7 +248,7 @@ TEST_F(Agentctl, P14_an_agent_that_cannot_be_started_is_told_with_the_reason) {
 }
 
 TEST_F(Agentctl, L24_the_workspace_works_without_an_agent) {
-  std::ofstream(folder_ + "/work/hello.txt") << "hello";
+  std::ofstream(folder_ + "/place/hello.txt") << "hello";
   Driver& driver = begin(setup());
   ASSERT_TRUE(driver.until_frame("executor.ready"));
   const std::uint64_t call = driver.execution().call("fs.read", R"({"path":"hello.txt"})");

@@ -51,7 +51,7 @@ class AgentctlKillLong : public testing::Test {
     prepare_folder(folder_);
   }
   void TearDown() override {
-    EXPECT_FALSE(std::filesystem::exists(folder_ + "/home/violations"));
+    EXPECT_FALSE(std::filesystem::exists(folder_ + "/agent/violations"));
     std::filesystem::remove_all(folder_);
   }
 
@@ -59,7 +59,7 @@ class AgentctlKillLong : public testing::Test {
     return {.folder = folder_,
             .agentctl = PERDURE_AGENTCTL,
             .number = number,
-            .agent_command = {PERDURE_TESTAGENT, "--home", folder_ + "/home"}};
+            .agent_command = {PERDURE_TESTAGENT, "--home", folder_ + "/agent"}};
   }
 
   pid_t start_reader(int epoch) {
@@ -70,7 +70,7 @@ class AgentctlKillLong : public testing::Test {
                                       "chunks 300 64; permission 1; tool 1; say 3",
                                       PERDURE_TESTAGENT,
                                       "--home",
-                                      folder_ + "/home"};
+                                      folder_ + "/agent"};
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);

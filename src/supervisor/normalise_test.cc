@@ -1,0 +1,345 @@
+// From an agent's updates to frames: what each variant becomes, that tools are upserts, that a
+// setting is told once, and that nothing the agent said is left out.
+#include "supervisor/normalise.h"
+
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/limits.h"
+
+namespace perdure {
+namespace {
+
+using Bodies = std::vector<FrameBody>;
+
+Bodies told(Normaliser& normaliser, std::string_view json) {
+  Bodies frames;
+  normaliser.update(acp::parse_update(json), frames);
+  return frames;
+}
+
+Bodies told(Normaliser& normaliser, acp::UpdateBody body) {
+  Bodies frames;
+  normaliser.update({"", std::move(body), {R"({"raw":true})"}}, frames);
+  return frames;
+}
+
+Bodies options_told(Normaliser& normaliser, const std::vector<acp::OptionValue>& options) {
+  Bodies frames;
+  normaliser.options(options, {R"({"answer":1})"}, frames);
+  return frames;
+}
+
+void expect_becomes(const std::string& json, const FrameBody& frame) {
+  Normaliser normaliser;
+  EXPECT_EQ(told(normaliser, json), Bodies{frame}) << json;
+}
+
+TEST(Normalise, messages) {
+  const std::string agent =
+      R"({"sessionUpdate":"agent_message_chunk","messageId":"m1","content":{"type":"text","text":"Hi"}})";
+  expect_becomes(agent, MessageAgent{"m1", "Hi", {agent}});
+  const std::string bare =
+      R"({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"Hi"}})";
+  expect_becomes(bare, MessageAgent{"", "Hi", {bare}});
+  const std::string thought =
+      R"({"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"Hm"}})";
+  expect_becomes(thought, MessageThought{"", "Hm", {thought}});
+  // Not text: nothing to read out, and all of it kept.
+  const std::string image =
+      R"({"sessionUpdate":"agent_message_chunk","content":{"type":"image","mimeType":"image/png","data":"AA=="}})";
+  expect_becomes(image, MessageAgent{"", "", {image}});
+  // The journal has what a person typed; an agent's echo of it is not a second message.
+  const std::string echo =
+      R"({"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"do it"}})";
+  expect_becomes(echo, AgentUpdate{{echo}});
+}
+
+TEST(Normalise, tools) {
+  const std::string call =
+      R"({"sessionUpdate":"tool_call","toolCallId":"t1","title":"Run tests","kind":"execute",)"
+      R"("status":"pending","rawInput":{"command":"make test"},"content":)"
+      R"([{"type":"content","content":{"type":"text","text":"12 passed"}}]})";
+  expect_becomes(call, ToolCall{.tool_call_id = "t1",
+                                .title = "Run tests",
+                                .tool_kind = "execute",
+                                .status = "pending",
+                                .input = "make test",
+                                .text = "12 passed",
+                                .update = {call}});
+  // Its first mention may be an update.
+  const std::string update =
+      R"({"sessionUpdate":"tool_call_update","toolCallId":"t1","status":"completed"})";
+  expect_becomes(update, ToolCall{.tool_call_id = "t1", .status = "completed", .update = {update}});
+  // Without an id it is no tool of ours.
+  const std::string nameless = R"({"sessionUpdate":"tool_call","title":"?"})";
+  expect_becomes(nameless, AgentUpdate{{nameless}});
+}
+
+TEST(Normalise, what_a_tool_shows_is_its_text_else_its_output_else_its_files) {
+  const auto text_of = [](acp::ToolUpserted tool) {
+    tool.tool_call_id = "t";
+    Normaliser normaliser;
+    const Bodies frames = told(normaliser, std::move(tool));
+    return get<ToolCall>(frames.at(0)).text;
+  };
+  const acp::ToolContent diffs{.diffs = {{.path = "a.cc", .old_text = "x", .new_text = "y"},
+                                         {.path = "b.cc", .new_text = "y"},
+                                         {.path = "c.cc", .patch = "@@"}}};
+  acp::ToolContent both = diffs;
+  both.text = "shown";
+  EXPECT_EQ(text_of({}), "");
+  EXPECT_EQ(text_of({.content = both, .output = "out"}), "shown");
+  EXPECT_EQ(text_of({.content = diffs, .output = "out"}), "out");
+  EXPECT_EQ(text_of({.output = "out"}), "out");
+  EXPECT_EQ(text_of({.content = diffs}), "changed a.cc\nnew file b.cc\nchanged c.cc\n");
+}
+
+TEST(Normalise, plans) {
+  const std::string plan =
+      R"({"sessionUpdate":"plan","entries":[{"content":"a","priority":"high","status":"completed"},)"
+      R"({"content":"b","priority":"low","status":"in_progress"},)"
+      R"({"content":"c","priority":"low","status":"pending"}]})";
+  expect_becomes(plan, Plan{"[x] a\n[>] b\n[ ] c\n", {plan}});
+  Normaliser normaliser;
+  EXPECT_EQ(told(normaliser, acp::PlanShown{.text = "# Plan"}),
+            (Bodies{Plan{"# Plan", {R"({"raw":true})"}}}));
+  EXPECT_EQ(told(normaliser, acp::PlanRemoved{"p"}), (Bodies{Plan{"", {R"({"raw":true})"}}}));
+}
+
+TEST(Normalise, commands_usage_and_compaction) {
+  const std::string commands =
+      R"({"sessionUpdate":"available_commands_update","availableCommands":[]})";
+  expect_becomes(commands, Commands{{commands}});
+  const std::string usage = R"({"sessionUpdate":"usage_update","used":120,"size":200000})";
+  expect_becomes(usage, Usage{120, 200000, {usage}});
+  const RawJson raw{R"({"raw":true})"};
+  Normaliser normaliser;
+  EXPECT_EQ(told(normaliser, acp::CompactionShown{.status = "in_progress"}),
+            (Bodies{AgentUpdate{raw}}));
+  EXPECT_EQ(told(normaliser, acp::CompactionShown{.status = "completed"}),
+            (Bodies{AgentUpdate{raw}, FrameContextChanged{BoundaryHow::compacted}}));
+}
+
+TEST(Normalise, X25_what_is_unknown_is_kept_as_it_came) {
+  for (const std::string text : {R"({"sessionUpdate":"dreamt","of":[1, 2.50]})",
+                                 R"({"sessionUpdate":7})", R"([1,2])", R"("text")", "null", R"({})",
+                                 R"({"sessionUpdate":"session_info_update","title":"A title"})"}) {
+    expect_becomes(text, AgentUpdate{{text}});
+  }
+}
+
+template <std::size_t Index = 0>
+void expect_every_variant_keeps_its_update() {
+  if constexpr (Index < std::variant_size_v<acp::UpdateBody>) {
+    for (const bool whole : {false, true}) {
+      Normaliser normaliser;
+      if (whole) normaliser.expect_whole_messages();
+      acp::UpdateBody body{std::in_place_index<Index>};
+      if (auto* options = std::get_if<acp::OptionsShown>(&body)) {
+        options->options = {{.id = "o", .value = "v"}};
+      }
+      if (auto* mode = std::get_if<acp::ModeShown>(&body)) mode->mode = "ask";
+      std::size_t kept = 0;
+      for (const FrameBody& frame : told(normaliser, body)) {
+        visit(
+            [&](const auto& one) {
+              if constexpr (requires { one.update; }) {
+                kept += one.update.text == R"({"raw":true})" ? 1 : 0;
+              }
+            },
+            frame);
+      }
+      EXPECT_EQ(kept, 1U) << Index;
+    }
+    expect_every_variant_keeps_its_update<Index + 1>();
+  }
+}
+
+TEST(Normalise, X25_every_variant_keeps_the_whole_update_once) {
+  expect_every_variant_keeps_its_update();
+}
+
+TEST(Normalise, the_first_mention_of_a_tool_is_its_call_and_all_others_are_updates) {
+  Normaliser normaliser;
+  const auto kind_of = [&](acp::ToolUpserted tool) {
+    const Bodies frames = told(normaliser, std::move(tool));
+    EXPECT_EQ(frames.size(), 1U);
+    return holds_alternative<ToolCall>(frames[0]) ? "call" : "update";
+  };
+  EXPECT_STREQ(kind_of({.tool_call_id = "a", .status = "in_progress"}), "call");
+  EXPECT_STREQ(kind_of({.tool_call_id = "a", .announced = true}), "update");
+  EXPECT_STREQ(kind_of({.tool_call_id = "b"}), "call");
+  EXPECT_STREQ(kind_of({.tool_call_id = "a", .status = "completed"}), "update");
+  // A permission request may be the first to show it.
+  Bodies frames;
+  normaliser.tool({.tool_call_id = "c", .title = "rm"}, {}, frames);
+  EXPECT_EQ(frames, (Bodies{ToolCall{.tool_call_id = "c", .title = "rm"}}));
+  EXPECT_STREQ(kind_of({.tool_call_id = "c"}), "update");
+  // Agents go on about tools of an earlier turn.
+  normaliser.end_turn();
+  EXPECT_STREQ(kind_of({.tool_call_id = "a", .status = "failed"}), "update");
+}
+
+TEST(Normalise, P6_knows_which_tools_are_under_way) {
+  Normaliser normaliser;
+  const auto after = [&](const char* id, const char* status) {
+    told(normaliser, acp::ToolUpserted{.tool_call_id = id, .status = status});
+    return normaliser.tools_in_flight();
+  };
+  EXPECT_EQ(normaliser.tools_in_flight(), 0U);
+  EXPECT_EQ(after("a", "pending"), 1U);
+  EXPECT_EQ(after("a", "in_progress"), 1U);
+  EXPECT_EQ(after("b", "in_progress"), 2U);
+  EXPECT_EQ(after("a", "completed"), 1U);
+  EXPECT_EQ(after("c", "completed"), 1U);
+  EXPECT_EQ(after("b", "cancelled"), 0U);
+  EXPECT_EQ(after("d", "failed"), 0U);
+  EXPECT_EQ(after("e", "an agent's own word"), 1U);
+  // A status that comes late does not bring an ended tool back.
+  EXPECT_EQ(after("a", "in_progress"), 1U);
+  normaliser.end_turn();
+  EXPECT_EQ(normaliser.tools_in_flight(), 0U);
+}
+
+TEST(Normalise, remembers_a_bounded_number_of_tools) {
+  Normaliser normaliser;
+  for (std::size_t i = 0; i < tools_open_max + 10; ++i) {
+    told(normaliser, acp::ToolUpserted{.tool_call_id = "t" + std::to_string(i)});
+  }
+  EXPECT_EQ(normaliser.tools_in_flight(), tools_open_max);
+  normaliser.end_turn();
+  const Bodies again = told(normaliser, acp::ToolUpserted{.tool_call_id = "t1"});
+  EXPECT_TRUE(holds_alternative<ToolCall>(again.at(0)));
+}
+
+TEST(Normalise, R9_a_setting_is_told_once_until_it_changes) {
+  Normaliser normaliser;
+  const RawJson answer{R"({"answer":1})"};
+  EXPECT_EQ(options_told(normaliser, {{"mode", "ask"}, {"model", "big"}}),
+            (Bodies{Mode{"mode", "ask", answer}, Mode{"model", "big", {}}}));
+  EXPECT_EQ(options_told(normaliser, {{"mode", "ask"}, {"model", "big"}}), Bodies{});
+  EXPECT_EQ(options_told(normaliser, {{"mode", "ask"}, {"model", "small"}}),
+            (Bodies{Mode{"model", "small", answer}}));
+  // The same through an update, by either of its names.
+  const std::string mode = R"({"sessionUpdate":"current_mode_update","currentModeId":"auto"})";
+  EXPECT_EQ(told(normaliser, mode), (Bodies{Mode{"mode", "auto", {mode}}}));
+  EXPECT_EQ(told(normaliser, mode), Bodies{});
+  const std::string config =
+      R"({"sessionUpdate":"config_option_update","configOptions":[{"id":"m","name":"Mode",)"
+      R"("category":"mode","type":"select","currentValue":"ask","options":[]},{"id":"web",)"
+      R"("name":"Web","type":"boolean","currentValue":true}]})";
+  EXPECT_EQ(told(normaliser, config),
+            (Bodies{Mode{"mode", "ask", {config}}, Mode{"web", "true", {}}}));
+  EXPECT_EQ(told(normaliser, config), Bodies{});
+  // A new session of the agent: what it says is told as if for the first time.
+  normaliser.forget_options();
+  EXPECT_EQ(told(normaliser, mode), (Bodies{Mode{"mode", "auto", {mode}}}));
+}
+
+TEST(Normalise, remembers_a_bounded_number_of_settings) {
+  Normaliser normaliser;
+  for (std::size_t i = 0; i < options_known_max; ++i) {
+    ASSERT_EQ(options_told(normaliser, {{"o" + std::to_string(i), "v"}}).size(), 1U);
+  }
+  ASSERT_EQ(options_told(normaliser, {{"one more", "v"}}).size(), 1U);
+  EXPECT_EQ(options_told(normaliser, {{"o1", "v"}}).size(), 1U);  // forgotten, so told again
+  EXPECT_EQ(options_told(normaliser, {{"o1", "v"}}).size(), 0U);
+}
+
+acp::MessageChunk chunk(std::string id, std::string text) {
+  return {.message_id = std::move(id), .text = std::move(text)};
+}
+acp::MessageWhole whole(std::string id, std::string text) {
+  return {.message_id = std::move(id), .text = std::move(text)};
+}
+
+// The text that the frames of a message add up to.
+class Shown {
+ public:
+  Shown() { normaliser_.expect_whole_messages(); }
+  const std::string& operator()(acp::UpdateBody body) {
+    for (const FrameBody& frame : told(normaliser_, std::move(body))) {
+      if (const auto* message = get_if<MessageAgent>(&frame)) text_ += message->text;
+      if (const auto* thought = get_if<MessageThought>(&frame)) text_ += "(" + thought->text + ")";
+    }
+    return text_;
+  }
+  Normaliser& normaliser() { return normaliser_; }
+
+ private:
+  Normaliser normaliser_;
+  std::string text_;
+};
+
+TEST(NormaliseWhole, a_message_that_comes_whole_adds_only_what_was_not_shown) {
+  Shown shown;
+  EXPECT_EQ(shown(chunk("m", "Hel")), "Hel");
+  EXPECT_EQ(shown(chunk("m", "lo")), "Hello");
+  EXPECT_EQ(shown(whole("m", "Hello")), "Hello");
+  EXPECT_EQ(shown(whole("m", "Hello, world")), "Hello, world");
+  EXPECT_EQ(shown(whole("m", "Hello, world")), "Hello, world");
+  EXPECT_EQ(shown(chunk("m", "!")), "Hello, world!");
+  EXPECT_EQ(shown(whole("m", "Hello, world!")), "Hello, world!");
+}
+
+TEST(NormaliseWhole, each_message_is_counted_apart) {
+  Shown shown;
+  EXPECT_EQ(shown(whole("a", "One. ")), "One. ");
+  EXPECT_EQ(shown(whole("b", "One. ")), "One. One. ");
+  EXPECT_EQ(shown(whole("a", "One. More.")), "One. One. More.");
+}
+
+TEST(NormaliseWhole, thoughts_too_and_never_what_a_person_typed) {
+  Shown shown;
+  EXPECT_EQ(shown(acp::MessageWhole{acp::Speaker::thought, "t", "hm"}), "(hm)");
+  EXPECT_EQ(shown(acp::MessageWhole{acp::Speaker::user, "u", "do it"}), "(hm)");
+  EXPECT_EQ(shown(acp::MessageWhole{acp::Speaker::agent, "v", std::nullopt}), "(hm)");
+}
+
+// The journal only ever grows: a message that was changed stays as it was shown, and the update
+// that changed it is there whole.
+TEST(NormaliseWhole, a_changed_message_is_not_shown_twice) {
+  Normaliser normaliser;
+  normaliser.expect_whole_messages();
+  told(normaliser, chunk("m", "Hello"));
+  for (const char* text : {"Goodbye, everybody", "Hell", ""}) {
+    EXPECT_EQ(told(normaliser, whole("m", text)), (Bodies{AgentUpdate{{R"({"raw":true})"}}}));
+  }
+}
+
+TEST(NormaliseWhole, a_long_message_is_not_shown_twice) {
+  Shown shown;
+  std::string text;
+  for (int i = 0; i < 100; ++i) {
+    const std::string piece(10'000, static_cast<char>('a' + i % 26));
+    text += piece;
+    ASSERT_TRUE(shown(chunk("m", piece)) == text);
+  }
+  EXPECT_TRUE(shown(whole("m", text)) == text);
+  text += "the end";
+  EXPECT_TRUE(shown(whole("m", text)) == text);
+  EXPECT_TRUE(shown(whole("m", text)) == text);
+}
+
+TEST(NormaliseWhole, the_next_turn_begins_anew) {
+  Shown shown;
+  EXPECT_EQ(shown(chunk("m", "Hello")), "Hello");
+  shown.normaliser().end_turn();
+  EXPECT_EQ(shown(whole("m", "Again")), "HelloAgain");
+}
+
+TEST(NormaliseWhole, remembers_a_bounded_number_of_messages) {
+  Shown shown;
+  for (std::size_t i = 0; i <= messages_known_max; ++i) shown(chunk(std::to_string(i), "x"));
+  const std::string before = shown(chunk("last", "y"));
+  EXPECT_EQ(shown(whole("last", "y")), before);
+  EXPECT_EQ(shown(whole("1", "x")), before + "x");  // forgotten, so shown again
+}
+
+}  // namespace
+}  // namespace perdure
