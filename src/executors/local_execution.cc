@@ -51,14 +51,14 @@ void LocalExecution::disarm() {
 
 void LocalExecution::start(std::uint64_t epoch, FrameNo after) {
   epoch_ = epoch;
-  last_frame_ = after;
+  last_frame_ = acked_ = after;
   silent_since_ms_ = ports_.clock.now().since_boot.ms;
   launch();
 }
 
 void LocalExecution::attach(std::uint64_t epoch, FrameNo after) {
   epoch_ = epoch;
-  last_frame_ = after;
+  last_frame_ = acked_ = after;
   silent_since_ms_ = ports_.clock.now().since_boot.ms;
   arm(0, &LocalExecution::connect);
 }
@@ -109,7 +109,7 @@ void LocalExecution::connect() {
                                                static_cast<AgentctlClientEvents&>(*this));
     client_->attach({.secret = bootstrap_.secret,
                      .epoch = epoch_,
-                     .after = last_frame_,
+                     .after = acked_,  // not what came: it may not be in the journal yet
                      .window = window_frames});
     return arm(setting_.answer_ms, &LocalExecution::did_not_answer);
   }
@@ -179,6 +179,7 @@ void LocalExecution::on_refused(const RefusedPacket& packet) {
 }
 
 void LocalExecution::on_frame(FrameNo number, std::string_view frame) {
+  if (number <= last_frame_) return;  // came over the link before, and is on its way to the journal
   last_frame_ = number;
   events_.on_frame(number, frame);
 }
