@@ -396,6 +396,10 @@ bool Workload::care() {
     }
     const bool queued = !state.queue.empty() && !state.archived;
     if (state.run || state.resume || queued) quiet = false;
+    // Whoever is asked again must not fall into a death that the daemon has not heard of.
+    const bool may_live = state.exec.status != ExecutorStatus::none && !state.exec.gone;
+    Runtime* const runtime = daemon_.serving();
+    if (may_live && (!runtime || runtime->liveness(session) != Liveness::alive)) quiet = false;
     if (state.exec.status != ExecutorStatus::none && !state.exec.gone &&
         state.exec.stop_requested) {
       quiet = false;
