@@ -6,6 +6,7 @@
 #include <csignal>
 #include <utility>
 
+#include "base/probe.h"
 #include "wire/bootstrap.h"
 
 namespace perdure {
@@ -97,6 +98,7 @@ void LocalExecution::on_exit(const ProcessExit&) {
   proof_ = "not_started: " + (answer ? answer->message : launcher_errors_);
   // The lock is held: perhaps by this very execution, started by somebody before us (X16).
   lock_is_held_ = answer && answer->code == "conflict";
+  if (lock_is_held_) SIM_PROBE("start found the session's lock held");
   if (lock_is_held_) return arm(0, &LocalExecution::connect);
   arm(0, &LocalExecution::bury);
 }
@@ -126,6 +128,7 @@ void LocalExecution::take_over() {
   if (ports_.processes.kill_marked(session_mark()) > 0) {
     return arm(bury_again_ms, &LocalExecution::take_over);
   }
+  SIM_PROBE("session's lock taken over");
   took_over_ = true;
   proof_.clear();
   launcher_output_.clear();
@@ -151,6 +154,7 @@ void LocalExecution::did_not_answer() {
 }
 
 void LocalExecution::give_up_waiting() {
+  SIM_PROBE("agentctl that does not answer ended by force");
   proof_ = "killed: it did not answer";
   launcher_.reset();
   client_.reset();
@@ -179,6 +183,7 @@ void LocalExecution::on_refused(const RefusedPacket& packet) {
 }
 
 void LocalExecution::on_frame(FrameNo number, std::string_view frame) {
+  if (number <= last_frame_) SIM_PROBE("frame came again over a new link");
   if (number <= last_frame_) return;  // came over the link before, and is on its way to the journal
   last_frame_ = number;
   events_.on_frame(number, frame);
@@ -233,6 +238,7 @@ void LocalExecution::bury() {
   client_.reset();
   if (std::exchange(attached_, false)) events_.on_detached("the agentctl is ended by force");
   if (ports_.processes.kill_marked(exec_mark()) > 0) {
+    SIM_PROBE("remains of an execution take their time");
     return arm(bury_again_ms, &LocalExecution::bury);
   }
   Result<std::unique_ptr<Folder>> spool = ports_.host.open_folder(bootstrap_.spool_folder);
@@ -258,6 +264,7 @@ void LocalExecution::drain() {
       reader_.reset();
       break;
     }
+    SIM_PROBE("frame read from the spool of the dead");
     last_frame_ = (*entry)->number;
     events_.on_frame(last_frame_, (*entry)->payload);
   }

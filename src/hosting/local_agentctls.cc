@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/json.h"
+#include "base/probe.h"
 #include "wire/frame.h"
 
 namespace perdure {
@@ -37,6 +38,7 @@ class LocalAgentctls::Held final : private ExecutionEvents {
   void ack(FrameNo frame) {
     acked_ = std::max(acked_, frame);
     execution_.ack(frame);
+    if (proof_) SIM_PROBE("end of an execution waited for its frames");
     if (proof_) end_later();
   }
 

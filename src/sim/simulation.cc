@@ -44,7 +44,10 @@ class Simulation {
       if (!name.starts_with("store:")) universe_.crash_point(CrashPoint::at_probe);
     });
   }
-  ~Simulation() { on_probe({}); }
+  ~Simulation() {
+    on_probe({});
+    universe_.scheduler.close();
+  }
 
   SeedResult run() {
     universe_.trace.note("sim", 0, [&] { return "faults: " + universe_.faults.text(); });

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/probe.h"
 #include "supervisor/agent.h"
 
 namespace perdure {
@@ -55,6 +56,7 @@ void Agent::act(const SendPrompt& command) {
     return;
   }
   if (turn_) {
+    SIM_PROBE("prompt waits for the turn before");
     waiting_.push_back(command);
   } else {
     begin_turn(command);
@@ -89,6 +91,7 @@ void Agent::act(const SteerPrompt& command) {
 void Agent::act(const CancelPrompt& command) {
   for (auto prompt = waiting_.begin(); prompt != waiting_.end(); ++prompt) {
     if (prompt->run != command.run) continue;
+    SIM_PROBE("waiting prompt cancelled");
     waiting_.erase(prompt);
     ports_.frames.write(command.run, FrameRunFinished{command.run, "cancelled"});
     return;
@@ -112,7 +115,10 @@ void Agent::cancel_permissions() {
 }
 
 // X4: it does not listen. Its process is what we can end.
-void Agent::cancel_ignored() { end_by("the agent ignored a cancel"); }
+void Agent::cancel_ignored() {
+  SIM_PROBE("cancel ignored by the agent");
+  end_by("the agent ignored a cancel");
+}
 
 void Agent::act(const AnswerRequest& command) {
   const auto found = permissions_.find(command.request);
@@ -183,6 +189,7 @@ void Agent::look_for_stall() {
   if (left_ms > 0 || waits) {
     turn_->told_stalled = false;
   } else if (!turn_->told_stalled) {
+    SIM_PROBE("turn told to be stalled");
     turn_->told_stalled = true;
     write(FrameRunStalled{turn_->run, quiet_ms});
   }

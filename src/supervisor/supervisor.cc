@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/probe.h"
 #include "base/text.h"
 #include "supervisor/peer.h"
 
@@ -94,6 +95,7 @@ void Supervisor::flush_soon() {
 void Supervisor::flush() {
   const Result<> flushed = spool_.flush();
   if (!flushed) {
+    SIM_PROBE("spool could not be written");
     // No room, or no folder: the agent waits, and what it said is kept here. It is tried again.
     adjust_backpressure();
     flush_timer_ = ports_.loop.after_ms(disk_retry_ms, [this] {
@@ -109,6 +111,7 @@ void Supervisor::flush() {
 void Supervisor::adjust_backpressure() {
   const bool stuck = spool_.written() < spool_.last();
   if (!agent_paused_ && (spool_.is_full() || stuck)) {
+    SIM_PROBE("agent not read until the spool has room");
     agent_paused_ = true;
     agent_.pause();
   } else if (agent_paused_ && !stuck && spool_.has_room_again()) {
@@ -190,10 +193,12 @@ void Supervisor::look_around() {
   const bool idle =
       !agent_.is_running() && (!ports_.workspace || ports_.workspace->shells_open() == 0);
   if (!was_attached_ && alone_ms >= bootstrap_.orphan_ms) {
+    SIM_PROBE("agentctl that nobody attached to leaves");
     stop("nobody attached");
   } else if (alone_ms >= bootstrap_.abandoned_ms) {
     stop("abandoned");
   } else if (was_attached_ && idle && alone_ms >= bootstrap_.idle_ms) {
+    SIM_PROBE("idle agentctl leaves");
     stop("idle");
   }
 }
