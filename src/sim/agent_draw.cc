@@ -1,6 +1,7 @@
 #include "sim/agent_draw.h"
 
 #include <iterator>
+#include <string_view>
 
 #include "base/check.h"
 
@@ -34,6 +35,7 @@ constexpr Oddity oddities[] = {
     {"ignores_sigterm", true},
     {"exit_on_eof=no", true},
     {"never_reads_stdin=3", true},
+    {"never_reads_stdin=0", true},
     {"slow_start=70000", true},
     {"slow_start=3000", true},
     {"exit_at_start=1", true},
@@ -60,7 +62,9 @@ constexpr Oddity oddities[] = {
     {"compact=2", true},
 };
 
+// Words of one lie are told together.
 constexpr const char* lies[] = {
+    "load_error load_replay=5,after,gap_ms:50",
     "load_error=-32603,no such session,Session not found",
     "load_error=-32002,Resource not found",
     "load_error",
@@ -72,7 +76,7 @@ constexpr const char* lies[] = {
     "load_replay=5,after,gap_ms:50",
     "load_replay=all,without_ids,merged",
     "load_replay=all,tools_twice",
-    "late_replay_frames=3,200",
+    "late_replay_frames=3,900",
     "resume_error=-32002,Session not found",
     "resume_error",
     "resume_hang",
@@ -82,11 +86,17 @@ constexpr const char* lies[] = {
     "resume_without_session_id",
 };
 
-void add(DrawnSwitches& to, const char* word) {
-  const Result<> applied = apply_switch(to.switches, word);
-  CHECK(applied.has_value(), "a switch that the test agent does not have");
+void add(DrawnSwitches& to, std::string_view words) {
   to.behaves = false;
-  to.text += std::string(" ") + word;
+  to.text += " " + std::string(words);
+  // A blank may be part of a value: only a known name begins a word.
+  for (std::size_t at = 0; at < words.size();) {
+    std::size_t end = words.find(" load_", at);
+    if (end == std::string_view::npos) end = words.size();
+    const Result<> applied = apply_switch(to.switches, words.substr(at, end - at));
+    CHECK(applied.has_value(), "a switch that the test agent does not have");
+    at = end + 1;
+  }
 }
 
 }  // namespace
@@ -95,6 +105,7 @@ Switches draw_abilities(Prng& prng) {
   Switches switches;
   if (prng.chance(400'000)) CHECK(apply_switch(switches, "no_resume").has_value());
   if (prng.chance(400'000)) CHECK(apply_switch(switches, "no_load").has_value());
+  if (prng.chance(150'000)) CHECK(apply_switch(switches, "protocol=2").has_value());
   return switches;
 }
 

@@ -33,7 +33,13 @@ Result<Bootstrap> RealHost::make_bootstrap(const LaunchSpec& spec) {
   bootstrap.agent.command = {"testagent"};
   bootstrap.agent.steer = spec.agent.steer;
   bootstrap.agent.clear_commands = {"/clear"};
-  if (prng.chance(300'000)) bootstrap.agent.times.stall_ms = prng.between(1000, 20'000);
+  bootstrap.agent.protocol_version = home(spec.session).abilities.protocol;
+  AgentTimes& times = bootstrap.agent.times;
+  if (prng.chance(300'000)) times.initialize_ms = prng.between(500, 20'000);
+  if (prng.chance(300'000)) times.open_quiet_ms = prng.between(500, 20'000);
+  if (prng.chance(300'000)) times.cancel_grace_ms = prng.between(500, 5'000);
+  if (prng.chance(300'000)) bootstrap.orphan_ms = prng.between(500, 20'000);
+  if (prng.chance(300'000)) times.stall_ms = prng.between(1000, 20'000);
   if (prng.chance(200'000)) bootstrap.idle_ms = prng.between(10'000, 100'000);
   return bootstrap;
 }

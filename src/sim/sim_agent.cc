@@ -73,12 +73,8 @@ void SimAgent::later(std::int64_t delay_ms, void (SimAgent::*then)()) {
 }
 
 void SimAgent::tell_later(std::int64_t delay_ms, void (SimAgent::*then)()) {
-  universe_.after(delay_ms, [self = shared_from_this(), then] {
-    if (!self->events_ || self->owner_->dead) return;
-    const std::int64_t pause_ms =
-        self->owner_->paused_until_ms - self->universe_.scheduler.now_ms();
-    if (pause_ms > 0) return self->tell_later(pause_ms, then);
-    (self.get()->*then)();
+  universe_.after_in(owner_, delay_ms, [self = shared_from_this(), then] {
+    if (self->events_) (self.get()->*then)();
   });
 }
 

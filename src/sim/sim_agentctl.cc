@@ -155,7 +155,12 @@ Result<std::unique_ptr<Process>> SimAgentctl::Agents::spawn(const SpawnSpec& spe
     return fail(Code::not_found, "no such program");
   }
   if (universe.prng.chance(universe.faults.agent_forgets)) owner.home_.shared.sessions.clear();
-  const DrawnSwitches drawn = draw_switches(universe, owner.home_.abilities);
+  DrawnSwitches drawn = draw_switches(universe, owner.home_.abilities);
+  const std::int64_t now_ms = universe.scheduler.now_ms();
+  if (universe.prng.chance(universe.faults.agent_odd / 4)) {
+    owner.home_.broken_until_ms = now_ms + universe.prng.between(1000, 100'000);
+  }
+  if (!universe.healed && owner.home_.broken_until_ms > now_ms) drawn.switches.exit_at_start = 1;
   const auto agent = std::make_shared<SimAgent>(
       owner.machine_,
       SimAgentSetup{.agent = {.switches = drawn.switches,

@@ -23,6 +23,7 @@ namespace perdure::sim {
 struct SimAgentHome {
   testagent::SharedHome shared;
   testagent::Switches abilities;
+  std::int64_t broken_until_ms = 0;  // it does not even start before
 };
 
 // What happens inside an agentctl, at the moment it happens.

@@ -53,7 +53,8 @@ class Wire : public std::enable_shared_from_this<Wire> {
   }
 
   void look_later(int side) {
-    universe_.after(0, [self = shared_from_this(), side] { self->deliver(side); });
+    universe_.after_in(sides[side].life, 0,
+                       [self = shared_from_this(), side] { self->deliver(side); });
   }
 
   Side sides[2];
@@ -83,11 +84,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
   void deliver(int at) {
     Side& side = sides[at];
     if (!side.exists || side.life->dead || !side.events || !side.reads) return;
-    const std::int64_t pause_ms = side.life->paused_until_ms - universe_.scheduler.now_ms();
-    if (pause_ms > 0) {
-      universe_.after(pause_ms, [self = shared_from_this(), at] { self->deliver(at); });
-      return;
-    }
+    if (side.life->nap_ms(universe_.scheduler.now_ms()) > 0) return look_later(at);
     const auto self = shared_from_this();  // the call may end both ends
     if (side.arrived > 0) {
       const std::string bytes = std::move(side.coming.front());
@@ -103,13 +100,9 @@ class Wire : public std::enable_shared_from_this<Wire> {
   }
 
   void drained_later(int at) {
-    const std::int64_t pause_ms = sides[at].life->paused_until_ms - universe_.scheduler.now_ms();
-    universe_.after(pause_ms, [self = shared_from_this(), at] {
+    universe_.after_in(sides[at].life, 0, [self = shared_from_this(), at] {
       Side& side = self->sides[at];
-      if (!side.exists || side.life->dead || !side.events || side.told_closed) return;
-      if (side.life->paused_until_ms > self->universe_.scheduler.now_ms()) {
-        return self->drained_later(at);
-      }
+      if (!side.exists || !side.events || side.told_closed) return;
       if (side.unsent_bytes == 0) side.events->on_drained();
     });
   }

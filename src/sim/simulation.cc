@@ -22,8 +22,15 @@ constexpr std::uint64_t heal_steps_max = 60'000;
 constexpr std::int64_t heal_ms_max = 30 * 60'000;
 constexpr std::int64_t care_every_ms = 2'000;
 
-std::unique_ptr<Host> make_host(AgentctlKind kind, Universe& universe, Judge& judge) {
-  if (kind == AgentctlKind::scripted) return std::make_unique<ScriptedHost>(universe, judge);
+constexpr std::uint64_t scripted_every_seeds = 4;
+
+bool is_scripted(std::uint64_t seed, AgentctlKind kind) {
+  if (kind == AgentctlKind::by_seed) return seed % scripted_every_seeds == 0;
+  return kind == AgentctlKind::scripted;
+}
+
+std::unique_ptr<Host> make_host(bool scripted, Universe& universe, Judge& judge) {
+  if (scripted) return std::make_unique<ScriptedHost>(universe, judge);
   return std::make_unique<RealHost>(universe, judge);
 }
 
@@ -34,7 +41,7 @@ class Simulation {
         universe_(seed),
         disk_(make_memory_disk()),
         judge_(universe_, *disk_),
-        host_(make_host(options.agentctls, universe_, judge_)),
+        host_(make_host(is_scripted(seed, options.agentctls), universe_, judge_)),
         daemon_(universe_, *disk_, *host_, judge_),
         workload_(universe_, judge_, daemon_) {
     judge_.set_host(*host_);

@@ -6,8 +6,8 @@ namespace perdure::sim {
 
 void LifeLoop::run_one(const std::shared_ptr<State>& state) {
   if (state->life->dead || state->tasks.empty()) return;
-  if (state->pause_left_ms() > 0) {
-    state->scheduler.after_ms(state->pause_left_ms(), [state] { run_one(state); });
+  if (state->nap_ms() > 0) {
+    state->scheduler.after_ms(state->nap_ms(), [state] { run_one(state); });
     return;
   }
   Task task = std::move(state->tasks.front());
@@ -32,8 +32,8 @@ void LifeLoop::arm(const std::shared_ptr<State>& state, TimerId timer, std::int6
   state->timers[timer] = state->scheduler.after_ms(
       delay_ms, [state, timer, task = std::move(task)]() mutable {
         if (state->life->dead) return;
-        if (state->pause_left_ms() > 0)
-          return arm(state, timer, state->pause_left_ms(), std::move(task));
+        if (state->nap_ms() > 0)
+          return arm(state, timer, state->nap_ms(), std::move(task));
         state->timers.erase(timer);
         task();
       });
@@ -51,6 +51,15 @@ void LifeLoop::cancel(TimerId timer) {
   if (found == state_->timers.end()) return;
   state_->scheduler.cancel(found->second);
   state_->timers.erase(found);
+}
+
+void Universe::after_in(LifePtr life, std::int64_t delay_ms, Scheduler::Task task) {
+  after(delay_ms, [this, life = std::move(life), task = std::move(task)]() mutable {
+    if (life->dead) return;
+    const std::int64_t nap_ms = life->nap_ms(scheduler.now_ms());
+    if (nap_ms > 0) return after_in(std::move(life), nap_ms, std::move(task));
+    task();
+  });
 }
 
 }  // namespace perdure::sim

@@ -25,6 +25,11 @@ struct Life {
   std::uint64_t number = 0;
   bool dead = false;
   std::int64_t paused_until_ms = 0;  // stopped, as by SIGSTOP: nothing of it runs before
+
+  // How long to wait before looking again whether it goes on: a pause may be ended early.
+  std::int64_t nap_ms(std::int64_t now_ms) const {
+    return std::min<std::int64_t>(paused_until_ms - now_ms, 500);
+  }
 };
 using LifePtr = std::shared_ptr<const Life>;
 
@@ -96,7 +101,7 @@ class LifeLoop final : public Loop {
     std::map<TimerId, Scheduler::Id> timers;
     TimerId last_timer = 0;
 
-    std::int64_t pause_left_ms() const { return life->paused_until_ms - scheduler.now_ms(); }
+    std::int64_t nap_ms() const { return life->nap_ms(scheduler.now_ms()); }
   };
   static void run_one(const std::shared_ptr<State>& state);
   static void arm(const std::shared_ptr<State>& state, TimerId timer, std::int64_t delay_ms,
@@ -125,6 +130,8 @@ struct Universe {
   Scheduler::Id after(std::int64_t delay_ms, Scheduler::Task task) {
     return scheduler.after_ms(delay_ms, std::move(task));
   }
+  // The same in a process: not once it is dead, and later while it is paused.
+  void after_in(LifePtr life, std::int64_t delay_ms, Scheduler::Task task);
   // A delay between nothing and the most, short ones more often.
   std::int64_t delay(std::int64_t most_ms) {
     const std::int64_t cap = std::max<std::int64_t>(1, most_ms >> prng.below(8));

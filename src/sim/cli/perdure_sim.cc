@@ -77,7 +77,7 @@ bool take_value(Arguments& to, std::string_view flag, std::string_view value) {
   if (flag == "--equivalent") return to.equivalent = value, true;
   if (flag == "--agentctl") {
     to.campaign.options.agentctls =
-        value == "scripted" ? AgentctlKind::scripted : AgentctlKind::real;
+        value == "scripted" ? AgentctlKind::scripted : AgentctlKind::real;  // else by seed
     return value == "scripted" || value == "real";
   }
   if (flag == "--store") return to.store = value, value == "memory";
