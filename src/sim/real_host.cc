@@ -182,6 +182,14 @@ void RealHost::on_command_acted(const ExecKey& exec, const SendCommand& command)
   watcher_.on_command_acted(exec, command);
 }
 
+// RUN4 where it matters: no agent of the session is given a prompt that one was given before.
+void RealHost::on_prompt_given(const ExecKey& exec, std::uint64_t prompt) {
+  const bool first = prompts_given_.insert({exec.session, prompt}).second;
+  machine_.universe.verdict.expect(first, "RUN4", [&] {
+    return tail(exec.exec) + ": prompt " + std::to_string(prompt) + " is given to an agent again";
+  });
+}
+
 void RealHost::on_agent_spawned(const ExecKey& exec, const DrawnSwitches& drawn) {
   Execution& execution = executions_.at(exec);
   check_said(exec, execution);

@@ -56,12 +56,14 @@ class RealHost final : public Host, private AgentctlListener {
 
   void on_frame_spooled(const ExecKey& exec, FrameNo number, std::string_view frame) override;
   void on_command_acted(const ExecKey& exec, const SendCommand& command) override;
+  void on_prompt_given(const ExecKey& exec, std::uint64_t prompt) override;
   void on_agent_spawned(const ExecKey& exec, const DrawnSwitches& drawn) override;
 
   Machine machine_;
   HostWatcher& watcher_;
   std::map<SessionId, SimAgentHome> homes_;
   std::map<ExecKey, Execution> executions_;
+  std::set<std::pair<SessionId, std::uint64_t>> prompts_given_;
 };
 
 }  // namespace perdure::sim

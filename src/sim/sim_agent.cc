@@ -40,6 +40,7 @@ SimAgent::SimAgent(Machine& machine, SimAgentSetup setup, ProcessEvents& events)
       universe_(machine.universe),
       owner_(std::move(setup.owner)),
       events_(&events),
+      on_input_(std::move(setup.on_input)),
       proc_(machine.add(std::move(setup.spec.environment), 0)),
       home_(std::make_unique<testagent::MemoryHome>(setup.home)),
       agent_(
@@ -80,6 +81,7 @@ void SimAgent::tell_later(std::int64_t delay_ms, void (SimAgent::*then)()) {
 
 void SimAgent::write(std::string_view bytes) {
   if (owner_->dead || !proc_->is_alive()) return;
+  on_input_(bytes);
   input_ += bytes;
   run_later(universe_.delay(20));
 }

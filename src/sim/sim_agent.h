@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@ struct SimAgentSetup {
   testagent::SharedHome& home;
   SpawnSpec spec;
   LifePtr owner;  // whose loop hears of it
+  std::function<void(std::string_view bytes)> on_input;  // sees what it is given
 };
 
 class SimAgent : public std::enable_shared_from_this<SimAgent> {
@@ -69,6 +71,7 @@ class SimAgent : public std::enable_shared_from_this<SimAgent> {
   Universe& universe_;
   LifePtr owner_;
   ProcessEvents* events_;
+  std::function<void(std::string_view)> on_input_;
   ProcPtr proc_;
   std::unique_ptr<testagent::MemoryHome> home_;  // its locks fall with the process
   testagent::TestAgent agent_;

@@ -1,5 +1,7 @@
 #include "sim/sim_agentctl.h"
 
+#include <algorithm>
+#include <charconv>
 #include <csignal>
 #include <utility>
 
@@ -128,6 +130,22 @@ void SimAgentctl::heal() {
   }
 }
 
+// A client's prompts begin with `prompt N`; history that is put in front of one is a block of its
+// own and comes first.
+void SimAgentctl::on_agent_input(std::string_view bytes) {
+  constexpr std::string_view text = "\"text\":\"prompt ";
+  while (!bytes.empty()) {
+    const std::string_view line = bytes.substr(0, bytes.find('\n'));
+    bytes.remove_prefix(std::min(bytes.size(), line.size() + 1));
+    const std::size_t at = line.rfind(text);
+    if (!line.contains("\"session/prompt\"") || at == std::string_view::npos) continue;
+    std::uint64_t number = 0;
+    const char* const digits = line.data() + at + text.size();
+    if (std::from_chars(digits, line.data() + line.size(), number).ec != std::errc()) continue;
+    listener_.on_prompt_given(key_, number);
+  }
+}
+
 void SimAgentctl::on_append(const std::string& name, std::string_view bytes) {
   const bool begins = machine_.folders.at(bootstrap_.spool_folder)->at(name).size() == bytes.size();
   SpoolWalk walk(bytes, begins ? spool_magic.size() : 0);
@@ -168,7 +186,8 @@ Result<std::unique_ptr<Process>> SimAgentctl::Agents::spawn(const SpawnSpec& spe
                               .lock = "agent"},
                     .home = owner.home_.shared,
                     .spec = spec,
-                    .owner = owner.self_->life},
+                    .owner = owner.self_->life,
+                    .on_input = [&owner](std::string_view bytes) { owner.on_agent_input(bytes); }},
       events);
   universe.trace.note("agent", static_cast<std::uint64_t>(agent->proc()->pid), [&] {
     return std::to_string(agent->proc()->pid) + " starts under " + tail(owner.key_.exec) +

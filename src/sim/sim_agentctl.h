@@ -32,6 +32,8 @@ class AgentctlListener {
   virtual ~AgentctlListener() = default;
   virtual void on_frame_spooled(const ExecKey& exec, FrameNo number, std::string_view frame) = 0;
   virtual void on_command_acted(const ExecKey& exec, const SendCommand& command) = 0;
+  // A client's prompt number N reaches an agent.
+  virtual void on_prompt_given(const ExecKey& exec, std::uint64_t prompt) = 0;
   virtual void on_agent_spawned(const ExecKey& exec, const DrawnSwitches& drawn) = 0;
 };
 
@@ -67,6 +69,7 @@ class SimAgentctl {
   Machine::SocketName socket() const {
     return {bootstrap_.run_folder, bootstrap_.exec.text() + ".sock"};
   }
+  void on_agent_input(std::string_view bytes);
   void on_append(const std::string& name, std::string_view bytes);
   std::size_t draw_cut(std::size_t bytes);
   void end();
