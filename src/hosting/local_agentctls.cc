@@ -90,8 +90,7 @@ class LocalAgentctls::Held final : private ExecutionEvents {
   bool ending_ = false;
 };
 
-LocalAgentctls::LocalAgentctls(LocalPorts ports, LocalSetting setting,
-                               MakeBootstrap make_bootstrap)
+LocalAgentctls::LocalAgentctls(LocalPorts ports, LocalSetting setting, MakeBootstrap make_bootstrap)
     : ports_(ports), setting_(std::move(setting)), make_bootstrap_(std::move(make_bootstrap)) {}
 
 LocalAgentctls::~LocalAgentctls() { *exists_ = false; }

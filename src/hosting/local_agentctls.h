@@ -1,6 +1,6 @@
 // The runtime's agentctls on this machine: each execution that the runtime asks for is one
-// LocalExecution. The one rule: what an execution leaves on the disk is taken away before its end is
-// told, so that a daemon that dies in between finds nothing, and says the same again.
+// LocalExecution. The one rule: what an execution leaves on the disk is taken away before its end
+// is told, so that a daemon that dies in between finds nothing, and says the same again.
 #pragma once
 
 #include <cstdint>

@@ -129,10 +129,23 @@ DrawnSwitches draw_switches(Universe& universe, const Switches& abilities) {
 }
 
 std::string draw_script(Universe& universe) {
-  static constexpr const char* usual[] = {
-      "say 1",      "say 2",      "say 3",    "think 1",        "tool 1",      "tool 2",
-      "plan",       "usage 5",    "commands", "title new name", "permission 1", "permission 1",
-      "permission 2 concurrent", "mode",      "sleep 300",      "background 1", "sleep_tool 200"};
+  static constexpr const char* usual[] = {"say 1",
+                                          "say 2",
+                                          "say 3",
+                                          "think 1",
+                                          "tool 1",
+                                          "tool 2",
+                                          "plan",
+                                          "usage 5",
+                                          "commands",
+                                          "title new name",
+                                          "permission 1",
+                                          "permission 1",
+                                          "permission 2 concurrent",
+                                          "mode",
+                                          "sleep 300",
+                                          "background 1",
+                                          "sleep_tool 200"};
   static constexpr const char* odd[] = {"hang",
                                         "crash",
                                         "crash segv",

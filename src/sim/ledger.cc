@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "base/limits.h"
 #include "base/hash.h"
+#include "base/limits.h"
 #include "sim/trace.h"
 #include "wire/effect.h"
 #include "wire/snapshot.h"

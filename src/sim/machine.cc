@@ -16,9 +16,7 @@ bool has_mark(const Proc& proc, const std::string& mark) {
 }  // namespace
 
 ProcPtr Machine::add(std::vector<std::string> environment, std::int64_t group) {
-  do {
-    last_pid_ = last_pid_ >= pid_last ? pid_first : last_pid_ + 1;
-  } while (find(last_pid_));
+  do { last_pid_ = last_pid_ >= pid_last ? pid_first : last_pid_ + 1; } while (find(last_pid_));
   auto proc = std::make_shared<Proc>();
   proc->pid = last_pid_;
   proc->group = group == 0 ? last_pid_ : group;
@@ -71,7 +69,8 @@ std::size_t Machine::kill_marked(const std::string& mark, const ProcPtr& but) {
 }
 
 bool Machine::any_lives(const std::string& mark) const {
-  return std::ranges::any_of(procs_, [&](const auto& entry) { return has_mark(*entry.second, mark); });
+  return std::ranges::any_of(procs_,
+                             [&](const auto& entry) { return has_mark(*entry.second, mark); });
 }
 
 bool Machine::take_lock(const std::string& name, const ProcPtr& by) {

@@ -1,6 +1,6 @@
 // What a simulated machine has besides its daemon: processes by number and environment, folders,
-// sockets and locks. It outlives everybody; only a process's own life may end, and then nothing that
-// its code still does is seen here.
+// sockets and locks. It outlives everybody; only a process's own life may end, and then nothing
+// that its code still does is seen here.
 #pragma once
 
 #include <cstddef>

@@ -66,9 +66,8 @@ Result<BootstrapAnswer> RealHost::start_agentctl(Bootstrap bootstrap,
            tail(key.session);
   });
   Execution& execution = executions_[key];
-  execution.agentctl =
-      std::make_unique<SimAgentctl>(machine_, proc, bootstrap, home(bootstrap.session),
-                                    static_cast<AgentctlListener&>(*this));
+  execution.agentctl = std::make_unique<SimAgentctl>(
+      machine_, proc, bootstrap, home(bootstrap.session), static_cast<AgentctlListener&>(*this));
   execution.agentctl->begin();
   return execution.agentctl->answer();
 }
@@ -169,8 +168,8 @@ void RealHost::check_said(const ExecKey& exec, Execution& execution) {
   if (!execution.lossless) return;
   const auto sequence = testagent::read_sequence(execution.said);
   machine_.universe.verdict.expect(sequence.has_value(), "PROC5", [&] {
-    return tail(exec.exec) + ": what the agent said is not what was spooled: " +
-           sequence.error().message();
+    return tail(exec.exec) +
+           ": what the agent said is not what was spooled: " + sequence.error().message();
   });
 }
 

@@ -126,11 +126,10 @@ Result<std::unique_ptr<Link>> RealHost::DaemonHost::connect(const std::string& f
   const LifePtr listener = found->second.listener->life;
   auto [mine, theirs] = make_link(machine.universe, {life_, listener});
   // Accepted when the process gets to it; a paused one lets callers wait.
-  machine.universe.after_in(
-      listener, machine.universe.delay(10),
-      [&machine, key = found->first, link = std::move(theirs)]() mutable {
-        machine.sockets.at(key).on_link(std::move(link));
-      });
+  machine.universe.after_in(listener, machine.universe.delay(10),
+                            [&machine, key = found->first, link = std::move(theirs)]() mutable {
+                              machine.sockets.at(key).on_link(std::move(link));
+                            });
   return std::move(mine);
 }
 

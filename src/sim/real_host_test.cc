@@ -46,7 +46,8 @@ struct Bench final : HostWatcher, AgentctlEvents {
     return done();
   }
   void send(CommandBody body) {
-    port->send(exec, {.exec = exec.exec, .gen = 1, .number = ++last_command, .body = std::move(body)});
+    port->send(exec,
+               {.exec = exec.exec, .gen = 1, .number = ++last_command, .body = std::move(body)});
   }
   bool has(std::size_t kind) const {
     return std::ranges::any_of(frames, [&](const Frame& f) { return f.body.index() == kind; });

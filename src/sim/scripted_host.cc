@@ -50,7 +50,8 @@ void ScriptedHost::end_older_lives(const LaunchSpec& spec) {
   }
 }
 
-void ScriptedHost::watch(Process& process, const Caller& caller, std::uint64_t epoch, FrameNo from) {
+void ScriptedHost::watch(Process& process, const Caller& caller, std::uint64_t epoch,
+                         FrameNo from) {
   process.watcher = caller;
   process.epoch = epoch;
   process.delivered = from;
@@ -80,7 +81,8 @@ void ScriptedHost::start(const Caller& caller, const LaunchSpec& spec, std::uint
   connect_later(exec, 500);
 }
 
-void ScriptedHost::attach(const Caller& caller, const LaunchSpec& spec, std::uint64_t epoch, FrameNo from) {
+void ScriptedHost::attach(const Caller& caller, const LaunchSpec& spec, std::uint64_t epoch,
+                          FrameNo from) {
   const ExecKey exec{spec.session, spec.exec, spec.gen};
   const auto known = processes_.find(exec);
   if (known == processes_.end()) return gone_later(caller, exec, "never started");
@@ -148,7 +150,7 @@ void ScriptedHost::pump(const ExecKey& exec) {
 }
 
 void ScriptedHost::to_daemon(const ExecKey& exec, const std::shared_ptr<Link>& link,
-                     std::move_only_function<void(AgentctlEvents&)> message) {
+                             std::move_only_function<void(AgentctlEvents&)> message) {
   if (universe_.prng.chance(universe_.faults.link_cut)) return cut(exec, link);
   const std::int64_t now = universe_.scheduler.now_ms();
   const std::int64_t at =
@@ -164,7 +166,8 @@ void ScriptedHost::to_daemon(const ExecKey& exec, const std::shared_ptr<Link>& l
 }
 
 // What a daemon wrote before it died still arrives, unless a new owner has attached meanwhile.
-void ScriptedHost::to_agentctl(const ExecKey& exec, std::move_only_function<void(Agentctl&)> message) {
+void ScriptedHost::to_agentctl(const ExecKey& exec,
+                               std::move_only_function<void(Agentctl&)> message) {
   Process& process = processes_.at(exec);
   const std::shared_ptr<Link> link = process.link;
   if (!link || !link->up) return;

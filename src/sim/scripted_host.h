@@ -1,5 +1,5 @@
-// The machine with simulated agentctls: their spools, and the links to whatever daemon lives now, as
-// messages at the border of runtime/ports.h. It outlives the daemons. Tells of a death only with
+// The machine with simulated agentctls: their spools, and the links to whatever daemon lives now,
+// as messages at the border of runtime/ports.h. It outlives the daemons. Tells of a death only with
 // proof, and only after the spool was handed over.
 #pragma once
 

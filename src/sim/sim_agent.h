@@ -22,7 +22,7 @@ struct SimAgentSetup {
   testagent::TestAgentSetup agent;
   testagent::SharedHome& home;
   SpawnSpec spec;
-  LifePtr owner;  // whose loop hears of it
+  LifePtr owner;                                         // whose loop hears of it
   std::function<void(std::string_view bytes)> on_input;  // sees what it is given
 };
 

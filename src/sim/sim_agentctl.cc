@@ -91,10 +91,10 @@ SimAgentctl::SimAgentctl(Machine& machine, ProcPtr self, Bootstrap bootstrap, Si
 SimAgentctl::~SimAgentctl() { self_->on_killed = nullptr; }
 
 void SimAgentctl::begin() {
-  machine_.sockets[socket()] = {self_, [this](std::unique_ptr<Link> link) {
-                                  supervisor_->on_link(
-                                      std::make_unique<WatchedLink>(*this, std::move(link)));
-                                }};
+  machine_.sockets[socket()] = {
+      self_, [this](std::unique_ptr<Link> link) {
+        supervisor_->on_link(std::make_unique<WatchedLink>(*this, std::move(link)));
+      }};
   supervisor_->begin();
 }
 
@@ -181,13 +181,12 @@ Result<std::unique_ptr<Process>> SimAgentctl::Agents::spawn(const SpawnSpec& spe
   if (!universe.healed && owner.home_.broken_until_ms > now_ms) drawn.switches.exit_at_start = 1;
   const auto agent = std::make_shared<SimAgent>(
       owner.machine_,
-      SimAgentSetup{.agent = {.switches = drawn.switches,
-                              .seed = universe.prng.next(),
-                              .lock = "agent"},
-                    .home = owner.home_.shared,
-                    .spec = spec,
-                    .owner = owner.self_->life,
-                    .on_input = [&owner](std::string_view bytes) { owner.on_agent_input(bytes); }},
+      SimAgentSetup{
+          .agent = {.switches = drawn.switches, .seed = universe.prng.next(), .lock = "agent"},
+          .home = owner.home_.shared,
+          .spec = spec,
+          .owner = owner.self_->life,
+          .on_input = [&owner](std::string_view bytes) { owner.on_agent_input(bytes); }},
       events);
   universe.trace.note("agent", static_cast<std::uint64_t>(agent->proc()->pid), [&] {
     return std::to_string(agent->proc()->pid) + " starts under " + tail(owner.key_.exec) +

@@ -1,5 +1,5 @@
-// One simulated agentctl process around the real Supervisor: its loop, its spool, its agents. It can
-// die at any step, also in the middle of a write to its spool; the folder stays.
+// One simulated agentctl process around the real Supervisor: its loop, its spool, its agents. It
+// can die at any step, also in the middle of a write to its spool; the folder stays.
 #pragma once
 
 #include <cstdint>

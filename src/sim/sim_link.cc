@@ -14,7 +14,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
     LinkEvents* events = nullptr;
     bool exists = true;
     bool reads = true;
-    bool is_over = false;     // no more bytes come behind those on their way
+    bool is_over = false;  // no more bytes come behind those on their way
     bool told_closed = false;
     std::deque<std::string> coming;
     std::size_t arrived = 0;  // how many of them

@@ -34,8 +34,7 @@ struct Pair {
   }
   ~Pair() { universe.scheduler.close(); }
   void run() {
-    while (universe.scheduler.run_next()) {
-    }
+    while (universe.scheduler.run_next()) {}
   }
 
   Universe universe;
@@ -80,7 +79,8 @@ TEST(SimLink, IsCutAnywhereForBothEnds) {
     pair.one->send("0123456789");
     pair.one->send("never");
     pair.run();
-    EXPECT_EQ(pair.right_ear.heard, std::string("0123456789").substr(0, pair.right_ear.heard.size()));
+    EXPECT_EQ(pair.right_ear.heard,
+              std::string("0123456789").substr(0, pair.right_ear.heard.size()));
     EXPECT_TRUE(pair.left_ear.closed && pair.right_ear.closed);
     lengths.insert(pair.right_ear.heard.size());
   }
@@ -101,8 +101,7 @@ TEST(SimLink, APausedProcessHearsLater) {
   Pair pair(1);
   pair.right->paused_until_ms = 5'000;
   pair.one->send("hello");
-  while (pair.universe.scheduler.now_ms() < 4'000 && pair.universe.scheduler.run_next()) {
-  }
+  while (pair.universe.scheduler.now_ms() < 4'000 && pair.universe.scheduler.run_next()) {}
   EXPECT_EQ(pair.right_ear.heard, "");
   pair.run();
   EXPECT_EQ(pair.right_ear.heard, "hello");

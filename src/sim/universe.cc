@@ -29,11 +29,10 @@ void LifeLoop::post(Task task) {
 
 void LifeLoop::arm(const std::shared_ptr<State>& state, TimerId timer, std::int64_t delay_ms,
                    Task task) {
-  state->timers[timer] = state->scheduler.after_ms(
-      delay_ms, [state, timer, task = std::move(task)]() mutable {
+  state->timers[timer] =
+      state->scheduler.after_ms(delay_ms, [state, timer, task = std::move(task)]() mutable {
         if (state->life->dead) return;
-        if (state->nap_ms() > 0)
-          return arm(state, timer, state->nap_ms(), std::move(task));
+        if (state->nap_ms() > 0) return arm(state, timer, state->nap_ms(), std::move(task));
         state->timers.erase(timer);
         task();
       });

@@ -19,8 +19,8 @@
 
 namespace perdure::sim {
 
-// One life of a process of ours, a daemon's or an agentctl's. Whoever holds it can see that the life
-// is over; nothing that dead code still does on its way out may reach the world.
+// One life of a process of ours, a daemon's or an agentctl's. Whoever holds it can see that the
+// life is over; nothing that dead code still does on its way out may reach the world.
 struct Life {
   std::uint64_t number = 0;
   bool dead = false;

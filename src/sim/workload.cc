@@ -386,8 +386,8 @@ bool Workload::care() {
     for (const auto& [id, permission] : state.permissions) {
       quiet = false;
       const auto& offered = book->permissions().at(id).options;
-      submit(add(make(nurse, session,
-                      AnswerPermission{id, offered.empty() ? "" : offered.front().id})));
+      submit(add(
+          make(nurse, session, AnswerPermission{id, offered.empty() ? "" : offered.front().id})));
     }
     if (state.run && !patient) submit(add(make(nurse, session, CancelRun{})));
     if (state.queue_held && !state.archived) {
