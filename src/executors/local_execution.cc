@@ -171,6 +171,10 @@ void LocalExecution::on_attached(const AttachedPacket& packet) {
   backoff_ms_ = 0;
   identity_ =
       ProcessIdentity{packet.pid, static_cast<std::uint64_t>(packet.pid_started), packet.host_boot};
+  if (acked_ >= packet.first) {
+    SIM_PROBE("ack that fell between two links given again");
+    client_->ack(acked_);
+  }
   events_.on_attached(packet);
   if (!stopping_ || !client_) return;
   client_->stop("stopped");
