@@ -117,13 +117,13 @@ void LocalExecution::connect() {
   }
   const bool may_live = identity_ && ports_.host.life(*identity_) != ProcessLife::dead;
   if (may_live) return connect_later();
-  if (lock_is_held_ && !took_over_ && !stopping_) return take_over();
+  const bool may_take_over = setting_.when_locked == WhenLocked::take_over && !took_over_;
+  if (lock_is_held_ && may_take_over && !stopping_) return take_over();
   if (proof_.empty()) proof_ = identity_ ? "process" : "nobody listens";
   bury();
 }
 
-// Whoever starts a new execution has had proof of the end of the one before, or the word of a
-// person (C19): what still holds the lock may not, and is ended by its mark.
+// What still holds the lock is over for everybody but itself (C19), and is ended by its mark.
 void LocalExecution::take_over() {
   if (ports_.processes.kill_marked(session_mark()) > 0) {
     return arm(bury_again_ms, &LocalExecution::take_over);

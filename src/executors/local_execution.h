@@ -43,11 +43,18 @@ struct LocalPorts {
   Host& host;
 };
 
+// What a start does when another execution of the session lives and has its lock.
+enum class WhenLocked {
+  refuse,     // X16: the other one goes on, this one is not started
+  take_over,  // the caller has proof, or a person's word, that the other one is over: it is ended
+};
+
 struct LocalSetting {
   std::vector<std::string> agentctl_command;  // the program and what comes before `start`
   std::vector<std::string> environment;       // of the agentctl itself
   std::int64_t answer_ms = 10'000;            // for an attach to be answered; then it hangs
   std::int64_t stop_ms = 20'000;              // for an orderly stop; then by force
+  WhenLocked when_locked = WhenLocked::refuse;
   std::int64_t hang_ms = 60'000;  // hangs for so long: ended, since it is on this machine
 };
 

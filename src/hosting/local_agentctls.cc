@@ -91,7 +91,10 @@ class LocalAgentctls::Held final : private ExecutionEvents {
 };
 
 LocalAgentctls::LocalAgentctls(LocalPorts ports, LocalSetting setting, MakeBootstrap make_bootstrap)
-    : ports_(ports), setting_(std::move(setting)), make_bootstrap_(std::move(make_bootstrap)) {}
+    : ports_(ports), setting_(std::move(setting)), make_bootstrap_(std::move(make_bootstrap)) {
+  // The runtime starts a life only when the end of the one before is in the journal.
+  setting_.when_locked = WhenLocked::take_over;
+}
 
 LocalAgentctls::~LocalAgentctls() { *exists_ = false; }
 
