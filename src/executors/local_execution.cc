@@ -6,6 +6,7 @@
 #include <csignal>
 #include <utility>
 
+#include "base/probe.h"
 #include "wire/bootstrap.h"
 
 namespace perdure {
@@ -51,14 +52,14 @@ void LocalExecution::disarm() {
 
 void LocalExecution::start(std::uint64_t epoch, FrameNo after) {
   epoch_ = epoch;
-  last_frame_ = after;
+  last_frame_ = acked_ = after;
   silent_since_ms_ = ports_.clock.now().since_boot.ms;
   launch();
 }
 
 void LocalExecution::attach(std::uint64_t epoch, FrameNo after) {
   epoch_ = epoch;
-  last_frame_ = after;
+  last_frame_ = acked_ = after;
   silent_since_ms_ = ports_.clock.now().since_boot.ms;
   arm(0, &LocalExecution::connect);
 }
@@ -68,6 +69,7 @@ void LocalExecution::launch() {
       .command = setting_.agentctl_command, .environment = setting_.environment, .cwd = "/"};
   spec.command.emplace_back("start");
   spec.environment.push_back(exec_mark());
+  spec.environment.push_back(session_mark());
   Result<std::unique_ptr<Process>> spawned = ports_.processes.spawn(spec, *this);
   if (!spawned) {
     proof_ = "not_started: " + spawned.error().message();
@@ -85,9 +87,8 @@ void LocalExecution::on_error_output(std::string_view bytes) {
 }
 
 void LocalExecution::on_exit(const ProcessExit&) {
-  ports_.loop.post([this, exists = exists_] {
-    if (*exists) launcher_.reset();
-  });
+  // Not from inside its own call.
+  ports_.loop.post([launcher = std::shared_ptr<Process>(std::move(launcher_))] {});
   const Result<BootstrapAnswer> answer = decode_bootstrap_answer(launcher_output_);
   if (answer && answer->code.empty()) {
     identity_ = ProcessIdentity{answer->pid, static_cast<std::uint64_t>(answer->pid_started),
@@ -96,7 +97,9 @@ void LocalExecution::on_exit(const ProcessExit&) {
   }
   proof_ = "not_started: " + (answer ? answer->message : launcher_errors_);
   // The lock is held: perhaps by this very execution, started by somebody before us (X16).
-  if (answer && answer->code == "conflict") return arm(0, &LocalExecution::connect);
+  lock_is_held_ = answer && answer->code == "conflict";
+  if (lock_is_held_) SIM_PROBE("start found the session's lock held");
+  if (lock_is_held_) return arm(0, &LocalExecution::connect);
   arm(0, &LocalExecution::bury);
 }
 
@@ -108,14 +111,29 @@ void LocalExecution::connect() {
                                                static_cast<AgentctlClientEvents&>(*this));
     client_->attach({.secret = bootstrap_.secret,
                      .epoch = epoch_,
-                     .after = last_frame_,
+                     .after = acked_,  // not what came: it may not be in the journal yet
                      .window = window_frames});
     return arm(setting_.answer_ms, &LocalExecution::did_not_answer);
   }
   const bool may_live = identity_ && ports_.host.life(*identity_) != ProcessLife::dead;
   if (may_live) return connect_later();
+  const bool may_take_over = setting_.when_locked == WhenLocked::take_over && !took_over_;
+  if (lock_is_held_ && may_take_over && !stopping_) return take_over();
   if (proof_.empty()) proof_ = identity_ ? "process" : "nobody listens";
   bury();
+}
+
+// What still holds the lock is over for everybody but itself (C19), and is ended by its mark.
+void LocalExecution::take_over() {
+  if (ports_.processes.kill_marked(session_mark()) > 0) {
+    return arm(bury_again_ms, &LocalExecution::take_over);
+  }
+  SIM_PROBE("session's lock taken over");
+  took_over_ = true;
+  proof_.clear();
+  launcher_output_.clear();
+  launcher_errors_.clear();
+  launch();
 }
 
 void LocalExecution::connect_later() {
@@ -136,7 +154,9 @@ void LocalExecution::did_not_answer() {
 }
 
 void LocalExecution::give_up_waiting() {
+  SIM_PROBE("agentctl that does not answer ended by force");
   proof_ = "killed: it did not answer";
+  launcher_.reset();
   client_.reset();
   bury();
 }
@@ -147,9 +167,14 @@ void LocalExecution::on_attached(const AttachedPacket& packet) {
   }
   disarm();
   attached_ = true;
+  lock_is_held_ = false;  // by itself
   backoff_ms_ = 0;
   identity_ =
       ProcessIdentity{packet.pid, static_cast<std::uint64_t>(packet.pid_started), packet.host_boot};
+  if (acked_ >= packet.first) {
+    SIM_PROBE("ack that fell between two links given again");
+    client_->ack(acked_);
+  }
   events_.on_attached(packet);
   if (!stopping_ || !client_) return;
   client_->stop("stopped");
@@ -162,6 +187,8 @@ void LocalExecution::on_refused(const RefusedPacket& packet) {
 }
 
 void LocalExecution::on_frame(FrameNo number, std::string_view frame) {
+  if (number <= last_frame_) SIM_PROBE("frame came again over a new link");
+  if (number <= last_frame_) return;  // came over the link before, and is on its way to the journal
   last_frame_ = number;
   events_.on_frame(number, frame);
 }
@@ -203,6 +230,8 @@ void LocalExecution::stop() {
     arm(setting_.stop_ms, &LocalExecution::give_up_waiting);
   } else if (client_) {
     arm(setting_.answer_ms, &LocalExecution::did_not_answer);
+  } else if (launcher_ && timer_ == 0) {
+    arm(setting_.answer_ms, &LocalExecution::give_up_waiting);  // a start that never answers
   }
 }
 
@@ -211,7 +240,9 @@ void LocalExecution::stop() {
 void LocalExecution::bury() {
   disarm();
   client_.reset();
+  if (std::exchange(attached_, false)) events_.on_detached("the agentctl is ended by force");
   if (ports_.processes.kill_marked(exec_mark()) > 0) {
+    SIM_PROBE("remains of an execution take their time");
     return arm(bury_again_ms, &LocalExecution::bury);
   }
   Result<std::unique_ptr<Folder>> spool = ports_.host.open_folder(bootstrap_.spool_folder);
@@ -237,6 +268,7 @@ void LocalExecution::drain() {
       reader_.reset();
       break;
     }
+    SIM_PROBE("frame read from the spool of the dead");
     last_frame_ = (*entry)->number;
     events_.on_frame(last_frame_, (*entry)->payload);
   }

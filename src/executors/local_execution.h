@@ -43,11 +43,18 @@ struct LocalPorts {
   Host& host;
 };
 
+// What a start does when another execution of the session lives and has its lock.
+enum class WhenLocked {
+  refuse,     // X16: the other one goes on, this one is not started
+  take_over,  // the caller has proof, or a person's word, that the other one is over: it is ended
+};
+
 struct LocalSetting {
   std::vector<std::string> agentctl_command;  // the program and what comes before `start`
   std::vector<std::string> environment;       // of the agentctl itself
   std::int64_t answer_ms = 10'000;            // for an attach to be answered; then it hangs
   std::int64_t stop_ms = 20'000;              // for an orderly stop; then by force
+  WhenLocked when_locked = WhenLocked::refuse;
   std::int64_t hang_ms = 60'000;  // hangs for so long: ended, since it is on this machine
 };
 
@@ -94,6 +101,8 @@ class LocalExecution final : private ProcessEvents, private AgentctlClientEvents
   void on_closed(const std::string& why) override;
 
   void launch();
+  // Ends an earlier execution of the session that still has its lock, and starts again.
+  void take_over();
   void connect();
   void connect_later();
   void did_not_answer();
@@ -105,6 +114,7 @@ class LocalExecution final : private ProcessEvents, private AgentctlClientEvents
   void arm(std::int64_t delay_ms, void (LocalExecution::*then)());
   void disarm();
   std::string exec_mark() const { return "PERDURE_EXEC=" + bootstrap_.exec.text(); }
+  std::string session_mark() const { return "PERDURE_SESSION=" + bootstrap_.session.text(); }
   std::string socket_name() const { return bootstrap_.exec.text() + ".sock"; }
 
   LocalPorts ports_;
@@ -122,6 +132,8 @@ class LocalExecution final : private ProcessEvents, private AgentctlClientEvents
   std::unique_ptr<Folder> spool_;      // of the dead
   std::optional<SpoolReader> reader_;  // of what it left
   bool attached_ = false;
+  bool lock_is_held_ = false;  // by whom is not known yet
+  bool took_over_ = false;
   bool stopping_ = false;
   bool gone_ = false;
   std::string leaving_;

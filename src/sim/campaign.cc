@@ -156,6 +156,9 @@ Summary run_campaign(const Campaign& campaign) {
   return sum;
 }
 
-void print_seed_on_abort() { std::signal(SIGABRT, on_abort); }
+void print_seed_on_abort() {
+  std::signal(SIGABRT, on_abort);
+  std::signal(SIGSEGV, on_abort);
+}
 
 }  // namespace perdure::sim

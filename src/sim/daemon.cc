@@ -19,7 +19,7 @@ Daemon::Parts::Parts(Universe& universe, Disk& disk, Host& host, Judge& judge,
     : life(std::move(of)),
       loop(universe.scheduler, life),
       store(universe, judge, life, disk.open(std::move(on_fatal))),
-      agentctls(universe, host, life),
+      agentctls(host.make_port(life, loop)),
       notifier(judge, life) {}
 
 Daemon::Daemon(Universe& universe, Disk& disk, Host& host, Judge& judge)
@@ -55,9 +55,9 @@ void Daemon::start() {
   judge_.on_crash();  // an unsynced group of the life before may have been kept
   parts_->runtime = std::make_unique<Runtime>(
       Runtime::World{universe_.clock, random_, parts_->loop, universe_.files, parts_->store,
-                     parts_->agentctls, parts_->notifier},
+                     *parts_->agentctls, parts_->notifier},
       RuntimeConfig{.boot = boot_id_, .wait_key = "sim wait key"});
-  parts_->agentctls.set_events(*parts_->runtime);
+  parts_->agentctls->set_events(*parts_->runtime);
   const std::int64_t started_ms = universe_.scheduler.now_ms();
   parts_->runtime->boot([this, life, started_ms] {
     if (!life->dead) on_ready(life, started_ms);

@@ -95,7 +95,7 @@ class Daemon {
     std::shared_ptr<Life> life;
     LifeLoop loop;
     StorePort store;
-    AgentctlPort agentctls;
+    std::unique_ptr<AgentctlPort> agentctls;
     NotifierPort notifier;
     std::unique_ptr<Runtime> runtime;
   };

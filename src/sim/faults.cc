@@ -24,6 +24,7 @@ Faults Faults::draw(Prng& prng) {
   faults.agentctl_crash = draw_rate(prng, 8'000);
   faults.agentctl_pause = draw_rate(prng, 8'000);
   faults.start_fails = draw_rate(prng, 200'000);
+  faults.kill_slow = draw_rate(prng, 300'000);
   faults.link_cut = draw_rate(prng, 50'000);
   faults.link_delay_ms_max = prng.chance(500'000) ? 20 : prng.between(20, 5'000);
   faults.agent_odd = draw_rate(prng, 150'000);
@@ -62,6 +63,7 @@ std::string Faults::text() const {
   add("agentctl_crash", agentctl_crash);
   add("agentctl_pause", agentctl_pause);
   add("start_fails", start_fails);
+  add("kill_slow", kill_slow);
   add("link_cut", link_cut);
   add("link_delay_ms_max", static_cast<std::uint64_t>(link_delay_ms_max));
   add("agent_odd", agent_odd);

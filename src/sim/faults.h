@@ -33,7 +33,8 @@ struct Faults {
   std::uint64_t agentctl_crash = 0;  // per thing an agentctl does
   std::uint64_t agentctl_pause = 0;
   std::uint64_t start_fails = 0;
-  std::uint64_t link_cut = 0;  // per message
+  std::uint64_t kill_slow = 0;  // a killed process takes its time
+  std::uint64_t link_cut = 0;   // per message
   std::int64_t link_delay_ms_max = 20;
   // Agents, per message or decision of theirs.
   std::uint64_t agent_odd = 0;  // crash, hang, garbage …

@@ -1,17 +1,11 @@
-// The machine: all agentctl processes of all sessions, their spools, and the links to whatever
-// daemon lives now. It outlives the daemons. Tells of a death only with proof, and only after the
-// spool was handed over.
+// The machine as the rest of the simulator sees it: it outlives the daemons and holds whatever
+// agentctls they start. What happens on it is known here for certain, and to no daemon.
 #pragma once
 
-#include <cstdint>
-#include <deque>
-#include <functional>
-#include <map>
 #include <memory>
-#include <string>
 
+#include "env/env.h"
 #include "runtime/ports.h"
-#include "sim/agentctl.h"
 #include "sim/universe.h"
 
 namespace perdure::sim {
@@ -26,109 +20,38 @@ class HostWatcher {
   virtual void on_frames_acked(const ExecKey& exec, FrameNo frame) = 0;
   // A person called this execution dead, rightly or not.
   virtual bool was_declared_dead(const ExecKey& exec) = 0;
-};
-
-class Host final : public AgentctlWatcher {
- public:
-  Host(Universe& universe, HostWatcher& watcher) : universe_(universe), watcher_(watcher) {}
-
-  // The calls of one daemon's life.
-  struct Caller {
-    LifePtr life;
-    AgentctlEvents* events = nullptr;
-  };
-  void start(const Caller& caller, const LaunchSpec& spec, std::uint64_t epoch);
-  void attach(const Caller& caller, const LaunchSpec& spec, std::uint64_t epoch, FrameNo from);
-  void send(const Caller& caller, const ExecKey& exec, const SendCommand& command);
-  void ack(const Caller& caller, const ExecKey& exec, FrameNo frame);
-  void stop(const Caller& caller, const ExecKey& exec);
-
-  // Power off and on: every process dies, every spool stays.
-  void reboot();
-  // No more faults: paused processes go on.
-  void heal();
-  // Something happens to a process now and then.
-  void maybe_hurt();
-
-  bool lives(const ExecKey& exec) const;
-  // This life of the daemon was told where it stands with the execution.
-  bool was_found(const ExecKey& exec, const LifePtr& life) const;
-  const Agentctl* find(const ExecKey& exec) const;
-  AgentHome& home(SessionId session);
-
-  void on_spooled(const ExecKey& exec) override;
-  void on_acted(const ExecKey& exec, const SendCommand& command) override;
-  void on_died(const ExecKey& exec) override;
-
- private:
-  // A connection between one life of the daemon and one agentctl.
-  struct Link {
-    Caller caller;
-    bool up = true;
-    FrameNo sent = 0;
-    FrameNo acked = 0;  // the window's beginning
-    // Messages under way: each has its moment, and they arrive in order.
-    std::deque<std::move_only_function<void(AgentctlEvents&)>> to_daemon;
-    std::deque<std::move_only_function<void(Agentctl&)>> to_agentctl;
-    std::int64_t last_to_daemon_ms = 0;
-    std::int64_t last_to_agentctl_ms = 0;
-  };
-  struct Process {
-    std::unique_ptr<Agentctl> agentctl;
-    std::shared_ptr<Link> link;
-    // Who wants to hear of it.
-    Caller watcher;
-    std::uint64_t epoch = 0;
-    FrameNo delivered = 0;
-    FrameNo acked_by_daemon = 0;
-    bool told_attached = false;
-    bool told_gone = false;
-    bool draining = false;
-  };
-
-  bool is_watched(const Process& process) const {
-    return process.watcher.life && !process.watcher.life->dead && !process.told_gone;
-  }
-  void watch(Process& process, const Caller& caller, std::uint64_t epoch, FrameNo from);
-  void connect_later(const ExecKey& exec, std::int64_t most_ms);
-  void try_connect(const ExecKey& exec, const LifePtr& life);
-  void pump(const ExecKey& exec);
-  void to_daemon(const ExecKey& exec, const std::shared_ptr<Link>& link,
-                 std::move_only_function<void(AgentctlEvents&)> message);
-  void to_agentctl(const ExecKey& exec, std::move_only_function<void(Agentctl&)> message);
-  void deliver_to_agentctl(const ExecKey& exec, const std::shared_ptr<Link>& link);
-  void cut(const ExecKey& exec, const std::shared_ptr<Link>& link);
-  void drain(const ExecKey& exec, const LifePtr& life);
-  void gone_later(const Caller& caller, const ExecKey& exec, const std::string& proof);
-  void end_older_lives(const LaunchSpec& spec);
-
-  Universe& universe_;
-  HostWatcher& watcher_;
-  std::map<ExecKey, Process> processes_;
-  std::map<SessionId, AgentHome> homes_;
+  // Its end is in the journal, and was proved.
+  virtual bool has_ended(const ExecKey& exec) = 0;
 };
 
 // The Agentctls of one daemon's life.
-class AgentctlPort final : public Agentctls {
+class AgentctlPort : public Agentctls {
  public:
-  AgentctlPort(Universe& universe, Host& host, LifePtr life)
-      : universe_(universe), host_(host), caller_{std::move(life)} {}
   // Whom to tell; before any other call.
-  void set_events(AgentctlEvents& events) { caller_.events = &events; }
+  virtual void set_events(AgentctlEvents& events) = 0;
+};
 
-  void start(const LaunchSpec& spec, std::uint64_t epoch) override;
-  void attach(const LaunchSpec& spec, std::uint64_t epoch, FrameNo from) override;
-  void send(const ExecKey& exec, const SendCommand& command) override;
-  void ack(const ExecKey& exec, FrameNo frame) override;
-  void stop(const ExecKey& exec) override;
+class Host {
+ public:
+  virtual ~Host() = default;
+  virtual std::unique_ptr<AgentctlPort> make_port(LifePtr life, Loop& loop) = 0;
+  // Power off and on: every process dies, every spool stays.
+  virtual void reboot() = 0;
+  // No more faults: paused processes go on.
+  virtual void heal() = 0;
+  // Something happens to a process now and then.
+  virtual void maybe_hurt() = 0;
+  // Between two steps: takes away what is left of the dead.
+  virtual void reap() {}
+  // At rest: nothing is left of what has ended (PROC6).
+  virtual void check_quiet() {}
 
- private:
-  // Reached by every effect: the daemon may die just before it.
-  bool still_lives();
-
-  Universe& universe_;
-  Host& host_;
-  Host::Caller caller_;
+  // Any process of the execution lives.
+  virtual bool lives(const ExecKey& exec) const = 0;
+  // This life of the daemon was told where it stands with the execution.
+  virtual bool was_found(const ExecKey& exec, const LifePtr& life) const = 0;
+  // What the agentctl wrote under this number; null when it never did.
+  virtual const Frame* find_frame(const ExecKey& exec, FrameNo number) const = 0;
 };
 
 }  // namespace perdure::sim

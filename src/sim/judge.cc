@@ -127,9 +127,7 @@ std::optional<PromptWhen> Judge::when_of(const std::string& key) const {
 }
 
 const Frame* Judge::find_frame(const ExecKey& exec, FrameNo number) const {
-  const Agentctl* agentctl = host_->find(exec);
-  if (!agentctl || number == 0 || number > agentctl->frames().size()) return nullptr;
-  return &agentctl->frames()[number - 1];
+  return host_->find_frame(exec, number);
 }
 
 // A command acts only when it is durable, in the order it was decided, and leaves none out: RUN4
@@ -154,6 +152,12 @@ void Judge::on_frames_acked(const ExecKey& exec, FrameNo frame) {
 
 bool Judge::was_declared_dead(const ExecKey& exec) {
   return ledger(exec.session).was_declared_dead(exec.exec);
+}
+
+bool Judge::has_ended(const ExecKey& exec) {
+  if (is_damaged(exec.session) || was_declared_dead(exec)) return false;
+  const Execution& present = ledger(exec.session).fold().exec;
+  return present.gone || present.gen > exec.gen;
 }
 
 }  // namespace perdure::sim

@@ -61,6 +61,7 @@ class Judge final : public WorldFacts, public HostWatcher {
   void on_command_acted(const ExecKey& exec, const SendCommand& command) override;
   void on_frames_acked(const ExecKey& exec, FrameNo frame) override;
   bool was_declared_dead(const ExecKey& exec) override;
+  bool has_ended(const ExecKey& exec) override;
 
  private:
   struct Pending {

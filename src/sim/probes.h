@@ -9,7 +9,7 @@
 
 namespace perdure::sim {
 
-// Every name in session/ and runtime/, sorted.
+// Every name in the folders that the build looks at, sorted.
 std::span<const std::string_view> known_probes();
 
 // Begins to count; calls `reached` at every mark too. An empty function ends only the calls.

@@ -6,6 +6,7 @@
 namespace perdure::sim {
 
 Scheduler::Id Scheduler::after_ms(std::int64_t delay_ms, Task task) {
+  if (closed_) return 0;
   const Id id = ++last_id_;
   const auto tie = static_cast<std::uint32_t>(ties_.next());
   queue_.push({now_ms_ + std::max<std::int64_t>(delay_ms, 0), tie, id});
@@ -16,6 +17,12 @@ Scheduler::Id Scheduler::after_ms(std::int64_t delay_ms, Task task) {
 std::int64_t Scheduler::next_time_ms() {
   while (!queue_.empty() && !tasks_.contains(queue_.top().id)) queue_.pop();
   return queue_.empty() ? -1 : queue_.top().time_ms;
+}
+
+void Scheduler::close() {
+  closed_ = true;
+  const auto tasks = std::move(tasks_);  // what they hold may want to add some when it goes
+  tasks_.clear();
 }
 
 bool Scheduler::run_next() {

@@ -27,6 +27,8 @@ class Scheduler {
   bool run_next();
   // The time of the next task, or -1. Drops cancelled ones on the way.
   std::int64_t next_time_ms();
+  // Forgets every task, and takes no more: the world ends.
+  void close();
   std::size_t pending() const { return tasks_.size(); }
 
  private:
@@ -44,6 +46,7 @@ class Scheduler {
   Prng ties_;
   std::int64_t now_ms_ = 0;
   Id last_id_ = 0;
+  bool closed_ = false;
   std::priority_queue<Entry> queue_;
   std::unordered_map<Id, Task> tasks_;  // looked up only, never walked
 };

@@ -10,6 +10,8 @@
 #include "sim/host.h"
 #include "sim/judge.h"
 #include "sim/probes.h"
+#include "sim/real_host.h"
+#include "sim/scripted_host.h"
 #include "sim/universe.h"
 #include "sim/workload.h"
 
@@ -20,6 +22,18 @@ constexpr std::uint64_t heal_steps_max = 60'000;
 constexpr std::int64_t heal_ms_max = 30 * 60'000;
 constexpr std::int64_t care_every_ms = 2'000;
 
+constexpr std::uint64_t scripted_every_seeds = 4;
+
+bool is_scripted(std::uint64_t seed, AgentctlKind kind) {
+  if (kind == AgentctlKind::by_seed) return seed % scripted_every_seeds == 0;
+  return kind == AgentctlKind::scripted;
+}
+
+std::unique_ptr<Host> make_host(bool scripted, Universe& universe, Judge& judge) {
+  if (scripted) return std::make_unique<ScriptedHost>(universe, judge);
+  return std::make_unique<RealHost>(universe, judge);
+}
+
 class Simulation {
  public:
   Simulation(std::uint64_t seed, const SeedOptions& options)
@@ -27,17 +41,20 @@ class Simulation {
         universe_(seed),
         disk_(make_memory_disk()),
         judge_(universe_, *disk_),
-        host_(universe_, judge_),
-        daemon_(universe_, *disk_, host_, judge_),
+        host_(make_host(is_scripted(seed, options.agentctls), universe_, judge_)),
+        daemon_(universe_, *disk_, *host_, judge_),
         workload_(universe_, judge_, daemon_) {
-    judge_.set_host(host_);
+    judge_.set_host(*host_);
     universe_.trace.set_printing(options.trace);
     on_probe([this](std::string_view name) {
       // A store's own probes lie inside its commit, where a crash is the disk's to decide.
       if (!name.starts_with("store:")) universe_.crash_point(CrashPoint::at_probe);
     });
   }
-  ~Simulation() { on_probe({}); }
+  ~Simulation() {
+    on_probe({});
+    universe_.scheduler.close();
+  }
 
   SeedResult run() {
     universe_.trace.note("sim", 0, [&] { return "faults: " + universe_.faults.text(); });
@@ -65,6 +82,7 @@ class Simulation {
     universe_.verdict.set_step(steps_);
     universe_.scheduler.run_next();
     daemon_.reap();
+    host_->reap();
     if (!universe_.healed) hurt();
     if (steps_ % 16 == 0) check_one_state();
   }
@@ -77,7 +95,8 @@ class Simulation {
     Prng& prng = universe_.prng;
     daemon_.maybe_crash();
     daemon_.reap();
-    host_.maybe_hurt();
+    host_->maybe_hurt();
+    host_->reap();
     if (prng.chance(universe_.faults.clock_jump))
       universe_.clock.jump_wall(prng.between(-3'600'000, 3'600'000));
     if (prng.chance(universe_.faults.bit_flip)) flip_bit();
@@ -135,7 +154,7 @@ class Simulation {
     universe_.faults = Faults::none();
     universe_.disk_full_until_ms = 0;
     universe_.files.restore_all();
-    host_.heal();
+    host_->heal();
     daemon_.heal();
     workload_.heal();
     come_to_rest();
@@ -189,6 +208,7 @@ class Simulation {
                " effects are left";
       });
     }
+    host_->check_quiet();
     universe_.verdict.expect(workload_.all_read(), "STREAM5",
                              [] { return std::string("a connected reader is not at the head"); });
   }
@@ -234,7 +254,7 @@ class Simulation {
   Universe universe_;
   std::unique_ptr<Disk> disk_;
   Judge judge_;
-  Host host_;
+  std::unique_ptr<Host> host_;
   Daemon daemon_;
   Workload workload_;
   std::uint64_t steps_ = 0;

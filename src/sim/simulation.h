@@ -9,7 +9,13 @@
 
 namespace perdure::sim {
 
+// real: the supervisor and the executors themselves, with simulated processes, links and folders
+// under them. scripted: simulated at the border of runtime/ports.h, where they can do what no
+// supervisor would. by_seed: every fourth seed has scripted ones.
+enum class AgentctlKind { by_seed, real, scripted };
+
 struct SeedOptions {
+  AgentctlKind agentctls = AgentctlKind::by_seed;
   std::uint64_t steps_max = 50'000;  // of the safety phase
   bool trace = false;
 };

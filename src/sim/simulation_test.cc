@@ -6,6 +6,7 @@
 
 #include "sim/campaign.h"
 #include "sim/judge.h"
+#include "sim/scripted_host.h"
 
 namespace perdure::sim {
 namespace {
@@ -26,7 +27,7 @@ struct Court {
   Universe universe{1};
   std::unique_ptr<Disk> disk = make_memory_disk();
   Judge judge{universe, *disk};
-  Host host{universe, judge};
+  ScriptedHost host{universe, judge};
   SessionId session{Ulid::make({1}, 0, 1)};
   ExecKey exec{session, ExecId(Ulid::make({1}, 0, 2)), 1};
 

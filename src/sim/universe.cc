@@ -4,33 +4,60 @@
 
 namespace perdure::sim {
 
-void LifeLoop::run_one(Scheduler& scheduler, const LifePtr& life,
-                       const std::shared_ptr<Posted>& posted) {
-  if (life->dead || posted->tasks.empty()) return;
-  Task task = std::move(posted->tasks.front());
-  posted->tasks.pop();
-  if (posted->tasks.empty()) {
-    posted->scheduled = false;
+void LifeLoop::run_one(const std::shared_ptr<State>& state) {
+  if (state->life->dead || state->tasks.empty()) return;
+  if (state->nap_ms() > 0) {
+    state->scheduler.after_ms(state->nap_ms(), [state] { run_one(state); });
+    return;
+  }
+  Task task = std::move(state->tasks.front());
+  state->tasks.pop();
+  if (state->tasks.empty()) {
+    state->scheduled = false;
   } else {
-    scheduler.after_ms(0, [&scheduler, life, posted] { run_one(scheduler, life, posted); });
+    state->scheduler.after_ms(0, [state] { run_one(state); });
   }
   task();
 }
 
 void LifeLoop::post(Task task) {
-  if (life_->dead) return;
-  posted_->tasks.push(std::move(task));
-  if (posted_->scheduled) return;
-  posted_->scheduled = true;
-  scheduler_.after_ms(0, [&scheduler = scheduler_, life = life_, posted = posted_] {
-    run_one(scheduler, life, posted);
-  });
+  if (state_->life->dead) return;
+  state_->tasks.push(std::move(task));
+  if (std::exchange(state_->scheduled, true)) return;
+  state_->scheduler.after_ms(0, [state = state_] { run_one(state); });
+}
+
+void LifeLoop::arm(const std::shared_ptr<State>& state, TimerId timer, std::int64_t delay_ms,
+                   Task task) {
+  state->timers[timer] =
+      state->scheduler.after_ms(delay_ms, [state, timer, task = std::move(task)]() mutable {
+        if (state->life->dead) return;
+        if (state->nap_ms() > 0) return arm(state, timer, state->nap_ms(), std::move(task));
+        state->timers.erase(timer);
+        task();
+      });
 }
 
 Loop::TimerId LifeLoop::after_ms(std::int64_t delay_ms, Task task) {
-  if (life_->dead) return 0;
-  return scheduler_.after_ms(delay_ms, [life = life_, task = std::move(task)]() mutable {
-    if (!life->dead) task();
+  if (state_->life->dead) return 0;
+  const TimerId timer = ++state_->last_timer;
+  arm(state_, timer, delay_ms, std::move(task));
+  return timer;
+}
+
+void LifeLoop::cancel(TimerId timer) {
+  const auto found = state_->timers.find(timer);
+  if (found == state_->timers.end()) return;
+  state_->scheduler.cancel(found->second);
+  state_->timers.erase(found);
+}
+
+void Universe::after_in(LifePtr life, std::int64_t delay_ms, Scheduler::Task task) {
+  after(delay_ms, [this, life = std::move(life), task = std::move(task)]() mutable {
+    if (life->dead) return;
+    const std::int64_t nap_ms = life->nap_ms(scheduler.now_ms());
+    if (nap_ms > 0) return after_in(std::move(life), nap_ms, std::move(task));
+    task();
   });
 }
 

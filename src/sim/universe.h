@@ -19,11 +19,17 @@
 
 namespace perdure::sim {
 
-// One life of the daemon. Whoever holds it can see that the life is over; nothing that a dead
-// daemon's code still does on its way out may reach the world.
+// One life of a process of ours, a daemon's or an agentctl's. Whoever holds it can see that the
+// life is over; nothing that dead code still does on its way out may reach the world.
 struct Life {
   std::uint64_t number = 0;
   bool dead = false;
+  std::int64_t paused_until_ms = 0;  // stopped, as by SIGSTOP: nothing of it runs before
+
+  // How long to wait before looking again whether it goes on: a pause may be ended early.
+  std::int64_t nap_ms(std::int64_t now_ms) const {
+    return std::min<std::int64_t>(paused_until_ms - now_ms, 500);
+  }
 };
 using LifePtr = std::shared_ptr<const Life>;
 
@@ -76,26 +82,32 @@ class SimFiles final : public Files {
   std::set<std::string> missing_;
 };
 
-// The daemon's loop: posted tasks in order, timers by virtual time; nothing runs once its life is
-// over.
+// A process's loop: posted tasks in order, timers by virtual time. Nothing runs once its life is
+// over, and everything waits while it is paused.
 class LifeLoop final : public Loop {
  public:
-  LifeLoop(Scheduler& scheduler, LifePtr life) : scheduler_(scheduler), life_(std::move(life)) {}
+  LifeLoop(Scheduler& scheduler, LifePtr life)
+      : state_(std::make_shared<State>(State{scheduler, std::move(life)})) {}
   void post(Task task) override;
   TimerId after_ms(std::int64_t delay_ms, Task task) override;
-  void cancel(TimerId timer) override { scheduler_.cancel(timer); }
+  void cancel(TimerId timer) override;
 
  private:
-  struct Posted {
+  struct State {
+    Scheduler& scheduler;
+    LifePtr life;
     std::queue<Task> tasks;
     bool scheduled = false;
-  };
-  static void run_one(Scheduler& scheduler, const LifePtr& life,
-                      const std::shared_ptr<Posted>& posted);
+    std::map<TimerId, Scheduler::Id> timers;
+    TimerId last_timer = 0;
 
-  Scheduler& scheduler_;
-  LifePtr life_;
-  std::shared_ptr<Posted> posted_ = std::make_shared<Posted>();
+    std::int64_t nap_ms() const { return life->nap_ms(scheduler.now_ms()); }
+  };
+  static void run_one(const std::shared_ptr<State>& state);
+  static void arm(const std::shared_ptr<State>& state, TimerId timer, std::int64_t delay_ms,
+                  Task task);
+
+  std::shared_ptr<State> state_;
 };
 
 struct Universe {
@@ -118,6 +130,8 @@ struct Universe {
   Scheduler::Id after(std::int64_t delay_ms, Scheduler::Task task) {
     return scheduler.after_ms(delay_ms, std::move(task));
   }
+  // The same in a process: not once it is dead, and later while it is paused.
+  void after_in(LifePtr life, std::int64_t delay_ms, Scheduler::Task task);
   // A delay between nothing and the most, short ones more often.
   std::int64_t delay(std::int64_t most_ms) {
     const std::int64_t cap = std::max<std::int64_t>(1, most_ms >> prng.below(8));

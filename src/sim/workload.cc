@@ -385,7 +385,9 @@ bool Workload::care() {
     const State& state = book->fold();
     for (const auto& [id, permission] : state.permissions) {
       quiet = false;
-      submit(add(make(nurse, session, AnswerPermission{id, "allow"})));
+      const auto& offered = book->permissions().at(id).options;
+      submit(add(
+          make(nurse, session, AnswerPermission{id, offered.empty() ? "" : offered.front().id})));
     }
     if (state.run && !patient) submit(add(make(nurse, session, CancelRun{})));
     if (state.queue_held && !state.archived) {
@@ -394,6 +396,10 @@ bool Workload::care() {
     }
     const bool queued = !state.queue.empty() && !state.archived;
     if (state.run || state.resume || queued) quiet = false;
+    // Whoever is asked again must not fall into a death that the daemon has not heard of.
+    const bool may_live = state.exec.status != ExecutorStatus::none && !state.exec.gone;
+    Runtime* const runtime = daemon_.serving();
+    if (may_live && (!runtime || runtime->liveness(session) != Liveness::alive)) quiet = false;
     if (state.exec.status != ExecutorStatus::none && !state.exec.gone &&
         state.exec.stop_requested) {
       quiet = false;

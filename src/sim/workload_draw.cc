@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/limits.h"
+#include "sim/agent_draw.h"
 #include "sim/workload.h"
 
 namespace perdure::sim {
@@ -48,7 +50,7 @@ Order Workload::draw_create(const Client& client) {
   create.what.workspace.cwd = "/ws/" + std::to_string(sessions_.size());
   create.what.policy =
       get<ConfigureSession>(draw_configure(client, session).body).what.policy.value_or(Policy{});
-  if (prng.chance(500'000)) create.prompt = Prompt{.text = "first"};
+  if (prng.chance(500'000)) create.prompt = Prompt{.text = "first\n" + draw_script(universe_)};
   return make(client, session, std::move(create));
 }
 
@@ -58,9 +60,10 @@ Order Workload::draw_prompt(const Client& client, SessionId session) {
                                          PromptWhen::steer};
   const PromptWhen when =
       universe_.healed ? PromptWhen::automatic : modes[universe_.prng.below(std::size(modes))];
-  return make(
-      client, session,
-      SubmitPrompt{.prompt = {.text = "prompt " + std::to_string(sent_.size())}, .when = when});
+  const bool clears = !universe_.healed && universe_.prng.chance(universe_.faults.agent_odd / 4);
+  const std::string text = "prompt " + std::to_string(sent_.size()) + "\n" + draw_script(universe_);
+  return make(client, session,
+              SubmitPrompt{.prompt = {.text = clears ? "/clear" : text}, .when = when});
 }
 
 std::optional<Order> Workload::draw_queue(const Client& client, SessionId session) {
@@ -84,8 +87,10 @@ std::optional<Order> Workload::draw_answer(const Client& client, SessionId sessi
   permission = !open.empty() && prng.chance(900'000) ? pick(prng, open)->first
                                                      : pick(prng, book.permissions())->first;
   if (open.empty() && !prng.chance(100'000)) return std::nullopt;
-  static constexpr const char* options[] = {"allow", "allow", "deny", "", "never-offered"};
-  const std::string option = options[prng.below(prng.chance(universe_.faults.client_odd) ? 5 : 4)];
+  const auto& offered = book.permissions().at(permission).options;
+  std::string option;
+  if (!offered.empty() && prng.chance(800'000)) option = offered[prng.below(offered.size())].id;
+  if (prng.chance(universe_.faults.client_odd / 4)) option = "never-offered";
   const WaitTokenId token = book.permissions().at(permission).token;
   Order order;
   if (token && prng.chance(400'000)) {
@@ -126,8 +131,10 @@ Order Workload::draw_configure(const Client& client, SessionId session) {
                          .auto_continue = prng.chance(400'000),
                          .wait_ms = prng.chance(400'000) ? prng.between(100, 20'000) : 0};
   }
-  if (prng.chance(300'000)) what.options["mode"] = "mode-" + std::to_string(prng.below(3));
-  if (prng.chance(200'000)) what.options["model"] = "model-" + std::to_string(prng.below(3));
+  static constexpr const char* modes[] = {"ask", "auto", "plan", "mode-0"};
+  static constexpr const char* models[] = {"small", "large", "model-0"};
+  if (prng.chance(300'000)) what.options["mode"] = modes[prng.below(std::size(modes))];
+  if (prng.chance(200'000)) what.options["model"] = models[prng.below(std::size(models))];
   if (prng.chance(100'000))
     what.workspace = Workspace{.cwd = "/ws/moved-" + std::to_string(prng.below(3))};
   return make(client, session, ConfigureSession{std::move(what)});
@@ -150,6 +157,8 @@ void Workload::draw_fork(const Client& client, SessionId session) {
   const Ledger& book = judge_.ledger(session);
   if (!runtime || book.records() == 0 || judge_.is_damaged(session) || sessions_.size() >= 8)
     return;
+  // A longer one is copied in several commits, and a crash between them leaves half a fork.
+  if (book.records() > page_records_max) return;
   const SessionId to = ids_.next<SessionId>();
   const Seq at = universe_.prng.below(book.records() + 1);
   universe_.trace.note("client", at, [&] {

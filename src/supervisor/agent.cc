@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/probe.h"
 #include "base/text.h"
 
 namespace perdure {
@@ -61,6 +62,7 @@ void Agent::act(const StartAgent&) {
   if (stopped_) return;  // the whole execution ends
   if (process_ || phase_ == Phase::stopping) {
     // One agent at a time: what is left of an earlier one goes first, and nobody waits for its end.
+    SIM_PROBE("agent started again over a living one");
     restart_ = true;
     phase_ = Phase::stopping;
     disarm(phase_timer_);
@@ -74,10 +76,12 @@ void Agent::act(const StartAgent&) {
 void Agent::begin_again() {
   if (early_deaths_ == 0) return spawn();
   if (early_deaths_ >= early_deaths_max) {
+    SIM_PROBE("agent died early too often");
     early_deaths_ = 0;  // whoever asks again gets another round
     ports_.frames.write({}, FrameAgentExited{{.why = "crash_loop", .stderr_tail = stderr_told()}});
     return;
   }
+  SIM_PROBE("agent started again after an early death");
   std::int64_t delay_ms = setup_.launch.times.backoff_ms << (early_deaths_ - 1);
   if (delay_ms > backoff_max_ms) delay_ms = backoff_max_ms;
   phase_ = Phase::starting;
@@ -96,6 +100,7 @@ void Agent::spawn() {
   draining_ = false;
   Result<std::unique_ptr<Process>> spawned = ports_.processes.spawn(spec, *this);
   if (!spawned) {
+    SIM_PROBE("agent could not be spawned");
     phase_ = Phase::none;
     ports_.frames.write(
         {}, FrameAgentExited{{.why = "not_started", .stderr_tail = spawned.error().message()}});
@@ -128,6 +133,7 @@ void Agent::initialize_timed_out() {
   if (paused_) {  // its answer may wait in the pipe
     return arm(phase_timer_, setup_.launch.times.initialize_ms, &Agent::initialize_timed_out);
   }
+  SIM_PROBE("agent never answered initialize");
   end_by("no answer to initialize");
 }
 
@@ -153,6 +159,7 @@ void Agent::stop(std::move_only_function<void()> stopped) {
   if (ending_.empty()) ending_ = "stopped";
   if (phase_ == Phase::stopping) return;  // the ladder runs already
   if (turn_ && !turn_->cancelling) {
+    SIM_PROBE("execution stopped in the middle of a turn");
     std::string out;
     client_->cancel(out, session_id_);
     send(out);
@@ -171,6 +178,7 @@ void Agent::terminate() {
 
 void Agent::kill() {
   if (!process_) return;
+  SIM_PROBE("agent ended by SIGKILL");
   process_->signal(SIGKILL);
   // What is left is a pipe's worth. Its end is told behind it, and must not wait for an ack that
   // may never come.
@@ -236,6 +244,7 @@ void Agent::on_exit(const ProcessExit& exit) {
   const bool early = phase_ == Phase::starting || phase_ == Phase::opening;
   early_deaths_ = early ? early_deaths_ + 1 : 0;
   AgentExited told{.why = exit_reason(exit), .stderr_tail = stderr_told()};
+  if (turn_) SIM_PROBE("agent ended in the middle of a turn");
   if (exit.code) told.exit_code = *exit.code;
   if (exit.signal) told.signal = *exit.signal;
   if (!ending_.empty() && ending_ != "stopped") told.stderr_tail += "\n[perdure] " + ending_;
@@ -263,8 +272,10 @@ void Agent::on_exit(const ProcessExit& exit) {
 
 // Nothing of the agent stays behind: what its group did not hold is found by its mark (P4).
 void Agent::sweep() {
-  if (ports_.processes.kill_marked(setup_.mark) > 0)
+  if (ports_.processes.kill_marked(setup_.mark) > 0) {
+    SIM_PROBE("remains of an agent take their time");
     return arm(ladder_timer_, sweep_again_ms, &Agent::sweep);
+  }
   if (stopped_) {
     phase_ = Phase::none;
     std::exchange(stopped_, nullptr)();

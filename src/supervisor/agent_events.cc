@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "base/limits.h"
+#include "base/probe.h"
 #include "supervisor/agent.h"
 
 namespace perdure {
@@ -39,12 +40,14 @@ void Agent::on(acp::Initialized event) {
 
 void Agent::on(acp::Updated event) {
   if (refused_sessions_.contains(event.session_id)) {
+    SIM_PROBE("update of a refused session dropped");
     ++updates_dropped_;
     return;
   }
   if (phase_ == Phase::opening) return gate(std::move(event));
   const bool is_ours = event.session_id.empty() || event.session_id == session_id_;
   if (is_ours && history_gate_ && !turn_ && is_history(event.update.body)) {
+    SIM_PROBE("replay behind its answer dropped");
     ++updates_dropped_;  // R4: the replay goes on behind its answer
     return;
   }
@@ -68,6 +71,7 @@ void Agent::gate(acp::Updated event) {
   Opening& opening = *opening_;
   const bool fresh = opening.command.method == OpenMethod::fresh;
   if (fresh || !is_history(event.update.body)) {
+    SIM_PROBE("early update kept until the session is open");
     opening.early_bytes += event.update.raw.text.size();
     if (opening.early.size() < early_updates_max && opening.early_bytes <= early_bytes_max) {
       opening.early.push_back(std::move(event));
@@ -76,6 +80,7 @@ void Agent::gate(acp::Updated event) {
     }
     return;
   }
+  SIM_PROBE("replay gated");
   ++opening.replayed_updates;
   const auto* chunk = std::get_if<acp::MessageChunk>(&event.update.body);
   const auto* whole = std::get_if<acp::MessageWhole>(&event.update.body);
@@ -92,6 +97,7 @@ void Agent::gate(acp::Updated event) {
 void Agent::on(acp::PermissionAsked event) {
   std::string request = "request-" + std::to_string(++requests_);
   if ((turn_ && turn_->cancelling) || phase_ == Phase::stopping) {
+    SIM_PROBE("question of a turn that is being cancelled");
     std::string out;
     client_->answer_permission_cancelled(out, event.id);
     return send(out);
@@ -111,6 +117,7 @@ void Agent::on(acp::PermissionAsked event) {
   // An id that is used again while its first question is open: that question is nobody's now (X18).
   std::erase_if(permissions_, [&](const auto& entry) {
     if (entry.second.id != event.id) return false;
+    SIM_PROBE("permission id used again while its question is open");
     frames.insert(frames.begin(), FramePermissionGone{entry.first});
     return true;
   });

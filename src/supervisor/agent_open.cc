@@ -2,6 +2,7 @@
 // answered, its replay has drained and the settings are what they were (R4, R9, X14).
 #include <utility>
 
+#include "base/probe.h"
 #include "supervisor/agent.h"
 
 namespace perdure {
@@ -46,6 +47,7 @@ void Agent::open_went_quiet() {
   std::int64_t left_ms = setup_.launch.times.open_quiet_ms - quiet_ms;
   if (paused_) left_ms = setup_.launch.times.open_quiet_ms;  // it is we who do not listen
   if (left_ms > 0) return arm(phase_timer_, left_ms, &Agent::open_went_quiet);
+  SIM_PROBE("agent silent while it opens a session");
   fail_open(OpenFailure::timeout, "the agent was silent for " +
                                       std::to_string(setup_.launch.times.open_quiet_ms / 1000) +
                                       " s while it opened the session");

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/probe.h"
 #include "supervisor/agent.h"
 
 namespace perdure {
@@ -55,6 +56,7 @@ void Agent::act(const SendPrompt& command) {
     return;
   }
   if (turn_) {
+    SIM_PROBE("prompt waits for the turn before");
     waiting_.push_back(command);
   } else {
     begin_turn(command);
@@ -89,6 +91,7 @@ void Agent::act(const SteerPrompt& command) {
 void Agent::act(const CancelPrompt& command) {
   for (auto prompt = waiting_.begin(); prompt != waiting_.end(); ++prompt) {
     if (prompt->run != command.run) continue;
+    SIM_PROBE("waiting prompt cancelled");
     waiting_.erase(prompt);
     ports_.frames.write(command.run, FrameRunFinished{command.run, "cancelled"});
     return;
@@ -112,7 +115,10 @@ void Agent::cancel_permissions() {
 }
 
 // X4: it does not listen. Its process is what we can end.
-void Agent::cancel_ignored() { end_by("the agent ignored a cancel"); }
+void Agent::cancel_ignored() {
+  SIM_PROBE("cancel ignored by the agent");
+  end_by("the agent ignored a cancel");
+}
 
 void Agent::act(const AnswerRequest& command) {
   const auto found = permissions_.find(command.request);
@@ -187,6 +193,7 @@ void Agent::look_for_stall() {
     turn_->stalled_since_ms.reset();
   } else if (turn_->stalled_since_ms != last_sign_ms_) {
     turn_->stalled_since_ms = last_sign_ms_;
+    SIM_PROBE("turn told to be stalled");
     write(FrameRunStalled{turn_->run, quiet_ms});
   }
   arm(stall_timer_, left_ms > 0 ? left_ms : setup_.launch.times.stall_ms, &Agent::look_for_stall);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "base/probe.h"
 #include "supervisor/peer.h"
 #include "supervisor/supervisor.h"
 #include "wire/effect.h"
@@ -109,6 +110,7 @@ Result<> Supervisor::attach(Peer& peer, const AttachPacket& packet) {
   TRY_VOID(check_secret(packet.secret));
   const std::int64_t version = TRY(agree_on_version({packet.version_min, packet.version_max}));
   if (packet.epoch < owner_epoch_) {
+    SIM_PROBE("older owner refused");
     return fail(Code::stale_owner, "epoch " + std::to_string(packet.epoch) +
                                        " is behind the owner's, " + std::to_string(owner_epoch_));
   }
@@ -119,6 +121,7 @@ Result<> Supervisor::attach(Peer& peer, const AttachPacket& packet) {
   }
   owner_epoch_ = packet.epoch;
   if (owner_.peer && owner_.peer != &peer) {
+    SIM_PROBE("owner replaced by another link");
     Peer& before = *std::exchange(owner_, {}).peer;
     refuse(before, Error(Code::stale_owner, "another daemon attached"));
   }
@@ -162,6 +165,7 @@ Result<> Supervisor::obey(std::string_view body) {
     acted_ = command->number;
     if (stopping_.empty()) visit([this](const auto& one) { agent_.act(one); }, command->body);
   }
+  if (command->number < acted_) SIM_PROBE("command number repeated");
   if (owner_.peer) owner_.peer->send_packet(ActedPacket{acted_});
   return {};
 }

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/probe.h"
 #include "supervisor/peer.h"
 
 namespace perdure {
@@ -84,6 +85,7 @@ void Supervisor::flush() {
   if (flush_timer_ != 0) ports_.loop.cancel(std::exchange(flush_timer_, 0));
   const Result<> flushed = spool_.flush();
   if (!flushed) {
+    SIM_PROBE("spool could not be written");
     // No room, or no folder: the agent waits, and what it said is kept here. It is tried again.
     adjust_backpressure();
     flush_timer_ = ports_.loop.after_ms(disk_retry_ms, [this] {
@@ -99,6 +101,7 @@ void Supervisor::flush() {
 void Supervisor::adjust_backpressure() {
   const bool stuck = spool_.written() < spool_.last();
   if (!agent_paused_ && (spool_.is_full() || stuck)) {
+    SIM_PROBE("agent not read until the spool has room");
     agent_paused_ = true;
     agent_.pause();
   } else if (agent_paused_ && !stuck && spool_.has_room_again()) {
@@ -183,10 +186,12 @@ void Supervisor::look_around() {
   const bool idle =
       !agent_.is_running() && (!ports_.workspace || ports_.workspace->shells_open() == 0);
   if (!was_attached_ && alone_ms >= bootstrap_.orphan_ms) {
+    SIM_PROBE("agentctl that nobody attached to leaves");
     stop("nobody attached");
   } else if (alone_ms >= bootstrap_.abandoned_ms) {
     stop("abandoned");
   } else if (was_attached_ && idle && alone_ms >= bootstrap_.idle_ms) {
+    SIM_PROBE("idle agentctl leaves");
     stop("idle");
   }
 }

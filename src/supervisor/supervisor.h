@@ -55,6 +55,8 @@ class Supervisor final : private FrameSink {
   void stop(std::string reason);
 
   HealthPacket health() const;
+  // The highest number of a command that was acted on; 0: none yet.
+  std::uint64_t commands_acted() const { return acted_; }
 
  private:
   class Peer;

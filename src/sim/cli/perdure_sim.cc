@@ -47,6 +47,7 @@ int usage() {
   std::fprintf(stderr,
                "usage: perdure-sim --seeds A..B [--jobs N] [--twice] [--first] [--steps-max N]\n"
                "                   [--probes] [--require-probes] [--store memory]\n"
+               "                   [--agentctl real|scripted]\n"
                "       perdure-sim --seed N [--trace]\n"
                "perdure-sim-mutants takes also: --mutants (lists them), --mutant ID|canary,\n"
                "                   --score [--equivalent FILE]\n"
@@ -74,6 +75,11 @@ bool take_value(Arguments& to, std::string_view flag, std::string_view value) {
   }
   if (flag == "--mutant") return to.mutant = value, true;
   if (flag == "--equivalent") return to.equivalent = value, true;
+  if (flag == "--agentctl") {
+    to.campaign.options.agentctls =
+        value == "scripted" ? AgentctlKind::scripted : AgentctlKind::real;  // else by seed
+    return value == "scripted" || value == "real";
+  }
   if (flag == "--store") return to.store = value, value == "memory";
   const auto count = number(value);
   if (!count) return false;

@@ -1,26 +1,32 @@
-#include "sim/host.h"
+#include "sim/scripted_host.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace perdure::sim {
 
-bool Host::lives(const ExecKey& exec) const {
+bool ScriptedHost::lives(const ExecKey& exec) const {
   const auto at = processes_.find(exec);
   return at != processes_.end() && at->second.agentctl->is_alive();
 }
 
-bool Host::was_found(const ExecKey& exec, const LifePtr& life) const {
+bool ScriptedHost::was_found(const ExecKey& exec, const LifePtr& life) const {
   const auto at = processes_.find(exec);
   return at != processes_.end() && at->second.watcher.life == life && at->second.told_attached;
 }
 
-const Agentctl* Host::find(const ExecKey& exec) const {
+const Frame* ScriptedHost::find_frame(const ExecKey& exec, FrameNo number) const {
   const auto at = processes_.find(exec);
-  return at == processes_.end() ? nullptr : at->second.agentctl.get();
+  if (at == processes_.end()) return nullptr;
+  const std::vector<Frame>& frames = at->second.agentctl->frames();
+  return number == 0 || number > frames.size() ? nullptr : &frames[number - 1];
 }
 
-AgentHome& Host::home(SessionId session) {
+std::unique_ptr<AgentctlPort> ScriptedHost::make_port(LifePtr life, Loop&) {
+  return std::make_unique<ScriptedPort>(universe_, *this, std::move(life));
+}
+
+AgentHome& ScriptedHost::home(SessionId session) {
   const auto [at, is_new] = homes_.try_emplace(session);
   if (is_new) {
     at->second.abilities = {.resume = universe_.prng.chance(500'000),
@@ -32,7 +38,7 @@ AgentHome& Host::home(SessionId session) {
 // PROC1, PROC3: whoever starts a life has had proof of the end of the one before. A life that a
 // person declared dead may still be there; the new one takes the session's lock from it by killing
 // it first.
-void Host::end_older_lives(const LaunchSpec& spec) {
+void ScriptedHost::end_older_lives(const LaunchSpec& spec) {
   for (auto& [key, process] : processes_) {
     if (key.session != spec.session || !process.agentctl->is_alive()) continue;
     universe_.verdict.expect(watcher_.was_declared_dead(key), "PROC1", [&] {
@@ -44,7 +50,8 @@ void Host::end_older_lives(const LaunchSpec& spec) {
   }
 }
 
-void Host::watch(Process& process, const Caller& caller, std::uint64_t epoch, FrameNo from) {
+void ScriptedHost::watch(Process& process, const Caller& caller, std::uint64_t epoch,
+                         FrameNo from) {
   process.watcher = caller;
   process.epoch = epoch;
   process.delivered = from;
@@ -52,7 +59,7 @@ void Host::watch(Process& process, const Caller& caller, std::uint64_t epoch, Fr
   process.told_attached = process.told_gone = process.draining = false;
 }
 
-void Host::start(const Caller& caller, const LaunchSpec& spec, std::uint64_t epoch) {
+void ScriptedHost::start(const Caller& caller, const LaunchSpec& spec, std::uint64_t epoch) {
   const ExecKey exec{spec.session, spec.exec, spec.gen};
   const auto known = processes_.find(exec);
   if (known != processes_.end()) {  // started before: attaches
@@ -74,7 +81,8 @@ void Host::start(const Caller& caller, const LaunchSpec& spec, std::uint64_t epo
   connect_later(exec, 500);
 }
 
-void Host::attach(const Caller& caller, const LaunchSpec& spec, std::uint64_t epoch, FrameNo from) {
+void ScriptedHost::attach(const Caller& caller, const LaunchSpec& spec, std::uint64_t epoch,
+                          FrameNo from) {
   const ExecKey exec{spec.session, spec.exec, spec.gen};
   const auto known = processes_.find(exec);
   if (known == processes_.end()) return gone_later(caller, exec, "never started");
@@ -82,7 +90,7 @@ void Host::attach(const Caller& caller, const LaunchSpec& spec, std::uint64_t ep
   connect_later(exec, 500);
 }
 
-void Host::gone_later(const Caller& caller, const ExecKey& exec, const std::string& proof) {
+void ScriptedHost::gone_later(const Caller& caller, const ExecKey& exec, const std::string& proof) {
   universe_.after(universe_.delay(1000), [this, caller, exec, proof] {
     if (caller.life->dead) return;
     universe_.trace.note("host", exec.gen,
@@ -91,12 +99,12 @@ void Host::gone_later(const Caller& caller, const ExecKey& exec, const std::stri
   });
 }
 
-void Host::connect_later(const ExecKey& exec, std::int64_t most_ms) {
+void ScriptedHost::connect_later(const ExecKey& exec, std::int64_t most_ms) {
   const LifePtr life = processes_.at(exec).watcher.life;
   universe_.after(universe_.delay(most_ms), [this, exec, life] { try_connect(exec, life); });
 }
 
-void Host::try_connect(const ExecKey& exec, const LifePtr& life) {
+void ScriptedHost::try_connect(const ExecKey& exec, const LifePtr& life) {
   Process& process = processes_.at(exec);
   if (life->dead || process.watcher.life != life || process.told_gone) return;
   if (process.link && process.link->up && process.link->caller.life == life) return;
@@ -125,7 +133,7 @@ void Host::try_connect(const ExecKey& exec, const LifePtr& life) {
 }
 
 // Sends what the window allows.
-void Host::pump(const ExecKey& exec) {
+void ScriptedHost::pump(const ExecKey& exec) {
   Process& process = processes_.at(exec);
   const std::shared_ptr<Link> link = process.link;
   if (!link || !link->up || !process.agentctl->is_alive() || process.agentctl->is_paused()) return;
@@ -141,8 +149,8 @@ void Host::pump(const ExecKey& exec) {
   }
 }
 
-void Host::to_daemon(const ExecKey& exec, const std::shared_ptr<Link>& link,
-                     std::move_only_function<void(AgentctlEvents&)> message) {
+void ScriptedHost::to_daemon(const ExecKey& exec, const std::shared_ptr<Link>& link,
+                             std::move_only_function<void(AgentctlEvents&)> message) {
   if (universe_.prng.chance(universe_.faults.link_cut)) return cut(exec, link);
   const std::int64_t now = universe_.scheduler.now_ms();
   const std::int64_t at =
@@ -158,7 +166,8 @@ void Host::to_daemon(const ExecKey& exec, const std::shared_ptr<Link>& link,
 }
 
 // What a daemon wrote before it died still arrives, unless a new owner has attached meanwhile.
-void Host::to_agentctl(const ExecKey& exec, std::move_only_function<void(Agentctl&)> message) {
+void ScriptedHost::to_agentctl(const ExecKey& exec,
+                               std::move_only_function<void(Agentctl&)> message) {
   Process& process = processes_.at(exec);
   const std::shared_ptr<Link> link = process.link;
   if (!link || !link->up) return;
@@ -171,7 +180,7 @@ void Host::to_agentctl(const ExecKey& exec, std::move_only_function<void(Agentct
   universe_.after(at - now, [this, exec, link] { deliver_to_agentctl(exec, link); });
 }
 
-void Host::deliver_to_agentctl(const ExecKey& exec, const std::shared_ptr<Link>& link) {
+void ScriptedHost::deliver_to_agentctl(const ExecKey& exec, const std::shared_ptr<Link>& link) {
   Agentctl& agentctl = *processes_.at(exec).agentctl;
   if (!link->up || !agentctl.is_alive()) return;
   if (agentctl.is_paused()) {  // not dead: it reads on when it wakes
@@ -184,7 +193,7 @@ void Host::deliver_to_agentctl(const ExecKey& exec, const std::shared_ptr<Link>&
   next(agentctl);
 }
 
-void Host::cut(const ExecKey& exec, const std::shared_ptr<Link>& link) {
+void ScriptedHost::cut(const ExecKey& exec, const std::shared_ptr<Link>& link) {
   if (!link->up) return;
   link->up = false;
   universe_.trace.note("link", 0, [&] { return tail(exec.exec) + " is cut"; });
@@ -195,7 +204,7 @@ void Host::cut(const ExecKey& exec, const std::shared_ptr<Link>& link) {
   });
 }
 
-void Host::send(const Caller&, const ExecKey& exec, const SendCommand& command) {
+void ScriptedHost::send(const Caller&, const ExecKey& exec, const SendCommand& command) {
   if (!processes_.contains(exec)) return;
   to_agentctl(exec, [command](Agentctl& agentctl) { agentctl.command(command); });
   if (universe_.prng.chance(universe_.faults.link_cut)) {  // sent again by a nervous transport
@@ -203,7 +212,7 @@ void Host::send(const Caller&, const ExecKey& exec, const SendCommand& command) 
   }
 }
 
-void Host::ack(const Caller&, const ExecKey& exec, FrameNo frame) {
+void ScriptedHost::ack(const Caller&, const ExecKey& exec, FrameNo frame) {
   watcher_.on_frames_acked(exec, frame);
   const auto known = processes_.find(exec);
   if (known == processes_.end()) return;
@@ -221,7 +230,7 @@ void Host::ack(const Caller&, const ExecKey& exec, FrameNo frame) {
   });
 }
 
-void Host::stop(const Caller& caller, const ExecKey& exec) {
+void ScriptedHost::stop(const Caller& caller, const ExecKey& exec) {
   const auto known = processes_.find(exec);
   if (known == processes_.end()) return gone_later(caller, exec, "never started");
   Process& process = known->second;
@@ -236,9 +245,9 @@ void Host::stop(const Caller& caller, const ExecKey& exec) {
   }
 }
 
-void Host::on_spooled(const ExecKey& exec) { pump(exec); }
+void ScriptedHost::on_spooled(const ExecKey& exec) { pump(exec); }
 
-void Host::on_acted(const ExecKey& exec, const SendCommand& command) {
+void ScriptedHost::on_acted(const ExecKey& exec, const SendCommand& command) {
   watcher_.on_command_acted(exec, command);
   const std::shared_ptr<Link>& link = processes_.at(exec).link;
   if (!link || !link->up) return;
@@ -247,7 +256,7 @@ void Host::on_acted(const ExecKey& exec, const SendCommand& command) {
   });
 }
 
-void Host::on_died(const ExecKey& exec) {
+void ScriptedHost::on_died(const ExecKey& exec) {
   universe_.trace.note("host", exec.gen, [&] { return "agentctl " + tail(exec.exec) + " died"; });
   Process& process = processes_.at(exec);
   if (process.link && process.link->up) {
@@ -258,7 +267,7 @@ void Host::on_died(const ExecKey& exec) {
 }
 
 // The spool of a dead agentctl, read by the daemon's side: every frame, then the proof.
-void Host::drain(const ExecKey& exec, const LifePtr& life) {
+void ScriptedHost::drain(const ExecKey& exec, const LifePtr& life) {
   Process& process = processes_.at(exec);
   if (life->dead || process.watcher.life != life || process.told_gone) return;
   const std::vector<Frame>& frames = process.agentctl->frames();
@@ -278,21 +287,21 @@ void Host::drain(const ExecKey& exec, const LifePtr& life) {
   gone_later(process.watcher, exec, "exit");
 }
 
-void Host::reboot() {
+void ScriptedHost::reboot() {
   for (auto& [key, process] : processes_) {
     if (process.link) process.link->up = false;
     process.agentctl->kill();
   }
 }
 
-void Host::heal() {
+void ScriptedHost::heal() {
   for (auto& [key, process] : processes_) {
     process.agentctl->heal();
     pump(key);
   }
 }
 
-void Host::maybe_hurt() {
+void ScriptedHost::maybe_hurt() {
   const bool crash = universe_.prng.chance(universe_.faults.agentctl_crash);
   const bool pause = universe_.prng.chance(universe_.faults.agentctl_pause);
   if (!crash && !pause) return;
@@ -306,29 +315,29 @@ void Host::maybe_hurt() {
   victim.pause(universe_.prng.between(1, 60'000));
 }
 
-bool AgentctlPort::still_lives() {
+bool ScriptedPort::still_lives() {
   if (caller_.life->dead) return false;
   universe_.crash_point(CrashPoint::between_effects);
   return !caller_.life->dead;
 }
 
-void AgentctlPort::start(const LaunchSpec& spec, std::uint64_t epoch) {
+void ScriptedPort::start(const LaunchSpec& spec, std::uint64_t epoch) {
   if (still_lives()) host_.start(caller_, spec, epoch);
 }
 
-void AgentctlPort::attach(const LaunchSpec& spec, std::uint64_t epoch, FrameNo from) {
+void ScriptedPort::attach(const LaunchSpec& spec, std::uint64_t epoch, FrameNo from) {
   if (still_lives()) host_.attach(caller_, spec, epoch, from);
 }
 
-void AgentctlPort::send(const ExecKey& exec, const SendCommand& command) {
+void ScriptedPort::send(const ExecKey& exec, const SendCommand& command) {
   if (still_lives()) host_.send(caller_, exec, command);
 }
 
-void AgentctlPort::ack(const ExecKey& exec, FrameNo frame) {
+void ScriptedPort::ack(const ExecKey& exec, FrameNo frame) {
   if (still_lives()) host_.ack(caller_, exec, frame);
 }
 
-void AgentctlPort::stop(const ExecKey& exec) {
+void ScriptedPort::stop(const ExecKey& exec) {
   if (still_lives()) host_.stop(caller_, exec);
 }
 

@@ -1,0 +1,161 @@
+// From ExecutionEvents to AgentctlEvents. A frame that cannot be read keeps its place, since those
+// behind it need it.
+#include "hosting/local_agentctls.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/check.h"
+#include "base/json.h"
+#include "base/probe.h"
+#include "wire/frame.h"
+
+namespace perdure {
+namespace {
+
+Frame unreadable_frame(const Error& error) {
+  JsonWriter json;
+  json.begin_object().key("perdure").string("unreadable_frame");
+  json.key("message").string(error.message()).end_object();
+  return {.body = AgentUpdate{RawJson{std::move(json).take()}}};
+}
+
+}  // namespace
+
+class LocalAgentctls::Held final : private ExecutionEvents {
+ public:
+  Held(LocalAgentctls& owner, ExecKey key, Bootstrap bootstrap)
+      : owner_(owner),
+        key_(key),
+        execution_(owner.ports_, owner.setting_, std::move(bootstrap),
+                   static_cast<ExecutionEvents&>(*this)) {}
+
+  LocalExecution& execution() { return execution_; }
+  void begin_behind(FrameNo frame) { given_ = acked_ = frame; }
+  void ack(FrameNo frame) {
+    acked_ = std::max(acked_, frame);
+    execution_.ack(frame);
+    if (proof_) SIM_PROBE("end of an execution waited for its frames");
+    if (proof_) end_later();
+  }
+
+ private:
+  void on_attached(const AttachedPacket& attached) override {
+    owner_.events_->on_attached(key_);
+    owner_.events_->on_commands_acted(key_, attached.acted);
+  }
+  void on_frame(FrameNo number, std::string_view bytes) override {
+    Result<Frame> decoded = decode_frame(bytes);
+    Frame frame = decoded ? std::move(*decoded) : unreadable_frame(decoded.error());
+    frame.exec = key_.exec;
+    frame.gen = key_.gen;
+    frame.number = given_ = number;
+    owner_.events_->on_frame(key_, std::move(frame));
+  }
+  void on_acted(std::uint64_t number) override { owner_.events_->on_commands_acted(key_, number); }
+  void on_reply(std::uint64_t, Result<std::string>) override {}
+  void on_shell_news(const std::string&) override {}
+  void on_detached(const std::string&) override { owner_.events_->on_detached(key_); }
+  void on_gone(const std::string& proof) override {
+    proof_ = proof;
+    end_later();
+  }
+
+  void end_later() {
+    if (acked_ < given_ || ending_) return;
+    ending_ = true;
+    owner_.ports_.loop.post([&owner = owner_, exists = owner_.exists_, key = key_] {
+      if (!*exists) return;
+      if (Held* const held = owner.find(key)) held->end();
+    });
+  }
+  // Every frame is in the journal: nobody needs the spool any more.
+  void end() {
+    if (const Result<> removed = execution_.remove(); !removed) {
+      *proof_ += "; left behind: " + removed.error().message();
+    }
+    owner_.forget_later(key_);
+    owner_.events_->on_gone(key_, *proof_);
+  }
+
+  LocalAgentctls& owner_;
+  ExecKey key_;
+  LocalExecution execution_;
+  FrameNo given_ = 0;
+  FrameNo acked_ = 0;
+  std::optional<std::string> proof_;
+  bool ending_ = false;
+};
+
+LocalAgentctls::LocalAgentctls(LocalPorts ports, LocalSetting setting, MakeBootstrap make_bootstrap)
+    : ports_(ports), setting_(std::move(setting)), make_bootstrap_(std::move(make_bootstrap)) {
+  // The runtime starts a life only when the end of the one before is in the journal.
+  setting_.when_locked = WhenLocked::take_over;
+}
+
+LocalAgentctls::~LocalAgentctls() { *exists_ = false; }
+
+LocalAgentctls::Held* LocalAgentctls::find(const ExecKey& exec) {
+  const auto found = held_.find(exec);
+  return found == held_.end() ? nullptr : found->second.get();
+}
+
+void LocalAgentctls::tell_gone_later(const ExecKey& exec, std::string proof) {
+  ports_.loop.post([this, exists = exists_, exec, proof = std::move(proof)] {
+    if (*exists) events_->on_gone(exec, proof);
+  });
+}
+
+// Not from inside its own call.
+void LocalAgentctls::forget_later(const ExecKey& exec) {
+  ports_.loop.post([this, exists = exists_, exec] {
+    if (*exists) held_.erase(exec);
+  });
+}
+
+LocalAgentctls::Held* LocalAgentctls::hold(const LaunchSpec& spec) {
+  CHECK(events_ != nullptr, "nobody is there to be told");
+  const ExecKey key{spec.session, spec.exec, spec.gen};
+  Result<Bootstrap> bootstrap = make_bootstrap_(spec);
+  if (!bootstrap) {
+    tell_gone_later(key, "not_started: " + bootstrap.error().message());
+    return nullptr;
+  }
+  // An earlier life that somebody declared dead: what it still says is nobody's (C19). The process
+  // itself is ended where the new one needs its lock.
+  std::erase_if(held_, [&](const auto& entry) {
+    return entry.first.session == spec.session && entry.first.gen < spec.gen;
+  });
+  auto made = std::make_unique<Held>(*this, key, std::move(*bootstrap));
+  return held_.emplace(key, std::move(made)).first->second.get();
+}
+
+void LocalAgentctls::start(const LaunchSpec& spec, std::uint64_t epoch) {
+  if (find({spec.session, spec.exec, spec.gen})) return;  // under way
+  if (Held* const held = hold(spec)) held->execution().start(epoch, 0);
+}
+
+void LocalAgentctls::attach(const LaunchSpec& spec, std::uint64_t epoch, FrameNo from) {
+  if (find({spec.session, spec.exec, spec.gen})) return;
+  Held* const held = hold(spec);
+  if (!held) return;
+  held->begin_behind(from);
+  held->execution().attach(epoch, from);
+}
+
+void LocalAgentctls::send(const ExecKey& exec, const SendCommand& command) {
+  if (Held* const held = find(exec)) held->execution().command(command);
+}
+
+void LocalAgentctls::ack(const ExecKey& exec, FrameNo frame) {
+  if (Held* const held = find(exec)) held->ack(frame);
+}
+
+void LocalAgentctls::stop(const ExecKey& exec) {
+  if (Held* const held = find(exec)) held->execution().stop();
+}
+
+}  // namespace perdure

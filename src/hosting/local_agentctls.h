@@ -1,0 +1,54 @@
+// The runtime's agentctls on this machine: each execution that the runtime asks for is one
+// LocalExecution. The one rule: what an execution leaves on the disk is taken away before its end
+// is told, so that a daemon that dies in between finds nothing, and says the same again.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "base/result.h"
+#include "executors/local_execution.h"
+#include "runtime/ports.h"
+#include "wire/bootstrap.h"
+
+namespace perdure {
+
+// How an execution is to be started. Equal specs give equal secrets and folders, in every life of
+// the daemon: an agentctl is found again by them.
+using MakeBootstrap = std::move_only_function<Result<Bootstrap>(const LaunchSpec& spec)>;
+
+class LocalAgentctls final : public Agentctls {
+ public:
+  // The ports outlive it. Destroying it leaves every agentctl alone.
+  LocalAgentctls(LocalPorts ports, LocalSetting setting, MakeBootstrap make_bootstrap);
+  ~LocalAgentctls() override;
+
+  // Whom to tell; before any other call.
+  void set_events(AgentctlEvents& events) { events_ = &events; }
+
+  void start(const LaunchSpec& spec, std::uint64_t epoch) override;
+  void attach(const LaunchSpec& spec, std::uint64_t epoch, FrameNo from) override;
+  void send(const ExecKey& exec, const SendCommand& command) override;
+  void ack(const ExecKey& exec, FrameNo frame) override;
+  void stop(const ExecKey& exec) override;
+
+ private:
+  class Held;  // one execution
+
+  // Null when it cannot be described; its end is told then.
+  Held* hold(const LaunchSpec& spec);
+  Held* find(const ExecKey& exec);
+  void tell_gone_later(const ExecKey& exec, std::string proof);
+  void forget_later(const ExecKey& exec);
+
+  LocalPorts ports_;
+  LocalSetting setting_;
+  MakeBootstrap make_bootstrap_;
+  AgentctlEvents* events_ = nullptr;
+  std::map<ExecKey, std::unique_ptr<Held>> held_;
+  std::shared_ptr<bool> exists_ = std::make_shared<bool>(true);
+};
+
+}  // namespace perdure

@@ -1,0 +1,199 @@
+#include "sim/real_host.h"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "sim/real_host_port.h"
+#include "testing/sequence.h"
+#include "wire/frame.h"
+
+namespace perdure::sim {
+
+SimAgentHome& RealHost::home(SessionId session) {
+  const auto [at, is_new] = homes_.try_emplace(session);
+  if (is_new) at->second.abilities = draw_abilities(machine_.universe.prng);
+  return at->second;
+}
+
+// The same in every life of the daemon: drawn once, when the execution is first heard of.
+Result<Bootstrap> RealHost::make_bootstrap(const LaunchSpec& spec) {
+  Execution& execution = executions_[{spec.session, spec.exec, spec.gen}];
+  Bootstrap& bootstrap = execution.bootstrap;
+  if (!bootstrap.secret.empty()) return bootstrap;
+  Prng& prng = machine_.universe.prng;
+  bootstrap = {.session = spec.session,
+               .exec = spec.exec,
+               .gen = spec.gen,
+               .secret = "secret of " + spec.exec.text(),
+               .run_folder = "/run",
+               .spool_folder = "/spool/" + spec.exec.text(),
+               .cwd = spec.workspace.cwd,
+               .spool_bytes = 4096UL << prng.below(10)};
+  bootstrap.agent.command = {"testagent"};
+  bootstrap.agent.steer = spec.agent.steer;
+  bootstrap.agent.clear_commands = {"/clear"};
+  bootstrap.agent.protocol_version = home(spec.session).abilities.protocol;
+  AgentTimes& times = bootstrap.agent.times;
+  if (prng.chance(300'000)) times.initialize_ms = prng.between(500, 20'000);
+  if (prng.chance(300'000)) times.open_quiet_ms = prng.between(500, 20'000);
+  if (prng.chance(300'000)) times.cancel_grace_ms = prng.between(500, 5'000);
+  if (prng.chance(300'000)) bootstrap.orphan_ms = prng.between(500, 20'000);
+  if (prng.chance(300'000)) times.stall_ms = prng.between(1000, 20'000);
+  if (prng.chance(200'000)) bootstrap.idle_ms = prng.between(10'000, 100'000);
+  return bootstrap;
+}
+
+Result<BootstrapAnswer> RealHost::start_agentctl(Bootstrap bootstrap,
+                                                 std::vector<std::string> environment) {
+  const ExecKey key{bootstrap.session, bootstrap.exec, bootstrap.gen};
+  const ProcPtr proc = machine_.add(std::move(environment), 0);
+  const auto refuse = [&](Code code, std::string message) {
+    machine_.exited(proc);
+    return fail(code, std::move(message));
+  };
+  if (!machine_.take_lock(bootstrap.session.text() + ".lock", proc)) {
+    return refuse(Code::conflict, "the lock is held");
+  }
+  auto& folder = machine_.folders[bootstrap.spool_folder];
+  if (!folder) folder = std::make_shared<FolderFiles>();
+  if (!folder->empty()) return refuse(Code::conflict, "the spool is there already");
+  if (!machine_.universe.files.folder_exists(bootstrap.cwd)) {
+    return refuse(Code::not_found, "no such folder");
+  }
+  machine_.universe.trace.note("host", key.gen, [&] {
+    return "starts agentctl " + tail(key.exec) + " gen " + std::to_string(key.gen) + " of " +
+           tail(key.session);
+  });
+  Execution& execution = executions_[key];
+  execution.agentctl = std::make_unique<SimAgentctl>(
+      machine_, proc, bootstrap, home(bootstrap.session), static_cast<AgentctlListener&>(*this));
+  execution.agentctl->begin();
+  return execution.agentctl->answer();
+}
+
+void RealHost::reboot() { machine_.reboot(); }
+
+void RealHost::heal() {
+  for (auto& [key, execution] : executions_) {
+    if (execution.agentctl) execution.agentctl->heal();
+  }
+}
+
+void RealHost::maybe_hurt() {
+  Prng& prng = machine_.universe.prng;
+  const bool crash = prng.chance(machine_.universe.faults.agentctl_crash);
+  const bool pause = prng.chance(machine_.universe.faults.agentctl_pause);
+  if (!crash && !pause) return;
+  std::vector<SimAgentctl*> living;
+  for (auto& [key, execution] : executions_) {
+    if (execution.agentctl && execution.agentctl->proc()->is_alive()) {
+      living.push_back(execution.agentctl.get());
+    }
+  }
+  if (living.empty()) return;
+  SimAgentctl& victim = *living[prng.below(living.size())];
+  if (crash) return machine_.kill(victim.proc(), SIGKILL);
+  victim.pause(prng.between(1, 60'000));
+}
+
+void RealHost::reap() {
+  for (auto& [key, execution] : executions_) {
+    if (execution.agentctl && !execution.agentctl->proc()->is_alive()) execution.agentctl.reset();
+  }
+  for (const auto& [session, home] : homes_) {
+    machine_.universe.verdict.expect(home.shared.violations.empty(), "PROC1", [&] {
+      return tail(session) + ": two agents at once: " + home.shared.violations.front();
+    });
+  }
+}
+
+// PROC6.
+void RealHost::check_quiet() {
+  for (auto& [key, execution] : executions_) {
+    check_said(key, execution);
+    if (!watcher_.has_ended(key)) continue;
+    const auto expect = [&](bool condition, const char* what) {
+      machine_.universe.verdict.expect(
+          condition, "PROC6", [&] { return tail(key.exec) + " has ended and left " + what; });
+    };
+    const std::string name = key.exec.text() + ".sock";
+    expect(!lives(key), "a process");
+    expect(!machine_.sockets.contains({execution.bootstrap.run_folder, name}), "its socket");
+    expect(!machine_.folders.contains(execution.bootstrap.spool_folder), "its spool");
+  }
+}
+
+bool RealHost::lives(const ExecKey& exec) const {
+  return machine_.any_lives("PERDURE_EXEC=" + exec.exec.text());
+}
+
+bool RealHost::was_found(const ExecKey& exec, const LifePtr& life) const {
+  const auto at = executions_.find(exec);
+  return at != executions_.end() && at->second.found_by == life->number;
+}
+
+const Frame* RealHost::find_frame(const ExecKey& exec, FrameNo number) const {
+  const auto at = executions_.find(exec);
+  if (at == executions_.end() || number == 0 || number > at->second.frames.size()) return nullptr;
+  return &at->second.frames[number - 1];
+}
+
+void RealHost::on_frame_spooled(const ExecKey& exec, FrameNo number, std::string_view bytes) {
+  Execution& execution = executions_.at(exec);
+  machine_.universe.verdict.expect(number == execution.frames.size() + 1, "PROC5", [&] {
+    return tail(exec.exec) + ": frame " + std::to_string(number) + " is spooled behind " +
+           std::to_string(execution.frames.size());
+  });
+  Result<Frame> frame = decode_frame(bytes);
+  if (!machine_.universe.verdict.expect(frame.has_value(), "PROC5", [&] {
+        return tail(exec.exec) + ": a frame that cannot be read is spooled";
+      })) {
+    return;
+  }
+  frame->exec = exec.exec;
+  frame->gen = exec.gen;
+  frame->number = number;
+  machine_.universe.trace.note("agentctl", number * 64 + frame->body.index(), [&] {
+    return tail(exec.exec) + " spools frame " + std::to_string(number) + " " +
+           std::string(bytes.substr(0, 300));
+  });
+  if (const auto* said = get_if<MessageAgent>(&frame->body)) execution.said += said->text;
+  execution.frames.push_back(std::move(*frame));
+}
+
+// PROC5 before the spool: what an agent said is there, each piece once and in order, and all of it
+// where a turn has ended by itself.
+void RealHost::check_said(const ExecKey& exec, Execution& execution) {
+  if (!execution.lossless) return;
+  const auto sequence = testagent::read_sequence(execution.said);
+  machine_.universe.verdict.expect(sequence.has_value(), "PROC5", [&] {
+    return tail(exec.exec) +
+           ": what the agent said is not what was spooled: " + sequence.error().message();
+  });
+}
+
+void RealHost::on_command_acted(const ExecKey& exec, const SendCommand& command) {
+  machine_.universe.trace.note("agentctl", command.number * 8 + command.body.index(), [&] {
+    return tail(exec.exec) + " acts on command " + std::to_string(command.number) + " " +
+           visit([](const auto& body) { return std::string(body.kind_text); }, command.body);
+  });
+  watcher_.on_command_acted(exec, command);
+}
+
+// RUN4 where it matters: no agent of the session is given a prompt that one was given before.
+void RealHost::on_prompt_given(const ExecKey& exec, std::uint64_t prompt) {
+  const bool first = prompts_given_.insert({exec.session, prompt}).second;
+  machine_.universe.verdict.expect(first, "RUN4", [&] {
+    return tail(exec.exec) + ": prompt " + std::to_string(prompt) + " is given to an agent again";
+  });
+}
+
+void RealHost::on_agent_spawned(const ExecKey& exec, const DrawnSwitches& drawn) {
+  Execution& execution = executions_.at(exec);
+  check_said(exec, execution);
+  execution.lossless = drawn.lossless;
+  execution.said.clear();
+}
+
+}  // namespace perdure::sim

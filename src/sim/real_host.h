@@ -1,0 +1,69 @@
+// The machine with real agentctls: the supervisor's code in simulated processes on one side, the
+// executors' code in the daemon on the other, bytes between them. Judges what only it can see: one
+// agent a session (PROC1), frames that are lost on the way (PROC5), what is left behind (PROC6).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "env/host.h"
+#include "hosting/local_agentctls.h"
+#include "sim/host.h"
+#include "sim/machine.h"
+#include "sim/sim_agentctl.h"
+#include "sim/universe.h"
+
+namespace perdure::sim {
+
+class RealHost final : public Host, private AgentctlListener {
+ public:
+  RealHost(Universe& universe, HostWatcher& watcher) : machine_(universe), watcher_(watcher) {}
+
+  std::unique_ptr<AgentctlPort> make_port(LifePtr life, Loop& loop) override;
+  void reboot() override;
+  void heal() override;
+  void maybe_hurt() override;
+  void reap() override;
+  void check_quiet() override;
+  bool lives(const ExecKey& exec) const override;
+  bool was_found(const ExecKey& exec, const LifePtr& life) const override;
+  const Frame* find_frame(const ExecKey& exec, FrameNo number) const override;
+
+ private:
+  class Port;
+  class Launcher;
+  class DaemonProcesses;
+  class DaemonHost;
+
+  // One execution, as long as the seed lasts.
+  struct Execution {
+    std::unique_ptr<SimAgentctl> agentctl;  // null: dead and reaped
+    Bootstrap bootstrap;
+    std::vector<Frame> frames;
+    std::string said;  // by the agent that lives, all its turns
+    bool lossless = true;
+    std::uint64_t found_by = 0;  // the life of the daemon that attached
+  };
+
+  Result<Bootstrap> make_bootstrap(const LaunchSpec& spec);
+  Result<BootstrapAnswer> start_agentctl(Bootstrap bootstrap, std::vector<std::string> environment);
+  SimAgentHome& home(SessionId session);
+  void check_said(const ExecKey& exec, Execution& execution);
+
+  void on_frame_spooled(const ExecKey& exec, FrameNo number, std::string_view frame) override;
+  void on_command_acted(const ExecKey& exec, const SendCommand& command) override;
+  void on_prompt_given(const ExecKey& exec, std::uint64_t prompt) override;
+  void on_agent_spawned(const ExecKey& exec, const DrawnSwitches& drawn) override;
+
+  Machine machine_;
+  HostWatcher& watcher_;
+  std::map<SessionId, SimAgentHome> homes_;
+  std::map<ExecKey, Execution> executions_;
+  std::set<std::pair<SessionId, std::uint64_t>> prompts_given_;
+};
+
+}  // namespace perdure::sim

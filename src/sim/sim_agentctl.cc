@@ -1,0 +1,212 @@
+#include "sim/sim_agentctl.h"
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <utility>
+
+#include "wire/agentctl.h"
+#include "wire/effect.h"
+#include "wire/spool.h"
+
+namespace perdure::sim {
+
+// Sees the commands go by, and which of them the supervisor acts on.
+class SimAgentctl::WatchedLink final : public Link, private LinkEvents {
+ public:
+  WatchedLink(SimAgentctl& owner, std::unique_ptr<Link> inner)
+      : owner_(owner), inner_(std::move(inner)) {}
+
+  void set_events(LinkEvents& events) override {
+    events_ = &events;
+    inner_->set_events(*this);
+  }
+  void send(std::string bytes) override { inner_->send(std::move(bytes)); }
+  std::size_t unsent_bytes() const override { return inner_->unsent_bytes(); }
+  void pause() override { inner_->pause(); }
+  void resume() override { inner_->resume(); }
+
+ private:
+  void on_bytes(std::string_view bytes) override {
+    reader_.feed(bytes);
+    std::vector<SendCommand> commands;
+    while (true) {
+      const Result<std::optional<Packet>> packet = reader_.next();
+      if (!packet || !*packet) break;
+      if ((*packet)->type != PacketType::command) continue;
+      const Result<Effect> effect = decode_effect((*packet)->body);
+      if (const auto* command = effect ? get_if<SendCommand>(&*effect) : nullptr) {
+        commands.push_back(*command);
+      }
+    }
+    SimAgentctl& owner = owner_;
+    const std::uint64_t before = owner.supervisor_->commands_acted();
+    events_->on_bytes(bytes);
+    std::uint64_t last = before;
+    for (const SendCommand& command : commands) {
+      if (command.number <= last || command.number > owner.supervisor_->commands_acted()) continue;
+      last = command.number;
+      owner.listener_.on_command_acted(owner.key_, command);
+    }
+  }
+  void on_drained() override { events_->on_drained(); }
+  void on_closed() override { events_->on_closed(); }
+
+  SimAgentctl& owner_;
+  std::unique_ptr<Link> inner_;
+  LinkEvents* events_ = nullptr;
+  PacketReader reader_;
+};
+
+SimAgentctl::SimAgentctl(Machine& machine, ProcPtr self, Bootstrap bootstrap, SimAgentHome& home,
+                         AgentctlListener& listener)
+    : machine_(machine),
+      universe_(machine.universe),
+      self_(std::move(self)),
+      bootstrap_(std::move(bootstrap)),
+      key_{bootstrap_.session, bootstrap_.exec, bootstrap_.gen},
+      home_(home),
+      listener_(listener),
+      loop_(universe_.scheduler, self_->life),
+      agents_(*this),
+      folder_(universe_, self_->life, machine.folders.at(bootstrap_.spool_folder)) {
+  folder_.set_hooks(
+      [this](const std::string& name, std::string_view bytes) { on_append(name, bytes); },
+      [this](std::size_t bytes) { return draw_cut(bytes); });
+  // The end of the agentctl is the end of its agent, by the kernel's hand (PROC4).
+  self_->on_killed = [this](int) {
+    universe_.trace.note("agentctl", key_.gen, [&] { return tail(key_.exec) + " is killed"; });
+    for (const auto& [child, behaves] : children_) machine_.kill(child, SIGKILL);
+  };
+  supervisor_ = std::make_unique<Supervisor>(
+      SupervisorPorts{universe_.clock, loop_, agents_, folder_}, bootstrap_,
+      SupervisorIdentity{.instance = "sim-" + bootstrap_.exec.text(),
+                         .build = "sim",
+                         .url = "unix:" + socket().first + "/" + socket().second,
+                         .pid = self_->pid,
+                         .pid_started = static_cast<std::int64_t>(self_->started)},
+      [this](const std::string&) { end(); });
+}
+
+SimAgentctl::~SimAgentctl() { self_->on_killed = nullptr; }
+
+void SimAgentctl::begin() {
+  machine_.sockets[socket()] = {
+      self_, [this](std::unique_ptr<Link> link) {
+        supervisor_->on_link(std::make_unique<WatchedLink>(*this, std::move(link)));
+      }};
+  supervisor_->begin();
+}
+
+BootstrapAnswer SimAgentctl::answer() const {
+  return {.instance = "sim-" + bootstrap_.exec.text(),
+          .url = "unix:sim",
+          .pid = self_->pid,
+          .pid_started = static_cast<std::int64_t>(self_->started),
+          .host_boot = universe_.clock.now().host_boot};
+}
+
+// In good order: nobody can call any more, and nothing is left below.
+void SimAgentctl::end() {
+  if (!self_->is_alive()) return;
+  universe_.trace.note("agentctl", key_.gen, [&] { return tail(key_.exec) + " leaves"; });
+  machine_.sockets.erase(socket());
+  self_->on_killed = nullptr;
+  for (const auto& [child, behaves] : children_) machine_.kill(child, SIGKILL);
+  machine_.exited(self_);
+}
+
+void SimAgentctl::pause(std::int64_t for_ms) {
+  self_->life->paused_until_ms = universe_.scheduler.now_ms() + for_ms;
+  universe_.trace.note("agentctl", static_cast<std::uint64_t>(for_ms), [&] {
+    return tail(key_.exec) + " is paused for " + std::to_string(for_ms) + " ms";
+  });
+}
+
+void SimAgentctl::heal() {
+  self_->life->paused_until_ms = 0;
+  for (const auto& [child, behaves] : children_) {
+    if (!behaves) machine_.kill(child, SIGKILL);
+  }
+}
+
+// A client's prompts begin with `prompt N`; history that is put in front of one is a block of its
+// own and comes first.
+void SimAgentctl::on_agent_input(std::string_view bytes) {
+  constexpr std::string_view text = "\"text\":\"prompt ";
+  while (!bytes.empty()) {
+    const std::string_view line = bytes.substr(0, bytes.find('\n'));
+    bytes.remove_prefix(std::min(bytes.size(), line.size() + 1));
+    const std::size_t at = line.rfind(text);
+    if (!line.contains("\"session/prompt\"") || at == std::string_view::npos) continue;
+    std::uint64_t number = 0;
+    const char* const digits = line.data() + at + text.size();
+    if (std::from_chars(digits, line.data() + line.size(), number).ec != std::errc()) continue;
+    listener_.on_prompt_given(key_, number);
+  }
+}
+
+void SimAgentctl::on_append(const std::string& name, std::string_view bytes) {
+  const bool begins = machine_.folders.at(bootstrap_.spool_folder)->at(name).size() == bytes.size();
+  SpoolWalk walk(bytes, begins ? spool_magic.size() : 0);
+  while (bytes.size() > spool_magic.size() && walk.next()) {
+    listener_.on_frame_spooled(key_, walk.entry().number, walk.entry().payload);
+  }
+}
+
+// Now and then it dies there, with a part of the write made.
+std::size_t SimAgentctl::draw_cut(std::size_t bytes) {
+  if (!universe_.prng.chance(universe_.faults.agentctl_crash)) return bytes;
+  machine_.kill(self_, SIGKILL);
+  return universe_.prng.below(bytes);
+}
+
+Result<std::unique_ptr<Process>> SimAgentctl::Agents::spawn(const SpawnSpec& spec,
+                                                            ProcessEvents& events) {
+  SimAgentctl& owner = owner_;
+  Universe& universe = owner.universe_;
+  if (!owner.self_->is_alive()) return fail(Code::unavailable, "its process is dead");
+  if (!universe.files.folder_exists(spec.cwd)) {
+    return fail(Code::invalid_argument, "no such folder: " + spec.cwd);
+  }
+  if (universe.prng.chance(universe.faults.start_fails / 4)) {
+    return fail(Code::not_found, "no such program");
+  }
+  if (universe.prng.chance(universe.faults.agent_forgets)) owner.home_.shared.sessions.clear();
+  DrawnSwitches drawn = draw_switches(universe, owner.home_.abilities);
+  const std::int64_t now_ms = universe.scheduler.now_ms();
+  if (universe.prng.chance(universe.faults.agent_odd / 4)) {
+    owner.home_.broken_until_ms = now_ms + universe.prng.between(1000, 100'000);
+  }
+  if (!universe.healed && owner.home_.broken_until_ms > now_ms) drawn.switches.exit_at_start = 1;
+  const auto agent = std::make_shared<SimAgent>(
+      owner.machine_,
+      SimAgentSetup{
+          .agent = {.switches = drawn.switches, .seed = universe.prng.next(), .lock = "agent"},
+          .home = owner.home_.shared,
+          .spec = spec,
+          .owner = owner.self_->life,
+          .on_input = [&owner](std::string_view bytes) { owner.on_agent_input(bytes); }},
+      events);
+  universe.trace.note("agent", static_cast<std::uint64_t>(agent->proc()->pid), [&] {
+    return std::to_string(agent->proc()->pid) + " starts under " + tail(owner.key_.exec) +
+           drawn.text;
+  });
+  std::erase_if(owner.children_, [](const auto& child) { return !child.first->is_alive(); });
+  owner.children_.emplace_back(agent->proc(), drawn.behaves);
+  owner.listener_.on_agent_spawned(owner.key_, drawn);
+  agent->begin();
+  return agent->make_handle();
+}
+
+std::size_t SimAgentctl::Agents::kill_marked(const std::string& mark) {
+  if (!owner_.self_->is_alive()) return 0;
+  return owner_.machine_.kill_marked(mark, owner_.self_);
+}
+
+// A subreaper's: everything that carries this execution's mark is below it.
+std::size_t SimAgentctl::Agents::kill_descendants() {
+  return kill_marked("PERDURE_EXEC=" + owner_.bootstrap_.exec.text());
+}
+
+}  // namespace perdure::sim

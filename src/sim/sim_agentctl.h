@@ -1,0 +1,91 @@
+// One simulated agentctl process around the real Supervisor: its loop, its spool, its agents. It
+// can die at any step, also in the middle of a write to its spool; the folder stays.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "env/process.h"
+#include "runtime/ports.h"
+#include "sim/agent_draw.h"
+#include "sim/machine.h"
+#include "sim/sim_agent.h"
+#include "supervisor/supervisor.h"
+#include "wire/bootstrap.h"
+
+namespace perdure::sim {
+
+// What the agents of one session share, whatever lives they have.
+struct SimAgentHome {
+  testagent::SharedHome shared;
+  testagent::Switches abilities;
+  std::int64_t broken_until_ms = 0;  // it does not even start before
+};
+
+// What happens inside an agentctl, at the moment it happens.
+class AgentctlListener {
+ public:
+  virtual ~AgentctlListener() = default;
+  virtual void on_frame_spooled(const ExecKey& exec, FrameNo number, std::string_view frame) = 0;
+  virtual void on_command_acted(const ExecKey& exec, const SendCommand& command) = 0;
+  // A client's prompt number N reaches an agent.
+  virtual void on_prompt_given(const ExecKey& exec, std::uint64_t prompt) = 0;
+  virtual void on_agent_spawned(const ExecKey& exec, const DrawnSwitches& drawn) = 0;
+};
+
+class SimAgentctl {
+ public:
+  SimAgentctl(Machine& machine, ProcPtr self, Bootstrap bootstrap, SimAgentHome& home,
+              AgentctlListener& listener);
+  ~SimAgentctl();
+
+  // Listens and says that it is ready.
+  void begin();
+  const ProcPtr& proc() const { return self_; }
+  void pause(std::int64_t for_ms);
+  // What hangs or lies is killed: agents behave from now on.
+  void heal();
+  BootstrapAnswer answer() const;
+
+ private:
+  class WatchedLink;
+
+  // Its children.
+  class Agents final : public Processes {
+   public:
+    explicit Agents(SimAgentctl& owner) : owner_(owner) {}
+    Result<std::unique_ptr<Process>> spawn(const SpawnSpec& spec, ProcessEvents& events) override;
+    std::size_t kill_marked(const std::string& mark) override;
+    std::size_t kill_descendants() override;
+
+   private:
+    SimAgentctl& owner_;
+  };
+
+  Machine::SocketName socket() const {
+    return {bootstrap_.run_folder, bootstrap_.exec.text() + ".sock"};
+  }
+  void on_agent_input(std::string_view bytes);
+  void on_append(const std::string& name, std::string_view bytes);
+  std::size_t draw_cut(std::size_t bytes);
+  void end();
+
+  Machine& machine_;
+  Universe& universe_;
+  ProcPtr self_;
+  Bootstrap bootstrap_;
+  ExecKey key_;
+  SimAgentHome& home_;
+  AgentctlListener& listener_;
+  LifeLoop loop_;
+  Agents agents_;
+  SimFolder folder_;
+  std::vector<std::pair<ProcPtr, bool>> children_;  // and whether they behave
+  std::unique_ptr<Supervisor> supervisor_;
+};
+
+}  // namespace perdure::sim
