@@ -91,7 +91,6 @@ void Agent::act(const SteerPrompt& command) {
 void Agent::act(const CancelPrompt& command) {
   for (auto prompt = waiting_.begin(); prompt != waiting_.end(); ++prompt) {
     if (prompt->run != command.run) continue;
-    SIM_PROBE("waiting prompt cancelled");
     waiting_.erase(prompt);
     ports_.frames.write(command.run, FrameRunFinished{command.run, "cancelled"});
     return;
