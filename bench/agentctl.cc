@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "driver.h"
 
 namespace perdure {
@@ -206,6 +207,61 @@ void measure_memory(const std::string& programs, int count) {
   for (const auto& driver : drivers) CHECK(driver->until_gone());
 }
 
+std::uintmax_t folder_bytes(const std::string& folder) {
+  std::uintmax_t bytes = 0;
+  for (const auto& file : std::filesystem::directory_iterator(folder)) bytes += file.file_size();
+  return bytes;
+}
+
+// A GiB of the agent's text, nobody attached: how much memory and disk that takes, and whether all
+// of it is there for a reader that comes later.
+void measure_flood(const std::string& programs) {
+  Place place;
+  DriverSetup setup = bench_setup(place, programs);
+  setup.agent_command = {programs + "/perdure-testagent", "--home", place.folder + "/agent"};
+  auto driver = std::make_unique<Driver>(setup);
+  driver->start();
+  CHECK(driver->open_session());
+  const std::int64_t pid = driver->attaches.back().pid;
+  const std::string spool = driver->bootstrap().spool_folder;
+  const long before_kib = memory_kib(pid, "Rss");
+  driver->prompt("flood 1073741824");
+  CHECK(driver->until([&] { return driver->acted == 3; }));
+  const FrameNo last = driver->frames.back().number;
+  driver.reset();
+  std::uintmax_t bytes = 0;
+  for (int still = 0; still < 30;) {
+    usleep(100'000);
+    const std::uintmax_t now = folder_bytes(spool);
+    still = now == bytes ? still + 1 : 0;
+    bytes = now;
+  }
+  std::printf("a flood of 1 GiB, nobody attached\n");
+  std::printf("  spool %.1f MiB (limit %.0f), resident %ld KiB, before %ld KiB\n",
+              static_cast<double>(bytes) / 1048576.0,
+              static_cast<double>(spool_bytes_max) / 1048576.0, memory_kib(pid, "Rss"), before_kib);
+  Driver reader(setup);
+  std::uint64_t chunks = 0;
+  std::uint64_t text = 0;
+  bool ended = false;
+  reader.on_each = [&](const Frame& frame) {
+    ended = ended || holds_alternative<FrameRunFinished>(frame.body);
+    const auto* message = get_if<MessageAgent>(&frame.body);
+    if (message && !message->text.starts_with("<p1:end=")) {
+      CHECK(message->text.starts_with("<p1:" + std::to_string(++chunks) + ">"));
+    }
+    if (message) text += message->text.size();
+    if (reader.frames.size() > 1) reader.frames.erase(reader.frames.begin());
+  };
+  reader.execution().attach(2, last);
+  CHECK(reader.until([&] { return ended; }, 300'000));
+  std::printf("  then read whole: %lu chunks in order, %lu bytes of text; resident %ld KiB\n",
+              static_cast<unsigned long>(chunks), static_cast<unsigned long>(text),
+              memory_kib(pid, "Rss"));
+  reader.stop();
+  CHECK(reader.until_gone());
+}
+
 }  // namespace
 }  // namespace perdure
 
@@ -215,6 +271,7 @@ int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "all";
   if (what == "all" || what == "latency") perdure::measure_latency(programs);
   if (what == "all" || what == "throughput") perdure::measure_throughput(programs);
+  if (what == "all" || what == "flood") perdure::measure_flood(programs);
   if (what == "all" || what == "memory") {
     perdure::measure_memory(programs, 1);
     perdure::measure_memory(programs, 50);
