@@ -42,8 +42,8 @@ FUZZ_SECONDS = 5
 # What the simulator judges at every step or at rest (docs/invariants.md).
 SIMULATED = ["J1", "J2", "J3", "J4", "ACK1", "ACK2", "ACK3", "ACK4", "RUN1", "RUN2", "RUN3", "RUN4",
              "RUN5", "PROC1", "PROC2", "PROC3", "PROC4", "PROC5", "PROC6", "STREAM1", "STREAM2",
-             "STREAM3", "STREAM4", "STREAM5", "TOK1", "TOK3", "TOK4", "DISK1", "DISK2", "DISK3", "Q1", "Q2",
-             "Q3", "Q5"]
+             "STREAM3", "STREAM4", "STREAM5", "TOK1", "TOK3", "TOK4", "DISK1", "DISK2", "DISK3",
+             "Q1", "Q2", "Q3", "Q5"]
 
 CHECKS = [
     Check("tidy", ["python3", "tools/tidy.py"], tap=True, timeout_s=600),
@@ -59,8 +59,8 @@ CHECKS = [
     Check("acp_schema", ["node", "tools/check_acp_schema.mjs", "build/dev/perdure-acp-samples"],
           long=True, tap=True, timeout_s=300),
     Check("sim.seeds_1_to_5000_without_a_violation_and_every_probe_hit",
-          ["build/dev/perdure-sim", "--seeds", "1..5000", "--require-probes", "--jobs", "2"], long=True,
-          timeout_s=1500, covers=SIMULATED),
+          ["build/dev/perdure-sim", "--seeds", "1..5000", "--require-probes", "--jobs", "2"],
+          long=True, timeout_s=1500, covers=SIMULATED),
     Check("sim.a_few_seeds", ["build/dev/perdure-sim", "--seeds", "10001..10200"], timeout_s=300),
     Check("sim.J5_equal_seeds_give_equal_traces",
           ["build/dev/perdure-sim", "--seeds", "1..100", "--twice"], long=True, timeout_s=300),

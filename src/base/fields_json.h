@@ -408,7 +408,8 @@ Decoded decode_value(std::string_view raw, T& out, std::string& unknown) {
     out.reset();
     return json_is_null(raw) ? Decoded{} : decode_value(raw, out.emplace(), unknown);
   } else if constexpr (std::same_as<T, RawJson>) {
-    out.text = raw;
+    out.text.clear();
+    append_json_raw(out.text, raw);  // as it will be written: on one line
     return {};
   } else if constexpr (is_sequence<T>) {
     return decode_sequence(raw, out, unknown);
