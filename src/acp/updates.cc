@@ -4,9 +4,9 @@
 
 #include <array>
 
-#include "acp/base64.h"
 #include "acp/content.h"
 #include "acp/slices.h"
+#include "base/base64.h"
 
 namespace perdure::acp {
 namespace {
@@ -110,6 +110,13 @@ UpdateBody read_state(const Slices& update) {
   return shown;
 }
 
+// Some agents leave the padding out.
+std::optional<std::string> read_bytes(std::string base64) {
+  while (base64.size() % 4 != 0) base64 += '=';
+  Result<std::string> bytes = base64_decode(base64);
+  return bytes ? std::optional(std::move(*bytes)) : std::nullopt;
+}
+
 UpdateBody read_terminal(const Slices& update) {
   const Slices status(update.raw("exitStatus"));
   TerminalShown shown{.terminal_id = update.text("terminalId"),
@@ -118,13 +125,13 @@ UpdateBody read_terminal(const Slices& update) {
                       .exit_code = status.number_if("exitCode"),
                       .signal = status.text_if("signal"),
                       .ended = update.has("exitStatus")};
-  if (update.has("output")) shown.output = base64_decode(Slices(update.raw("output")).text("data"));
+  if (update.has("output")) shown.output = read_bytes(Slices(update.raw("output")).text("data"));
   return shown;
 }
 
 UpdateBody read_terminal_chunk(const Slices& update) {
   return TerminalOutput{update.text("terminalId"),
-                        base64_decode(update.text("data")).value_or(std::string())};
+                        read_bytes(update.text("data")).value_or(std::string())};
 }
 
 UpdateBody read_subagent(const Slices& update) {

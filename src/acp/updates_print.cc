@@ -1,9 +1,9 @@
 // Writing of session/update, in both dialects: what an agent of ours says. A member that holds
 // nothing is left out where the protocol does not demand it.
-#include "acp/base64.h"
 #include "acp/content.h"
 #include "acp/updates.h"
 #include "acp/updates_print_parts.h"
+#include "base/base64.h"
 
 namespace perdure::acp {
 namespace {

@@ -8,7 +8,6 @@
 
 #include <gtest/gtest.h>
 
-#include "acp/base64.h"
 #include "acp/samples_for_test.h"
 #include "base/limits.h"
 #include "base/text.h"
@@ -156,15 +155,16 @@ TEST(Updates, options_are_named_by_what_they_are) {
                 {"model", "big"}, {"mode", "ask"}, {"m2", "small"}, {"web", "false"}}));
 }
 
-TEST(Base64, reads_back_and_refuses_the_rest) {
-  for (const std::string& bytes : {std::string(), std::string("a"), std::string("ab"),
-                                   std::string("abc"), std::string("\0\xff\x10z", 4)}) {
-    EXPECT_EQ(base64_decode(base64_encode(bytes)), bytes);
-  }
-  EXPECT_EQ(base64_encode("made-by-agent"), "bWFkZS1ieS1hZ2VudA==");
-  EXPECT_EQ(base64_decode("YQ"), "a");
-  EXPECT_EQ(base64_decode("Y"), std::nullopt);
-  EXPECT_EQ(base64_decode("Y Q="), std::nullopt);
+TEST(Updates, bytes_of_a_terminal_come_with_and_without_padding) {
+  const auto bytes_of = [](const std::string& data) {
+    const std::string raw =
+        R"({"sessionUpdate":"terminal_output_chunk","terminalId":"t","data":")" + data + "\"}";
+    return std::get<TerminalOutput>(parse_update(raw).body).bytes;
+  };
+  EXPECT_EQ(bytes_of("YQ=="), "a");
+  EXPECT_EQ(bytes_of("YQ"), "a");
+  EXPECT_EQ(bytes_of("Y"), "");
+  EXPECT_EQ(bytes_of("Y Q="), "");
 }
 
 }  // namespace

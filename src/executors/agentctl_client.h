@@ -35,6 +35,7 @@ class AgentctlClientEvents {
 class AgentctlClient final : private LinkEvents {
  public:
   AgentctlClient(std::unique_ptr<Link> link, AgentctlClientEvents& events);
+  ~AgentctlClient() override { *exists_ = false; }
 
   // The first thing to send, this or probe(). Frames behind `packet.after` follow.
   void attach(const AttachPacket& packet);
@@ -65,9 +66,6 @@ class AgentctlClient final : private LinkEvents {
   FrameNo last_frame_ = 0;
   std::uint64_t calls_ = 0;
   std::shared_ptr<bool> exists_;  // false once destroyed
-
- public:
-  ~AgentctlClient() override { *exists_ = false; }
 };
 
 }  // namespace perdure

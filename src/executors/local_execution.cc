@@ -98,9 +98,9 @@ void LocalExecution::on_exit(const ProcessExit&) {
   proof_ = "not_started: " + (answer ? answer->message : launcher_errors_);
   // The lock is held: perhaps by this very execution, started by somebody before us (X16).
   lock_is_held_ = answer && answer->code == "conflict";
-  if (lock_is_held_) SIM_PROBE("start found the session's lock held");
-  if (lock_is_held_) return arm(0, &LocalExecution::connect);
-  arm(0, &LocalExecution::bury);
+  if (!lock_is_held_) return arm(0, &LocalExecution::bury);
+  SIM_PROBE("start found the session's lock held");
+  arm(0, &LocalExecution::connect);
 }
 
 void LocalExecution::connect() {

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/crc32c.h"
+#include "base/little_endian.h"
 
 namespace perdure {
 
@@ -15,18 +16,8 @@ void put_u32(char* to, std::uint32_t value) {
   for (unsigned i = 0; i < 4; ++i) to[i] = static_cast<char>((value >> (8 * i)) & 0xffU);
 }
 
-std::uint16_t get_u16(const char* from) {
-  return static_cast<std::uint16_t>(static_cast<unsigned char>(from[0]) |
-                                    (static_cast<unsigned char>(from[1]) << 8U));
-}
-
-std::uint32_t get_u32(const char* from) {
-  std::uint32_t value = 0;
-  for (unsigned i = 0; i < 4; ++i) {
-    value |= static_cast<std::uint32_t>(static_cast<unsigned char>(from[i])) << (8 * i);
-  }
-  return value;
-}
+std::uint16_t get_u16(const char* from) { return read_little_endian<std::uint16_t>({from, 2}); }
+std::uint32_t get_u32(const char* from) { return read_little_endian<std::uint32_t>({from, 4}); }
 
 char* put_varint(char* to, std::uint64_t value) {
   for (; value >= 0x80; value >>= 7U) *to++ = static_cast<char>((value & 0x7fU) | 0x80U);

@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/base64.h"
 #include "base/limits.h"
-#include "supervisor/base64.h"
 
 namespace perdure {
 namespace {

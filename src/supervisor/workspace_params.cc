@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/base64.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "supervisor/base64.h"
 
 namespace perdure {
 namespace {

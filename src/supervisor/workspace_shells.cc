@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "supervisor/base64.h"
+#include "base/base64.h"
 #include "supervisor/workspace_params.h"
 
 namespace perdure {

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/fields_json.h"
 #include "base/limits.h"
+#include "base/little_endian.h"
 
 namespace perdure {
 namespace {
@@ -15,23 +16,9 @@ constexpr std::size_t length_bytes = 4;
 // A buffer that grew for one large packet is given back.
 constexpr std::size_t buffer_kept_bytes = 64UL << 10;
 
-template <class T>
-void append_number(std::string& out, T value) {
-  for (std::size_t i = 0; i < sizeof(T); ++i) out += static_cast<char>((value >> (8 * i)) & 0xff);
-}
-
-template <class T>
-T read_number(std::string_view bytes) {
-  T value = 0;
-  for (std::size_t i = 0; i < sizeof(T); ++i) {
-    value |= static_cast<T>(static_cast<unsigned char>(bytes[i])) << (8 * i);
-  }
-  return value;
-}
-
 void append_heading(std::string& out, PacketType type, std::size_t body_bytes) {
   CHECK(body_bytes < packet_bytes_max, "a packet is too long");
-  append_number(out, static_cast<std::uint32_t>(body_bytes + 1));
+  append_little_endian(out, static_cast<std::uint32_t>(body_bytes + 1));
   out += static_cast<char>(type);
 }
 
@@ -113,19 +100,19 @@ Result<ShellNewsPacket> decode_shell_news(std::string_view body) {
 
 void append_frame_packet(std::string& out, FrameNo number, std::string_view frame) {
   append_heading(out, PacketType::frame, 8 + frame.size());
-  append_number(out, number);
+  append_little_endian(out, number);
   out += frame;
 }
 
 Result<NumberedFrame> decode_frame_packet(std::string_view body) {
   if (body.size() < 8) return fail(Code::invalid_argument, "a frame packet is too short");
-  return NumberedFrame{read_number<std::uint64_t>(body), body.substr(8)};
+  return NumberedFrame{read_little_endian<std::uint64_t>(body), body.substr(8)};
 }
 
 Result<std::optional<Packet>> PacketReader::next() {
   const std::string_view rest = std::string_view(buffer_).substr(at_);
   const bool knows_length = rest.size() >= length_bytes;
-  const std::size_t length = knows_length ? read_number<std::uint32_t>(rest) : 0;
+  const std::size_t length = knows_length ? read_little_endian<std::uint32_t>(rest) : 0;
   if (knows_length && (length == 0 || length > packet_bytes_max)) {
     return fail(length == 0 ? Code::invalid_argument : Code::limit_reached,
                 "a packet of " + std::to_string(length) + " bytes");

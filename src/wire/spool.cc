@@ -5,6 +5,7 @@
 
 #include "base/crc32c.h"
 #include "base/limits.h"
+#include "base/little_endian.h"
 
 namespace perdure {
 namespace {
@@ -14,20 +15,6 @@ constexpr std::size_t name_digits = 20;
 // length (4), checksum (4), number (8); the checksum covers everything but itself.
 constexpr std::size_t checksum_at = 4;
 constexpr std::size_t number_at = 8;
-
-template <class T>
-void append_number(std::string& out, T value) {
-  for (std::size_t i = 0; i < sizeof(T); ++i) out += static_cast<char>((value >> (8 * i)) & 0xff);
-}
-
-template <class T>
-T read_number(std::string_view bytes) {
-  T value = 0;
-  for (std::size_t i = 0; i < sizeof(T); ++i) {
-    value |= static_cast<T>(static_cast<unsigned char>(bytes[i])) << (8 * i);
-  }
-  return value;
-}
 
 std::uint32_t entry_checksum(std::string_view entry) {
   return crc32c(entry.substr(number_at), crc32c(entry.substr(0, checksum_at)));
@@ -54,9 +41,9 @@ std::optional<std::uint64_t> spool_segment_first(std::string_view name) {
 
 void append_spool_entry(std::string& out, std::uint64_t number, std::string_view payload) {
   const std::size_t start = out.size();
-  append_number(out, static_cast<std::uint32_t>(payload.size()));
-  append_number(out, std::uint32_t{0});
-  append_number(out, number);
+  append_little_endian(out, static_cast<std::uint32_t>(payload.size()));
+  append_little_endian(out, std::uint32_t{0});
+  append_little_endian(out, number);
   out += payload;
   const std::uint32_t checksum = entry_checksum(std::string_view(out).substr(start));
   for (std::size_t i = 0; i < 4; ++i) {
@@ -72,7 +59,7 @@ bool SpoolWalk::next() {
     wanted_ = rest.empty() ? 0 : spool_entry_overhead;
     return false;
   }
-  const std::size_t length = read_number<std::uint32_t>(rest);
+  const std::size_t length = read_little_endian<std::uint32_t>(rest);
   if (length > frame_bytes_max) return false;
   const std::size_t whole = spool_entry_overhead + length;
   if (rest.size() < whole) {
@@ -80,8 +67,9 @@ bool SpoolWalk::next() {
     return false;
   }
   const std::string_view entry = rest.substr(0, whole);
-  if (entry_checksum(entry) != read_number<std::uint32_t>(entry.substr(checksum_at))) return false;
-  entry_ = {read_number<std::uint64_t>(entry.substr(number_at)),
+  if (entry_checksum(entry) != read_little_endian<std::uint32_t>(entry.substr(checksum_at)))
+    return false;
+  entry_ = {read_little_endian<std::uint64_t>(entry.substr(number_at)),
             entry.substr(spool_entry_overhead)};
   at_ += whole;
   return true;

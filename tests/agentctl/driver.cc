@@ -25,7 +25,7 @@ std::string_view frame_kind(const Frame& frame) {
 }
 
 void prepare_folder(const std::string& folder) {
-  for (const char* const name : {"run", "spool", "home", "work"}) {
+  for (const char* const name : {"run", "spool", "agent", "place"}) {
     std::filesystem::create_directories(folder + "/" + name);
     std::filesystem::permissions(folder + "/" + name, std::filesystem::perms::owner_all);
   }
@@ -40,10 +40,10 @@ Bootstrap make_bootstrap(const DriverSetup& setup) {
                       .secret = "a secret of the test",
                       .run_folder = setup.folder + "/run",
                       .spool_folder = setup.folder + "/spool/" + exec.text(),
-                      .cwd = setup.folder + "/work"};
+                      .cwd = setup.folder + "/place"};
   bootstrap.agent.command = setup.agent_command;
   bootstrap.agent.environment = {{"PATH", environment("PATH", "/usr/bin:/bin")},
-                                 {"HOME", setup.folder + "/home"}};
+                                 {"HOME", setup.folder + "/agent"}};
   bootstrap.agent.times.load_settle_ms = 50;
   if (setup.adjust) setup.adjust(bootstrap);
   return bootstrap;

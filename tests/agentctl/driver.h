@@ -22,7 +22,7 @@
 namespace perdure {
 
 struct DriverSetup {
-  std::string folder;  // holds run/, spool/, home/, work/; made by prepare_folder()
+  std::string folder;  // holds run/, spool/, agent/, place/; made by prepare_folder()
   std::string agentctl;
   std::uint64_t number = 1;  // of the execution: its ids come from it
   std::vector<std::string> agent_command;

@@ -32,7 +32,7 @@ void Agentctl::TearDown() {
 
 DriverSetup Agentctl::setup(const std::vector<std::string>& switches) {
   DriverSetup setup{.folder = folder_, .agentctl = PERDURE_AGENTCTL};
-  setup.agent_command = {PERDURE_TESTAGENT, "--home", folder_ + "/home"};
+  setup.agent_command = {PERDURE_TESTAGENT, "--home", folder_ + "/agent"};
   for (const std::string& one : switches) {
     setup.agent_command.emplace_back("--switch");
     setup.agent_command.push_back(one);

@@ -48,8 +48,8 @@ class Agentctl : public testing::Test {
   std::vector<std::string> told(std::string_view text) const;
   std::vector<std::string> said(std::string_view text) const;
 
-  std::string work(const std::string& name) const { return folder_ + "/work/" + name; }
-  std::string home(const std::string& name) const { return folder_ + "/home/" + name; }
+  std::string work(const std::string& name) const { return folder_ + "/place/" + name; }
+  std::string home(const std::string& name) const { return folder_ + "/agent/" + name; }
 
   std::string folder_;
   std::uint64_t executions_ = 0;

@@ -1,18 +1,18 @@
 // SIGKILL in the middle of turns: of whoever reads, and of the agentctl itself. Afterwards every
 // frame was read exactly once, in order, and no process is left (PROC4, PROC5, PROC6). How many
 // kills: PERDURE_READER_KILLS and PERDURE_AGENTCTL_KILLS.
-#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,7 +51,7 @@ class AgentctlKillLong : public testing::Test {
     prepare_folder(folder_);
   }
   void TearDown() override {
-    EXPECT_FALSE(std::filesystem::exists(folder_ + "/home/" + "violations"));
+    EXPECT_FALSE(std::filesystem::exists(folder_ + "/agent/violations"));
     std::filesystem::remove_all(folder_);
   }
 
@@ -59,7 +59,22 @@ class AgentctlKillLong : public testing::Test {
     return {.folder = folder_,
             .agentctl = PERDURE_AGENTCTL,
             .number = number,
-            .agent_command = {PERDURE_TESTAGENT, "--home", folder_ + "/home"}};
+            .agent_command = {PERDURE_TESTAGENT, "--home", folder_ + "/agent"}};
+  }
+
+  // Whether the reader ends by itself before this much time is over.
+  static bool ends_within(pid_t reader, std::int64_t us) {
+    const int pidfd = static_cast<int>(syscall(SYS_pidfd_open, reader, 0));
+    pollfd ended{.fd = pidfd, .events = POLLIN};
+    const timespec wait{.tv_sec = us / 1'000'000, .tv_nsec = us % 1'000'000 * 1000};
+    const bool has_ended = ppoll(&ended, 1, &wait, nullptr) > 0;
+    close(pidfd);
+    return has_ended;
+  }
+  bool journal_has_begun() const {
+    std::error_code none;
+    const auto bytes = std::filesystem::file_size(folder_ + "/journal", none);
+    return !none && bytes > 0;
   }
 
   pid_t start_reader(int epoch) {
@@ -70,7 +85,7 @@ class AgentctlKillLong : public testing::Test {
                                       "chunks 300 64; permission 1; tool 1; say 3",
                                       PERDURE_TESTAGENT,
                                       "--home",
-                                      folder_ + "/home"};
+                                      folder_ + "/agent"};
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
@@ -88,14 +103,12 @@ TEST_F(AgentctlKillLong, PROC5_killed_readers_lose_and_repeat_nothing) {
   int epoch = 0;
   for (int killed = 0; killed < kills;) {
     const pid_t reader = start_reader(++epoch);
-    if (epoch == 1) {
-      // The first life starts the agentctl; it may be killed once that is known to it.
-      while (!std::filesystem::exists(folder_ + "/journal") ||
-             std::filesystem::file_size(folder_ + "/journal") == 0) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      }
+    // The first life starts the agentctl; it may be killed once that is known to it.
+    for (int left = 60'000; epoch == 1 && !journal_has_begun(); --left) {
+      ASSERT_GT(left, 0) << "no frame in a minute";
+      ASSERT_FALSE(ends_within(reader, 1'000));
     }
-    std::this_thread::sleep_for(std::chrono::microseconds(dice_() % 40'000));
+    ASSERT_FALSE(ends_within(reader, static_cast<std::int64_t>(dice_() % 40'000)));
     ASSERT_EQ(kill(reader, SIGKILL), 0);
     int status = 0;
     ASSERT_EQ(waitpid(reader, &status, 0), reader);

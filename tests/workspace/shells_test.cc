@@ -2,9 +2,9 @@
 // they are closed.
 #include <signal.h>
 
+#include "base/base64.h"
 #include "base/limits.h"
 #include "fixture.h"
-#include "supervisor/base64.h"
 
 namespace perdure::test {
 namespace {

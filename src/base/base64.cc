@@ -1,4 +1,5 @@
-#include "supervisor/base64.h"
+// Four characters for three bytes, both ways.
+#include "base/base64.h"
 
 #include <array>
 #include <cstddef>

@@ -1,5 +1,5 @@
 // Bytes to base64 and back, with the known examples, and what is not base64.
-#include "supervisor/base64.h"
+#include "base/base64.h"
 
 #include <string>
 
