@@ -162,7 +162,7 @@ TEST_F(AgentProcess, P8_bytes_that_are_no_utf8_stay_out_of_the_frames) {
 }
 
 TEST_F(AgentProcess, P11_a_command_that_is_gone_is_told_and_may_come_back) {
-  const std::string program = folder_ + "/agent";
+  const std::string program = folder_ + "/agent-program";
   std::filesystem::create_symlink(PERDURE_TESTAGENT, program);
   DriverSetup with = setup();
   with.agent_command[0] = program;
