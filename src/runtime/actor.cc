@@ -94,10 +94,13 @@ void SessionActor::attached(const ExecKey& exec) {
   looked_for_ = true;
   input(ExecutorAttached{exec.exec, exec.gen});
   outbox_.attached(state_);
+  shared_.on_changed(session_);
 }
 
 void SessionActor::detached(const ExecKey& exec) {
-  if (concerns_present(exec)) outbox_.detached();
+  if (!concerns_present(exec)) return;
+  outbox_.detached();
+  shared_.on_changed(session_);
 }
 
 void SessionActor::frame(Frame frame) { input(std::move(frame)); }
@@ -236,6 +239,7 @@ void SessionActor::on_durable(Batch& batch) {
   outbox_.run(state_);
   if (outbox_.has_done()) flush_later();
   arm_timer();
+  shared_.on_changed(session_);
 }
 
 void SessionActor::on_refused(Batch& batch, const Error& error) {

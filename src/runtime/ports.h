@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
+#include "base/result.h"
 #include "session/effects.h"
 #include "session/inputs.h"
 
@@ -59,6 +61,22 @@ class Agentctls {
   virtual void ack(const ExecKey& exec, FrameNo frame) = 0;
   // Ends the execution and its whole process tree; on_gone follows when that is proved.
   virtual void stop(const ExecKey& exec) = 0;
+};
+
+// Files, git and shells of a session, served by its agentctl with or without an agent
+// (docs/protocol/workspace.md).
+class Workspaces {
+ public:
+  using OnResult = std::move_only_function<void(Result<std::string>)>;
+  using OnShellNews = std::function<void(const std::string& shell)>;
+
+  virtual ~Workspaces() = default;
+  // One call; `params` is a JSON object, and so is the result. `unavailable` when no link to the
+  // execution is up, or when it breaks before the reply. Never answers from inside the call.
+  virtual void call(const ExecKey& exec, std::string method, std::string params, OnResult done) = 0;
+  // Told when a shell of the execution has something new to read, until unwatch().
+  virtual std::uint64_t watch_shells(const ExecKey& exec, OnShellNews news) = 0;
+  virtual void unwatch_shells(std::uint64_t number) = 0;
 };
 
 // Hands out notifications; may be told twice after a crash.

@@ -28,6 +28,7 @@ Runtime::Runtime(World world, RuntimeConfig config)
     : shared_(
           std::make_unique<ActorShared>(ActorShared{.world = world, .config = std::move(config)})) {
   shared_->on_quiet = [this](SessionId session) { settle(session); };
+  shared_->on_changed = [this](SessionId session) { tell_watchers(session); };
   shared_->on_reader_cut = [this](SubscriptionId id) { subscriptions_.erase(id); };
 }
 
@@ -197,6 +198,21 @@ void Runtime::drained(SubscriptionId subscription) {
   if (at == subscriptions_.end()) return;
   if (SessionActor* const found = loaded(at->second)) {
     found->readers().pump(subscription, found->state().head);
+  }
+}
+
+std::uint64_t Runtime::watch(OnChanged changed) {
+  watchers_.emplace(++last_watcher_, std::move(changed));
+  return last_watcher_;
+}
+
+// A watcher may go, or bring another, while it is told.
+void Runtime::tell_watchers(SessionId session) {
+  for (auto next = watchers_.begin(); next != watchers_.end();) {
+    const std::uint64_t number = next->first;
+    const OnChanged told = next->second;
+    told(session);
+    next = watchers_.upper_bound(number);
   }
 }
 

@@ -91,6 +91,12 @@ class Runtime final : public AgentctlEvents {
   // The sink has room again.
   void drained(SubscriptionId subscription);
 
+  // Told on the loop after each commit of a session, and when the link to its agentctl comes or
+  // goes; until the number is given to unwatch(). Not from inside a call of the caller's.
+  using OnChanged = std::function<void(SessionId session)>;
+  std::uint64_t watch(OnChanged changed);
+  void unwatch(std::uint64_t number) { watchers_.erase(number); }
+
   // Copies records 1…at into a new session, closes what was open, starts nothing.
   void fork(SessionId from, Seq at, SessionId to, const std::string& by, ReplyFn reply);
 
@@ -119,6 +125,10 @@ class Runtime final : public AgentctlEvents {
   std::map<SessionId, std::unique_ptr<SessionActor>> actors_;
   std::map<SubscriptionId, SessionId> subscriptions_;
   SubscriptionId last_subscription_ = 0;
+  void tell_watchers(SessionId session);
+
+  std::map<std::uint64_t, OnChanged> watchers_;
+  std::uint64_t last_watcher_ = 0;
   std::map<SessionId, Error> damaged_;
   std::set<SessionId> unsettled_;
   std::vector<SessionId> resume_at_boot_;

@@ -16,6 +16,8 @@ struct ActorShared {
   std::uint64_t dropped_frames = 0;
   // A session has nothing in flight and nothing waiting.
   std::function<void(SessionId)> on_quiet;
+  // A commit of the session is durable, or its link came or went.
+  std::function<void(SessionId)> on_changed;
   // A reader was cut and is forgotten.
   std::function<void(SubscriptionId)> on_reader_cut;
   // Expires with the runtime.

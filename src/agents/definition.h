@@ -1,0 +1,83 @@
+// What is known of an agent program: how it is started, what of it was measured, its quirks. The
+// catalogue holds the built-in ones and those of the user's config, by the same form.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fields.h"
+#include "base/result.h"
+#include "session/values.h"
+
+namespace perdure {
+
+// Waits that differ from the usual ones; 0: the usual one.
+struct AgentQuirks {
+  std::int64_t protocol_version = 1;
+  std::int64_t load_settle_ms = 0;
+  std::int64_t stop_grace_ms = 0;
+  std::int64_t stall_ms = 0;
+  std::vector<std::string> clear_commands;
+  bool fs = true;
+  bool terminal = true;
+  bool operator==(const AgentQuirks&) const = default;
+  FIELDS {
+    visit("protocol_version", self.protocol_version);
+    visit("load_settle_ms", self.load_settle_ms);
+    visit("stop_grace_ms", self.stop_grace_ms);
+    visit("stall_ms", self.stall_ms);
+    visit("clear_commands", self.clear_commands);
+    visit("fs", self.fs);
+    visit("terminal", self.terminal);
+  }
+};
+
+struct AgentDefinition {
+  AgentProfile profile;  // profile.name is its name
+  std::string title;     // for people
+  std::vector<std::string> command;
+  std::map<std::string, std::string> env;  // set for it
+  std::vector<std::string> env_pass;       // names passed on from the daemon's environment
+  std::string resume_command;
+  std::string fork_command;
+  std::string continue_command;
+  std::string login_hint;
+  bool measured = false;  // abilities were seen, not read somewhere
+  AgentQuirks quirks;
+  bool operator==(const AgentDefinition&) const = default;
+  FIELDS {
+    self.profile.fields(visit);
+    visit("title", self.title);
+    visit("command", self.command);
+    visit("env", self.env);
+    visit("env_pass", self.env_pass);
+    visit("resume_command", self.resume_command);
+    visit("fork_command", self.fork_command);
+    visit("continue_command", self.continue_command);
+    visit("login_hint", self.login_hint);
+    visit("measured", self.measured);
+    visit("quirks", self.quirks);
+  }
+};
+
+class AgentCatalog {
+ public:
+  // One of that name is replaced.
+  void add(AgentDefinition definition);
+  // agent_unknown names those that there are.
+  Result<const AgentDefinition*> find(std::string_view name) const;
+  const std::map<std::string, AgentDefinition, std::less<>>& all() const { return agents_; }
+  // What a session gets that names no agent.
+  const std::string& default_name() const { return default_; }
+  void set_default(std::string name) { default_ = std::move(name); }
+
+ private:
+  std::map<std::string, AgentDefinition, std::less<>> agents_;
+  std::string default_ = "demo";
+};
+
+}  // namespace perdure

@@ -1,0 +1,81 @@
+// The route table and what a handler gets. A route says who may call it; the gate has checked that
+// before the handler runs, so that a handler only translates (O25).
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "auth/principal.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "http/message.h"
+#include "http/server.h"
+
+namespace perdure {
+
+enum class Access {
+  open,     // no principal at all: health, the static shell, login
+  observe,  // reads
+  operate,  // changes sessions and tasks
+  answer,   // operate, and never from inside a hosted session (TOK3)
+  admin,    // tokens, rules, import
+};
+
+// One admitted request.
+struct Call {
+  HttpRequest request;
+  std::shared_ptr<HttpExchange> exchange;
+  Principal principal;
+  std::vector<std::string> arguments;  // what stood for {…} in the pattern, in order
+
+  // The idempotency key, scoped to the principal; empty without one.
+  std::string key() const;
+  // Tells a repeat from a reuse of the key: over method, path and body.
+  Hash body_hash() const;
+  // Errors: {"error":{"code","message","actions":[…]}} with the status of the code.
+  void fail(const Error& error) const;
+  // 200, or another status, with application/json.
+  void answer(std::string json) const;
+  void answer(int status, std::string json) const;
+  // The body as one JSON object; an empty body is {}. Unknown members are the caller's to refuse.
+  Result<JsonObject> body() const;
+};
+
+// The HTTP status that a code is sent with.
+int status_of(Code code);
+// What a person can do about it, in words of verbs: ["resume","fresh"]. Often none.
+std::vector<std::string> actions_of(Code code);
+HttpResponse error_response(const Error& error);
+
+using RouteHandler = std::move_only_function<void(Call)>;
+
+struct Route {
+  std::string method;
+  std::string pattern;  // "/api/sessions/{id}/prompt"; a last "{path...}" takes the rest
+  Access access = Access::admin;
+  std::string summary;  // one line, for /openapi.json
+  RouteHandler handler;
+  std::size_t body_bytes_max = 16UL << 20;
+};
+
+class Router {
+ public:
+  void add(Route route);
+  struct Match {
+    Route* route = nullptr;  // null: no such path, or not by this method
+    std::vector<std::string> arguments;
+    std::vector<std::string> allowed;  // methods of the path, for a 405
+  };
+  Match find(std::string_view method, std::string_view path);
+  const std::vector<std::unique_ptr<Route>>& routes() const { return routes_; }
+
+ private:
+  std::vector<std::unique_ptr<Route>> routes_;
+};
+
+}  // namespace perdure

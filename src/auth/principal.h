@@ -1,0 +1,32 @@
+// Who is asking, and what they may do. A principal is made by the gate out of what the transport
+// and the token rows say, never out of what a client says about itself.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/fields.h"
+#include "base/id.h"
+
+namespace perdure {
+
+// Each includes the ones before.
+enum class Scope { observe, operate, admin };
+ENUM_TEXT(Scope, "observe", "operate", "admin");
+
+struct Principal {
+  std::string id;  // uid:1000, token:<id>, browser:<id>, session:<id>, system
+  Scope scope = Scope::observe;
+  std::vector<SessionId> sessions;  // given: only these exist for it, the others are 404 (N17)
+  SessionId hosted;                 // the caller is a process inside this session
+  bool from_browser = false;
+  bool operator==(const Principal&) const = default;
+
+  bool may(Scope wanted) const { return scope >= wanted; }
+  // Permissions and waits: never from inside a hosted session, whatever its scope (TOK3).
+  bool may_answer() const { return !hosted && may(Scope::operate); }
+  bool may_mint() const { return !hosted && may(Scope::admin); }
+  bool may_see(SessionId session) const;
+};
+
+}  // namespace perdure

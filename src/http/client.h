@@ -1,0 +1,63 @@
+// The client side of HTTP/1.1, for the CLI, webhooks and tests: a request and its whole answer, an
+// answer as a stream, or a WebSocket. One connection each; nothing is retried here.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "http/io.h"
+#include "http/message.h"
+#include "http/server.h"
+
+namespace perdure {
+
+struct HttpEndpoint {
+  std::string unix_folder;  // given: a unix socket, reached through its folder's descriptor
+  std::string unix_name;
+  std::string host;  // else TCP: a name or an address
+  std::uint16_t port = 0;
+  bool tls = false;  // certificates of the system's store are trusted, and the name is checked
+};
+
+struct HttpCallLimits {
+  std::int64_t connect_ms = 10'000;
+  std::int64_t answer_ms = 120'000;  // without a byte of the answer: unavailable
+  std::size_t body_bytes_max = 256UL << 20;
+};
+
+// A call under way; dropping the last pointer gives it up, and no callback follows.
+class HttpCall {
+ public:
+  virtual ~HttpCall() = default;
+};
+
+// `unavailable`: nobody there, or it ended early.
+std::shared_ptr<HttpCall> http_fetch(HttpIo& io, const HttpEndpoint& to, HttpRequest request,
+                                     const HttpCallLimits& limits,
+                                     std::move_only_function<void(Result<HttpResponse>)> done);
+
+class HttpBodyEvents {
+ public:
+  virtual ~HttpBodyEvents() = default;
+  virtual void on_head(const HttpResponse& head) = 0;
+  virtual void on_bytes(std::string_view bytes) = 0;
+  // The last call; an error when the answer was cut.
+  virtual void on_end(Result<> result) = 0;
+};
+// answer_ms counts between two portions of bytes.
+std::shared_ptr<HttpCall> http_open(HttpIo& io, const HttpEndpoint& to, HttpRequest request,
+                                    const HttpCallLimits& limits, HttpBodyEvents& events);
+
+// on_closed tells a failure, too. request.method is ignored.
+std::shared_ptr<WebSocket> http_websocket(HttpIo& io, const HttpEndpoint& to, HttpRequest request,
+                                          const WebSocketLimits& limits, WebSocketEvents& events);
+
+// Blocks: runs the io until the answer is there. For the CLI and tests.
+Result<HttpResponse> http_call(HttpIo& io, const HttpEndpoint& to, HttpRequest request,
+                               const HttpCallLimits& limits = {});
+
+}  // namespace perdure

@@ -1,0 +1,129 @@
+// The server side of HTTP/1.1: requests in, answers, streams and WebSockets out. It knows no route
+// and no session. Every call and callback is on the one thread that runs the HttpIo.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "http/io.h"
+#include "http/message.h"
+
+namespace perdure {
+
+// An answer without end: SSE, NDJSON, a large download. Writes are queued and leave in order; the
+// writer looks at unsent_bytes() and waits for on_drained before it goes on. Dropping the last
+// pointer closes the connection.
+class HttpStream {
+ public:
+  virtual ~HttpStream() = default;
+  // The bytes may be shared by many streams. Dropped once the stream is closed.
+  virtual void write(std::shared_ptr<const std::string> bytes) = 0;
+  virtual std::size_t unsent_bytes() const = 0;
+  // A whole answer: its end is marked, and the connection can be used again.
+  virtual void finish() = 0;
+};
+
+// Told from the loop, never from inside a call.
+class HttpStreamEvents {
+ public:
+  virtual ~HttpStreamEvents() = default;
+  virtual void on_drained() = 0;  // unsent_bytes() is 0 again
+  virtual void on_closed() = 0;   // the last call: the peer is gone, or did not read for too long
+};
+
+class WebSocket {
+ public:
+  virtual ~WebSocket() = default;
+  virtual void send_text(std::shared_ptr<const std::string> text) = 0;
+  virtual void send_binary(std::shared_ptr<const std::string> bytes) = 0;
+  virtual std::size_t unsent_bytes() const = 0;
+  // on_closed follows.
+  virtual void close(std::uint16_t code, std::string_view reason) = 0;
+};
+
+class WebSocketEvents {
+ public:
+  virtual ~WebSocketEvents() = default;
+  virtual void on_open() = 0;
+  virtual void on_text(std::string_view text) = 0;
+  virtual void on_binary(std::string_view bytes) = 0;
+  virtual void on_drained() = 0;
+  virtual void on_closed(std::uint16_t code, const std::string& reason) = 0;  // the last call
+};
+
+struct WebSocketLimits {
+  std::size_t message_bytes_max = 1UL << 20;
+  std::string subprotocol;  // chosen from those that the client offered; empty: none
+};
+
+// One request that waits for its answer. Exactly one of the three is called, once, now or later.
+// Dropped without any, the client gets 500.
+class HttpExchange {
+ public:
+  virtual ~HttpExchange() = default;
+  virtual void respond(HttpResponse response) = 0;
+  // `head.body` is ignored. The events outlive the stream.
+  virtual std::shared_ptr<HttpStream> stream(HttpResponse head, HttpStreamEvents& events) = 0;
+  // For a request with `Upgrade: websocket` that was admitted. The events outlive the socket.
+  virtual std::shared_ptr<WebSocket> upgrade(const WebSocketLimits& limits,
+                                             WebSocketEvents& events) = 0;
+  // The client has hung up: an answer would go nowhere.
+  virtual bool is_gone() const = 0;
+};
+
+struct HttpAdmission {
+  std::optional<HttpResponse> refuse;       // sent instead of reading the body; the connection ends
+  std::size_t body_bytes_max = 16UL << 20;  // a longer body: 413
+};
+
+class HttpHandler {
+ public:
+  virtual ~HttpHandler() = default;
+  // The head is there, the body not yet.
+  virtual HttpAdmission on_head(const HttpRequest& head) = 0;
+  virtual void on_request(HttpRequest request, std::shared_ptr<HttpExchange> exchange) = 0;
+};
+
+struct HttpServerLimits {
+  std::size_t head_bytes_max = 16UL << 10;  // more: 431
+  std::size_t connections_max = 12'000;     // one more is closed at once
+  std::int64_t head_ms = 10'000;            // for a whole head, once its first byte is there
+  std::int64_t body_ms = 60'000;            // without a byte of the body: 408
+  std::int64_t idle_ms = 75'000;            // between two requests
+  std::int64_t write_ms = 30'000;           // without a byte taken by the peer: cut
+  std::size_t stream_unsent_bytes_max = 4UL << 20;  // beyond it the stream is cut (STREAM4)
+};
+
+struct TlsFiles {
+  std::string certificate;  // PEM, the chain
+  std::string key;
+};
+
+class HttpServer {
+ public:
+  // The io and the handler outlive it. Destroying it closes every connection at once.
+  static std::unique_ptr<HttpServer> create(HttpIo& io, HttpHandler& handler,
+                                            HttpServerLimits limits = {});
+  virtual ~HttpServer() = default;
+
+  struct TcpAddress {
+    std::string host;        // a numeric address
+    std::uint16_t port = 0;  // 0: any that is free
+  };
+  // Gives the port. `unavailable` names the address when it is taken.
+  virtual Result<std::uint16_t> listen_tcp(const TcpAddress& address,
+                                           const std::optional<TlsFiles>& tls) = 0;
+  // `folder/name`, bound through the folder's descriptor, mode 0600. A socket file that is there
+  // is replaced: whoever calls holds the lock of the data folder.
+  virtual Result<> listen_unix(const std::string& folder, const std::string& name) = 0;
+  // No new connection is accepted, idle ones are closed; open answers and streams go on.
+  virtual void stop_accepting() = 0;
+  virtual std::size_t connections() const = 0;
+};
+
+}  // namespace perdure

@@ -1,0 +1,139 @@
+// What a daemon knows beside its sessions: tasks, tokens, browser sessions, permission rules and
+// tombstones of deleted sessions, in one journal of its own (the node journal). Like a session it
+// is a pure fold of records; nothing is shown before it is durable.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "auth/principal.h"
+#include "base/hash.h"
+#include "base/id.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "env/env.h"
+#include "store/store.h"
+
+namespace perdure {
+
+struct Task {
+  TaskId id;
+  std::string title;
+  std::string description;  // the initial prompt
+  Timestamp created;
+  std::string by;
+  bool operator==(const Task&) const = default;
+};
+
+// An API token. The text itself is shown once and never stored: its SHA-256 is.
+struct TokenRow {
+  std::string id;  // tok_<ulid>
+  std::string name;
+  Scope scope = Scope::operate;
+  std::vector<SessionId> sessions;  // empty: all
+  Hash text_hash;
+  Timestamp created;
+  std::optional<Timestamp> expires;
+  std::string by;
+  bool operator==(const TokenRow&) const = default;
+};
+
+// A browser that traded a launch token: cookie and key are both needed, and only hashes are kept.
+struct BrowserRow {
+  std::string id;  // br_<ulid>
+  Hash cookie_hash;
+  Hash key_hash;
+  Timestamp created;
+  std::optional<Timestamp> expires;
+  std::string by;
+  bool operator==(const BrowserRow&) const = default;
+};
+
+// An answer given in advance. Every given field must be equal, character by character; nothing is
+// a pattern (GHSA-943q-mwmv-hhvh).
+struct PermissionRule {
+  std::string id;           // rule_<ulid>
+  SessionId session;        // null: every session
+  std::string agent;        // empty: every agent
+  std::string title;        // of the question, exactly; never empty
+  std::string option_kind;  // which option is chosen: allow_once, reject_once, …
+  Timestamp created;
+  std::string by;
+  bool operator==(const PermissionRule&) const = default;
+};
+
+struct Tombstone {
+  SessionId session;
+  std::string title;
+  Timestamp deleted;
+  std::string by;
+  bool operator==(const Tombstone&) const = default;
+};
+
+struct NodeState {
+  std::uint64_t head = 0;
+  std::map<TaskId, Task> tasks;
+  std::map<std::string, TokenRow> tokens;
+  std::map<std::string, BrowserRow> browsers;
+  std::map<std::string, PermissionRule> rules;
+  std::map<SessionId, Tombstone> tombstones;
+  bool operator==(const NodeState&) const = default;
+};
+
+// A repeat of the key with an equal body gets the first answer.
+struct NodeRequest {
+  std::string by;
+  std::string key;
+  Hash body_hash;
+};
+
+class Node {
+ public:
+  using OnTask = std::move_only_function<void(Result<Task>)>;
+  using OnDone = std::move_only_function<void(Result<>)>;
+
+  struct World {
+    Clock& clock;
+    Random& random;
+    Loop& loop;
+    Store& store;
+  };
+  // Reads the node journal. `damaged` when it cannot be read: the daemon then does not serve.
+  static Result<std::unique_ptr<Node>> open(World world);
+  virtual ~Node() = default;
+
+  // Committed state only.
+  virtual const NodeState& state() const = 0;
+
+  virtual void create_task(NodeRequest request, std::string title, std::string description,
+                           OnTask done) = 0;
+  struct TaskChange {
+    std::optional<std::string> title;
+    std::optional<std::string> description;
+  };
+  virtual void change_task(NodeRequest request, TaskId task, TaskChange change, OnTask done) = 0;
+  virtual void delete_task(NodeRequest request, TaskId task, OnDone done) = 0;
+
+  // The rows come complete, with their ids and hashes.
+  virtual void add_token(NodeRequest request, TokenRow row, OnDone done) = 0;
+  virtual void revoke_token(NodeRequest request, std::string id, OnDone done) = 0;
+  virtual void add_browser(NodeRequest request, BrowserRow row, OnDone done) = 0;
+  virtual void revoke_browser(NodeRequest request, std::string id, OnDone done) = 0;
+  virtual void add_rule(NodeRequest request, PermissionRule rule, OnDone done) = 0;
+  virtual void remove_rule(NodeRequest request, std::string id, OnDone done) = 0;
+  virtual void add_tombstone(NodeRequest request, Tombstone tombstone, OnDone done) = 0;
+
+  // Called after each commit, until the returned number is given to unwatch().
+  virtual std::uint64_t watch(std::function<void()> changed) = 0;
+  virtual void unwatch(std::uint64_t number) = 0;
+
+  // The id under which the store keeps this journal. Never listed as a session.
+  static SessionId journal_id();
+};
+
+}  // namespace perdure
