@@ -110,6 +110,11 @@ inline constexpr int link_backlog_max = 64;  // callers not yet accepted; one mo
 // The answer of a program that detaches; a longer one is refused.
 inline constexpr std::size_t detach_answer_bytes_max = 64UL << 10;
 
+// Notifications.
+inline constexpr std::size_t notifications_waiting_max = 256;  // beyond it the oldest is given up
+inline constexpr std::size_t notify_commands_max = 4;          // at once; the next one waits
+inline constexpr std::int64_t notify_command_ms = 30'000;      // then the command is killed
+
 // Waits in milliseconds.
 inline constexpr std::int64_t executor_ready_ms = 60'000;  // K23
 inline constexpr std::int64_t session_open_ms = 90'000;    // K13: then it fails, the id is kept
