@@ -100,8 +100,10 @@ inline constexpr std::size_t shells_max = 16;                         // one mor
 inline constexpr std::size_t shell_scrollback_bytes_max = 1UL << 20;  // the oldest is overwritten
 inline constexpr std::size_t shell_input_bytes_max = 1UL << 20;       // not yet read; more: refused
 inline constexpr std::size_t shell_read_bytes_max = 256UL << 10;      // a longer read is cut to it
-inline constexpr std::size_t terminals_max = 32;                      // one more is refused
-inline constexpr std::size_t terminal_output_bytes_max = 1UL << 20;   // the oldest is dropped
+// Sent to a client that acks and not yet acked; then the shell is not read.
+inline constexpr std::size_t shell_window_bytes = 1UL << 20;
+inline constexpr std::size_t terminals_max = 32;                     // one more is refused
+inline constexpr std::size_t terminal_output_bytes_max = 1UL << 20;  // the oldest is dropped
 inline constexpr std::size_t terminal_waits_max = 16;          // for one exit; one more is refused
 inline constexpr std::size_t acp_text_bytes_max = 16UL << 20;  // a longer text is refused
 
