@@ -20,6 +20,7 @@ struct LaunchSpec {
   AgentProfile agent;
   Workspace workspace;
   std::string runtime;
+  RawJson mcp_servers;  // an array; absent: none
 };
 
 struct ExecKey {
