@@ -21,6 +21,7 @@ struct LaunchSpec {
   Workspace workspace;
   std::string runtime;
   RawJson mcp_servers;  // an array; absent: none
+  bool survive = true;  // C9
 };
 
 struct ExecKey {
