@@ -63,6 +63,16 @@ inline constexpr std::size_t snapshot_every_records = 256;
 // Records a reader may be behind in memory; a slower one is cut with its cursor.
 inline constexpr std::size_t subscriber_records_max = 1024;
 inline constexpr std::size_t page_records_max = 1000;
+// Records that one filtered read looks at; the page then ends and says that there is more.
+inline constexpr std::size_t scan_records_max = 5000;
+inline constexpr std::size_t rows_max = 500;              // a longer page of rows or turns is cut
+inline constexpr std::size_t density_buckets_max = 2000;  // more are cut to it
+inline constexpr std::size_t density_marks_max = 2000;    // more are counted, not shown
+// Of records whose text is given as one document; a longer session: limit_reached.
+inline constexpr std::size_t whole_text_bytes_max = 64UL << 20;
+// A transcript of more records has no hash on its pages.
+inline constexpr std::size_t transcript_hash_records_max = 20'000;
+inline constexpr std::size_t search_hits_max = 200;  // a longer answer is cut to it
 
 // ACP, both directions.
 // A line of an agent. A longer one is skipped up to its newline and reported once.
@@ -131,6 +141,8 @@ inline constexpr std::int64_t executor_ready_ms = 60'000;  // K23
 inline constexpr std::int64_t session_open_ms = 90'000;    // K13: then it fails, the id is kept
 inline constexpr std::int64_t resume_answer_ms = 90'000;   // K13: then 202, the ladder goes on
 inline constexpr std::int64_t reconcile_probe_ms = 2'000;  // C19
+// For a session that is to be deleted to stop; then the deletion is refused.
+inline constexpr std::int64_t removal_stop_ms = 30'000;
 // For the end of a dead process's pipes, when others hold them open; then its exit is told.
 inline constexpr std::int64_t output_drain_ms = 200;
 // For killed processes to be gone; what is left then is counted and reported.
