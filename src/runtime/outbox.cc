@@ -22,11 +22,8 @@ LaunchSpec launch_spec(const State& state) {
                     .agent = handover ? *state.resume->with : state.agent,
                     .workspace = state.workspace,
                     .runtime = state.runtime,
-<<<<<<< HEAD
-                    .mcp_servers = state.mcp_servers};
-=======
+                    .mcp_servers = state.mcp_servers,
                     .survive = state.policy.survive};
->>>>>>> node
 }
 
 Result<> Outbox::add(const std::vector<OutboxRow>& rows) {
