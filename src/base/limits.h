@@ -117,6 +117,22 @@ inline constexpr std::size_t terminal_output_bytes_max = 1UL << 20;  // the olde
 inline constexpr std::size_t terminal_waits_max = 16;          // for one exit; one more is refused
 inline constexpr std::size_t acp_text_bytes_max = 16UL << 20;  // a longer text is refused
 
+// API: bodies.
+inline constexpr std::size_t mcp_servers_bytes_max = 256UL << 10;  // a longer list: limit_reached
+inline constexpr std::size_t environment_names_max = 256;          // one more: limit_reached
+inline constexpr std::size_t environment_bytes_max = 128UL << 10;  // of names and values; the same
+inline constexpr std::size_t options_per_call_max = 64;            // one more: limit_reached
+inline constexpr std::size_t option_name_bytes_max = 256;          // a longer one: limit_reached
+inline constexpr std::size_t option_value_bytes_max = 4UL << 10;   // a longer one: limit_reached
+
+// API: a WebSocket.
+inline constexpr std::size_t ws_message_bytes_max = 10UL << 20;  // a longer message ends the socket
+inline constexpr std::size_t ws_subscriptions_max = 256;         // one more: limit_reached
+inline constexpr std::size_t ws_calls_open_max = 64;             // unanswered; one more: limit_reached
+// Queued for a client that does not read: then nothing more is read for it, and one that stays
+// behind is cut with its cursor.
+inline constexpr std::size_t ws_unsent_bytes_max = 1UL << 20;
+
 // Processes and sockets.
 inline constexpr int link_backlog_max = 64;  // callers not yet accepted; one more is turned away
 // The answer of a program that detaches; a longer one is refused.
@@ -140,6 +156,7 @@ inline constexpr std::size_t http_answer_head_bytes_max = 64UL << 10;
 // Waits in milliseconds.
 inline constexpr std::int64_t executor_ready_ms = 60'000;  // K23
 inline constexpr std::int64_t session_open_ms = 90'000;    // K13: then it fails, the id is kept
+inline constexpr std::int64_t resume_answer_ms = 90'000;   // K13: then 202, the ladder goes on
 inline constexpr std::int64_t reconcile_probe_ms = 2'000;  // C19
 // For a session that is to be deleted to stop; then the deletion is refused.
 inline constexpr std::int64_t removal_stop_ms = 30'000;
