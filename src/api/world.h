@@ -10,6 +10,7 @@
 #include "env/env.h"
 #include "runtime/node.h"
 #include "runtime/runtime.h"
+#include "runtime/session_list.h"
 
 namespace perdure {
 
@@ -23,6 +24,7 @@ struct WorktreeOrder {
 struct ApiWorld {
   Runtime& runtime;
   Node& node;
+  SessionList& sessions;
   Clock& clock;
   Random& random;
   Loop& loop;

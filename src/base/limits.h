@@ -128,7 +128,7 @@ inline constexpr std::size_t option_value_bytes_max = 4UL << 10;   // a longer o
 // API: a WebSocket.
 inline constexpr std::size_t ws_message_bytes_max = 10UL << 20;  // a longer message ends the socket
 inline constexpr std::size_t ws_subscriptions_max = 256;         // one more: limit_reached
-inline constexpr std::size_t ws_calls_open_max = 64;             // unanswered; one more: limit_reached
+inline constexpr std::size_t ws_calls_open_max = 64;  // unanswered; one more: limit_reached
 // Queued for a client that does not read: then nothing more is read for it, and one that stays
 // behind is cut with its cursor.
 inline constexpr std::size_t ws_unsent_bytes_max = 1UL << 20;
