@@ -74,6 +74,34 @@ inline constexpr std::size_t whole_text_bytes_max = 64UL << 20;
 inline constexpr std::size_t transcript_hash_records_max = 20'000;
 inline constexpr std::size_t search_hits_max = 200;  // a longer answer is cut to it
 
+// Who may do what.
+inline constexpr std::size_t idempotency_key_bytes_max = 200;     // a longer key is refused
+inline constexpr std::int64_t launch_token_ms = 5 * 60'000;       // then it serves nobody
+inline constexpr std::int64_t ticket_ms = 30'000;                 // for a WebSocket; the same
+inline constexpr std::size_t launch_tokens_max = 64;              // the oldest is forgotten
+inline constexpr std::size_t tickets_max = 4096;                  // the oldest is forgotten
+inline constexpr std::int64_t browser_ms = 90LL * 24 * 3600'000;  // then a page needs a new launch
+// Failed logins: each counts for so long, and so many at once from one address; more: 429.
+inline constexpr std::int64_t auth_failure_ms = 3'000;
+inline constexpr std::int64_t auth_failures_max = 20;
+inline constexpr std::size_t auth_sources_max = 1024;  // addresses; the least guilty is forgotten
+
+// The node journal: what a daemon knows beside its sessions.
+inline constexpr std::size_t tasks_max = 10'000;                      // one more: limit_reached
+inline constexpr std::size_t tasks_bytes_max = 32UL << 20;            // of their texts; the same
+inline constexpr std::size_t task_description_bytes_max = 1UL << 20;  // longer: limit_reached
+inline constexpr std::size_t tokens_max = 1000;  // an expired one gives way; else limit_reached
+inline constexpr std::size_t token_sessions_max = 1000;  // of one token; the same
+inline constexpr std::size_t browsers_max = 100;  // an expired one gives way, or else the oldest
+inline constexpr std::size_t rules_max = 1000;    // one more: limit_reached
+inline constexpr std::size_t tombstones_max = 10'000;     // the oldest is forgotten
+inline constexpr std::size_t node_name_bytes_max = 1024;  // of a token or a rule; longer: refused
+
+// API.
+inline constexpr std::size_t streams_per_principal_max = 1024;  // one more: limit_reached
+inline constexpr std::size_t requests_waiting_max = 256;        // for the daemon to be ready
+inline constexpr std::int64_t ready_wait_ms = 30'000;           // then 503
+
 // ACP, both directions.
 // A line of an agent. A longer one is skipped up to its newline and reported once.
 inline constexpr std::size_t acp_line_bytes_max = 64UL << 20;
