@@ -21,7 +21,8 @@ LaunchSpec launch_spec(const State& state) {
                     .gen = state.exec.gen,
                     .agent = handover ? *state.resume->with : state.agent,
                     .workspace = state.workspace,
-                    .runtime = state.runtime};
+                    .runtime = state.runtime,
+                    .survive = state.policy.survive};
 }
 
 Result<> Outbox::add(const std::vector<OutboxRow>& rows) {
