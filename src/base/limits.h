@@ -72,6 +72,11 @@ inline constexpr std::size_t density_marks_max = 2000;    // more are counted, n
 inline constexpr std::size_t whole_text_bytes_max = 64UL << 20;
 // A transcript of more records has no hash on its pages.
 inline constexpr std::size_t transcript_hash_records_max = 20'000;
+// API streams.
+// Open at once for one principal; one more: limit_reached.
+inline constexpr std::size_t streams_per_principal_max = 1024;
+inline constexpr std::size_t frames_cached_max = 1024;  // encoded records kept for other readers
+inline constexpr std::size_t list_snapshot_rows_max = 200;  // the rest is read in pages
 inline constexpr std::size_t search_hits_max = 200;  // a longer answer is cut to it
 
 // Who may do what.
@@ -186,6 +191,9 @@ inline constexpr std::int64_t executor_ready_ms = 60'000;  // K23
 inline constexpr std::int64_t session_open_ms = 90'000;    // K13: then it fails, the id is kept
 inline constexpr std::int64_t resume_answer_ms = 90'000;   // K13: then 202, the ladder goes on
 inline constexpr std::int64_t reconcile_probe_ms = 2'000;  // C19
+// Between two signs of life on a stream, and between two looks whether its reader still may.
+inline constexpr std::int64_t stream_beat_ms = 4'000;
+inline constexpr std::int64_t list_gather_ms = 100;  // changes of the list are sent together
 // For a session that is to be deleted to stop; then the deletion is refused.
 inline constexpr std::int64_t removal_stop_ms = 30'000;
 // For the end of a dead process's pipes, when others hold them open; then its exit is told.
