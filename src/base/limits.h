@@ -72,6 +72,11 @@ inline constexpr std::size_t density_marks_max = 2000;    // more are counted, n
 inline constexpr std::size_t whole_text_bytes_max = 64UL << 20;
 // A transcript of more records has no hash on its pages.
 inline constexpr std::size_t transcript_hash_records_max = 20'000;
+// API streams.
+// Open at once for one principal; one more: limit_reached.
+inline constexpr std::size_t streams_per_principal_max = 1024;
+inline constexpr std::size_t frames_cached_max = 1024;  // encoded records kept for other readers
+inline constexpr std::size_t list_snapshot_rows_max = 200;  // the rest is read in pages
 inline constexpr std::size_t search_hits_max = 200;  // a longer answer is cut to it
 
 // ACP, both directions.
@@ -136,11 +141,25 @@ inline constexpr int link_backlog_max = 64;  // callers not yet accepted; one mo
 // The answer of a program that detaches; a longer one is refused.
 inline constexpr std::size_t detach_answer_bytes_max = 64UL << 10;
 
+// HTTP. What one connection may ask for stands in HttpServerLimits (http/server.h).
+inline constexpr std::size_t http_headers_max = 100;     // one more: 431
+inline constexpr std::size_t http_parameters_max = 256;  // of a query; one more: 400
+// Extensions and trailers of a chunked body, which are read over; more: 400.
+inline constexpr std::size_t http_chunk_overhead_bytes_max = 8UL << 10;
+// Sent by a client whose request was refused before its end, read and dropped; then it is cut.
+inline constexpr std::size_t http_linger_bytes_max = 16UL << 20;
+inline constexpr std::int64_t http_linger_ms = 2'000;
+// Of the head of an answer to our own request; a longer one: unavailable.
+inline constexpr std::size_t http_answer_head_bytes_max = 64UL << 10;
+
 // Waits in milliseconds.
 inline constexpr std::int64_t executor_ready_ms = 60'000;  // K23
 inline constexpr std::int64_t session_open_ms = 90'000;    // K13: then it fails, the id is kept
 inline constexpr std::int64_t resume_answer_ms = 90'000;   // K13: then 202, the ladder goes on
 inline constexpr std::int64_t reconcile_probe_ms = 2'000;  // C19
+// Between two signs of life on a stream, and between two looks whether its reader still may.
+inline constexpr std::int64_t stream_beat_ms = 4'000;
+inline constexpr std::int64_t list_gather_ms = 100;  // changes of the list are sent together
 // For a session that is to be deleted to stop; then the deletion is refused.
 inline constexpr std::int64_t removal_stop_ms = 30'000;
 // For the end of a dead process's pipes, when others hold them open; then its exit is told.
