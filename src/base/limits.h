@@ -103,7 +103,6 @@ inline constexpr std::size_t tombstones_max = 10'000;     // the oldest is forgo
 inline constexpr std::size_t node_name_bytes_max = 1024;  // of a token or a rule; longer: refused
 
 // API.
-inline constexpr std::size_t streams_per_principal_max = 1024;  // one more: limit_reached
 inline constexpr std::size_t requests_waiting_max = 256;        // for the daemon to be ready
 inline constexpr std::int64_t ready_wait_ms = 30'000;           // then 503
 
