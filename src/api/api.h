@@ -12,7 +12,7 @@
 
 #include "api/gate.h"
 #include "api/route.h"
-#include "api/streams.h"
+#include "api/stream_slots.h"
 #include "env/env.h"
 #include "http/server.h"
 

@@ -1,24 +1,78 @@
 #include "api/streams.h"
 
+#include <utility>
+#include <vector>
+
+#include "base/limits.h"
+
 namespace perdure {
 
-Result<StreamSlots::Slot> StreamSlots::take(const Principal& principal) {
-  std::size_t& count = (*counts_)[principal.id];
-  if (count >= max_) {
-    return fail(Code::limit_reached,
-                "this caller has " + std::to_string(max_) + " streams open already");
-  }
-  ++count;
-  return Slot(nullptr, [counts = counts_, id = principal.id](void*) {
-    const auto at = counts->find(id);
-    if (--at->second == 0) counts->erase(at);
+Streams::Streams(ApiWorld& world, StillValid still_valid)
+    : world_(world), still_valid_(std::move(still_valid)) {
+  node_watch_ = world_.node.watch([this] { end_revoked(); });
+  arm();
+}
+
+Streams::~Streams() {
+  world_.loop.cancel(timer_);
+  world_.node.unwatch(node_watch_);
+}
+
+void Streams::arm() {
+  timer_ = world_.loop.after_ms(stream_beat_ms, [this, alive = std::weak_ptr<bool>(alive_)] {
+    if (alive.expired()) return;
+    // A token may run out without any commit.
+    end_revoked();
+    for_each([](OpenStream& stream) { stream.beat(); });
+    arm();
   });
 }
 
-std::size_t StreamSlots::open() const {
-  std::size_t total = 0;
-  for (const auto& [id, count] : *counts_) total += count;
-  return total;
+// A stream may go while it is told something.
+void Streams::for_each(const std::function<void(OpenStream&)>& act) {
+  for (auto next = streams_.begin(); next != streams_.end();) {
+    const std::uint64_t number = next->first;
+    act(*next->second);
+    next = streams_.upper_bound(number);
+  }
+}
+
+void Streams::end_revoked() {
+  for_each([this](OpenStream& stream) {
+    if (still_valid_ && !still_valid_(stream.principal())) stream.end();
+  });
+}
+
+Result<> Streams::admit(const Principal& principal) const {
+  const auto at = by_principal_.find(principal.id);
+  if (at == by_principal_.end() || at->second < streams_per_principal_max) return {};
+  return fail(Code::limit_reached, "too many streams are open for " + principal.id);
+}
+
+std::uint64_t Streams::add(std::unique_ptr<OpenStream> stream) {
+  by_principal_[stream->principal().id] += 1;
+  streams_.emplace(++last_number_, std::move(stream));
+  return last_number_;
+}
+
+void Streams::retire(std::uint64_t number) {
+  world_.loop.post([this, number, alive = std::weak_ptr<bool>(alive_)] {
+    if (alive.expired()) return;
+    const auto at = streams_.find(number);
+    if (at == streams_.end()) return;
+    const auto counted = by_principal_.find(at->second->principal().id);
+    if (--counted->second == 0) by_principal_.erase(counted);
+    streams_.erase(at);
+  });
+}
+
+HttpResponse stream_head(StreamForm form) {
+  const char* const type =
+      form == StreamForm::sse ? "text/event-stream" : "application/x-ndjson";
+  return {.status = 200,
+          .headers = {{"Content-Type", type},
+                      {"Cache-Control", "no-store"},
+                      {"X-Accel-Buffering", "no"}}};
 }
 
 }  // namespace perdure

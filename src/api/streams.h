@@ -1,34 +1,68 @@
-// How many streams a principal has open. A stream holds a slot for as long as it lives; without one
-// it is not opened.
+// The streams that are open now. Each belongs to a principal and ends with its right to read
+// (TOK2); each hears from the daemon at least every ten seconds (N3).
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 
+#include "api/frames.h"
+#include "api/world.h"
 #include "auth/principal.h"
-#include "base/limits.h"
-#include "base/result.h"
+#include "http/server.h"
 
 namespace perdure {
 
-class StreamSlots {
- public:
-  explicit StreamSlots(std::size_t per_principal_max = streams_per_principal_max)
-      : max_(per_principal_max) {}
+// Whether the principal may still do what it was let in for.
+using StillValid = std::function<bool(const Principal& principal)>;
 
-  // Given back when the last copy is dropped; may outlive the slots.
-  using Slot = std::shared_ptr<void>;
-  // limit_reached when the principal has all of its streams open.
-  Result<Slot> take(const Principal& principal);
-  std::size_t open() const;
+class OpenStream {
+ public:
+  virtual ~OpenStream() = default;
+  virtual const Principal& principal() const = 0;
+  // Says that all is well, and where the stream stands.
+  virtual void beat() = 0;
+  // Ends it; it calls Streams::retire() then, as it does when the client goes.
+  virtual void end() = 0;
+};
+
+class Streams {
+ public:
+  Streams(ApiWorld& world, StillValid still_valid);
+  ~Streams();
+  Streams(const Streams&) = delete;
+  Streams& operator=(const Streams&) = delete;
+
+  // limit_reached when the principal has streams_per_principal_max open ones.
+  Result<> admit(const Principal& principal) const;
+  std::uint64_t add(std::unique_ptr<OpenStream> stream);
+  // Lets go of a stream, once the loop goes on. A second call does nothing.
+  void retire(std::uint64_t number);
+  std::size_t count() const { return streams_.size(); }
+
+  ApiWorld& world() { return world_; }
+  FrameCache& frames(StreamForm form) { return form == StreamForm::sse ? sse_ : ndjson_; }
 
  private:
-  using Counts = std::map<std::string, std::size_t>;
+  void arm();
+  void end_revoked();
+  void for_each(const std::function<void(OpenStream&)>& act);
 
-  std::size_t max_;
-  std::shared_ptr<Counts> counts_ = std::make_shared<Counts>();
+  ApiWorld& world_;
+  StillValid still_valid_;
+  FrameCache sse_{StreamForm::sse};
+  FrameCache ndjson_{StreamForm::ndjson};
+  std::map<std::uint64_t, std::unique_ptr<OpenStream>> streams_;
+  std::map<std::string, std::size_t> by_principal_;
+  std::uint64_t last_number_ = 0;
+  std::uint64_t node_watch_ = 0;
+  Loop::TimerId timer_ = 0;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
+
+// The head of a stream's answer.
+HttpResponse stream_head(StreamForm form);
 
 }  // namespace perdure

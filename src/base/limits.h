@@ -72,6 +72,11 @@ inline constexpr std::size_t density_marks_max = 2000;    // more are counted, n
 inline constexpr std::size_t whole_text_bytes_max = 64UL << 20;
 // A transcript of more records has no hash on its pages.
 inline constexpr std::size_t transcript_hash_records_max = 20'000;
+// API streams.
+// Open at once for one principal; one more: limit_reached.
+inline constexpr std::size_t streams_per_principal_max = 1024;
+inline constexpr std::size_t frames_cached_max = 1024;  // encoded records kept for other readers
+inline constexpr std::size_t list_snapshot_rows_max = 200;  // the rest is read in pages
 inline constexpr std::size_t search_hits_max = 200;  // a longer answer is cut to it
 
 // Who may do what.
@@ -98,7 +103,6 @@ inline constexpr std::size_t tombstones_max = 10'000;     // the oldest is forgo
 inline constexpr std::size_t node_name_bytes_max = 1024;  // of a token or a rule; longer: refused
 
 // API.
-inline constexpr std::size_t streams_per_principal_max = 1024;  // one more: limit_reached
 inline constexpr std::size_t requests_waiting_max = 256;        // for the daemon to be ready
 inline constexpr std::int64_t ready_wait_ms = 30'000;           // then 503
 
@@ -156,7 +160,7 @@ inline constexpr std::size_t option_value_bytes_max = 4UL << 10;   // a longer o
 // API: a WebSocket.
 inline constexpr std::size_t ws_message_bytes_max = 10UL << 20;  // a longer message ends the socket
 inline constexpr std::size_t ws_subscriptions_max = 256;         // one more: limit_reached
-inline constexpr std::size_t ws_calls_open_max = 64;             // unanswered; one more: limit_reached
+inline constexpr std::size_t ws_calls_open_max = 64;  // unanswered; one more: limit_reached
 // Queued for a client that does not read: then nothing more is read for it, and one that stays
 // behind is cut with its cursor.
 inline constexpr std::size_t ws_unsent_bytes_max = 1UL << 20;
@@ -186,6 +190,9 @@ inline constexpr std::int64_t executor_ready_ms = 60'000;  // K23
 inline constexpr std::int64_t session_open_ms = 90'000;    // K13: then it fails, the id is kept
 inline constexpr std::int64_t resume_answer_ms = 90'000;   // K13: then 202, the ladder goes on
 inline constexpr std::int64_t reconcile_probe_ms = 2'000;  // C19
+// Between two signs of life on a stream, and between two looks whether its reader still may.
+inline constexpr std::int64_t stream_beat_ms = 4'000;
+inline constexpr std::int64_t list_gather_ms = 100;  // changes of the list are sent together
 // For a session that is to be deleted to stop; then the deletion is refused.
 inline constexpr std::int64_t removal_stop_ms = 30'000;
 // For the end of a dead process's pipes, when others hold them open; then its exit is told.
