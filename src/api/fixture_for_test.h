@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "api/node_for_test.h"
 #include "api/route.h"
 #include "api/world.h"
 #include "http/server.h"
@@ -137,9 +136,12 @@ class ApiDaemon : public Daemon {
 
   // The node journal lives in the same store, so it is opened anew after each crash.
   void open_node() {
-    node = std::make_unique<MemoryNode>();
+    Result<std::unique_ptr<Node>> opened = Node::open({loop, loop, loop, *store});
+    CHECK(opened.has_value(), "the node journal cannot be read");
+    node = std::move(*opened);
     world = std::make_unique<ApiWorld>(ApiWorld{.runtime = *runtime,
                                                 .node = *node,
+                                                .sessions = runtime->sessions(),
                                                 .clock = loop,
                                                 .random = loop,
                                                 .loop = loop,

@@ -1,7 +1,6 @@
-// Which session a request means. What the caller may not see does not exist for it (N17, TOK6).
+// Which session a path means: {id} may be a whole id, a name, or any unique beginning or end. What
+// the caller may not see does not exist for it (N17, TOK6).
 #pragma once
-
-#include <string_view>
 
 #include "api/route.h"
 #include "api/world.h"
@@ -9,13 +8,11 @@
 
 namespace perdure {
 
+// What the principal may know of, for those who read over all sessions.
 MaySee may_see(const Principal& principal);
 
-// A whole id, a title, or the unique beginning or end of an id. not_found, or conflict with the
-// candidates.
-Result<SessionId> resolve_session(ApiWorld& world, const Principal& principal,
-                                  std::string_view text);
-// The first argument of the route.
-Result<SessionId> session_argument(ApiWorld& world, const Call& call);
+// The session of the path's first argument, for this principal: one that it may not see is
+// not_found (N17), an ambiguous text conflict, with the candidates.
+Result<SessionId> session_of(ApiWorld& world, const Call& call);
 
 }  // namespace perdure

@@ -11,6 +11,7 @@
 #include "runtime/session_list.h"
 #include "runtime/shared.h"
 #include "session/draft.h"
+#include "wire/reply.h"
 
 namespace perdure {
 namespace {
@@ -161,6 +162,16 @@ Result<State> Runtime::state(SessionId session) {
   return found->state();
 }
 
+Result<std::optional<Reply>> Runtime::stored_reply(const std::string& key, const Hash& body_hash) {
+  if (key.empty()) return std::nullopt;
+  const std::optional<StoredAnswer> stored = TRY(shared_->world.store.answer(key));
+  if (!stored) return std::nullopt;
+  if (stored->body != body_hash) {
+    return fail(Code::key_reused, "the idempotency key was used before with another request");
+  }
+  return TRY(decode_reply(stored->answer));
+}
+
 Liveness Runtime::liveness(SessionId session) {
   const SessionActor* const found = loaded(session);
   return found ? found->liveness() : Liveness::dead;
@@ -268,6 +279,14 @@ void Runtime::fork(SessionId from, Seq at, SessionId to, const std::string& by, 
 }
 
 std::uint64_t Runtime::dropped_frames() const { return shared_->dropped_frames; }
+
+Result<SessionId> Runtime::find_session(std::string_view ref) {
+  const std::optional<SessionId> found = TRY(shared_->world.store.find_ref(ref));
+  if (!found) return fail(Code::not_found, "there is no " + std::string(ref));
+  return *found;
+}
+
+const EventCounts& Runtime::counts() const { return shared_->counts; }
 
 std::string Runtime::wait_secret(WaitTokenId token) const {
   return make_wait_secret(shared_->config.wait_key, token);

@@ -7,14 +7,17 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/hash.h"
 #include "base/result.h"
 #include "env/env.h"
+#include "runtime/counts.h"
 #include "runtime/ports.h"
 #include "session/machine.h"
 #include "session/read_model.h"
@@ -81,6 +84,8 @@ class Runtime final : public AgentctlEvents {
 
   // The committed state. Loads the session when it is not in memory.
   Result<State> state(SessionId session);
+  // The answer that is stored for this key; key_reused when it belongs to another body.
+  Result<std::optional<Reply>> stored_reply(const std::string& key, const Hash& body_hash);
   // What is known of the session's execution now.
   Liveness liveness(SessionId session);
   // The same as a client reads it.
@@ -126,7 +131,11 @@ class Runtime final : public AgentctlEvents {
   // Sessions that could not be loaded, with the reason; all others are served (G9).
   const std::map<SessionId, Error>& damaged() const { return damaged_; }
   std::uint64_t dropped_frames() const;
+  const EventCounts& counts() const;
   bool is_ready() const { return ready_; }
+
+  // The session that a permission or a wait token belongs to, by the text of its id; not_found.
+  Result<SessionId> find_session(std::string_view ref);
 
   // The secret of a wait token, for those who may answer.
   std::string wait_secret(WaitTokenId token) const;

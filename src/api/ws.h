@@ -1,0 +1,52 @@
+// GET /ws: one socket, many sessions. A request is {id, type: "request", action, payload, key?} and
+// gets one response or error with its id; events are {type: "event", action, payload}. Requests go
+// to the same commands as the routes. A socket that closes closes nothing else (U1, U2, U18).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "api/commands.h"
+#include "api/route.h"
+#include "api/world.h"
+
+namespace perdure {
+
+class WsConnection;
+
+class WsServer {
+ public:
+  // Both outlive it. Destroying it closes every socket.
+  WsServer(ApiWorld& world, SessionCommands& commands);
+  ~WsServer();
+  WsServer(const WsServer&) = delete;
+  WsServer& operator=(const WsServer&) = delete;
+
+  // Takes an admitted call with `Upgrade: websocket`.
+  void accept(Call call);
+  std::size_t connections() const { return connections_.size(); }
+
+  ApiWorld& world() { return world_; }
+  SessionCommands& commands() { return commands_; }
+
+ private:
+  friend class WsConnection;
+  void session_changed(SessionId session);
+  void node_changed();
+  void forget_later(std::uint64_t number);
+
+  ApiWorld& world_;
+  SessionCommands& commands_;
+  std::map<std::uint64_t, std::shared_ptr<WsConnection>> connections_;
+  std::uint64_t last_connection_ = 0;
+  std::uint64_t runtime_watch_ = 0;
+  std::uint64_t node_watch_ = 0;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+void add_ws_route(Router& router, WsServer& server);
+
+}  // namespace perdure
