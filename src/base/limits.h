@@ -77,7 +77,7 @@ inline constexpr std::size_t transcript_hash_records_max = 20'000;
 inline constexpr std::size_t streams_per_principal_max = 1024;
 inline constexpr std::size_t frames_cached_max = 1024;  // encoded records kept for other readers
 inline constexpr std::size_t list_snapshot_rows_max = 200;  // the rest is read in pages
-inline constexpr std::size_t search_hits_max = 200;  // a longer answer is cut to it
+inline constexpr std::size_t search_hits_max = 200;         // a longer answer is cut to it
 
 // ACP, both directions.
 // A line of an agent. A longer one is skipped up to its newline and reported once.
@@ -131,7 +131,7 @@ inline constexpr std::size_t option_value_bytes_max = 4UL << 10;   // a longer o
 // API: a WebSocket.
 inline constexpr std::size_t ws_message_bytes_max = 10UL << 20;  // a longer message ends the socket
 inline constexpr std::size_t ws_subscriptions_max = 256;         // one more: limit_reached
-inline constexpr std::size_t ws_calls_open_max = 64;             // unanswered; one more: limit_reached
+inline constexpr std::size_t ws_calls_open_max = 64;  // unanswered; one more: limit_reached
 // Queued for a client that does not read: then nothing more is read for it, and one that stays
 // behind is cut with its cursor.
 inline constexpr std::size_t ws_unsent_bytes_max = 1UL << 20;
