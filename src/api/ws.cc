@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/gate.h"
 #include "api/session_json.h"
 #include "api/ws_connection.h"
 #include "base/limits.h"
@@ -14,14 +15,6 @@ namespace {
 constexpr std::size_t records_at_once = 32;
 constexpr std::uint16_t close_policy = 1008;
 constexpr std::uint16_t close_not_text = 1003;
-
-// Whether what let the principal in is still there (TOK2).
-bool still_stands(const Principal& principal, const NodeState& node) {
-  const std::string_view id = principal.id;
-  if (id.starts_with("token:")) return node.tokens.contains(std::string(id.substr(6)));
-  if (id.starts_with("browser:")) return node.browsers.contains(std::string(id.substr(8)));
-  return true;
-}
 
 }  // namespace
 
@@ -238,7 +231,7 @@ void WsServer::session_changed(SessionId session) {
 
 void WsServer::node_changed() {
   for (const auto& [number, connection] : connections_) {
-    if (!still_stands(connection->principal(), world_.node.state())) {
+    if (!credential_stands(connection->principal(), world_.node.state(), world_.clock.now().wall)) {
       connection->close(close_policy, "revoked");
     }
   }
