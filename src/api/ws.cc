@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/gate.h"
 #include "api/session_json.h"
 #include "api/ws_connection.h"
 #include "base/limits.h"
