@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "api/query.h"
+#include "api/session_argument.h"
 #include "base/fields_json.h"
 
 namespace perdure {
@@ -10,10 +11,10 @@ namespace {
 
 using OnSession = void (SessionCommands::*)(Asker, SessionId, std::string_view, OnAnswer);
 
-// Calls the handler with the session that the path names; a text that is no id names none.
-void with_session(Call call, auto handler) {
-  const Result<SessionId> session = SessionId::parse(call.arguments.at(0));
-  if (!session) return call.fail(Error(Code::not_found, "no such session"));
+// Calls the handler with the session that the path means.
+void with_session(SessionCommands& commands, Call call, auto handler) {
+  const Result<SessionId> session = session_of(commands.world(), call);
+  if (!session) return call.fail(session.error());
   Asker asker = asker_of(call);
   const std::string body = call.request.body;
   handler(std::move(asker), *session, body, answer_to(std::move(call)));
@@ -32,17 +33,18 @@ void add_session_route(Router& router, SessionCommands& commands, SessionRoute r
               .access = Access::operate,
               .summary = std::move(route.summary),
               .handler = [&commands, command = route.command](Call call) {
-                with_session(std::move(call), [&](Asker asker, SessionId session,
-                                                  std::string_view body, OnAnswer done) {
-                  (commands.*command)(std::move(asker), session, body, std::move(done));
-                });
+                with_session(
+                    commands, std::move(call),
+                    [&](Asker asker, SessionId session, std::string_view body, OnAnswer done) {
+                      (commands.*command)(std::move(asker), session, body, std::move(done));
+                    });
               }});
 }
 
 void handle_verb(SessionCommands& commands, const SessionVerb& verb, Call call) {
   const bool dry = verb.name == "repair" && flag_parameter(call.request, "dry_run");
   const bool force = verb.name == "cancel" && flag_parameter(call.request, "force");
-  with_session(std::move(call),
+  with_session(commands, std::move(call),
                [&](Asker asker, SessionId session, std::string_view body, OnAnswer done) {
                  if (dry) return commands.plan_repair(asker, session, std::move(done));
                  Result<InputBody> input = verb.read(body);
@@ -57,7 +59,8 @@ void handle_queue_item(SessionCommands& commands, Call call) {
   if (!message) return call.fail(Error(Code::not_found, "no such prompt in the queue"));
   const bool removes = call.request.method == "DELETE";
   with_session(
-      std::move(call), [&](Asker asker, SessionId session, std::string_view text, OnAnswer done) {
+      commands, std::move(call),
+      [&](Asker asker, SessionId session, std::string_view text, OnAnswer done) {
         const auto read = [&]() -> Result<InputBody> {
           if (removes) return InputBody(RemoveQueued{*message});
           const auto body = TRY(read_body<QueueEditBody>(text));

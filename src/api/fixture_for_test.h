@@ -139,8 +139,11 @@ class ApiDaemon : public Daemon {
     Result<std::unique_ptr<Node>> opened = Node::open({loop, loop, loop, *store});
     CHECK(opened.has_value(), "the node journal cannot be read");
     node = std::move(*opened);
+    sessions = std::make_unique<SessionList>(*runtime, *store);
+    runtime->watch([list = sessions.get()](SessionId session) { list->changed(session); });
     world = std::make_unique<ApiWorld>(ApiWorld{.runtime = *runtime,
                                                 .node = *node,
+                                                .sessions = *sessions,
                                                 .clock = loop,
                                                 .random = loop,
                                                 .loop = loop,
@@ -190,6 +193,7 @@ class ApiDaemon : public Daemon {
   NotedWorkspaces workspaces;
   AgentCatalog agents;
   std::unique_ptr<Node> node;
+  std::unique_ptr<SessionList> sessions;
   std::unique_ptr<ApiWorld> world;
   Router router;
   Principal principal{.id = "uid:1000", .scope = Scope::admin};

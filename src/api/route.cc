@@ -114,6 +114,17 @@ std::vector<std::string> actions_of(Code code) {
   }
 }
 
+bool has_access(const Principal& principal, Access access) {
+  switch (access) {
+    case Access::open: return true;
+    case Access::observe: return principal.may(Scope::observe);
+    case Access::operate: return principal.may(Scope::operate);
+    case Access::answer: return principal.may_answer();
+    case Access::admin: return principal.may_mint() && principal.sessions.empty();
+  }
+  CHECK(false, "unknown access");
+}
+
 HttpResponse error_response(const Error& error) {
   JsonWriter out;
   out.begin_object().key("error").begin_object();

@@ -10,8 +10,11 @@
 #include "env/env.h"
 #include "runtime/node.h"
 #include "runtime/runtime.h"
+#include "runtime/session_list.h"
 
 namespace perdure {
+
+class MetricsText;
 
 // A worktree of the repository that `cwd` is in, for this session.
 struct WorktreeOrder {
@@ -23,6 +26,7 @@ struct WorktreeOrder {
 struct ApiWorld {
   Runtime& runtime;
   Node& node;
+  SessionList& sessions;
   Clock& clock;
   Random& random;
   Loop& loop;
@@ -40,6 +44,10 @@ struct ApiWorld {
   // Answers later, on the loop. Without one worktrees are refused.
   using OnWorktree = std::move_only_function<void(Result<Workspace>)>;
   std::function<void(WorktreeOrder order, OnWorktree done)> make_worktree;
+  // Adds what only the wiring knows to /metrics.
+  std::function<void(MetricsText& text)> more_metrics;
+  // Copies the journal into a new file while it goes on being written (S13). Answers on the loop.
+  std::function<void(std::string path, std::move_only_function<void(Result<>)> done)> backup;
 };
 
 }  // namespace perdure

@@ -26,6 +26,9 @@ class LocalAgentctls final : public Agentctls, public Workspaces {
   LocalAgentctls(LocalPorts ports, LocalSetting setting, MakeBootstrap make_bootstrap);
   ~LocalAgentctls() override;
 
+  // Executions that are alive, or not yet known to be gone.
+  std::size_t held() const { return held_.size(); }
+
   // Whom to tell; before any other call.
   void set_events(AgentctlEvents& events) { events_ = &events; }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "http/reactor.h"
@@ -37,6 +38,8 @@ class ByteStream {
   virtual Transferred write(std::span<const std::string_view> parts) = 0;
   // Tells the peer that nothing more will be written.
   virtual void end_writing() = 0;
+  // Why it broke, where that is known.
+  virtual std::string trouble() const { return {}; }
   // At once; no event follows.
   virtual void close() = 0;
 };

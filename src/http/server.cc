@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "http/connection.h"
+#include "http/tls.h"
 
 namespace perdure {
 namespace {
@@ -68,13 +69,14 @@ class ServerCore final : public ConnectionHost, public std::enable_shared_from_t
   void schedule(std::shared_ptr<Connection> connection) override;
   void forget(Connection& connection) override;
 
-  void listen(Socket socket);
+  // With TLS where there is an identity.
+  void listen(Socket socket, std::shared_ptr<TlsIdentity> identity);
   void stop_accepting();
   void shut_down();
   std::size_t connections() const { return connections_.size(); }
 
  private:
-  void adopt(Socket socket);
+  void adopt(Socket socket, const TlsIdentity* identity);
   void run_round();
   void arm_tick();
   void tick();
@@ -89,16 +91,20 @@ class ServerCore final : public ConnectionHost, public std::enable_shared_from_t
   bool is_down_ = false;  // held by handles only; the reactor may be gone
 };
 
-void ServerCore::listen(Socket socket) {
+void ServerCore::listen(Socket socket, std::shared_ptr<TlsIdentity> identity) {
   acceptors_.push_back(std::make_unique<Acceptor>(
-      reactor_, std::move(socket), [this](Socket accepted) { adopt(std::move(accepted)); }));
+      reactor_, std::move(socket), [this, identity = std::move(identity)](Socket accepted) {
+        adopt(std::move(accepted), identity.get());
+      }));
 }
 
-void ServerCore::adopt(Socket socket) {
+void ServerCore::adopt(Socket socket, const TlsIdentity* identity) {
   if (connections_.size() >= limits_.connections_max) return;  // closed as it goes out of scope
   auto peer = std::make_shared<const HttpPeer>(peer_of(socket.get()));
-  auto connection = std::make_shared<Connection>(
-      shared_from_this(), make_plain_stream(reactor_, std::move(socket)), std::move(peer));
+  auto stream = make_plain_stream(reactor_, std::move(socket));
+  if (identity != nullptr) stream = make_tls_server_stream(reactor_, *identity, std::move(stream));
+  auto connection =
+      std::make_shared<Connection>(shared_from_this(), std::move(stream), std::move(peer));
   connection->place = connections_.size();
   connections_.push_back(connection);
   connection->start();
@@ -171,18 +177,19 @@ class RealServer final : public HttpServer {
 
   Result<std::uint16_t> listen_tcp(const TcpAddress& address,
                                    const std::optional<TlsFiles>& tls) override {
-    if (tls) return fail(Code::unavailable, "this build does not speak TLS");
+    std::shared_ptr<TlsIdentity> identity;
+    if (tls) identity = TRY(load_tls_identity(*tls));
     const auto numeric = numeric_address(address.host, address.port);
     if (!numeric) return fail(Code::invalid_argument, "not an address: " + address.host);
     const std::string shown = address.host + " port " + std::to_string(address.port);
     Socket socket = TRY(listen_tcp_socket(*numeric, shown));
     const std::uint16_t port = TRY(local_port(socket));
-    core_->listen(std::move(socket));
+    core_->listen(std::move(socket), std::move(identity));
     return port;
   }
 
   Result<> listen_unix(const std::string& folder, const std::string& name) override {
-    core_->listen(TRY(listen_unix_socket({.folder = folder, .name = name})));
+    core_->listen(TRY(listen_unix_socket({.folder = folder, .name = name})), nullptr);
     return {};
   }
 

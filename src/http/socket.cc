@@ -169,6 +169,12 @@ Result<> connect_outcome(int descriptor) {
   return {};
 }
 
+Result<Socket> copy_socket(int descriptor) {
+  Socket copy(::fcntl(descriptor, F_DUPFD_CLOEXEC, 3));
+  if (!copy) return trouble(errno, "copy a socket");
+  return copy;
+}
+
 Result<Socket> connect_unix_socket_at(const UnixName& at) {
   const UnixPlace place = TRY(unix_place(at));
   Socket made = TRY(make_socket(AF_UNIX));

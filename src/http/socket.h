@@ -58,6 +58,8 @@ Result<std::uint16_t> local_port(const Socket& socket);
 // connect_outcome tells how.
 Result<Socket> connect_tcp_socket(const SocketAddress& address);
 Result<> connect_outcome(int descriptor);
+// Another descriptor of the same socket.
+Result<Socket> copy_socket(int descriptor);
 // Connected at once or not at all.
 Result<Socket> connect_unix_socket_at(const UnixName& at);
 

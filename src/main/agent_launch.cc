@@ -45,8 +45,9 @@ constexpr std::string_view passed_always[] = {"PATH",
 constexpr std::string_view path_otherwise = "/usr/local/bin:/usr/bin:/bin";
 
 bool is_passed(std::string_view name, const AgentDefinition& agent) {
-  return name.starts_with("LC_") || std::ranges::contains(passed_always, name) ||
-         std::ranges::contains(agent.env_pass, name);
+  const auto is_it = [&](std::string_view known) { return known == name; };
+  return name.starts_with("LC_") || std::ranges::any_of(passed_always, is_it) ||
+         std::ranges::any_of(agent.env_pass, is_it);
 }
 
 using Environment = std::map<std::string, std::string>;

@@ -3,6 +3,7 @@
 #include "base/limits.h"
 #include "base/probe.h"
 #include "runtime/fork.h"
+#include "runtime/node.h"
 #include "session/machine.h"
 #include "wire/record.h"
 #include "wire/snapshot.h"
@@ -38,6 +39,8 @@ Result<Start> start_of(Store& store, SessionId session, Seq head) {
 }  // namespace
 
 Result<LoadedSession> load_session(Store& store, SessionId session) {
+  // It is kept like a session and is none: whoever writes to it as one would break it.
+  if (session == Node::journal_id()) return fail(Code::not_found, "no session " + session.text());
   const SessionHead head = TRY(store.head(session));
   std::vector<OutboxRow> outbox = TRY(store.outbox(session));
   if (is_unfinished_fork(outbox)) return fail(Code::not_found, "the fork is not whole");

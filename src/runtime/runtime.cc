@@ -286,6 +286,8 @@ Result<SessionId> Runtime::find_session(std::string_view ref) {
   return *found;
 }
 
+const EventCounts& Runtime::counts() const { return shared_->counts; }
+
 std::string Runtime::wait_secret(WaitTokenId token) const {
   return make_wait_secret(shared_->config.wait_key, token);
 }

@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "base/result.h"
 #include "env/env.h"
+#include "runtime/counts.h"
 #include "runtime/ports.h"
 #include "session/machine.h"
 #include "session/read_model.h"
@@ -130,6 +131,7 @@ class Runtime final : public AgentctlEvents {
   // Sessions that could not be loaded, with the reason; all others are served (G9).
   const std::map<SessionId, Error>& damaged() const { return damaged_; }
   std::uint64_t dropped_frames() const;
+  const EventCounts& counts() const;
   bool is_ready() const { return ready_; }
 
   // The session that a permission or a wait token belongs to, by the text of its id; not_found.
