@@ -66,6 +66,11 @@ void Streams::retire(std::uint64_t number) {
   });
 }
 
+void Streams::drop_all() {
+  streams_.clear();
+  by_principal_.clear();
+}
+
 HttpResponse stream_head(StreamForm form) {
   const char* const type = form == StreamForm::sse ? "text/event-stream" : "application/x-ndjson";
   return {.status = 200,
