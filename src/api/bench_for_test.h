@@ -113,6 +113,7 @@ class ApiBench : public Daemon {
     world = std::make_unique<ApiWorld>(ApiWorld{
         .runtime = *runtime,
         .node = node,
+        .sessions = runtime->sessions(),
         .clock = loop,
         .random = loop,
         .loop = loop,

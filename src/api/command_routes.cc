@@ -11,7 +11,7 @@ namespace {
 
 using OnSession = void (SessionCommands::*)(Asker, SessionId, std::string_view, OnAnswer);
 
-// Calls the handler with the session that the path names.
+// Calls the handler with the session that the path means.
 void with_session(SessionCommands& commands, Call call, auto handler) {
   const Result<SessionId> session = session_of(commands.world(), call);
   if (!session) return call.fail(session.error());
@@ -33,10 +33,11 @@ void add_session_route(Router& router, SessionCommands& commands, SessionRoute r
               .access = Access::operate,
               .summary = std::move(route.summary),
               .handler = [&commands, command = route.command](Call call) {
-                with_session(commands, std::move(call), [&](Asker asker, SessionId session,
-                                                  std::string_view body, OnAnswer done) {
-                  (commands.*command)(std::move(asker), session, body, std::move(done));
-                });
+                with_session(
+                    commands, std::move(call),
+                    [&](Asker asker, SessionId session, std::string_view body, OnAnswer done) {
+                      (commands.*command)(std::move(asker), session, body, std::move(done));
+                    });
               }});
 }
 
@@ -57,7 +58,9 @@ void handle_queue_item(SessionCommands& commands, Call call) {
   const Result<MessageId> message = MessageId::parse(call.arguments.at(1));
   if (!message) return call.fail(Error(Code::not_found, "no such prompt in the queue"));
   const bool removes = call.request.method == "DELETE";
-  with_session(commands, std::move(call), [&](Asker asker, SessionId session, std::string_view text, OnAnswer done) {
+  with_session(
+      commands, std::move(call),
+      [&](Asker asker, SessionId session, std::string_view text, OnAnswer done) {
         const auto read = [&]() -> Result<InputBody> {
           if (removes) return InputBody(RemoveQueued{*message});
           const auto body = TRY(read_body<QueueEditBody>(text));
