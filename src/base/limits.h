@@ -182,6 +182,8 @@ inline constexpr std::size_t http_chunk_overhead_bytes_max = 8UL << 10;
 // Sent by a client whose request was refused before its end, read and dropped; then it is cut.
 inline constexpr std::size_t http_linger_bytes_max = 16UL << 20;
 inline constexpr std::int64_t http_linger_ms = 2'000;
+// For a WebSocket that we close: to send what is unsent, and for the peer's answer; then it is cut.
+inline constexpr std::int64_t websocket_close_ms = 5'000;
 // Of the head of an answer to our own request; a longer one: unavailable.
 inline constexpr std::size_t http_answer_head_bytes_max = 64UL << 10;
 
