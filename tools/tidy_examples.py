@@ -89,7 +89,8 @@ EXAMPLES = {
     "O35_api_has_no_persistence_and_no_status_rules": (
         [api('#include "store/store.h"'), api('#include "store_sqlite/engine.h"'),
          api("fsync(fd);"), api("store_->append(batch);"), api("if (s == Status::running) {}"),
-         api('auto s = "interrupted_waiting";'), api("auto s = derive_status(x);")],
+         api('auto s = "interrupted_waiting";'), api("auto s = derive_status(x);"),
+         api('#include "session/status.h"')],
         [api('#include "session/read_model.h"\nreply(model.status);')]),
     "every_header_has_pragma_once": (
         [{"src/session/a.h": "// A header.\nint a();\n"}], [{}]),

@@ -197,7 +197,8 @@ def api_is_a_facade(tree):
     persistence = (r'#\s*include\s*(?:"store\w*/|<(?:fstream|sqlite3\.h|libpq-fe\.h|fcntl\.h)>)'
                    r"|\bsqlite3_\w+|\bf(?:data)?sync\s*\(|\bfopen\s*\(|\bstd::ofstream\b"
                    r"|\bstore\w*(?:\.|->)append\s*\(")
-    status = r"\binterrupted_(?:startup|waiting)\b|\bStatus::\w+|\bderive_\w*stat(?:us|e)\b"
+    status = (r"\binterrupted_(?:startup|waiting)\b|\bStatus::\w+|\bderive_\w*stat(?:us|e)\b"
+              r'|#\s*include\s*"session/status\.h"')
     return (search(tree, paths, persistence, "'{}' in api/: storage is the runtime's business")
             + search(tree, paths, status, "'{}' in api/: the projector alone derives status")
             + search(tree, paths, r'"interrupted_(?:startup|waiting)"',

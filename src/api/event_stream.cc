@@ -122,8 +122,7 @@ void EventStream::beat() {
 }
 
 std::size_t EventStream::room() const {
-  const bool can_take =
-      stream_ && waiting_.empty() && stream_->unsent_bytes() < unsent_low_bytes;
+  const bool can_take = stream_ && waiting_.empty() && stream_->unsent_bytes() < unsent_low_bytes;
   return can_take ? portion_records : 0;
 }
 
@@ -189,9 +188,7 @@ void EventStream::on_closed() {
 }
 
 void EventStream::finish() {
-  if (subscription_ != 0) {
-    streams_.world().runtime.unsubscribe(std::exchange(subscription_, 0));
-  }
+  if (subscription_ != 0) { streams_.world().runtime.unsubscribe(std::exchange(subscription_, 0)); }
   if (const auto stream = std::move(stream_)) stream->finish();
   waiting_.clear();
   streams_.retire(number_);

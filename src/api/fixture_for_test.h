@@ -139,11 +139,9 @@ class ApiDaemon : public Daemon {
     Result<std::unique_ptr<Node>> opened = Node::open({loop, loop, loop, *store});
     CHECK(opened.has_value(), "the node journal cannot be read");
     node = std::move(*opened);
-    sessions = std::make_unique<SessionList>(*runtime, *store);
-    runtime->watch([list = sessions.get()](SessionId session) { list->changed(session); });
     world = std::make_unique<ApiWorld>(ApiWorld{.runtime = *runtime,
                                                 .node = *node,
-                                                .sessions = *sessions,
+                                                .sessions = runtime->sessions(),
                                                 .clock = loop,
                                                 .random = loop,
                                                 .loop = loop,
@@ -193,7 +191,6 @@ class ApiDaemon : public Daemon {
   NotedWorkspaces workspaces;
   AgentCatalog agents;
   std::unique_ptr<Node> node;
-  std::unique_ptr<SessionList> sessions;
   std::unique_ptr<ApiWorld> world;
   Router router;
   Principal principal{.id = "uid:1000", .scope = Scope::admin};

@@ -2,10 +2,12 @@
 
 namespace perdure {
 
+MaySee may_see(const Principal& principal) {
+  return [principal](SessionId session) { return principal.may_see(session); };
+}
+
 Result<SessionId> session_of(ApiWorld& world, const Call& call) {
-  const Principal& principal = call.principal;
-  return world.sessions.resolve(call.arguments.at(0),
-                                [&](SessionId session) { return principal.may_see(session); });
+  return world.sessions.resolve(call.arguments.at(0), may_see(call.principal));
 }
 
 }  // namespace perdure

@@ -66,13 +66,16 @@ void Streams::retire(std::uint64_t number) {
   });
 }
 
+void Streams::drop_all() {
+  streams_.clear();
+  by_principal_.clear();
+}
+
 HttpResponse stream_head(StreamForm form) {
-  const char* const type =
-      form == StreamForm::sse ? "text/event-stream" : "application/x-ndjson";
+  const char* const type = form == StreamForm::sse ? "text/event-stream" : "application/x-ndjson";
   return {.status = 200,
-          .headers = {{"Content-Type", type},
-                      {"Cache-Control", "no-store"},
-                      {"X-Accel-Buffering", "no"}}};
+          .headers = {
+              {"Content-Type", type}, {"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}}};
 }
 
 }  // namespace perdure

@@ -41,6 +41,8 @@ class Streams {
   // Lets go of a stream, once the loop goes on. A second call does nothing.
   void retire(std::uint64_t number);
   std::size_t count() const { return streams_.size(); }
+  // Closes every connection at once, for the end of whoever the streams rely on.
+  void drop_all();
 
   ApiWorld& world() { return world_; }
   FrameCache& frames(StreamForm form) { return form == StreamForm::sse ? sse_ : ndjson_; }

@@ -77,7 +77,7 @@ inline constexpr std::size_t transcript_hash_records_max = 20'000;
 inline constexpr std::size_t streams_per_principal_max = 1024;
 inline constexpr std::size_t frames_cached_max = 1024;  // encoded records kept for other readers
 inline constexpr std::size_t list_snapshot_rows_max = 200;  // the rest is read in pages
-inline constexpr std::size_t search_hits_max = 200;  // a longer answer is cut to it
+inline constexpr std::size_t search_hits_max = 200;         // a longer answer is cut to it
 
 // Who may do what.
 inline constexpr std::size_t idempotency_key_bytes_max = 200;     // a longer key is refused
@@ -103,8 +103,8 @@ inline constexpr std::size_t tombstones_max = 10'000;     // the oldest is forgo
 inline constexpr std::size_t node_name_bytes_max = 1024;  // of a token or a rule; longer: refused
 
 // API.
-inline constexpr std::size_t requests_waiting_max = 256;        // for the daemon to be ready
-inline constexpr std::int64_t ready_wait_ms = 30'000;           // then 503
+inline constexpr std::size_t requests_waiting_max = 256;  // for the daemon to be ready
+inline constexpr std::int64_t ready_wait_ms = 30'000;     // then 503
 
 // ACP, both directions.
 // A line of an agent. A longer one is skipped up to its newline and reported once.

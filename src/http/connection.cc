@@ -230,7 +230,6 @@ std::shared_ptr<WebSocket> Connection::upgrade(const HttpRequest& request,
     stream_->set_events(nullptr);
     setup.stream = std::move(stream_);
     setup.unsent_bytes_max = host_->limits().stream_unsent_bytes_max;
-    setup.write_ms = host_->limits().write_ms;
     setup.on_gone = [weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->lose();
     };

@@ -25,8 +25,7 @@ struct WebSocketSetup {
   std::string early_bytes;             // received behind the handshake's request
   std::shared_ptr<ByteStream> stream;  // null: closed already
   std::size_t unsent_bytes_max = 4UL << 20;
-  std::int64_t write_ms = 30'000;
-  std::move_only_function<void()> on_gone;  // after on_closed, or when it was given up
+  std::move_only_function<void()> on_gone;  // the connection is closed
 };
 
 // Answers the handshake (400 for a bad one) and goes on from there. The events outlive the session.
