@@ -12,7 +12,6 @@
 
 #include "api/gate.h"
 #include "api/route.h"
-#include "api/stream_slots.h"
 #include "env/env.h"
 #include "http/server.h"
 
@@ -37,7 +36,6 @@ class Api final : public HttpHandler {
 
   Router& router() { return router_; }
   Gate& gate() { return gate_; }
-  StreamSlots& streams() { return streams_; }
 
   HttpAdmission on_head(const HttpRequest& head) override;
   void on_request(HttpRequest request, std::shared_ptr<HttpExchange> exchange) override;
@@ -67,7 +65,6 @@ class Api final : public HttpHandler {
   Options options_;
   Router router_;
   Gate gate_;
-  StreamSlots streams_;
   std::deque<Waiting> waiting_;
   Loop::TimerId timer_ = 0;
 };
