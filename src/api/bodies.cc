@@ -12,9 +12,8 @@ bool is_name(std::string_view text) {
   const auto is_letter = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
   };
-  return !text.empty() && is_letter(text.front()) && std::ranges::all_of(text, [&](char c) {
-    return is_letter(c) || (c >= '0' && c <= '9');
-  });
+  return !text.empty() && is_letter(text.front()) &&
+         std::ranges::all_of(text, [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
 }
 
 // What a person reads of the blocks; the agent gets the blocks themselves.
@@ -86,8 +85,8 @@ Result<> check_mcp_servers(const RawJson& servers) {
   }
   const Result<std::vector<std::string_view>> elements = json_elements(servers.text);
   const bool good = elements && std::ranges::all_of(*elements, [](std::string_view raw) {
-    return raw.starts_with('{');
-  });
+                      return raw.starts_with('{');
+                    });
   if (!good) return fail(Code::invalid_argument, "mcp_servers: a list of objects is expected");
   return {};
 }

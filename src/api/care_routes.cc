@@ -19,12 +19,13 @@ void back_up(ApiWorld& world, Call call) {
   }();
   if (!path) return call.fail(path.error());
   if (!world.backup) return call.fail(Error(Code::unavailable, "this daemon makes no backups"));
-  world.backup(*path, [call = std::make_shared<Call>(std::move(call)), path = *path](Result<> done) {
-    if (!done) return call->fail(done.error());
-    JsonWriter json;
-    json.begin_object().key("path").string(path).end_object();
-    call->answer(std::move(json).take());
-  });
+  world.backup(*path,
+               [call = std::make_shared<Call>(std::move(call)), path = *path](Result<> done) {
+                 if (!done) return call->fail(done.error());
+                 JsonWriter json;
+                 json.begin_object().key("path").string(path).end_object();
+                 call->answer(std::move(json).take());
+               });
 }
 
 }  // namespace

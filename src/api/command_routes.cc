@@ -32,10 +32,11 @@ void add_session_route(Router& router, SessionCommands& commands, SessionRoute r
               .access = Access::operate,
               .summary = std::move(route.summary),
               .handler = [&commands, command = route.command](Call call) {
-                with_session(commands, std::move(call), [&](Asker asker, SessionId session,
-                                                  std::string_view body, OnAnswer done) {
-                  (commands.*command)(std::move(asker), session, body, std::move(done));
-                });
+                with_session(
+                    commands, std::move(call),
+                    [&](Asker asker, SessionId session, std::string_view body, OnAnswer done) {
+                      (commands.*command)(std::move(asker), session, body, std::move(done));
+                    });
               }});
 }
 
@@ -47,13 +48,13 @@ bool is_set(const Call& call, std::string_view parameter) {
 void handle_verb(SessionCommands& commands, const SessionVerb& verb, Call call) {
   const bool dry = verb.name == "repair" && is_set(call, "dry_run");
   const bool force = verb.name == "cancel" && is_set(call, "force");
-  with_session(commands, std::move(call), [&](Asker asker, SessionId session, std::string_view body,
-                                    OnAnswer done) {
-    if (dry) return commands.plan_repair(asker, session, std::move(done));
-    Result<InputBody> input = verb.read(body);
-    if (input && force) get<CancelRun>(*input).force = true;
-    commands.submit(std::move(asker), session, std::move(input), std::move(done));
-  });
+  with_session(commands, std::move(call),
+               [&](Asker asker, SessionId session, std::string_view body, OnAnswer done) {
+                 if (dry) return commands.plan_repair(asker, session, std::move(done));
+                 Result<InputBody> input = verb.read(body);
+                 if (input && force) get<CancelRun>(*input).force = true;
+                 commands.submit(std::move(asker), session, std::move(input), std::move(done));
+               });
 }
 
 // PATCH and DELETE of a prompt in the queue.
@@ -61,15 +62,16 @@ void handle_queue_item(SessionCommands& commands, Call call) {
   const Result<MessageId> message = MessageId::parse(call.arguments.at(1));
   if (!message) return call.fail(Error(Code::not_found, "no such prompt in the queue"));
   const bool removes = call.request.method == "DELETE";
-  with_session(commands, std::move(call), [&](Asker asker, SessionId session, std::string_view text,
-                                    OnAnswer done) {
-    const auto read = [&]() -> Result<InputBody> {
-      if (removes) return InputBody(RemoveQueued{*message});
-      const auto body = TRY(read_body<QueueEditBody>(text));
-      return InputBody(EditQueued{*message, TRY(make_prompt(body.text, body.content))});
-    };
-    commands.submit(std::move(asker), session, read(), std::move(done));
-  });
+  with_session(
+      commands, std::move(call),
+      [&](Asker asker, SessionId session, std::string_view text, OnAnswer done) {
+        const auto read = [&]() -> Result<InputBody> {
+          if (removes) return InputBody(RemoveQueued{*message});
+          const auto body = TRY(read_body<QueueEditBody>(text));
+          return InputBody(EditQueued{*message, TRY(make_prompt(body.text, body.content))});
+        };
+        commands.submit(std::move(asker), session, read(), std::move(done));
+      });
 }
 
 std::string agent_json(const AgentDefinition& agent, const std::string& default_name) {
@@ -120,8 +122,7 @@ void add_session_command_routes(Router& router, SessionCommands& commands) {
   const SessionRoute routes[] = {
       {"PATCH", "", "Change the title, the policy, the task or the folder",
        &SessionCommands::change},
-      {"POST", "/resume", "Bring the agent back; answers with a receipt",
-       &SessionCommands::resume},
+      {"POST", "/resume", "Bring the agent back; answers with a receipt", &SessionCommands::resume},
       {"POST", "/fork", "Copy the session up to a record", &SessionCommands::fork},
   };
   for (const SessionRoute& route : routes) add_session_route(router, commands, route);
@@ -134,13 +135,14 @@ void add_session_command_routes(Router& router, SessionCommands& commands) {
                   handle_verb(commands, verb, std::move(call));
                 }});
   }
-  for (const auto& [method, summary] :
-       {std::pair("PATCH", "Edit a queued prompt"), std::pair("DELETE", "Remove a queued prompt")}) {
-    router.add({.method = method,
-                .pattern = "/api/sessions/{id}/queue/{item}",
-                .access = Access::operate,
-                .summary = summary,
-                .handler = [&commands](Call call) { handle_queue_item(commands, std::move(call)); }});
+  for (const auto& [method, summary] : {std::pair("PATCH", "Edit a queued prompt"),
+                                        std::pair("DELETE", "Remove a queued prompt")}) {
+    router.add(
+        {.method = method,
+         .pattern = "/api/sessions/{id}/queue/{item}",
+         .access = Access::operate,
+         .summary = summary,
+         .handler = [&commands](Call call) { handle_queue_item(commands, std::move(call)); }});
   }
 }
 
@@ -154,8 +156,7 @@ void add_wait_routes(Router& router, SessionCommands& commands) {
                 if (!id) return call.fail(Error(Code::not_found, "no such question"));
                 Asker asker = asker_of(call);
                 const std::string body = call.request.body;
-                commands.answer_permission(std::move(asker), *id, body,
-                                           answer_to(std::move(call)));
+                commands.answer_permission(std::move(asker), *id, body, answer_to(std::move(call)));
               }});
   router.add({.method = "POST",
               .pattern = "/api/waits/{token_id}",

@@ -166,10 +166,10 @@ void SessionCommands::plan_repair(const Asker& asker, SessionId session, OnAnswe
   const Result<State> state = seen(asker, session);
   if (!state) return done(std::unexpected(state.error()));
   const World known = world_.runtime.world_of(session);
-  const Result<Decision> decision = decide(*state, Input{.now = known.now,
-                                                         .boot = known.boot,
-                                                         .by = asker.principal.id,
-                                                         .body = RepairSession{}});
+  const Result<Decision> decision = decide(
+      *state,
+      Input{
+          .now = known.now, .boot = known.boot, .by = asker.principal.id, .body = RepairSession{}});
   if (!decision) return done(std::unexpected(decision.error()));
   JsonWriter out;
   out.begin_object().key("dry_run").boolean(true).key("records").begin_array();

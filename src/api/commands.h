@@ -45,7 +45,8 @@ class SessionCommands {
   // Answers {"session": {…}} with what the reply says beside it. A repeat gives the first session.
   void create(Asker asker, std::string_view body, OnAnswer done);
   void change(Asker asker, SessionId session, std::string_view body, OnAnswer done);
-  // One input, read before from a body. A session that the principal may not see is not_found (N17).
+  // One input, read before from a body. A session that the principal may not see is not_found
+  // (N17).
   void submit(Asker asker, SessionId session, Result<InputBody> input, OnAnswer done);
   // Answers with the receipt once the ladder ended; 202 after resume_answer_ms (K13).
   void resume(Asker asker, SessionId session, std::string_view body, OnAnswer done);

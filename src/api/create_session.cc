@@ -23,7 +23,8 @@ std::string made_title(const std::optional<Prompt>& prompt) {
 // One creation under way.
 class CreateJob {
  public:
-  CreateJob(SessionCommands& commands, Asker asker) : commands_(commands), asker_(std::move(asker)) {}
+  CreateJob(SessionCommands& commands, Asker asker)
+      : commands_(commands), asker_(std::move(asker)) {}
 
   // Looks at everything and changes nothing.
   Result<> read(std::string_view text) {
@@ -70,15 +71,17 @@ class CreateJob {
 
   static void run(const std::shared_ptr<CreateJob>& job, OnAnswer done) {
     if (!job->body_.worktree) return job->submit(std::move(done));
-    const WorktreeOrder order{job->input_.what.session, job->body_.cwd, job->body_.worktree->branch};
-    job->commands_.world_.make_worktree(
-        order, [job, alive = std::weak_ptr<bool>(job->commands_.alive_),
-                done = std::move(done)](Result<Workspace> made) mutable {
-          if (alive.expired()) return;
-          if (!made) return done(std::unexpected(std::move(made).error()));
-          job->input_.what.workspace = std::move(*made);
-          job->submit(std::move(done));
-        });
+    const WorktreeOrder order{job->input_.what.session, job->body_.cwd,
+                              job->body_.worktree->branch};
+    job->commands_.world_.make_worktree(order,
+                                        [job, alive = std::weak_ptr<bool>(job->commands_.alive_),
+                                         done = std::move(done)](Result<Workspace> made) mutable {
+                                          if (alive.expired()) return;
+                                          if (!made)
+                                            return done(std::unexpected(std::move(made).error()));
+                                          job->input_.what.workspace = std::move(*made);
+                                          job->submit(std::move(done));
+                                        });
   }
 
  private:

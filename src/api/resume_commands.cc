@@ -78,8 +78,7 @@ void SessionCommands::wait_for_receipt(SessionId session, ResumeWait::Order orde
   const std::uint64_t number = ++last_resume_;
   auto wait = std::make_unique<ResumeWait>(
       ResumeWait::Ports{world_.runtime, world_.loop}, std::move(order),
-      [this, number, session,
-       done = std::move(done)](const ResumeWait::Outcome& outcome) mutable {
+      [this, number, session, done = std::move(done)](const ResumeWait::Outcome& outcome) mutable {
         OnAnswer answer_to = std::move(done);
         const ResumeWait::Outcome told = outcome;
         resumes_.erase(number);  // takes this very call's captures with it
@@ -94,9 +93,8 @@ void SessionCommands::answer_receipt(SessionId session, const ResumeWait::Outcom
                                      OnAnswer done) const {
   const Result<std::string> json = shown(session);
   if (!json) return done(std::unexpected(json.error()));
-  const std::string members =
-      "\"session\":" + *json +
-      ",\"receipt\":" + (outcome.receipt ? receipt_json(*outcome.receipt) : "null");
+  const std::string members = "\"session\":" + *json + ",\"receipt\":" +
+                              (outcome.receipt ? receipt_json(*outcome.receipt) : "null");
   if (!outcome.receipt) return done(ApiAnswer{202, "{" + members + ",\"pending\":true}"});
   if (!outcome.failed) {
     const std::string live = outcome.receipt->already_running ? "true" : "false";
@@ -122,8 +120,8 @@ void SessionCommands::fork(Asker asker, SessionId session, std::string_view text
                      "the session has only " + std::to_string(state->head) + " records"));
   }
   if (!body->share_cwd && !world_.make_worktree) {
-    return done(fail(Code::unavailable,
-                     "this daemon cannot make worktrees; fork with share_cwd: true"));
+    return done(
+        fail(Code::unavailable, "this daemon cannot make worktrees; fork with share_cwd: true"));
   }
   IdSource ids(world_.clock.now().wall, world_.random.next());
   send(asker, session, NameFork{ids.next<SessionId>()},

@@ -74,10 +74,10 @@ void ResumeWait::on_cut(Seq) {
 void ResumeWait::end(Outcome outcome) {
   if (std::exchange(ended_, true)) return;
   // Not from inside a call of the runtime's: whoever is told may let go of this.
-  ports_.loop.post([this, alive = std::weak_ptr<bool>(alive_),
-                    outcome = std::move(outcome)]() mutable {
-    if (!alive.expired()) std::exchange(done_, {})(std::move(outcome));
-  });
+  ports_.loop.post(
+      [this, alive = std::weak_ptr<bool>(alive_), outcome = std::move(outcome)]() mutable {
+        if (!alive.expired()) std::exchange(done_, {})(std::move(outcome));
+      });
 }
 
 std::string receipt_json(const Receipt& receipt) {

@@ -32,8 +32,9 @@ Result<std::string> optional_text(const JsonObject& object, std::string_view nam
 Result<WsRequest> read_request(std::string_view text) {
   const JsonObject object = TRY(JsonObject::parse(text));
   WsRequest request{.id = std::string(object.find("id")), .payload = "{}"};
-  const bool plain = request.id.starts_with('"') || (!request.id.empty() && request.id.front() != '{' &&
-                                                     request.id.front() != '[');
+  const bool plain =
+      request.id.starts_with('"') ||
+      (!request.id.empty() && request.id.front() != '{' && request.id.front() != '[');
   if (!plain || request.id.size() > option_name_bytes_max) {
     return fail(Code::invalid_argument, "id: a short text or a number is expected");
   }
@@ -119,8 +120,8 @@ void WsConnection::act_on_session(const WsRequest& request) {
   const SessionVerb* const verb = find_session_verb(verb_name);
   const bool resumes = request.action == "task.session.resume";  // K43
   if (!verb && !resumes) {
-    return respond_error(request, Error(Code::invalid_argument,
-                                        "there is no action '" + request.action + "'"));
+    return respond_error(
+        request, Error(Code::invalid_argument, "there is no action '" + request.action + "'"));
   }
   const Result<SessionId> session = session_of(request);
   if (!session) return respond_error(request, session.error());
@@ -164,7 +165,8 @@ void WsConnection::show_status(const WsRequest& request) {
 void WsConnection::subscribe(const WsRequest& request) {
   const auto read = [&]() -> Result<Cursor> {
     const JsonObject payload = TRY(JsonObject::parse(request.payload));
-    Cursor cursor{.session = TRY(session_of(request)), .log_id = TRY(optional_text(payload, "log_id"))};
+    Cursor cursor{.session = TRY(session_of(request)),
+                  .log_id = TRY(optional_text(payload, "log_id"))};
     const std::string_view after = payload.find("after");
     cursor.after = after.empty() || json_is_null(after) ? 0 : TRY(json_uint(after));
     return cursor;

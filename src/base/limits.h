@@ -103,8 +103,8 @@ inline constexpr std::size_t tombstones_max = 10'000;     // the oldest is forgo
 inline constexpr std::size_t node_name_bytes_max = 1024;  // of a token or a rule; longer: refused
 
 // API.
-inline constexpr std::size_t requests_waiting_max = 256;        // for the daemon to be ready
-inline constexpr std::int64_t ready_wait_ms = 30'000;           // then 503
+inline constexpr std::size_t requests_waiting_max = 256;  // for the daemon to be ready
+inline constexpr std::int64_t ready_wait_ms = 30'000;     // then 503
 
 // ACP, both directions.
 // A line of an agent. A longer one is skipped up to its newline and reported once.

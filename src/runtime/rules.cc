@@ -39,9 +39,9 @@ RuleChoice choose_by_rule(const NodeState& node, const State& state, const Permi
 }
 
 RuleAnswerer::RuleAnswerer(Runtime& runtime, Node& node)
-    : runtime_(runtime), node_(node), watch_(runtime.watch([this](SessionId session) {
-        look_at(session);
-      })) {}
+    : runtime_(runtime),
+      node_(node),
+      watch_(runtime.watch([this](SessionId session) { look_at(session); })) {}
 
 RuleAnswerer::~RuleAnswerer() { runtime_.unwatch(watch_); }
 

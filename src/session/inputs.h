@@ -64,8 +64,8 @@ struct AnswerWait {
   std::string option_id;
 };
 struct RepairSession {};
-// Names the session that a fork of this one will be: kept as the answer to the client's key, so that
-// a repeat finds the first copy.
+// Names the session that a fork of this one will be: kept as the answer to the client's key, so
+// that a repeat finds the first copy.
 struct NameFork { SessionId to; };
 
 // Frames of the execution (exec, gen). Conversation frames are the events they become. The field
@@ -211,8 +211,8 @@ struct DaemonBooted {};
 using InputKinds =
     Kinds<CreateSession, RenameSession, ConfigureSession, SubmitPrompt, EditQueued, RemoveQueued,
           ReleaseQueue, CancelRun, StopSession, ArchiveSession, UnarchiveSession, ResumeSession,
-          StartWorkspace, DeclareDead, AnswerPermission, AnswerWait, RepairSession, NameFork,
-          Frame, ExecutorAttached, ExecutorGone, InjectionReady, WaitDeadlinePassed, ReadyDeadlinePassed,
+          StartWorkspace, DeclareDead, AnswerPermission, AnswerWait, RepairSession, NameFork, Frame,
+          ExecutorAttached, ExecutorGone, InjectionReady, WaitDeadlinePassed, ReadyDeadlinePassed,
           DaemonBooted>;
 using InputBody = OneOf<InputKinds>;
 

@@ -25,8 +25,8 @@ Result<> check_queue_has_room(const State& state) {
   return fail(Code::limit_reached, "100 prompts are queued already; remove one or wait");
 }
 
-// An execution of an earlier daemon is Unknown until its link is up or its end is proved (C19): a run
-// that was started on it could only be interrupted.
+// An execution of an earlier daemon is Unknown until its link is up or its end is proved (C19): a
+// run that was started on it could only be interrupted.
 bool is_known_to_live(const Draft& draft) { return draft.state.exec.boot == draft.input.boot; }
 
 auto next_unheld(State& state) {
