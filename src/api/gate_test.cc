@@ -23,12 +23,11 @@ class GateBench : public ApiDaemon {
   GateBench() { gate = make_gate(); }
 
   std::unique_ptr<Gate> make_gate() {
-    GateConfig config{.admin_token = sha256(admin),
-                      .uid = own_uid,
-                      .hosted_session = [this](const HttpPeer&) {
-                        ++looked;
-                        return hosted_peer;
-                      }};
+    GateConfig config{
+        .admin_token = sha256(admin), .uid = own_uid, .hosted_session = [this](const HttpPeer&) {
+          ++looked;
+          return hosted_peer;
+        }};
     config.names.add_listener(*parse_listen_host("127.0.0.1"), 7433, Scheme::http);
     return std::make_unique<Gate>(Gate::World{*node, loop, loop}, std::move(config));
   }
@@ -110,8 +109,8 @@ TEST(Gate, N16_another_user_or_a_proxy_on_the_unix_socket_is_not_our_own) {
 
 TEST(Gate, GHSA_rqpp_rjj8_7wv8_scopes_come_from_the_row_only) {
   GateBench bench;
-  const std::string text = bench.add_token(
-      {.id = "tok_1", .scope = Scope::observe, .sessions = {inside_session}});
+  const std::string text =
+      bench.add_token({.id = "tok_1", .scope = Scope::observe, .sessions = {inside_session}});
   const auto principal =
       bench.identify(bench.tcp({bearer(text), {"X-Perdure-Scopes", "admin"}, {"Scope", "admin"}}));
   ASSERT_TRUE(principal);
@@ -175,16 +174,15 @@ TEST(Gate, browsers_survive_a_restart_of_the_daemon) {
   bench.crash();
   bench.open_node();
   bench.gate = bench.make_gate();
-  EXPECT_TRUE(bench.identify(
-      bench.tcp({{"Cookie", "perdure_7433=cookie-1"}, {"X-Perdure-Key", "key-1"}})));
+  EXPECT_TRUE(
+      bench.identify(bench.tcp({{"Cookie", "perdure_7433=cookie-1"}, {"X-Perdure-Key", "key-1"}})));
 }
 
 TEST(Gate, TOK3_a_caller_inside_of_a_session_is_that_session_whatever_it_presents) {
   GateBench bench;
   bench.hosted_peer = inside_session;
-  for (const HttpRequest& request :
-       {bench.unix_socket(own_uid), bench.tcp({bearer(bench.admin)}),
-        bench.unix_socket(own_uid, {bearer(bench.admin)})}) {
+  for (const HttpRequest& request : {bench.unix_socket(own_uid), bench.tcp({bearer(bench.admin)}),
+                                     bench.unix_socket(own_uid, {bearer(bench.admin)})}) {
     const auto principal = bench.identify(request);
     ASSERT_TRUE(principal);
     EXPECT_EQ(principal->id, "session:" + inside_session.text());
