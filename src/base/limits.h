@@ -110,6 +110,19 @@ inline constexpr int link_backlog_max = 64;  // callers not yet accepted; one mo
 // The answer of a program that detaches; a longer one is refused.
 inline constexpr std::size_t detach_answer_bytes_max = 64UL << 10;
 
+// HTTP. What one connection may ask for stands in HttpServerLimits (http/server.h).
+inline constexpr std::size_t http_headers_max = 100;     // one more: 431
+inline constexpr std::size_t http_parameters_max = 256;  // of a query; one more: 400
+// Extensions and trailers of a chunked body, which are read over; more: 400.
+inline constexpr std::size_t http_chunk_overhead_bytes_max = 8UL << 10;
+// Sent by a client whose request was refused before its end, read and dropped; then it is cut.
+inline constexpr std::size_t http_linger_bytes_max = 16UL << 20;
+inline constexpr std::int64_t http_linger_ms = 2'000;
+// For a WebSocket that we close: to send what is unsent, and for the peer's answer; then it is cut.
+inline constexpr std::int64_t websocket_close_ms = 5'000;
+// Of the head of an answer to our own request; a longer one: unavailable.
+inline constexpr std::size_t http_answer_head_bytes_max = 64UL << 10;
+
 // Waits in milliseconds.
 inline constexpr std::int64_t executor_ready_ms = 60'000;  // K23
 inline constexpr std::int64_t session_open_ms = 90'000;    // K13: then it fails, the id is kept

@@ -21,10 +21,13 @@ namespace perdure {
 class HttpStream {
  public:
   virtual ~HttpStream() = default;
-  // The bytes may be shared by many streams. Dropped once the stream is closed.
+  // The bytes may be shared by many streams. Dropped once the stream is closed. One write may be
+  // longer than stream_unsent_bytes_max if nothing else is unsent.
   virtual void write(std::shared_ptr<const std::string> bytes) = 0;
+  // As they go over the wire: head and framing are counted, too.
   virtual std::size_t unsent_bytes() const = 0;
-  // A whole answer: its end is marked, and the connection can be used again.
+  // A whole answer: its end is marked, and the connection can be used again. The last call: no
+  // event follows, and the pointer may be dropped.
   virtual void finish() = 0;
 };
 
@@ -36,6 +39,7 @@ class HttpStreamEvents {
   virtual void on_closed() = 0;   // the last call: the peer is gone, or did not read for too long
 };
 
+// Dropping the last pointer closes the connection, and no event follows.
 class WebSocket {
  public:
   virtual ~WebSocket() = default;
@@ -81,6 +85,7 @@ struct HttpAdmission {
   std::size_t body_bytes_max = 16UL << 20;  // a longer body: 413
 };
 
+// A request by HEAD comes as GET; what is answered is sent without its body.
 class HttpHandler {
  public:
   virtual ~HttpHandler() = default;
@@ -106,7 +111,8 @@ struct TlsFiles {
 
 class HttpServer {
  public:
-  // The io and the handler outlive it. Destroying it closes every connection at once.
+  // The io and the handler outlive it. Destroying it closes every connection at once; exchanges,
+  // streams and sockets that are still held do nothing then, and no event follows.
   static std::unique_ptr<HttpServer> create(HttpIo& io, HttpHandler& handler,
                                             HttpServerLimits limits = {});
   virtual ~HttpServer() = default;

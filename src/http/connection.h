@@ -1,0 +1,115 @@
+// One connection of the server: a request is read, answered, and only then the next one is read.
+// Whatever it is told to send leaves in the next round of the loop, gathered; nothing is told to a
+// handler or to a stream's events from inside one of their own calls.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "http/body_reader.h"
+#include "http/byte_stream.h"
+#include "http/head.h"
+#include "http/send_queue.h"
+#include "http/server.h"
+#include "http/websocket_session.h"
+
+namespace perdure {
+
+class Connection;
+
+// What connections need of their server.
+class ConnectionHost {
+ public:
+  virtual ~ConnectionHost() = default;
+  virtual HttpReactor& reactor() = 0;
+  virtual HttpHandler& handler() = 0;
+  virtual const HttpServerLimits& limits() const = 0;
+  // The server is gone: no call but this one is allowed any more.
+  virtual bool is_down() const = 0;
+  // Calls round() soon, once for any number of calls.
+  virtual void schedule(std::shared_ptr<Connection> connection) = 0;
+  // The connection is closed.
+  virtual void forget(Connection& connection) = 0;
+};
+
+class Connection final : public ByteStreamEvents, public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(std::shared_ptr<ConnectionHost> host, std::shared_ptr<ByteStream> stream,
+             std::shared_ptr<const HttpPeer> peer);
+  void start();
+
+  // Of the server.
+  std::size_t place = 0;  // in its list
+  bool is_scheduled = false;
+  void round();
+  void check_deadline(std::int64_t now_ms);
+  void finish_and_close();  // after what is under way; at once when that is nothing
+  void abandon();           // at once, and nobody is told
+
+  // Of the one exchange under way.
+  void respond(HttpResponse response);
+  void begin_stream(HttpResponse head, HttpStreamEvents& events);
+  std::shared_ptr<WebSocket> upgrade(const HttpRequest& request, const WebSocketLimits& limits,
+                                     WebSocketEvents& events);
+  bool is_gone() const { return phase_ == Phase::closed || peer_ended_; }
+
+  // Of the stream under way; they do nothing once it is closed.
+  void write(std::shared_ptr<const std::string> bytes);
+  void finish();
+  void drop_stream();
+  std::size_t unsent_bytes() const { return out_.unsent_bytes(); }
+
+  void on_bytes(std::string_view bytes) override;
+  void on_end() override;
+  void on_writable() override;
+  void on_broken() override;
+
+ private:
+  enum class Phase { head, body, handling, streaming, sending, lingering, upgraded, closed };
+  enum class Sent { all, some, broken };
+
+  // A request that is being read.
+  struct Reading {
+    RequestHead head;
+    BodyReader body;
+  };
+
+  void advance();
+  bool take_head();
+  bool admit(RequestHead head);
+  bool take_body();
+  void hand_over();
+  void refuse(Refusal refusal);
+  void send_last(const HttpResponse& response);
+  Sent send_queued();
+  void all_sent();
+  void answer_done();
+  void lose();
+  void tell_closed();
+  void schedule();
+  void expect_within(std::int64_t ms);
+
+  std::shared_ptr<ConnectionHost> host_;
+  std::shared_ptr<ByteStream> stream_;
+  std::shared_ptr<const HttpPeer> peer_;
+  HttpStreamEvents* stream_events_ = nullptr;
+  std::shared_ptr<WebSocketSession> websocket_;
+  std::unique_ptr<Reading> reading_;
+  std::string in_;            // received and not used yet
+  std::size_t searched_ = 0;  // of in_, for the end of a head
+  SendQueue out_;
+  std::int64_t deadline_ms_ = 0;  // 0: none
+  std::size_t lingered_bytes_ = 0;
+  Phase phase_ = Phase::head;
+  bool is_head_request_ = false;
+  bool is_http_1_0_ = false;
+  bool closes_ = false;   // behind this answer
+  bool lingers_ = false;  // then, since the client may still be sending
+  bool peer_ended_ = false;
+  bool drain_due_ = false;  // on_drained is owed
+};
+
+}  // namespace perdure

@@ -1,0 +1,55 @@
+// What the rest of http/ sees of Asio: descriptors that tell when they are ready, tasks and timers.
+// Each wait is for one event, and nothing is told after the object that waits is gone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "env/env.h"
+#include "http/io.h"
+#include "http/socket.h"
+
+namespace perdure {
+
+class DescriptorEvents {
+ public:
+  virtual ~DescriptorEvents() = default;
+  virtual void on_readable() = 0;
+  virtual void on_writable() = 0;
+};
+
+// Owns a descriptor. Destroying it closes it, and no event follows, also from inside an event.
+class Descriptor {
+ public:
+  virtual ~Descriptor() = default;
+  virtual int get() const = 0;
+  // One event follows; asking again before it came changes nothing. An error counts as ready.
+  virtual void wait_readable() = 0;
+  virtual void wait_writable() = 0;
+};
+
+class HttpReactor : public Loop {
+ public:
+  // The socket is non-blocking. The events outlive the descriptor.
+  virtual std::unique_ptr<Descriptor> adopt(Socket socket, DescriptorEvents& events) = 0;
+  // Addresses of a name, in the order to be tried. A lookup cannot be given up: `done` always
+  // comes.
+  virtual void resolve(const std::string& host, std::uint16_t port,
+                       std::move_only_function<void(Result<std::vector<SocketAddress>>)> done) = 0;
+  // Scratch for reading, one for all: its content lasts until the event's callback returns.
+  virtual std::span<char> read_buffer() = 0;
+  // Of the clock that timers run by.
+  virtual std::int64_t now_ms() const = 0;
+  // boost::asio::io_context, for the one file that gives it to Beast.
+  virtual void* context() = 0;
+};
+
+HttpReactor& reactor_of(HttpIo& io);
+
+}  // namespace perdure

@@ -1,0 +1,14 @@
+// What a handler holds of a connection: the exchange, and the stream that it may become. They keep
+// the connection in memory, not open.
+#pragma once
+
+#include <memory>
+
+#include "http/connection.h"
+
+namespace perdure {
+
+std::shared_ptr<HttpExchange> make_exchange(std::shared_ptr<Connection> connection,
+                                            const RequestHead& head);
+
+}  // namespace perdure

@@ -1,0 +1,344 @@
+// The server over real sockets: requests and answers, limits and deadlines, and ends of either side
+// at awkward moments. Limits are tiny here, so that a test meets them at once.
+#include "http/server.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "http/fixture_for_test.h"
+
+namespace perdure {
+namespace {
+
+using namespace http_test;
+
+using Server = ServerTest;
+
+TEST_F(Server, answers_over_one_connection_in_order) {
+  listen();
+  auto client = connect();
+  client.send(get("/one") + get("/two") + "POST /three HTTP/1.1\r\nHost: x\r\n" +
+              "Content-Length: 4\r\n\r\nbody" + get("/four", "Connection: close\r\n"));
+  ASSERT_TRUE(client.until_ended());
+  const auto at = [&](std::string_view text) { return client.received.find(text); };
+  EXPECT_LT(at("GET /one "), at("GET /two "));
+  EXPECT_LT(at("GET /two "), at("POST /three body"));
+  EXPECT_LT(at("POST /three body"), at("GET /four "));
+  EXPECT_LT(at("Connection: close"), at("GET /four "));
+  EXPECT_NE(at("HTTP/1.1 200 OK\r\n"), std::string::npos);
+  EXPECT_NE(at("Date: "), std::string::npos);
+  EXPECT_NE(at("GMT\r\nContent-Length: 10\r\n"), std::string::npos);
+  EXPECT_EQ(handler.requests, 4);
+}
+
+TEST_F(Server, a_pipelined_request_waits_for_the_answer_before_it) {
+  listen();
+  std::vector<std::shared_ptr<HttpExchange>> open;
+  handler.answer = [&](const HttpRequest&, auto exchange) { open.push_back(std::move(exchange)); };
+  auto client = connect();
+  client.send(get("/one") + get("/two"));
+  ASSERT_TRUE(until([&] { return open.size() == 1; }));
+  for (int i = 0; i < 5; ++i) io->run_for_ms(1);
+  ASSERT_EQ(open.size(), 1U);
+  open[0]->respond({.body = "first"});
+  ASSERT_TRUE(until([&] { return open.size() == 2; }));
+  open[1]->respond({.body = "second"});
+  ASSERT_TRUE(client.until_received("second"));
+  EXPECT_TRUE(client.received.contains("first"));
+}
+
+TEST_F(Server, request_values_are_decoded_once) {
+  listen();
+  HttpRequest seen;
+  handler.answer = [&](HttpRequest request, auto exchange) {
+    seen = std::move(request);
+    exchange->respond({});
+  };
+  auto client = connect();
+  client.send(get("/a%20b/%2525?q=x+y%2B&empty&n=%C3%A4&q=2", "X-Two: a\r\nx-two:\tb \r\n"));
+  ASSERT_TRUE(until([&] { return handler.requests == 1; }));
+  EXPECT_EQ(seen.path, "/a b/%25");
+  EXPECT_EQ(seen.target, "/a%20b/%2525?q=x+y%2B&empty&n=%C3%A4&q=2");
+  EXPECT_EQ(seen.parameter("q"), "x y+");
+  EXPECT_EQ(seen.parameter("empty"), "");
+  EXPECT_EQ(seen.parameter("n"), "\xc3\xa4");
+  EXPECT_EQ(seen.parameter("none"), std::nullopt);
+  EXPECT_EQ(seen.header("HOST"), "x");
+  EXPECT_EQ(seen.header("x-two"), std::nullopt);
+  EXPECT_EQ(seen.count("X-TWO"), 2U);
+  ASSERT_NE(seen.peer, nullptr);
+  EXPECT_FALSE(seen.peer->is_unix);
+  EXPECT_EQ(seen.peer->address, "127.0.0.1");
+  EXPECT_EQ(seen.peer->local_port, port);
+  EXPECT_NE(seen.peer->port, 0);
+}
+
+TEST_F(Server, a_unix_socket_tells_who_calls_and_replaces_a_leftover) {
+  const std::string folder = scratch.path(std::string(120, 'd'));
+  std::filesystem::create_directory(folder);
+  HttpPeer seen;
+  handler.answer = [&](const HttpRequest& request, auto exchange) {
+    seen = *request.peer;
+    exchange->respond({});
+  };
+  for (int life = 0; life < 2; ++life) {
+    server = HttpServer::create(*io, handler);
+    const auto listening = server->listen_unix(folder, "perdure.sock");
+    ASSERT_TRUE(listening) << listening.error().message();
+    struct stat status{};
+    ASSERT_EQ(::stat((folder + "/perdure.sock").c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777U, 0600U);
+    RawClient client(*io, connect_unix_socket_at({folder, "perdure.sock"}).value());
+    client.send(get("/"));
+    ASSERT_TRUE(client.until_received("200 OK"));
+    EXPECT_TRUE(seen.is_unix);
+    EXPECT_EQ(seen.uid, ::getuid());
+    EXPECT_EQ(seen.pid, ::getpid());
+    server.reset();
+  }
+  ASSERT_TRUE(std::filesystem::remove(folder + "/perdure.sock"));
+  std::filesystem::create_directory(folder + "/perdure.sock");
+  server = HttpServer::create(*io, handler);
+  EXPECT_EQ(server->listen_unix(folder, "perdure.sock").error().code(), Code::conflict);
+}
+
+TEST_F(Server, a_taken_address_is_named) {
+  listen();
+  auto second = HttpServer::create(*io, handler);
+  const auto again = second->listen_tcp({.host = "127.0.0.1", .port = port}, std::nullopt);
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().code(), Code::unavailable);
+  EXPECT_TRUE(again.error().message().contains("127.0.0.1 port " + std::to_string(port)));
+  EXPECT_FALSE(second->listen_tcp({.host = "localhost"}, std::nullopt));
+}
+
+TEST_F(Server, head_is_answered_like_get_without_the_body) {
+  listen();
+  auto client = connect();
+  client.send("HEAD /file HTTP/1.1\r\nHost: x\r\n\r\n" + get("/next", "Connection: close\r\n"));
+  ASSERT_TRUE(client.until_ended());
+  EXPECT_TRUE(client.received.contains("Content-Length: 10\r\n\r\nHTTP/1.1 200"));
+  EXPECT_FALSE(client.received.contains("GET /file"));
+  EXPECT_TRUE(client.received.contains("GET /next"));
+}
+
+TEST_F(Server, http_1_0_gets_one_answer) {
+  listen();
+  auto client = connect();
+  client.send("GET /old HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+  EXPECT_EQ(client.status_at_end(), 200);
+  EXPECT_TRUE(client.received.ends_with("GET /old "));
+}
+
+TEST_F(Server, a_chunked_body_is_put_together) {
+  listen();
+  auto client = connect();
+  const std::string head = "POST /c HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (const char c : head + "3\r\nabc\r\n0a;x=\"y\"\r\n0123456789\r\n0\r\nT: v\r\n\r\n") {
+    client.send({&c, 1});
+    io->run_for_ms(0);
+  }
+  ASSERT_TRUE(client.until_received("POST /c abc0123456789"));
+  client.send(get("/after"));
+  EXPECT_TRUE(client.until_received("GET /after"));
+}
+
+TEST_F(Server, a_client_that_expects_it_is_told_to_continue) {
+  listen();
+  auto client = connect();
+  client.send("POST /big HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n");
+  ASSERT_TRUE(client.until_received("HTTP/1.1 100 Continue\r\n\r\n"));
+  EXPECT_EQ(handler.requests, 0);
+  client.send("abc");
+  EXPECT_TRUE(client.until_received("POST /big abc"));
+}
+
+TEST_F(Server, a_refusal_is_sent_without_reading_the_body) {
+  listen();
+  handler.admit = [](const HttpRequest&) {
+    return HttpAdmission{.refuse = HttpResponse{.status = 401, .body = "who are you"}};
+  };
+  auto client = connect();
+  client.send("POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 999\r\n\r\n");
+  ASSERT_TRUE(client.until_received("who are you"));
+  EXPECT_TRUE(client.received.starts_with("HTTP/1.1 401 "));
+  EXPECT_TRUE(client.received.contains("Connection: close"));
+  // What the client had on its way does not destroy the answer.
+  client.send(std::string(300'000, 'x'));
+  client.end_sending();
+  EXPECT_TRUE(client.until_ended());
+  EXPECT_EQ(handler.requests, 0);
+  EXPECT_TRUE(until([&] { return server->connections() == 0; }));
+}
+
+TEST_F(Server, a_body_beyond_its_limit_is_413) {
+  listen();
+  handler.admit = [](const HttpRequest&) { return HttpAdmission{.body_bytes_max = 10}; };
+  const std::string chunked = "Transfer-Encoding: chunked\r\n\r\n";
+  for (const std::string& rest : {std::string("Content-Length: 11\r\n\r\n"), chunked + "b\r\n",
+                                  chunked + "6\r\n123456\r\n5\r\n",
+                                  std::string("Content-Length: 18446744073709551615\r\n\r\n")}) {
+    auto client = connect();
+    client.send("POST / HTTP/1.1\r\nHost: x\r\n" + rest);
+    client.end_sending();
+    EXPECT_EQ(client.status_at_end(), 413) << rest;
+  }
+  auto client = connect();
+  client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n0123456789");
+  EXPECT_TRUE(client.until_received("0123456789"));
+  EXPECT_EQ(handler.requests, 1);
+}
+
+TEST_F(Server, a_head_beyond_its_limit_is_431) {
+  listen({.head_bytes_max = 200});
+  for (const std::string& more :
+       {"X: " + std::string(300, 'x') + "\r\n", std::string(300, 'x'), std::string(100, 'x')}) {
+    auto client = connect();
+    const std::string head = "GET / HTTP/1.1\r\nHost: x\r\nY: ";
+    client.send(head + more + (more.size() == 100 ? std::string(100, 'z') : "\r\n\r\n"));
+    client.end_sending();
+    EXPECT_EQ(client.status_at_end(), 431);
+  }
+  listen();
+  std::string many;
+  for (int i = 0; i < 101; ++i) many += "H: v\r\n";
+  auto client = connect();
+  client.send("GET / HTTP/1.1\r\nHost: x\r\n" + many + "\r\n");
+  client.end_sending();
+  EXPECT_EQ(client.status_at_end(), 431);
+  EXPECT_EQ(handler.heads, 0);
+}
+
+TEST_F(Server, a_slow_head_is_ended_however_it_trickles) {
+  listen({.head_bytes_max = 64UL << 20, .head_ms = 60});
+  auto client = connect();
+  client.send("GET / HTTP/1.1\r\n");
+  ASSERT_TRUE(until([&] {
+    client.send("x");
+    return client.receive();
+  }));
+  EXPECT_TRUE(client.received.starts_with("HTTP/1.1 408 "));
+  EXPECT_EQ(handler.heads, 0);
+}
+
+TEST_F(Server, a_body_that_stalls_is_408_and_an_idle_connection_just_ends) {
+  listen({.body_ms = 40, .idle_ms = 40});
+  auto stalled = connect();
+  stalled.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab");
+  EXPECT_TRUE(stalled.until_received("HTTP/1.1 408 "));
+  auto silent = connect();
+  EXPECT_EQ(silent.status_at_end(), 0);
+  auto used = connect();
+  used.send(get("/"));
+  EXPECT_EQ(used.status_at_end(), 200);
+  EXPECT_EQ(handler.requests, 1);
+}
+
+TEST_F(Server, one_connection_too_many_is_closed_at_once) {
+  listen({.connections_max = 2});
+  auto one = connect();
+  auto two = connect();
+  ASSERT_TRUE(until([&] { return server->connections() == 2; }));
+  auto three = connect();
+  three.send(get("/"));
+  EXPECT_EQ(three.status_at_end(), 0);
+  one.send(get("/one"));
+  EXPECT_TRUE(one.until_received("GET /one"));
+  two.close();
+  ASSERT_TRUE(until([&] { return server->connections() == 1; }));
+  auto four = connect();
+  four.send(get("/four"));
+  EXPECT_TRUE(four.until_received("GET /four"));
+}
+
+TEST_F(Server, stop_accepting_ends_what_is_idle_and_lets_the_rest_finish) {
+  listen();
+  std::shared_ptr<HttpExchange> open;
+  handler.answer = [&](const HttpRequest&, auto exchange) { open = std::move(exchange); };
+  auto idle = connect();
+  auto busy = connect();
+  busy.send(get("/"));
+  ASSERT_TRUE(until([&] { return open != nullptr && server->connections() == 2; }));
+  server->stop_accepting();
+  EXPECT_EQ(idle.status_at_end(), 0);
+  EXPECT_FALSE(busy.receive());
+  open->respond({.body = "done"});
+  EXPECT_EQ(busy.status_at_end(), 200);
+  EXPECT_TRUE(busy.received.ends_with("done"));
+  Socket late = connect_tcp_socket(*numeric_address("127.0.0.1", port)).value();
+  RawClient refused(*io, std::move(late));
+  EXPECT_EQ(refused.status_at_end(), 0);
+}
+
+TEST_F(Server, an_exchange_that_is_dropped_is_500) {
+  listen();
+  handler.answer = [](const HttpRequest&, const auto&) {};
+  auto client = connect();
+  client.send(get("/"));
+  EXPECT_TRUE(client.until_received("HTTP/1.1 500 "));
+  EXPECT_TRUE(client.received.contains(R"("code":"internal")"));
+}
+
+TEST_F(Server, an_answer_after_the_client_or_the_server_is_gone_does_nothing) {
+  listen();
+  std::vector<std::shared_ptr<HttpExchange>> open;
+  handler.answer = [&](const HttpRequest&, auto exchange) { open.push_back(std::move(exchange)); };
+  auto client = connect();
+  client.send(get("/"));
+  ASSERT_TRUE(until([&] { return open.size() == 1; }));
+  EXPECT_FALSE(open[0]->is_gone());
+  client.close();
+  ASSERT_TRUE(until([&] { return open[0]->is_gone(); }));
+  open[0]->respond({});
+  ASSERT_TRUE(until([&] { return server->connections() == 0; }));
+
+  auto other = connect();
+  other.send(get("/"));
+  ASSERT_TRUE(until([&] { return open.size() == 2; }));
+  server.reset();
+  EXPECT_TRUE(open[1]->is_gone());
+  StreamRecorder events;
+  const auto stream = open[1]->stream({}, events);
+  stream->write(std::make_shared<const std::string>("x"));
+  stream->finish();
+  EXPECT_TRUE(other.until_ended());
+  EXPECT_EQ(events.closed, 0);
+}
+
+TEST_F(Server, the_handler_may_destroy_the_server) {
+  listen();
+  handler.answer = [&](const HttpRequest&, auto exchange) {
+    server.reset();
+    exchange->respond({});
+  };
+  auto client = connect();
+  client.send(get("/") + get("/"));
+  EXPECT_EQ(client.status_at_end(), 0);
+}
+
+TEST_F(Server, a_client_may_end_its_half_and_still_be_answered) {
+  listen();
+  std::shared_ptr<HttpExchange> open;
+  handler.answer = [&](const HttpRequest&, auto exchange) { open = std::move(exchange); };
+  auto client = connect();
+  client.send(get("/"));
+  client.end_sending();
+  ASSERT_TRUE(until([&] { return open != nullptr && open->is_gone(); }));
+  open->respond({.body = "late"});
+  EXPECT_EQ(client.status_at_end(), 200);
+}
+
+TEST_F(Server, headers_of_an_answer_cannot_be_split) {
+  listen();
+  handler.answer = [](const HttpRequest&, auto exchange) {
+    exchange->respond({.headers = {{"X-Name", "a\r\nSet-Cookie: b"}, {"Content-Length", "99"}}});
+  };
+  auto client = connect();
+  client.send(get("/"));
+  ASSERT_TRUE(client.until_received("\r\n\r\n"));
+  EXPECT_FALSE(client.received.contains("\r\nSet-Cookie"));
+  EXPECT_FALSE(client.received.contains("99"));
+}
+
+}  // namespace
+}  // namespace perdure

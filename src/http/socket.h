@@ -1,0 +1,81 @@
+// Owned sockets and the system calls on them. Every socket is close-on-exec and non-blocking from
+// its birth; none of these calls waits.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <sys/socket.h>
+
+#include "base/result.h"
+#include "http/message.h"
+
+namespace perdure {
+
+// Owns one descriptor; -1 is none.
+class Socket {
+ public:
+  Socket() = default;
+  explicit Socket(int descriptor) : descriptor_(descriptor) {}
+  Socket(Socket&& other) noexcept : descriptor_(other.release()) {}
+  Socket& operator=(Socket&& other) noexcept;
+  ~Socket();
+
+  int get() const { return descriptor_; }
+  explicit operator bool() const { return descriptor_ >= 0; }
+  int release() { return std::exchange(descriptor_, -1); }
+
+ private:
+  int descriptor_ = -1;
+};
+
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+};
+
+// The address of a numeric host ("127.0.0.1", "::1"); nothing for a name.
+std::optional<SocketAddress> numeric_address(const std::string& host, std::uint16_t port);
+
+struct UnixName {
+  const std::string& folder;
+  const std::string& name;
+};
+
+// `unavailable` when the address is taken or not ours.
+Result<Socket> listen_tcp_socket(const SocketAddress& address, std::string_view shown);
+// Mode 0600 from the first moment. What is there and no socket is left alone: conflict.
+Result<Socket> listen_unix_socket(const UnixName& at);
+Result<std::uint16_t> local_port(const Socket& socket);
+
+// The socket may still be connecting: it is writable when that has come to an end, and
+// connect_outcome tells how.
+Result<Socket> connect_tcp_socket(const SocketAddress& address);
+Result<> connect_outcome(int descriptor);
+// Another descriptor of the same socket.
+Result<Socket> copy_socket(int descriptor);
+// Connected at once or not at all.
+Result<Socket> connect_unix_socket_at(const UnixName& at);
+
+// Nothing: nobody waits. limit_reached: no descriptor is left for one who does.
+Result<std::optional<Socket>> accept_socket(int listener);
+HttpPeer peer_of(int descriptor);
+
+// How a read or write went: bytes, or that it would have to wait, or why it never will.
+enum class Transfer { some, would_wait, ended, broken };
+struct Transferred {
+  Transfer how = Transfer::broken;
+  std::size_t bytes = 0;
+};
+Transferred receive_some(int descriptor, std::span<char> into);
+// Gathers at most send_parts_max of the parts.
+inline constexpr std::size_t send_parts_max = 64;
+Transferred send_some(int descriptor, std::span<const std::string_view> parts);
+
+}  // namespace perdure

@@ -1,0 +1,316 @@
+#include "http/tls.h"
+
+#include <array>
+#include <utility>
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+#include "base/check.h"
+
+namespace perdure {
+
+struct FreeContext {
+  void operator()(SSL_CTX* context) const { ::SSL_CTX_free(context); }
+};
+using Context = std::unique_ptr<SSL_CTX, FreeContext>;
+
+class TlsIdentity {
+ public:
+  explicit TlsIdentity(Context context) : context(std::move(context)) {}
+  Context context;
+};
+
+namespace {
+
+constexpr std::size_t encrypted_bytes_max = 64UL << 10;
+constexpr std::size_t record_bytes = 16UL << 10;
+
+struct FreeSsl {
+  void operator()(SSL* ssl) const { ::SSL_free(ssl); }
+};
+using Ssl = std::unique_ptr<SSL, FreeSsl>;
+
+std::string openssl_trouble() {
+  std::array<char, 256> text{};
+  ::ERR_error_string_n(::ERR_get_error(), text.data(), text.size());
+  ::ERR_clear_error();
+  return text.data();
+}
+
+class TlsStream final : public ByteStream,
+                        public ByteStreamEvents,
+                        public std::enable_shared_from_this<TlsStream> {
+ public:
+  TlsStream(HttpReactor& reactor, Ssl ssl, std::shared_ptr<ByteStream> inner)
+      : reactor_(reactor), ssl_(std::move(ssl)), inner_(std::move(inner)) {
+    // Both belong to ssl_ from here on.
+    ::SSL_set_bio(ssl_.get(), ::BIO_new(::BIO_s_mem()), ::BIO_new(::BIO_s_mem()));
+    ::SSL_set_mode(ssl_.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                                   SSL_MODE_RELEASE_BUFFERS);
+  }
+  ~TlsStream() override { inner_->close(); }
+
+  void start() {
+    inner_->set_events(this);
+    ::ERR_clear_error();
+    (void)::SSL_do_handshake(ssl_.get());
+    flush();
+    inner_->start_reading();
+  }
+
+  void set_events(ByteStreamEvents* events) override { events_ = events; }
+
+  void start_reading() override {
+    reads_ = true;
+    inner_->start_reading();
+    // What was decrypted or received before is told from the loop.
+    reactor_.post([weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->pump();
+    });
+  }
+  void stop_reading() override { reads_ = false; }
+
+  Transferred write(std::span<const std::string_view> parts) override {
+    if (is_broken_) return {Transfer::broken};
+    if (!flush()) return {Transfer::broken};
+    std::size_t taken = 0;
+    for (std::string_view part : parts) {
+      while (!part.empty() && out_.size() < encrypted_bytes_max) {
+        ::ERR_clear_error();
+        std::size_t written = 0;
+        const int how =
+            ::SSL_write_ex(ssl_.get(), part.data(), std::min(part.size(), record_bytes), &written);
+        if (how != 1) return refuse_write(taken, how);
+        part.remove_prefix(written);
+        taken += written;
+        collect();
+      }
+      if (!part.empty()) break;
+    }
+    if (!flush()) return {Transfer::broken};
+    if (taken > 0) return {Transfer::some, taken};
+    wants_write_ = true;
+    return {Transfer::would_wait};
+  }
+
+  void end_writing() override {
+    (void)::SSL_shutdown(ssl_.get());
+    collect();
+    if (flush() && out_.empty()) inner_->end_writing();
+  }
+
+  std::string trouble() const override { return trouble_; }
+
+  void close() override {
+    events_ = nullptr;
+    if (!is_broken_ && ::SSL_is_init_finished(ssl_.get()) != 0) {
+      (void)::SSL_shutdown(ssl_.get());
+      collect();
+      flush();
+    }
+    is_broken_ = true;
+    inner_->close();
+  }
+
+  void on_bytes(std::string_view bytes) override {
+    const auto self = shared_from_this();
+    const int written =
+        ::BIO_write(::SSL_get_rbio(ssl_.get()), bytes.data(), static_cast<int>(bytes.size()));
+    CHECK(written == static_cast<int>(bytes.size()), "a memory BIO takes everything");
+    pump();
+  }
+  void on_end() override {
+    const auto self = shared_from_this();
+    // Without a closing word of the peer this is a cut, not an end.
+    if (!has_ended_) break_off("the connection was cut");
+  }
+  void on_writable() override {
+    const auto self = shared_from_this();
+    if (!flush()) return break_off({});
+    if (out_.empty()) tell_writable();
+  }
+  void on_broken() override {
+    const auto self = shared_from_this();
+    break_off({});
+  }
+
+ private:
+  // Moves what OpenSSL wants to send to where it waits for the stream below.
+  void collect() {
+    BIO* const bio = ::SSL_get_wbio(ssl_.get());
+    std::array<char, record_bytes> buffer;
+    int got = 0;
+    while ((got = ::BIO_read(bio, buffer.data(), buffer.size())) > 0) {
+      out_.append(buffer.data(), static_cast<std::size_t>(got));
+    }
+  }
+
+  // False when the stream below is broken.
+  bool flush() {
+    collect();
+    while (!out_.empty()) {
+      const std::string_view part = out_;
+      const Transferred sent = inner_->write(std::span(&part, 1));
+      if (sent.how == Transfer::broken) return false;
+      if (sent.how != Transfer::some) return true;
+      out_.erase(0, sent.bytes);
+    }
+    out_ = {};
+    return true;
+  }
+
+  Transferred refuse_write(std::size_t taken, int how) {
+    const int why = ::SSL_get_error(ssl_.get(), how);
+    if (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE) {
+      is_broken_ = true;
+      trouble_ = openssl_trouble();
+      return {Transfer::broken};
+    }
+    flush();
+    if (taken > 0) return {Transfer::some, taken};
+    wants_write_ = true;
+    return {Transfer::would_wait};
+  }
+
+  void tell_writable() {
+    if (::SSL_is_init_finished(ssl_.get()) == 0) return;
+    if (std::exchange(wants_write_, false) && events_ != nullptr) events_->on_writable();
+  }
+
+  // Goes on with the handshake, then tells what can be decrypted, as long as it is wanted.
+  void pump() {
+    if (is_broken_) return;
+    if (::SSL_is_init_finished(ssl_.get()) == 0 && !shake_hands()) return;
+    std::array<char, record_bytes> buffer;
+    while (reads_ && events_ != nullptr && !is_broken_) {
+      ::ERR_clear_error();
+      std::size_t got = 0;
+      const int how = ::SSL_read_ex(ssl_.get(), buffer.data(), buffer.size(), &got);
+      if (how == 1) {
+        events_->on_bytes({buffer.data(), got});
+        continue;
+      }
+      const int why = ::SSL_get_error(ssl_.get(), how);
+      if (why == SSL_ERROR_ZERO_RETURN) {
+        if (!std::exchange(has_ended_, true)) events_->on_end();
+        return;
+      }
+      if (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE) {
+        return break_off(openssl_trouble());
+      }
+      break;
+    }
+    if (is_broken_) return;
+    if (!flush()) return break_off({});
+    // While nobody reads, the peer's bytes wait in the kernel.
+    if (!reads_ && ::SSL_is_init_finished(ssl_.get()) != 0) inner_->stop_reading();
+  }
+
+  bool shake_hands() {
+    ::ERR_clear_error();
+    const int how = ::SSL_do_handshake(ssl_.get());
+    const int why = how == 1 ? SSL_ERROR_NONE : ::SSL_get_error(ssl_.get(), how);
+    if (!flush()) {
+      break_off({});
+      return false;
+    }
+    if (how != 1) {
+      if (why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE) return false;
+      const long verdict = ::SSL_get_verify_result(ssl_.get());
+      break_off(verdict == X509_V_OK ? openssl_trouble()
+                                     : ::X509_verify_cert_error_string(verdict));
+      return false;
+    }
+    tell_writable();
+    return !is_broken_;
+  }
+
+  void break_off(std::string why) {
+    if (std::exchange(is_broken_, true)) return;
+    trouble_ = std::move(why);
+    if (auto* events = std::exchange(events_, nullptr)) events->on_broken();
+  }
+
+  HttpReactor& reactor_;
+  Ssl ssl_;
+  std::shared_ptr<ByteStream> inner_;
+  ByteStreamEvents* events_ = nullptr;
+  std::string out_;  // encrypted
+  std::string trouble_;
+  bool reads_ = false;
+  bool wants_write_ = false;
+  bool has_ended_ = false;
+  bool is_broken_ = false;
+};
+
+Context make_context(const SSL_METHOD* method) {
+  Context context(::SSL_CTX_new(method));
+  CHECK(context != nullptr, "OpenSSL gives no context");
+  ::SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
+  ::SSL_CTX_set_options(context.get(), SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
+  return context;
+}
+
+// Made once: reading the system's store takes tens of milliseconds.
+SSL_CTX* client_context() {
+  static const Context made = [] {
+    Context context = make_context(::TLS_client_method());
+    ::SSL_CTX_set_default_verify_paths(context.get());
+    ::SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+    return context;
+  }();
+  return made.get();
+}
+
+std::shared_ptr<ByteStream> start_stream(HttpReactor& reactor, Ssl ssl,
+                                         std::shared_ptr<ByteStream> inner) {
+  auto stream = std::make_shared<TlsStream>(reactor, std::move(ssl), std::move(inner));
+  stream->start();
+  return stream;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<TlsIdentity>> load_tls_identity(const TlsFiles& files) {
+  Context context = make_context(::TLS_server_method());
+  ::ERR_clear_error();
+  const auto broken = [](const std::string& path) {
+    return fail(Code::invalid_argument, "TLS, " + path + ": " + openssl_trouble());
+  };
+  if (::SSL_CTX_use_certificate_chain_file(context.get(), files.certificate.c_str()) != 1) {
+    return broken(files.certificate);
+  }
+  if (::SSL_CTX_use_PrivateKey_file(context.get(), files.key.c_str(), SSL_FILETYPE_PEM) != 1 ||
+      ::SSL_CTX_check_private_key(context.get()) != 1) {
+    return broken(files.key);
+  }
+  return std::make_shared<TlsIdentity>(std::move(context));
+}
+
+std::shared_ptr<ByteStream> make_tls_server_stream(HttpReactor& reactor,
+                                                   const TlsIdentity& identity,
+                                                   std::shared_ptr<ByteStream> inner) {
+  Ssl ssl(::SSL_new(identity.context.get()));
+  CHECK(ssl != nullptr, "OpenSSL gives no connection");
+  ::SSL_set_accept_state(ssl.get());
+  return start_stream(reactor, std::move(ssl), std::move(inner));
+}
+
+Result<std::shared_ptr<ByteStream>> make_tls_client_stream(HttpReactor& reactor,
+                                                           std::shared_ptr<ByteStream> inner,
+                                                           const std::string& host) {
+  Ssl ssl(::SSL_new(client_context()));
+  CHECK(ssl != nullptr, "OpenSSL gives no connection");
+  ::SSL_set_connect_state(ssl.get());
+  if (numeric_address(host, 0)) {
+    ::X509_VERIFY_PARAM_set1_ip_asc(::SSL_get0_param(ssl.get()), host.c_str());
+  } else if (::SSL_set1_host(ssl.get(), host.c_str()) != 1 ||
+             ::SSL_set_tlsext_host_name(ssl.get(), host.c_str()) != 1) {
+    return fail(Code::invalid_argument, "not a host's name: " + host);
+  }
+  return start_stream(reactor, std::move(ssl), std::move(inner));
+}
+
+}  // namespace perdure

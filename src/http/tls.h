@@ -1,0 +1,31 @@
+// TLS 1.2 and later over any ByteStream, by OpenSSL with its bytes in memory: plain connections pay
+// nothing for it. Up to 64 KiB that are encrypted already may wait inside of it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "http/byte_stream.h"
+#include "http/reactor.h"
+#include "http/server.h"
+
+namespace perdure {
+
+// Certificate and key of a server. Holds them in memory: the files are not read again.
+class TlsIdentity;
+
+// invalid_argument names what is wrong with the files.
+Result<std::shared_ptr<TlsIdentity>> load_tls_identity(const TlsFiles& files);
+
+std::shared_ptr<ByteStream> make_tls_server_stream(HttpReactor& reactor,
+                                                   const TlsIdentity& identity,
+                                                   std::shared_ptr<ByteStream> inner);
+
+// The peer must show a certificate for this name or address that the system's store trusts; else
+// the stream breaks, and its trouble() says so.
+Result<std::shared_ptr<ByteStream>> make_tls_client_stream(HttpReactor& reactor,
+                                                           std::shared_ptr<ByteStream> inner,
+                                                           const std::string& host);
+
+}  // namespace perdure
