@@ -243,6 +243,27 @@ TEST(Api, N16_another_origin_is_refused_with_the_right_token_too) {
   }
 }
 
+TEST(Api, a_change_has_its_form_whoever_asks) {
+  ApiBench bench;
+  const HttpHeader token{"Authorization", "Bearer " + bench.admin};
+  const HttpHeader length{"Content-Length", "13"};
+  EXPECT_EQ(
+      bench.ask({"POST", "/api/tasks", "", {token, length, {"Content-Type", "text/plain"}}}).status,
+      400);
+  const HttpHeader origin{"Origin", "http://127.0.0.1:7433"};
+  const Answered page = bench.ask({"POST", "/api/tasks", R"({"title":"t"})", {token, origin}});
+  EXPECT_EQ(page.status, 403);
+  EXPECT_TRUE(page.at_head);
+  EXPECT_EQ(bench.node->state().head, 0U);
+  EXPECT_EQ(bench
+                .ask({"POST",
+                      "/api/tasks",
+                      R"({"title":"t"})",
+                      {token, origin, {"X-Perdure-Client", "1"}, {"Idempotency-Key", "k"}}})
+                .status,
+            201);
+}
+
 TEST(Api, every_answer_has_the_safe_headers) {
   ApiBench bench;
   for (const Answered& answer :
@@ -307,6 +328,9 @@ TEST(Api, the_node_journal_is_no_session) {
     const std::string path = "/api/sessions/" + Node::journal_id().text() + rest;
     EXPECT_EQ(bench.as_admin("GET", path).status, 404) << path;
   }
+  const std::string prompt = "/api/sessions/" + Node::journal_id().text() + "/prompt";
+  EXPECT_EQ(bench.as_admin("POST", prompt, R"({"text":"x"})").status, 404);
+  EXPECT_EQ(bench.node->state().head, 1U);
 }
 
 TEST(Login, TOK1_a_launch_token_is_traded_once_for_a_cookie_and_a_key) {
