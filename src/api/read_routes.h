@@ -11,13 +11,16 @@ namespace perdure {
 
 class ReadRoutes {
  public:
-  // The world outlives it; it outlives the router that it was added to.
-  ReadRoutes(ApiWorld& world, StillValid still_valid)
-      : world_(world), streams_(world, std::move(still_valid)), lists_(streams_) {}
+  // World and slots (Api::streams()) outlive it; it outlives the router that it was added to.
+  // `still_valid` is Gate::still_valid().
+  ReadRoutes(ApiWorld& world, StreamSlots& slots, StillValid still_valid)
+      : world_(world), streams_(world, slots, std::move(still_valid)), lists_(streams_) {}
 
   ~ReadRoutes() { streams_.drop_all(); }
 
   void add_to(Router& router);
+  // Of which sockets count as some, too.
+  Streams& streams() { return streams_; }
   std::size_t open_streams() const { return streams_.count(); }
 
  private:

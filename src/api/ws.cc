@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/gate.h"
 #include "api/session_json.h"
 #include "api/ws_connection.h"
 #include "base/limits.h"
