@@ -159,10 +159,10 @@ TEST_F(Attach, a_tool_moves_below_until_it_is_done) {
 
 TEST_F(Attach, hostile_output_reaches_the_terminal_as_text) {
   record(R"({"kind":"message.agent","text":"a\u001b[2J\u001b]0;x\u0007b\u202e\rc\n"})");
-  record(
-      R"({"kind":"tool.call","tool_call_id":"t","title":"\u001b[1A\u001b[2Kx","status":"completed","text":"\u001b[31mout"})");
-  record(
-      R"({"kind":"permission.requested","perm_id":"p","title":"\u001b]9;evil\u0007ok?","options":[{"option_id":"a","name":"\u001b[2JAllow","kind":"allow_once"}]})");
+  record(R"({"kind":"tool.call","tool_call_id":"t","title":"\u001b[1A\u001b[2Kx",)"
+         R"("status":"completed","text":"\u001b[31mout"})");
+  record(R"({"kind":"permission.requested","perm_id":"p","title":"\u001b]9;evil\u0007ok?",)"
+         R"("options":[{"option_id":"a","name":"\u001b[2JAllow","kind":"allow_once"}]})");
   record(R"({"kind":"session.renamed","title":"\u001b]0;t\u0007name"})");
   EXPECT_TRUE(shows("abc"));
   EXPECT_TRUE(shows("? ok?"));
@@ -178,8 +178,8 @@ TEST_F(Attach, G7_a_question_is_answered_by_one_key) {
                 {.kind = Wish::answer, .text = "", .permission = "perm_1", .option = "a"}}));
   type("y");  // one answer is under way
   EXPECT_TRUE(view.take_wishes().empty());
-  record(
-      R"({"kind":"permission.resolved","perm_id":"perm_1","outcome":"selected","option_id":"a","by":"uid:1"})");
+  record(R"({"kind":"permission.resolved","perm_id":"perm_1","outcome":"selected",)"
+         R"("option_id":"a","by":"uid:1"})");
   EXPECT_TRUE(shows("→ Allow (uid:1)"));
 }
 
@@ -219,8 +219,8 @@ TEST_F(Attach, G7_nothing_pasted_answers) {
 }
 
 TEST_F(Attach, G7_yes_is_never_for_always) {
-  record(
-      R"({"kind":"permission.requested","perm_id":"p","title":"?","options":[{"option_id":"aa","name":"Always","kind":"allow_always"}]})");
+  record(R"({"kind":"permission.requested","perm_id":"p","title":"?",)"
+         R"("options":[{"option_id":"aa","name":"Always","kind":"allow_always"}]})");
   now += 5000;
   type("y");
   EXPECT_TRUE(view.take_wishes().empty());

@@ -62,7 +62,8 @@ RC_GTEST_PROP(Keys, any_bytes_give_clean_text, (const std::string& bytes)) {
   std::vector<Key> keys = reader.feed(bytes);
   for (const Key& key : reader.flush()) keys.push_back(key);
   for (const Key& key : keys) {
-    if (key.kind == Kind::text) RC_ASSERT(is_utf8(key.text) && static_cast<unsigned char>(key.text[0]) >= 0x20);
+    if (key.kind == Kind::text)
+      RC_ASSERT(is_utf8(key.text) && static_cast<unsigned char>(key.text[0]) >= 0x20);
   }
 }
 

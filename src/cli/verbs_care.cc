@@ -125,6 +125,20 @@ void print_steps(VerbCall& call, const RepairReport& report) {
   }
 }
 
+// A record that a repair would add.
+std::string repair_words(JsonView record) {
+  const std::string kind = record["kind"].text();
+  if (kind == "repair.closed_message") return "close the message that was being written";
+  if (kind == "repair.closed_tool") {
+    return "close the tool call " + record["tool_call_id"].text() + " as " +
+           record["outcome"].text();
+  }
+  if (kind == "run.interrupted") {
+    return "end the run as interrupted: " + interruption_words(record["reason"].text());
+  }
+  return "add " + kind;
+}
+
 // With a daemon it is the daemon's work; without one, and for all sessions, that of this process.
 Outcome<int> repair(VerbCall& call) {
   const bool is_dry = call.args().has("dry-run");
@@ -136,9 +150,11 @@ Outcome<int> repair(VerbCall& call) {
     const Answered answer = TRY(call.change(std::move(change)));
     if (call.print_json(answer)) return exit_done;
     RepairReport report{.dry_run = is_dry, .steps = {}};
-    const JsonView list = answer["plan"].is_array() ? answer["plan"] : answer["repairs"];
-    for (const JsonView step : list.items()) {
-      report.steps.emplace_back(step.is_string() ? step.text() : std::string(step.raw()));
+    for (const JsonView record : answer["records"].items()) {
+      report.steps.push_back(repair_words(record));
+    }
+    if (!is_dry && !answer["nothing_to_do"].flag()) {
+      report.steps.emplace_back("close what was left open");
     }
     print_steps(call, report);
     return exit_done;

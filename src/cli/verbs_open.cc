@@ -26,7 +26,8 @@ Outcome<int> token_create(VerbCall& call) {
   const auto expires = TRY(args.duration_ms("expires"));
   JsonWriter body;
   body.begin_object().key("name").string(args.word(0));
-  body.key("scope").string(args.value("scope").value_or("operate"));
+  body.key("scopes").begin_array();
+  body.string(args.value("scope").value_or("operate")).end_array();
   if (const auto word = args.value("session")) {
     const SessionBrief session = TRY(call.session(*word));
     body.key("sessions").begin_array().string(session.id).end_array();
@@ -35,8 +36,7 @@ Outcome<int> token_create(VerbCall& call) {
   body.end_object();
   const Answered answer = TRY(call.change({.path = "/api/tokens", .body = std::move(body).take()}));
   if (call.print_json(answer)) return exit_done;
-  const JsonView text = answer["token"].is_string() ? answer["token"] : answer["text"];
-  call.print_line(clean_line(text.text()));
+  call.print_line(clean_line(answer["text"].text()));
   call.remark("This is shown once; keep it.");
   return exit_done;
 }
@@ -46,7 +46,9 @@ Outcome<int> token_ls(VerbCall& call) {
   if (call.print_json(answer)) return exit_done;
   for (const JsonView token : answer["tokens"].items()) {
     const std::string expires = token["expires"].text();
-    call.print_line(pad(clean_line(token["id"].text()), 32) + pad(token["scope"].text(), 10) +
+    const std::vector<JsonView> scopes = token["scopes"].items();
+    const std::string scope = scopes.empty() ? "" : scopes.back().text();  // includes the others
+    call.print_line(pad(clean_line(token["id"].text()), 32) + pad(clean_line(scope), 10) +
                     pad(clean_line(token["name"].text()), 24) +
                     (expires.empty() ? "never expires" : "until " + clean_line(expires)));
   }

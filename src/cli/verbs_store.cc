@@ -39,9 +39,20 @@ void print_report(VerbCall& call, std::string_view done, const FileReport& repor
                   std::to_string(report.bytes) + " bytes: " + clean_line(report.file));
 }
 
+// A daemon that runs makes the copy itself: nobody else may open its store.
 Outcome<int> backup(VerbCall& call) {
+  std::string path = call.args().word(0);
+  if (!path.starts_with('/')) path = call.world().cwd + "/" + path;
+  if (call.daemon()) {
+    JsonWriter body;
+    body.begin_object().key("path").string(path).end_object();
+    const Answered answer =
+        TRY(call.change({.path = "/api/backup", .body = std::move(body).take()}));
+    if (!call.print_json(answer)) call.print_line("saved: " + clean_line(answer["path"].text()));
+    return exit_done;
+  }
   if (!call.world().local.backup) return missing();
-  print_report(call, "saved", TRY(told(call.world().local.backup(call.args().word(0)))));
+  print_report(call, "saved", TRY(told(call.world().local.backup(path))));
   return exit_done;
 }
 

@@ -83,12 +83,18 @@ TEST_F(Verbs, a_daemon_elsewhere_needs_a_token_that_is_not_on_the_command_line) 
 }
 
 TEST_F(Verbs, ls_shows_who_waits_first_over_all_pages) {
-  answer(
-      "GET /api/sessions",
-      R"({"sessions":[)"
-      R"({"id":"sess_aaaaaaaa11111111","title":"quiet","agent":"demo","status":"idle","state":"COMPLETED","cwd":"/h/a","created":"2001-09-09T01:46:00.000Z","updated":"2001-09-09T01:46:39.000Z","pending":0},)"
-      R"({"id":"sess_bbbbbbbb22222222","title":"a\u001b[2Jsker","agent":"claude","status":"waiting","state":"WAITING_FOR_INPUT","cwd":"/srv/b","created":"2001-09-08T01:46:40.000Z","updated":"2001-09-09T01:00:00.000Z","pending":1,"pending_since":"2001-09-09T01:41:40.000Z"},)"
-      R"({"id":"sess_cccccccc33333333","title":"","agent":"demo","status":"idle","state":"FAILED","cwd":"/h","created":"2001-09-01T01:46:40.000Z","updated":"2001-09-08T01:00:00.000Z","pending":0,"queue_length":2}],"next":null})");
+  answer("GET /api/sessions",
+         R"({"sessions":[)"
+         R"({"id":"sess_aaaaaaaa11111111","title":"quiet","agent":"demo","status":"idle",)"
+         R"("state":"COMPLETED","cwd":"/h/a","created":"2001-09-09T01:46:00.000Z",)"
+         R"("updated":"2001-09-09T01:46:39.000Z","pending":0},)"
+         R"({"id":"sess_bbbbbbbb22222222","title":"a\u001b[2Jsker","agent":"claude",)"
+         R"("status":"waiting","state":"WAITING_FOR_INPUT","cwd":"/srv/b",)"
+         R"("created":"2001-09-08T01:46:40.000Z","updated":"2001-09-09T01:00:00.000Z",)"
+         R"("pending":1,"pending_since":"2001-09-09T01:41:40.000Z"},)"
+         R"({"id":"sess_cccccccc33333333","title":"","agent":"demo","status":"idle",)"
+         R"("state":"FAILED","cwd":"/h","created":"2001-09-01T01:46:40.000Z",)"
+         R"("updated":"2001-09-08T01:00:00.000Z","pending":0,"queue_length":2}],"next":null})");
   EXPECT_EQ(cli.run({"ls"}), 0);
   EXPECT_EQ(printed(),
             "NAME/ID         AGENT   STATUS   WAITS             AGE  CWD\n"
@@ -103,7 +109,8 @@ TEST_F(Verbs, without_a_session_the_newest_of_this_folder_is_meant) {
   answer(
       "GET /api/sessions",
       R"({"sessions":[{"id":"sess_other","cwd":"/elsewhere","updated":"2002-01-01T00:00:00.000Z"},)"
-      R"({"id":"sess_01hzzzzzparser01","cwd":"/h/project","updated":"2001-01-01T00:00:00.000Z"}]})");
+      R"({"id":"sess_01hzzzzzparser01","cwd":"/h/project",)"
+      R"("updated":"2001-01-01T00:00:00.000Z"}]})");
   answer("GET " + path + "/status", R"({"status":"idle"})");
   EXPECT_EQ(cli.run({"status"}), 0);
   EXPECT_EQ(printed(), "idle\n");
@@ -169,11 +176,12 @@ TEST_F(Verbs, wait_ends_with_124_when_it_is_still_running) {
 }
 
 TEST_F(Verbs, A4_resume_prints_its_receipt_in_words) {
-  answer(
-      "POST " + path + "/resume",
-      R"({"session":{},"receipt":{"rung_name":"inject","verified":"none","inject_armed":true,)"
-      R"("lost":["tool output beyond 500 characters"],"reason":"the agent does not know the session",)"
-      R"("attempts":[{"method":"load","failure":"session_unknown","message":"no such session"}]}})");
+  answer("POST " + path + "/resume",
+         R"({"session":{},"receipt":{"rung_name":"inject","verified":"none","inject_armed":true,)"
+         R"("lost":["tool output beyond 500 characters"],)"
+         R"("reason":"the agent does not know the session",)"
+         R"("attempts":[{"method":"load","failure":"session_unknown",)"
+         R"("message":"no such session"}]}})");
   EXPECT_EQ(cli.run({"session", "resume", "parser", "--strict", "--how", "auto"}), 0);
   EXPECT_EQ(cli.daemon.sent("POST " + path + "/resume"), R"({"how":"auto","strict":true})");
   EXPECT_EQ(printed(),
@@ -185,9 +193,15 @@ TEST_F(Verbs, A4_resume_prints_its_receipt_in_words) {
 }
 
 TEST_F(Verbs, A14_repair_dry_run_shows_what_would_be_done) {
-  answer("POST " + path + "/repair", R"({"plan":["close tool call t1"]})");
+  answer("POST " + path + "/repair",
+         R"({"dry_run":true,"records":[{"kind":"repair.closed_message"},)"
+         R"({"kind":"repair.closed_tool","tool_call_id":"t1","outcome":"unknown"},)"
+         R"({"kind":"run.interrupted","reason":"process_exit"}]})");
   EXPECT_EQ(cli.run({"session", "repair", "parser", "--dry-run"}), 0);
-  EXPECT_EQ(printed(), "would: close tool call t1\n");
+  EXPECT_EQ(printed(),
+            "would: close the message that was being written\n"
+            "would: close the tool call t1 as unknown\n"
+            "would: end the run as interrupted: the agent's process ended\n");
   EXPECT_EQ(cli.daemon.calls.back().query,
             (std::vector<std::pair<std::string, std::string>>{{"dry_run", "1"}}));
 }
@@ -207,12 +221,12 @@ TEST_F(Verbs, A18_events_last_n_are_raw_records) {
 }
 
 TEST_F(Verbs, A19_history_is_grouped_by_turn) {
-  answer(
-      "GET " + path + "/history",
-      R"({"has_older":false,"turns":[{"run_id":"run_1","first_seq":1,"started":"2001-09-09T01:46:40.000Z",)"
-      R"("end":"completed","entries":[{"type":"user_message","text":"hi"},)"
-      R"({"type":"agent_message","text":"hello\nthere"},)"
-      R"({"type":"tool_call","tool_name":"Read","text":"a.txt"}]}]})");
+  answer("GET " + path + "/history",
+         R"({"has_older":false,"turns":[{"run_id":"run_1","first_seq":1,)"
+         R"("started":"2001-09-09T01:46:40.000Z",)"
+         R"("end":"completed","entries":[{"type":"user_message","text":"hi"},)"
+         R"({"type":"agent_message","text":"hello\nthere"},)"
+         R"({"type":"tool_call","tool_name":"Read","text":"a.txt"}]}]})");
   EXPECT_EQ(cli.run({"session", "history", "parser"}), 0);
   EXPECT_EQ(printed(),
             "Turn 1  2001-09-09T01:46:40.000Z  completed\n❯ hi\n  hello\n  there\n◌ Read a.txt\n");
@@ -241,7 +255,8 @@ TEST_F(Verbs, U11_rm_asks_and_deletes_with_confirmation) {
 }
 
 constexpr const char* one_question =
-    R"({"items":[{"kind":"permission","session_id":"sess_01hzzzzzparser01","session_title":"parser",)"
+    R"({"items":[{"kind":"permission","session_id":"sess_01hzzzzzparser01",)"
+    R"("session_title":"parser",)"
     R"("text":"Run make?","age_ms":65000,"perm_id":"perm_01abcdefgh","options":[)"
     R"({"option_id":"ok","name":"Allow","kind":"allow_once"},)"
     R"({"option_id":"ever","name":"Always","kind":"allow_always"},)"
@@ -311,7 +326,12 @@ TEST_F(Verbs, verbs_of_the_data_folder_use_what_main_gives) {
   cli.local.backup = [](const std::string&) -> Result<FileReport> {
     return fail(Code::conflict, "a daemon holds the folder");
   };
+  cli.daemon.is_there = false;
   EXPECT_EQ(cli.run({"backup", "f"}), 4);
+  cli.daemon.is_there = true;
+  answer("POST /api/backup", R"({"path":"/h/project/f"})");
+  EXPECT_EQ(cli.run({"backup", "f"}), 0);
+  EXPECT_EQ(cli.daemon.sent("POST /api/backup"), R"({"path":"/h/project/f"})");
   cli.local.gc = [](const GcLocally& wanted) -> Result<GcReport> {
     return GcReport{.dry_run = wanted.dry_run, .bytes = 10, .removed = {"a blob"}};
   };
@@ -326,7 +346,9 @@ TEST_F(Verbs, verbs_of_the_data_folder_use_what_main_gives) {
   EXPECT_EQ(cli.run({"serve", "--listen", "127.0.0.1:1", "--background", "--clean-start"}), 7);
   EXPECT_EQ(served.listen, std::vector<std::string>{"127.0.0.1:1"});
   EXPECT_TRUE(served.background && served.clean_start);
-  EXPECT_TRUE(cli.daemon.connects.empty());
+  for (const auto& settings : cli.daemon.connects) {
+    EXPECT_EQ(settings.start, client::StartPolicy::never);
+  }
 }
 
 TEST_F(Verbs, what_is_not_there_yet_says_so) {
@@ -350,11 +372,11 @@ TEST_F(Verbs, help_is_there_for_every_way_of_asking) {
 }
 
 TEST_F(Verbs, token_create_shows_it_once_and_open_prints_a_url) {
-  answer("POST /api/tokens", R"({"id":"tok_1","token":"perdure_x"})");
+  answer("POST /api/tokens", R"({"token":{"id":"tok_1"},"text":"perdure_x"})");
   EXPECT_EQ(cli.run({"token", "create", "ci", "--scope", "observe", "--expires", "1d"}), 0);
   EXPECT_EQ(printed(), "perdure_x\n");
   EXPECT_EQ(cli.daemon.sent("POST /api/tokens"),
-            R"({"name":"ci","scope":"observe","expires":"2001-09-10T01:46:40.000Z"})");
+            R"({"name":"ci","scopes":["observe"],"expires":"2001-09-10T01:46:40.000Z"})");
   answer("POST /api/launch", R"({"url":"http://127.0.0.1:7433/#launch=abc"})");
   EXPECT_EQ(cli.run({"open"}), 0);
   EXPECT_EQ(printed(), "http://127.0.0.1:7433/#launch=abc\n");
