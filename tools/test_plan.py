@@ -58,6 +58,8 @@ CHECKS = [
           output=r"no verb 'fly'"),
     Check("acp_schema", ["node", "tools/check_acp_schema.mjs", "build/dev/perdure-acp-samples"],
           long=True, tap=True, timeout_s=300),
+    Check("openapi", ["node", "tools/check_openapi.mjs", "build/dev/perdure-openapi-sample"],
+          long=True, tap=True, timeout_s=300),
     Check("sim.seeds_1_to_5000_without_a_violation_and_every_probe_hit",
           ["build/dev/perdure-sim", "--seeds", "1..5000", "--require-probes", "--jobs", "2"],
           long=True, timeout_s=1500, covers=SIMULATED),

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "auth/pipeline.h"
 #include "auth/principal.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -51,6 +52,9 @@ int status_of(Code code);
 // What a person can do about it, in words of verbs: ["resume","fresh"]. Often none.
 std::vector<std::string> actions_of(Code code);
 HttpResponse error_response(const Error& error);
+// Whether the principal may call a route of this access. Admin is over everything, so never for one
+// that is bound to some sessions.
+bool has_access(const Principal& principal, Access access);
 
 using RouteHandler = std::move_only_function<void(Call)>;
 
@@ -61,6 +65,7 @@ struct Route {
   std::string summary;  // one line, for /openapi.json
   RouteHandler handler;
   std::size_t body_bytes_max = 16UL << 20;
+  BodyType body_type = BodyType::json;  // `any`: an upload, whose type the handler looks at
 };
 
 class Router {

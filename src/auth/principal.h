@@ -20,6 +20,7 @@ struct Principal {
   std::vector<SessionId> sessions;  // given: only these exist for it, the others are 404 (N17)
   SessionId hosted;                 // the caller is a process inside this session
   bool from_browser = false;
+  std::string credential;  // token:<id> or browser:<id>, whose end ends this; empty: none was used
   bool operator==(const Principal&) const = default;
 
   bool may(Scope wanted) const { return scope >= wanted; }

@@ -63,6 +63,48 @@ inline constexpr std::size_t snapshot_every_records = 256;
 // Records a reader may be behind in memory; a slower one is cut with its cursor.
 inline constexpr std::size_t subscriber_records_max = 1024;
 inline constexpr std::size_t page_records_max = 1000;
+// Records that one filtered read looks at; the page then ends and says that there is more.
+inline constexpr std::size_t scan_records_max = 5000;
+inline constexpr std::size_t rows_max = 500;              // a longer page of rows or turns is cut
+inline constexpr std::size_t density_buckets_max = 2000;  // more are cut to it
+inline constexpr std::size_t density_marks_max = 2000;    // more are counted, not shown
+// Of records whose text is given as one document; a longer session: limit_reached.
+inline constexpr std::size_t whole_text_bytes_max = 64UL << 20;
+// A transcript of more records has no hash on its pages.
+inline constexpr std::size_t transcript_hash_records_max = 20'000;
+// API streams.
+// Open at once for one principal; one more: limit_reached.
+inline constexpr std::size_t streams_per_principal_max = 1024;
+inline constexpr std::size_t frames_cached_max = 1024;  // encoded records kept for other readers
+inline constexpr std::size_t list_snapshot_rows_max = 200;  // the rest is read in pages
+inline constexpr std::size_t search_hits_max = 200;         // a longer answer is cut to it
+
+// Who may do what.
+inline constexpr std::size_t idempotency_key_bytes_max = 200;     // a longer key is refused
+inline constexpr std::int64_t launch_token_ms = 5 * 60'000;       // then it serves nobody
+inline constexpr std::int64_t ticket_ms = 30'000;                 // for a WebSocket; the same
+inline constexpr std::size_t launch_tokens_max = 64;              // the oldest is forgotten
+inline constexpr std::size_t tickets_max = 4096;                  // the oldest is forgotten
+inline constexpr std::int64_t browser_ms = 90LL * 24 * 3600'000;  // then a page needs a new launch
+// Failed logins: each counts for so long, and so many at once from one address; more: 429.
+inline constexpr std::int64_t auth_failure_ms = 3'000;
+inline constexpr std::int64_t auth_failures_max = 20;
+inline constexpr std::size_t auth_sources_max = 1024;  // addresses; the least guilty is forgotten
+
+// The node journal: what a daemon knows beside its sessions.
+inline constexpr std::size_t tasks_max = 10'000;                      // one more: limit_reached
+inline constexpr std::size_t tasks_bytes_max = 32UL << 20;            // of their texts; the same
+inline constexpr std::size_t task_description_bytes_max = 1UL << 20;  // longer: limit_reached
+inline constexpr std::size_t tokens_max = 1000;  // an expired one gives way; else limit_reached
+inline constexpr std::size_t token_sessions_max = 1000;  // of one token; the same
+inline constexpr std::size_t browsers_max = 100;  // an expired one gives way, or else the oldest
+inline constexpr std::size_t rules_max = 1000;    // one more: limit_reached
+inline constexpr std::size_t tombstones_max = 10'000;     // the oldest is forgotten
+inline constexpr std::size_t node_name_bytes_max = 1024;  // of a token or a rule; longer: refused
+
+// API.
+inline constexpr std::size_t requests_waiting_max = 256;  // for the daemon to be ready
+inline constexpr std::int64_t ready_wait_ms = 30'000;     // then 503
 
 // ACP, both directions.
 // A line of an agent. A longer one is skipped up to its newline and reported once.
@@ -100,16 +142,38 @@ inline constexpr std::size_t shells_max = 16;                         // one mor
 inline constexpr std::size_t shell_scrollback_bytes_max = 1UL << 20;  // the oldest is overwritten
 inline constexpr std::size_t shell_input_bytes_max = 1UL << 20;       // not yet read; more: refused
 inline constexpr std::size_t shell_read_bytes_max = 256UL << 10;      // a longer read is cut to it
-inline constexpr std::size_t terminals_max = 32;                      // one more is refused
-inline constexpr std::size_t terminal_output_bytes_max = 1UL << 20;   // the oldest is dropped
+// Sent to a client that acks and not yet acked; then the shell is not read.
+inline constexpr std::size_t shell_window_bytes = 1UL << 20;
+inline constexpr std::size_t terminals_max = 32;                     // one more is refused
+inline constexpr std::size_t terminal_output_bytes_max = 1UL << 20;  // the oldest is dropped
 inline constexpr std::size_t terminal_waits_max = 16;          // for one exit; one more is refused
 inline constexpr std::size_t acp_text_bytes_max = 16UL << 20;  // a longer text is refused
+
+// API: bodies.
+inline constexpr std::size_t mcp_servers_bytes_max = 256UL << 10;  // a longer list: limit_reached
+inline constexpr std::size_t environment_names_max = 256;          // one more: limit_reached
+inline constexpr std::size_t environment_bytes_max = 128UL << 10;  // of names and values; the same
+inline constexpr std::size_t options_per_call_max = 64;            // one more: limit_reached
+inline constexpr std::size_t option_name_bytes_max = 256;          // a longer one: limit_reached
+inline constexpr std::size_t option_value_bytes_max = 4UL << 10;   // a longer one: limit_reached
+
+// API: a WebSocket.
+inline constexpr std::size_t ws_message_bytes_max = 10UL << 20;  // a longer message ends the socket
+inline constexpr std::size_t ws_subscriptions_max = 256;         // one more: limit_reached
+inline constexpr std::size_t ws_calls_open_max = 64;  // unanswered; one more: limit_reached
+// Queued for a client that does not read: then nothing more is read for it, and one that stays
+// behind is cut with its cursor.
+inline constexpr std::size_t ws_unsent_bytes_max = 1UL << 20;
 
 // Processes and sockets.
 inline constexpr int link_backlog_max = 64;  // callers not yet accepted; one more is turned away
 // The answer of a program that detaches; a longer one is refused.
 inline constexpr std::size_t detach_answer_bytes_max = 64UL << 10;
 
+// Notifications.
+inline constexpr std::size_t notifications_waiting_max = 256;  // beyond it the oldest is given up
+inline constexpr std::size_t notify_commands_max = 4;          // at once; the next one waits
+inline constexpr std::int64_t notify_command_ms = 30'000;      // then the command is killed
 // HTTP. What one connection may ask for stands in HttpServerLimits (http/server.h).
 inline constexpr std::size_t http_headers_max = 100;     // one more: 431
 inline constexpr std::size_t http_parameters_max = 256;  // of a query; one more: 400
@@ -126,7 +190,13 @@ inline constexpr std::size_t http_answer_head_bytes_max = 64UL << 10;
 // Waits in milliseconds.
 inline constexpr std::int64_t executor_ready_ms = 60'000;  // K23
 inline constexpr std::int64_t session_open_ms = 90'000;    // K13: then it fails, the id is kept
+inline constexpr std::int64_t resume_answer_ms = 90'000;   // K13: then 202, the ladder goes on
 inline constexpr std::int64_t reconcile_probe_ms = 2'000;  // C19
+// Between two signs of life on a stream, and between two looks whether its reader still may.
+inline constexpr std::int64_t stream_beat_ms = 4'000;
+inline constexpr std::int64_t list_gather_ms = 100;  // changes of the list are sent together
+// For a session that is to be deleted to stop; then the deletion is refused.
+inline constexpr std::int64_t removal_stop_ms = 30'000;
 // For the end of a dead process's pipes, when others hold them open; then its exit is told.
 inline constexpr std::int64_t output_drain_ms = 200;
 // For killed processes to be gone; what is left then is counted and reported.

@@ -30,6 +30,10 @@ std::string_view code_name(Code code) {
     case Code::storage_unknown: return "storage_unknown";
     case Code::damaged: return "damaged";
     case Code::format_too_new: return "format_too_new";
+    case Code::unauthenticated: return "unauthenticated";
+    case Code::misdirected: return "misdirected";
+    case Code::secret_already_shown: return "secret_already_shown";
+    case Code::too_large: return "too_large";
     case Code::unavailable: return "unavailable";
     case Code::internal: return "internal";
   }

@@ -28,13 +28,17 @@ enum class Code {
   token_revoked,
   token_consumed,
   token_scope_mismatch,
-  cursor_invalid,   // a cursor beyond the head, or of another log
-  stale_owner,      // a newer owner epoch holds the session
-  disk_full,        // refused cleanly; nothing was written
-  storage_unknown,  // an fsync failed: the outcome is unknown until recovery reads the truth
-  damaged,          // checksum or hash chain broken; the session is read-only up to there
-  format_too_new,   // written by a newer version; refused, never misread
-  unavailable,      // not now: starting up, shutting down, or a peer is gone
+  cursor_invalid,        // a cursor beyond the head, or of another log
+  stale_owner,           // a newer owner epoch holds the session
+  disk_full,             // refused cleanly; nothing was written
+  storage_unknown,       // an fsync failed: the outcome is unknown until recovery reads the truth
+  damaged,               // checksum or hash chain broken; the session is read-only up to there
+  format_too_new,        // written by a newer version; refused, never misread
+  unauthenticated,       // no credentials, or none that are known here
+  misdirected,           // the request names a host that is not this daemon
+  secret_already_shown,  // the key was used before, and a secret is shown once
+  too_large,             // the body is longer than the route takes
+  unavailable,           // not now: starting up, shutting down, or a peer is gone
   internal,
 };
 

@@ -33,7 +33,17 @@ class LocalAgentctls::Held final : private ExecutionEvents {
         execution_(owner.ports_, owner.setting_, std::move(bootstrap),
                    static_cast<ExecutionEvents&>(*this)) {}
 
+  // Those who wait for a call are told that it will not come. Not from inside their own call.
+  ~Held() override { fail_calls("the execution is over"); }
+
   LocalExecution& execution() { return execution_; }
+  void call(std::string_view method, std::string_view params, OnResult done) {
+    if (!execution_.is_attached()) {
+      calls_.emplace(0, std::move(done));
+      return fail_calls("no link to the session's agentctl is up");
+    }
+    calls_.emplace(execution_.call(method, params), std::move(done));
+  }
   void begin_behind(FrameNo frame) { given_ = acked_ = frame; }
   void ack(FrameNo frame) {
     acked_ = std::max(acked_, frame);
@@ -56,12 +66,24 @@ class LocalAgentctls::Held final : private ExecutionEvents {
     owner_.events_->on_frame(key_, std::move(frame));
   }
   void on_acted(std::uint64_t number) override { owner_.events_->on_commands_acted(key_, number); }
-  void on_reply(std::uint64_t, Result<std::string>) override {}
-  void on_shell_news(const std::string&) override {}
-  void on_detached(const std::string&) override { owner_.events_->on_detached(key_); }
+  void on_reply(std::uint64_t number, Result<std::string> result) override {
+    if (auto call = calls_.extract(number)) call.mapped()(std::move(result));
+  }
+  void on_shell_news(const std::string& shell) override { owner_.tell_shell_news(key_, shell); }
+  void on_detached(const std::string& why) override {
+    fail_calls("the link to the agentctl broke: " + why);
+    owner_.events_->on_detached(key_);
+  }
   void on_gone(const std::string& proof) override {
     proof_ = proof;
     end_later();
+  }
+
+  void fail_calls(const std::string& why) {
+    for (auto& entry : std::exchange(calls_, {})) {
+      owner_.ports_.loop.post(
+          [done = std::move(entry.second), why] mutable { done(fail(Code::unavailable, why)); });
+    }
   }
 
   void end_later() {
@@ -84,6 +106,7 @@ class LocalAgentctls::Held final : private ExecutionEvents {
   LocalAgentctls& owner_;
   ExecKey key_;
   LocalExecution execution_;
+  std::multimap<std::uint64_t, OnResult> calls_;  // by the number of the call
   FrameNo given_ = 0;
   FrameNo acked_ = 0;
   std::optional<std::string> proof_;
@@ -152,6 +175,29 @@ void LocalAgentctls::send(const ExecKey& exec, const SendCommand& command) {
 
 void LocalAgentctls::ack(const ExecKey& exec, FrameNo frame) {
   if (Held* const held = find(exec)) held->ack(frame);
+}
+
+void LocalAgentctls::call(const ExecKey& exec, std::string method, std::string params,
+                          OnResult done) {
+  if (Held* const held = find(exec)) return held->call(method, params, std::move(done));
+  ports_.loop.post([done = std::move(done)] mutable {
+    done(fail(Code::unavailable, "the session has no agentctl that runs"));
+  });
+}
+
+std::uint64_t LocalAgentctls::watch_shells(const ExecKey& exec, OnShellNews news) {
+  shell_watches_.emplace(++last_shell_watch_, ShellWatch{exec, std::move(news)});
+  return last_shell_watch_;
+}
+
+// A watch may go, or bring another, while it is told.
+void LocalAgentctls::tell_shell_news(const ExecKey& exec, const std::string& shell) {
+  for (auto next = shell_watches_.begin(); next != shell_watches_.end();) {
+    const std::uint64_t number = next->first;
+    const ShellWatch told = next->second;
+    if (told.exec == exec) told.news(shell);
+    next = shell_watches_.upper_bound(number);
+  }
 }
 
 void LocalAgentctls::stop(const ExecKey& exec) {

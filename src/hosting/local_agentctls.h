@@ -1,6 +1,7 @@
 // The runtime's agentctls on this machine: each execution that the runtime asks for is one
-// LocalExecution. The one rule: what an execution leaves on the disk is taken away before its end
-// is told, so that a daemon that dies in between finds nothing, and says the same again.
+// LocalExecution, which serves its workspace calls too. The one rule: what an execution leaves on
+// the disk is taken away before its end is told, so that a daemon that dies in between finds
+// nothing, and says the same again.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +20,14 @@ namespace perdure {
 // the daemon: an agentctl is found again by them.
 using MakeBootstrap = std::move_only_function<Result<Bootstrap>(const LaunchSpec& spec)>;
 
-class LocalAgentctls final : public Agentctls {
+class LocalAgentctls final : public Agentctls, public Workspaces {
  public:
   // The ports outlive it. Destroying it leaves every agentctl alone.
   LocalAgentctls(LocalPorts ports, LocalSetting setting, MakeBootstrap make_bootstrap);
   ~LocalAgentctls() override;
+
+  // Executions that are alive, or not yet known to be gone.
+  std::size_t held() const { return held_.size(); }
 
   // Whom to tell; before any other call.
   void set_events(AgentctlEvents& events) { events_ = &events; }
@@ -34,7 +38,16 @@ class LocalAgentctls final : public Agentctls {
   void ack(const ExecKey& exec, FrameNo frame) override;
   void stop(const ExecKey& exec) override;
 
+  void call(const ExecKey& exec, std::string method, std::string params, OnResult done) override;
+  std::uint64_t watch_shells(const ExecKey& exec, OnShellNews news) override;
+  void unwatch_shells(std::uint64_t number) override { shell_watches_.erase(number); }
+
  private:
+  struct ShellWatch {
+    ExecKey exec;
+    OnShellNews news;
+  };
+
   class Held;  // one execution
 
   // Null when it cannot be described; its end is told then.
@@ -42,12 +55,15 @@ class LocalAgentctls final : public Agentctls {
   Held* find(const ExecKey& exec);
   void tell_gone_later(const ExecKey& exec, std::string proof);
   void forget_later(const ExecKey& exec);
+  void tell_shell_news(const ExecKey& exec, const std::string& shell);
 
   LocalPorts ports_;
   LocalSetting setting_;
   MakeBootstrap make_bootstrap_;
   AgentctlEvents* events_ = nullptr;
   std::map<ExecKey, std::unique_ptr<Held>> held_;
+  std::map<std::uint64_t, ShellWatch> shell_watches_;
+  std::uint64_t last_shell_watch_ = 0;
   std::shared_ptr<bool> exists_ = std::make_shared<bool>(true);
 };
 

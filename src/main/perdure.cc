@@ -1,18 +1,19 @@
 // The program `perdure`. It has no daemon yet, and every verb that would need one says so and
 // fails: nothing here pretends.
 #include <cstdio>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "demo/demo_program.h"
+#include "main/serve.h"
 
 namespace perdure {
 namespace {
 
 // Exit codes that scripts rely on.
-constexpr int exit_failed = 1;
 constexpr int exit_usage = 2;
 
 constexpr std::string_view version = PERDURE_VERSION;
@@ -32,11 +33,6 @@ constexpr std::string_view about_text =
     "simulator that judges them come first. README.md says which parts exist today.\n";
 
 void print(std::FILE* out, std::string_view text) { std::fwrite(text.data(), 1, text.size(), out); }
-
-Result<> serve() {
-  return fail(Code::unavailable,
-              "this build has no daemon yet; `perdure about` says what there is");
-}
 
 int demo_agent() {
   const demo::DemoFolders folders = demo::demo_folders_from_environment();
@@ -65,11 +61,11 @@ int run_verb(std::string_view verb, const std::vector<std::string_view>& rest) {
   // Not in the usage: started by the daemon, as any other agent is.
   if (verb == "demo-agent") return demo_agent();
   if (verb == "serve") {
-    if (const Result<> served = serve(); !served) {
-      print(stderr, "perdure serve: " + served.error().message() + "\n");
-      return exit_failed;
-    }
-    return 0;
+    const std::string program = std::filesystem::read_symlink("/proc/self/exe");
+    ServeOptions options{.program = program,
+                         .agentctl = std::filesystem::path(program).parent_path() / "perdure-agentctl"};
+    for (const std::string_view word : rest) options.background |= word == "--background";
+    return serve(options);
   }
   print(stderr, "perdure: there is no verb '" + std::string(verb) + "'\n\n");
   print(stderr, usage_text);

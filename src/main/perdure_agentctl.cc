@@ -14,6 +14,7 @@
 #include "base/id.h"
 #include "base/limits.h"
 #include "base/result.h"
+#include "env_posix/confine.h"
 #include "env_posix/detach.h"
 #include "env_posix/file_lock.h"
 #include "env_posix/file_tree.h"
@@ -97,6 +98,16 @@ std::string encode_failure(const Error& error) {
          "\n";
 }
 
+// What agents and shells have no business to see: tokens, keys, the sockets of other sessions.
+// Where the machine does not allow it they run all the same: SECURITY.md says what that means.
+void hide_data(const Bootstrap& bootstrap) {
+  if (bootstrap.hide.empty()) return;
+  const std::string run = bootstrap.hide + "/run";
+  HiddenFolder hidden{.folder = bootstrap.hide, .show = {run}, .hide = {run + "/agentctl"}};
+  if (bootstrap.cwd.starts_with(bootstrap.hide + "/")) hidden.show.push_back(bootstrap.cwd);
+  (void)hide_folder(hidden);
+}
+
 // Runs until the execution is over. The answer goes out once a daemon can attach.
 Result<> run(const Bootstrap& bootstrap, Detached& detached) {
   World world = TRY(World::create(bootstrap, detached.umask_before()));
@@ -121,6 +132,7 @@ Result<> run(const Bootstrap& bootstrap, Detached& detached) {
   const std::unique_ptr<SignalWatch> signals =
       TRY(SignalWatch::create(*world.loop, {SIGTERM, SIGINT, SIGHUP},
                               [&](int number) { supervisor.stop(strsignal(number)); }));
+  hide_data(bootstrap);
   supervisor.begin();
   TRY_VOID(detached.answer(
       encode_bootstrap_answer({.instance = instance,

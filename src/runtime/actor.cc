@@ -228,6 +228,7 @@ void SessionActor::on_durable(Batch& batch) {
   const bool cursor_moved = cursor_ != batch.cursor;
   cursor_ = batch.cursor;
   shared_.dropped_frames += batch.dropped;
+  shared_.counts.add(batch.counts);
   outbox_.removed(batch.effects_done);
   removing_.clear();
   CHECK(outbox_.add(batch.effects).has_value(), "an effect of our own cannot be read");

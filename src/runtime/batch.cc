@@ -151,6 +151,7 @@ void Batch::add_event(Event event) {
   } else if (const auto* minted = get_if<TokenMinted>(&event.body)) {
     refs_.push_back(minted->token.text());
   }
+  counts.add(event);
   spill_update(event.body, blobs_);
   auto bytes = std::make_shared<const std::string>(encode_record(state.head + 1, head_hash, event));
   head_hash = record_hash(*bytes);

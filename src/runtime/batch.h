@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/counts.h"
 #include "runtime/runtime.h"
 #include "runtime/shared.h"
 #include "session/machine.h"
@@ -53,6 +54,7 @@ class Batch {
   std::vector<OutboxRow> effects;
   std::vector<std::uint64_t> effects_done;
   std::uint64_t dropped = 0;
+  EventCounts counts;
   bool essential = false;
 
   // The answers, in the order of the inputs.

@@ -4,7 +4,9 @@
 #include <memory>
 #include <utility>
 
+#include "base/fields_json.h"
 #include "base/limits.h"
+#include "base/probe.h"
 #include "runtime/listing.h"
 #include "session/fork.h"
 #include "wire/record.h"
@@ -12,6 +14,10 @@
 
 namespace perdure {
 namespace {
+
+// No effect has this number: those of a session grow from its first record on.
+constexpr std::uint64_t copying_row = 1;
+constexpr std::string_view copying_payload = R"({"do":"fork.copying"})";
 
 // One fork under way; owns itself through the callbacks of the commit in flight.
 class ForkJob : public std::enable_shared_from_this<ForkJob> {
@@ -34,7 +40,24 @@ class ForkJob : public std::enable_shared_from_this<ForkJob> {
   }
 
  private:
-  void finish(Result<Reply> result) { std::exchange(reply_, {})(std::move(result)); }
+  void finish(Result<Reply> result) {
+    // Half a copy is of no use to anybody. When it cannot be removed now, the next boot does it.
+    if (!result && committed_) std::ignore = shared_.world.store.remove(order_.to);
+    if (result) shared_.on_changed(order_.to);
+    std::exchange(reply_, {})(std::move(result));
+  }
+
+  // The mark comes with the first of several commits and goes with the last.
+  void mark(Append& append) const {
+    const bool last = copied_ == order_.at;
+    if (!last && !committed_) {
+      append.outbox_add.push_back({copying_row, std::string(copying_payload)});
+      append.listing =
+          Listing{.open = true, .summary = encode_fields(SessionSummary{.copying = true})};
+    } else if (last && committed_) {
+      append.outbox_done.push_back(copying_row);
+    }
+  }
 
   void next() {
     Result<std::vector<Event>> events = copy_page();
@@ -53,12 +76,14 @@ class ForkJob : public std::enable_shared_from_this<ForkJob> {
       append.snapshot = encode_snapshot(forker_.state());
       append.listing = make_listing(shared_, forker_.state(), false);
     }
+    mark(append);
     shared_.world.store.append(
         std::move(append), [self = shared_from_this(), last, &loop = shared_.world.loop,
                             alive = std::weak_ptr<bool>(shared_.alive)](Result<> result) {
           loop.post([self, last, alive, result = std::move(result)] {
             if (alive.expired()) return;
             if (!result) return self->finish(std::unexpected(result.error()));
+            self->committed_ = true;
             if (last) return self->finish(Reply{.seq = self->head_, .session = self->order_.to});
             self->next();
           });
@@ -86,12 +111,26 @@ class ForkJob : public std::enable_shared_from_this<ForkJob> {
   Seq copied_ = 0;
   Seq head_ = 0;
   Hash hash_;
+  bool committed_ = false;  // some of the copy is in the store
 };
 
 }  // namespace
 
 void start_fork(ActorShared& shared, ForkOrder order, ReplyFn reply) {
   std::make_shared<ForkJob>(shared, std::move(order), std::move(reply))->start();
+}
+
+bool is_unfinished_fork(const std::vector<OutboxRow>& outbox) {
+  return !outbox.empty() && outbox.front().number == copying_row &&
+         outbox.front().payload == copying_payload;
+}
+
+bool drop_unfinished_fork(Store& store, SessionId session) {
+  const Result<std::vector<OutboxRow>> outbox = store.outbox(session);
+  if (!outbox || !is_unfinished_fork(*outbox)) return false;
+  SIM_PROBE("half a fork removed at boot");
+  std::ignore = store.remove(session);  // refused: it is no session all the same
+  return true;
 }
 
 }  // namespace perdure

@@ -1,10 +1,13 @@
 // Runs a fork: copies page by page, so that a long session needs no more memory than a short one.
-// The new session is listed by its last commit; before that nobody sees it.
+// The new session is listed by its last commit. One that needs several has a mark in its outbox
+// until then, so that what a crash leaves of it is no session and is taken away at the next boot.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "runtime/shared.h"
+#include "store/store.h"
 
 namespace perdure {
 
@@ -18,5 +21,11 @@ struct ForkOrder {
 // Answers once, when the whole copy is durable. not_found, cursor_invalid or conflict change
 // nothing.
 void start_fork(ActorShared& shared, ForkOrder order, ReplyFn reply);
+
+// Whether these are the rows of a fork that is not whole.
+bool is_unfinished_fork(const std::vector<OutboxRow>& outbox);
+// Takes the session away when it is such a fork; says whether it was one. For the boot, when no
+// fork is under way.
+bool drop_unfinished_fork(Store& store, SessionId session);
 
 }  // namespace perdure

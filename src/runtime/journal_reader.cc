@@ -42,18 +42,25 @@ Result<ResumeContext> read_resume_context(Store& store, SessionId session,
   return builder.build();
 }
 
-Result<TranscriptSlice> read_transcript(Store& store, SessionId session, TranscriptPage::Ask ask) {
-  const Seq head = TRY(store.head(session)).seq;
+Result<TranscriptSlice> read_transcript(Store& store, SessionId session, TranscriptPage::Ask ask,
+                                        const TranscriptScope& scope) {
+  const Seq stored = TRY(store.head(session)).seq;
+  const Seq head = std::min(stored, scope.at.value_or(stored));
   const Seq from = ask.before && *ask.before > 0 ? std::min(head, *ask.before - 1) : head;
   TranscriptPage page(ask);
+  const auto window = [&](Seq after, Seq upto) -> Result<std::vector<Record>> {
+    std::vector<Record> records = TRY(read_records(store, session, after, upto));
+    if (scope.on_record) std::ranges::for_each(records, scope.on_record);
+    return records;
+  };
   for (Seq after = from; page.wants_newer();) {
     const Seq upto = std::min(head, after + window_records);
-    page.add_newer(TRY(read_records(store, session, after, upto)));
+    page.add_newer(TRY(window(after, upto)));
     after = upto;
   }
   for (Seq end = from; page.wants_older();) {
     const Seq after = window_before(end);
-    page.add_older(TRY(read_records(store, session, after, end)));
+    page.add_older(TRY(window(after, end)));
     end = after;
   }
   TranscriptPage::Slice slice = std::move(page).take();

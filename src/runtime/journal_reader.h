@@ -3,6 +3,7 @@
 // so the cost does not grow with the session.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -26,7 +27,14 @@ struct TranscriptSlice {
   Seq last_seq = 0;  // the head it was read at
 };
 
+// How a page is read.
+struct TranscriptScope {
+  std::optional<Seq> at;                              // as of this record, not of the head
+  std::function<void(const Record&)> on_record = {};  // told of each record that was read, once
+};
+
 // One page of the transcript as of the head (A20).
-Result<TranscriptSlice> read_transcript(Store& store, SessionId session, TranscriptPage::Ask ask);
+Result<TranscriptSlice> read_transcript(Store& store, SessionId session, TranscriptPage::Ask ask,
+                                        const TranscriptScope& scope = {});
 
 }  // namespace perdure

@@ -4,11 +4,70 @@
 #include <string>
 #include <utility>
 
-#include "base/json.h"
+#include "base/fields_json.h"
 #include "session/draft.h"
 #include "session/status.h"
 
 namespace perdure {
+namespace {
+
+// To the minute: a list sorts by it, and every frame need not rewrite the row.
+Timestamp whole_minute(Timestamp at) { return {at.ms - at.ms % 60'000}; }
+
+std::optional<ExecutorSummary> summarize_executor(const State& state) {
+  const Execution& exec = state.exec;
+  if (exec.status == ExecutorStatus::none) return std::nullopt;
+  return ExecutorSummary{.exec = exec.id,
+                         .gen = exec.gen,
+                         .status = exec.status,
+                         .runtime = exec.runtime.empty() ? state.runtime : exec.runtime,
+                         .url = exec.url,
+                         .container_id = exec.container_id,
+                         .pid = exec.pid,
+                         .supports_session_resume = state.agent.supports_session_resume,
+                         .supports_workspace_only = exec.supports_workspace_only,
+                         .resume_token = usable_agent_session_id(state).value_or(""),
+                         .workspace = state.workspace,
+                         .last_seen = whole_minute(exec.last_seen),
+                         .error_message = exec.error_message};
+}
+
+std::string shown_error(const State& state) {
+  if (state.failure) return state.failure->message;
+  if (state.exec.status == ExecutorStatus::error) return state.exec.error_message;
+  const bool failed = !state.run && state.last_run && state.last_run->end == RunEnd::failed;
+  return failed ? state.last_run->message : std::string();
+}
+
+}  // namespace
+
+SessionSummary summarize(const State& state, const World& world) {
+  const ResumeVerdict resume = derive_resume(state, world);
+  const std::vector<PendingItem> pending = derive_pending(state, world);
+  SessionSummary out{.title = state.title,
+                     .agent = state.agent.name,
+                     .status = derive_status(state, world),
+                     .state = derive_state(state, world),
+                     .stop_reason = state.stop_reason,
+                     .cwd = state.workspace.cwd,
+                     .task = state.task,
+                     .created = state.created,
+                     .pending = pending.size(),
+                     .queue = state.queue.size(),
+                     .needs_resume = resume.needs_resume,
+                     .is_resumable = resume.is_resumable,
+                     .error = shown_error(state),
+                     .inbox = project_inbox(state, world),
+                     .executor = summarize_executor(state)};
+  if (!pending.empty()) out.pending_since = pending.front().since;
+  for (InboxItem& item : out.inbox) item.age_ms = 0;
+  return out;
+}
+
+SessionSummary read_summary(const std::string& json) {
+  Result<WithUnknown<SessionSummary>> read = decode_fields<SessionSummary>(json);
+  return read ? std::move(read->value) : SessionSummary{};
+}
 
 bool is_open(const State& state, bool has_effects) {
   const bool wants_to_run =
@@ -21,18 +80,10 @@ Listing make_listing(const ActorShared& shared, const State& state, bool has_eff
   const World world{.liveness = execution_may_live(state) ? Liveness::alive : Liveness::dead,
                     .boot = shared.config.boot,
                     .now = shared.world.clock.now()};
-  JsonWriter summary;
-  summary.begin_object().key("title").string(state.title).key("agent").string(state.agent.name);
-  summary.key("status").string(enum_text(derive_status(state, world)));
-  summary.key("pending").number_unsigned(state.permissions.size());
-  if (state.task) summary.key("task_id").string(state.task.text());
-  summary.key("created").string(format_timestamp(state.created)).end_object();
-  // To the minute: a list sorts by it, and every frame need not rewrite the row.
-  const Timestamp updated{state.updated.ms - state.updated.ms % 60'000};
   return Listing{.open = is_open(state, has_effects),
                  .archived = state.archived,
-                 .updated = updated,
-                 .summary = std::move(summary).take()};
+                 .updated = whole_minute(state.updated),
+                 .summary = encode_fields(summarize(state, world))};
 }
 
 }  // namespace perdure

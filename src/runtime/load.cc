@@ -2,6 +2,8 @@
 
 #include "base/limits.h"
 #include "base/probe.h"
+#include "runtime/fork.h"
+#include "runtime/node.h"
 #include "session/machine.h"
 #include "wire/record.h"
 #include "wire/snapshot.h"
@@ -37,7 +39,11 @@ Result<Start> start_of(Store& store, SessionId session, Seq head) {
 }  // namespace
 
 Result<LoadedSession> load_session(Store& store, SessionId session) {
+  // It is kept like a session and is none: whoever writes to it as one would break it.
+  if (session == Node::journal_id()) return fail(Code::not_found, "no session " + session.text());
   const SessionHead head = TRY(store.head(session));
+  std::vector<OutboxRow> outbox = TRY(store.outbox(session));
+  if (is_unfinished_fork(outbox)) return fail(Code::not_found, "the fork is not whole");
   Start at = TRY(start_of(store, session, head.seq));
   const Seq snapshot = at.state.head;
   while (at.state.head < head.seq) {
@@ -50,7 +56,7 @@ Result<LoadedSession> load_session(Store& store, SessionId session) {
     }
   }
   return LoadedSession{std::move(at.state), at.chain.hash(), snapshot, head.cursor,
-                       TRY(store.outbox(session))};
+                       std::move(outbox)};
 }
 
 }  // namespace perdure

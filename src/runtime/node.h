@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "auth/principal.h"
+#include "base/fields.h"
 #include "base/hash.h"
 #include "base/id.h"
 #include "base/result.h"
@@ -28,6 +29,13 @@ struct Task {
   Timestamp created;
   std::string by;
   bool operator==(const Task&) const = default;
+  FIELDS {
+    visit("task_id", self.id);
+    visit("title", self.title);
+    visit("description", self.description);
+    visit("created", self.created);
+    visit("by", self.by);
+  }
 };
 
 // An API token. The text itself is shown once and never stored: its SHA-256 is.
@@ -41,6 +49,16 @@ struct TokenRow {
   std::optional<Timestamp> expires;
   std::string by;
   bool operator==(const TokenRow&) const = default;
+  FIELDS {
+    visit("id", self.id);
+    visit("name", self.name);
+    visit("scope", self.scope);
+    visit("sessions", self.sessions);
+    visit("text_hash", self.text_hash);
+    visit("created", self.created);
+    visit("expires", self.expires);
+    visit("by", self.by);
+  }
 };
 
 // A browser that traded a launch token: cookie and key are both needed, and only hashes are kept.
@@ -52,6 +70,14 @@ struct BrowserRow {
   std::optional<Timestamp> expires;
   std::string by;
   bool operator==(const BrowserRow&) const = default;
+  FIELDS {
+    visit("id", self.id);
+    visit("cookie_hash", self.cookie_hash);
+    visit("key_hash", self.key_hash);
+    visit("created", self.created);
+    visit("expires", self.expires);
+    visit("by", self.by);
+  }
 };
 
 // An answer given in advance. Every given field must be equal, character by character; nothing is
@@ -65,6 +91,15 @@ struct PermissionRule {
   Timestamp created;
   std::string by;
   bool operator==(const PermissionRule&) const = default;
+  FIELDS {
+    visit("id", self.id);
+    visit("session_id", self.session);
+    visit("agent", self.agent);
+    visit("title", self.title);
+    visit("option_kind", self.option_kind);
+    visit("created", self.created);
+    visit("by", self.by);
+  }
 };
 
 struct Tombstone {
@@ -73,6 +108,12 @@ struct Tombstone {
   Timestamp deleted;
   std::string by;
   bool operator==(const Tombstone&) const = default;
+  FIELDS {
+    visit("session_id", self.session);
+    visit("title", self.title);
+    visit("deleted", self.deleted);
+    visit("by", self.by);
+  }
 };
 
 struct NodeState {
@@ -83,6 +124,14 @@ struct NodeState {
   std::map<std::string, PermissionRule> rules;
   std::map<SessionId, Tombstone> tombstones;
   bool operator==(const NodeState&) const = default;
+  FIELDS {
+    visit("head", self.head);
+    visit("tasks", self.tasks);
+    visit("tokens", self.tokens);
+    visit("browsers", self.browsers);
+    visit("rules", self.rules);
+    visit("tombstones", self.tombstones);
+  }
 };
 
 // A repeat of the key with an equal body gets the first answer.
@@ -119,7 +168,8 @@ class Node {
   virtual void change_task(NodeRequest request, TaskId task, TaskChange change, OnTask done) = 0;
   virtual void delete_task(NodeRequest request, TaskId task, OnDone done) = 0;
 
-  // The rows come complete, with their ids and hashes.
+  // The rows come complete, with their ids and hashes. What is made here is answered with a secret,
+  // which is stored nowhere: a repeat of the key is secret_already_shown, and shown_id() names it.
   virtual void add_token(NodeRequest request, TokenRow row, OnDone done) = 0;
   virtual void revoke_token(NodeRequest request, std::string id, OnDone done) = 0;
   virtual void add_browser(NodeRequest request, BrowserRow row, OnDone done) = 0;
@@ -127,6 +177,9 @@ class Node {
   virtual void add_rule(NodeRequest request, PermissionRule rule, OnDone done) = 0;
   virtual void remove_rule(NodeRequest request, std::string id, OnDone done) = 0;
   virtual void add_tombstone(NodeRequest request, Tombstone tombstone, OnDone done) = 0;
+
+  // The id of the token or browser that was made under this key. not_found when none was.
+  virtual Result<std::string> shown_id(const std::string& key) = 0;
 
   // Called after each commit, until the returned number is given to unwatch().
   virtual std::uint64_t watch(std::function<void()> changed) = 0;

@@ -21,7 +21,9 @@ LaunchSpec launch_spec(const State& state) {
                     .gen = state.exec.gen,
                     .agent = handover ? *state.resume->with : state.agent,
                     .workspace = state.workspace,
-                    .runtime = state.runtime};
+                    .runtime = state.runtime,
+                    .mcp_servers = state.mcp_servers,
+                    .survive = state.policy.survive};
 }
 
 Result<> Outbox::add(const std::vector<OutboxRow>& rows) {

@@ -20,6 +20,8 @@ struct LaunchSpec {
   AgentProfile agent;
   Workspace workspace;
   std::string runtime;
+  RawJson mcp_servers;  // an array; absent: none
+  bool survive = true;  // C9
 };
 
 struct ExecKey {

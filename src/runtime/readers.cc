@@ -82,6 +82,10 @@ void Readers::pump(SubscriptionId id, Seq head) {
   while (give_some(id, head)) {}
 }
 
+void Readers::cut_all() {
+  while (!readers_.empty()) cut(readers_.begin()->first);
+}
+
 void Readers::cut(SubscriptionId id) {
   const Reader reader = readers_.at(id);
   readers_.erase(id);

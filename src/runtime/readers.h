@@ -20,8 +20,11 @@ class Readers {
   Readers(ActorShared& shared, SessionId session) : shared_(shared), session_(session) {}
 
   bool is_empty() const { return readers_.empty(); }
+  std::size_t size() const { return readers_.size(); }
   void add(SubscriptionId id, Seq after, RecordSink& sink);
   void remove(SubscriptionId id) { readers_.erase(id); }
+  // The session goes away: every reader is cut where it stands.
+  void cut_all();
 
   // New records are durable; the last of them is `head`.
   void publish(Seq first, const std::vector<std::shared_ptr<const std::string>>& records);

@@ -8,8 +8,10 @@
 #include "runtime/actor.h"
 #include "runtime/fork.h"
 #include "runtime/load.h"
+#include "runtime/session_list.h"
 #include "runtime/shared.h"
 #include "session/draft.h"
+#include "wire/reply.h"
 
 namespace perdure {
 namespace {
@@ -26,7 +28,8 @@ bool resumes_at_boot(const State& state) {
 
 Runtime::Runtime(World world, RuntimeConfig config)
     : shared_(
-          std::make_unique<ActorShared>(ActorShared{.world = world, .config = std::move(config)})) {
+          std::make_unique<ActorShared>(ActorShared{.world = world, .config = std::move(config)})),
+      sessions_(std::make_unique<SessionList>(*this, world.store)) {
   shared_->on_quiet = [this](SessionId session) { settle(session); };
   shared_->on_changed = [this](SessionId session) { tell_watchers(session); };
   shared_->on_reader_cut = [this](SubscriptionId id) { subscriptions_.erase(id); };
@@ -43,6 +46,7 @@ void Runtime::boot(std::move_only_function<void()> ready) {
     open = std::vector<SessionId>{};
   }
   for (const SessionId session : *open) {
+    if (drop_unfinished_fork(shared_->world.store, session)) continue;
     Result<SessionActor*> found = actor(session);
     if (!found) continue;  // in damaged_; the others are served
     unsettled_.insert(session);
@@ -158,9 +162,62 @@ Result<State> Runtime::state(SessionId session) {
   return found->state();
 }
 
+Result<std::optional<Reply>> Runtime::stored_reply(const std::string& key, const Hash& body_hash) {
+  if (key.empty()) return std::nullopt;
+  const std::optional<StoredAnswer> stored = TRY(shared_->world.store.answer(key));
+  if (!stored) return std::nullopt;
+  if (stored->body != body_hash) {
+    return fail(Code::key_reused, "the idempotency key was used before with another request");
+  }
+  return TRY(decode_reply(stored->answer));
+}
+
 Liveness Runtime::liveness(SessionId session) {
   const SessionActor* const found = loaded(session);
   return found ? found->liveness() : Liveness::dead;
+}
+
+Result<SessionView> Runtime::view(SessionId session) {
+  const SessionActor* const found = TRY(actor(session));
+  if (found->state().head == 0) return fail(Code::not_found, "no such session");
+  return project_session(found->state(), world_of(session));
+}
+
+const State* Runtime::state_in_memory(SessionId session) {
+  const SessionActor* const found = loaded(session);
+  return found && found->state().head > 0 ? &found->state() : nullptr;
+}
+
+perdure::World Runtime::world_of(SessionId session) {
+  return perdure::World{.liveness = liveness(session),
+                        .boot = shared_->config.boot,
+                        .now = shared_->world.clock.now()};
+}
+
+std::size_t Runtime::connections(SessionId session) {
+  SessionActor* const found = loaded(session);
+  return found ? found->readers().size() : 0;
+}
+
+Store& Runtime::store() { return shared_->world.store; }
+Loop& Runtime::loop() { return shared_->world.loop; }
+std::weak_ptr<bool> Runtime::alive() const { return shared_->alive; }
+
+Result<> Runtime::erase(SessionId session) {
+  SessionActor* const found = loaded(session);
+  if (found && (execution_may_live(found->state()) || found->state().run)) {
+    return fail(Code::conflict, "the session still runs");
+  }
+  if (found && !found->is_quiet()) {
+    return fail(Code::unavailable, "a commit of the session is under way");
+  }
+  TRY_VOID(shared_->world.store.remove(session));
+  if (found) found->readers().cut_all();
+  actors_.erase(session);
+  damaged_.erase(session);
+  std::erase_if(subscriptions_, [&](const auto& entry) { return entry.second == session; });
+  tell_watchers(session);
+  return {};
 }
 
 Result<SubscriptionId> Runtime::subscribe(SessionId session, Seq after, const std::string& log_id,
@@ -208,6 +265,7 @@ std::uint64_t Runtime::watch(OnChanged changed) {
 
 // A watcher may go, or bring another, while it is told.
 void Runtime::tell_watchers(SessionId session) {
+  sessions_->changed(session);
   for (auto next = watchers_.begin(); next != watchers_.end();) {
     const std::uint64_t number = next->first;
     const OnChanged told = next->second;
@@ -221,6 +279,14 @@ void Runtime::fork(SessionId from, Seq at, SessionId to, const std::string& by, 
 }
 
 std::uint64_t Runtime::dropped_frames() const { return shared_->dropped_frames; }
+
+Result<SessionId> Runtime::find_session(std::string_view ref) {
+  const std::optional<SessionId> found = TRY(shared_->world.store.find_ref(ref));
+  if (!found) return fail(Code::not_found, "there is no " + std::string(ref));
+  return *found;
+}
+
+const EventCounts& Runtime::counts() const { return shared_->counts; }
 
 std::string Runtime::wait_secret(WaitTokenId token) const {
   return make_wait_secret(shared_->config.wait_key, token);

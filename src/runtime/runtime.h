@@ -7,16 +7,20 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/hash.h"
 #include "base/result.h"
 #include "env/env.h"
+#include "runtime/counts.h"
 #include "runtime/ports.h"
 #include "session/machine.h"
+#include "session/read_model.h"
 #include "store/store.h"
 
 namespace perdure {
@@ -53,6 +57,7 @@ class RecordSink {
 using SubscriptionId = std::uint64_t;
 
 class SessionActor;
+class SessionList;
 struct ActorShared;
 
 class Runtime final : public AgentctlEvents {
@@ -79,8 +84,31 @@ class Runtime final : public AgentctlEvents {
 
   // The committed state. Loads the session when it is not in memory.
   Result<State> state(SessionId session);
+  // The answer that is stored for this key; key_reused when it belongs to another body.
+  Result<std::optional<Reply>> stored_reply(const std::string& key, const Hash& body_hash);
   // What is known of the session's execution now.
   Liveness liveness(SessionId session);
+  // The same as a client reads it.
+  Result<SessionView> view(SessionId session);
+
+  // The committed state of a session that is in memory, else null. Until the loop goes on.
+  const State* state_in_memory(SessionId session);
+  // What is known beside the session's journal, for those who project its state.
+  perdure::World world_of(SessionId session);
+  // Readers of the session's records now (U10).
+  std::size_t connections(SessionId session);
+  // The list of all sessions.
+  SessionList& sessions() { return *sessions_; }
+  // For the reads of this folder; nobody else looks into the journal.
+  Store& store();
+  Loop& loop();
+  // Expires with the runtime.
+  std::weak_ptr<bool> alive() const;
+
+  // Takes a session away for good, its readers are cut. For remove_session(), which has made sure
+  // that nothing of it lives: `conflict` otherwise, `unavailable` while a commit of it is under
+  // way. Not from inside a call of the runtime's.
+  Result<> erase(SessionId session);
 
   // Records behind `after`: replay, then live, one order, no gap (STREAM1). A cursor beyond the
   // head, or of another log, is cursor_invalid. The sink must outlive the subscription.
@@ -103,7 +131,11 @@ class Runtime final : public AgentctlEvents {
   // Sessions that could not be loaded, with the reason; all others are served (G9).
   const std::map<SessionId, Error>& damaged() const { return damaged_; }
   std::uint64_t dropped_frames() const;
+  const EventCounts& counts() const;
   bool is_ready() const { return ready_; }
+
+  // The session that a permission or a wait token belongs to, by the text of its id; not_found.
+  Result<SessionId> find_session(std::string_view ref);
 
   // The secret of a wait token, for those who may answer.
   std::string wait_secret(WaitTokenId token) const;
@@ -122,6 +154,7 @@ class Runtime final : public AgentctlEvents {
   void resume_next_at_boot();
 
   std::unique_ptr<ActorShared> shared_;
+  std::unique_ptr<SessionList> sessions_;
   std::map<SessionId, std::unique_ptr<SessionActor>> actors_;
   std::map<SubscriptionId, SessionId> subscriptions_;
   SubscriptionId last_subscription_ = 0;

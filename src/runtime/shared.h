@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 
+#include "runtime/counts.h"
 #include "runtime/runtime.h"
 
 namespace perdure {
@@ -14,6 +15,7 @@ struct ActorShared {
   Runtime::World world;
   RuntimeConfig config;
   std::uint64_t dropped_frames = 0;
+  EventCounts counts;
   // A session has nothing in flight and nothing waiting.
   std::function<void(SessionId)> on_quiet;
   // A commit of the session is durable, or its link came or went.

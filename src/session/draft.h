@@ -50,6 +50,7 @@ Outcome on(Draft& draft, const StopSession& command);
 Outcome on(Draft& draft, const ArchiveSession& command);
 Outcome on(Draft& draft, const UnarchiveSession& command);
 Outcome on(Draft& draft, const RepairSession& command);
+Outcome on(Draft& draft, const NameFork& command);
 Outcome on(Draft& draft, const DaemonBooted& input);
 
 // prompts.cc

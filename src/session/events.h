@@ -29,6 +29,7 @@ struct SessionCreated {
   std::string runtime = "standalone";
   std::vector<std::string> env_names;  // K19: values never enter the journal
   std::string by;
+  RawJson mcp_servers;  // an array as ACP has it; absent: none
   RECORD_KIND(SessionCreated, "session.created");
   FIELDS {
     visit("session_id", self.session);
@@ -40,6 +41,7 @@ struct SessionCreated {
     visit("runtime", self.runtime);
     visit("env_names", self.env_names);
     visit("by", self.by);
+    visit("mcp_servers", self.mcp_servers);
   }
 };
 struct SessionRenamed {
@@ -52,11 +54,15 @@ struct SessionConfigured {
   std::optional<Policy> policy;
   std::optional<Workspace> workspace;          // C13: rebound after the old one went missing
   std::map<std::string, std::string> options;  // asked for: mode, model, others
+  std::optional<TaskId> task;                  // a null id: of no task any more
+  RawJson mcp_servers;                         // an array; used by the next execution
   RECORD_KIND(SessionConfigured, "session.config");
   FIELDS {
     visit("policy", self.policy);
     visit("workspace", self.workspace);
     visit("options", self.options);
+    visit("task_id", self.task);
+    visit("mcp_servers", self.mcp_servers);
   }
 };
 struct SessionStopped {

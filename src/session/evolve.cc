@@ -81,12 +81,15 @@ struct Fold {
     state.workspace = e.workspace;
     state.policy = e.policy;
     state.runtime = e.runtime;
+    state.mcp_servers = e.mcp_servers;
     state.created = event.at;
   }
   void apply(const SessionRenamed& e) const { state.title = e.title; }
   void apply(const SessionConfigured& e) const {
     if (e.policy) state.policy = *e.policy;
     if (e.workspace) state.workspace = *e.workspace;
+    if (e.task) state.task = *e.task;
+    if (!e.mcp_servers.text.empty()) state.mcp_servers = e.mcp_servers;
     for (const auto& [name, value] : e.options) state.requested[name] = value;
   }
   void apply(const SessionStopped& e) const {

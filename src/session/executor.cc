@@ -120,6 +120,7 @@ Outcome on(Draft& draft, const ExecutorAttached& input) {
   if (news) {
     SIM_PROBE("execution reattached by a new daemon");
     draft.add(ExecutorReattached{draft.input.boot}, draft.exec_origin());
+    if (agent_ready(draft.state)) deliver_next(draft);  // what waited to know it alive
   }
   return std::move(draft.decision);
 }

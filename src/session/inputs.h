@@ -64,6 +64,9 @@ struct AnswerWait {
   std::string option_id;
 };
 struct RepairSession {};
+// Names the session that a fork of this one will be: kept as the answer to the client's key, so
+// that a repeat finds the first copy.
+struct NameFork { SessionId to; };
 
 // Frames of the execution (exec, gen). Conversation frames are the events they become. The field
 // list of a frame is its format in the spool and on the link.
@@ -208,7 +211,7 @@ struct DaemonBooted {};
 using InputKinds =
     Kinds<CreateSession, RenameSession, ConfigureSession, SubmitPrompt, EditQueued, RemoveQueued,
           ReleaseQueue, CancelRun, StopSession, ArchiveSession, UnarchiveSession, ResumeSession,
-          StartWorkspace, DeclareDead, AnswerPermission, AnswerWait, RepairSession, Frame,
+          StartWorkspace, DeclareDead, AnswerPermission, AnswerWait, RepairSession, NameFork, Frame,
           ExecutorAttached, ExecutorGone, InjectionReady, WaitDeadlinePassed, ReadyDeadlinePassed,
           DaemonBooted>;
 using InputBody = OneOf<InputKinds>;

@@ -67,7 +67,7 @@ Outcome on(Draft& draft, const RenameSession& command) {
 
 Outcome on(Draft& draft, const ConfigureSession& command) {
   const SessionConfigured& what = command.what;
-  if (!what.policy && !what.workspace && what.options.empty()) return nothing_to_do(draft);
+  if (what == SessionConfigured{}) return nothing_to_do(draft);
   if (what.workspace && execution_may_live(draft.state)) {
     return fail(Code::conflict, "stop the session before you give it another folder");
   }
@@ -118,6 +118,14 @@ Outcome on(Draft& draft, const RepairSession&) {
   }
   draft.decision.essential = true;
   draft.decision.reply.seq = draft.state.head;
+  return std::move(draft.decision);
+}
+
+Outcome on(Draft& draft, const NameFork& command) {
+  if (!command.to || command.to == draft.state.id) {
+    return fail(Code::invalid_argument, "a fork needs an id of its own");
+  }
+  draft.decision.reply.session = command.to;
   return std::move(draft.decision);
 }
 

@@ -282,5 +282,26 @@ TEST(Lifecycle, PROC6_archive_ends_an_idle_agent) {
   EXPECT_TRUE(s.effect<StopExecutor>());
 }
 
+TEST(Lifecycle, L7_C17_the_task_and_the_mcp_servers_can_be_bound_anew) {
+  Scenario s;
+  const TaskId task(Ulid{7, 7});
+  s.ok(ConfigureSession{{.task = task, .mcp_servers = {R"([{"name":"a"}])"}}});
+  EXPECT_EQ(s.state().task, task);
+  EXPECT_EQ(s.state().mcp_servers.text, R"([{"name":"a"}])");
+  s.ok(ConfigureSession{{.task = TaskId()}});
+  EXPECT_FALSE(s.state().task);
+  EXPECT_EQ(s.state().mcp_servers.text, R"([{"name":"a"}])");
+  EXPECT_TRUE(s.ok(ConfigureSession{}).nothing_to_do);
+}
+
+TEST(Lifecycle, N10_a_fork_is_named_without_a_record) {
+  Scenario s = Scenario::worked();
+  const SessionId copy(Ulid{5, 5});
+  EXPECT_EQ(s.ok(NameFork{copy}).session, copy);
+  EXPECT_TRUE(s.last().events.empty());
+  EXPECT_EQ(s.refused(NameFork{s.state().id}), Code::invalid_argument);
+  EXPECT_EQ(s.refused(NameFork{}), Code::invalid_argument);
+}
+
 }  // namespace
 }  // namespace perdure

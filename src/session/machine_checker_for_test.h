@@ -297,7 +297,7 @@ class MachineChecker {
             "C5 an agent session id is superseded, never erased");
     require(before.head == 0 || state_.id == before.id, "A2 a session keeps its id");
     check_queue(before, decision);
-    check_progress();
+    check_progress(input);
     check_status(input, decision);
     for (const Event& event : decision.events) {
       require(!is_run_end(event) || decision.essential, "DISK2 an end can always be written");
@@ -319,7 +319,7 @@ class MachineChecker {
   }
 
   // Somebody who waits is waited for: the machine never sits on work that nothing will wake.
-  void check_progress() {
+  void check_progress(const Input& input) {
     const Execution& exec = state_.exec;
     const bool under_way = exec.stop_requested || exec.status == ExecutorStatus::starting ||
                            exec.agent == AgentPhase::starting || exec.agent == AgentPhase::opening;
@@ -331,7 +331,10 @@ class MachineChecker {
     const bool injecting =
         agent_ready(state_) && state_.context.inject_armed && prepared_ == state_.context.boundary;
     const bool stopping = execution_may_live(state_) && exec.stop_requested;
-    require(state_.resume || injecting || stopping, "Q1 a prompt that is not held will be sent");
+    // Its link or its end will tell (C19).
+    const bool unknown = execution_may_live(state_) && exec.boot != input.boot;
+    require(state_.resume || injecting || stopping || unknown,
+            "Q1 a prompt that is not held will be sent");
   }
 
   void check_status(const Input& input, const Decision& decision) {

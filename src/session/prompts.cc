@@ -25,6 +25,10 @@ Result<> check_queue_has_room(const State& state) {
   return fail(Code::limit_reached, "100 prompts are queued already; remove one or wait");
 }
 
+// An execution of an earlier daemon is Unknown until its link is up or its end is proved (C19): a
+// run that was started on it could only be interrupted.
+bool is_known_to_live(const Draft& draft) { return draft.state.exec.boot == draft.input.boot; }
+
 auto next_unheld(State& state) {
   return std::ranges::find_if(state.queue, [](const QueuedPrompt& item) { return !item.held; });
 }
@@ -107,7 +111,8 @@ Decision accept_behind_open_run(Draft& draft, const SubmitPrompt& command) {
 
 void accept_when_idle(Draft& draft, const Prompt& prompt, const std::string& key) {
   const bool nothing_before = next_unheld(draft.state) == draft.state.queue.end();
-  if (agent_ready(draft.state) && !draft.state.context.inject_armed && nothing_before) {
+  const bool can_start = agent_ready(draft.state) && is_known_to_live(draft);
+  if (can_start && !draft.state.context.inject_armed && nothing_before) {
     const QueuedPrompt item{draft.ids.next<MessageId>(), draft.ids.next<RunId>(), prompt, key,
                             draft.input.by};
     begin_run(draft, item, nullptr);
@@ -176,6 +181,10 @@ void deliver_next(Draft& draft) {
     ensure_agent(draft, {.how = ResumeHow::automatic, .by = next->by});
     return;
   }
+  if (!is_known_to_live(draft)) {
+    SIM_PROBE("prompt waits until the old execution is known to live");
+    return;  // ExecutorAttached goes on, or ExecutorGone
+  }
   if (draft.state.context.inject_armed) {
     // Asked again by a later prompt this is run twice and answered once: the arm is taken off by
     // the first run that carries the history (K29).
@@ -188,7 +197,7 @@ void deliver_next(Draft& draft) {
 Outcome on(Draft& draft, const InjectionReady& input) {
   const Context& context = draft.state.context;
   const bool wanted = context.inject_armed && context.boundary == input.boundary &&
-                      !draft.state.run && agent_ready(draft.state) &&
+                      !draft.state.run && agent_ready(draft.state) && is_known_to_live(draft) &&
                       next_unheld(draft.state) != draft.state.queue.end();
   if (wanted) {
     SIM_PROBE("history injected with a prompt");

@@ -327,5 +327,37 @@ TEST(Prompts, prompts_that_come_while_the_agent_starts_run_in_order) {
   EXPECT_EQ(s.count<ResumeRequested>(), 2U);
 }
 
+TEST(Prompts, C19_G6_a_prompt_waits_until_an_earlier_daemons_execution_is_known_to_live) {
+  Scenario s = Scenario::worked();
+  s.booted();
+  const Reply reply = s.submit("while nobody knows");
+  EXPECT_EQ(reply.placed, "queued");
+  EXPECT_THAT(s.kinds(), ElementsAre("queue.added"));
+  EXPECT_FALSE(s.state().run);
+  s.attached();
+  EXPECT_EQ(s.state().run->id, reply.run);
+  EXPECT_EQ(s.command<SendPrompt>()->prompt.text, "while nobody knows");
+}
+
+TEST(Prompts, C19_a_prompt_that_waited_for_a_dead_execution_goes_to_a_new_one) {
+  Scenario s = Scenario::worked();
+  s.booted();
+  const Reply reply = s.submit("while nobody knows");
+  s.gone();
+  EXPECT_EQ(s.count<RunInterrupted>(), 0U);
+  s.ready();
+  EXPECT_EQ(s.state().run->id, reply.run);
+}
+
+TEST(Prompts, C19_K29_history_rendered_before_the_execution_is_known_to_live_is_not_sent) {
+  Scenario s = armed();
+  s.submit("with history");
+  s.booted().injection();
+  EXPECT_FALSE(s.state().run);
+  s.attached().injection();
+  EXPECT_TRUE(s.state().run);
+  EXPECT_EQ(s.count<ContextInjected>(), 1U);
+}
+
 }  // namespace
 }  // namespace perdure

@@ -259,6 +259,7 @@ struct State {
   Workspace workspace;
   Policy policy;
   std::string runtime;
+  RawJson mcp_servers;  // an array; absent: none
   Timestamp created;
   Timestamp updated;
   bool archived = false;
@@ -319,6 +320,7 @@ struct State {
     visit("open_tools", self.open_tools);
     visit("last_boot", self.last_boot);
     visit("status", self.status);
+    visit("mcp_servers", self.mcp_servers);
   }
 };
 

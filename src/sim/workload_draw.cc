@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/limits.h"
 #include "sim/agent_draw.h"
 #include "sim/workload.h"
 
@@ -157,8 +156,6 @@ void Workload::draw_fork(const Client& client, SessionId session) {
   const Ledger& book = judge_.ledger(session);
   if (!runtime || book.records() == 0 || judge_.is_damaged(session) || sessions_.size() >= 8)
     return;
-  // A longer one is copied in several commits, and a crash between them leaves half a fork.
-  if (book.records() > page_records_max) return;
   const SessionId to = ids_.next<SessionId>();
   const Seq at = universe_.prng.below(book.records() + 1);
   universe_.trace.note("client", at, [&] {

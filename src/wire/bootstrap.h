@@ -74,6 +74,8 @@ struct Bootstrap {
   std::string run_folder;  // holds <exec>.sock and <session>.lock
   std::string spool_folder;
   std::string cwd;
+  // Agents and shells do not see this folder, but for what of it is their cwd; empty: they see all.
+  std::string hide;
   bool survive = true;  // C9: false: ends with the link of its daemon
   std::uint64_t spool_bytes = spool_bytes_max;
   std::int64_t orphan_ms = 60'000;              // nobody ever attached: it ends
@@ -89,6 +91,7 @@ struct Bootstrap {
     visit("run_folder", self.run_folder);
     visit("spool_folder", self.spool_folder);
     visit("cwd", self.cwd);
+    visit("hide", self.hide);
     visit("survive", self.survive);
     visit("spool_bytes", self.spool_bytes);
     visit("orphan_ms", self.orphan_ms);

@@ -1,0 +1,195 @@
+#include "api/api.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/limits.h"
+#include "http/static_files.h"
+
+namespace perdure {
+namespace {
+
+constexpr std::int64_t ready_look_ms = 50;
+
+// Adds the headers to whatever the handler answers.
+class SafeExchange final : public HttpExchange {
+ public:
+  explicit SafeExchange(std::shared_ptr<HttpExchange> inner) : inner_(std::move(inner)) {}
+
+  void respond(HttpResponse response) override {
+    add_safe_headers(response);
+    inner_->respond(std::move(response));
+  }
+  std::shared_ptr<HttpStream> stream(HttpResponse head, HttpStreamEvents& events) override {
+    add_safe_headers(head);
+    return inner_->stream(std::move(head), events);
+  }
+  std::shared_ptr<WebSocket> upgrade(const WebSocketLimits& limits,
+                                     WebSocketEvents& events) override {
+    return inner_->upgrade(limits, events);
+  }
+  bool is_gone() const override { return inner_->is_gone(); }
+
+ private:
+  std::shared_ptr<HttpExchange> inner_;
+};
+
+struct NoRoute {
+  const HttpRequest& request;
+  std::vector<std::string> allowed;
+};
+
+Error no_route(const NoRoute& what) {
+  if (what.allowed.empty()) return Error(Code::not_found, "there is no " + what.request.path);
+  std::string methods;
+  for (const std::string& method : what.allowed) {
+    methods += (methods.empty() ? "" : ", ") + method;
+  }
+  return Error(Code::invalid_argument, what.request.path + " is asked by " + methods);
+}
+
+HttpResponse refusal(const Error& error, const std::vector<std::string>& allowed) {
+  HttpResponse response = error_response(error);
+  if (error.code() == Code::unauthenticated) {
+    response.headers.push_back({"WWW-Authenticate", "Bearer"});
+  }
+  if (!allowed.empty()) {
+    std::string methods;
+    for (const std::string& method : allowed) methods += (methods.empty() ? "" : ", ") + method;
+    response.status = 405;
+    response.headers.push_back({"Allow", methods});
+  }
+  add_safe_headers(response);
+  return response;
+}
+
+}  // namespace
+
+void add_safe_headers(HttpResponse& response) {
+  const auto add = [&](const HttpHeader& header) {
+    const auto at = std::ranges::find(response.headers, header.name, &HttpHeader::name);
+    if (at == response.headers.end()) response.headers.push_back(header);
+  };
+  for (const HttpHeader& header : security_headers()) add(header);
+  add({"Cache-Control", "no-store"});
+}
+
+Api::Api(Gate::World world, Loop& loop, GateConfig gate, Options options)
+    : loop_(loop),
+      clock_(world.clock),
+      options_(std::move(options)),
+      gate_(world, std::move(gate)) {
+  add_health_routes();
+}
+
+Api::~Api() { loop_.cancel(timer_); }
+
+void Api::add_health_routes() {
+  router_.add({.method = "GET",
+               .pattern = "/healthz",
+               .access = Access::open,
+               .summary = "The daemon lives.",
+               .handler = [](Call call) { call.answer(R"({"status":"ok"})"); }});
+  router_.add({.method = "GET",
+               .pattern = "/readyz",
+               .access = Access::open,
+               .summary = "The daemon has reconciled and serves.",
+               .handler = [this](Call call) {
+                 if (options_.is_ready()) return call.answer(R"({"status":"ready"})");
+                 call.fail(Error(Code::unavailable, "the daemon is starting"));
+               }});
+}
+
+bool Api::is_of_shell(const HttpRequest& request) const {
+  return options_.shell && (request.method == "GET" || request.method == "HEAD") &&
+         request.path != "/api" && !request.path.starts_with("/api/");
+}
+
+Result<Api::Examined> Api::examine(const HttpRequest& request, Gate::Ticket ticket) {
+  TRY_VOID(gate_.check_place(request));
+  Router::Match match = router_.find(request.method, request.path);
+  Examined out{.route = match.route, .arguments = std::move(match.arguments)};
+  if (!out.route && match.allowed.empty() && is_of_shell(request)) return out;
+  if (out.route && out.route->access == Access::open) {
+    TRY_VOID(gate_.check_change(request, out.route->body_type, nullptr));
+    return out;
+  }
+  out.principal = TRY(gate_.identify(request, ticket));
+  if (!out.route) return std::unexpected(no_route({request, std::move(match.allowed)}));
+  if (!has_access(out.principal, out.route->access)) {
+    return fail(Code::denied, out.principal.hosted ? "a process inside of a session may not do that"
+                                                   : "this caller's scope does not allow that");
+  }
+  TRY_VOID(gate_.check_change(request, out.route->body_type, &out.principal));
+  // It is kept like a session and is none.
+  if (std::ranges::find(out.arguments, Node::journal_id().text()) != out.arguments.end()) {
+    return fail(Code::not_found, "there is no such session");
+  }
+  return out;
+}
+
+HttpAdmission Api::on_head(const HttpRequest& head) {
+  const Result<Examined> examined = examine(head, Gate::Ticket::look);
+  if (examined) {
+    return {.body_bytes_max = examined->route ? examined->route->body_bytes_max : 0};
+  }
+  Router::Match match = router_.find(head.method, head.path);
+  const bool is_405 = examined.error().code() == Code::invalid_argument && !match.route;
+  return {.refuse = refusal(examined.error(),
+                            is_405 ? std::move(match.allowed) : std::vector<std::string>())};
+}
+
+void Api::on_request(HttpRequest request, std::shared_ptr<HttpExchange> exchange) {
+  const bool is_ready = options_.is_ready();
+  // A ticket of a request that has to wait is used when it is served.
+  Result<Examined> examined = examine(request, is_ready ? Gate::Ticket::take : Gate::Ticket::look);
+  if (!examined) return exchange->respond(refusal(examined.error(), {}));
+  if (!examined->route) return serve_shell(request, *exchange);
+  if (!is_ready && examined->route->access != Access::open) {
+    return wait(std::move(request), std::move(exchange));
+  }
+  examined->route->handler({.request = std::move(request),
+                            .exchange = std::make_shared<SafeExchange>(std::move(exchange)),
+                            .principal = std::move(examined->principal),
+                            .arguments = std::move(examined->arguments)});
+}
+
+void Api::serve_shell(const HttpRequest& request, HttpExchange& exchange) {
+  std::optional<HttpResponse> file = options_.shell(request);
+  if (!file) {
+    return exchange.respond(refusal(Error(Code::not_found, "there is no " + request.path), {}));
+  }
+  add_safe_headers(*file);
+  exchange.respond(std::move(*file));
+}
+
+void Api::wait(HttpRequest request, std::shared_ptr<HttpExchange> exchange) {
+  if (waiting_.size() >= requests_waiting_max) {
+    return exchange->respond(
+        refusal(Error(Code::unavailable, "the daemon is starting, and many wait for it"), {}));
+  }
+  const BootTime until{clock_.now().since_boot.ms + ready_wait_ms};
+  waiting_.push_back({std::move(request), std::move(exchange), until});
+  if (timer_ == 0) timer_ = loop_.after_ms(ready_look_ms, [this] { look_again(); });
+}
+
+void Api::look_again() {
+  timer_ = 0;
+  const BootTime now = clock_.now().since_boot;
+  if (options_.is_ready()) {
+    for (Waiting& waiting : std::exchange(waiting_, {})) {
+      if (!waiting.exchange->is_gone()) {
+        on_request(std::move(waiting.request), std::move(waiting.exchange));
+      }
+    }
+    return;
+  }
+  while (!waiting_.empty() && waiting_.front().until <= now) {
+    waiting_.front().exchange->respond(
+        refusal(Error(Code::unavailable, "the daemon is still starting"), {}));
+    waiting_.pop_front();
+  }
+  if (!waiting_.empty()) timer_ = loop_.after_ms(ready_look_ms, [this] { look_again(); });
+}
+
+}  // namespace perdure

@@ -1,0 +1,200 @@
+// The bodies that change something, as structs with a field list: HTTP, /ws and /openapi.json read
+// the same one. A member that is not in the list is refused, so that a typing error is no silence.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/fields_json.h"
+#include "session/inputs.h"
+
+namespace perdure {
+
+// A text, or ACP content blocks; exactly one of the two.
+struct PromptBody {
+  std::string text;
+  RawJson content;
+  PromptWhen when = PromptWhen::automatic;
+  FIELDS {
+    visit("text", self.text);
+    visit("content", self.content);
+    visit("when", self.when);
+  }
+};
+
+struct QueueEditBody {
+  std::string text;
+  RawJson content;
+  FIELDS {
+    visit("text", self.text);
+    visit("content", self.content);
+  }
+};
+
+// What is not given keeps its value.
+struct PolicyFields {
+  std::optional<ResumePolicy> resume;
+  std::optional<Inject> inject;
+  std::optional<bool> survive;
+  std::optional<bool> auto_continue;
+  std::optional<std::int64_t> wait_ms;
+  FIELDS {
+    visit("resume", self.resume);
+    visit("inject", self.inject);
+    visit("survive", self.survive);
+    visit("auto_continue", self.auto_continue);
+    visit("wait_ms", self.wait_ms);
+  }
+  bool is_empty() const;
+  // The policy with these values in it; invalid_argument for a wait below 0.
+  Result<Policy> on(Policy policy) const;
+};
+
+// A worktree of the repository that `cwd` is in, to be made for the session.
+struct WorktreeBody {
+  std::string branch;  // empty: one named after the session
+  FIELDS { visit("branch", self.branch); }
+};
+
+struct CreateBody {
+  std::string agent;  // empty: the default one
+  std::string cwd;    // empty: a folder is made
+  TaskId task;
+  std::string title;
+  RawJson prompt;       // a text, or {text} or {content}
+  RawJson mcp_servers;  // an array
+  std::optional<WorktreeBody> worktree;
+  PolicyFields policy;
+  std::map<std::string, std::string> env;  // values never enter the journal (K19)
+  FIELDS {
+    visit("agent", self.agent);
+    visit("cwd", self.cwd);
+    visit("task_id", self.task);
+    visit("title", self.title);
+    visit("prompt", self.prompt);
+    visit("mcp_servers", self.mcp_servers);
+    visit("worktree", self.worktree);
+    self.policy.fields(visit);
+    visit("env", self.env);
+  }
+};
+
+struct ChangeBody {
+  std::optional<std::string> title;
+  std::optional<std::string> cwd;  // C13: bound to another folder
+  RawJson task;                    // an id, or null: of no task any more
+  RawJson mcp_servers;
+  PolicyFields policy;
+  FIELDS {
+    visit("title", self.title);
+    visit("cwd", self.cwd);
+    visit("task_id", self.task);
+    visit("mcp_servers", self.mcp_servers);
+    self.policy.fields(visit);
+  }
+};
+
+// `answer` is the id of an option, {option_id}, or {cancel: true}.
+struct WaitBody {
+  std::string secret;
+  RunId run;
+  std::optional<WaitKind> kind;
+  RawJson answer;
+  FIELDS {
+    visit("secret", self.secret);
+    visit("run_id", self.run);
+    visit("wait_kind", self.kind);
+    visit("answer", self.answer);
+  }
+};
+
+// The same inside of a resume, where no path names the token.
+struct ResumeWaitBody {
+  WaitTokenId token;
+  WaitBody body;
+  FIELDS {
+    visit("token_id", self.token);
+    self.body.fields(visit);
+  }
+};
+
+struct ResumeBody {
+  ResumeHow how = ResumeHow::automatic;
+  bool strict = false;
+  std::string with;  // another agent goes on
+  std::optional<ResumeWaitBody> wait;
+  bool declare_dead = false;
+  TaskId task;  // L25: given, it must be the session's
+  FIELDS {
+    visit("how", self.how);
+    visit("strict", self.strict);
+    visit("with", self.with);
+    visit("wait", self.wait);
+    visit("declare_dead", self.declare_dead);
+    visit("task_id", self.task);
+  }
+};
+
+struct ForkBody {
+  std::uint64_t at = 0;  // 0: everything so far
+  bool share_cwd = false;
+  std::string branch;  // of the copy's own worktree; empty: one named after it
+  FIELDS {
+    visit("at", self.at);
+    visit("share_cwd", self.share_cwd);
+    visit("branch", self.branch);
+  }
+};
+
+struct AnswerBody {
+  std::string option_id;
+  bool cancel = false;
+  FIELDS {
+    visit("option_id", self.option_id);
+    visit("cancel", self.cancel);
+  }
+};
+
+struct StopBody {
+  std::string reason;
+  FIELDS { visit("reason", self.reason); }
+};
+
+struct CancelBody {
+  bool force = false;
+  FIELDS { visit("force", self.force); }
+};
+
+struct EmptyBody {
+  FIELDS {}
+};
+
+// The body as a T; an empty text is {}. invalid_argument names what is wrong, or not known.
+template <class T>
+Result<T> read_body(std::string_view text) {
+  WithUnknown<T> decoded = TRY(decode_fields<T>(text.empty() ? std::string_view("{}") : text));
+  if (!decoded.unknown.text.empty()) {
+    return fail(Code::invalid_argument, "the body has members that are not known here: " +
+                                            decoded.unknown.text.substr(0, 200));
+  }
+  return std::move(decoded.value);
+}
+
+// Exactly one of the two must be given; of blocks each must be an object with a type.
+Result<Prompt> make_prompt(const std::string& text, const RawJson& content);
+// A text, {text}, {content}, or nothing at all.
+Result<std::optional<Prompt>> read_first_prompt(const RawJson& prompt);
+// An array of objects, or nothing.
+Result<> check_mcp_servers(const RawJson& servers);
+// Names a shell would take, values of a bounded size (environment_names_max and so on).
+Result<> check_environment(const std::map<std::string, std::string>& env);
+// {mode: "plan", model: "…"}: one text each.
+Result<std::map<std::string, std::string>> read_options(std::string_view text);
+// The option that an answer chooses; empty: cancel. Neither, or both: invalid_argument.
+Result<std::string> read_choice(const AnswerBody& body);
+Result<AnswerWait> read_wait(WaitTokenId token, const WaitBody& body);
+
+}  // namespace perdure

@@ -1,0 +1,12 @@
+// Routes by which an operator cares for the store: a backup while it goes on being written.
+#pragma once
+
+#include "api/route.h"
+#include "api/world.h"
+
+namespace perdure {
+
+// POST /api/backup {"path"}: answers when the copy is whole.
+void add_care_routes(Router& router, ApiWorld& world);
+
+}  // namespace perdure

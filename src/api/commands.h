@@ -1,0 +1,108 @@
+// Every change of a session that a client can ask for, once: the routes and /ws come here with the
+// text of a body, so that one translation of it serves both (O25). Nothing is decided here: what is
+// right to do is the machine's business, and what is shown is the projector's.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "api/bodies.h"
+#include "api/resume_wait.h"
+#include "api/world.h"
+#include "auth/principal.h"
+#include "base/hash.h"
+#include "base/result.h"
+
+namespace perdure {
+
+// Who asks, and how a repeat is known.
+struct Asker {
+  Principal principal;
+  std::string key;  // scoped to the principal; empty: none
+  Hash body_hash;
+};
+
+struct ApiAnswer {
+  int status = 200;
+  std::string json;
+};
+// Called once, now or later, on the loop. Not called any more once the SessionCommands are gone.
+using OnAnswer = std::move_only_function<void(Result<ApiAnswer>)>;
+
+class SessionCommands {
+ public:
+  explicit SessionCommands(ApiWorld& world) : world_(world) {}
+  ~SessionCommands() = default;
+  SessionCommands(const SessionCommands&) = delete;
+  SessionCommands& operator=(const SessionCommands&) = delete;
+
+  // Answers {"session": {…}} with what the reply says beside it. A repeat gives the first session.
+  void create(Asker asker, std::string_view body, OnAnswer done);
+  void change(Asker asker, SessionId session, std::string_view body, OnAnswer done);
+  // One input, read before from a body. A session that the principal may not see is not_found
+  // (N17).
+  void submit(Asker asker, SessionId session, Result<InputBody> input, OnAnswer done);
+  // Answers with the receipt once the ladder ended; 202 after resume_answer_ms (K13).
+  void resume(Asker asker, SessionId session, std::string_view body, OnAnswer done);
+  void fork(Asker asker, SessionId session, std::string_view body, OnAnswer done);
+  // What a repair would write, and nothing is written (A14).
+  void plan_repair(const Asker& asker, SessionId session, OnAnswer done);
+  // Never for a caller inside a hosted session (TOK3).
+  void answer_permission(Asker asker, PermissionId permission, std::string_view body,
+                         OnAnswer done);
+  void answer_wait(Asker asker, WaitTokenId token, std::string_view body, OnAnswer done);
+  void show_wait_secret(const Asker& asker, WaitTokenId token, OnAnswer done);
+
+  // The session's members as JSON, as every answer shows them.
+  Result<std::string> shown(SessionId session) const;
+
+  ApiWorld& world() { return world_; }
+
+ private:
+  friend class CreateJob;
+  Result<State> seen(const Asker& asker, SessionId session) const;
+  void send(const Asker& asker, SessionId session, InputBody input, ReplyFn reply);
+  ApiAnswer answer(SessionId session, const Reply& reply, int status = 200) const;
+  void finish(SessionId session, const Result<Reply>& reply, OnAnswer done) const;
+  Result<ResumeSession> read_resume(const State& state, const ResumeBody& body) const;
+  void start_resume(Asker asker, SessionId session, ResumeSession input, OnAnswer done);
+  void wait_for_receipt(SessionId session, ResumeWait::Order order, OnAnswer done);
+  void answer_receipt(SessionId session, const ResumeWait::Outcome& outcome, OnAnswer done) const;
+  struct ForkJob {
+    Asker asker;
+    SessionId from;
+    SessionId to;
+    std::string cwd;
+    ForkBody body;
+  };
+  void fork_into(const ForkJob& job, OnAnswer done);
+  void copy_session(const ForkJob& job, std::optional<Workspace> own, OnAnswer done);
+  void bind_copy(const ForkJob& job, std::optional<Workspace> own, OnAnswer done);
+  Result<InputBody> read_change(const State& state, const ChangeBody& body) const;
+  Result<> check_task(TaskId task) const;
+  Result<> check_folder(const std::string& cwd) const;
+
+  ApiWorld& world_;
+  std::map<std::uint64_t, std::unique_ptr<ResumeWait>> resumes_;
+  std::uint64_t last_resume_ = 0;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+// The inputs that need nothing but their body, by the last part of their path and the end of their
+// action's name.
+struct SessionVerb {
+  std::string_view name;  // prompt, cancel, …
+  std::string_view summary;
+  Result<InputBody> (*read)(std::string_view body);
+};
+std::span<const SessionVerb> session_verbs();
+// Null for one that there is not.
+const SessionVerb* find_session_verb(std::string_view name);
+
+}  // namespace perdure

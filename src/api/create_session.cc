@@ -1,0 +1,114 @@
+// A session is made: everything that can be refused is looked at first, then its folder and its
+// environment are made, and last the session itself. A repeat of the key makes nothing.
+#include <utility>
+
+#include "api/commands.h"
+#include "base/limits.h"
+#include "base/text.h"
+
+namespace perdure {
+namespace {
+
+constexpr std::size_t made_title_chars = 80;
+
+// What a person would call it who was asked for no name: the first line of what it is to do.
+std::string made_title(const std::optional<Prompt>& prompt) {
+  if (!prompt) return "";
+  const std::string_view text = prompt->text;
+  return std::string(utf8_prefix_chars(text.substr(0, text.find('\n')), made_title_chars));
+}
+
+}  // namespace
+
+// One creation under way.
+class CreateJob {
+ public:
+  CreateJob(SessionCommands& commands, Asker asker)
+      : commands_(commands), asker_(std::move(asker)) {}
+
+  // Looks at everything and changes nothing.
+  Result<> read(std::string_view text) {
+    ApiWorld& world = commands_.world_;
+    body_ = TRY(read_body<CreateBody>(text));
+    if (!asker_.principal.sessions.empty()) {
+      return fail(Code::denied, "this caller may work on its own sessions only");
+    }
+    const std::string& name = body_.agent.empty() ? world.agents.default_name() : body_.agent;
+    input_.what.agent = TRY(world.agents.find(name))->profile;
+    if (!body_.cwd.empty()) TRY_VOID(commands_.check_folder(body_.cwd));
+    TRY_VOID(commands_.check_task(body_.task));
+    TRY_VOID(check_mcp_servers(body_.mcp_servers));
+    TRY_VOID(check_environment(body_.env));
+    input_.what.policy = TRY(body_.policy.on({}));
+    input_.prompt = TRY(read_first_prompt(body_.prompt));
+    if (body_.worktree && body_.cwd.empty()) {
+      return fail(Code::invalid_argument, "worktree: it needs the cwd of a repository");
+    }
+    if (body_.worktree && !world.make_worktree) {
+      return fail(Code::unavailable, "worktree: this daemon cannot make worktrees");
+    }
+    return {};
+  }
+
+  Result<> make_folder_and_environment() {
+    ApiWorld& world = commands_.world_;
+    IdSource ids(world.clock.now().wall, world.random.next());
+    input_.what.session = ids.next<SessionId>();
+    input_.what.task = body_.task;
+    input_.what.title = body_.title.empty() ? made_title(input_.prompt) : body_.title;
+    input_.what.mcp_servers = body_.mcp_servers;
+    input_.key = asker_.key;
+    input_.what.workspace.cwd = body_.cwd;
+    for (const auto& [variable, value] : body_.env) input_.what.env_names.push_back(variable);
+    if (body_.cwd.empty()) {
+      if (!world.make_workspace) return fail(Code::invalid_argument, "cwd: it is missing");
+      input_.what.workspace.cwd = TRY(world.make_workspace(input_.what.session));
+    }
+    if (body_.env.empty()) return {};
+    if (!world.keep_environment) return fail(Code::unavailable, "env: there is no place for it");
+    return world.keep_environment(input_.what.session, body_.env);
+  }
+
+  static void run(const std::shared_ptr<CreateJob>& job, OnAnswer done) {
+    if (!job->body_.worktree) return job->submit(std::move(done));
+    const WorktreeOrder order{job->input_.what.session, job->body_.cwd,
+                              job->body_.worktree->branch};
+    job->commands_.world_.make_worktree(order,
+                                        [job, alive = std::weak_ptr<bool>(job->commands_.alive_),
+                                         done = std::move(done)](Result<Workspace> made) mutable {
+                                          if (alive.expired()) return;
+                                          if (!made)
+                                            return done(std::unexpected(std::move(made).error()));
+                                          job->input_.what.workspace = std::move(*made);
+                                          job->submit(std::move(done));
+                                        });
+  }
+
+ private:
+  void submit(OnAnswer done) {
+    const SessionId session = input_.what.session;
+    commands_.send(asker_, session, std::move(input_),
+                   [&commands = commands_, done = std::move(done)](Result<Reply> reply) mutable {
+                     if (!reply) return done(std::unexpected(std::move(reply).error()));
+                     done(commands.answer(reply->session, *reply, 201));
+                   });
+  }
+
+  SessionCommands& commands_;
+  Asker asker_;
+  CreateBody body_;
+  CreateSession input_;
+};
+
+void SessionCommands::create(Asker asker, std::string_view body, OnAnswer done) {
+  Result<std::optional<Reply>> known = world_.runtime.stored_reply(asker.key, asker.body_hash);
+  if (!known) return done(std::unexpected(std::move(known).error()));
+  if (*known) return done(answer((*known)->session, **known, 201));
+  const auto job = std::make_shared<CreateJob>(*this, std::move(asker));
+  Result<> made = job->read(body);
+  if (made) made = job->make_folder_and_environment();
+  if (!made) return done(std::unexpected(std::move(made).error()));
+  CreateJob::run(job, std::move(done));
+}
+
+}  // namespace perdure

@@ -1,0 +1,75 @@
+// Deleting a session for good, only when that is said twice (U11), and redacting one record.
+#include "api/query.h"
+#include "api/read_routes.h"
+#include "api/session_json.h"
+#include "runtime/folds.h"
+#include "runtime/removal.h"
+
+namespace perdure {
+
+void ReadRoutes::add_deletion(Router& router) {
+  get(router, "/api/sessions/{id}/delete-preview", "What a deletion would take",
+      &ReadRoutes::delete_preview);
+  for (const char* const pattern : {"/api/sessions/{id}", "/api/v1/ops/sessions/{id}"}) {
+    router.add({.method = "DELETE",
+                .pattern = pattern,
+                .access = Access::operate,
+                .summary = "Deletes a session for good; needs ?confirm=true",
+                .handler = of_session(&ReadRoutes::remove)});
+  }
+}
+
+Result<> ReadRoutes::delete_preview(Call& call, SessionId session) {
+  return answer_preview(call, session, 200);
+}
+
+Result<> ReadRoutes::answer_preview(Call& call, SessionId session, int status) {
+  const SessionView view = TRY(world_.runtime.view(session));
+  auto fold = std::make_shared<SizeFold>();
+  auto answer = [this, fold, view, session, status,
+                 call = std::move(call)](const Result<>& scanned) {
+    if (!scanned) return call.fail(scanned.error());
+    JsonWriter out;
+    out.begin_object();
+    if (status != 200) {
+      out.key("error").begin_object().key("code").string("conflict");
+      out.key("message").string("nothing was deleted: repeat with ?confirm=true");
+      out.key("actions").begin_array().string("confirm").end_array().end_object();
+    }
+    out.key("session_id").string(session.text()).key("title").string(view.title);
+    out.key("records").number_unsigned(view.seq).key("bytes").number_unsigned(fold->bytes());
+    out.key("blobs").number_unsigned(fold->blobs());
+    out.key("blob_bytes").number_unsigned(fold->blob_bytes());
+    const std::string& cwd = view.workspace.cwd;
+    const bool made_for_it = cwd.starts_with(world_.workspaces_folder + "/");
+    out.key("workspace");
+    write_text_or_null(out, made_for_it ? cwd : std::string());
+    out.key("worktree_path");
+    write_text_or_null(out, view.workspace.worktree_path);
+    out.key("open_run").boolean(view.run.has_value());
+    out.key("needs_force").boolean(view.run || view.liveness != Liveness::dead);
+    out.end_object();
+    call.answer(status, std::move(out).take());
+  };
+  scan_journal(world_.runtime, session, view.seq, fold, std::move(answer));
+  return {};
+}
+
+Result<> ReadRoutes::remove(Call& call, SessionId session) {
+  if (text_parameter(call.request, "confirm") != "true") {
+    return answer_preview(call, session, 409);
+  }
+  RemovalOrder order{
+      .session = session,
+      .mode = flag_parameter(call.request, "force") ? RemovalMode::stop_first
+                                                    : RemovalMode::only_stopped,
+      .request = {.by = call.principal.id, .key = call.key(), .body_hash = call.body_hash()}};
+  remove_session(world_.runtime, world_.node, std::move(order),
+                 [session, call = std::move(call)](const Result<>& removed) {
+                   if (!removed) return call.fail(removed.error());
+                   call.answer(R"({"deleted":")" + session.text() + R"("})");
+                 });
+  return {};
+}
+
+}  // namespace perdure

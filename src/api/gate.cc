@@ -1,0 +1,257 @@
+#include "api/gate.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/limits.h"
+
+namespace perdure {
+namespace {
+
+constexpr std::size_t peers_known_max = 16'384;
+
+bool equal_names(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](char x, char y) {
+    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; };
+    return lower(x) == lower(y);
+  });
+}
+
+template <class Row>
+bool is_expired(const Row& row, Timestamp now) {
+  return row.expires && *row.expires <= now;
+}
+
+Error unknown_credentials() {
+  return Error(Code::unauthenticated, "these credentials are not known here");
+}
+
+// A process of a session acts as that session, whatever it presents: never above operate.
+Principal inside_of(SessionId session, Principal principal) {
+  principal.id = "session:" + session.text();
+  principal.scope = std::min(principal.scope, Scope::operate);
+  principal.hosted = session;
+  return principal;
+}
+
+}  // namespace
+
+RequestFacts facts_of(const HttpRequest& request) {
+  RequestFacts facts{.method = request.method,
+                     .target = request.target,
+                     .is_unix = request.peer && request.peer->is_unix,
+                     .has_body = !request.body.empty()};
+  const std::pair<std::string_view, HeaderValues*> wanted[] = {
+      {"Host", &facts.host},
+      {"Origin", &facts.origin},
+      {"Sec-Fetch-Site", &facts.fetch_site},
+      {"Authorization", &facts.authorization},
+      {"Cookie", &facts.cookie},
+      {"X-Perdure-Key", &facts.page_key},
+      {"X-Perdure-Client", &facts.page_client},
+      {"Content-Type", &facts.content_type},
+      {"Idempotency-Key", &facts.idempotency_key},
+  };
+  for (const HttpHeader& header : request.headers) {
+    for (const auto& [name, values] : wanted) {
+      if (equal_names(header.name, name)) values->push_back(header.value);
+    }
+    if (equal_names(header.name, "Upgrade")) facts.is_upgrade = true;
+    if (equal_names(header.name, "Transfer-Encoding")) facts.has_body = true;
+    if (equal_names(header.name, "Content-Length") && header.value != "0") facts.has_body = true;
+    for (const std::string_view proxy : {"Forwarded", "X-Forwarded-For", "X-Real-IP", "Via"}) {
+      if (equal_names(header.name, proxy)) facts.is_forwarded = true;
+    }
+  }
+  return facts;
+}
+
+Gate::Gate(World world, GateConfig config)
+    : world_(world),
+      config_(std::move(config)),
+      launches_({.granted_ms = launch_token_ms, .count_max = launch_tokens_max}),
+      tickets_({.granted_ms = ticket_ms, .count_max = tickets_max}) {}
+
+Result<> Gate::check_place(const HttpRequest& request) const {
+  const RequestFacts facts = facts_of(request);
+  TRY_VOID(check_host(facts, config_.names));
+  return check_site(facts, config_.names);
+}
+
+Result<> Gate::check_change(const HttpRequest& request, BodyType body,
+                            const Principal* caller) const {
+  const RequestFacts facts = facts_of(request);
+  const bool is_page = facts.is_from_browser() || (caller && caller->from_browser);
+  return check_mutation(facts, body, is_page ? Caller::page : Caller::program);
+}
+
+Result<Principal> Gate::by_token(std::string_view text) {
+  if (!is_secret(SecretKind::token, text)) return std::unexpected(unknown_credentials());
+  const Hash hash = sha256(text);
+  Principal out;
+  if (equal_constant_time(hash, config_.admin_token)) {
+    out = {.id = "token:admin", .scope = Scope::admin, .credential = "token:admin"};
+  }
+  const Timestamp wall = world_.clock.now().wall;
+  for (const auto& [id, row] : world_.node.state().tokens) {
+    if (!equal_constant_time(hash, row.text_hash) || is_expired(row, wall)) continue;
+    out = {.id = "token:" + id,
+           .scope = row.scope,
+           .sessions = row.sessions,
+           .credential = "token:" + id};
+  }
+  if (out.id.empty()) return std::unexpected(unknown_credentials());
+  note_use(out.credential);
+  return out;
+}
+
+Result<Principal> Gate::by_page(const Credentials& credentials) {
+  const Timestamp wall = world_.clock.now().wall;
+  const Hash key = sha256(credentials.page_key);
+  for (const std::string_view cookie : credentials.cookies) {
+    const Hash hash = sha256(cookie);
+    for (const auto& [id, row] : world_.node.state().browsers) {
+      // Both are compared, whatever the first gives.
+      const bool is_cookie = equal_constant_time(hash, row.cookie_hash);
+      const bool is_key = equal_constant_time(key, row.key_hash);
+      if (!is_cookie || !is_key || is_expired(row, wall)) continue;
+      note_use("browser:" + id);
+      return Principal{.id = "browser:" + id,
+                       .scope = Scope::admin,
+                       .from_browser = true,
+                       .credential = "browser:" + id};
+    }
+  }
+  return std::unexpected(unknown_credentials());
+}
+
+Result<Principal> Gate::by_ticket(const HttpRequest& request, Ticket ticket) {
+  const auto text = request.parameter("ticket");
+  if (!text || !is_secret(SecretKind::ticket, *text)) return std::unexpected(unknown_credentials());
+  const Hash hash = sha256(*text);
+  std::optional<Principal> found =
+      ticket == Ticket::take ? tickets_.take(hash, now()) : tickets_.look(hash, now());
+  if (!found || !still_valid(*found)) return std::unexpected(unknown_credentials());
+  return std::move(*found);
+}
+
+bool Gate::is_own_user(const RequestFacts& facts, const HttpPeer& peer) const {
+  // Who comes through a proxy is not the proxy.
+  return facts.is_unix && !facts.is_forwarded && !facts.is_from_browser() &&
+         (peer.uid == config_.uid || peer.uid == 0);
+}
+
+Result<Principal> Gate::by_credentials(const HttpRequest& request, const RequestFacts& facts,
+                                       Ticket ticket) {
+  const Credentials credentials = TRY(read_credentials(facts, cookie_name(request)));
+  const bool is_own = is_own_user(facts, *request.peer);
+  if (!is_own) TRY_VOID(check_upgrade(facts, credentials));
+  if (!credentials.bearer.empty()) return by_token(credentials.bearer);
+  if (facts.is_upgrade && request.parameter("ticket")) return by_ticket(request, ticket);
+  if (credentials.has_page()) return by_page(credentials);
+  if (is_own) {
+    return Principal{.id = "uid:" + std::to_string(request.peer->uid), .scope = Scope::admin};
+  }
+  return fail(Code::unauthenticated, "a token is needed");
+}
+
+Result<Principal> Gate::identify(const HttpRequest& request, Ticket ticket) {
+  const RequestFacts facts = facts_of(request);
+  if (!request.peer) return fail(Code::unauthenticated, "the sender is not known");
+  Result<Principal> principal = by_credentials(request, facts, ticket);
+  if (!principal) return std::unexpected(refused(request, std::move(principal).error()));
+  if (const SessionId session = hosted(request)) return inside_of(session, std::move(*principal));
+  return principal;
+}
+
+Error Gate::refused(const HttpRequest& request, Error error) {
+  const std::string source =
+      request.peer->is_unix ? "uid:" + std::to_string(request.peer->uid) : request.peer->address;
+  if (!failures_.note(source, now())) return error;
+  return Error(Code::limit_reached, "too many failed logins: try again in some seconds");
+}
+
+SessionId Gate::hosted(const HttpRequest& request) {
+  if (!config_.hosted_session || !request.peer) return {};
+  const auto at = hosted_.find(request.peer.get());
+  if (at != hosted_.end() && at->second.first.lock() == request.peer) return at->second.second;
+  if (hosted_.size() >= peers_known_max) {
+    std::erase_if(hosted_, [](const auto& entry) { return entry.second.first.expired(); });
+  }
+  const SessionId session = config_.hosted_session(*request.peer);
+  hosted_[request.peer.get()] = {request.peer, session};
+  return session;
+}
+
+bool credential_stands(const Principal& principal, const NodeState& node, Timestamp now) {
+  const std::string_view credential =
+      principal.credential.empty() ? principal.id : principal.credential;
+  const auto stands = [&](const auto& rows, std::string_view prefix) {
+    const auto at = rows.find(std::string(credential.substr(prefix.size())));
+    return at != rows.end() && !is_expired(at->second, now);
+  };
+  if (credential == "token:admin") return true;
+  if (credential.starts_with("token:")) return stands(node.tokens, "token:");
+  if (credential.starts_with("browser:")) return stands(node.browsers, "browser:");
+  return true;  // the kernel's word, which nobody revokes
+}
+
+bool Gate::still_valid(const Principal& principal) const {
+  return credential_stands(principal, world_.node.state(), world_.clock.now().wall);
+}
+
+std::string Gate::make_secret_text(SecretKind kind) {
+  Random& random = world_.random;
+  return make_secret(kind, {random.next(), random.next(), random.next(), random.next()});
+}
+
+std::string Gate::make_launch_token(const Principal& by) {
+  std::string text = make_secret_text(SecretKind::launch);
+  launches_.add(sha256(text), by, now());
+  return text;
+}
+
+std::string Gate::make_ticket(const Principal& by) {
+  std::string text = make_secret_text(SecretKind::ticket);
+  tickets_.add(sha256(text), by, now());
+  return text;
+}
+
+Result<Principal> Gate::take_launch_token(const HttpRequest& request, std::string_view text) {
+  std::optional<Principal> by;
+  if (is_secret(SecretKind::launch, text)) by = launches_.take(sha256(text), now());
+  if (by && still_valid(*by)) return std::move(*by);
+  return std::unexpected(refused(
+      request, Error(Code::unauthenticated, "the launch token is unknown, used or too old")));
+}
+
+void Gate::give_back_launch_token(std::string_view text, const Principal& by) {
+  launches_.add(sha256(text), by, now());
+}
+
+void Gate::note_use(const std::string& credential) {
+  // Only what still exists is worth remembering.
+  if (last_used_.size() >= tokens_max + browsers_max) {
+    std::erase_if(last_used_, [&](const auto& entry) {
+      return !still_valid(Principal{.credential = entry.first});
+    });
+  }
+  last_used_[credential] = world_.clock.now().wall;
+}
+
+std::optional<Timestamp> Gate::last_used(const std::string& credential) const {
+  const auto at = last_used_.find(credential);
+  if (at == last_used_.end()) return std::nullopt;
+  return at->second;
+}
+
+std::string Gate::cookie_name(const HttpRequest& request) {
+  return "perdure_" + std::to_string(request.peer ? request.peer->local_port : 0);
+}
+
+bool Gate::is_secure(const HttpRequest& request) {
+  const auto origin = request.header("Origin");
+  return origin && origin->starts_with("https://");
+}
+
+}  // namespace perdure

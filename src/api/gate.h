@@ -1,0 +1,107 @@
+// The gate: a request and what the kernel says of its sender become a principal, or a refusal.
+// Rights come from the transport and the node's rows only; every request is looked at anew, so that
+// what was revoked ends with the commit that revoked it (TOK2).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "auth/failures.h"
+#include "auth/one_time.h"
+#include "auth/origin.h"
+#include "auth/pipeline.h"
+#include "auth/principal.h"
+#include "auth/secret.h"
+#include "base/hash.h"
+#include "base/result.h"
+#include "env/env.h"
+#include "http/message.h"
+#include "runtime/node.h"
+
+namespace perdure {
+
+struct GateConfig {
+  OwnNames names;         // the port of a listener may be known late: Gate::names()
+  Hash admin_token;       // SHA-256 of the text in <data>/token
+  std::uint32_t uid = 0;  // the daemon's own
+  // The session whose process tree the peer belongs to; null: none. For both transports.
+  std::function<SessionId(const HttpPeer&)> hosted_session;
+};
+
+class Gate {
+ public:
+  struct World {
+    Node& node;
+    Clock& clock;
+    Random& random;
+  };
+  Gate(World world, GateConfig config);
+
+  OwnNames& names() { return config_.names; }
+
+  // Host, then site: for every request, with or without credentials.
+  Result<> check_place(const HttpRequest& request) const;
+
+  // Whether a ticket is used up by being looked at: the head of a request comes twice.
+  enum class Ticket { look, take };
+  // unauthenticated, or limit_reached after too many failures from there.
+  Result<Principal> identify(const HttpRequest& request, Ticket ticket);
+
+  // The form of a change. `caller` null: nobody yet, as for a login.
+  Result<> check_change(const HttpRequest& request, BodyType body, const Principal* caller) const;
+
+  // False once the token or browser behind it was revoked or has expired. Who holds a stream asks
+  // every few seconds and ends it then.
+  bool still_valid(const Principal& principal) const;
+
+  // The session that the caller is a process of; null: none.
+  SessionId hosted(const HttpRequest& request);
+
+  // One-time secrets; the text is not kept.
+  std::string make_launch_token(const Principal& by);
+  std::string make_ticket(const Principal& by);
+  // Who had it made; unauthenticated for one that is unknown, used or too old.
+  Result<Principal> take_launch_token(const HttpRequest& request, std::string_view text);
+  // The login was not stored after all: the token serves again.
+  void give_back_launch_token(std::string_view text, const Principal& by);
+  std::string make_secret_text(SecretKind kind);
+
+  // When a token was last used in this life of the daemon.
+  std::optional<Timestamp> last_used(const std::string& credential) const;
+
+  // The cookie of this daemon: others on the same host have other ports.
+  static std::string cookie_name(const HttpRequest& request);
+  // Whether the page was loaded over TLS, as far as its Origin says.
+  static bool is_secure(const HttpRequest& request);
+
+ private:
+  Result<Principal> by_token(std::string_view text);
+  Result<Principal> by_page(const Credentials& credentials);
+  Result<Principal> by_ticket(const HttpRequest& request, Ticket ticket);
+  Result<Principal> by_credentials(const HttpRequest& request, const RequestFacts& facts,
+                                   Ticket ticket);
+  bool is_own_user(const RequestFacts& facts, const HttpPeer& peer) const;
+  Error refused(const HttpRequest& request, Error error);
+  BootTime now() const { return world_.clock.now().since_boot; }
+
+  World world_;
+  GateConfig config_;
+  OneTimeSecrets launches_;
+  OneTimeSecrets tickets_;
+  AuthFailures failures_;
+  void note_use(const std::string& credential);
+  std::map<std::string, Timestamp> last_used_;
+  // Looking through /proc is dear, and what a connection belongs to does not change.
+  std::map<const HttpPeer*, std::pair<std::weak_ptr<const HttpPeer>, SessionId>> hosted_;
+};
+
+RequestFacts facts_of(const HttpRequest& request);
+
+// Whether the token or browser that let the principal in is still there; see Gate::still_valid.
+bool credential_stands(const Principal& principal, const NodeState& node, Timestamp now);
+
+}  // namespace perdure

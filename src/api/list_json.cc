@@ -1,0 +1,104 @@
+#include "api/list_json.h"
+
+#include <algorithm>
+
+#include "api/query.h"
+#include "api/session_json.h"
+#include "base/fields_json.h"
+
+namespace perdure {
+
+RowBeside beside_row(Runtime& runtime, SessionId session) {
+  RowBeside out{.connections = runtime.connections(session)};
+  const auto damaged = runtime.damaged().find(session);
+  if (damaged != runtime.damaged().end()) out.damage = damaged->second.message();
+  return out;
+}
+
+std::string row_json(const SessionRow& row, const RowBeside& beside) {
+  const SessionSummary& summary = row.summary;
+  JsonWriter out;
+  out.begin_object().key("id").string(row.session.text());
+  out.key("session_id").string(row.session.text());
+  out.key("task_id");
+  write_id_or_null(out, summary.task);
+  out.key("title").string(summary.title).key("agent").string(summary.agent);
+  out.key("status").string(enum_text(summary.status));
+  out.key("state").string(enum_text(summary.state));
+  out.key("stop_reason");
+  write_text_or_null(out, summary.stop_reason);
+  out.key("cwd");
+  write_text_or_null(out, summary.cwd);
+  out.key("created");
+  write_time_or_null(out, summary.created);
+  out.key("updated").string(format_timestamp(row.updated));
+  out.key("archived").boolean(row.archived);
+  out.key("pending").number_unsigned(summary.pending);
+  out.key("pending_since");
+  write_time_or_null(out, summary.pending_since);
+  out.key("queue_length").number_unsigned(summary.queue);
+  out.key("needs_resume").boolean(summary.needs_resume);
+  out.key("is_resumable").boolean(summary.is_resumable);
+  out.key("error_message");
+  write_text_or_null(out, beside.damage.empty() ? summary.error : beside.damage);
+  out.key("damaged").boolean(!beside.damage.empty());
+  out.key("in_memory").boolean(row.in_memory);
+  out.key("connections").number_unsigned(beside.connections);
+  out.end_object();
+  return std::move(out).take();
+}
+
+std::string inbox_item_json(const InboxItem& item) { return encode_fields(item); }
+
+std::string inbox_counts_json(const std::vector<InboxItem>& items) {
+  JsonWriter out;
+  out.begin_object();
+  for (std::size_t i = 0; i < EnumText<InboxKind>::names.size(); ++i) {
+    const auto kind = static_cast<InboxKind>(i);
+    out.key(enum_text(kind));
+    out.number(std::ranges::count(items, kind, &InboxItem::kind));
+  }
+  out.key("total").number_unsigned(items.size()).end_object();
+  return std::move(out).take();
+}
+
+std::string executor_json(const SessionRow& row) {
+  const ExecutorSummary executor = row.summary.executor.value_or(ExecutorSummary{});
+  JsonWriter out;
+  out.begin_object().key("id");
+  write_id_or_null(out, executor.exec);
+  out.key("session_id").string(row.session.text()).key("task_id");
+  write_id_or_null(out, row.summary.task);
+  out.key("gen").number_unsigned(executor.gen);
+  out.key("status").string(enum_text(executor.status));
+  out.key("runtime").string(executor.runtime).key("url");
+  write_text_or_null(out, executor.url);
+  out.key("agentctl_url");
+  write_text_or_null(out, executor.url);
+  // Only a tls://host:port has one.
+  const std::size_t colon = executor.url.starts_with("tls://") ? executor.url.rfind(':') : 0;
+  const Result<std::uint64_t> port =
+      parse_number(std::string_view(executor.url).substr(colon + (colon > 0 ? 1 : 0)));
+  out.key("port");
+  if (port) {
+    out.number_unsigned(*port);
+  } else {
+    out.null();
+  }
+  out.key("container_id");
+  write_text_or_null(out, executor.container_id);
+  out.key("pid").number(executor.pid);
+  out.key("supports_session_resume").boolean(executor.supports_session_resume);
+  out.key("supports_workspace_only").boolean(executor.supports_workspace_only);
+  out.key("resume_token");
+  write_text_or_null(out, executor.resume_token);
+  out.key("workspace").raw(encode_fields(executor.workspace));
+  out.key("last_seen_at");
+  write_time_or_null(out, executor.last_seen);
+  out.key("error_message");
+  write_text_or_null(out, executor.error_message);
+  out.end_object();
+  return std::move(out).take();
+}
+
+}  // namespace perdure

@@ -1,0 +1,16 @@
+// A transcript as a document for people.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "session/read_model.h"
+#include "session/transcript.h"
+
+namespace perdure {
+
+// What the agent or its tools wrote stays inside fences where it could be taken for structure.
+std::string transcript_markdown(const SessionView& view,
+                                std::span<const TranscriptMessage> messages);
+
+}  // namespace perdure

@@ -1,0 +1,42 @@
+// GET /metrics: what an operator watches, in Prometheus' text form. Numbers are read when asked
+// for; nothing here counts by itself.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "api/route.h"
+#include "api/world.h"
+
+namespace perdure {
+
+// Builds the text. One family is begun once, and its samples follow.
+class MetricsText {
+ public:
+  using Labels = std::vector<std::pair<std::string_view, std::string_view>>;
+
+  // `kind` is counter, gauge or histogram.
+  void family(std::string_view name, std::string_view kind, std::string_view help);
+  void sample(std::string_view name, const Labels& labels, double value);
+  std::string take() && { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+// A histogram of durations as it is handed over: cumulative counts below each bound.
+struct DurationHistogram {
+  std::vector<double> bounds_s;
+  std::vector<std::uint64_t> below;  // one for each bound
+  std::uint64_t count = 0;
+  double sum_s = 0;
+};
+void write_histogram(MetricsText& text, std::string_view name, std::string_view help,
+                     const DurationHistogram& histogram);
+
+void add_metrics_route(Router& router, ApiWorld& world);
+
+}  // namespace perdure

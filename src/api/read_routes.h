@@ -1,0 +1,65 @@
+// Everything that is read over HTTP: the list, a session, its records, rows and turns, the streams,
+// and, since what it would take is read first, the deletion.
+#pragma once
+
+#include "api/list_stream.h"
+#include "api/route.h"
+#include "api/streams.h"
+#include "api/world.h"
+
+namespace perdure {
+
+class ReadRoutes {
+ public:
+  // World and slots (Api::streams()) outlive it; it outlives the router that it was added to.
+  // `still_valid` is Gate::still_valid().
+  ReadRoutes(ApiWorld& world, StreamSlots& slots, StillValid still_valid)
+      : world_(world), streams_(world, slots, std::move(still_valid)), lists_(streams_) {}
+
+  ~ReadRoutes() { streams_.drop_all(); }
+
+  void add_to(Router& router);
+  // Of which sockets count as some, too.
+  Streams& streams() { return streams_; }
+  std::size_t open_streams() const { return streams_.count(); }
+
+ private:
+  void add_list(Router& router);      // list_routes.cc
+  void add_session(Router& router);   // read_routes.cc
+  void add_text(Router& router);      // text_routes.cc
+  void add_deletion(Router& router);  // delete_routes.cc
+
+  // A handler that is given the session that the first argument means.
+  using OfSession = Result<> (ReadRoutes::*)(Call& call, SessionId session);
+  RouteHandler of_session(OfSession handler);
+  void get(Router& router, std::string pattern, std::string summary, OfSession handler);
+
+  Result<> sessions(Call& call);
+  Result<> inbox(Call& call);
+  Result<> executors(Call& call);
+  Result<> search(Call& call);
+
+  Result<> session(Call& call, SessionId session);
+  Result<> status(Call& call, SessionId session);
+  Result<> events(Call& call, SessionId session);
+  Result<> rows(Call& call, SessionId session);
+  Result<> at(Call& call, SessionId session);
+  Result<> density(Call& call, SessionId session);
+  Result<> blob(Call& call, SessionId session);
+
+  Result<> history(Call& call, SessionId session);
+  Result<> transcript(Call& call, SessionId session);
+
+  Result<> delete_preview(Call& call, SessionId session);
+  Result<> remove(Call& call, SessionId session);
+  // Tells what a deletion would take, under this status.
+  Result<> answer_preview(Call& call, SessionId session, int status);
+
+  const std::string& log_id() { return world_.runtime.store().log_id(); }
+
+  ApiWorld& world_;
+  Streams streams_;
+  ListStreams lists_;
+};
+
+}  // namespace perdure

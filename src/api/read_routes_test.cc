@@ -1,0 +1,466 @@
+#include "api/read_routes.h"
+
+#include <gtest/gtest.h>
+
+#include "api/fixture_for_test.h"
+#include "base/limits.h"
+#include "runtime/removal.h"
+
+namespace perdure {
+namespace {
+
+class ReadDaemon : public ApiDaemon {
+ public:
+  ReadDaemon() { add_routes(); }
+  void add_routes() {
+    reads = std::make_unique<ReadRoutes>(*world, slots, [this](const Principal&) { return valid; });
+    reads->add_to(router);
+  }
+  void restart() {
+    reads.reset();
+    crash();
+    open_node();
+    add_routes();
+    settle();
+  }
+  ~ReadDaemon() { reads.reset(); }
+
+  // A session with one whole turn: question, thought, tool, answer.
+  void make_turn() {
+    ASSERT_TRUE(create("what is here?").has_value());
+    agent_comes_up();
+    const RunId run = state().run->id;
+    frame(MessageThought{.text = "I look."}, run);
+    frame(ToolCall{.tool_call_id = "t1", .title = "ls", .tool_kind = "read", .input = {"\"ls\""}},
+          run);
+    frame(ToolUpdate{.tool_call_id = "t1", .status = "completed", .text = "a.txt"}, run);
+    frame(MessageAgent{.text = "One "}, run);
+    frame(MessageAgent{.text = "file."}, run);
+    frame(FrameRunFinished{run, "end_turn"}, run);
+  }
+  JsonObject json(const std::shared_ptr<NotedExchange>& exchange) {
+    kept.push_back(exchange);
+    const Result<JsonObject> object = JsonObject::parse(exchange->body());
+    EXPECT_TRUE(object.has_value()) << exchange->body();
+    return object.value_or(JsonObject());
+  }
+  // Everything stored of the session, as served.
+  std::vector<std::string> served() {
+    std::vector<std::string> out;
+    const RecordPage page = *store->read(session, {.after = 0, .limit = 100'000});
+    for (const std::string& bytes : page.records) out.push_back(*encode_served(session, bytes));
+    return out;
+  }
+
+  StreamSlots slots;
+  std::unique_ptr<ReadRoutes> reads;
+  std::vector<std::shared_ptr<NotedExchange>> kept;
+  bool valid = true;
+};
+
+std::vector<std::string> elements(std::string_view raw) {
+  std::vector<std::string> out;
+  for (const std::string_view one : json_elements(raw).value()) out.emplace_back(one);
+  return out;
+}
+
+// One element, as a slice of the same text.
+JsonObject element(std::string_view raw, std::size_t index) {
+  return JsonObject::parse(json_elements(raw)->at(index)).value();
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> out;
+  std::size_t begin = 0;
+  for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
+    out.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return out;
+}
+
+TEST(ReadRoutes, U8_U16_sessions_known_only_from_disk_are_in_the_list) {
+  ReadDaemon daemon;
+  daemon.make_turn();
+  daemon.ask(StopSession{});
+  daemon.runtime->on_gone(daemon.exec(), "test");
+  daemon.run_now();
+  daemon.settle(10'000);
+  daemon.restart();
+  const JsonObject answer = daemon.json(daemon.get("/api/sessions"));
+  ASSERT_EQ(elements(answer.find("sessions")).size(), 1U);
+  const JsonObject row = element(answer.find("sessions"), 0);
+  EXPECT_EQ(row.find("id"), "\"" + daemon.session.text() + "\"");
+  EXPECT_EQ(row.find("in_memory"), "false");
+  EXPECT_EQ(answer.find("next"), "null");
+  EXPECT_EQ(daemon.get("/api/sessions?limit=x")->status(), 400);
+}
+
+TEST(ReadRoutes, L7_L28_O30_a_session_has_every_field_of_the_contract) {
+  ReadDaemon daemon;
+  daemon.make_turn();
+  const JsonObject session =
+      *JsonObject::parse(daemon.json(daemon.get(daemon.at())).find("session"));
+  for (const char* const key : {"status",
+                                "state",
+                                "executor_status",
+                                "liveness",
+                                "context",
+                                "stop_reason",
+                                "needs_resume",
+                                "is_resumable",
+                                "resume_reason",
+                                "pending",
+                                "queue",
+                                "error_message",
+                                "active",
+                                "connections",
+                                "active_runs",
+                                "task_id",
+                                "metadata",
+                                "acp_caps",
+                                "worktree_path",
+                                "worktree_branch",
+                                "is_agent_running",
+                                "agent_execution_id",
+                                "runtime",
+                                "title",
+                                "log_id"}) {
+    EXPECT_FALSE(session.find(key).empty()) << key;
+  }
+  EXPECT_EQ(session.find("metadata"), R"({"resume_token":"agent-1"})");
+  const JsonObject status = daemon.json(daemon.get(daemon.at("/status")));
+  EXPECT_EQ(status.find("state"), "\"WAITING_FOR_INPUT\"");
+  EXPECT_EQ(status.find("is_agent_running"), "true");
+  EXPECT_EQ(status.find("task_id"), "null");
+}
+
+TEST(ReadRoutes, L29_the_reason_to_resume_is_the_sessions_own) {
+  ReadDaemon daemon;
+  daemon.make_turn();
+  daemon.runtime->on_gone(daemon.exec(), "test");
+  daemon.run_now();
+  const JsonObject status = daemon.json(daemon.get(daemon.at("/status")));
+  EXPECT_EQ(status.find("needs_resume"), "true");
+  EXPECT_EQ(status.find("resume_reason"), "\"agent_not_running\"");
+}
+
+TEST(ReadRoutes, A18_events_are_served_in_pages_as_stored) {
+  ReadDaemon daemon;
+  daemon.make_turn();
+  const std::vector<std::string> all = daemon.served();
+  std::vector<std::string> paged;
+  std::string after = "0";
+  for (int i = 0; i < 100; ++i) {
+    const JsonObject page = daemon.json(daemon.get(daemon.at("/events?limit=3&after=" + after)));
+    for (const std::string& event : elements(page.find("events"))) paged.push_back(event);
+    after = page.find("last");
+    if (page.find("more") == "false") break;
+  }
+  EXPECT_EQ(paged, all);
+  const JsonObject last = daemon.json(daemon.get(daemon.at("/events?last=4")));
+  EXPECT_EQ(elements(last.find("events")), std::vector<std::string>(all.end() - 4, all.end()));
+  const JsonObject users = daemon.json(daemon.get(daemon.at("/events?kind=message")));
+  EXPECT_EQ(elements(users.find("events")).size(), 4U);
+  EXPECT_EQ(daemon.get(daemon.at("/events?after=100000"))->status(), 409);
+  EXPECT_EQ(daemon.get(daemon.at("/events?after=-1"))->status(), 400);
+  EXPECT_EQ(daemon.get(daemon.at("/events?log_id=other"))->status(), 409);
+}
+
+TEST(ReadRoutes, A18_a_filtered_page_that_is_full_goes_on_where_it_ended) {
+  ReadDaemon daemon;
+  daemon.make_turn();
+  std::vector<std::string> found;
+  std::string after = "0";
+  for (int i = 0; i < 20; ++i) {
+    const JsonObject page =
+        daemon.json(daemon.get(daemon.at("/events?limit=1&kind=message&after=" + after)));
+    for (const std::string& event : elements(page.find("events"))) found.push_back(event);
+    after = page.find("last");
+    if (page.find("more") == "false") break;
+  }
+  EXPECT_EQ(found.size(), 4U);
+}
+
+TEST(ReadRoutes, A19_history_is_grouped_by_turn) {
+  ReadDaemon daemon;
+  daemon.make_turn();
+  const JsonObject history = daemon.json(daemon.get(daemon.at("/history")));
+  const std::vector<std::string> turns = elements(history.find("turns"));
+  ASSERT_EQ(turns.size(), 1U);
+  EXPECT_TRUE(turns.at(0).contains("\"prompt\":\"what is here?\"")) << turns.at(0);
+  EXPECT_TRUE(turns.at(0).contains("\"end\":\"completed\""));
+}
+
+TEST(ReadRoutes, A19_history_pages_hold_each_turn_once) {
+  ReadDaemon daemon;
+  daemon.make_turn();
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(daemon.ask(SubmitPrompt{.prompt = {.text = "q" + std::to_string(i)}}).has_value());
+    const RunId run = daemon.state().run->id;
+    daemon.frame(MessageAgent{.text = "a"}, run);
+    daemon.frame(FrameRunFinished{run, "end_turn"}, run);
+  }
+  std::vector<std::string> prompts;
+  std::string query = "/history?limit=2";
+  for (int i = 0; i < 10; ++i) {
+    const JsonObject page = daemon.json(daemon.get(daemon.at(query)));
+    const std::vector<std::string> turns = elements(page.find("turns"));
+    ASSERT_FALSE(turns.empty());
+    std::vector<std::string> here;
+    for (const std::string& turn : turns) {
+      here.push_back(json_string(JsonObject::parse(turn)->find("prompt")).value());
+    }
+    prompts.insert(prompts.begin(), here.begin(), here.end());
+    query = "/history?limit=2&before=" +
+            std::string(JsonObject::parse(turns.front())->find("first_seq"));
+    if (page.find("has_older") == "false") break;
+  }
+  EXPECT_EQ(prompts, (std::vector<std::string>{"what is here?", "q0", "q1", "q2", "q3"}));
+}
+
+TEST(ReadRoutes, K27_history_as_lines_has_the_four_kinds) {
+  ReadDaemon daemon;
+  daemon.make_turn();
+  const auto answer = daemon.request(
+      {.target = daemon.at("/history"), .headers = {{"Accept", "application/x-ndjson"}}});
+  std::vector<std::string> kinds;
+  for (const std::string& line : lines_of(answer->body())) {
+    kinds.push_back(json_string(JsonObject::parse(line)->find("type")).value());
+  }
+  EXPECT_EQ(kinds, (std::vector<std::string>{"user_message", "tool_call", "tool_result",
+                                             "agent_message"}));
+}
+
+TEST(ReadRoutes, A20_A21_A22_A23_A24_transcript_messages_and_hash) {
+  ReadDaemon daemon;
+  daemon.make_turn();
+  const JsonObject whole = daemon.json(daemon.get(daemon.at("/transcript")));
+  std::vector<std::string> roles;
+  for (const std::string& message : elements(whole.find("messages"))) {
+    const JsonObject read = *JsonObject::parse(message);
+    EXPECT_FALSE(read.find("id").empty());
+    EXPECT_FALSE(read.find("timestamp").empty());
+    roles.push_back(json_string(read.find("role")).value());
+  }
+  EXPECT_EQ(roles, (std::vector<std::string>{"user", "assistant", "tool_call", "tool_result",
+                                             "assistant"}));
+  EXPECT_TRUE(whole.find("messages").contains("One file."));
+  const JsonObject page = daemon.json(daemon.get(daemon.at("/transcript?limit=2")));
+  EXPECT_EQ(elements(page.find("messages")).size(), 2U);
+  EXPECT_EQ(page.find("has_older"), "true");
+  EXPECT_EQ(page.find("hash"), whole.find("hash"));
+  EXPECT_EQ(page.find("hash").size(), 66U);
+}
+
+TEST(ReadRoutes, transcript_as_a_document_keeps_fences_closed) {
+  ReadDaemon daemon;
+  daemon.make_turn();
+  ASSERT_TRUE(daemon.ask(SubmitPrompt{.prompt = {.text = "again"}}).has_value());
+  const RunId run = daemon.state().run->id;
+  daemon.frame(ToolCall{.tool_call_id = "t2", .title = "cat\n# no heading", .text = "````\nx"},
+               run);
+  daemon.frame(ToolUpdate{.tool_call_id = "t2", .status = "completed", .text = "```` \nx"}, run);
+  const auto answer = daemon.request(
+      {.target = daemon.at("/transcript"), .headers = {{"Accept", "text/markdown"}}});
+  EXPECT_TRUE(answer->header("Content-Type")->starts_with("text/markdown"));
+  EXPECT_TRUE(answer->body().contains("## User"));
+  EXPECT_TRUE(answer->body().contains("\n`````\n"));
+  EXPECT_FALSE(answer->body().contains("\n# no heading"));
+}
+
+TEST(ReadRoutes, U14_rows_of_the_tail_before_and_around_are_slices_of_the_whole) {
+  ReadDaemon daemon;
+  daemon.make_turn();
+  const JsonObject all = daemon.json(daemon.get(daemon.at("/rows?tail=400")));
+  const std::vector<std::string> rows = elements(all.find("rows"));
+  ASSERT_GE(rows.size(), 6U);
+  EXPECT_EQ(all.find("as_of"), std::to_string(daemon.state().head));
+  EXPECT_EQ(all.find("log_id"), "\"memory\"");
+  EXPECT_EQ(all.find("total"), std::to_string(rows.size()));
+  const JsonObject tail = daemon.json(daemon.get(daemon.at("/rows?tail=2")));
+  const std::vector<std::string> last = elements(tail.find("rows"));
+  EXPECT_EQ(tail.find("has_older"), "true");
+  EXPECT_EQ(last.back(), rows.back());
+  const JsonObject first = *JsonObject::parse(last.front());
+  const JsonObject older = daemon.json(
+      daemon.get(daemon.at("/rows?limit=400&before=" + std::string(first.find("seq")))));
+  std::vector<std::string> joined = elements(older.find("rows"));
+  joined.insert(joined.end(), last.begin(), last.end());
+  EXPECT_EQ(joined, rows);
+  const JsonObject around =
+      daemon.json(daemon.get(daemon.at("/rows?limit=2&around=" + std::string(first.find("seq")))));
+  EXPECT_TRUE(around.find("rows").contains("\"seq\":" + std::string(first.find("seq")) + ","));
+}
+
+TEST(ReadRoutes, J4_at_a_record_shows_what_was_there_then) {
+  ReadDaemon daemon;
+  daemon.make_turn();
+  const JsonObject then = daemon.json(daemon.get(daemon.at("/at?seq=1")));
+  const JsonObject session = *JsonObject::parse(then.find("session"));
+  EXPECT_EQ(session.find("as_of"), "1");
+  EXPECT_EQ(elements(JsonObject::parse(then.find("page"))->find("rows")).size(), 0U);
+  const std::string head = std::to_string(daemon.state().head);
+  const JsonObject now = daemon.json(daemon.get(daemon.at("/at?seq=" + head)));
+  const JsonObject rows = daemon.json(daemon.get(daemon.at("/rows")));
+  EXPECT_EQ(JsonObject::parse(now.find("page"))->find("rows"), rows.find("rows"));
+  EXPECT_EQ(daemon.get(daemon.at("/at?seq=99999"))->status(), 409);
+  EXPECT_EQ(daemon.get(daemon.at("/at"))->status(), 400);
+}
+
+TEST(ReadRoutes, density_counts_every_record_once_and_marks_prompts) {
+  ReadDaemon daemon;
+  daemon.make_turn();
+  const JsonObject density = daemon.json(daemon.get(daemon.at("/density?buckets=7")));
+  std::uint64_t records = 0;
+  for (const std::string& bucket : elements(density.find("buckets"))) {
+    records += json_uint(JsonObject::parse(bucket)->find("records")).value();
+  }
+  EXPECT_EQ(records, daemon.state().head);
+  EXPECT_EQ(elements(density.find("buckets")).size(), 7U);
+  EXPECT_TRUE(density.find("marks").contains("\"prompt\""));
+  EXPECT_TRUE(density.find("marks").contains("\"boundary\""));
+}
+
+TEST(ReadRoutes, large_updates_are_read_as_blobs_of_their_own_session) {
+  ReadDaemon daemon;
+  daemon.make_turn();
+  const SessionId other = daemon.session;
+  ASSERT_TRUE(daemon.ask(SubmitPrompt{.prompt = {.text = "big"}}).has_value());
+  const std::string big = "\"" + std::string(blob_threshold_bytes + 10, 'x') + "\"";
+  daemon.frame(AgentUpdate{.update = {big}}, daemon.state().run->id);
+  const std::string hash = sha256(big).hex();
+  const auto answer = daemon.get(daemon.at("/blobs/" + hash));
+  EXPECT_EQ(answer->status(), 200);
+  EXPECT_EQ(answer->body(), big);
+  EXPECT_EQ(daemon.get(daemon.at("/blobs/" + sha256("none").hex()))->status(), 404);
+  EXPECT_EQ(daemon.get(daemon.at("/blobs/zz"))->status(), 400);
+  const JsonObject preview = daemon.json(daemon.get(daemon.at("/delete-preview")));
+  EXPECT_EQ(preview.find("blobs"), "1");
+  EXPECT_EQ(preview.find("blob_bytes"), std::to_string(big.size()));
+  IdSource ids(daemon.loop.now().wall, 99);
+  daemon.session = ids.next<SessionId>();
+  ASSERT_TRUE(
+      daemon
+          .ask(CreateSession{
+              {.session = daemon.session, .agent = {.name = "demo"}, .workspace = {.cwd = "/w"}},
+              std::nullopt,
+              ""})
+          .has_value());
+  EXPECT_NE(daemon.session, other);
+  EXPECT_EQ(daemon.get(daemon.at("/blobs/" + hash))->status(), 404);
+}
+
+TEST(ReadRoutes, TOK6_what_a_principal_may_not_see_is_not_found) {
+  ReadDaemon daemon;
+  daemon.make_turn();
+  IdSource ids(daemon.loop.now().wall, 99);
+  daemon.principal.sessions = {ids.next<SessionId>()};
+  for (const char* const rest : {"", "/status", "/events", "/history", "/transcript", "/rows",
+                                 "/at?seq=1", "/density", "/delete-preview"}) {
+    EXPECT_EQ(daemon.get(daemon.at(rest))->status(), 404) << rest;
+  }
+  EXPECT_TRUE(daemon.get("/api/sessions")->body().contains("\"sessions\":[]"));
+  EXPECT_TRUE(daemon.get("/api/search?q=file")->body().contains("\"hits\":[]"));
+  EXPECT_TRUE(daemon.get("/api/executors")->body().contains("\"executors\":[]"));
+}
+
+TEST(ReadRoutes, L8_executors_with_their_fields) {
+  ReadDaemon daemon;
+  daemon.make_turn();
+  const JsonObject answer = daemon.json(daemon.get("/api/executors"));
+  ASSERT_EQ(elements(answer.find("executors")).size(), 1U);
+  const JsonObject row = element(answer.find("executors"), 0);
+  for (const char* const key :
+       {"id", "session_id", "task_id", "runtime", "url", "port", "container_id", "pid", "status",
+        "supports_session_resume", "supports_workspace_only", "resume_token", "workspace",
+        "last_seen_at", "error_message"}) {
+    EXPECT_FALSE(row.find(key).empty()) << key;
+  }
+  EXPECT_EQ(row.find("status"), "\"ready\"");
+  EXPECT_EQ(row.find("pid"), "7");
+  EXPECT_EQ(row.find("resume_token"), "\"agent-1\"");
+}
+
+TEST(ReadRoutes, search_finds_text_over_all_sessions) {
+  ReadDaemon daemon;
+  daemon.make_turn();
+  const auto answer = daemon.get("/api/search?q=what%20is");
+  EXPECT_TRUE(answer->body().contains(daemon.session.text())) << answer->body();
+  EXPECT_EQ(daemon.get("/api/search")->status(), 400);
+}
+
+TEST(ReadRoutes, inbox_shows_what_waits_for_a_person) {
+  ReadDaemon daemon;
+  ASSERT_TRUE(daemon.create("hello").has_value());
+  daemon.agent_comes_up();
+  daemon.frame(
+      FramePermission{.request = "1", .title = "rm?", .options = {{"y", "Yes", "allow_once"}}});
+  const JsonObject inbox = daemon.json(daemon.get("/api/inbox"));
+  EXPECT_TRUE(inbox.find("counts").contains("\"permission\":1"));
+  ASSERT_EQ(elements(inbox.find("items")).size(), 1U);
+  EXPECT_TRUE(inbox.find("items").contains("\"option_id\":\"y\""));
+}
+
+TEST(ReadRoutes, U11_a_deletion_needs_to_be_confirmed_and_forced_while_it_runs) {
+  ReadDaemon daemon;
+  daemon.make_turn();
+  const auto remove = [&](const std::string& query) {
+    return daemon.request({.method = "DELETE", .target = daemon.at(query)});
+  };
+  const auto asked = remove("");
+  EXPECT_EQ(asked->status(), 409);
+  EXPECT_TRUE(asked->body().contains("\"records\":")) << asked->body();
+  EXPECT_EQ(remove("?confirm=true")->status(), 409);
+  EXPECT_EQ(daemon.get(daemon.at())->status(), 200);
+  const auto forced = remove("?confirm=true&force=true");
+  EXPECT_EQ(forced->status(), 0);  // waits for the agent to be gone
+  ASSERT_EQ(daemon.agentctls.stopped.size(), 1U);
+  daemon.runtime->on_gone(daemon.exec(), "test");
+  daemon.settle();
+  EXPECT_EQ(forced->status(), 200) << forced->body();
+  EXPECT_EQ(daemon.get(daemon.at())->status(), 404);
+  EXPECT_EQ(daemon.store->head(daemon.session).error().code(), Code::not_found);
+  EXPECT_TRUE(daemon.node->state().tombstones.contains(daemon.session));
+  EXPECT_TRUE(daemon.get("/api/sessions")->body().contains("\"sessions\":[]"));
+}
+
+TEST(ReadRoutes, U11_a_deletion_cut_short_by_a_crash_is_finished_at_boot) {
+  ReadDaemon daemon;
+  daemon.make_turn();
+  NodeState node;
+  node.tombstones[daemon.session] = Tombstone{.session = daemon.session};
+  EXPECT_EQ(finish_removals(*daemon.store, node).value(), 1U);
+  EXPECT_EQ(daemon.store->head(daemon.session).error().code(), Code::not_found);
+  EXPECT_EQ(finish_removals(*daemon.store, node).value(), 0U);
+}
+
+TEST(ReadRoutes, U11_a_session_that_does_not_stop_is_not_deleted) {
+  ReadDaemon daemon;
+  daemon.make_turn();
+  const auto forced =
+      daemon.request({.method = "DELETE", .target = daemon.at("?confirm=true&force=1")});
+  daemon.settle(removal_stop_ms + 1000);
+  EXPECT_EQ(forced->status(), 503);
+  EXPECT_FALSE(daemon.node->state().tombstones.contains(daemon.session));
+}
+
+TEST(ReadRoutes, A28_stop_and_resume_give_one_history) {
+  ReadDaemon daemon;
+  daemon.make_turn();
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(daemon.ask(StopSession{}).has_value());
+    daemon.runtime->on_gone(daemon.exec(), "test");
+    daemon.run_now();
+    if (i == 0) {
+      ASSERT_TRUE(daemon.ask(ResumeSession{}).has_value());
+      daemon.agent_comes_up();
+    }
+  }
+  const JsonObject page = daemon.json(daemon.get(daemon.at("/events?kind=session.stopped")));
+  EXPECT_EQ(elements(page.find("events")).size(), 2U);
+  EXPECT_TRUE(page.find("events").contains("\"type\":\"session_stopped\""));
+}
+
+}  // namespace
+}  // namespace perdure

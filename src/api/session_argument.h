@@ -1,0 +1,18 @@
+// Which session a path means: {id} may be a whole id, a name, or any unique beginning or end. What
+// the caller may not see does not exist for it (N17, TOK6).
+#pragma once
+
+#include "api/route.h"
+#include "api/world.h"
+#include "runtime/session_list.h"
+
+namespace perdure {
+
+// What the principal may know of, for those who read over all sessions.
+MaySee may_see(const Principal& principal);
+
+// The session of the path's first argument, for this principal: one that it may not see is
+// not_found (N17), an ambiguous text conflict, with the candidates.
+Result<SessionId> session_of(ApiWorld& world, const Call& call);
+
+}  // namespace perdure

@@ -1,0 +1,75 @@
+// The streams that are open now. Each belongs to a principal and ends with its right to read
+// (TOK2); each hears from the daemon at least every ten seconds (N3).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "api/frames.h"
+#include "api/stream_slots.h"
+#include "api/world.h"
+#include "auth/principal.h"
+#include "http/server.h"
+
+namespace perdure {
+
+// Whether the principal may still do what it was let in for.
+using StillValid = std::function<bool(const Principal& principal)>;
+
+class OpenStream {
+ public:
+  virtual ~OpenStream() = default;
+  virtual const Principal& principal() const = 0;
+  // Says that all is well, and where the stream stands.
+  virtual void beat() = 0;
+  // Ends it; it calls Streams::retire() then, as it does when the client goes.
+  virtual void end() = 0;
+};
+
+class Streams {
+ public:
+  Streams(ApiWorld& world, StreamSlots& slots, StillValid still_valid);
+  ~Streams();
+  Streams(const Streams&) = delete;
+  Streams& operator=(const Streams&) = delete;
+
+  // limit_reached when the principal has all of its streams open.
+  Result<StreamSlots::Slot> admit(const Principal& principal) { return slots_.take(principal); }
+  std::uint64_t add(std::unique_ptr<OpenStream> stream, StreamSlots::Slot slot);
+  // Lets go of a stream, once the loop goes on. A second call does nothing.
+  void retire(std::uint64_t number);
+  std::size_t count() const { return streams_.size(); }
+  // Closes every connection at once, for the end of whoever the streams rely on.
+  void drop_all();
+
+  ApiWorld& world() { return world_; }
+  FrameCache& frames(StreamForm form) { return form == StreamForm::sse ? sse_ : ndjson_; }
+
+ private:
+  void arm();
+  void end_revoked();
+  void for_each(const std::function<void(OpenStream&)>& act);
+
+  struct Held {
+    StreamSlots::Slot slot;
+    std::unique_ptr<OpenStream> stream;
+  };
+
+  ApiWorld& world_;
+  StreamSlots& slots_;
+  StillValid still_valid_;
+  FrameCache sse_{StreamForm::sse};
+  FrameCache ndjson_{StreamForm::ndjson};
+  std::map<std::uint64_t, Held> streams_;
+  std::uint64_t last_number_ = 0;
+  std::uint64_t node_watch_ = 0;
+  Loop::TimerId timer_ = 0;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+// The head of a stream's answer.
+HttpResponse stream_head(StreamForm form);
+
+}  // namespace perdure

@@ -1,0 +1,16 @@
+// Files, git and shells of a session over HTTP: each route is one workspace call
+// (docs/protocol/workspace.md). Reads take their parameters from the query, writes from the body.
+#pragma once
+
+#include "api/route.h"
+#include "api/world.h"
+
+namespace perdure {
+
+void add_workspace_routes(Router& router, ApiWorld& world);
+
+// A query as the parameters of a call: numbers and booleans where the call wants them, `paths` as
+// a list. invalid_argument: one that is none.
+Result<std::string> workspace_params(const HttpRequest& request);
+
+}  // namespace perdure

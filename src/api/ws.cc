@@ -1,0 +1,278 @@
+#include "api/ws.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "api/session_json.h"
+#include "api/ws_connection.h"
+#include "base/limits.h"
+#include "wire/record.h"
+
+namespace perdure {
+namespace {
+
+constexpr std::size_t records_at_once = 32;
+constexpr std::uint16_t close_policy = 1008;
+constexpr std::uint16_t close_not_text = 1003;
+
+}  // namespace
+
+// One session read by one socket.
+class WsConnection::Subscription final : public RecordSink {
+ public:
+  Subscription(WsConnection& owner, SessionId session) : owner_(owner), session_(session) {}
+  ~Subscription() override {
+    if (id_ != 0) owner_.place_.server.world().runtime.unsubscribe(id_);
+  }
+
+  // Named events are told of records behind the head only: the others are history.
+  Result<> start(Seq after, const std::string& log_id, Seq head) {
+    live_after_ = head;
+    id_ = TRY(owner_.place_.server.world().runtime.subscribe(session_, after, log_id, *this));
+    return {};
+  }
+  void drained() {
+    if (id_ != 0) owner_.place_.server.world().runtime.drained(id_);
+  }
+
+  bool is_cut() const { return id_ == 0; }
+
+  std::size_t room() const override { return owner_.has_room() ? records_at_once : 0; }
+
+  void on_records(Seq first, std::span<const std::shared_ptr<const std::string>> records) override {
+    for (Seq seq = first; const auto& bytes : records) {
+      const Result<std::string> served = encode_served(session_, *bytes);
+      const Result<DecodedRecord> decoded = decode_record(*bytes);
+      if (served) {
+        owner_.event("session.record", session_,
+                     ",\"seq\":" + std::to_string(seq) + ",\"record\":" + *served);
+      }
+      if (decoded) tell_names(decoded->record);
+      seq += 1;
+    }
+  }
+
+  // C16: cut with its cursor; the client subscribes again behind it.
+  void on_cut(Seq cursor) override {
+    id_ = 0;
+    owner_.event("session.reset", session_,
+                 ",\"after\":" + std::to_string(cursor) + ",\"reason\":\"behind\"");
+    owner_.forget_cut(session_);
+  }
+
+ private:
+  void tell_names(const Record& record) {
+    for (const NamedEvent& named : namer_.add(record)) {
+      if (record.seq > live_after_) owner_.event(named.action, session_, named.members);
+    }
+  }
+
+  WsConnection& owner_;
+  SessionId session_;
+  SubscriptionId id_ = 0;
+  Seq live_after_ = 0;
+  EventNamer namer_;
+};
+
+WsConnection::WsConnection(Place place, Principal principal)
+    : place_(place), principal_(std::move(principal)) {}
+WsConnection::~WsConnection() = default;
+
+bool WsConnection::has_room() const {
+  return !closed_ && socket_ && socket_->unsent_bytes() < ws_unsent_bytes_max;
+}
+
+void WsConnection::send(std::string text) {
+  if (closed_ || !socket_) return;
+  socket_->send_text(std::make_shared<const std::string>(std::move(text)));
+}
+
+// L34: every event says whose it is.
+void WsConnection::event(std::string_view action, SessionId session, std::string_view members) {
+  const State* const state = place_.server.world().runtime.state_in_memory(session);
+  JsonWriter task;
+  write_id_or_null(task, state ? state->task : TaskId());
+  std::string text = R"({"type":"event","action":")";
+  text.append(action).append(R"(","payload":{"session_id":")").append(session.text());
+  text.append(R"(","task_id":)").append(task.text()).append(members).append("}}");
+  send(std::move(text));
+}
+
+void WsConnection::say(std::string_view type, const WsRequest& request, std::string_view payload) {
+  std::string text = "{\"id\":" + request.id + ",\"type\":\"";
+  text.append(type).append("\",\"action\":");
+  json_append_string(text, request.action);
+  text.append(",\"payload\":").append(payload).append("}");
+  send(std::move(text));
+}
+
+void WsConnection::respond_error(const WsRequest& request, const Error& error) {
+  const HttpResponse response = error_response(error);
+  const std::string_view body = response.body;  // {"error":{…}}
+  constexpr std::string_view opening = "{\"error\":";
+  say("error", request, body.substr(opening.size(), body.size() - opening.size() - 1));
+}
+
+void WsConnection::end_subscription(SessionId session) {
+  subscriptions_.erase(session);
+  states_.erase(session);
+}
+
+// The subscription is the one that is told just now: it goes when the loop goes on, unless another
+// has taken its place.
+void WsConnection::forget_cut(SessionId session) {
+  place_.server.world().loop.post([self = weak_from_this(), session] {
+    const auto alive = self.lock();
+    if (!alive) return;
+    const auto at = alive->subscriptions_.find(session);
+    if (at != alive->subscriptions_.end() && at->second->is_cut()) alive->end_subscription(session);
+  });
+}
+
+void WsConnection::session_changed(SessionId session) {
+  if (!lists_ && !subscriptions_.contains(session)) return;
+  if (!principal_.may_see(session)) return;
+  changed_.insert(session);
+  flush_later();
+}
+
+void WsConnection::flush_later() {
+  if (flushing_ || changed_.empty()) return;
+  flushing_ = true;
+  place_.server.world().loop.post([self = weak_from_this()] {
+    const auto alive = self.lock();
+    if (!alive) return;
+    alive->flushing_ = false;
+    alive->flush_changes();
+  });
+}
+
+// What changed several times is told once, as it is now; a client that does not read is told later.
+void WsConnection::flush_changes() {
+  while (has_room() && !changed_.empty()) {
+    const SessionId session = *changed_.begin();
+    changed_.erase(changed_.begin());
+    const Result<SessionView> view = place_.server.world().runtime.view(session);
+    if (!view) continue;
+    if (lists_) {
+      if (const auto shown = place_.server.commands().shown(session)) {
+        event("list.changed", session, ",\"session\":" + *shown);
+      }
+    }
+    if (!subscriptions_.contains(session)) continue;
+    JsonWriter members;
+    members.begin_object().key("state").string(enum_text(view->state));
+    members.key("status").string(enum_text(view->status));
+    members.key("executor_status").string(enum_text(view->executor_status));
+    members.key("needs_resume").boolean(view->resume.needs_resume).end_object();
+    std::string text = std::move(members).take();
+    std::string& told = states_[session];
+    if (told == text) continue;
+    told = text;
+    text.front() = ',';
+    text.pop_back();
+    event("session.state_changed", session, text + ",\"seq\":" + std::to_string(view->seq));
+  }
+}
+
+void WsConnection::on_binary(std::string_view) { close(close_not_text, "text only"); }
+
+void WsConnection::on_drained() {
+  for (const auto& [session, subscription] : subscriptions_) subscription->drained();
+  flush_later();
+}
+
+void WsConnection::on_closed(std::uint16_t, const std::string&) {
+  closed_ = true;
+  subscriptions_.clear();
+  place_.server.streams_.retire(seat_);
+  place_.server.forget_later(place_.number);
+}
+
+// N3: where each subscription stands, so that what was lost at the end of a stream is noticed.
+void WsConnection::beat() {
+  if (!has_room()) return;
+  JsonWriter out;
+  out.begin_object().key("type").string("event").key("action").string("heartbeat");
+  out.key("payload").begin_object().key("heads").begin_object();
+  for (const auto& [session, subscription] : subscriptions_) {
+    const State* const state = place_.server.world().runtime.state_in_memory(session);
+    if (state) out.key(session.text()).number_unsigned(state->head);
+  }
+  out.end_object().end_object().end_object();
+  send(std::move(out).take());
+}
+
+void WsConnection::close(std::uint16_t code, std::string_view reason) {
+  if (!closed_ && socket_) socket_->close(code, reason);
+}
+
+Result<> WsConnection::begin_subscription(const Cursor& cursor) {
+  const Result<State> state = place_.server.world().runtime.state(cursor.session);
+  if (!state) return std::unexpected(state.error());
+  if (!subscriptions_.contains(cursor.session) && subscriptions_.size() >= ws_subscriptions_max) {
+    return fail(Code::limit_reached, "the socket has 256 subscriptions already");
+  }
+  auto made = std::make_unique<Subscription>(*this, cursor.session);
+  TRY_VOID(made->start(cursor.after.value_or(state->head), cursor.log_id, state->head));
+  subscriptions_.insert_or_assign(cursor.session, std::move(made));
+  return {};
+}
+
+// A socket among the open streams: heard of every ten seconds, ended with its principal's right.
+class WsSeat final : public OpenStream {
+ public:
+  explicit WsSeat(const std::shared_ptr<WsConnection>& connection)
+      : principal_(connection->principal()), connection_(connection) {}
+  const Principal& principal() const override { return principal_; }
+  void beat() override {
+    if (const auto alive = connection_.lock()) alive->beat();
+  }
+  void end() override {
+    if (const auto alive = connection_.lock()) alive->close(close_policy, "revoked");
+  }
+
+ private:
+  Principal principal_;
+  std::weak_ptr<WsConnection> connection_;
+};
+
+WsServer::WsServer(Streams& streams, SessionCommands& commands)
+    : streams_(streams), commands_(commands) {
+  runtime_watch_ = world().runtime.watch([this](SessionId session) { session_changed(session); });
+}
+
+WsServer::~WsServer() { world().runtime.unwatch(runtime_watch_); }
+
+void WsServer::accept(const Call& call) {
+  if (const Result<> admitted = streams_.admit(call.principal); !admitted) {
+    return call.fail(admitted.error());
+  }
+  const std::uint64_t number = ++last_connection_;
+  auto connection =
+      std::make_shared<WsConnection>(WsConnection::Place{*this, number}, call.principal);
+  connections_.emplace(number, connection);
+  connection->take_seat(streams_.add(std::make_unique<WsSeat>(connection)));
+  connection->open(
+      call.exchange->upgrade({.message_bytes_max = ws_message_bytes_max}, *connection));
+}
+
+void WsServer::session_changed(SessionId session) {
+  for (const auto& [number, connection] : connections_) connection->session_changed(session);
+}
+
+void WsServer::forget_later(std::uint64_t number) {
+  world().loop.post([this, number, alive = std::weak_ptr<bool>(alive_)] {
+    if (!alive.expired()) connections_.erase(number);
+  });
+}
+
+void add_ws_route(Router& router, WsServer& server) {
+  router.add({.method = "GET",
+              .pattern = "/ws",
+              .access = Access::observe,
+              .summary = "Requests and events over a WebSocket",
+              .handler = [&server](const Call& call) { server.accept(call); }});
+}
+
+}  // namespace perdure

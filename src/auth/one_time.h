@@ -1,0 +1,42 @@
+// Secrets that serve once and for a short time, in memory only: launch tokens and WebSocket
+// tickets. Taking one removes it, so that of two who come with it one is refused (TOK1).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+#include "auth/principal.h"
+#include "base/hash.h"
+#include "base/time.h"
+
+namespace perdure {
+
+class OneTimeSecrets {
+ public:
+  struct Limits {
+    std::int64_t granted_ms = 0;
+    std::size_t count_max = 0;  // one more: the oldest is forgotten
+  };
+  explicit OneTimeSecrets(Limits limits) : limits_(limits) {}
+
+  // The principal is who it was made for.
+  void add(const Hash& secret, Principal principal, BootTime now);
+  // Whom it stands for; nothing when it is unknown, used or too old.
+  std::optional<Principal> look(const Hash& secret, BootTime now) const;
+  std::optional<Principal> take(const Hash& secret, BootTime now);
+
+ private:
+  struct Entry {
+    Hash secret;
+    Principal principal;
+    BootTime made;
+  };
+  bool is_valid(const Entry& entry, const Hash& secret, BootTime now) const;
+
+  Limits limits_;
+  std::deque<Entry> entries_;  // oldest first
+};
+
+}  // namespace perdure

@@ -1,0 +1,157 @@
+#include "main/agent_launch.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/json.h"
+
+extern char** environ;
+
+namespace perdure {
+namespace {
+
+// What every agent gets of the daemon's environment, where it is set. Nothing of ours is in it.
+constexpr std::string_view passed_always[] = {"PATH",
+                                              "HOME",
+                                              "USER",
+                                              "LOGNAME",
+                                              "SHELL",
+                                              "LANG",
+                                              "LANGUAGE",
+                                              "TERM",
+                                              "TMPDIR",
+                                              "TZ",
+                                              "XDG_DATA_HOME",
+                                              "XDG_CONFIG_HOME",
+                                              "XDG_CACHE_HOME",
+                                              "XDG_STATE_HOME",
+                                              "XDG_RUNTIME_DIR",
+                                              "SSH_AUTH_SOCK",
+                                              "HTTP_PROXY",
+                                              "HTTPS_PROXY",
+                                              "NO_PROXY",
+                                              "http_proxy",
+                                              "https_proxy",
+                                              "no_proxy",
+                                              "SSL_CERT_FILE",
+                                              "SSL_CERT_DIR",
+                                              "NODE_EXTRA_CA_CERTS"};
+constexpr std::string_view path_otherwise = "/usr/local/bin:/usr/bin:/bin";
+
+bool is_passed(std::string_view name, const AgentDefinition& agent) {
+  const auto is_it = [&](std::string_view known) { return known == name; };
+  return name.starts_with("LC_") || std::ranges::any_of(passed_always, is_it) ||
+         std::ranges::any_of(agent.env_pass, is_it);
+}
+
+using Environment = std::map<std::string, std::string>;
+
+Environment inherited(const AgentDefinition& agent, const Places& places) {
+  Environment out;
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string_view text(*entry);
+    const std::size_t equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    const std::string_view name = text.substr(0, equals);
+    if (is_passed(name, agent)) out.emplace(name, text.substr(equals + 1));
+  }
+  // D9: a service manager may start us with next to nothing.
+  out.try_emplace("PATH", path_otherwise);
+  if (!places.home.empty()) out.try_emplace("HOME", places.home);
+  if (!places.user.empty()) out.try_emplace("USER", places.user);
+  return out;
+}
+
+std::string environment_name(SessionId session) { return session.text() + ".json"; }
+
+Result<Environment> kept_environment(const DataFolder& data, SessionId session) {
+  constexpr std::size_t bytes_max = 4UL << 20;
+  const auto folder = TRY(PosixFolder::open(data.environments()));
+  const Result<std::string> text = folder->read(environment_name(session), 0, bytes_max);
+  if (!text) {
+    if (text.error().code() == Code::not_found) return Environment{};
+    return std::unexpected(text.error());
+  }
+  Environment out;
+  const JsonObject object = TRY(JsonObject::parse(*text));
+  for (const auto& [name, raw] : object.members()) out.emplace(name, TRY(json_string(raw)));
+  return out;
+}
+
+AgentTimes times_of(const AgentQuirks& quirks) {
+  AgentTimes times;
+  if (quirks.load_settle_ms > 0) times.load_settle_ms = quirks.load_settle_ms;
+  if (quirks.stop_grace_ms > 0) times.stop_grace_ms = quirks.stop_grace_ms;
+  if (quirks.stall_ms > 0) times.stall_ms = quirks.stall_ms;
+  return times;
+}
+
+}  // namespace
+
+Result<Bootstrap> make_launch(const LaunchSetting& setting, const LaunchSpec& spec) {
+  const AgentDefinition& agent = *TRY(setting.agents.find(spec.agent.name));
+  const std::string exec = spec.exec.text();
+  Bootstrap bootstrap{.session = spec.session,
+                      .exec = spec.exec,
+                      .gen = spec.gen,
+                      .secret = hmac_sha256(setting.key, "agentctl " + exec).hex(),
+                      .run_folder = setting.data.agentctl_run(),
+                      .spool_folder = setting.data.spool() + "/" + exec,
+                      .cwd = spec.workspace.cwd,
+                      .survive = spec.survive};
+  if (setting.config.confine) bootstrap.hide = setting.data.path();
+  AgentLaunch& launch = bootstrap.agent;
+  launch.command = agent.command;
+  launch.environment = inherited(agent, setting.places);
+  for (const auto& [name, value] : agent.env) launch.environment.insert_or_assign(name, value);
+  for (auto& [name, value] : TRY(kept_environment(setting.data, spec.session))) {
+    launch.environment.insert_or_assign(name, std::move(value));
+  }
+  launch.protocol_version = agent.quirks.protocol_version;
+  launch.fs = agent.quirks.fs;
+  launch.terminal = agent.quirks.terminal;
+  launch.steer = agent.profile.steer;
+  launch.mcp_servers = spec.mcp_servers;
+  launch.clear_commands = agent.quirks.clear_commands;
+  launch.times = times_of(agent.quirks);
+  return bootstrap;
+}
+
+Result<> keep_environment(const DataFolder& data, SessionId session, const Environment& values) {
+  if (values.empty()) return {};
+  JsonWriter json;
+  json.begin_object();
+  for (const auto& [name, value] : values) {
+    if (name.empty() || name.find('=') != std::string::npos || name.starts_with("PERDURE_")) {
+      return fail(Code::invalid_argument, "'" + name + "' cannot be set for an agent");
+    }
+    json.key(name).string(value);
+  }
+  json.end_object();
+  const auto folder = TRY(PosixFolder::open(data.environments()));
+  TRY_VOID(folder->remove(environment_name(session)));
+  return folder->append(environment_name(session), json.text());
+}
+
+AgentDefinition demo_agent_definition(const std::string& program) {
+  return {.profile = {.name = "demo", .native_session_resume = true},
+          .title = "Demo agent (bundled, needs no key)",
+          .command = {program, "demo-agent"},
+          .env_pass = {"PERDURE_DEMO_HOME"},
+          .measured = true};
+}
+
+std::vector<std::string> agentctl_environment(const Places& places) {
+  const char* const path = std::getenv("PATH");
+  std::vector<std::string> out{"PATH=" + std::string(path ? path : path_otherwise)};
+  if (!places.home.empty()) out.push_back("HOME=" + places.home);
+  return out;
+}
+
+}  // namespace perdure

@@ -1,0 +1,40 @@
+// How an execution of a session is started on this machine: the agent's command and environment
+// out of the catalogue, the daemon's own environment and <data>/env. Equal specs give equal secrets
+// and folders in every life of the daemon, so that an agentctl is found again by them.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "agents/definition.h"
+#include "base/result.h"
+#include "main/config.h"
+#include "main/data_folder.h"
+#include "runtime/ports.h"
+#include "wire/bootstrap.h"
+
+namespace perdure {
+
+struct LaunchSetting {
+  const DataFolder& data;
+  const Places& places;
+  const AgentCatalog& agents;
+  const Config& config;
+  std::string key;  // of the data folder
+};
+
+// agent_unknown (A9), workspace_missing, damaged for an environment that cannot be read.
+Result<Bootstrap> make_launch(const LaunchSetting& setting, const LaunchSpec& spec);
+
+// Values that a person gave for one session; never in the journal (K19).
+Result<> keep_environment(const DataFolder& data, SessionId session,
+                          const std::map<std::string, std::string>& values);
+
+// The agents that come with the program: the demo agent, run by this very executable.
+AgentDefinition demo_agent_definition(const std::string& program);
+
+// What agentctl itself is started with.
+std::vector<std::string> agentctl_environment(const Places& places);
+
+}  // namespace perdure

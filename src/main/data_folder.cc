@@ -1,0 +1,133 @@
+#include "main/data_folder.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <vector>
+
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "env_posix/world.h"
+
+namespace perdure {
+namespace {
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value ? value : "";
+}
+
+// An XDG folder counts only when it is absolute.
+std::string xdg(const char* name, const std::string& home, const char* otherwise) {
+  const std::string given = variable(name);
+  if (given.starts_with('/')) return given;
+  return home.empty() ? "" : home + otherwise;
+}
+
+Result<> make_folder(const std::string& path) {
+  if (mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
+  return fail(Code::unavailable, path + " cannot be made: " + std::strerror(errno));
+}
+
+std::string random_hex() {
+  PosixRandom random;
+  Hash bits;
+  for (std::size_t i = 0; i < bits.bytes.size(); i += 8) {
+    const std::uint64_t number = random.next();
+    std::memcpy(bits.bytes.data() + i, &number, 8);
+  }
+  return bits.hex();
+}
+
+}  // namespace
+
+Result<Places> find_places() {
+  Places places;
+  places.home = variable("HOME");
+  places.user = variable("USER");
+  if (places.home.empty() || places.user.empty()) {
+    if (const passwd* const entry = getpwuid(geteuid())) {
+      if (places.home.empty()) places.home = entry->pw_dir;
+      if (places.user.empty()) places.user = entry->pw_name;
+    }
+  }
+  places.data = variable("PERDURE_HOME");
+  if (places.data.empty()) {
+    const std::string state = xdg("XDG_STATE_HOME", places.home, "/.local/state");
+    if (state.empty()) {
+      return fail(Code::unavailable, "where to keep data? Set PERDURE_HOME or HOME");
+    }
+    places.data = state + "/perdure";
+  }
+  places.data = std::filesystem::absolute(places.data).lexically_normal().string();
+  if (places.data.ends_with('/') && places.data.size() > 1) places.data.pop_back();
+  places.config = variable("PERDURE_CONFIG");
+  if (places.config.empty()) {
+    const std::string folder = xdg("XDG_CONFIG_HOME", places.home, "/.config");
+    if (!folder.empty()) places.config = folder + "/perdure/config.toml";
+  }
+  return places;
+}
+
+Result<std::unique_ptr<DataFolder>> DataFolder::open(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+  TRY_VOID(make_folder(path));
+  std::unique_ptr<PosixFolder> folder = TRY(PosixFolder::open(path));
+  if (const Result<> is_private = folder->check_private(); !is_private) {
+    return fail(Code::denied, path + " must belong to you alone: " + is_private.error().message() +
+                                  " (try: chmod 700 " + path + ")");
+  }
+  std::unique_ptr<DataFolder> made(new DataFolder(path, std::move(folder)));
+  for (const std::string& inner :
+       {made->run(), made->agentctl_run(), made->spool(), made->environments(), made->workspaces(),
+        made->worktrees(), made->logs()}) {
+    TRY_VOID(make_folder(inner));
+  }
+  return made;
+}
+
+Result<> DataFolder::lock() {
+  Result<FileLock> lock = FileLock::try_acquire(*folder_, "lock");
+  if (!lock) {
+    if (lock.error().code() != Code::conflict) return std::unexpected(std::move(lock).error());
+    return fail(Code::conflict, "another daemon has " + path_ + " already");
+  }
+  lock_ = std::move(*lock);
+  return {};
+}
+
+// Written under another name first: whoever finds the file finds all of it.
+Result<std::string> DataFolder::secret_file(const std::string& name, std::string_view prefix) {
+  constexpr std::size_t bytes_max = 4096;
+  Result<std::string> found = folder_->read(name, 0, bytes_max);
+  if (found) {
+    while (!found->empty() && (found->back() == '\n' || found->back() == ' ')) found->pop_back();
+    if (found->size() >= 32) return found;
+    return fail(Code::damaged, path_ + "/" + name + " is too short to be a secret");
+  }
+  if (found.error().code() != Code::not_found) return found;
+  const std::string text = std::string(prefix) + random_hex();
+  const std::string fresh = name + ".new";
+  TRY_VOID(folder_->remove(fresh));
+  TRY_VOID(folder_->append(fresh, text + "\n"));
+  const int descriptor = folder_->descriptor().get();
+  if (renameat(descriptor, fresh.c_str(), descriptor, name.c_str()) != 0 ||
+      fsync(descriptor) != 0) {
+    return fail(Code::unavailable, path_ + "/" + name + ": " + std::strerror(errno));
+  }
+  return text;
+}
+
+Result<std::string> DataFolder::token() { return secret_file("token", "perdure_"); }
+Result<std::string> DataFolder::key() { return secret_file("wait.key", ""); }
+
+bool DataFolder::was_used() const {
+  std::error_code error;
+  return std::filesystem::exists(path_ + "/wait.key", error);
+}
+
+}  // namespace perdure

@@ -1,0 +1,62 @@
+// The data folder: where it is, what is in it, and who holds it. One daemon has it at a time, by a
+// lock on a file, never by a pid; the same lock is held by verbs that work without a daemon.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/hash.h"
+#include "base/result.h"
+#include "env_posix/file_lock.h"
+#include "env_posix/folder.h"
+
+namespace perdure {
+
+// What the environment of this process says; nothing is made.
+struct Places {
+  std::string data;
+  std::string config;
+  std::string home;  // of the user: HOME, else the user database (D9)
+  std::string user;
+};
+// unavailable: neither PERDURE_HOME nor a home folder is known.
+Result<Places> find_places();
+
+class DataFolder {
+ public:
+  // Makes what is missing, all of it 0700. denied: it belongs to somebody else, or others may look
+  // into it; unavailable: it cannot be made or written (S12).
+  static Result<std::unique_ptr<DataFolder>> open(const std::string& path);
+
+  // conflict: another daemon, or a verb that works without one, has it.
+  Result<> lock();
+
+  const std::string& path() const { return path_; }
+  std::string run() const { return path_ + "/run"; }
+  std::string agentctl_run() const { return path_ + "/run/agentctl"; }
+  std::string spool() const { return path_ + "/spool"; }
+  std::string environments() const { return path_ + "/env"; }
+  std::string workspaces() const { return path_ + "/workspaces"; }
+  std::string worktrees() const { return path_ + "/worktrees"; }
+  std::string logs() const { return path_ + "/log"; }
+  std::string store() const { return path_ + "/perdure.db"; }
+
+  // The admin token; made at the first start, 0600.
+  Result<std::string> token();
+  // The key that makes the secrets of wait tokens and of agentctls; made at the first start.
+  Result<std::string> key();
+  // S7: other things of a life before are here, so that a missing store is no first start.
+  bool was_used() const;
+
+ private:
+  DataFolder(std::string path, std::unique_ptr<PosixFolder> folder)
+      : path_(std::move(path)), folder_(std::move(folder)) {}
+  Result<std::string> secret_file(const std::string& name, std::string_view prefix);
+
+  std::string path_;
+  std::unique_ptr<PosixFolder> folder_;
+  std::optional<FileLock> lock_;
+};
+
+}  // namespace perdure

@@ -1,0 +1,44 @@
+// The daemon's log: one file in <data>/log that is rotated, and stderr when it runs in the
+// foreground. It holds what an operator needs; never a token, a prompt or an agent's words.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace spdlog {
+class logger;
+}
+
+namespace perdure {
+
+class Log {
+ public:
+  struct Setting {
+    std::string file;
+    std::int64_t bytes_max = 16L << 20;  // then it is rotated
+    std::size_t files = 4;
+    bool also_stderr = false;
+  };
+  static Result<std::unique_ptr<Log>> open(const Setting& setting);
+  ~Log();
+
+  void note(std::string_view text);
+  void warn(std::string_view text);
+  void error(std::string_view text);
+  // Written out before it returns.
+  void flush();
+
+ private:
+  explicit Log(std::shared_ptr<spdlog::logger> logger);
+  std::shared_ptr<spdlog::logger> logger_;
+};
+
+// Tells a service manager that waits for us ("READY=1", "STOPPING=1"); nothing where there is none.
+void tell_service_manager(std::string_view state);
+
+}  // namespace perdure

@@ -1,0 +1,185 @@
+// The daemon's settings and its data folder: what is refused, and what a first start makes.
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "main/agent_launch.h"
+#include "main/config.h"
+#include "main/data_folder.h"
+
+namespace perdure {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string message_of(std::string_view text) {
+  const Result<Config> config = parse_config(text, "config.toml");
+  return config ? "" : config.error().message();
+}
+
+TEST(Config, an_empty_file_is_the_defaults) {
+  EXPECT_EQ(parse_config("", "x").value(), Config{});
+  EXPECT_EQ(read_config("/there/is/no/such/file").value(), Config{});
+}
+
+TEST(Config, every_setting_is_read) {
+  const Config config = parse_config(R"(
+listen = "127.0.0.1:8000"
+public_urls = ["https://perdure.example.org"]
+default_agent = "mine"
+[sessions]
+resume = "on_boot"
+inject = "ask"
+survive = false
+auto_continue = true
+wait_ms = 1000
+resume_on_open = "never"
+resume_parallel = 3
+confine = false
+[limits]
+live_agents = 5
+[notify]
+command = ["notify-send", "Perdure"]
+[agents.mine]
+command = ["my-agent", "--acp"]
+env = { MODE = "fast" }
+env_pass = ["MY_KEY"]
+native_session_resume = false
+history_context_injection = true
+)",
+                                     "config.toml")
+                            .value();
+  EXPECT_TRUE(config.listen_given);
+  EXPECT_EQ(config.policy.resume, ResumePolicy::on_boot);
+  EXPECT_EQ(config.policy.inject, Inject::ask);
+  EXPECT_FALSE(config.policy.survive);
+  EXPECT_EQ(config.policy.wait_ms, 1000);
+  EXPECT_EQ(config.resume_on_open, "never");
+  EXPECT_EQ(config.resume_parallel, 3U);
+  EXPECT_FALSE(config.confine);
+  EXPECT_EQ(config.live_agents_max, 5U);
+  ASSERT_EQ(config.agents.size(), 1U);
+  EXPECT_EQ(config.agents[0].command, (std::vector<std::string>{"my-agent", "--acp"}));
+  EXPECT_EQ(config.agents[0].env.at("MODE"), "fast");
+  EXPECT_TRUE(config.agents[0].profile.history_context_injection);
+}
+
+TEST(Config, what_it_does_not_know_is_refused_with_its_line) {
+  EXPECT_EQ(message_of("\nlistn = \"x\"\n"), "config.toml: line 2: there is no setting 'listn'");
+  EXPECT_EQ(message_of("[sessions]\nresume = \"often\"\n"),
+            "config.toml: line 2: sessions.resume must be one of on_demand on_boot manual");
+  EXPECT_EQ(message_of("[limits]\nlive_agents = -1\n"),
+            "config.toml: limits.live_agents: must not be negative");
+  EXPECT_EQ(message_of("[limits]\nlive_agents = \"many\"\n"),
+            "config.toml: line 2: limits.live_agents must be a number");
+  EXPECT_EQ(message_of("[agents.x]\ntitle = \"X\"\n"), "config.toml: agents.x.command is missing");
+  EXPECT_NE(message_of("listen = [").find("config.toml: line 1: "), std::string::npos);
+}
+
+TEST(Config, shown_it_can_be_read_again_and_holds_no_secret) {
+  Config config;
+  config.notify.webhook_secret = "hidden";
+  const std::string text = show_config(config);
+  EXPECT_EQ(text.find("hidden"), std::string::npos);
+  config.notify.webhook_secret.clear();
+  config.listen_given = true;
+  EXPECT_EQ(parse_config(text, "x").value(), config);
+}
+
+class Data : public ::testing::Test {
+ protected:
+  Data() {
+    char name[] = "/tmp/perdure-data-XXXXXX";
+    root_ = mkdtemp(name);
+  }
+  ~Data() override { fs::remove_all(root_); }
+  std::string root_;
+};
+
+TEST_F(Data, a_first_start_makes_everything_private) {
+  const auto data = DataFolder::open(root_ + "/a/b").value();
+  EXPECT_FALSE(data->was_used());
+  const std::string token = data->token().value();
+  EXPECT_TRUE(token.starts_with("perdure_"));
+  EXPECT_EQ(data->token().value(), token);
+  const std::string key = data->key().value();
+  EXPECT_EQ(key.size(), 64U);
+  EXPECT_TRUE(data->was_used());
+  for (const auto& entry : fs::recursive_directory_iterator(root_ + "/a/b")) {
+    EXPECT_EQ(entry.status().permissions() & (fs::perms::group_all | fs::perms::others_all),
+              fs::perms::none)
+        << entry.path();
+  }
+}
+
+TEST_F(Data, D2_S8_one_daemon_has_it_by_a_lock_and_not_by_a_number) {
+  const auto first = DataFolder::open(root_ + "/d").value();
+  const auto second = DataFolder::open(root_ + "/d").value();
+  std::ofstream(root_ + "/d/lock") << getpid();  // a stale number says nothing
+  ASSERT_TRUE(first->lock().has_value());
+  EXPECT_EQ(second->lock().error().code(), Code::conflict);
+}
+
+TEST_F(Data, N16_a_folder_that_others_may_read_is_refused) {
+  fs::create_directory(root_ + "/d");
+  chmod((root_ + "/d").c_str(), 0755);
+  EXPECT_EQ(DataFolder::open(root_ + "/d").error().code(), Code::denied);
+}
+
+class Launch : public Data {
+ protected:
+  Launch() : data_(DataFolder::open(root_ + "/d").value()) {
+    agents_.add(demo_agent_definition("/opt/perdure"));
+    spec_.agent.name = "demo";
+    spec_.session = SessionId(Ulid{1, 2});
+    spec_.exec = ExecId(Ulid{1, 3});
+    spec_.workspace.cwd = "/w";
+  }
+  Result<Bootstrap> make() {
+    return make_launch({*data_, places_, agents_, config_, "key"}, spec_);
+  }
+
+  std::unique_ptr<DataFolder> data_;
+  Places places_{.home = "/home/ada", .user = "ada"};
+  AgentCatalog agents_;
+  Config config_;
+  LaunchSpec spec_;
+};
+
+TEST_F(Launch, K19_values_come_from_the_data_folder_and_the_profile) {
+  ASSERT_TRUE(keep_environment(*data_, spec_.session, {{"API_KEY", "s3cret"}}).has_value());
+  const Bootstrap bootstrap = make().value();
+  EXPECT_EQ(bootstrap.agent.environment.at("API_KEY"), "s3cret");
+  EXPECT_EQ(bootstrap.agent.command, (std::vector<std::string>{"/opt/perdure", "demo-agent"}));
+  EXPECT_EQ(make()->secret, bootstrap.secret) << "an agentctl is found again by it";
+}
+
+TEST_F(Launch, X31_D9_nothing_of_the_daemons_environment_leaks) {
+  setenv("PERDURE_TOKEN", "t", 1);
+  setenv("SOME_SECRET", "s", 1);
+  const Bootstrap bootstrap = make().value();
+  unsetenv("PERDURE_TOKEN");
+  unsetenv("SOME_SECRET");
+  EXPECT_FALSE(bootstrap.agent.environment.contains("PERDURE_TOKEN"));
+  EXPECT_FALSE(bootstrap.agent.environment.contains("SOME_SECRET"));
+  EXPECT_TRUE(bootstrap.agent.environment.contains("PATH"));
+  EXPECT_TRUE(bootstrap.agent.environment.contains("HOME"));
+}
+
+TEST_F(Launch, A9_an_agent_that_is_gone_is_said_to_be) {
+  spec_.agent.name = "gone";
+  EXPECT_EQ(make().error().code(), Code::agent_unknown);
+}
+
+TEST_F(Launch, a_name_that_is_none_is_refused) {
+  EXPECT_EQ(keep_environment(*data_, spec_.session, {{"A=B", "x"}}).error().code(),
+            Code::invalid_argument);
+  EXPECT_EQ(keep_environment(*data_, spec_.session, {{"PERDURE_SESSION", "x"}}).error().code(),
+            Code::invalid_argument);
+}
+
+}  // namespace
+}  // namespace perdure

@@ -1,0 +1,68 @@
+#include "main/store_thread.h"
+
+#include <chrono>
+#include <csignal>
+
+#include <pthread.h>
+
+namespace perdure {
+namespace {
+
+constexpr std::chrono::milliseconds idle_wait{50};
+// Under steady load background work gets a turn after so many commits.
+constexpr int commits_per_idle_step = 64;
+
+}  // namespace
+
+StoreThread::StoreThread(SqliteStore& store) : store_(store) {
+  // Signals are for the other thread.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { run(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void StoreThread::stop() {
+  if (!thread_.joinable()) return;
+  stopping_ = true;
+  store_.wake();
+  thread_.join();
+}
+
+void StoreThread::step() {
+  const auto began = std::chrono::steady_clock::now();
+  if (!store_.step()) return;
+  const auto took = std::chrono::duration_cast<std::chrono::microseconds>(
+      std::chrono::steady_clock::now() - began);
+  for (std::size_t i = 0; i < bounds_us.size(); ++i) {
+    if (took.count() <= bounds_us[i]) below_[i] += 1;
+  }
+  sum_us_ += static_cast<std::uint64_t>(took.count());
+  commits_ += 1;
+}
+
+DurationHistogram StoreThread::commit_times() const {
+  DurationHistogram out{.count = commits_, .sum_s = static_cast<double>(sum_us_) / 1e6};
+  for (std::size_t i = 0; i < bounds_us.size(); ++i) {
+    out.bounds_s.push_back(bounds_us[i] / 1e6);
+    out.below.push_back(below_[i]);
+  }
+  return out;
+}
+
+void StoreThread::run() {
+  int commits = 0;
+  while (!stopping_) {
+    if (!store_.wait_for_work(idle_wait)) {
+      store_.idle_step();
+      continue;
+    }
+    step();
+    if (++commits % commits_per_idle_step == 0) store_.idle_step();
+  }
+  while (store_.step()) {}
+}
+
+}  // namespace perdure

@@ -1,0 +1,62 @@
+// The thread that writes the store. Everything else of the daemon is on one other thread:
+// SharedLoop is that thread's loop as the store's thread may use it.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <thread>
+
+#include "api/metrics_routes.h"
+#include "env/env.h"
+#include "env_posix/loop.h"
+#include "store_sqlite/sqlite_store.h"
+
+namespace perdure {
+
+// Runs from its making to its end; the store outlives it.
+class StoreThread {
+ public:
+  explicit StoreThread(SqliteStore& store);
+  ~StoreThread() { stop(); }
+  // Everything queued is written first.
+  void stop();
+
+  // How long commits took so far. From any thread.
+  DurationHistogram commit_times() const;
+
+ private:
+  void run();
+
+  SqliteStore& store_;
+  void step();
+
+  static constexpr std::array bounds_us{100, 250, 500, 1'000, 2'500, 5'000, 10'000,
+                                        25'000, 100'000, 1'000'000};
+  std::array<std::atomic<std::uint64_t>, bounds_us.size()> below_{};
+  std::atomic<std::uint64_t> commits_ = 0;
+  std::atomic<std::uint64_t> sum_us_ = 0;
+  std::atomic<bool> stopping_ = false;
+  std::thread thread_;
+};
+
+// Tasks may be posted from any thread; everything else belongs to the thread that made it.
+class SharedLoop final : public Loop {
+ public:
+  explicit SharedLoop(EpollLoop& loop) : loop_(loop), owner_(std::this_thread::get_id()) {}
+
+  void post(Task task) override {
+    if (std::this_thread::get_id() == owner_) return loop_.post(std::move(task));
+    loop_.post_from_thread(std::move(task));
+  }
+  TimerId after_ms(std::int64_t delay_ms, Task task) override {
+    return loop_.after_ms(delay_ms, std::move(task));
+  }
+  void cancel(TimerId timer) override { loop_.cancel(timer); }
+
+ private:
+  EpollLoop& loop_;
+  std::thread::id owner_;
+};
+
+}  // namespace perdure

@@ -1,0 +1,98 @@
+// Tells the world outside that a session needs somebody, has finished, failed, was interrupted or
+// stalled: by a webhook and by a command. Nothing waits for it, nothing depends on it; what cannot
+// be delivered is given up after a while and counted.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/id.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "env/env.h"
+#include "env/process.h"
+#include "http/client.h"
+
+namespace perdure {
+
+struct Notification {
+  std::string event;  // needs_input, finished, failed, interrupted, stalled: each distinct (N15)
+  SessionId session;
+  RunId run;
+  std::string title;  // of the session
+  std::string text;   // the question, or what happened
+  Timestamp at;
+  // What makes it the same one again, after a crash too.
+  std::string id() const { return session.text() + "/" + run.text() + "/" + event; }
+  std::string json() const;
+};
+
+struct NotifySetting {
+  std::string webhook_url;  // empty: none
+  std::string webhook_secret;
+  std::vector<std::string> command;  // empty: none
+  std::vector<std::string> command_environment;
+  std::vector<std::string> events;  // empty: all
+  std::int64_t debounce_ms = 2'000;
+};
+
+struct HookUrl {
+  HttpEndpoint endpoint;
+  std::string target;
+  std::string host;  // for the Host header
+};
+// http://host[:port]/path or https://…; invalid_argument names what is wrong.
+Result<HookUrl> parse_hook_url(std::string_view url);
+
+// `sha256=` + HMAC-SHA-256 over "<seconds since 1970>.<body>", as the header X-Perdure-Signature.
+std::string sign_hook(std::string_view secret, std::int64_t seconds, std::string_view body);
+
+class Notifications {
+ public:
+  struct Ports {
+    Clock& clock;
+    Loop& loop;
+    Processes& processes;
+    HttpIo& io;
+  };
+  static Result<std::unique_ptr<Notifications>> create(Ports ports, NotifySetting setting);
+  ~Notifications();
+
+  // Equal ones (session, event) within debounce_ms are told once: the last of them.
+  void tell(Notification notification);
+
+  std::uint64_t delivered() const { return delivered_; }
+  std::uint64_t given_up() const { return given_up_; }
+
+ private:
+  struct Delivery;
+  class Hook;
+
+  Notifications(Ports ports, NotifySetting setting, HookUrl url);
+  void send(const Notification& notification);
+  void post(std::shared_ptr<Delivery> delivery);
+  void retry(std::shared_ptr<Delivery> delivery);
+  void run_command(const Notification& notification);
+  void start_next_command();
+
+  Ports ports_;
+  NotifySetting setting_;
+  HookUrl url_;
+  std::map<std::pair<SessionId, std::string>, Notification> debounced_;
+  std::map<std::uint64_t, std::shared_ptr<Delivery>> deliveries_;
+  std::uint64_t last_delivery_ = 0;
+  std::deque<Notification> commands_;
+  std::map<std::uint64_t, std::unique_ptr<Hook>> hooks_;
+  std::uint64_t last_hook_ = 0;
+  std::uint64_t delivered_ = 0;
+  std::uint64_t given_up_ = 0;
+  std::shared_ptr<bool> exists_ = std::make_shared<bool>(true);
+};
+
+}  // namespace perdure

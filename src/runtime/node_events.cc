@@ -1,0 +1,87 @@
+#include "runtime/node_events.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/fields_json.h"
+#include "base/limits.h"
+
+namespace perdure {
+namespace {
+
+template <class Event>
+Result<NodeEvent> decode_as(const RawJson& fields) {
+  return NodeEvent(TRY(decode_fields<Event>(fields.text)).value);
+}
+
+struct KnownKind {
+  std::string_view kind;
+  Result<NodeEvent> (*decode)(const RawJson&);
+};
+
+template <std::size_t... I>
+constexpr auto make_kinds(std::index_sequence<I...>) {
+  return std::array{KnownKind{std::variant_alternative_t<I, NodeEvent>::kind,
+                              &decode_as<std::variant_alternative_t<I, NodeEvent>>}...};
+}
+// All but the last, which is the unknown one.
+constexpr auto kinds = make_kinds(std::make_index_sequence<std::variant_size_v<NodeEvent> - 1>());
+
+void apply(NodeState& state, const TaskCreated& event) { state.tasks[event.task.id] = event.task; }
+void apply(NodeState& state, const TaskChanged& event) {
+  const auto at = state.tasks.find(event.task);
+  if (at == state.tasks.end()) return;
+  if (event.title) at->second.title = *event.title;
+  if (event.description) at->second.description = *event.description;
+}
+void apply(NodeState& state, const TaskDeleted& event) { state.tasks.erase(event.task); }
+void apply(NodeState& state, const ApiTokenCreated& event) {
+  state.tokens[event.row.id] = event.row;
+}
+void apply(NodeState& state, const ApiTokenRevoked& event) { state.tokens.erase(event.id); }
+void apply(NodeState& state, const BrowserAdded& event) {
+  state.browsers[event.row.id] = event.row;
+}
+void apply(NodeState& state, const BrowserRevoked& event) { state.browsers.erase(event.id); }
+void apply(NodeState& state, const RuleAdded& event) { state.rules[event.rule.id] = event.rule; }
+void apply(NodeState& state, const RuleRemoved& event) { state.rules.erase(event.id); }
+void apply(NodeState& state, const SessionDeleted& event) {
+  state.tombstones[event.tombstone.session] = event.tombstone;
+  if (state.tombstones.size() <= tombstones_max) return;
+  state.tombstones.erase(std::ranges::min_element(
+      state.tombstones, {}, [](const auto& entry) { return entry.second.deleted; }));
+}
+void apply(NodeState&, const UnknownNodeEvent&) {}
+
+}  // namespace
+
+std::string_view node_event_kind(const NodeEvent& event) {
+  return std::visit([](const auto& body) { return std::string_view(body.kind); }, event);
+}
+
+std::string encode_node_event(const NodeEvent& event) {
+  if (const auto* unknown = std::get_if<UnknownNodeEvent>(&event)) return unknown->fields.text;
+  return std::visit(
+      [](const auto& body) -> std::string {
+        if constexpr (HasFields<decltype(body)>) {
+          return encode_fields(body);
+        } else {
+          return "{}";
+        }
+      },
+      event);
+}
+
+Result<NodeEvent> decode_node_event(std::string_view kind, const RawJson& fields) {
+  const auto at = std::ranges::find(kinds, kind, &KnownKind::kind);
+  if (at == kinds.end()) return NodeEvent(UnknownNodeEvent{std::string(kind), fields});
+  return at->decode(fields);
+}
+
+void evolve(NodeState& state, const NodeEvent& event) {
+  state.head += 1;
+  std::visit([&](const auto& body) { apply(state, body); }, event);
+}
+
+}  // namespace perdure

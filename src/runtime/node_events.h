@@ -1,0 +1,160 @@
+// What can happen to a node, and how a command becomes that: pure like a session's machine.
+// evolve() never refuses, since what was journalled is true; a kind it does not know only counts.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/fields.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "runtime/node.h"
+
+namespace perdure {
+
+struct TaskCreated {
+  static constexpr std::string_view kind = "task.created";
+  Task task;
+  bool operator==(const TaskCreated&) const = default;
+  FIELDS { self.task.fields(visit); }
+};
+
+// Only what is there changes.
+struct TaskChanged {
+  static constexpr std::string_view kind = "task.changed";
+  TaskId task;
+  std::optional<std::string> title;
+  std::optional<std::string> description;
+  std::string by;
+  bool operator==(const TaskChanged&) const = default;
+  FIELDS {
+    visit("task_id", self.task);
+    visit("title", self.title);
+    visit("description", self.description);
+    visit("by", self.by);
+  }
+};
+
+struct TaskDeleted {
+  static constexpr std::string_view kind = "task.deleted";
+  TaskId task;
+  std::string by;
+  bool operator==(const TaskDeleted&) const = default;
+  FIELDS {
+    visit("task_id", self.task);
+    visit("by", self.by);
+  }
+};
+
+struct ApiTokenCreated {
+  static constexpr std::string_view kind = "token.created";
+  TokenRow row;
+  bool operator==(const ApiTokenCreated&) const = default;
+  FIELDS { self.row.fields(visit); }
+};
+
+struct BrowserAdded {
+  static constexpr std::string_view kind = "browser.added";
+  BrowserRow row;
+  bool operator==(const BrowserAdded&) const = default;
+  FIELDS { self.row.fields(visit); }
+};
+
+struct RuleAdded {
+  static constexpr std::string_view kind = "rule.added";
+  PermissionRule rule;
+  bool operator==(const RuleAdded&) const = default;
+  FIELDS { self.rule.fields(visit); }
+};
+
+// A token, a browser or a rule is no more.
+struct RowEnded {
+  std::string id;
+  std::string by;
+  bool operator==(const RowEnded&) const = default;
+  FIELDS {
+    visit("id", self.id);
+    visit("by", self.by);
+  }
+};
+struct ApiTokenRevoked : RowEnded {
+  static constexpr std::string_view kind = "token.revoked";
+};
+struct BrowserRevoked : RowEnded {
+  static constexpr std::string_view kind = "browser.revoked";
+};
+struct RuleRemoved : RowEnded {
+  static constexpr std::string_view kind = "rule.removed";
+};
+
+struct SessionDeleted {
+  static constexpr std::string_view kind = "session.deleted";
+  Tombstone tombstone;
+  bool operator==(const SessionDeleted&) const = default;
+  FIELDS { self.tombstone.fields(visit); }
+};
+
+// Of a later version; it changes nothing but the head.
+struct UnknownNodeEvent {
+  std::string kind;
+  RawJson fields;
+  bool operator==(const UnknownNodeEvent&) const = default;
+};
+
+using NodeEvent = std::variant<TaskCreated, TaskChanged, TaskDeleted, ApiTokenCreated,
+                               ApiTokenRevoked, BrowserAdded, BrowserRevoked, RuleAdded,
+                               RuleRemoved, SessionDeleted, UnknownNodeEvent>;
+
+std::string_view node_event_kind(const NodeEvent& event);
+// The kind's own fields as a JSON object.
+std::string encode_node_event(const NodeEvent& event);
+// invalid_argument names the field.
+Result<NodeEvent> decode_node_event(std::string_view kind, const RawJson& fields);
+
+void evolve(NodeState& state, const NodeEvent& event);
+
+struct CreateTask {
+  std::string title;
+  std::string description;
+};
+struct ChangeTask {
+  TaskId task;
+  Node::TaskChange change;
+};
+struct DeleteTask { TaskId task; };
+struct AddToken { TokenRow row; };
+struct RevokeToken { std::string id; };
+struct AddBrowser { BrowserRow row; };
+struct RevokeBrowser { std::string id; };
+struct AddRule { PermissionRule rule; };
+struct RemoveRule { std::string id; };
+struct AddTombstone { Tombstone tombstone; };
+
+using NodeCommand = std::variant<CreateTask, ChangeTask, DeleteTask, AddToken, RevokeToken,
+                                 AddBrowser, RevokeBrowser, AddRule, RemoveRule, AddTombstone>;
+
+// It takes a right or a promise away, and must be possible on a full disk too.
+bool is_essential(const NodeCommand& command);
+// Its answer shows a secret, which is not kept.
+bool shows_secret(const NodeCommand& command);
+
+struct NodeInput {
+  Timestamp now;
+  std::uint64_t id_seed = 0;
+  std::string by;
+  NodeCommand command;
+};
+
+struct NodeDecision {
+  std::vector<NodeEvent> events;
+  std::string answer = "{}";  // JSON: the task, or {"id":…} of what was made
+};
+
+// not_found, conflict, invalid_argument or limit_reached, and then nothing has changed.
+Result<NodeDecision> decide(const NodeState& state, const NodeInput& input);
+
+}  // namespace perdure

@@ -1,0 +1,81 @@
+// What a client reads of one session in pages: records, rows of the transcript, turns. Each read
+// costs what it shows, not what the session holds (S9), and says up to which record it is true.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "runtime/folds.h"
+#include "runtime/journal_reader.h"
+#include "runtime/session_list.h"
+#include "session/history.h"
+
+namespace perdure {
+
+struct EventsAsk {
+  Seq after = 0;
+  std::optional<Seq> before;  // given: the last ones below it, instead of the first behind `after`
+  std::size_t limit = 100;    // at most page_records_max
+  std::string kind;           // `run.failed`, or a whole group: `run`; empty: all
+  RunId run;                  // null: all
+};
+// Whether a record is one of those asked for.
+bool is_asked(const EventsAsk& ask, const Record& record);
+
+struct EventsPage {
+  std::vector<std::string> records;  // as served, in order
+  Seq first = 0;                     // the part of the journal that was looked at: first … last
+  Seq last = 0;
+  bool more = false;  // in the direction that was read
+  Seq head = 0;
+};
+// A cursor beyond the head: cursor_invalid. With a filter a page may be short and still have more.
+Result<EventsPage> read_events(Runtime& runtime, SessionId session, const EventsAsk& ask);
+
+// A row of the page: a message, or between messages a mark that says what happened.
+struct Row {
+  std::optional<TranscriptMessage> message;
+  Seq seq = 0;       // of its first record: its place
+  Seq rev = 0;       // of its last record: it changes only with this
+  std::string mark;  // the record as served; only without a message
+};
+struct RowsAsk {
+  std::optional<Seq> before;
+  std::optional<Seq> around;
+  std::optional<Seq> at;   // as it was behind this record
+  std::size_t limit = 80;  // messages; marks come besides
+};
+struct RowsPage {
+  std::vector<Row> rows;  // by place
+  Seq as_of = 0;
+  bool has_older = false;
+  bool has_newer = false;
+};
+Result<RowsPage> read_rows(Runtime& runtime, SessionId session, const RowsAsk& ask);
+
+struct HistoryAsk {
+  std::optional<Seq> before;  // only turns that began below it
+  std::size_t limit = 50;     // turns
+};
+struct HistoryPage {
+  std::vector<Turn> turns;  // oldest first
+  bool has_older = false;
+  Seq as_of = 0;
+};
+Result<HistoryPage> read_history(Runtime& runtime, SessionId session, const HistoryAsk& ask);
+
+struct FoundText {
+  SessionId session;
+  Seq seq = 0;
+  std::string title;
+  std::string snippet;  // matches between \x02 and \x03
+};
+// Newest first. Follows behind the commits.
+Result<std::vector<FoundText>> search_sessions(Runtime& runtime, const std::string& words,
+                                               std::size_t limit, const MaySee& may_see);
+
+}  // namespace perdure

@@ -1,0 +1,131 @@
+#include "runtime/removal.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/limits.h"
+#include "runtime/session_list.h"
+#include "session/draft.h"
+
+namespace perdure {
+namespace {
+
+// One removal under way. The watch on the runtime and the callbacks keep it alive until it ends.
+class Removal : public std::enable_shared_from_this<Removal> {
+ public:
+  using Done = std::move_only_function<void(Result<>)>;
+
+  Removal(Runtime& runtime, Node& node, RemovalOrder order, Done done)
+      : runtime_(runtime), node_(node), order_(std::move(order)), done_(std::move(done)) {}
+
+  void start() {
+    watch_ = runtime_.watch([self = shared_from_this()](SessionId changed) {
+      if (changed == self->order_.session) self->look_again();
+    });
+    timer_ = runtime_.loop().after_ms(removal_stop_ms, [self = shared_from_this()] {
+      self->timer_ = 0;
+      self->finish(fail(Code::unavailable, "the session did not stop; try again"));
+    });
+    look_again();
+  }
+
+ private:
+  // Never from inside a call of the runtime's: the session's actor may be what is calling.
+  void look_again() {
+    if (std::exchange(looking_, true)) return;
+    runtime_.loop().post([self = shared_from_this(), alive = runtime_.alive()] {
+      self->looking_ = false;
+      if (!alive.expired() && self->done_) self->step();
+    });
+  }
+
+  void step() {
+    const Result<State> state = runtime_.state(order_.session);
+    // Of a damaged one nobody can say what lives: it goes only when that is insisted on.
+    const bool may_live =
+        state ? execution_may_live(*state) || state->run : order_.mode == RemovalMode::only_stopped;
+    if (!state && state.error().code() == Code::not_found) {
+      return finish(std::unexpected(state.error()));
+    }
+    if (may_live && order_.mode == RemovalMode::only_stopped) {
+      return finish(fail(Code::conflict, "the session runs or may run; stop it first, or force"));
+    }
+    if (may_live) return stop();
+    stopping_ = false;
+    if (!buried_) return bury(state ? state->title : std::string());
+    const Result<> erased = runtime_.erase(order_.session);
+    if (!erased && erased.error().code() == Code::unavailable) return look_later();
+    finish(erased);
+  }
+
+  void stop() {
+    if (std::exchange(stopping_, true)) return;
+    runtime_.submit(order_.session,
+                    {.by = order_.request.by, .body = StopSession{.reason = "deleted"}},
+                    [self = shared_from_this()](const Result<Reply>& stopped) {
+                      self->stopping_ = stopped.has_value();
+                      if (!stopped) self->finish(std::unexpected(stopped.error()));
+                    });
+  }
+
+  void bury(std::string title) {
+    if (std::exchange(burying_, true)) return;
+    node_.add_tombstone(order_.request,
+                        {.session = order_.session,
+                         .title = std::move(title),
+                         .deleted = runtime_.world_of(order_.session).now.wall,
+                         .by = order_.request.by},
+                        [self = shared_from_this()](Result<> buried) {
+                          self->burying_ = false;
+                          self->buried_ = buried.has_value();
+                          if (!buried) return self->finish(std::move(buried));
+                          self->look_again();
+                        });
+  }
+
+  // A commit is under way and changes perhaps nothing that is told.
+  void look_later() {
+    runtime_.loop().after_ms(10, [self = shared_from_this()] {
+      if (self->done_) self->look_again();
+    });
+  }
+
+  void finish(Result<> result) {
+    if (!done_) return;
+    runtime_.unwatch(watch_);
+    runtime_.loop().cancel(timer_);
+    std::exchange(done_, {})(std::move(result));
+  }
+
+  Runtime& runtime_;
+  Node& node_;
+  RemovalOrder order_;
+  Done done_;
+  std::uint64_t watch_ = 0;
+  Loop::TimerId timer_ = 0;
+  bool looking_ = false;
+  bool stopping_ = false;
+  bool burying_ = false;
+  bool buried_ = false;
+};
+
+}  // namespace
+
+void remove_session(Runtime& runtime, Node& node, RemovalOrder order,
+                    std::move_only_function<void(Result<>)> done) {
+  std::make_shared<Removal>(runtime, node, std::move(order), std::move(done))->start();
+}
+
+Result<std::size_t> finish_removals(Store& store, const NodeState& node) {
+  std::size_t removed = 0;
+  for (const auto& [session, tombstone] : node.tombstones) {
+    const Result<SessionHead> head = store.head(session);
+    if (!head && head.error().code() == Code::not_found) continue;
+    TRY_VOID(store.remove(session));
+    removed += 1;
+  }
+  return removed;
+}
+
+}  // namespace perdure
