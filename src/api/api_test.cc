@@ -77,9 +77,9 @@ class ApiBench : public ApiDaemon {
     Router& routes = api->router();
     commands = std::make_unique<SessionCommands>(*world);
     const auto still_valid = [this](const Principal& who) { return api->gate().still_valid(who); };
-    streams = std::make_unique<Streams>(*world, still_valid);
+    streams = std::make_unique<Streams>(*world, slots, still_valid);
     sockets = std::make_unique<WsServer>(*streams, *commands);
-    reads = std::make_unique<ReadRoutes>(*world, still_valid);
+    reads = std::make_unique<ReadRoutes>(*world, slots, still_valid);
     add_session_command_routes(routes, *commands);
     add_wait_routes(routes, *commands);
     add_agent_routes(routes, *world);
@@ -153,6 +153,7 @@ class ApiBench : public ApiDaemon {
   std::shared_ptr<const HttpPeer> peer = std::make_shared<const HttpPeer>(
       HttpPeer{.address = "127.0.0.1", .port = 40000, .local_port = 7433});
   std::unique_ptr<SessionCommands> commands;
+  StreamSlots slots;
   std::unique_ptr<Streams> streams;
   std::unique_ptr<WsServer> sockets;
   std::unique_ptr<ReadRoutes> reads;

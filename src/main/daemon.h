@@ -97,6 +97,7 @@ class Daemon final : private Notifier {
   std::unique_ptr<ApiWorld> world_;
   std::unique_ptr<SessionCommands> commands_;
   std::unique_ptr<Api> api_;
+  StreamSlots slots_;
   std::unique_ptr<ReadRoutes> reads_;
   std::unique_ptr<RuleAnswerer> rules_;
   std::unique_ptr<WsServer> ws_;
