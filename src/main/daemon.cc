@@ -50,7 +50,8 @@ Result<Listen> parse_listen(const std::string& text) {
 
 }  // namespace
 
-Daemon::Daemon(Setting setting) : setting_(std::move(setting)) {}
+Daemon::Daemon(Setting setting)
+    : setting_(std::move(setting)), slots_(setting_.config.streams_per_principal_max) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::create(Setting setting) {
   std::unique_ptr<Daemon> daemon(new Daemon(std::move(setting)));
@@ -193,13 +194,10 @@ Result<> Daemon::make_api() {
   for (const std::string& url : setting_.config.public_urls) {
     TRY_VOID(gate.names.add_public_url(url));
   }
-  api_ =
-      std::make_unique<Api>(Gate::World{*node_, *clock_, random_}, *shared_loop_, std::move(gate),
-                            Api::Options{.is_ready = [this] { return runtime_->is_ready(); },
-                                         .shell =
-                                             [](const HttpRequest& request) {
-                                               return answer_static_file(embedded_files(), request);
-                                             }});
+  api_ = std::make_unique<Api>(
+      Gate::World{*node_, *clock_, random_}, *shared_loop_, std::move(gate),
+      Api::Options{.is_ready = [this] { return runtime_->is_ready(); },
+                   .shell = [](const HttpRequest& request) { return answer_static_file(embedded_files(), request); }});
   add_routes();
   return {};
 }
@@ -207,9 +205,8 @@ Result<> Daemon::make_api() {
 void Daemon::add_routes() {
   Router& router = api_->router();
   commands_ = std::make_unique<SessionCommands>(*world_);
-  reads_ = std::make_unique<ReadRoutes>(*world_, slots_, [this](const Principal& principal) {
-    return api_->gate().still_valid(principal);
-  });
+  reads_ = std::make_unique<ReadRoutes>(
+      *world_, slots_, [this](const Principal& principal) { return api_->gate().still_valid(principal); });
   ws_ = std::make_unique<WsServer>(reads_->streams(), *commands_);
   rules_ = std::make_unique<RuleAnswerer>(*runtime_, *node_);
   reads_->add_to(router);

@@ -10,6 +10,7 @@
 #include "api/api.h"
 #include "api/command_routes.h"
 #include "api/read_routes.h"
+#include "api/stream_slots.h"
 #include "api/world.h"
 #include "api/ws.h"
 #include "base/result.h"
