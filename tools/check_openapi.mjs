@@ -52,7 +52,8 @@ async function main() {
   for (const one of found.slice(0, 40)) console.log(one);
 
   const broken = JSON.parse(text);
-  delete Object.values(broken.paths)[0][Object.keys(Object.values(broken.paths)[0])[0]].responses;
+  delete broken.info.title;
+  broken.components.schemas.Session.type = "thing";
   const seen = await problems(core, JSON.stringify(broken));
   console.log(`${seen.length > 0 ? "ok" : "not ok"} - openapi.canary_is_refused`);
   process.exitCode = found.length === 0 && seen.length > 0 ? 0 : 1;

@@ -256,6 +256,26 @@ def function_length(tree):
     return found
 
 
+@rule("a_type_has_one_definition")
+def one_definition(tree):
+    """Two types of one name link without a word, and one is destroyed by the other's destructor."""
+    first, found = {}, []
+    kind = re.compile(r"^(?:struct|class|enum class) (\w+)(?: final)?(?: :[^;{]*)?\s*\{")
+    for path in tree.cpp("src/"):
+        spaces = []
+        for number, line in enumerate(tree.text(path).split("\n"), 1):
+            if opened := re.match(r"namespace ?([\w:]*) ?\{", line):
+                spaces.append(opened[1])
+            elif re.match(r"\}  // namespace", line) and spaces:
+                spaces.pop()
+            elif (match := kind.match(line)) and spaces and "" not in spaces:
+                name = "::".join(spaces + [match[1]])
+                if name in first and first[name] != path:
+                    found.append(f"{path}:{number}: {name} is defined in {first[name]} as well")
+                first.setdefault(name, path)
+    return found
+
+
 @rule("file_names_say_what_is_inside")
 def file_names(tree):
     banned = re.compile(r"(^|[_/.-])(utils?|helpers?|managers?|impl|misc|common)([_/.-]|$)")

@@ -46,9 +46,8 @@ void answer_reset(Streams& streams, const Call& call, const Error& error) {
 }  // namespace
 
 void open_event_stream(Streams& streams, Call call, EventStreamOrder order) {
-  if (const Result<> admitted = streams.admit(call.principal); !admitted) {
-    return call.fail(admitted.error());
-  }
+  Result<StreamSlots::Slot> slot = streams.admit(call.principal);
+  if (!slot) return call.fail(slot.error());
   const bool resets = order.form == StreamForm::sse && order.cursor.from_header;
   auto stream = std::make_unique<EventStream>(streams, call.principal, std::move(order));
   if (const Result<> subscribed = stream->subscribe(); !subscribed) {
@@ -57,7 +56,7 @@ void open_event_stream(Streams& streams, Call call, EventStreamOrder order) {
     return call.fail(subscribed.error());
   }
   EventStream& opened = *stream;
-  const std::uint64_t number = streams.add(std::move(stream));
+  const std::uint64_t number = streams.add(std::move(stream), std::move(*slot));
   opened.begin(*call.exchange, number);
 }
 

@@ -40,7 +40,7 @@ class StreamDaemon : public ApiDaemon {
   StreamDaemon() { add_routes(); }
   ~StreamDaemon() { reads.reset(); }
   void add_routes() {
-    reads = std::make_unique<ReadRoutes>(*world, [this](const Principal&) { return valid; });
+    reads = std::make_unique<ReadRoutes>(*world, slots, [this](const Principal&) { return valid; });
     reads->add_to(router);
   }
   void restart() {
@@ -68,6 +68,7 @@ class StreamDaemon : public ApiDaemon {
     return out;
   }
 
+  StreamSlots slots;
   std::unique_ptr<ReadRoutes> reads;
   RunId run;
   bool valid = true;

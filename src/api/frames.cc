@@ -18,7 +18,7 @@ std::string encode_sse(const SseFrame& frame) {
   }
   std::string_view rest = frame.data;
   while (true) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    const std::size_t end = std::min(rest.find_first_of("\r\n"), rest.size());
     out += "data: ";
     out += rest.substr(0, end);
     out += '\n';

@@ -22,12 +22,11 @@ ListStreams::~ListStreams() {
 }
 
 void ListStreams::open(Call call) {
-  if (const Result<> admitted = streams_.admit(call.principal); !admitted) {
-    return call.fail(admitted.error());
-  }
+  Result<StreamSlots::Slot> slot = streams_.admit(call.principal);
+  if (!slot) return call.fail(slot.error());
   auto stream = std::make_unique<ListStream>(*this, call.principal);
   ListStream& opened = *stream;
-  const std::uint64_t number = streams_.add(std::move(stream));
+  const std::uint64_t number = streams_.add(std::move(stream), std::move(*slot));
   open_.insert(&opened);
   opened.begin(*call.exchange, number);
 }

@@ -180,12 +180,11 @@ void write_answer_schemas(JsonWriter& out) {
       R"("executor_status":{"type":"string"},"liveness":{"type":"string"},)"
       R"("needs_resume":{"type":"boolean"},"is_resumable":{"type":"boolean"}}})");
   out.key("SessionAnswer")
-      .raw(
-          R"({"type":"object","properties":{"session":{"$ref":"#/components/schemas/Session"},)"
-          R"("seq":{"type":"integer"},"run_id":{"type":"string"},"message_id":{"type":"string"},)"
-          R"("queue_position":{"type":"integer"},"placed":{"type":"string"},)"
-          R"("nothing_to_do":{"type":"boolean"},"outcome":{"type":"string"},)"
-          R"("option_id":{"type":"string"},"decided_by":{"type":"string"}}})");
+      .raw(R"({"type":"object","properties":{"session":{"$ref":"#/components/schemas/Session"},)"
+           R"("seq":{"type":"integer"},"run_id":{"type":"string"},"message_id":{"type":"string"},)"
+           R"("queue_position":{"type":"integer"},"placed":{"type":"string"},)"
+           R"("nothing_to_do":{"type":"boolean"},"outcome":{"type":"string"},)"
+           R"("option_id":{"type":"string"},"decided_by":{"type":"string"}}})");
   out.key("Receipt").raw(
       R"({"type":"object","properties":{"rung":{"type":"integer"},"rung_name":{"type":"string"},)"
       R"("how":{"type":["string","null"]},"agent_session_id":{"type":["string","null"]},)"
@@ -195,10 +194,9 @@ void write_answer_schemas(JsonWriter& out) {
       R"("attempts":{"type":"array","items":{"type":"object"}},)"
       R"("already_running":{"type":"boolean"}}})");
   out.key("ResumeAnswer")
-      .raw(
-          R"({"type":"object","properties":{"session":{"$ref":"#/components/schemas/Session"},)"
-          R"("receipt":{"anyOf":[{"$ref":"#/components/schemas/Receipt"},{"type":"null"}]},)"
-          R"("pending":{"type":"boolean"},"already_running":{"type":"boolean"}}})");
+      .raw(R"({"type":"object","properties":{"session":{"$ref":"#/components/schemas/Session"},)"
+           R"("receipt":{"anyOf":[{"$ref":"#/components/schemas/Receipt"},{"type":"null"}]},)"
+           R"("pending":{"type":"boolean"},"already_running":{"type":"boolean"}}})");
   out.key("Error").raw(
       R"({"type":"object","required":["error"],"properties":{"error":{"type":"object",)"
       R"("required":["code","message","actions"],"properties":{"code":{"type":"string"},)"
@@ -219,14 +217,13 @@ void write_components(JsonWriter& out) {
   write_named<WaitBody>(out, "WaitAnswer");
   write_answer_schemas(out);
   out.end_object();
-  out.key("responses").raw(
-      R"({"Error":{"description":"Refused; nothing was changed.","content":)"
-      R"({"application/json":{"schema":{"$ref":"#/components/schemas/Error"}}}}})");
+  out.key("responses")
+      .raw(R"({"Error":{"description":"Refused; nothing was changed.","content":)"
+           R"({"application/json":{"schema":{"$ref":"#/components/schemas/Error"}}}}})");
   out.key("parameters")
-      .raw(
-          R"({"IdempotencyKey":{"name":"Idempotency-Key","in":"header","required":false,)"
-          R"("description":"A repeat with an equal body gets the first answer.",)"
-          R"("schema":{"type":"string"}}})");
+      .raw(R"({"IdempotencyKey":{"name":"Idempotency-Key","in":"header","required":false,)"
+           R"("description":"A repeat with an equal body gets the first answer.",)"
+           R"("schema":{"type":"string"}}})");
   out.key("securitySchemes").raw(R"({"bearer":{"type":"http","scheme":"bearer"}})");
   out.end_object();
 }

@@ -11,9 +11,10 @@ namespace perdure {
 
 class ReadRoutes {
  public:
-  // The world outlives it; it outlives the router that it was added to.
-  ReadRoutes(ApiWorld& world, StillValid still_valid)
-      : world_(world), streams_(world, std::move(still_valid)), lists_(streams_) {}
+  // World and slots (Api::streams()) outlive it; it outlives the router that it was added to.
+  // `still_valid` is Gate::still_valid().
+  ReadRoutes(ApiWorld& world, StreamSlots& slots, StillValid still_valid)
+      : world_(world), streams_(world, slots, std::move(still_valid)), lists_(streams_) {}
 
   ~ReadRoutes() { streams_.drop_all(); }
 

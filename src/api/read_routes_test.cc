@@ -13,7 +13,7 @@ class ReadDaemon : public ApiDaemon {
  public:
   ReadDaemon() { add_routes(); }
   void add_routes() {
-    reads = std::make_unique<ReadRoutes>(*world, [this](const Principal&) { return valid; });
+    reads = std::make_unique<ReadRoutes>(*world, slots, [this](const Principal&) { return valid; });
     reads->add_to(router);
   }
   void restart() {
@@ -52,6 +52,7 @@ class ReadDaemon : public ApiDaemon {
     return out;
   }
 
+  StreamSlots slots;
   std::unique_ptr<ReadRoutes> reads;
   std::vector<std::shared_ptr<NotedExchange>> kept;
   bool valid = true;

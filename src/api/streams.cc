@@ -7,8 +7,8 @@
 
 namespace perdure {
 
-Streams::Streams(ApiWorld& world, StillValid still_valid)
-    : world_(world), still_valid_(std::move(still_valid)) {
+Streams::Streams(ApiWorld& world, StreamSlots& slots, StillValid still_valid)
+    : world_(world), slots_(slots), still_valid_(std::move(still_valid)) {
   node_watch_ = world_.node.watch([this] { end_revoked(); });
   arm();
 }
@@ -32,7 +32,7 @@ void Streams::arm() {
 void Streams::for_each(const std::function<void(OpenStream&)>& act) {
   for (auto next = streams_.begin(); next != streams_.end();) {
     const std::uint64_t number = next->first;
-    act(*next->second);
+    act(*next->second.stream);
     next = streams_.upper_bound(number);
   }
 }
@@ -43,33 +43,18 @@ void Streams::end_revoked() {
   });
 }
 
-Result<> Streams::admit(const Principal& principal) const {
-  const auto at = by_principal_.find(principal.id);
-  if (at == by_principal_.end() || at->second < streams_per_principal_max) return {};
-  return fail(Code::limit_reached, "too many streams are open for " + principal.id);
-}
-
-std::uint64_t Streams::add(std::unique_ptr<OpenStream> stream) {
-  by_principal_[stream->principal().id] += 1;
-  streams_.emplace(++last_number_, std::move(stream));
+std::uint64_t Streams::add(std::unique_ptr<OpenStream> stream, StreamSlots::Slot slot) {
+  streams_.emplace(++last_number_, Held{std::move(slot), std::move(stream)});
   return last_number_;
 }
 
 void Streams::retire(std::uint64_t number) {
   world_.loop.post([this, number, alive = std::weak_ptr<bool>(alive_)] {
-    if (alive.expired()) return;
-    const auto at = streams_.find(number);
-    if (at == streams_.end()) return;
-    const auto counted = by_principal_.find(at->second->principal().id);
-    if (--counted->second == 0) by_principal_.erase(counted);
-    streams_.erase(at);
+    if (!alive.expired()) streams_.erase(number);
   });
 }
 
-void Streams::drop_all() {
-  streams_.clear();
-  by_principal_.clear();
-}
+void Streams::drop_all() { streams_.clear(); }
 
 HttpResponse stream_head(StreamForm form) {
   const char* const type = form == StreamForm::sse ? "text/event-stream" : "application/x-ndjson";

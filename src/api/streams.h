@@ -6,9 +6,9 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <string>
 
 #include "api/frames.h"
+#include "api/stream_slots.h"
 #include "api/world.h"
 #include "auth/principal.h"
 #include "http/server.h"
@@ -30,14 +30,14 @@ class OpenStream {
 
 class Streams {
  public:
-  Streams(ApiWorld& world, StillValid still_valid);
+  Streams(ApiWorld& world, StreamSlots& slots, StillValid still_valid);
   ~Streams();
   Streams(const Streams&) = delete;
   Streams& operator=(const Streams&) = delete;
 
-  // limit_reached when the principal has streams_per_principal_max open ones.
-  Result<> admit(const Principal& principal) const;
-  std::uint64_t add(std::unique_ptr<OpenStream> stream);
+  // limit_reached when the principal has all of its streams open.
+  Result<StreamSlots::Slot> admit(const Principal& principal) { return slots_.take(principal); }
+  std::uint64_t add(std::unique_ptr<OpenStream> stream, StreamSlots::Slot slot);
   // Lets go of a stream, once the loop goes on. A second call does nothing.
   void retire(std::uint64_t number);
   std::size_t count() const { return streams_.size(); }
@@ -52,12 +52,17 @@ class Streams {
   void end_revoked();
   void for_each(const std::function<void(OpenStream&)>& act);
 
+  struct Held {
+    StreamSlots::Slot slot;
+    std::unique_ptr<OpenStream> stream;
+  };
+
   ApiWorld& world_;
+  StreamSlots& slots_;
   StillValid still_valid_;
   FrameCache sse_{StreamForm::sse};
   FrameCache ndjson_{StreamForm::ndjson};
-  std::map<std::uint64_t, std::unique_ptr<OpenStream>> streams_;
-  std::map<std::string, std::size_t> by_principal_;
+  std::map<std::uint64_t, Held> streams_;
   std::uint64_t last_number_ = 0;
   std::uint64_t node_watch_ = 0;
   Loop::TimerId timer_ = 0;

@@ -126,6 +126,7 @@ class Session final : public WebSocketSession, public std::enable_shared_from_th
         port_(std::make_shared<WebSocketPort>(reactor)),
         socket_(context_of(reactor), port_),
         unsent_bytes_max_(setup.unsent_bytes_max),
+        close_ms_(setup.close_ms),
         events_(&events),
         subprotocol_(setup.limits.subprotocol),
         on_gone_(std::move(setup.on_gone)) {
@@ -175,11 +176,12 @@ class Session final : public WebSocketSession, public std::enable_shared_from_th
   websocket::stream<BeastStream, false> socket_;
   websocket::response_type answer_;  // to our own handshake
   std::unique_ptr<Connecting> connecting_;
-  Loop::TimerId connect_timer_ = 0;
+  Loop::TimerId timer_ = 0;  // of connecting, later of closing
   beast::flat_buffer buffer_;
   std::deque<Message> queue_;
   std::size_t unsent_bytes_ = 0;
   std::size_t unsent_bytes_max_;
+  std::int64_t close_ms_;
   WebSocketEvents* events_;  // null once over, or nobody holds us
   std::string subprotocol_;
   std::move_only_function<void()> on_gone_;
@@ -222,14 +224,14 @@ void Session::connect(const HttpEndpoint& to, const HttpRequest& request, std::i
         for (const HttpHeader& header : headers) handshake.set(header.name, header.value);
         if (!chosen.empty()) handshake.set(beast::http::field::sec_websocket_protocol, chosen);
       }));
-  connect_timer_ = reactor_.after_ms(connect_ms, [this] {
-    connect_timer_ = 0;
+  timer_ = reactor_.after_ms(connect_ms, [this] {
+    timer_ = 0;
     end(code_abnormal, "no connection in time");
   });
   connecting_ = connect_to(
       reactor_, to, [this, host = host_header(to), target = request.target](auto connected) {
         const auto self = shared_from_this();
-        reactor_.cancel(std::exchange(connect_timer_, 0));
+        reactor_.cancel(std::exchange(timer_, 0));
         if (!connected) return end(code_abnormal, connected.error().message());
         port_->attach(std::move(*connected), {});
         socket_.async_handshake(answer_, host, target,
@@ -317,6 +319,10 @@ void Session::close(std::uint16_t code, std::string_view reason) {
   // 123 bytes is what a close frame holds.
   close_code_ = code;
   close_reason_ = utf8_prefix(reason, 123);
+  reactor_.cancel(timer_);
+  // Also for a peer that breaks the protocol just now: Beast's read and close would then wait for
+  // each other.
+  timer_ = reactor_.after_ms(close_ms_, [this] { end(close_code_, close_reason_); });
   if (!is_open_) {
     reactor_.post(
         [self = shared_from_this()] { self->end(self->close_code_, self->close_reason_); });
@@ -361,7 +367,7 @@ void Session::abort() {
   events_ = nullptr;
   queue_.clear();
   unsent_bytes_ = 0;
-  reactor_.cancel(std::exchange(connect_timer_, 0));
+  reactor_.cancel(std::exchange(timer_, 0));
   connecting_.reset();
   port_->close();
   if (auto gone = std::exchange(on_gone_, nullptr)) gone();
