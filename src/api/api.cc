@@ -121,10 +121,6 @@ Result<Api::Examined> Api::examine(const HttpRequest& request, Gate::Ticket tick
                                                    : "this caller's scope does not allow that");
   }
   TRY_VOID(gate_.check_change(request, out.route->body_type, &out.principal));
-  // It is kept like a session and is none.
-  if (std::ranges::find(out.arguments, Node::journal_id().text()) != out.arguments.end()) {
-    return fail(Code::not_found, "there is no such session");
-  }
   return out;
 }
 

@@ -12,6 +12,7 @@
 
 #include "api/gate.h"
 #include "api/route.h"
+#include "api/stream_slots.h"
 #include "env/env.h"
 #include "http/server.h"
 
@@ -36,6 +37,8 @@ class Api final : public HttpHandler {
 
   Router& router() { return router_; }
   Gate& gate() { return gate_; }
+  // One count for everything that stays open: SSE and sockets.
+  StreamSlots& streams() { return streams_; }
 
   HttpAdmission on_head(const HttpRequest& head) override;
   void on_request(HttpRequest request, std::shared_ptr<HttpExchange> exchange) override;
@@ -65,6 +68,7 @@ class Api final : public HttpHandler {
   Options options_;
   Router router_;
   Gate gate_;
+  StreamSlots streams_;
   std::deque<Waiting> waiting_;
   Loop::TimerId timer_ = 0;
 };

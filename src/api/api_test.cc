@@ -16,7 +16,7 @@
 #include "api/node_routes.h"
 #include "api/openapi.h"
 #include "api/read_routes.h"
-#include "api/streams.h"
+#include "api/stream_slots.h"
 #include "api/workspace_routes.h"
 #include "api/ws.h"
 #include "base/limits.h"
@@ -77,9 +77,8 @@ class ApiBench : public ApiDaemon {
     Router& routes = api->router();
     commands = std::make_unique<SessionCommands>(*world);
     const auto still_valid = [this](const Principal& who) { return api->gate().still_valid(who); };
-    streams = std::make_unique<Streams>(*world, still_valid);
-    sockets = std::make_unique<WsServer>(*streams, *commands);
-    reads = std::make_unique<ReadRoutes>(*world, still_valid);
+    reads = std::make_unique<ReadRoutes>(*world, api->streams(), still_valid);
+    sockets = std::make_unique<WsServer>(reads->streams(), *commands);
     add_session_command_routes(routes, *commands);
     add_wait_routes(routes, *commands);
     add_agent_routes(routes, *world);
@@ -95,11 +94,10 @@ class ApiBench : public ApiDaemon {
     add_openapi_route(routes, "0.0-test");
   }
   void drop_api() {
-    api.reset();
-    reads.reset();
     sockets.reset();
-    streams.reset();
+    reads.reset();
     commands.reset();
+    api.reset();
   }
 
   HttpRequest make(Asked what) {
@@ -153,7 +151,6 @@ class ApiBench : public ApiDaemon {
   std::shared_ptr<const HttpPeer> peer = std::make_shared<const HttpPeer>(
       HttpPeer{.address = "127.0.0.1", .port = 40000, .local_port = 7433});
   std::unique_ptr<SessionCommands> commands;
-  std::unique_ptr<Streams> streams;
   std::unique_ptr<WsServer> sockets;
   std::unique_ptr<ReadRoutes> reads;
   std::unique_ptr<Api> api;
@@ -243,6 +240,27 @@ TEST(Api, N16_another_origin_is_refused_with_the_right_token_too) {
   }
 }
 
+TEST(Api, a_change_has_its_form_whoever_asks) {
+  ApiBench bench;
+  const HttpHeader token{"Authorization", "Bearer " + bench.admin};
+  const HttpHeader length{"Content-Length", "13"};
+  EXPECT_EQ(
+      bench.ask({"POST", "/api/tasks", "", {token, length, {"Content-Type", "text/plain"}}}).status,
+      400);
+  const HttpHeader origin{"Origin", "http://127.0.0.1:7433"};
+  const Answered page = bench.ask({"POST", "/api/tasks", R"({"title":"t"})", {token, origin}});
+  EXPECT_EQ(page.status, 403);
+  EXPECT_TRUE(page.at_head);
+  EXPECT_EQ(bench.node->state().head, 0U);
+  EXPECT_EQ(bench
+                .ask({"POST",
+                      "/api/tasks",
+                      R"({"title":"t"})",
+                      {token, origin, {"X-Perdure-Client", "1"}, {"Idempotency-Key", "k"}}})
+                .status,
+            201);
+}
+
 TEST(Api, every_answer_has_the_safe_headers) {
   ApiBench bench;
   for (const Answered& answer :
@@ -307,6 +325,9 @@ TEST(Api, the_node_journal_is_no_session) {
     const std::string path = "/api/sessions/" + Node::journal_id().text() + rest;
     EXPECT_EQ(bench.as_admin("GET", path).status, 404) << path;
   }
+  const std::string prompt = "/api/sessions/" + Node::journal_id().text() + "/prompt";
+  EXPECT_EQ(bench.as_admin("POST", prompt, R"({"text":"x"})").status, 404);
+  EXPECT_EQ(bench.node->state().head, 1U);
 }
 
 TEST(Login, TOK1_a_launch_token_is_traded_once_for_a_cookie_and_a_key) {
@@ -485,6 +506,21 @@ TEST(Rules, are_added_listed_and_taken_back) {
   EXPECT_TRUE(bench.as_admin("GET", "/api/rules").body.contains(id));
   EXPECT_EQ(bench.as_admin("DELETE", "/api/rules/" + id).status, 200);
   EXPECT_TRUE(bench.node->state().rules.empty());
+}
+
+TEST(StreamCount, a_principal_has_so_many_streams_and_gets_them_back) {
+  StreamSlots slots(2);
+  const Principal a{.id = "a"};
+  auto first = slots.take(a);
+  auto second = slots.take(a);
+  ASSERT_TRUE(first && second);
+  const auto third = slots.take(a);
+  ASSERT_FALSE(third);
+  EXPECT_EQ(third.error().code(), Code::limit_reached);
+  EXPECT_TRUE(slots.take({.id = "b"})) << "others are not affected";
+  first->reset();
+  EXPECT_TRUE(slots.take(a));
+  EXPECT_EQ(slots.open(), 1U);
 }
 
 }  // namespace

@@ -96,6 +96,14 @@ TEST(Gate, the_admin_token_and_its_own_user_are_admin) {
   EXPECT_EQ(bench.identify(bench.unix_socket(0))->id, "uid:0");
 }
 
+TEST(Gate, a_person_may_choose_the_admin_token) {
+  GateBench bench;
+  bench.admin = "a text of my own, which is long enough";
+  bench.gate = bench.make_gate();
+  EXPECT_EQ(bench.identify(bench.tcp({bearer(bench.admin)}))->id, "token:admin");
+  EXPECT_FALSE(bench.identify(bench.tcp({bearer(bench.admin + "x")})));
+}
+
 TEST(Gate, N16_another_user_or_a_proxy_on_the_unix_socket_is_not_our_own) {
   GateBench bench;
   EXPECT_EQ(bench.identify(bench.unix_socket(1001)).error().code(), Code::unauthenticated);

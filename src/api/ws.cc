@@ -245,14 +245,13 @@ WsServer::WsServer(Streams& streams, SessionCommands& commands)
 WsServer::~WsServer() { world().runtime.unwatch(runtime_watch_); }
 
 void WsServer::accept(const Call& call) {
-  if (const Result<> admitted = streams_.admit(call.principal); !admitted) {
-    return call.fail(admitted.error());
-  }
+  Result<StreamSlots::Slot> slot = streams_.admit(call.principal);
+  if (!slot) return call.fail(slot.error());
   const std::uint64_t number = ++last_connection_;
   auto connection =
       std::make_shared<WsConnection>(WsConnection::Place{*this, number}, call.principal);
   connections_.emplace(number, connection);
-  connection->take_seat(streams_.add(std::make_unique<WsSeat>(connection)));
+  connection->take_seat(streams_.add(std::make_unique<WsSeat>(connection), std::move(*slot)));
   connection->open(
       call.exchange->upgrade({.message_bytes_max = ws_message_bytes_max}, *connection));
 }

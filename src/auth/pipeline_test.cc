@@ -94,6 +94,39 @@ TEST(Host, CVE_2025_59956_GHSA_w48q_cv73_mx4w_names_that_only_look_like_ours_are
   }
 }
 
+TEST(Host, a_text_with_more_than_one_reading_is_no_host_at_all) {
+  EXPECT_EQ(*parse_authority("A.b:1"), (Authority{"a.b", 1}));
+  EXPECT_EQ(*parse_authority("[2001:db8::1]"), (Authority{"2001:db8::1", std::nullopt}));
+  for (const char* text : {"localhost.",
+                           "localhost.:7433",
+                           "a..b",
+                           ".a",
+                           "127.1",
+                           "0x7f.1",
+                           "1.2.3.0x4",
+                           "2130706433",
+                           "1.2.3.4.5",
+                           "01.2.3.4",
+                           "a:0",
+                           "a:00",
+                           "a:65536",
+                           "a:",
+                           "[0:0:0:0:0:0:0:1]",
+                           "[::0001]",
+                           "[2001:DB8::1]",
+                           "[::ffff:1.2.3.4]",
+                           "[::1]x",
+                           "[]",
+                           "[::1",
+                           "::1",
+                           "a b",
+                           "a@b",
+                           "a/b"}) {
+    EXPECT_FALSE(parse_authority(text)) << text;
+    EXPECT_FALSE(parse_origin("http://" + std::string(text))) << text;
+  }
+}
+
 TEST(Host, exactly_one_and_a_path_as_target) {
   const OwnNames own = own_names();
   EXPECT_EQ(check_host(request({}), own).error().code(), Code::misdirected);

@@ -50,7 +50,8 @@ Result<Listen> parse_listen(const std::string& text) {
 
 }  // namespace
 
-Daemon::Daemon(Setting setting) : setting_(std::move(setting)) {}
+Daemon::Daemon(Setting setting)
+    : setting_(std::move(setting)), slots_(setting_.config.streams_per_principal_max) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::create(Setting setting) {
   std::unique_ptr<Daemon> daemon(new Daemon(std::move(setting)));
@@ -205,7 +206,7 @@ void Daemon::add_routes() {
   Router& router = api_->router();
   commands_ = std::make_unique<SessionCommands>(*world_);
   reads_ = std::make_unique<ReadRoutes>(
-      *world_, [this](const Principal& principal) { return api_->gate().still_valid(principal); });
+      *world_, slots_, [this](const Principal& principal) { return api_->gate().still_valid(principal); });
   ws_ = std::make_unique<WsServer>(reads_->streams(), *commands_);
   rules_ = std::make_unique<RuleAnswerer>(*runtime_, *node_);
   reads_->add_to(router);

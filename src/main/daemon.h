@@ -10,6 +10,7 @@
 #include "api/api.h"
 #include "api/command_routes.h"
 #include "api/read_routes.h"
+#include "api/stream_slots.h"
 #include "api/world.h"
 #include "api/ws.h"
 #include "base/result.h"
@@ -97,6 +98,7 @@ class Daemon final : private Notifier {
   std::unique_ptr<ApiWorld> world_;
   std::unique_ptr<SessionCommands> commands_;
   std::unique_ptr<Api> api_;
+  StreamSlots slots_;
   std::unique_ptr<ReadRoutes> reads_;
   std::unique_ptr<RuleAnswerer> rules_;
   std::unique_ptr<WsServer> ws_;

@@ -13,6 +13,7 @@
 
 #include "base/limits.h"
 #include "runtime/fixture_for_test.h"
+#include "runtime/load.h"
 #include "runtime/node_events.h"
 #include "runtime/node_load.h"
 #include "wire/node_record.h"
@@ -279,7 +280,9 @@ TEST(Node, it_is_no_session_for_the_runtime) {
   node->create_task({"uid:1", "", {}}, "a", "", [](Result<Task>) {});
   daemon.run_now();
   EXPECT_EQ(node->state().head, 1U);
-  EXPECT_EQ(daemon.runtime->state(Node::journal_id()).error().code(), Code::not_found);
+  const Result<LoadedSession> loaded = load_session(*daemon.store, Node::journal_id());
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().code(), Code::not_found);
   EXPECT_TRUE(daemon.store->open_sessions()->empty());
 }
 
