@@ -13,6 +13,7 @@
 #include "api/metrics_routes.h"
 #include "api/node_routes.h"
 #include "api/openapi.h"
+#include "api/transfer_routes.h"
 #include "api/workspace_routes.h"
 #include "auth/listen.h"
 #include "base/hash.h"
@@ -216,6 +217,7 @@ void Daemon::add_routes() {
   add_workspace_routes(router, *world_);
   add_metrics_route(router, *world_);
   add_care_routes(router, *world_);
+  add_transfer_routes(router, *world_);
   add_login_routes(router, *world_, api_->gate());
   add_token_routes(router, *world_, api_->gate());
   add_task_routes(router, *world_);

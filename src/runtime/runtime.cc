@@ -278,6 +278,19 @@ void Runtime::fork(SessionId from, Seq at, SessionId to, const std::string& by, 
   start_fork(*shared_, {.from = from, .at = at, .to = to, .by = by}, std::move(reply));
 }
 
+void Runtime::import_session(ParsedExport file, SessionId to, const std::string& by,
+                             ReplyFn reply) {
+  const Result<SessionHead> there = shared_->world.store.head(to);
+  if (there) return reply(Reply{.seq = there->seq, .session = to});
+  const SessionId from = file.head.session;
+  start_fork(*shared_,
+             {.from = from,
+              .to = to,
+              .by = by,
+              .file = std::make_shared<ParsedExport>(std::move(file))},
+             std::move(reply));
+}
+
 std::uint64_t Runtime::dropped_frames() const { return shared_->dropped_frames; }
 
 Result<SessionId> Runtime::find_session(std::string_view ref) {
