@@ -30,7 +30,7 @@ class Sanitized:
 # names end in `Long` are left out there, and by ./test --quick.
 SANITIZED = [
     Sanitized("asan", ["base_test", "session_test", "acp_test", "wire_test", "store_test",
-                       "store_sqlite_test"]),
+                       "store_sqlite_test", "http_test"]),
 ]
 
 # Seconds for one GoogleTest executable; the default, then exceptions.
@@ -57,6 +57,8 @@ CHECKS = [
     Check("program.an_unknown_verb_is_a_usage_error", ["build/dev/perdure", "fly"], exit_code=2,
           output=r"no verb 'fly'"),
     Check("acp_schema", ["node", "tools/check_acp_schema.mjs", "build/dev/perdure-acp-samples"],
+          long=True, tap=True, timeout_s=300),
+    Check("openapi", ["node", "tools/check_openapi.mjs", "build/dev/perdure-openapi-sample"],
           long=True, tap=True, timeout_s=300),
     Check("sim.seeds_1_to_5000_without_a_violation_and_every_probe_hit",
           ["build/dev/perdure-sim", "--seeds", "1..5000", "--require-probes", "--jobs", "2"],

@@ -89,7 +89,8 @@ EXAMPLES = {
     "O35_api_has_no_persistence_and_no_status_rules": (
         [api('#include "store/store.h"'), api('#include "store_sqlite/engine.h"'),
          api("fsync(fd);"), api("store_->append(batch);"), api("if (s == Status::running) {}"),
-         api('auto s = "interrupted_waiting";'), api("auto s = derive_status(x);")],
+         api('auto s = "interrupted_waiting";'), api("auto s = derive_status(x);"),
+         api('#include "session/status.h"')],
         [api('#include "session/read_model.h"\nreply(model.status);')]),
     "every_header_has_pragma_once": (
         [{"src/session/a.h": "// A header.\nint a();\n"}], [{}]),
@@ -113,6 +114,13 @@ EXAMPLES = {
          session("enum class E {\n" + "  a,\n" * 100 + "};"),
          session("const int table[] = {\n" + "  f(1),\n" * 100 + "};"),
          session("namespace a {\n" + "int f();\n" * 100 + "}")]),
+    "a_type_has_one_definition": (
+        [{"src/session/a.h": "// One.\nnamespace perdure {\nstruct View {\n};\n",
+          "src/base/b.cc": "// Two.\nnamespace perdure {\nclass View final : Base {\n};\n"}],
+        [{"src/session/a.h": "// One.\nnamespace perdure {\nstruct View {\n};\n",
+          "src/base/b.cc": "// Two.\nnamespace perdure {\nstruct View;\nnamespace {\n"
+                           "struct View {\n};\n}  // namespace\n",
+          "src/base/c.h": "// Three.\nnamespace perdure::acp {\nstruct View {\n};\n"}]),
     "file_names_say_what_is_inside": (
         [{"src/session/text_util.cc": "// Odds.\n"}, {"src/session/helpers.h": "// Odds.\n"},
          {"src/session/session_manager.cc": "// Odds.\n"}, {"src/misc/a.cc": "// Odds.\n"}],

@@ -197,7 +197,8 @@ def api_is_a_facade(tree):
     persistence = (r'#\s*include\s*(?:"store\w*/|<(?:fstream|sqlite3\.h|libpq-fe\.h|fcntl\.h)>)'
                    r"|\bsqlite3_\w+|\bf(?:data)?sync\s*\(|\bfopen\s*\(|\bstd::ofstream\b"
                    r"|\bstore\w*(?:\.|->)append\s*\(")
-    status = r"\binterrupted_(?:startup|waiting)\b|\bStatus::\w+|\bderive_\w*stat(?:us|e)\b"
+    status = (r"\binterrupted_(?:startup|waiting)\b|\bStatus::\w+|\bderive_\w*stat(?:us|e)\b"
+              r'|#\s*include\s*"session/status\.h"')
     return (search(tree, paths, persistence, "'{}' in api/: storage is the runtime's business")
             + search(tree, paths, status, "'{}' in api/: the projector alone derives status")
             + search(tree, paths, r'"interrupted_(?:startup|waiting)"',
@@ -252,6 +253,26 @@ def function_length(tree):
         for name, first, last in functions(tree.code(path)):
             if last - first + 1 > FUNCTION_LINES_MAX:
                 found.append(f"{path}:{first}: {name} has {last - first + 1} lines")
+    return found
+
+
+@rule("a_type_has_one_definition")
+def one_definition(tree):
+    """Two types of one name link without a word, and one is destroyed by the other's destructor."""
+    first, found = {}, []
+    kind = re.compile(r"^(?:struct|class|enum class) (\w+)(?: final)?(?: :[^;{]*)?\s*\{")
+    for path in tree.cpp("src/"):
+        spaces = []
+        for number, line in enumerate(tree.text(path).split("\n"), 1):
+            if opened := re.match(r"namespace ?([\w:]*) ?\{", line):
+                spaces.append(opened[1])
+            elif re.match(r"\}  // namespace", line) and spaces:
+                spaces.pop()
+            elif (match := kind.match(line)) and spaces and "" not in spaces:
+                name = "::".join(spaces + [match[1]])
+                if name in first and first[name] != path:
+                    found.append(f"{path}:{number}: {name} is defined in {first[name]} as well")
+                first.setdefault(name, path)
     return found
 
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "http/static_files.h"
 
 namespace perdure {
 namespace {
@@ -65,21 +66,12 @@ HttpResponse refusal(const Error& error, const std::vector<std::string>& allowed
 }  // namespace
 
 void add_safe_headers(HttpResponse& response) {
-  static constexpr std::pair<std::string_view, std::string_view> safe[] = {
-      {"Content-Security-Policy",
-       "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; "
-       "object-src 'none'; require-trusted-types-for 'script'"},
-      {"X-Content-Type-Options", "nosniff"},
-      {"Cross-Origin-Resource-Policy", "same-origin"},
-      {"Cross-Origin-Opener-Policy", "same-origin"},
-      {"Referrer-Policy", "no-referrer"},
-      {"Cache-Control", "no-store"},
+  const auto add = [&](const HttpHeader& header) {
+    const auto at = std::ranges::find(response.headers, header.name, &HttpHeader::name);
+    if (at == response.headers.end()) response.headers.push_back(header);
   };
-  for (const auto& [name, value] : safe) {
-    if (std::ranges::find(response.headers, name, &HttpHeader::name) == response.headers.end()) {
-      response.headers.push_back({std::string(name), std::string(value)});
-    }
-  }
+  for (const HttpHeader& header : security_headers()) add(header);
+  add({"Cache-Control", "no-store"});
 }
 
 Api::Api(Gate::World world, Loop& loop, GateConfig gate, Options options)
@@ -129,10 +121,6 @@ Result<Api::Examined> Api::examine(const HttpRequest& request, Gate::Ticket tick
                                                    : "this caller's scope does not allow that");
   }
   TRY_VOID(gate_.check_change(request, out.route->body_type, &out.principal));
-  // It is kept like a session and is none.
-  if (std::ranges::find(out.arguments, Node::journal_id().text()) != out.arguments.end()) {
-    return fail(Code::not_found, "there is no such session");
-  }
   return out;
 }
 

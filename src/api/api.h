@@ -37,6 +37,7 @@ class Api final : public HttpHandler {
 
   Router& router() { return router_; }
   Gate& gate() { return gate_; }
+  // One count for everything that stays open: SSE and sockets.
   StreamSlots& streams() { return streams_; }
 
   HttpAdmission on_head(const HttpRequest& head) override;

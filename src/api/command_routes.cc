@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "api/query.h"
 #include "api/session_argument.h"
 #include "base/fields_json.h"
 
@@ -40,14 +41,9 @@ void add_session_route(Router& router, SessionCommands& commands, SessionRoute r
               }});
 }
 
-bool is_set(const Call& call, std::string_view parameter) {
-  const auto value = call.request.parameter(parameter);
-  return value && *value != "0" && *value != "false";
-}
-
 void handle_verb(SessionCommands& commands, const SessionVerb& verb, Call call) {
-  const bool dry = verb.name == "repair" && is_set(call, "dry_run");
-  const bool force = verb.name == "cancel" && is_set(call, "force");
+  const bool dry = verb.name == "repair" && flag_parameter(call.request, "dry_run");
+  const bool force = verb.name == "cancel" && flag_parameter(call.request, "force");
   with_session(commands, std::move(call),
                [&](Asker asker, SessionId session, std::string_view body, OnAnswer done) {
                  if (dry) return commands.plan_repair(asker, session, std::move(done));

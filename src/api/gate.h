@@ -101,4 +101,7 @@ class Gate {
 
 RequestFacts facts_of(const HttpRequest& request);
 
+// Whether the token or browser that let the principal in is still there; see Gate::still_valid.
+bool credential_stands(const Principal& principal, const NodeState& node, Timestamp now);
+
 }  // namespace perdure

@@ -19,6 +19,8 @@ class ReadRoutes {
   ~ReadRoutes() { streams_.drop_all(); }
 
   void add_to(Router& router);
+  // Of which sockets count as some, too.
+  Streams& streams() { return streams_; }
   std::size_t open_streams() const { return streams_.count(); }
 
  private:

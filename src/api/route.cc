@@ -73,13 +73,13 @@ int status_of(Code code) {
     case Code::session_archived:
     case Code::not_resumable:
     case Code::workspace_missing:
-    case Code::permission_closed:
     case Code::token_consumed:
     case Code::token_scope_mismatch:
     case Code::cursor_invalid:
     case Code::stale_owner:
     case Code::secret_already_shown:
     case Code::format_too_new: return 409;
+    case Code::permission_closed:  // X18
     case Code::token_expired:
     case Code::token_revoked: return 410;
     case Code::too_large: return 413;

@@ -35,6 +35,7 @@ struct ApiWorld {
   const AgentCatalog& agents;
   std::string version;
   std::string workspaces_folder;  // for sessions without a cwd
+  Policy policy;                  // of a session that says nothing else
 
   // Makes the folder of a session without a cwd and gives its path. Asked twice it gives the same.
   std::function<Result<std::string>(SessionId session)> make_workspace;

@@ -15,14 +15,6 @@ constexpr std::size_t records_at_once = 32;
 constexpr std::uint16_t close_policy = 1008;
 constexpr std::uint16_t close_not_text = 1003;
 
-// Whether what let the principal in is still there (TOK2).
-bool still_stands(const Principal& principal, const NodeState& node) {
-  const std::string_view id = principal.id;
-  if (id.starts_with("token:")) return node.tokens.contains(std::string(id.substr(6)));
-  if (id.starts_with("browser:")) return node.browsers.contains(std::string(id.substr(8)));
-  return true;
-}
-
 }  // namespace
 
 // One session read by one socket.
@@ -193,7 +185,22 @@ void WsConnection::on_drained() {
 void WsConnection::on_closed(std::uint16_t, const std::string&) {
   closed_ = true;
   subscriptions_.clear();
+  place_.server.streams_.retire(seat_);
   place_.server.forget_later(place_.number);
+}
+
+// N3: where each subscription stands, so that what was lost at the end of a stream is noticed.
+void WsConnection::beat() {
+  if (!has_room()) return;
+  JsonWriter out;
+  out.begin_object().key("type").string("event").key("action").string("heartbeat");
+  out.key("payload").begin_object().key("heads").begin_object();
+  for (const auto& [session, subscription] : subscriptions_) {
+    const State* const state = place_.server.world().runtime.state_in_memory(session);
+    if (state) out.key(session.text()).number_unsigned(state->head);
+  }
+  out.end_object().end_object().end_object();
+  send(std::move(out).take());
 }
 
 void WsConnection::close(std::uint16_t code, std::string_view reason) {
@@ -212,22 +219,39 @@ Result<> WsConnection::begin_subscription(const Cursor& cursor) {
   return {};
 }
 
-WsServer::WsServer(ApiWorld& world, SessionCommands& commands)
-    : world_(world),
-      commands_(commands),
-      runtime_watch_(world.runtime.watch([this](SessionId session) { session_changed(session); })),
-      node_watch_(world.node.watch([this] { node_changed(); })) {}
+// A socket among the open streams: heard of every ten seconds, ended with its principal's right.
+class WsSeat final : public OpenStream {
+ public:
+  explicit WsSeat(const std::shared_ptr<WsConnection>& connection)
+      : principal_(connection->principal()), connection_(connection) {}
+  const Principal& principal() const override { return principal_; }
+  void beat() override {
+    if (const auto alive = connection_.lock()) alive->beat();
+  }
+  void end() override {
+    if (const auto alive = connection_.lock()) alive->close(close_policy, "revoked");
+  }
 
-WsServer::~WsServer() {
-  world_.runtime.unwatch(runtime_watch_);
-  world_.node.unwatch(node_watch_);
+ private:
+  Principal principal_;
+  std::weak_ptr<WsConnection> connection_;
+};
+
+WsServer::WsServer(Streams& streams, SessionCommands& commands)
+    : streams_(streams), commands_(commands) {
+  runtime_watch_ = world().runtime.watch([this](SessionId session) { session_changed(session); });
 }
 
-void WsServer::accept(Call call) {
+WsServer::~WsServer() { world().runtime.unwatch(runtime_watch_); }
+
+void WsServer::accept(const Call& call) {
+  Result<StreamSlots::Slot> slot = streams_.admit(call.principal);
+  if (!slot) return call.fail(slot.error());
   const std::uint64_t number = ++last_connection_;
   auto connection =
       std::make_shared<WsConnection>(WsConnection::Place{*this, number}, call.principal);
   connections_.emplace(number, connection);
+  connection->take_seat(streams_.add(std::make_unique<WsSeat>(connection), std::move(*slot)));
   connection->open(
       call.exchange->upgrade({.message_bytes_max = ws_message_bytes_max}, *connection));
 }
@@ -236,16 +260,8 @@ void WsServer::session_changed(SessionId session) {
   for (const auto& [number, connection] : connections_) connection->session_changed(session);
 }
 
-void WsServer::node_changed() {
-  for (const auto& [number, connection] : connections_) {
-    if (!still_stands(connection->principal(), world_.node.state())) {
-      connection->close(close_policy, "revoked");
-    }
-  }
-}
-
 void WsServer::forget_later(std::uint64_t number) {
-  world_.loop.post([this, number, alive = std::weak_ptr<bool>(alive_)] {
+  world().loop.post([this, number, alive = std::weak_ptr<bool>(alive_)] {
     if (!alive.expired()) connections_.erase(number);
   });
 }
@@ -255,7 +271,7 @@ void add_ws_route(Router& router, WsServer& server) {
               .pattern = "/ws",
               .access = Access::observe,
               .summary = "Requests and events over a WebSocket",
-              .handler = [&server](Call call) { server.accept(std::move(call)); }});
+              .handler = [&server](const Call& call) { server.accept(call); }});
 }
 
 }  // namespace perdure

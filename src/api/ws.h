@@ -7,11 +7,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <set>
 
 #include "api/commands.h"
 #include "api/route.h"
-#include "api/world.h"
+#include "api/streams.h"
 
 namespace perdure {
 
@@ -19,31 +18,30 @@ class WsConnection;
 
 class WsServer {
  public:
-  // Both outlive it. Destroying it closes every socket.
-  WsServer(ApiWorld& world, SessionCommands& commands);
+  // Both outlive it. A socket counts as a stream: it ends with its principal's right to read.
+  WsServer(Streams& streams, SessionCommands& commands);
   ~WsServer();
   WsServer(const WsServer&) = delete;
   WsServer& operator=(const WsServer&) = delete;
 
-  // Takes an admitted call with `Upgrade: websocket`.
-  void accept(Call call);
+  // Takes an admitted call with `Upgrade: websocket`. limit_reached when its principal has too
+  // many.
+  void accept(const Call& call);
   std::size_t connections() const { return connections_.size(); }
 
-  ApiWorld& world() { return world_; }
+  ApiWorld& world() { return streams_.world(); }
   SessionCommands& commands() { return commands_; }
 
  private:
   friend class WsConnection;
   void session_changed(SessionId session);
-  void node_changed();
   void forget_later(std::uint64_t number);
 
-  ApiWorld& world_;
+  Streams& streams_;
   SessionCommands& commands_;
   std::map<std::uint64_t, std::shared_ptr<WsConnection>> connections_;
   std::uint64_t last_connection_ = 0;
   std::uint64_t runtime_watch_ = 0;
-  std::uint64_t node_watch_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -35,6 +36,8 @@ class WsConnection final : public WebSocketEvents,
   ~WsConnection() override;
 
   void open(std::shared_ptr<WebSocket> socket) { socket_ = std::move(socket); }
+  void take_seat(std::uint64_t seat) { seat_ = seat; }
+  void beat();
   const Principal& principal() const { return principal_; }
   void session_changed(SessionId session);
   void close(std::uint16_t code, std::string_view reason);
@@ -87,6 +90,7 @@ class WsConnection final : public WebSocketEvents,
   std::map<SessionId, std::unique_ptr<Subscription>> subscriptions_;
   std::map<SessionId, std::string> states_;  // as last told
   std::set<SessionId> changed_;
+  std::uint64_t seat_ = 0;  // among the open streams
   std::size_t calls_open_ = 0;
   bool lists_ = false;
   bool flushing_ = false;

@@ -22,7 +22,7 @@ bool AuthFailures::note(const std::string& source, BootTime now) {
   Source& known = sources_[source];
   known.debt_ms = debt(known);
   known.at = now;
-  if (known.debt_ms >= auth_failure_ms * auth_failures_max) return true;
+  if (known.debt_ms > auth_failure_ms * (auth_failures_max - 1)) return true;
   known.debt_ms += auth_failure_ms;
   return false;
 }

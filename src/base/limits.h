@@ -182,6 +182,8 @@ inline constexpr std::size_t http_chunk_overhead_bytes_max = 8UL << 10;
 // Sent by a client whose request was refused before its end, read and dropped; then it is cut.
 inline constexpr std::size_t http_linger_bytes_max = 16UL << 20;
 inline constexpr std::int64_t http_linger_ms = 2'000;
+// For a WebSocket that we close: to send what is unsent, and for the peer's answer; then it is cut.
+inline constexpr std::int64_t websocket_close_ms = 5'000;
 // Of the head of an answer to our own request; a longer one: unavailable.
 inline constexpr std::size_t http_answer_head_bytes_max = 64UL << 10;
 
@@ -199,6 +201,27 @@ inline constexpr std::int64_t removal_stop_ms = 30'000;
 inline constexpr std::int64_t output_drain_ms = 200;
 // For killed processes to be gone; what is left then is counted and reported.
 inline constexpr std::int64_t kill_wait_ms = 2'000;
+
+// Clients of the daemon: the command line.
+// One server-sent event, as long as a record can be; a longer one ends the stream.
+inline constexpr std::size_t sse_event_bytes_max = record_bytes_max + (1UL << 20);
+// A followed stream that says nothing, not even a heartbeat, is opened again.
+inline constexpr std::int64_t stream_silence_ms = 25'000;
+inline constexpr std::int64_t reconnect_first_ms = 200;       // doubled after each failure
+inline constexpr std::int64_t reconnect_longest_ms = 10'000;  // and never longer than this
+inline constexpr int call_retries_max = 4;          // of a call without an answer; then it fails
+inline constexpr std::int64_t call_retry_ms = 100;  // before the first, then doubled
+inline constexpr std::int64_t daemon_probe_ms = 5'000;   // for its first answer; then: unavailable
+inline constexpr std::int64_t daemon_ready_ms = 30'000;  // for one that was started; then the same
+inline constexpr std::int64_t completion_ms = 200;       // then a shell completes without sessions
+// Of the standard input, for a prompt or an import; more: limit_reached.
+inline constexpr std::size_t input_bytes_max = 256UL << 20;
+// The attached view.
+inline constexpr std::size_t attach_replay_records = 2000;       // older ones are named, not shown
+inline constexpr std::size_t prompt_line_bytes_max = 1UL << 20;  // what is typed beyond is ignored
+inline constexpr std::size_t prompt_history_max = 500;           // the oldest is forgotten
+inline constexpr std::size_t tool_cards_max = 256;   // open at once; the oldest is shown no more
+inline constexpr std::size_t diff_lines_max = 2000;  // of either text; a longer one is only counted
 
 // The agent's half of ACP (the demo agent, the test agent).
 // A longer line from the client is dropped whole and counted.

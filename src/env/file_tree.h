@@ -44,12 +44,12 @@ struct ListPage {
   std::string after;  // raw name: only what sorts behind it, by bytes
   std::size_t entries_max = 1000;
 };
-struct Listing {
+struct FolderListing {
   std::vector<FileEntry> entries;  // sorted by the bytes of the name
   bool more = false;
 };
 
-struct ReadRange {
+struct FileRange {
   std::uint64_t offset = 0;
   std::size_t bytes_max = 0;
 };
@@ -87,10 +87,10 @@ class FileTree {
   // The absolute path of the root, without symlinks.
   virtual const std::string& root() const = 0;
 
-  virtual Result<Listing> list(const TreePath& folder, const ListPage& page) = 0;
+  virtual Result<FolderListing> list(const TreePath& folder, const ListPage& page) = 0;
   virtual Result<FileEntry> stat(const TreePath& path) = 0;
   // Plain files only, also behind symlinks that stay inside.
-  virtual Result<FilePart> read(const TreePath& path, const ReadRange& range) = 0;
+  virtual Result<FilePart> read(const TreePath& path, const FileRange& range) = 0;
   // The whole file, at once: whoever opens it sees the old bytes or the new ones. Keeps the mode of
   // an existing file and writes through a symlink that stays inside. The bytes are on the disk
   // before the name leads to them.

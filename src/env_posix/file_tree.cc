@@ -81,11 +81,11 @@ class PosixFileTree final : public FileTree {
 
   const std::string& root() const override { return root_; }
 
-  Result<Listing> list(const TreePath& folder, const ListPage& page) override {
+  Result<FolderListing> list(const TreePath& folder, const ListPage& page) override {
     const OwnedFd root = TRY(beneath::open_root(root_));
     OwnedFd fd = TRY(beneath::open_beneath(root.get(), folder.bytes(), O_RDONLY | O_DIRECTORY));
     const OpenFolder open = TRY(read_folder(std::move(fd), folder.bytes()));
-    Listing out;
+    FolderListing out;
     // Only the names of this page are kept, however many the folder has.
     std::set<std::string> names;
     while (true) {
@@ -123,7 +123,7 @@ class PosixFileTree final : public FileTree {
     return look(root.get(), {place.folder.get(), path.parent(), place.name});
   }
 
-  Result<FilePart> read(const TreePath& path, const ReadRange& range) override {
+  Result<FilePart> read(const TreePath& path, const FileRange& range) override {
     const OwnedFd root = TRY(beneath::open_root(root_));
     const OwnedFd file = TRY(beneath::open_plain_file(root.get(), path.bytes(), O_RDONLY));
     struct stat seen{};

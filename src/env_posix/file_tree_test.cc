@@ -130,7 +130,7 @@ TEST_F(FileTreeTest, entries_tell_where_symlinks_lead) {
   put(root_ / "a", "abc");
   fs::create_symlink("a", root_ / "in");
   fs::create_symlink("../outside", root_ / "out");
-  const Listing listing = tree_->list({}, {}).value();
+  const FolderListing listing = tree_->list({}, {}).value();
   ASSERT_EQ(listing.entries.size(), 4U);
   EXPECT_EQ(listing.entries[0].name, "a");
   EXPECT_EQ(listing.entries[0].stat.version.bytes, 3U);
@@ -148,7 +148,7 @@ TEST_F(FileTreeTest, lists_by_pages_without_gap_or_repetition) {
   std::vector<std::string> seen;
   ListPage page{.entries_max = 10};
   while (true) {
-    const Listing part = tree_->list(at("sub"), page).value();
+    const FolderListing part = tree_->list(at("sub"), page).value();
     for (const auto& entry : part.entries) seen.push_back(entry.name);
     if (!part.more) break;
     ASSERT_EQ(part.entries.size(), 10U);
@@ -304,7 +304,7 @@ TEST_F(FileTreeTest, renames_and_does_not_overwrite_unasked) {
 TEST_F(FileTreeTest, names_of_any_bytes_go_out_and_come_back) {
   const std::string odd = "na\xefve\\\xff\n";
   put(root_ / "sub" / odd, "odd");
-  const Listing listing = tree_->list(at("sub"), {}).value();
+  const FolderListing listing = tree_->list(at("sub"), {}).value();
   ASSERT_EQ(listing.entries.size(), 1U);
   const std::string text = at("sub").child(listing.entries[0].name).text();
   EXPECT_EQ(text, "sub/na\\xefve\\\\\\xff\n");

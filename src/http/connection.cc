@@ -180,6 +180,7 @@ void Connection::begin_stream(HttpResponse head, HttpStreamEvents& events) {
   if (is_http_1_0_ || is_head_request_) closes_ = true;
   const bool is_chunked = !is_http_1_0_ && !is_head_request_;
   out_.add(answer_head(head, {.chunked = is_chunked, .closes = closes_}));
+  drain_due_ = true;  // the head is unsent, too
   // Without a body there is nothing to stream: the answer ends here.
   phase_ = is_head_request_ ? Phase::sending : Phase::streaming;
   if (peer_ended_) return lose();
@@ -230,7 +231,6 @@ std::shared_ptr<WebSocket> Connection::upgrade(const HttpRequest& request,
     stream_->set_events(nullptr);
     setup.stream = std::move(stream_);
     setup.unsent_bytes_max = host_->limits().stream_unsent_bytes_max;
-    setup.write_ms = host_->limits().write_ms;
     setup.on_gone = [weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->lose();
     };

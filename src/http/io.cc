@@ -115,6 +115,8 @@ class AsioIo final : public HttpIo, public HttpReactor {
   }
   void run_for_ms(int wait_ms) override {
     context_.restart();
+    // Asio runs nothing at all in a time of 0.
+    if (context_.poll() > 0 || wait_ms <= 0) return;
     if (context_.run_one_for(std::chrono::milliseconds(wait_ms)) > 0) context_.poll();
   }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "base/limits.h"
 #include "http/byte_stream.h"
 #include "http/message.h"
 #include "http/reactor.h"
@@ -25,8 +26,9 @@ struct WebSocketSetup {
   std::string early_bytes;             // received behind the handshake's request
   std::shared_ptr<ByteStream> stream;  // null: closed already
   std::size_t unsent_bytes_max = 4UL << 20;
-  std::int64_t write_ms = 30'000;
-  std::move_only_function<void()> on_gone;  // after on_closed, or when it was given up
+  // For what is unsent to leave and the peer to answer, once we close; then it is cut.
+  std::int64_t close_ms = websocket_close_ms;
+  std::move_only_function<void()> on_gone;  // the connection is closed
 };
 
 // Answers the handshake (400 for a bad one) and goes on from there. The events outlive the session.

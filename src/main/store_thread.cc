@@ -31,6 +31,27 @@ void StoreThread::stop() {
   thread_.join();
 }
 
+void StoreThread::step() {
+  const auto began = std::chrono::steady_clock::now();
+  if (!store_.step()) return;
+  const auto took = std::chrono::duration_cast<std::chrono::microseconds>(
+      std::chrono::steady_clock::now() - began);
+  for (std::size_t i = 0; i < bounds_us.size(); ++i) {
+    if (took.count() <= bounds_us[i]) below_[i] += 1;
+  }
+  sum_us_ += static_cast<std::uint64_t>(took.count());
+  commits_ += 1;
+}
+
+DurationHistogram StoreThread::commit_times() const {
+  DurationHistogram out{.count = commits_, .sum_s = static_cast<double>(sum_us_) / 1e6};
+  for (std::size_t i = 0; i < bounds_us.size(); ++i) {
+    out.bounds_s.push_back(bounds_us[i] / 1e6);
+    out.below.push_back(below_[i]);
+  }
+  return out;
+}
+
 void StoreThread::run() {
   int commits = 0;
   while (!stopping_) {
@@ -38,7 +59,7 @@ void StoreThread::run() {
       store_.idle_step();
       continue;
     }
-    store_.step();
+    step();
     if (++commits % commits_per_idle_step == 0) store_.idle_step();
   }
   while (store_.step()) {}

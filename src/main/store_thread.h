@@ -2,9 +2,12 @@
 // SharedLoop is that thread's loop as the store's thread may use it.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstdint>
 #include <thread>
 
+#include "api/metrics_routes.h"
 #include "env/env.h"
 #include "env_posix/loop.h"
 #include "store_sqlite/sqlite_store.h"
@@ -19,10 +22,20 @@ class StoreThread {
   // Everything queued is written first.
   void stop();
 
+  // How long commits took so far. From any thread.
+  DurationHistogram commit_times() const;
+
  private:
   void run();
 
   SqliteStore& store_;
+  void step();
+
+  static constexpr std::array bounds_us{100, 250, 500, 1'000, 2'500, 5'000, 10'000,
+                                        25'000, 100'000, 1'000'000};
+  std::array<std::atomic<std::uint64_t>, bounds_us.size()> below_{};
+  std::atomic<std::uint64_t> commits_ = 0;
+  std::atomic<std::uint64_t> sum_us_ = 0;
   std::atomic<bool> stopping_ = false;
   std::thread thread_;
 };

@@ -26,7 +26,7 @@ class Worktrees::Git final : public ProcessEvents {
     makes_branch_ = makes_branch;
     words_.clear();
     SpawnSpec spec{.command = {"git", "-C", order_.repository, "worktree", "add"},
-                   .environment = {"PATH=" + owner_.search_path_, "HOME=" + owner_.home_,
+                   .environment = {"PATH=" + owner_.setting_.search_path, "HOME=" + owner_.setting_.home,
                                    "GIT_TERMINAL_PROMPT=0", "LC_ALL=C"},
                    .cwd = "/"};
     if (makes_branch) {
@@ -87,6 +87,8 @@ class Worktrees::Git final : public ProcessEvents {
   bool makes_branch_ = true;
   Loop::TimerId timer_ = 0;
 };
+
+Worktrees::Worktrees(Ports ports, Setting setting) : ports_(ports), setting_(std::move(setting)) {}
 
 Worktrees::~Worktrees() { *exists_ = false; }
 

@@ -27,8 +27,12 @@ class Worktrees {
   };
   using OnWorktree = std::move_only_function<void(Result<Workspace>)>;
 
-  Worktrees(Ports ports, std::string search_path, std::string home)
-      : ports_(ports), search_path_(std::move(search_path)), home_(std::move(home)) {}
+  // The environment that git is given.
+  struct Setting {
+    std::string search_path;
+    std::string home;
+  };
+  Worktrees(Ports ports, Setting setting);
   ~Worktrees();
 
   // A branch of that name is made at HEAD, or taken when it is there and checked out nowhere.
@@ -39,8 +43,7 @@ class Worktrees {
   class Git;
 
   Ports ports_;
-  std::string search_path_;
-  std::string home_;
+  Setting setting_;
   std::map<std::uint64_t, std::unique_ptr<Git>> running_;
   std::uint64_t last_ = 0;
   std::shared_ptr<bool> exists_ = std::make_shared<bool>(true);

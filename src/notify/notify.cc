@@ -144,6 +144,9 @@ Result<std::unique_ptr<Notifications>> Notifications::create(Ports ports, Notify
       new Notifications(ports, std::move(setting), std::move(url)));
 }
 
+Notifications::Notifications(Ports ports, NotifySetting setting, HookUrl url)
+    : ports_(ports), setting_(std::move(setting)), url_(std::move(url)) {}
+
 Notifications::~Notifications() { *exists_ = false; }
 
 void Notifications::tell(Notification notification) {

@@ -74,8 +74,7 @@ class Notifications {
   struct Delivery;
   class Hook;
 
-  Notifications(Ports ports, NotifySetting setting, HookUrl url)
-      : ports_(ports), setting_(std::move(setting)), url_(std::move(url)) {}
+  Notifications(Ports ports, NotifySetting setting, HookUrl url);
   void send(const Notification& notification);
   void post(std::shared_ptr<Delivery> delivery);
   void retry(std::shared_ptr<Delivery> delivery);

@@ -133,9 +133,9 @@ Result<NodeDecision> on(const NodeState& state, const NodeInput& input, const Ad
       return fail(Code::limit_reached,
                   "there are " + std::to_string(tokens_max) + " tokens already: revoke some");
     }
-    decision.events.push_back(TokenRevoked{{gone->id, "system"}});
+    decision.events.push_back(ApiTokenRevoked{{gone->id, "system"}});
   }
-  decision.events.push_back(TokenCreated{row});
+  decision.events.push_back(ApiTokenCreated{row});
   return decision;
 }
 
@@ -190,7 +190,7 @@ Result<NodeDecision> end_row(const Rows& rows, const std::string& id, const std:
 }
 
 Result<NodeDecision> on(const NodeState& state, const NodeInput& input, const RevokeToken& c) {
-  return end_row<TokenRevoked>(state.tokens, c.id, input.by);
+  return end_row<ApiTokenRevoked>(state.tokens, c.id, input.by);
 }
 Result<NodeDecision> on(const NodeState& state, const NodeInput& input, const RevokeBrowser& c) {
   return end_row<BrowserRevoked>(state.browsers, c.id, input.by);

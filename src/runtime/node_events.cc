@@ -36,8 +36,10 @@ void apply(NodeState& state, const TaskChanged& event) {
   if (event.description) at->second.description = *event.description;
 }
 void apply(NodeState& state, const TaskDeleted& event) { state.tasks.erase(event.task); }
-void apply(NodeState& state, const TokenCreated& event) { state.tokens[event.row.id] = event.row; }
-void apply(NodeState& state, const TokenRevoked& event) { state.tokens.erase(event.id); }
+void apply(NodeState& state, const ApiTokenCreated& event) {
+  state.tokens[event.row.id] = event.row;
+}
+void apply(NodeState& state, const ApiTokenRevoked& event) { state.tokens.erase(event.id); }
 void apply(NodeState& state, const BrowserAdded& event) {
   state.browsers[event.row.id] = event.row;
 }

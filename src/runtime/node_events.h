@@ -50,10 +50,10 @@ struct TaskDeleted {
   }
 };
 
-struct TokenCreated {
+struct ApiTokenCreated {
   static constexpr std::string_view kind = "token.created";
   TokenRow row;
-  bool operator==(const TokenCreated&) const = default;
+  bool operator==(const ApiTokenCreated&) const = default;
   FIELDS { self.row.fields(visit); }
 };
 
@@ -81,7 +81,7 @@ struct RowEnded {
     visit("by", self.by);
   }
 };
-struct TokenRevoked : RowEnded {
+struct ApiTokenRevoked : RowEnded {
   static constexpr std::string_view kind = "token.revoked";
 };
 struct BrowserRevoked : RowEnded {
@@ -105,9 +105,9 @@ struct UnknownNodeEvent {
   bool operator==(const UnknownNodeEvent&) const = default;
 };
 
-using NodeEvent =
-    std::variant<TaskCreated, TaskChanged, TaskDeleted, TokenCreated, TokenRevoked, BrowserAdded,
-                 BrowserRevoked, RuleAdded, RuleRemoved, SessionDeleted, UnknownNodeEvent>;
+using NodeEvent = std::variant<TaskCreated, TaskChanged, TaskDeleted, ApiTokenCreated,
+                               ApiTokenRevoked, BrowserAdded, BrowserRevoked, RuleAdded,
+                               RuleRemoved, SessionDeleted, UnknownNodeEvent>;
 
 std::string_view node_event_kind(const NodeEvent& event);
 // The kind's own fields as a JSON object.

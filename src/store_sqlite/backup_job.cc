@@ -7,7 +7,7 @@ namespace perdure {
 
 Result<BackupJob> BackupJob::start(Db& source, const DbOptions& target, Store::Done done) {
   sqlite3_vfs* vfs = TRY(find_vfs(target.vfs));
-  if (TRY(file_exists({vfs, target.path, FileKind::database}))) {
+  if (TRY(file_exists({vfs, target.path, VfsFileKind::database}))) {
     return fail(Code::conflict, target.path + " is there already");
   }
   Db db = TRY(Db::open(target));
@@ -52,7 +52,7 @@ void BackupJob::finish(Result<> outcome) {
     target_ = Db();
     if (const auto vfs = find_vfs(options_.vfs)) {
       // The error that ended the job matters more than one of cleaning up behind it.
-      (void)delete_file({*vfs, options_.path, FileKind::database});
+      (void)delete_file({*vfs, options_.path, VfsFileKind::database});
     }
   }
   if (done_) std::exchange(done_, nullptr)(std::move(outcome));

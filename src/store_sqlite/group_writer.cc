@@ -44,11 +44,11 @@ Result<> check_batch(const Append& batch) {
   return {};
 }
 
-Result<std::optional<SessionState>> load_session(Statement& load, SessionId session) {
+Result<std::optional<IndexedSession>> load_session(Statement& load, SessionId session) {
   const std::string id = id_bytes(session.ulid());
   Query query(load);
   if (!TRY(query->bind_blob(1, id).step())) return std::nullopt;
-  SessionState state{.id = session, .sid = query->u64(0), .head = query->u64(1)};
+  IndexedSession state{.id = session, .sid = query->u64(0), .head = query->u64(1)};
   state.flushed = state.head;
   std::string_view cursor = query->bytes(2);
   if (!cursor.empty()) {
@@ -162,12 +162,12 @@ Result<SessionIndex::Change*> GroupWriter::change_of(SessionId session, PendingA
   const auto draft = static_cast<std::int32_t>(group_.changes.size());
   SessionIndex::Pinned pinned = index_->pin(session, draft);
   if (pinned.state == nullptr) {
-    std::optional<SessionState> loaded = TRY(load_session(load_session_, session));
+    std::optional<IndexedSession> loaded = TRY(load_session(load_session_, session));
     if (!loaded && pending.batch.expected_head != 0) {
       pending.refused.emplace(Code::conflict, "there is no such session, so its head is 0");
       return nullptr;
     }
-    if (!loaded) loaded.emplace(SessionState{.id = session, .stored = false});
+    if (!loaded) loaded.emplace(IndexedSession{.id = session, .stored = false});
     loaded->draft = draft;
     pinned.damaged = loaded->good.has_value();
     // A reader may have put the same state there in between.
@@ -196,7 +196,7 @@ Result<std::optional<Error>> GroupWriter::check_answers(const Append& batch) {
   return std::nullopt;
 }
 
-Result<> GroupWriter::create_session(SessionState& state) {
+Result<> GroupWriter::create_session(IndexedSession& state) {
   const std::string id = id_bytes(state.id.ulid());
   TRY_VOID(insert_session_.bind_blob(1, id).run());
   state.sid = static_cast<std::uint64_t>(sqlite3_last_insert_rowid(db_->handle()));
@@ -281,7 +281,7 @@ Result<> GroupWriter::write_blobs(std::uint64_t sid, const Append& batch) {
   return {};
 }
 
-Result<> GroupWriter::write_listing(const SessionState& state, const Listing& listing) {
+Result<> GroupWriter::write_listing(const IndexedSession& state, const Listing& listing) {
   const std::string sealed = seal(listing_key(state.id, listing), listing.summary);
   return set_listing_.bind_u64(1, state.sid)
       .bind(2, listing.open ? 1 : 0)

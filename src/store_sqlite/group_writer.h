@@ -47,13 +47,13 @@ class GroupWriter {
   Result<SessionIndex::Change*> admit(PendingAppend& pending);
   Result<SessionIndex::Change*> change_of(SessionId session, PendingAppend& pending);
   Result<std::optional<Error>> check_answers(const Append& batch);
-  Result<> create_session(SessionState& state);
+  Result<> create_session(IndexedSession& state);
   void write_records(SessionIndex::Change& change, const Append& batch);
   Result<> write_rows(SessionIndex::Change& change, const Append& batch);
   Result<> write_outbox(std::uint64_t sid, const Append& batch);
   Result<> write_answers(const Append& batch);
   Result<> write_blobs(std::uint64_t sid, const Append& batch);
-  Result<> write_listing(const SessionState& state, const Listing& listing);
+  Result<> write_listing(const IndexedSession& state, const Listing& listing);
   Result<> write_block();
 
   Db* db_;
@@ -74,7 +74,7 @@ class GroupWriter {
 inline constexpr std::string_view load_session_sql =
     "SELECT s.sid, h.head, h.cursor, h.good FROM sessions s LEFT JOIN heads h ON h.sid = s.sid "
     "WHERE s.id = ?";
-Result<std::optional<SessionState>> load_session(Statement& load, SessionId session);
+Result<std::optional<IndexedSession>> load_session(Statement& load, SessionId session);
 
 // What the checksums of rows outside the log cover beside the payload.
 std::string outbox_key(std::uint64_t sid, std::uint64_t number);

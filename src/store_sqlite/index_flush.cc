@@ -25,7 +25,7 @@ Result<bool> IndexFlush::write(const Slice& slice) {
   states_ = index_->oldest_dirty(slice.before, slice.sessions_max);
   damage_ = index_->unsaved_damage();
   if (states_.empty() && damage_.empty()) return false;
-  for (const SessionState* state : states_) TRY_VOID(write_session(*state));
+  for (const IndexedSession* state : states_) TRY_VOID(write_session(*state));
   for (const auto& [sid, good] : damage_) {
     TRY_VOID(put_good_.bind_u64(1, sid).bind_u64(2, good).run());
   }
@@ -39,13 +39,13 @@ void IndexFlush::committed() {
   index_->damage_saved(damage_);
 }
 
-Result<> IndexFlush::write_session(const SessionState& state) {
+Result<> IndexFlush::write_session(const IndexedSession& state) {
   TRY_VOID(write_extents(state));
   const std::string cursor = cursor_bytes(state.cursor);
   return put_head_.bind_u64(1, state.sid).bind_u64(2, state.head).bind_blob(3, cursor).run();
 }
 
-Result<> IndexFlush::write_extents(const SessionState& state) {
+Result<> IndexFlush::write_extents(const IndexedSession& state) {
   if (state.tail.empty()) return {};
   std::vector<EntryRef> refs;
   Seq first_seq = state.flushed + 1;

@@ -24,18 +24,18 @@ class IndexFlush {
   void committed();
 
   // Writes one session's end, dirty or not; for a session that is about to be removed.
-  Result<> write_session(const SessionState& state);
+  Result<> write_session(const IndexedSession& state);
 
  private:
   IndexFlush(Db& db, SessionIndex& index) : db_(&db), index_(&index) {}
 
-  Result<> write_extents(const SessionState& state);
+  Result<> write_extents(const IndexedSession& state);
   Result<> write_extent(std::uint64_t sid, Seq first_seq, std::span<const EntryRef> refs);
 
   Db* db_;
   SessionIndex* index_;
   Statement last_extent_, put_extent_, put_head_, put_good_;
-  std::vector<SessionState*> states_;
+  std::vector<IndexedSession*> states_;
   std::vector<std::pair<std::uint64_t, Seq>> damage_;
 };
 

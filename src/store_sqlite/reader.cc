@@ -8,7 +8,7 @@ namespace perdure {
 namespace {
 
 // Drops entries from the front that end before the first record wanted.
-void drop_before(Reader::Plan& plan, Seq wanted) {
+void drop_before(StoreReader::Plan& plan, Seq wanted) {
   std::size_t count = 0;
   while (count < plan.refs.size() && plan.first + plan.refs[count].count <= wanted) {
     plan.first += plan.refs[count++].count;
@@ -18,8 +18,8 @@ void drop_before(Reader::Plan& plan, Seq wanted) {
 
 }  // namespace
 
-Result<std::unique_ptr<Reader>> Reader::open(const DbOptions& options) {
-  auto reader = std::make_unique<Reader>();
+Result<std::unique_ptr<StoreReader>> StoreReader::open(const DbOptions& options) {
+  auto reader = std::make_unique<StoreReader>();
   Db& db = reader->db;
   db = TRY(Db::open(options));
   TRY_VOID(db.exec("PRAGMA query_only = 1"));
@@ -47,7 +47,7 @@ Result<std::unique_ptr<Reader>> Reader::open(const DbOptions& options) {
   return reader;
 }
 
-Result<Reader::Plan> Reader::plan(const SessionView& view, const SeqRange& range) {
+Result<StoreReader::Plan> StoreReader::plan(const IndexedView& view, const SeqRange& range) {
   const auto broken = [&] {
     return fail(Code::damaged, "the index of the session is damaged; a repair builds it anew");
   };
@@ -79,7 +79,7 @@ Result<Reader::Plan> Reader::plan(const SessionView& view, const SeqRange& range
   return out;
 }
 
-Result<> Reader::put_redactions(const SessionView& view, RecordPage& page) {
+Result<> StoreReader::put_redactions(const IndexedView& view, RecordPage& page) {
   for (std::size_t i = 0; i < page.records.size(); ++i) {
     if (!is_blank_record(page.records[i])) continue;
     const Seq seq = page.first + i;
@@ -92,7 +92,7 @@ Result<> Reader::put_redactions(const SessionView& view, RecordPage& page) {
   return {};
 }
 
-Result<ReadTransaction> ReadTransaction::begin(Reader& reader) {
+Result<ReadTransaction> ReadTransaction::begin(StoreReader& reader) {
   TRY_VOID(reader.db.exec("BEGIN"));
   reader.log->forget();
   return ReadTransaction(reader);
@@ -108,12 +108,12 @@ Result<ReaderPool::Lease> ReaderPool::lease() {
   returned_.wait(lock, [&] { return !idle_.empty() || lent_ < readers_max_; });
   lent_ += 1;
   if (!idle_.empty()) {
-    std::unique_ptr<Reader> reader = std::move(idle_.back());
+    std::unique_ptr<StoreReader> reader = std::move(idle_.back());
     idle_.pop_back();
     return Lease(*this, std::move(reader));
   }
   lock.unlock();
-  Result<std::unique_ptr<Reader>> reader = Reader::open(options_);
+  Result<std::unique_ptr<StoreReader>> reader = StoreReader::open(options_);
   if (reader) return Lease(*this, *std::move(reader));
   lock.lock();
   lent_ -= 1;
@@ -121,7 +121,7 @@ Result<ReaderPool::Lease> ReaderPool::lease() {
   return std::unexpected(std::move(reader.error()).with_context("open a reader"));
 }
 
-void ReaderPool::give_back(std::unique_ptr<Reader> reader) {
+void ReaderPool::give_back(std::unique_ptr<StoreReader> reader) {
   const std::scoped_lock lock(mutex_);
   lent_ -= 1;
   idle_.push_back(std::move(reader));

@@ -18,7 +18,7 @@
 namespace perdure {
 
 // What a reader needs to know of a session, taken from the index under its lock.
-struct SessionView {
+struct IndexedView {
   std::uint64_t sid = 0;
   Seq head = 0;
   Seq flushed = 0;
@@ -35,14 +35,14 @@ struct SeqRange {
 };
 
 // One connection with its statements.
-class Reader {
+class StoreReader {
  public:
-  static Result<std::unique_ptr<Reader>> open(const DbOptions& options);
+  static Result<std::unique_ptr<StoreReader>> open(const DbOptions& options);
 
   Db db;
   std::optional<LogReader> log;
   // Puts what stands for redacted records in their places.
-  Result<> put_redactions(const SessionView& view, RecordPage& page);
+  Result<> put_redactions(const IndexedView& view, RecordPage& page);
 
   Statement redaction, load_session, extents, session_of_sid, snapshot, outbox, answer, find_ref,
       blob, open_sessions, list, search;
@@ -50,27 +50,27 @@ class Reader {
   // Reads the session's records in order and gives each to `take` until that says false. An entry
   // that cannot be read ends it: `damaged`, with the number of the last record before it in *good.
   template <class Take>
-  Result<> records(const SessionView& view, const SeqRange& range, Seq* good, Take&& take);
+  Result<> records(const IndexedView& view, const SeqRange& range, Seq* good, Take&& take);
 
   // The places of the entries that hold the range, and the number of the first one's first record.
   struct Plan {
     Seq first = 0;
     std::vector<EntryRef> refs;
   };
-  Result<Plan> plan(const SessionView& view, const SeqRange& range);
+  Result<Plan> plan(const IndexedView& view, const SeqRange& range);
 };
 
 // A read transaction; ends with the scope.
 class ReadTransaction {
  public:
-  static Result<ReadTransaction> begin(Reader& reader);
+  static Result<ReadTransaction> begin(StoreReader& reader);
   ReadTransaction(ReadTransaction&& other) noexcept
       : reader_(std::exchange(other.reader_, nullptr)) {}
   ~ReadTransaction();
 
  private:
-  explicit ReadTransaction(Reader& reader) : reader_(&reader) {}
-  Reader* reader_;
+  explicit ReadTransaction(StoreReader& reader) : reader_(&reader) {}
+  StoreReader* reader_;
 };
 
 class ReaderPool {
@@ -81,34 +81,35 @@ class ReaderPool {
   // Lends a reader; it goes back when the lease ends. Blocks while all are lent.
   class Lease {
    public:
-    Lease(ReaderPool& pool, std::unique_ptr<Reader> reader)
+    Lease(ReaderPool& pool, std::unique_ptr<StoreReader> reader)
         : pool_(&pool), reader_(std::move(reader)) {}
     Lease(Lease&&) = default;
     ~Lease() {
       if (reader_) pool_->give_back(std::move(reader_));
     }
-    Reader* operator->() { return reader_.get(); }
-    Reader& operator*() { return *reader_; }
+    StoreReader* operator->() { return reader_.get(); }
+    StoreReader& operator*() { return *reader_; }
 
    private:
     ReaderPool* pool_;
-    std::unique_ptr<Reader> reader_;
+    std::unique_ptr<StoreReader> reader_;
   };
   Result<Lease> lease();
 
  private:
-  void give_back(std::unique_ptr<Reader> reader);
+  void give_back(std::unique_ptr<StoreReader> reader);
 
   DbOptions options_;
   std::size_t readers_max_;
   std::mutex mutex_;
   std::condition_variable returned_;
   std::size_t lent_ = 0;
-  std::vector<std::unique_ptr<Reader>> idle_;
+  std::vector<std::unique_ptr<StoreReader>> idle_;
 };
 
 template <class Take>
-Result<> Reader::records(const SessionView& view, const SeqRange& range, Seq* good, Take&& take) {
+Result<> StoreReader::records(const IndexedView& view, const SeqRange& range, Seq* good,
+                              Take&& take) {
   const Plan entries = TRY(plan(view, range));
   Seq first = entries.first;
   for (const EntryRef& ref : entries.refs) {

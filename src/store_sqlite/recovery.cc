@@ -22,11 +22,11 @@ Result<std::uint64_t> size_of(const FilePlace& place) {
 
 // A store that is missing or empty while its other files are there has been lost, not never made.
 Result<> check_files(const SqliteOptions& options, sqlite3_vfs* vfs) {
-  const FilePlace database{vfs, options.path, FileKind::database};
+  const FilePlace database{vfs, options.path, VfsFileKind::database};
   const std::uint64_t bytes = TRY(size_of(database));
   if (bytes == 0) {
-    const bool wal = TRY(size_of({vfs, options.path + "-wal", FileKind::other})) > 0;
-    const bool reserve = TRY(file_exists({vfs, options.path + ".reserve", FileKind::other}));
+    const bool wal = TRY(size_of({vfs, options.path + "-wal", VfsFileKind::other})) > 0;
+    const bool reserve = TRY(file_exists({vfs, options.path + ".reserve", VfsFileKind::other}));
     if (wal || reserve) {
       return fail(Code::damaged, options.path + " is missing or empty, but " +
                                      (wal ? "its -wal" : "its .reserve") +
@@ -46,8 +46,8 @@ Result<> check_files(const SqliteOptions& options, sqlite3_vfs* vfs) {
   if (std::string_view(head.data(), head.size()) == magic) return {};
   // A power cut in the middle of a write of page 1 leaves anything there; SQLite's log beside the
   // file has the page then, or that the file was still empty, and what comes of it is identified.
-  const bool journal = TRY(size_of({vfs, options.path + "-journal", FileKind::other})) > 0;
-  if (journal || TRY(size_of({vfs, options.path + "-wal", FileKind::wal})) > 0) return {};
+  const bool journal = TRY(size_of({vfs, options.path + "-journal", VfsFileKind::other})) > 0;
+  if (journal || TRY(size_of({vfs, options.path + "-wal", VfsFileKind::wal})) > 0) return {};
   const bool zeros = std::ranges::all_of(head, [](char c) { return c == '\0'; });
   return fail(zeros ? Code::damaged : Code::invalid_argument,
               options.path +
@@ -57,8 +57,8 @@ Result<> check_files(const SqliteOptions& options, sqlite3_vfs* vfs) {
 }
 
 Result<> prepare_wal(const SqliteOptions& options, sqlite3_vfs* vfs) {
-  const FilePlace place{vfs, options.path + "-wal", FileKind::wal};
-  const FilePlace redo{vfs, options.path + "-wal.redo", FileKind::other};
+  const FilePlace place{vfs, options.path + "-wal", VfsFileKind::wal};
+  const FilePlace redo{vfs, options.path + "-wal.redo", VfsFileKind::other};
   TRY_VOID(finish_refresh(place, redo));
   if (TRY(size_of(place)) == 0) return {};
   VfsFile wal = TRY(VfsFile::open(place, VfsFile::Mode::read_write));
@@ -72,7 +72,7 @@ Result<> prepare_wal(const SqliteOptions& options, sqlite3_vfs* vfs) {
                                    "a copy and recovers them");
   }
   if (found.commits_behind) {
-    return salvage_wal(wal, found, {vfs, options.path + "-wal.damaged", FileKind::other});
+    return salvage_wal(wal, found, {vfs, options.path + "-wal.damaged", VfsFileKind::other});
   }
   return refresh_wal(wal, found, redo);
 }
@@ -112,14 +112,14 @@ class Sessions {
   }
 
   // Null for a session that was removed.
-  Result<SessionState*> get(std::uint64_t sid, std::uint64_t block_pos) {
+  Result<IndexedSession*> get(std::uint64_t sid, std::uint64_t block_pos) {
     const auto [found, fresh] = states_.try_emplace(sid, nullptr);
     if (!fresh) return found->second;
     Query query(load_);
     if (!TRY(query->bind_u64(1, sid).step())) return nullptr;
     const std::optional<Ulid> id = ulid_of(query->bytes(0));
     if (!id) return fail(Code::damaged, "the id of session " + std::to_string(sid) + " is damaged");
-    SessionState state{.id = SessionId(*id), .sid = sid, .head = query->u64(1)};
+    IndexedSession state{.id = SessionId(*id), .sid = sid, .head = query->u64(1)};
     state.flushed = state.head;
     std::string_view cursor = query->bytes(2);
     FrameCursor taken;
@@ -134,10 +134,10 @@ class Sessions {
  private:
   Statement load_;
   SessionIndex& index_;
-  std::unordered_map<std::uint64_t, SessionState*> states_;
+  std::unordered_map<std::uint64_t, IndexedSession*> states_;
 };
 
-void add_entry(SessionIndex& index, SessionState& state, const ScannedEntry& entry) {
+void add_entry(SessionIndex& index, IndexedSession& state, const ScannedEntry& entry) {
   const EntryHead& head = entry.head;
   if (head.cursor) state.cursor = head.cursor;
   if (head.count == 0 && !entry.damaged) return;
@@ -196,7 +196,7 @@ Result<TailScan> scan_tail(Db& db, SessionIndex& index, const ScanRange& range) 
     }
     for (const ScannedEntry& entry : block->entries) {
       if (entry.head.removed) continue;
-      SessionState* state = TRY(sessions.get(entry.head.sid, block->pos));
+      IndexedSession* state = TRY(sessions.get(entry.head.sid, block->pos));
       if (state != nullptr) add_entry(index, *state, entry);
     }
     if (block->uncertain) {

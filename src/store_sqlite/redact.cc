@@ -65,7 +65,7 @@ Result<> Writer::redact(const Redaction& redaction) {
   TRY_VOID(flush_all());
   const Result<> redacted = transact([&]() -> Result<> {
     Statement load = TRY(db_.prepare(load_session_sql));
-    const std::optional<SessionState> state = TRY(load_session(load, redaction.session));
+    const std::optional<IndexedSession> state = TRY(load_session(load, redaction.session));
     if (!state) return fail(Code::not_found, "there is no session " + redaction.session.text());
     TRY_VOID(eraser_->redact(state->sid, redaction, *search_));
     Statement drop = TRY(db_.prepare("DELETE FROM snapshots WHERE sid = ?"));

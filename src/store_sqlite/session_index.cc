@@ -11,7 +11,7 @@ std::uint64_t SessionIndex::generation() {
   return generation_;
 }
 
-bool SessionIndex::offer(SessionState state, std::uint64_t generation) {
+bool SessionIndex::offer(IndexedSession state, std::uint64_t generation) {
   const std::scoped_lock lock(mutex_);
   if (generation != generation_) return false;
   if (by_id_.contains(state.id)) return true;
@@ -26,7 +26,7 @@ void SessionIndex::mark_damaged(SessionId id, Seq good) {
   const std::scoped_lock lock(mutex_);
   const auto found = by_id_.find(id);
   if (found == by_id_.end()) return;
-  SessionState& state = *found->second;
+  IndexedSession& state = *found->second;
   if (state.good && *state.good <= good) return;
   state.good = good;
   state.good_saved = false;
@@ -37,7 +37,7 @@ SessionIndex::Pinned SessionIndex::pin(SessionId id, std::int32_t draft) {
   const std::scoped_lock lock(mutex_);
   const auto found = by_id_.find(id);
   if (found == by_id_.end()) return {};
-  SessionState& state = *found->second;
+  IndexedSession& state = *found->second;
   if (state.draft < 0) {
     touch(found->second);
     state.draft = draft;
@@ -50,7 +50,7 @@ void SessionIndex::unpin(SessionId id) {
   if (const auto found = by_id_.find(id); found != by_id_.end()) found->second->draft = -1;
 }
 
-SessionState* SessionIndex::insert(SessionState state) {
+IndexedSession* SessionIndex::insert(IndexedSession state) {
   const std::scoped_lock lock(mutex_);
   const SessionId id = state.id;
   States& list = state.dirty ? dirty_ : clean_;
@@ -74,7 +74,7 @@ void SessionIndex::publish(const Group& group) {
     group.changes[static_cast<std::size_t>(entry.draft)].state->tail.push_back(entry.ref);
   }
   for (const Change& change : group.changes) {
-    SessionState& state = *change.state;
+    IndexedSession& state = *change.state;
     state.draft = -1;
     state.stored = true;
     state.head = change.head;
@@ -98,10 +98,10 @@ void SessionIndex::discard(const std::vector<Change>& changes) {
   }
 }
 
-std::vector<SessionState*> SessionIndex::oldest_dirty(std::uint64_t before, std::size_t limit) {
+std::vector<IndexedSession*> SessionIndex::oldest_dirty(std::uint64_t before, std::size_t limit) {
   const std::scoped_lock lock(mutex_);
-  std::vector<SessionState*> out;
-  for (SessionState& state : dirty_) {
+  std::vector<IndexedSession*> out;
+  for (IndexedSession& state : dirty_) {
     if (out.size() == limit || state.dirty_from >= before) break;
     out.push_back(&state);
   }
@@ -115,10 +115,10 @@ std::uint64_t SessionIndex::watermark_without(std::size_t count, std::uint64_t n
   return next == dirty_.end() ? next_pos : next->dirty_from;
 }
 
-void SessionIndex::flushed(const std::vector<SessionState*>& states) {
+void SessionIndex::flushed(const std::vector<IndexedSession*>& states) {
   const std::scoped_lock lock(mutex_);
   generation_ += 1;
-  for (SessionState* state : states) {
+  for (IndexedSession* state : states) {
     state->tail = {};
     state->flushed = state->head;
     state->dirty = false;
@@ -148,7 +148,7 @@ void SessionIndex::damage_saved(const std::vector<std::pair<std::uint64_t, Seq>>
   std::erase_if(damaged_, [&](const SessionId& id) {
     const auto found = by_id_.find(id);
     if (found == by_id_.end()) return true;
-    SessionState& state = *found->second;
+    IndexedSession& state = *found->second;
     const std::pair<std::uint64_t, Seq> now(state.sid, state.good.value_or(0));
     if (std::ranges::find(saved, now) == saved.end()) return false;
     state.good_saved = true;

@@ -20,7 +20,7 @@
 
 namespace perdure {
 
-struct SessionState {
+struct IndexedSession {
   SessionId id;
   std::uint64_t sid = 0;
   Seq head = 0;
@@ -41,7 +41,7 @@ class SessionIndex {
  public:
   explicit SessionIndex(std::size_t clean_max) : clean_max_(clean_max) {}
 
-  // Calls look(const SessionState&) under the lock; false when the session is not in memory.
+  // Calls look(const IndexedSession&) under the lock; false when the session is not in memory.
   template <class Look>
   bool visit(SessionId id, Look&& look) {
     const std::scoped_lock lock(mutex_);
@@ -56,23 +56,23 @@ class SessionIndex {
   std::uint64_t generation();
   // A reader offers what it loaded while `generation` was current; false when it has changed since,
   // and the reader has to look again.
-  bool offer(SessionState state, std::uint64_t generation);
+  bool offer(IndexedSession state, std::uint64_t generation);
   // A reader found damage: records behind `good` are not to be served any more.
   void mark_damaged(SessionId id, Seq good);
 
   // The writer's part. A state with a draft is pinned: it stays where it is.
   struct Pinned {
-    SessionState* state = nullptr;  // null: not in memory
+    IndexedSession* state = nullptr;  // null: not in memory
     bool damaged = false;
   };
   // Gives the state the number `draft` unless it has one already.
   Pinned pin(SessionId id, std::int32_t draft);
   void unpin(SessionId id);
-  SessionState* insert(SessionState state);
+  IndexedSession* insert(IndexedSession state);
   void erase(SessionId id);
 
   struct Change {
-    SessionState* state = nullptr;
+    IndexedSession* state = nullptr;
     Seq head = 0;
     std::optional<FrameCursor> cursor;
     bool has_entries = false;  // something of it is in the block: it becomes dirty
@@ -94,11 +94,11 @@ class SessionIndex {
   void discard(const std::vector<Change>& changes);
 
   // Dirty sessions with unflushed rows before `before`, longest dirty first, at most `limit`.
-  std::vector<SessionState*> oldest_dirty(std::uint64_t before, std::size_t limit);
+  std::vector<IndexedSession*> oldest_dirty(std::uint64_t before, std::size_t limit);
   // The first row that is not flushed once these are; `next_pos` when nothing else is dirty.
   std::uint64_t watermark_without(std::size_t count, std::uint64_t next_pos);
   // After the flush committed: they are clean.
-  void flushed(const std::vector<SessionState*>& states);
+  void flushed(const std::vector<IndexedSession*>& states);
   std::size_t dirty_count();
   // Sessions whose damage is not in the tables yet; flushed() marks those that are dirty too.
   std::vector<std::pair<std::uint64_t, Seq>> unsaved_damage();
@@ -107,7 +107,7 @@ class SessionIndex {
   void clear();
 
  private:
-  using States = std::list<SessionState>;
+  using States = std::list<IndexedSession>;
   struct IdHash {
     std::size_t operator()(const SessionId& id) const {
       return static_cast<std::size_t>((id.ulid().high ^ id.ulid().low) * 0x9e3779b97f4a7c15ULL);

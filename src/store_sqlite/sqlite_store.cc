@@ -55,9 +55,10 @@ Result<> SqliteStore::redact(Redaction redaction) { return parts_->writer->redac
 std::uint64_t SqliteStore::epoch() const { return parts_->writer->epoch(); }
 const std::string& SqliteStore::log_id() const { return parts_->writer->log_id(); }
 
-Result<SessionView> SqliteStore::Parts::view(Reader& reader, SessionId session, SeqRange range) {
-  SessionView out;
-  const auto look = [&](const SessionState& state) {
+Result<IndexedView> SqliteStore::Parts::view(StoreReader& reader, SessionId session,
+                                             SeqRange range) {
+  IndexedView out;
+  const auto look = [&](const IndexedSession& state) {
     out = {.sid = state.sid,
            .head = state.head,
            .flushed = state.flushed,
@@ -77,7 +78,7 @@ Result<SessionView> SqliteStore::Parts::view(Reader& reader, SessionId session, 
   };
   while (!index.visit(session, look)) {
     const std::uint64_t generation = index.generation();
-    std::optional<SessionState> loaded = TRY(load_session(reader.load_session, session));
+    std::optional<IndexedSession> loaded = TRY(load_session(reader.load_session, session));
     if (index.visit(session, look)) break;
     if (!loaded) {
       if (generation != index.generation()) continue;
@@ -92,7 +93,7 @@ Result<RecordPage> SqliteStore::read(SessionId session, ReadRange range) {
   ReaderPool::Lease reader = TRY(parts_->readers.lease());
   const Seq wanted_last = range.after + std::min<Seq>(range.limit, UINT64_MAX - range.after);
   SeqRange seqs{.after = range.after, .last = wanted_last};
-  const SessionView view = TRY(parts_->view(*reader, session, seqs));
+  const IndexedView view = TRY(parts_->view(*reader, session, seqs));
   if (range.after > view.head) {
     return fail(Code::cursor_invalid, "the cursor " + std::to_string(range.after) +
                                           " is beyond the head " + std::to_string(view.head));
@@ -122,13 +123,13 @@ Result<RecordPage> SqliteStore::read(SessionId session, ReadRange range) {
 
 Result<SessionHead> SqliteStore::head(SessionId session) {
   ReaderPool::Lease reader = TRY(parts_->readers.lease());
-  const SessionView view = TRY(parts_->view(*reader, session, {}));
+  const IndexedView view = TRY(parts_->view(*reader, session, {}));
   return SessionHead{.seq = view.head, .cursor = view.cursor};
 }
 
 Result<std::optional<StoredSnapshot>> SqliteStore::snapshot(SessionId session) {
   ReaderPool::Lease reader = TRY(parts_->readers.lease());
-  const SessionView view = TRY(parts_->view(*reader, session, {}));
+  const IndexedView view = TRY(parts_->view(*reader, session, {}));
   Query query(reader->snapshot);
   if (!TRY(query->bind_u64(1, view.sid).step())) return std::nullopt;
   const Seq seq = query->u64(0);
@@ -140,7 +141,7 @@ Result<std::optional<StoredSnapshot>> SqliteStore::snapshot(SessionId session) {
 
 Result<std::vector<OutboxRow>> SqliteStore::outbox(SessionId session) {
   ReaderPool::Lease reader = TRY(parts_->readers.lease());
-  const SessionView view = TRY(parts_->view(*reader, session, {}));
+  const IndexedView view = TRY(parts_->view(*reader, session, {}));
   std::vector<OutboxRow> out;
   Query query(reader->outbox);
   query->bind_u64(1, view.sid);

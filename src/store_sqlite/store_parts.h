@@ -18,10 +18,10 @@ struct SqliteStore::Parts {
                 options.readers_max) {}
 
   // The session as of now, with the places of the records in `range` that are only in memory.
-  Result<SessionView> view(Reader& reader, SessionId session, SeqRange range);
+  Result<IndexedView> view(StoreReader& reader, SessionId session, SeqRange range);
 
   // Reads all of the session's records; what is wrong goes to the report.
-  Result<> verify_session(Reader& reader, SessionId session, VerifyReport& report);
+  Result<> verify_session(StoreReader& reader, SessionId session, VerifyReport& report);
 
   SessionIndex index;
   std::unique_ptr<Writer> writer;

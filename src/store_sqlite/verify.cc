@@ -9,7 +9,7 @@ constexpr std::size_t page_sessions = 256;
 constexpr Seq page_records = 4096;  // a read transaction covers no more, so that checkpoints go on
 
 // Structure of the file: pages, b-trees, indexes.
-Result<> check_structure(Reader& reader, VerifyReport& report) {
+Result<> check_structure(StoreReader& reader, VerifyReport& report) {
   Statement check = TRY(reader.db.prepare("PRAGMA integrity_check(20)"));
   while (true) {
     const Result<bool> row = check.step();
@@ -44,14 +44,14 @@ Result<VerifyReport> SqliteStore::verify() {
   }
 }
 
-Result<> SqliteStore::Parts::verify_session(Reader& reader, SessionId session,
+Result<> SqliteStore::Parts::verify_session(StoreReader& reader, SessionId session,
                                             VerifyReport& report) {
   report.session_count += 1;
   bool was_damaged = false;
   Seq after = 0;
   while (true) {
     const SeqRange range{.after = after, .last = after + page_records};
-    const Result<SessionView> seen = view(reader, session, range);
+    const Result<IndexedView> seen = view(reader, session, range);
     if (!seen && seen.error().code() == Code::not_found) return {};  // removed meanwhile
     if (!seen) return std::unexpected(seen.error());
     was_damaged = was_damaged || seen->good.has_value();

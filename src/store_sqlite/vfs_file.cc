@@ -13,11 +13,11 @@ namespace {
 // SQLite itself never asks for more than a page at once, and its unix VFS writes nothing for 1 MiB.
 constexpr std::size_t chunk_bytes = 64UL << 10;
 
-int kind_flag(FileKind kind) {
+int kind_flag(VfsFileKind kind) {
   switch (kind) {
-    case FileKind::database: return SQLITE_OPEN_MAIN_DB;
-    case FileKind::wal: return SQLITE_OPEN_WAL;
-    case FileKind::other: return SQLITE_OPEN_SUPER_JOURNAL;  // needs no database beside it
+    case VfsFileKind::database: return SQLITE_OPEN_MAIN_DB;
+    case VfsFileKind::wal: return SQLITE_OPEN_WAL;
+    case VfsFileKind::other: return SQLITE_OPEN_SUPER_JOURNAL;  // needs no database beside it
   }
   CHECK(false, "unknown kind of file");
 }
@@ -35,7 +35,7 @@ int mode_flags(VfsFile::Mode mode) {
 // made by sqlite3_create_filename has.
 const char* make_name(const FilePlace& place) {
   std::string main = place.path;
-  if (place.kind == FileKind::wal && main.ends_with("-wal")) main.resize(main.size() - 4);
+  if (place.kind == VfsFileKind::wal && main.ends_with("-wal")) main.resize(main.size() - 4);
   const std::string journal = main + "-journal";
   const std::string wal = main + "-wal";
   const char* name =
@@ -44,11 +44,11 @@ const char* make_name(const FilePlace& place) {
   return name;
 }
 
-const char* name_part(const char* name, FileKind kind) {
+const char* name_part(const char* name, VfsFileKind kind) {
   switch (kind) {
-    case FileKind::database: return name;
-    case FileKind::wal: return sqlite3_filename_wal(name);
-    case FileKind::other: return name;
+    case VfsFileKind::database: return name;
+    case VfsFileKind::wal: return sqlite3_filename_wal(name);
+    case VfsFileKind::other: return name;
   }
   CHECK(false, "unknown kind of file");
 }

@@ -17,12 +17,12 @@ namespace perdure {
 // The VFS of that name, empty for the default; an unknown name is invalid_argument.
 Result<sqlite3_vfs*> find_vfs(const std::string& name);
 
-enum class FileKind { database, wal, other };
+enum class VfsFileKind { database, wal, other };
 
 struct FilePlace {
   sqlite3_vfs* vfs = nullptr;
   std::string path;  // of the file itself
-  FileKind kind = FileKind::other;
+  VfsFileKind kind = VfsFileKind::other;
 };
 
 // Whether the file is there at all.

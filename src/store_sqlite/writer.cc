@@ -33,7 +33,7 @@ Writer::Writer(const SqliteOptions& options, SessionIndex& index, OpenedFile fil
 
 Result<std::unique_ptr<Writer>> Writer::open(const SqliteOptions& options, SessionIndex& index) {
   sqlite3_vfs* vfs = TRY(find_vfs(options.vfs));
-  Reserve reserve({vfs, options.path + ".reserve", FileKind::other}, options.reserve_bytes);
+  Reserve reserve({vfs, options.path + ".reserve", VfsFileKind::other}, options.reserve_bytes);
   Result<OpenedFile> file = open_file(options);
   bool full = false;
   if (!file && file.error().code() == Code::disk_full && TRY(reserve.release())) {
@@ -248,7 +248,7 @@ Result<> Writer::remove(SessionId session) {
   const std::scoped_lock lock(write_mutex_);
   const Result<> removed = transact([&]() -> Result<> {
     SessionIndex::Pinned pinned = index_.pin(session, 0);
-    std::optional<SessionState> state;
+    std::optional<IndexedSession> state;
     if (pinned.state != nullptr) {
       state = *pinned.state;
     } else {
@@ -271,7 +271,7 @@ Result<> Writer::clear_damage(SessionId session) {
   const std::scoped_lock lock(write_mutex_);
   return transact([&]() -> Result<> {
     Statement load = TRY(db_.prepare(load_session_sql));
-    const std::optional<SessionState> state = TRY(load_session(load, session));
+    const std::optional<IndexedSession> state = TRY(load_session(load, session));
     if (!state) return {};
     Statement clear = TRY(db_.prepare("UPDATE heads SET good = NULL WHERE sid = ?"));
     TRY_VOID(clear.bind_u64(1, state->sid).run());

@@ -136,7 +136,7 @@ Result<std::string> FileCalls::list(std::string_view json) {
   ListPage page{.after = TRY(unescape_name(params.after))};
   page.entries_max = params.max == 0 ? fs_list_entries_max
                                      : std::min<std::uint64_t>(params.max, fs_list_entries_max);
-  const Listing listing = TRY(files_.list(path, page));
+  const FolderListing listing = TRY(files_.list(path, page));
   JsonWriter out;
   out.begin_object().key("path").string(path.text()).key("entries").begin_array();
   for (const FileEntry& entry : listing.entries) write_entry(out, entry);

@@ -1,0 +1,121 @@
+// How a page gets in: a launch token is traded once for a cookie and a key, and both are needed
+// from then on. How a WebSocket of a page gets in: by a ticket.
+#include <memory>
+#include <utility>
+
+#include "api/bodies.h"
+#include "api/node_routes.h"
+#include "base/limits.h"
+
+namespace perdure {
+namespace {
+
+struct LoginBody {
+  std::string token;
+  FIELDS { visit("token", self.token); }
+};
+
+// A login that waits for its commit. The texts of its secrets live as long.
+struct Login {
+  Call call;
+  std::string key;  // of the request
+  std::string launch;
+  Principal by;
+  BrowserRow row;
+  std::string cookie_text;
+  std::string key_text;
+};
+
+std::string set_cookie(const Login& login) {
+  std::string out = Gate::cookie_name(login.call.request) + "=" + login.cookie_text;
+  out += "; Path=/; HttpOnly; SameSite=Strict; Max-Age=" + std::to_string(browser_ms / 1000);
+  if (Gate::is_secure(login.call.request)) out += "; Secure";
+  return out;
+}
+
+void answer_login(const Login& login) {
+  JsonWriter out;
+  out.begin_object().key("id").string(login.row.id).key("key").string(login.key_text);
+  out.key("expires").string(format_timestamp(*login.row.expires)).end_object();
+  login.call.exchange->respond(
+      {.status = 200,
+       .headers = {{"Content-Type", "application/json"}, {"Set-Cookie", set_cookie(login)}},
+       .body = std::move(out).take()});
+}
+
+void log_in(ApiWorld& world, Gate& gate, Call call) {
+  if (gate.hosted(call.request)) {
+    return call.fail(Error(Code::denied, "a process inside of a session may not log in"));
+  }
+  const Result<LoginBody> body = read_body<LoginBody>(call.request.body);
+  if (!body) return call.fail(body.error());
+  auto login = std::make_shared<Login>(Login{.call = std::move(call), .launch = body->token});
+  // Nobody is known yet: the launch token itself is what the key belongs to.
+  const auto given = login->call.request.header("Idempotency-Key");
+  if (given) login->key = "login:" + sha256(body->token).hex() + "/" + std::string(*given);
+  const Result<std::string> shown = world.node.shown_id(login->key);
+  if (given && shown) {
+    return fail_unless_shown(
+        login->call, world.node, login->key,
+        Error(Code::secret_already_shown, "this login was done before, as " + *shown));
+  }
+  Result<Principal> by = gate.take_launch_token(login->call.request, body->token);
+  if (!by) return login->call.fail(by.error());
+  login->by = std::move(*by);
+  login->cookie_text = gate.make_secret_text(SecretKind::cookie);
+  login->key_text = gate.make_secret_text(SecretKind::key);
+  const Timestamp now = world.clock.now().wall;
+  login->row = {.id = new_row_id(world, "br_"),
+                .cookie_hash = sha256(login->cookie_text),
+                .key_hash = sha256(login->key_text),
+                .created = now,
+                .expires = Timestamp{now.ms + browser_ms},
+                .by = login->by.id};
+  NodeRequest request{.by = login->by.id, .key = login->key, .body_hash = login->call.body_hash()};
+  world.node.add_browser(std::move(request), login->row, [&world, &gate, login](Result<> done) {
+    if (done) return answer_login(*login);
+    // Consumed only with its effect (TOK1).
+    gate.give_back_launch_token(login->launch, login->by);
+    fail_unless_shown(login->call, world.node, login->key, done.error());
+  });
+}
+
+void make_launch(Gate& gate, const Call& call) {
+  const std::string text = gate.make_launch_token(call.principal);
+  JsonWriter out;
+  out.begin_object().key("token").string(text).key("expires_ms").number(launch_token_ms);
+  out.key("url").string(gate.names().shown_url() + "/#launch=" + text).end_object();
+  call.answer(std::move(out).take());
+}
+
+void make_ticket(Gate& gate, const Call& call) {
+  JsonWriter out;
+  out.begin_object().key("ticket").string(gate.make_ticket(call.principal));
+  out.key("expires_ms").number(ticket_ms).end_object();
+  call.answer(std::move(out).take());
+}
+
+}  // namespace
+
+void add_login_routes(Router& router, ApiWorld& world, Gate& gate) {
+  router.add({.method = "POST",
+              .pattern = "/api/login",
+              .access = Access::open,
+              .summary = "Trades a launch token for a cookie and a key.",
+              .handler = [&world, &gate](Call call) { log_in(world, gate, std::move(call)); },
+              .body_bytes_max = 16UL << 10});
+  router.add({.method = "POST",
+              .pattern = "/api/launch",
+              .access = Access::admin,
+              .summary = "Makes a launch token, and the address that holds it.",
+              .handler = [&gate](Call call) { make_launch(gate, call); },
+              .body_bytes_max = 16UL << 10});
+  router.add({.method = "POST",
+              .pattern = "/api/ticket",
+              .access = Access::observe,
+              .summary = "Makes a ticket that opens one WebSocket.",
+              .handler = [&gate](Call call) { make_ticket(gate, call); },
+              .body_bytes_max = 16UL << 10});
+}
+
+}  // namespace perdure

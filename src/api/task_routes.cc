@@ -1,0 +1,165 @@
+// Tasks: groups of sessions with a purpose. Who is bound to some sessions sees the tasks of those
+// and changes none.
+#include <memory>
+#include <utility>
+
+#include "api/bodies.h"
+#include "api/node_routes.h"
+#include "runtime/task_view.h"
+
+namespace perdure {
+namespace {
+
+struct CreateTaskBody {
+  std::string title;
+  std::string description;
+  FIELDS {
+    visit("title", self.title);
+    visit("description", self.description);
+  }
+};
+
+struct ChangeTaskBody {
+  std::optional<std::string> title;
+  std::optional<std::string> description;
+  FIELDS {
+    visit("title", self.title);
+    visit("description", self.description);
+  }
+};
+
+MaySee may_see_of(const Principal& principal) {
+  if (principal.sessions.empty()) return {};
+  return [principal](SessionId session) { return principal.may_see(session); };
+}
+
+void write_task(JsonWriter& out, const TaskView& view) {
+  out.begin_object().key("id").string(view.task.id.text());
+  out.key("task_id").string(view.task.id.text()).key("title").string(view.task.title);
+  out.key("description").string(view.task.description);
+  out.key("state").string(enum_text(view.state));
+  out.key("created").string(format_timestamp(view.task.created)).key("by").string(view.task.by);
+  out.key("sessions").begin_array();
+  for (const TaskSession& session : view.sessions) {
+    out.begin_object().key("id").string(session.session.text());
+    out.key("session_id").string(session.session.text()).key("title").string(session.title);
+    out.key("agent").string(session.agent).key("status").string(enum_text(session.status));
+    out.key("state").string(enum_text(session.state));
+    out.key("updated").string(format_timestamp(session.updated));
+    out.key("archived").boolean(session.archived).end_object();
+  }
+  out.end_array().end_object();
+}
+
+std::string task_answer(const TaskView& view) {
+  JsonWriter out;
+  out.begin_object().key("task");
+  write_task(out, view);
+  return std::move(out.end_object()).take();
+}
+
+// The view of the task that the path names, for this caller.
+Result<TaskView> task_of(ApiWorld& world, const Call& call) {
+  const Result<TaskId> task = TaskId::parse(call.arguments.at(0));
+  if (!task) return fail(Code::not_found, "no such task");
+  return read_task(world.sessions, world.node.state(), *task, may_see_of(call.principal));
+}
+
+Result<> check_may_change(const Principal& principal) {
+  if (principal.sessions.empty()) return {};
+  return fail(Code::denied, "a caller that is bound to some sessions changes no tasks");
+}
+
+void list(ApiWorld& world, const Call& call) {
+  const auto tasks = list_tasks(world.sessions, world.node.state(), may_see_of(call.principal));
+  if (!tasks) return call.fail(tasks.error());
+  JsonWriter out;
+  out.begin_object().key("tasks").begin_array();
+  for (const TaskView& view : *tasks) write_task(out, view);
+  call.answer(std::move(out.end_array().end_object()).take());
+}
+
+void show(ApiWorld& world, const Call& call) {
+  const Result<TaskView> view = task_of(world, call);
+  if (!view) return call.fail(view.error());
+  call.answer(task_answer(*view));
+}
+
+// Shows the task as it was made or changed, with the sessions that it has now.
+void answer_task(ApiWorld& world, const Call& call, int status, const Result<Task>& task) {
+  if (!task) return call.fail(task.error());
+  TaskView view{.task = *task};
+  // A repeat of the key is answered though the task may be gone by now.
+  auto now = read_task(world.sessions, world.node.state(), task->id, may_see_of(call.principal));
+  if (now) {
+    view = std::move(*now);
+    view.task = *task;
+  }
+  call.answer(status, task_answer(view));
+}
+
+void create(ApiWorld& world, Call call) {
+  Result<CreateTaskBody> body = read_body<CreateTaskBody>(call.request.body);
+  if (const auto may = check_may_change(call.principal); !may) return call.fail(may.error());
+  if (!body) return call.fail(body.error());
+  NodeRequest request = node_request(call);
+  world.node.create_task(std::move(request), std::move(body->title), std::move(body->description),
+                         [&world, call = std::move(call)](const Result<Task>& task) {
+                           answer_task(world, call, 201, task);
+                         });
+}
+
+void change(ApiWorld& world, Call call) {
+  const Result<TaskView> view = task_of(world, call);
+  if (!view) return call.fail(view.error());
+  if (const auto may = check_may_change(call.principal); !may) return call.fail(may.error());
+  Result<ChangeTaskBody> body = read_body<ChangeTaskBody>(call.request.body);
+  if (!body) return call.fail(body.error());
+  NodeRequest request = node_request(call);
+  world.node.change_task(std::move(request), view->task.id,
+                         {std::move(body->title), std::move(body->description)},
+                         [&world, call = std::move(call)](const Result<Task>& task) {
+                           answer_task(world, call, 200, task);
+                         });
+}
+
+// Its sessions stay; they are of no task that exists any more. Unlike a change it is not looked up
+// first: a repeat of the key must be answered as the first was.
+void remove(ApiWorld& world, Call call) {
+  const Result<TaskId> task = TaskId::parse(call.arguments.at(0));
+  if (!task) return call.fail(Error(Code::not_found, "no such task"));
+  if (!call.principal.sessions.empty()) {
+    const Result<TaskView> view = task_of(world, call);
+    return call.fail(view ? check_may_change(call.principal).error() : view.error());
+  }
+  NodeRequest request = node_request(call);
+  world.node.delete_task(std::move(request), *task, [call = std::move(call), task](Result<> done) {
+    if (!done) return call.fail(done.error());
+    call.answer(
+        JsonWriter().begin_object().key("deleted").string(task->text()).end_object().text());
+  });
+}
+
+}  // namespace
+
+void add_task_routes(Router& router, ApiWorld& world) {
+  using Handler = void (*)(ApiWorld&, Call);
+  const auto add = [&](std::string method, std::string pattern, std::string summary,
+                       Handler handler) {
+    const Access access = method == "GET" ? Access::observe : Access::operate;
+    router.add({.method = std::move(method),
+                .pattern = std::move(pattern),
+                .access = access,
+                .summary = std::move(summary),
+                .handler = [&world, handler](Call call) { handler(world, std::move(call)); }});
+  };
+  add("GET", "/api/tasks", "All tasks, newest first.",
+      [](ApiWorld& w, Call call) { list(w, call); });
+  add("POST", "/api/tasks", "Makes a task.", &create);
+  add("GET", "/api/tasks/{id}", "A task with its sessions.",
+      [](ApiWorld& w, Call call) { show(w, call); });
+  add("PATCH", "/api/tasks/{id}", "Changes title or description.", &change);
+  add("DELETE", "/api/tasks/{id}", "Deletes a task; its sessions stay.", &remove);
+}
+
+}  // namespace perdure

@@ -1,0 +1,337 @@
+// The attached view: records and keys in, bytes and wishes out. A small screen reads the bytes as a
+// terminal would.
+#include "cli/attach_view.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "cli/width.h"
+
+namespace perdure::cli {
+namespace {
+
+using Wish = AttachWish::Kind;
+
+// Understands just what the view writes; anything else fails the test.
+class Screen {
+ public:
+  explicit Screen(std::size_t cells) : cells_(cells) {}
+  void write(std::string_view bytes) {
+    while (!bytes.empty()) bytes.remove_prefix(take(bytes));
+  }
+  // All rows that ever were, scrolled away or not; without those at the end that are empty.
+  std::string text() const {
+    std::string out;
+    for (const std::string& row : rows_) out += row + "\n";
+    while (out.ends_with("\n\n")) out.pop_back();
+    return out;
+  }
+  std::string row_of_cursor() const { return rows_[row_]; }
+  std::size_t column() const { return column_; }
+  int bells = 0;
+  std::vector<std::string> notices;
+
+ private:
+  std::size_t take(std::string_view bytes) {
+    if (bytes[0] == '\a') return ++bells, 1;
+    if (bytes[0] == '\r') return column_ = 0, 1;
+    if (bytes[0] == '\n') {
+      row_ += 1;
+      if (row_ == rows_.size()) rows_.emplace_back();
+      return 1;
+    }
+    if (bytes.starts_with("\x1B]9;")) {
+      const std::size_t end = bytes.find("\x1B\\");
+      notices.emplace_back(bytes.substr(4, end - 4));
+      return end + 2;
+    }
+    if (bytes.starts_with("\x1B[")) return take_control(bytes);
+    const std::size_t size = character_bytes(bytes);
+    put(bytes.substr(0, size));
+    return size;
+  }
+  std::size_t take_control(std::string_view bytes) {
+    std::size_t end = 2;
+    while (end < bytes.size() && (bytes[end] < '@' || bytes[end] > '~')) ++end;
+    const std::string argument(bytes.substr(2, end - 2));
+    const std::size_t count = argument.empty() || argument[0] == '?' ? 0 : std::stoul(argument);
+    switch (bytes[end]) {
+      case 'A':
+        EXPECT_LE(count, row_);
+        row_ -= std::min(row_, count);
+        break;
+      case 'C': column_ += count; break;
+      case 'J':
+        rows_.resize(row_ + 1);
+        rows_[row_] = std::string(fit(rows_[row_], column_));
+        break;
+      case 'h':
+      case 'l':
+      case 'm': break;
+      default: ADD_FAILURE() << "unknown sequence " << bytes[end];
+    }
+    return end + 1;
+  }
+  void put(std::string_view character) {
+    ASSERT_GE(static_cast<unsigned char>(character[0]), 0x20);
+    std::string& row = rows_[row_];
+    ASSERT_EQ(text_width(row), column_) << "only the end of a row is written";
+    row += character;
+    column_ = text_width(row);
+    ASSERT_LE(column_, cells_) << row;
+  }
+
+  std::size_t cells_;
+  std::vector<std::string> rows_ = {""};
+  std::size_t row_ = 0;
+  std::size_t column_ = 0;
+};
+
+class Attach : public testing::Test {
+ protected:
+  AttachView view{Style(), {.cells = 60, .rows = 20}};
+  Screen screen{60};
+  std::uint64_t seq = 0;
+  std::int64_t now = 10'000;
+
+  void SetUp() override {
+    view.on_connection(client::Connection::open);
+    state(0);
+  }
+  void state(std::uint64_t head) {
+    const std::string json = R"({"as_of":0,"session":{"id":"sess_1234567890","title":"parser",)"
+                             R"("agent":"demo","status":"idle","seq":)" +
+                             std::to_string(head) + "}}";
+    view.on_state(JsonView(json), now);
+  }
+  void record(const std::string& json) {
+    view.on_record(++seq, *JsonView::read(json), now);
+    paint();
+  }
+  void paint() { screen.write(view.take_output()); }
+  void type(std::string_view bytes) {
+    KeyReader reader;
+    for (const Key& key : reader.feed(bytes)) view.on_key(key, now);
+    paint();
+  }
+  void ask(const std::string& id) {
+    record(R"({"kind":"permission.requested","perm_id":")" + id +
+           R"(","title":"Run rm -rf build?","options":[)"
+           R"({"option_id":"a","name":"Allow","kind":"allow_once"},)"
+           R"({"option_id":"aa","name":"Always","kind":"allow_always"},)"
+           R"({"option_id":"r","name":"Reject","kind":"reject_once"}]})");
+  }
+  bool shows(std::string_view text) const { return screen.text().find(text) != std::string::npos; }
+};
+
+TEST_F(Attach, text_that_streams_is_shown_at_once_and_stays_once) {
+  record(R"({"kind":"message.user","content":"hi"})");
+  record(R"({"kind":"run.started","run_id":"run_1"})");
+  record(R"({"kind":"message.agent","text":"Hello **wo"})");
+  EXPECT_TRUE(shows("Hello **wo"));
+  record(R"({"kind":"message.agent","text":"rld**\nsecond"})");
+  record(R"({"kind":"run.completed","run_id":"run_1","stop_reason":"end_turn"})");
+  const std::string text = screen.text();
+  EXPECT_EQ(text.find("Hello world"), text.rfind("Hello world"));
+  EXPECT_FALSE(shows("**"));
+  EXPECT_EQ(text.substr(0, text.find("─")), "\n❯ hi\n\nHello world\nsecond\n");
+}
+
+TEST_F(Attach, the_prompt_line_stays_below_and_has_the_cursor) {
+  type("do it");
+  EXPECT_EQ(screen.row_of_cursor(), "❯ do it");
+  EXPECT_EQ(screen.column(), 7U);
+  record(R"({"kind":"message.agent","text":"meanwhile\n"})");
+  EXPECT_EQ(screen.row_of_cursor(), "❯ do it");
+  type("\r");
+  EXPECT_EQ(view.take_wishes(), (std::vector<AttachWish>{{.kind = Wish::send, .text = "do it"}}));
+  EXPECT_EQ(screen.row_of_cursor(), "❯ ");
+}
+
+TEST_F(Attach, a_tool_moves_below_until_it_is_done) {
+  record(R"({"kind":"tool.call","tool_call_id":"t1","title":"Edit main.cc","status":"pending"})");
+  EXPECT_TRUE(shows("◌ Edit main.cc  pending"));
+  record(R"({"kind":"tool.update","tool_call_id":"t1","status":"completed","update":{"content":[)"
+         R"({"type":"diff","path":"main.cc","oldText":"a\nb\n","newText":"a\nc\n"}]}})");
+  EXPECT_FALSE(shows("◌ Edit"));
+  EXPECT_TRUE(shows("✓ Edit main.cc +1 -1\n  main.cc\n    a\n  - b\n  + c\n"));
+}
+
+TEST_F(Attach, hostile_output_reaches_the_terminal_as_text) {
+  record(R"({"kind":"message.agent","text":"a\u001b[2J\u001b]0;x\u0007b\u202e\rc\n"})");
+  record(R"({"kind":"tool.call","tool_call_id":"t","title":"\u001b[1A\u001b[2Kx",)"
+         R"("status":"completed","text":"\u001b[31mout"})");
+  record(R"({"kind":"permission.requested","perm_id":"p","title":"\u001b]9;evil\u0007ok?",)"
+         R"("options":[{"option_id":"a","name":"\u001b[2JAllow","kind":"allow_once"}]})");
+  record(R"({"kind":"session.renamed","title":"\u001b]0;t\u0007name"})");
+  EXPECT_TRUE(shows("abc"));
+  EXPECT_TRUE(shows("? ok?"));
+  EXPECT_EQ(screen.notices, (std::vector<std::string>{"parser needs an answer"}));
+}
+
+TEST_F(Attach, G7_a_question_is_answered_by_one_key) {
+  ask("perm_1");
+  now += 1000;
+  type("y");
+  EXPECT_EQ(view.take_wishes(),
+            (std::vector<AttachWish>{
+                {.kind = Wish::answer, .text = "", .permission = "perm_1", .option = "a"}}));
+  type("y");  // one answer is under way
+  EXPECT_TRUE(view.take_wishes().empty());
+  record(R"({"kind":"permission.resolved","perm_id":"perm_1","outcome":"selected",)"
+         R"("option_id":"a","by":"uid:1"})");
+  EXPECT_TRUE(shows("→ Allow (uid:1)"));
+}
+
+TEST_F(Attach, G7_numbers_choose_and_no_is_reject) {
+  ask("perm_1");
+  now += 1000;
+  type("2");
+  EXPECT_EQ(view.take_wishes().at(0).option, "aa");
+  view.on_answer_refused();
+  now += 1000;
+  type("n");
+  EXPECT_EQ(view.take_wishes().at(0).option, "r");
+}
+
+TEST_F(Attach, G7_no_key_answers_while_somebody_types) {
+  type("please ");
+  ask("perm_1");
+  now += 5000;
+  type("y1n");
+  EXPECT_TRUE(view.take_wishes().empty());
+  EXPECT_EQ(screen.row_of_cursor(), "❯ please y1n");
+}
+
+TEST_F(Attach, G7_no_key_answers_a_question_that_just_came) {
+  ask("perm_1");
+  now += 100;
+  type("yes");
+  EXPECT_TRUE(view.take_wishes().empty());
+  EXPECT_EQ(screen.row_of_cursor(), "❯ yes");
+}
+
+TEST_F(Attach, G7_nothing_pasted_answers) {
+  ask("perm_1");
+  now += 5000;
+  type("\x1B[200~y\x1B[201~");
+  EXPECT_TRUE(view.take_wishes().empty());
+}
+
+TEST_F(Attach, G7_yes_is_never_for_always) {
+  record(R"({"kind":"permission.requested","perm_id":"p","title":"?",)"
+         R"("options":[{"option_id":"aa","name":"Always","kind":"allow_always"}]})");
+  now += 5000;
+  type("y");
+  EXPECT_TRUE(view.take_wishes().empty());
+}
+
+TEST_F(Attach, control_c_cancels_and_twice_leaves) {
+  record(R"({"kind":"run.started","run_id":"run_1"})");
+  type("\x03");
+  EXPECT_EQ(view.take_wishes().at(0).kind, Wish::cancel_run);
+  now += 500;
+  type("\x03");
+  EXPECT_EQ(view.take_wishes().at(0).kind, Wish::detach);
+}
+
+TEST_F(Attach, control_c_with_text_only_clears_the_line) {
+  record(R"({"kind":"run.started","run_id":"run_1"})");
+  type("half\x03");
+  EXPECT_TRUE(view.take_wishes().empty());
+  EXPECT_EQ(screen.row_of_cursor(), "❯ ");
+}
+
+TEST_F(Attach, U18_leaving_is_control_bracket_or_d_on_an_empty_line) {
+  type("x\x04");
+  EXPECT_TRUE(view.take_wishes().empty());
+  type("\x7F\x04");
+  EXPECT_EQ(view.take_wishes().at(0).kind, Wish::detach);
+  type("text\x1D");
+  EXPECT_EQ(view.take_wishes().at(0).kind, Wish::detach);
+  screen.write(view.finish());
+  EXPECT_EQ(screen.row_of_cursor(), "");
+  EXPECT_FALSE(shows("❯"));
+}
+
+TEST_F(Attach, N15_bells_for_what_a_person_is_wanted_for_and_not_for_replay) {
+  AttachView replayed{Style(), {.cells = 60, .rows = 20}};
+  replayed.on_state(JsonView(R"({"session":{"id":"s","title":"t","seq":2}})"), now);
+  replayed.on_record(2, JsonView(R"({"kind":"run.completed"})"), now);
+  Screen quiet(60);
+  quiet.write(replayed.take_output());
+  EXPECT_EQ(quiet.bells, 0);
+  record(R"({"kind":"run.completed","run_id":"r"})");
+  record(R"({"kind":"run.stalled","quiet_ms":60000})");
+  record(R"({"kind":"run.failed","message":"no key"})");
+  ask("perm_1");
+  EXPECT_EQ(screen.bells, 4);
+  EXPECT_EQ(screen.notices,
+            (std::vector<std::string>{"parser has finished", "parser has gone quiet",
+                                      "parser has failed", "parser needs an answer"}));
+}
+
+TEST_F(Attach, N4_a_lost_daemon_is_shown_until_it_is_back) {
+  view.on_connection(client::Connection::lost);
+  paint();
+  EXPECT_TRUE(shows("reconnecting"));
+  view.on_connection(client::Connection::open);
+  paint();
+  EXPECT_FALSE(shows("reconnecting"));
+}
+
+TEST_F(Attach, X6_boundaries_are_rules) {
+  record(R"({"kind":"context.boundary","how":"injected","reason":"session unknown"})");
+  EXPECT_TRUE(shows("── context: a new start, with the history"));
+  record(R"({"kind":"run.interrupted","reason":"process_exit"})");
+  EXPECT_TRUE(shows("⚡ interrupted: the agent's process ended"));
+}
+
+TEST_F(Attach, unknown_records_and_odd_types_are_passed_over) {
+  for (const char* json : {R"({"kind":"from.the.future","x":1})", "{}", "[]", "7",
+                           R"({"kind":7,"text":[]})", R"({"kind":"message.agent","text":{}})",
+                           R"({"kind":"tool.call"})", R"({"kind":"usage","size":"x"})"}) {
+    record(json);
+  }
+  EXPECT_TRUE(shows("❯"));
+}
+
+RC_GTEST_PROP(AttachProperty, the_screen_is_understood_whatever_comes, ()) {
+  AttachView view{Style::coloured(), {.cells = 40, .rows = 12}};
+  Screen screen(40);
+  std::int64_t now = 0;
+  std::uint64_t seq = 0;
+  static const std::vector<std::string> records = {
+      R"({"kind":"message.agent","text":"some **text** and "})",
+      R"({"kind":"message.agent","text":"a line\n```\ncode 日本語日本語日本語日本語\n"})",
+      R"({"kind":"message.thought","text":"hm, a long thought that has to be wrapped somewhere"})",
+      R"({"kind":"tool.call","tool_call_id":"t","title":"Read","status":"pending"})",
+      R"({"kind":"tool.update","tool_call_id":"t","status":"completed","text":"1\n2\n3"})",
+      R"({"kind":"permission.requested","perm_id":"p","title":"ok?","options":[]})",
+      R"({"kind":"permission.resolved","perm_id":"p","outcome":"cancelled"})",
+      R"({"kind":"run.started","run_id":"r"})",
+      R"({"kind":"run.failed","message":"x"})",
+      R"({"kind":"context.boundary","how":"fresh"})",
+      R"({"kind":"plan","text":"one\ntwo"})"};
+  const auto steps = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 20));
+  for (const int step : steps) {
+    now += 300;
+    if (step < 11) {
+      view.on_record(++seq, JsonView(records[static_cast<std::size_t>(step)]), now);
+    } else if (step < 16) {
+      view.on_key({Key::Kind::text, step % 2 == 0 ? "y" : "日"}, now);
+    } else if (step == 16) {
+      view.on_key({Key::Kind::newline, ""}, now);
+    } else if (step == 17) {
+      view.on_key({Key::Kind::enter, ""}, now);
+    } else {
+      view.on_connection(step == 18 ? client::Connection::open : client::Connection::lost);
+    }
+    screen.write(view.take_output());
+    RC_ASSERT(screen.text().rfind("❯ ") != std::string::npos);
+  }
+  RC_ASSERT(!testing::Test::HasFailure());
+}
+
+}  // namespace
+}  // namespace perdure::cli

@@ -1,0 +1,126 @@
+// The command line. main/ calls cli_main with what only it can do: whatever works on the data
+// folder itself, without a daemon.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fields.h"
+#include "base/result.h"
+
+namespace perdure::cli {
+
+struct ServeOptions {
+  std::vector<std::string> listen;  // as given; empty: the config's, else 127.0.0.1:7433
+  std::string config;               // a file; empty: the usual one
+  std::string tls_certificate;
+  std::string tls_key;
+  bool background = false;   // detach, and return once /readyz is 200
+  bool clean_start = false;  // U12: what was there is archived first
+};
+
+struct DoctorCheck {
+  std::string name;     // "disk", "sqlite", "agent claude"
+  std::string verdict;  // ok, warn, fail
+  std::string message;
+  std::string advice;  // what to do; empty when it is ok
+  FIELDS {
+    visit("name", self.name);
+    visit("verdict", self.verdict);
+    visit("message", self.message);
+    visit("advice", self.advice);
+  }
+};
+
+// A session whose journal or blobs are not what was written.
+struct DamagedSession {
+  std::string session;
+  std::uint64_t good_records = 0;  // readable up to here
+  std::string message;
+  FIELDS {
+    visit("session_id", self.session);
+    visit("good_records", self.good_records);
+    visit("message", self.message);
+  }
+};
+
+struct VerifyReport {
+  std::uint64_t sessions = 0;
+  std::uint64_t records = 0;
+  std::vector<DamagedSession> damaged;
+  FIELDS {
+    visit("sessions", self.sessions);
+    visit("records", self.records);
+    visit("damaged", self.damaged);
+  }
+};
+
+struct RepairReport {
+  bool dry_run = false;
+  std::vector<std::string> steps;  // what was done, or would be: a sentence each
+  FIELDS {
+    visit("dry_run", self.dry_run);
+    visit("steps", self.steps);
+  }
+};
+
+struct FileReport {
+  std::string file;
+  std::uint64_t sessions = 0;
+  std::uint64_t bytes = 0;
+  FIELDS {
+    visit("file", self.file);
+    visit("sessions", self.sessions);
+    visit("bytes", self.bytes);
+  }
+};
+
+struct GcReport {
+  bool dry_run = true;
+  std::uint64_t bytes = 0;           // that are, or would be, free
+  std::vector<std::string> removed;  // a sentence each
+  FIELDS {
+    visit("dry_run", self.dry_run);
+    visit("bytes", self.bytes);
+    visit("removed", self.removed);
+  }
+};
+
+struct RepairLocally {
+  std::string session;  // empty: all
+  bool dry_run = false;
+};
+struct RestoreLocally {
+  std::string file;
+  bool replace = false;  // of what is there; else a data folder that is not empty is refused
+};
+struct GcLocally {
+  bool dry_run = true;
+};
+struct InstallService {
+  bool enable = false;  // start it now, and at every login
+};
+
+// What works on the data folder itself. A verb whose function is not given says that this build
+// does not have it (exit 1). `conflict`: a daemon holds the folder.
+struct LocalVerbs {
+  std::string version;
+  std::function<int(const ServeOptions&)> serve;
+  std::function<std::vector<DoctorCheck>()> doctor;
+  std::function<Result<VerifyReport>(const std::string& session)> verify;  // empty: all
+  std::function<Result<RepairReport>(const RepairLocally&)> repair;
+  std::function<Result<FileReport>(const std::string& file)> backup;
+  std::function<Result<FileReport>(const RestoreLocally&)> restore;
+  std::function<Result<GcReport>(const GcLocally&)> gc;
+  std::function<Result<std::string>(const InstallService&)> service_install;  // sentences
+  std::function<Result<std::string>()> service_status;                        // sentences
+  std::function<Result<std::string>()> config_show;                           // the TOML in force
+};
+
+// Runs one command line and gives its exit code. Blocks.
+int cli_main(int argc, char** argv, LocalVerbs local);
+
+}  // namespace perdure::cli

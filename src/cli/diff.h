@@ -1,0 +1,44 @@
+// The difference of two texts by lines, for people: what went and what came, with some lines
+// around it.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/style.h"
+
+namespace perdure::cli {
+
+struct DiffLine {
+  enum class Kind { same, removed, added, gap };
+  Kind kind = Kind::same;
+  std::string text;
+  bool operator==(const DiffLine&) const = default;
+};
+
+struct DiffTexts {
+  std::string_view before;
+  std::string_view after;
+};
+
+struct Diff {
+  std::size_t removed = 0;
+  std::size_t added = 0;
+  bool is_cut = false;  // beyond diff_lines_max: counted by length, without lines
+  std::vector<DiffLine> lines;
+};
+
+// A shortest edit script; `around` lines of what stayed are kept on either side of a change.
+Diff diff_of(const DiffTexts& texts, std::size_t around = 2);
+
+// Rows in colour, each cut to `cells`, at most `rows_max` of them and a last one that says how many
+// more there are.
+struct DiffShape {
+  std::size_t cells = 80;
+  std::size_t rows_max = 24;
+};
+std::vector<std::string> render_diff(const Style& style, const Diff& diff, const DiffShape& shape);
+
+}  // namespace perdure::cli

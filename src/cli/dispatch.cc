@@ -1,0 +1,56 @@
+// One command line from its words to its exit code.
+#include "cli/clean_text.h"
+#include "cli/help.h"
+#include "cli/verb_call.h"
+#include "cli/verbs.h"
+#include "cli/world.h"
+
+namespace perdure::cli {
+namespace {
+
+void tell(CliWorld& world, const Trouble& trouble, const ParsedCall* call) {
+  if (call != nullptr && call->args.has("json")) {
+    world.console.err(trouble.json() + "\n");
+    return;
+  }
+  std::string text = "perdure";
+  if (call != nullptr && call->verb != nullptr) text += " " + std::string(call->verb->name);
+  std::string message = clean_text(trouble.message);
+  while (message.ends_with('\n')) message.pop_back();
+  text += ": " + message + "\n";
+  std::string actions;
+  for (const std::string& action : trouble.actions) {
+    actions += (actions.empty() ? "" : ", ") + clean_line(action);
+  }
+  if (!actions.empty()) text += "What can be done: " + actions + "\n";
+  if (trouble.exit_code == exit_usage && call != nullptr && call->verb != nullptr) {
+    text += "Usage: " + usage_line(*call->verb) + "\n";
+  }
+  world.console.err(text);
+}
+
+}  // namespace
+
+int run_cli(CliWorld& world, const std::vector<std::string>& words) {
+  if (words.empty()) {
+    world.console.err(help_overview(all_verbs(), Style()));
+    return exit_usage;
+  }
+  const Outcome<ParsedCall> parsed = parse_words(all_verbs(), words);
+  if (!parsed) {
+    tell(world, parsed.error(), nullptr);
+    return parsed.error().exit_code;
+  }
+  if (parsed->wants_help) {
+    world.console.out(parsed->verb == nullptr ? help_overview(all_verbs(), world.console.style())
+                                              : help_verb(*parsed->verb, world.console.style()));
+    return exit_done;
+  }
+  VerbCall call(world, *parsed);
+  const Outcome<int> outcome = parsed->verb->run(call);
+  if (outcome) return *outcome;
+  tell(world, outcome.error(), &*parsed);
+  return outcome.error().exit_code;
+}
+
+}  // namespace perdure::cli

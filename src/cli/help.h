@@ -1,0 +1,22 @@
+// Help and the manual page, made from the table of verbs.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "cli/args.h"
+#include "cli/style.h"
+
+namespace perdure::cli {
+
+// All verbs, a line each.
+std::string help_overview(std::span<const Verb> verbs, const Style& style);
+// One verb: usage, options, an example.
+std::string help_verb(const Verb& verb, const Style& style);
+// perdure.1, as man reads it.
+std::string man_page(std::span<const Verb> verbs, std::string_view version);
+
+// "perdure send SESSION TEXT…"
+std::string usage_line(const Verb& verb);
+
+}  // namespace perdure::cli

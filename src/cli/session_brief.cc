@@ -1,0 +1,82 @@
+#include "cli/session_brief.h"
+
+#include <algorithm>
+
+namespace perdure::cli {
+
+std::string SessionBrief::name() const { return title.empty() ? short_id(id) : title; }
+
+Timestamp read_time(JsonView json) { return parse_timestamp(json.text()).value_or(Timestamp{}); }
+
+Question read_question(JsonView json) {
+  Question question;
+  question.permission = json["perm_id"].text();
+  question.title = json["title"].is_there() ? json["title"].text() : json["text"].text();
+  question.since = read_time(json["since"]);
+  question.answerable = !json["answerable"].is_there() || json["answerable"].flag();
+  for (const JsonView option : json["options"].items()) {
+    question.options.push_back(
+        {option["option_id"].text(), option["name"].text(), option["kind"].text()});
+  }
+  return question;
+}
+
+SessionBrief read_session(JsonView json) {
+  if (json["session"].is_object()) json = json["session"];
+  SessionBrief out;
+  out.id = json["id"].is_there() ? json["id"].text() : json["session_id"].text();
+  out.title = json["title"].text();
+  out.agent = json["agent"].is_object() ? json["agent"]["name"].text() : json["agent"].text();
+  out.status = json["status"].text();
+  out.state = json["state"].text();
+  out.executor_status = json["executor_status"].text();
+  out.liveness = json["liveness"].text();
+  out.context = json["context"].text();
+  out.context_verified = json["context_verified"].text();
+  out.stop_reason = json["stop_reason"].text();
+  out.resume_reason = json["resume_reason"].text();
+  out.error_code = json["error_code"].text();
+  out.error_message = json["error_message"].text();
+  out.cwd = json["cwd"].text();
+  out.worktree_branch = json["worktree_branch"].text();
+  out.log_id = json["log_id"].text();
+  out.seq = json["seq"].number();
+  out.queue_length = json["queue_length"].is_there() ? json["queue_length"].number()
+                                                     : json["queue"].items().size();
+  out.connections = json["connections"].number();
+  out.queue_held = json["queue_held"].flag();
+  out.archived = json["archived"].flag();
+  out.active = json["active"].flag();
+  out.needs_resume = json["needs_resume"].flag();
+  out.is_resumable = json["is_resumable"].flag();
+  out.created = read_time(json["created"]);
+  out.updated = read_time(json["updated"]);
+  for (const JsonView item : json["pending"].items()) out.pending.push_back(read_question(item));
+  out.pending_count = json["pending"].is_array() ? out.pending.size() : json["pending"].number();
+  out.pending_since =
+      out.pending.empty() ? read_time(json["pending_since"]) : out.pending.front().since;
+  return out;
+}
+
+std::string short_id(const std::string& id) {
+  return id.size() > 8 ? id.substr(id.size() - 8) : id;
+}
+
+std::string age_text(std::int64_t age_ms) {
+  const std::int64_t seconds = std::max<std::int64_t>(0, age_ms / 1000);
+  if (seconds < 60) return std::to_string(seconds) + "s";
+  if (seconds < 3600) return std::to_string(seconds / 60) + "m";
+  if (seconds < 2 * 86'400) return std::to_string(seconds / 3600) + "h";
+  return std::to_string(seconds / 86'400) + "d";
+}
+
+const QuestionOption* option_for(const Question& question, Answer answer) {
+  const std::string_view kind = answer == Answer::yes ? "allow_once" : "reject_once";
+  const auto found = std::ranges::find(question.options, kind, &QuestionOption::kind);
+  if (found != question.options.end()) return &*found;
+  if (answer == Answer::yes) return nullptr;
+  const auto always = std::ranges::find(question.options, "reject_always", &QuestionOption::kind);
+  return always == question.options.end() ? nullptr : &*always;
+}
+
+}  // namespace perdure::cli

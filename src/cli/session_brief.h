@@ -1,0 +1,82 @@
+// A session as the verbs show it, read from the daemon's JSON. A member that is not there reads as
+// nothing: an older or newer daemon can be looked at all the same.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "client/json_view.h"
+
+namespace perdure::cli {
+
+using client::JsonView;
+
+struct QuestionOption {
+  std::string id;
+  std::string name;
+  std::string kind;  // allow_once, reject_once, …
+};
+
+// Something that waits for a person.
+struct Question {
+  std::string permission;  // its id; empty: no permission
+  std::string title;
+  std::vector<QuestionOption> options;
+  Timestamp since;
+  bool answerable = true;
+};
+
+struct SessionBrief {
+  std::string id;
+  std::string title;
+  std::string agent;
+  std::string status;
+  std::string state;
+  std::string executor_status;
+  std::string liveness;
+  std::string context;
+  std::string context_verified;
+  std::string stop_reason;
+  std::string resume_reason;
+  std::string error_code;
+  std::string error_message;
+  std::string cwd;
+  std::string worktree_branch;
+  std::string log_id;
+  std::uint64_t seq = 0;
+  std::uint64_t queue_length = 0;
+  std::uint64_t connections = 0;
+  bool queue_held = false;
+  bool archived = false;
+  bool active = false;
+  bool needs_resume = false;
+  bool is_resumable = false;
+  Timestamp created;
+  Timestamp updated;
+  std::vector<Question> pending;  // only in a session that is shown alone
+  std::uint64_t pending_count = 0;
+  Timestamp pending_since;
+
+  // What a person calls it: its title, else the end of its id.
+  std::string name() const;
+};
+
+// A session object, or an answer that holds one under `session`.
+SessionBrief read_session(JsonView json);
+// Out of `options` and the rest of a pending item or a permission.requested record.
+Question read_question(JsonView json);
+Timestamp read_time(JsonView json);
+
+// The last eight characters of an id: enough to tell sessions of one user apart.
+std::string short_id(const std::string& id);
+// "4s", "12m", "3h", "5d".
+std::string age_text(std::int64_t age_ms);
+
+// The option that a plain yes or no stands for; null when there is none of that kind. A yes is for
+// this once, never for always.
+enum class Answer { yes, no };
+const QuestionOption* option_for(const Question& question, Answer answer);
+
+}  // namespace perdure::cli

@@ -1,0 +1,105 @@
+// Records as rows of a terminal. A row that was given out is final: what may still change (a line
+// that is being written, a tool that runs) is kept apart, to be drawn again and again.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/clean_text.h"
+#include "cli/markdown.h"
+#include "cli/session_brief.h"
+#include "cli/style.h"
+#include "client/json_view.h"
+
+namespace perdure::cli {
+
+// What somebody who looks elsewhere would want to be called back for.
+enum class Notice { needs_input, finished, failed, stalled };
+
+class TranscriptView {
+ public:
+  TranscriptView(Style style, std::size_t cells) : style_(style), cells_(cells), markdown_(style) {}
+
+  // One record as served.
+  void add(JsonView record);
+  // All that was shown is shown again from the first record on.
+  void reset();
+  void set_cells(std::size_t cells) { cells_ = cells; }
+
+  // Final rows since the last call.
+  std::vector<std::string> take_rows();
+  // The last of what may change, at most this many rows.
+  std::vector<std::string> open_rows(std::size_t rows_max) const;
+  std::vector<Notice> take_notices();
+
+  // As the records say; a state frame may know better.
+  const std::deque<Question>& questions() const { return questions_; }
+  bool is_running() const { return !run_.empty(); }
+  const std::string& run() const { return run_; }
+  bool is_cancelling() const { return is_cancelling_; }
+  const std::string& title() const { return title_; }
+  const std::string& mode() const { return mode_; }
+  // Of the context window, in percent; 0: not known.
+  std::uint64_t used_percent() const { return used_percent_; }
+  // How the last run ended: completed, failed, cancelled, interrupted; empty: none has.
+  const std::string& last_end() const { return last_end_; }
+
+  // Something of our own, as a rule across the screen.
+  void add_rule(Ink ink, std::string_view words);
+
+ private:
+  enum class Speaker { nobody, agent, thought };
+  struct Tool {
+    std::string id;
+    std::string title;
+    std::string kind;
+    std::string status;
+    std::string input;
+    std::string text;
+    std::vector<std::string> diff_rows;
+    std::size_t added = 0;
+    std::size_t removed = 0;
+  };
+
+  bool add_message(std::string_view kind, JsonView record);
+  bool add_tool_record(std::string_view kind, JsonView record);
+  bool add_run_record(std::string_view kind, JsonView record);
+  bool add_wait_record(std::string_view kind, JsonView record);
+  bool add_session_record(std::string_view kind, JsonView record);
+
+  void speak(Speaker speaker, std::string_view text);
+  void end_speech();
+  void add_speech_line(std::string_view line);
+  std::vector<std::string> speech_rows(std::string_view line) const;
+  void add_user(std::string_view text, std::string_view note);
+  void add_row(Ink ink, std::string_view mark, std::string_view text);
+  void update_tool(JsonView record);
+  void read_diffs(Tool& tool, JsonView content);
+  void settle(const Tool& tool, std::string_view outcome);
+  void settle_all(std::string_view outcome);
+  void end_run(std::string_view end);
+  void resolve(JsonView record);
+
+  Style style_;
+  std::size_t cells_;
+  Markdown markdown_;
+  TextCleaner cleaner_;
+  Speaker speaker_ = Speaker::nobody;
+  std::string line_;  // being written, cleaned
+  std::vector<std::string> rows_;
+  std::deque<Tool> tools_;  // open ones, oldest first
+  std::deque<Question> questions_;
+  std::vector<Notice> notices_;
+  std::string run_;
+  std::string title_;
+  std::string mode_;
+  std::string last_end_;
+  std::uint64_t used_percent_ = 0;
+  bool is_cancelling_ = false;
+};
+
+}  // namespace perdure::cli

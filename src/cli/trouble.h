@@ -1,0 +1,55 @@
+// Why a verb did not do what it was asked, and the exit code that scripts see.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "client/api.h"
+
+namespace perdure::cli {
+
+inline constexpr int exit_done = 0;
+inline constexpr int exit_failed = 1;
+inline constexpr int exit_usage = 2;
+inline constexpr int exit_not_found = 3;
+inline constexpr int exit_refused = 4;
+inline constexpr int exit_unreachable = 5;
+inline constexpr int exit_timeout = 124;
+
+struct Trouble {
+  int exit_code = exit_failed;
+  std::string code;  // stable
+  std::string message;
+  std::vector<std::string> actions;
+
+  static Trouble usage(std::string message);
+  // Of this side: nobody answered, a file could not be read, a folder was in use.
+  static Trouble of(const Error& error);
+  // Of the daemon.
+  static Trouble of(const client::Refusal& refusal);
+
+  // {"error":{"code","message","actions":[…]}}
+  std::string json() const;
+};
+
+template <class T = void>
+using Outcome = std::expected<T, Trouble>;
+
+inline std::unexpected<Trouble> usage(std::string message) {
+  return std::unexpected(Trouble::usage(std::move(message)));
+}
+
+// The value, or the error as a trouble.
+template <class T>
+Outcome<T> told(Result<T> result) {
+  if (!result) return std::unexpected(Trouble::of(result.error()));
+  if constexpr (std::is_void_v<T>) {
+    return {};
+  } else {
+    return std::move(*result);
+  }
+}
+
+}  // namespace perdure::cli

@@ -1,0 +1,84 @@
+// One call of a verb: its arguments, and what it says and asks. The daemon is looked for at the
+// first question to it, never before.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/args.h"
+#include "cli/session_brief.h"
+#include "cli/world.h"
+#include "client/api.h"
+#include "client/json_view.h"
+
+namespace perdure::cli {
+
+// A JSON answer with its text.
+class Answered {
+ public:
+  explicit Answered(std::string text)
+      : text_(std::make_shared<const std::string>(std::move(text))) {}
+  JsonView view() const { return JsonView(*text_); }
+  JsonView operator[](std::string_view key) const { return view()[key]; }
+  const std::string& text() const { return *text_; }
+
+ private:
+  std::shared_ptr<const std::string> text_;
+};
+
+using Query = std::vector<std::pair<std::string, std::string>>;
+
+// One change: POST unless another method is named.
+struct Change {
+  std::string path;
+  std::string body = "{}";
+  std::string method = "POST";
+  Query query = {};
+  std::string content_type = "application/json";
+};
+
+class VerbCall {
+ public:
+  VerbCall(CliWorld& world, const ParsedCall& parsed) : world_(world), parsed_(parsed) {}
+
+  const Args& args() const { return parsed_.args; }
+  const Verb& verb() const { return *parsed_.verb; }
+  CliWorld& world() { return world_; }
+  Style style() { return world_.console.style(); }
+  bool is_json() const { return parsed_.args.has("json"); }
+
+  // Connects at the first call; the exit code of a trouble is 5.
+  Outcome<client::DaemonApi*> daemon();
+  Outcome<Answered> get(const std::string& path, Query query = {});
+  Outcome<std::string> get_text(const std::string& path, const std::string& accept);
+  Outcome<Answered> change(Change change);
+
+  // The session that the word names: a name, an id, a unique beginning or end of one.
+  Outcome<SessionBrief> session(const std::string& word);
+  // The same; without a word the newest one of this folder.
+  Outcome<SessionBrief> session_or_here(std::size_t place);
+
+  void print(std::string_view text) { world_.console.out(text); }
+  void print_line(std::string_view text) { print(std::string(text) + "\n"); }
+  // The answer itself on one line, when --json was given.
+  bool print_json(const Answered& answer);
+  // A remark, not part of the output.
+  void remark(std::string_view text) { world_.console.err(std::string(text) + "\n"); }
+
+ private:
+  Outcome<std::string> call(client::ApiRequest request);
+
+  CliWorld& world_;
+  const ParsedCall& parsed_;
+  std::unique_ptr<client::DaemonApi> daemon_;
+};
+
+// /api/sessions/<id>, and what follows it.
+std::string session_path(const std::string& id, std::string_view rest = {});
+std::string encode_segment(std::string_view text);
+
+}  // namespace perdure::cli

@@ -1,0 +1,23 @@
+// The table of all verbs, put together from one file a group.
+#pragma once
+
+#include <vector>
+
+#include "cli/args.h"
+
+namespace perdure::cli {
+
+// Visible ones in the order of the help, then the hidden ones.
+const std::vector<Verb>& all_verbs();
+
+std::vector<Verb> live_verbs();
+std::vector<Verb> prompt_verbs();
+std::vector<Verb> lifecycle_verbs();
+std::vector<Verb> open_verbs();
+std::vector<Verb> read_verbs();
+std::vector<Verb> decide_verbs();
+std::vector<Verb> care_verbs();
+std::vector<Verb> store_verbs();
+std::vector<Verb> plumbing_verbs();
+
+}  // namespace perdure::cli

@@ -1,0 +1,312 @@
+// Verbs that look after things: doctor, why, agents, repair, export, import, version.
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/fields_json.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "cli/clean_text.h"
+#include "cli/verb_call.h"
+#include "cli/verbs.h"
+#include "cli/width.h"
+#include "cli/words.h"
+
+namespace perdure::cli {
+namespace {
+
+Outcome<int> why(VerbCall& call) {
+  const SessionBrief session = TRY(call.session_or_here(0));
+  const std::vector<std::string> sentences = why_sentences(session, call.world().now());
+  if (call.is_json()) {
+    JsonWriter out;
+    out.begin_object().key("session_id").string(session.id).key("why").begin_array();
+    for (const std::string& sentence : sentences) out.string(sentence);
+    call.print_line(out.end_array().end_object().text());
+    return exit_done;
+  }
+  for (const std::string& sentence : sentences) call.print_line(sentence);
+  return exit_done;
+}
+
+// What only an answering daemon can tell.
+void check_daemon(VerbCall& call, std::vector<DoctorCheck>& checks) {
+  const auto api = call.daemon();
+  if (!api) {
+    checks.push_back({"daemon", "warn", api.error().message,
+                      "any verb that needs it starts it; `perdure serve` shows what it says"});
+    return;
+  }
+  checks.push_back({"daemon", "ok", "it answers", ""});
+  const auto agents = call.get("/api/agents");
+  if (!agents) {
+    checks.push_back({"access", "fail", agents.error().message,
+                      "run as the user who owns the data folder, or give a token"});
+    return;
+  }
+  checks.push_back({"agents", "ok",
+                    std::to_string((*agents)["agents"].items().size()) + " agents are known", ""});
+  if (const auto inbox = call.get("/api/inbox")) {
+    const std::size_t waiting = (*inbox)["items"].items().size();
+    checks.push_back({"inbox", waiting > 0 ? "warn" : "ok",
+                      std::to_string(waiting) + " things wait for a person",
+                      waiting > 0 ? "perdure inbox" : ""});
+  }
+}
+
+Outcome<int> doctor(VerbCall& call) {
+  std::vector<DoctorCheck> checks;
+  if (call.world().local.doctor) checks = call.world().local.doctor();
+  check_daemon(call, checks);
+  bool has_failed = false;
+  for (const DoctorCheck& check : checks) {
+    has_failed |= check.verdict == "fail";
+    if (call.is_json()) {
+      call.print_line(encode_fields(check));
+      continue;
+    }
+    const Ink ink = check.verdict == "ok"     ? Ink::green
+                    : check.verdict == "warn" ? Ink::yellow
+                                              : Ink::red;
+    call.print_line(call.style().paint(ink, pad(check.verdict, 5)) + pad(check.name, 14) + " " +
+                    clean_line(check.message));
+    if (!check.advice.empty()) {
+      call.print_line(std::string(20, ' ') +
+                      call.style().paint(Ink::dim, "→ " + clean_line(check.advice)));
+    }
+  }
+  return has_failed ? exit_failed : exit_done;
+}
+
+Outcome<int> agents_ls(VerbCall& call) {
+  const Answered answer = TRY(call.get("/api/agents"));
+  if (call.print_json(answer)) return exit_done;
+  call.print_line(pad("NAME", 16) + pad("RESUMES", 10) + pad("INJECTS", 9) + "COMMAND");
+  for (const JsonView agent : answer["agents"].items()) {
+    std::string command;
+    for (const JsonView word : agent["command"].items()) {
+      command += (command.empty() ? "" : " ") + clean_line(word.text());
+    }
+    const bool is_native = agent["native_session_resume"].flag();
+    call.print_line(
+        pad(clean_line(agent["name"].text()) + (agent["default"].flag() ? " *" : ""), 16) +
+        pad(is_native ? "itself" : "no", 10) +
+        pad(agent["history_context_injection"].flag() ? "yes" : "no", 9) + command);
+  }
+  return exit_done;
+}
+
+Outcome<int> agents_probe(VerbCall& call) {
+  const std::string name = call.args().word(0);
+  const Answered answer =
+      TRY(call.change({.path = "/api/agents/" + encode_segment(name) + "/probe"}));
+  if (call.print_json(answer)) return exit_done;
+  for (JsonWalk walk(answer.text()); walk.next();) {
+    const std::string key = json_string(walk.quoted_key()).value_or("");
+    const JsonView value(walk.value());
+    call.print_line(pad(clean_line(key), 28) +
+                    clean_line(value.is_string() ? value.text() : value.raw()));
+  }
+  return exit_done;
+}
+
+void print_steps(VerbCall& call, const RepairReport& report) {
+  if (call.is_json()) {
+    call.print_line(encode_fields(report));
+    return;
+  }
+  if (report.steps.empty()) call.print_line("Nothing has to be repaired.");
+  for (const std::string& step : report.steps) {
+    call.print_line((report.dry_run ? "would: " : "done: ") + clean_line(step));
+  }
+}
+
+// A record that a repair would add.
+std::string repair_words(JsonView record) {
+  const std::string kind = record["kind"].text();
+  if (kind == "repair.closed_message") return "close the message that was being written";
+  if (kind == "repair.closed_tool") {
+    return "close the tool call " + record["tool_call_id"].text() + " as " +
+           record["outcome"].text();
+  }
+  if (kind == "run.interrupted") {
+    return "end the run as interrupted: " + interruption_words(record["reason"].text());
+  }
+  return "add " + kind;
+}
+
+// With a daemon it is the daemon's work; without one, and for all sessions, that of this process.
+Outcome<int> repair(VerbCall& call) {
+  const bool is_dry = call.args().has("dry-run");
+  const std::string word = call.args().word(0);
+  if (const auto api = call.daemon(); api && !word.empty()) {
+    const SessionBrief session = TRY(call.session(word));
+    Change change{.path = session_path(session.id, "/repair")};
+    if (is_dry) change.query.emplace_back("dry_run", "1");
+    const Answered answer = TRY(call.change(std::move(change)));
+    if (call.print_json(answer)) return exit_done;
+    RepairReport report{.dry_run = is_dry, .steps = {}};
+    for (const JsonView record : answer["records"].items()) {
+      report.steps.push_back(repair_words(record));
+    }
+    if (!is_dry && !answer["nothing_to_do"].flag()) {
+      report.steps.emplace_back("close what was left open");
+    }
+    print_steps(call, report);
+    return exit_done;
+  }
+  if (!call.world().local.repair) {
+    return std::unexpected(Trouble::of(
+        Error(Code::internal, "this build repairs only through a daemon that is running")));
+  }
+  print_steps(call, TRY(told(call.world().local.repair({.session = word, .dry_run = is_dry}))));
+  return exit_done;
+}
+
+std::unexpected<Trouble> file_trouble(const std::string& doing) {
+  return std::unexpected(Trouble::of(Error(Code::internal, doing + ": " + std::strerror(errno))));
+}
+
+// A new file that only its owner can read; one that is there is replaced when that was asked for.
+Outcome<> write_file(const std::string& path, std::string_view bytes, const Args& args) {
+  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (args.has("force") ? O_TRUNC : O_EXCL);
+  const int fd = ::open(path.c_str(), flags, 0600);
+  if (fd < 0) return file_trouble("write " + path);
+  while (!bytes.empty()) {
+    const ssize_t wrote = ::write(fd, bytes.data(), bytes.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) {
+      const int error = errno;
+      ::close(fd);
+      errno = error;
+      return file_trouble("write " + path);
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+  if (::close(fd) != 0) return file_trouble("write " + path);
+  return {};
+}
+
+Outcome<int> export_session(VerbCall& call) {
+  const SessionBrief session = TRY(call.session(call.args().word(0)));
+  const std::string file = TRY(call.get_text(session_path(session.id, "/export"), "*/*"));
+  const auto path = call.args().value("output");
+  if (!path || *path == "-") {
+    call.print(file);
+    return exit_done;
+  }
+  TRY_VOID(write_file(*path, file, call.args()));
+  call.remark("wrote " + std::to_string(file.size()) + " bytes to " + *path);
+  return exit_done;
+}
+
+Outcome<int> import_session(VerbCall& call) {
+  const std::string path = call.args().word(0);
+  std::string file;
+  if (path == "-") {
+    file = TRY(told(call.world().console.read_input()));
+  } else {
+    std::ifstream in(path, std::ios::binary);
+    if (!in) return file_trouble("read " + path);
+    file.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  if (file.size() > input_bytes_max) return usage(path + " is too long for an import");
+  const Answered answer = TRY(call.change({.path = "/api/import", .body = std::move(file)}));
+  if (!call.print_json(answer)) call.print_line(read_session(answer.view()).id);
+  return exit_done;
+}
+
+Outcome<int> version(VerbCall& call) {
+  if (call.is_json()) {
+    JsonWriter out;
+    out.begin_object().key("version").string(call.world().local.version).end_object();
+    call.print_line(out.text());
+  } else {
+    call.print_line("perdure " + call.world().local.version);
+  }
+  return exit_done;
+}
+
+Outcome<int> adopt(VerbCall&) {
+  return std::unexpected(Trouble::of(
+      Error(Code::internal, "taking over another tool's sessions is not in this build yet")));
+}
+
+}  // namespace
+
+std::vector<Verb> care_verbs() {
+  const Positional one_session = {"SESSION", Count::optional, Completes::session};
+  return {
+      {.name = "doctor",
+       .group = Group::care,
+       .summary = "check this installation, and say what to do",
+       .example = "perdure doctor",
+       .needs = Needs::nothing,
+       .run = doctor},
+      {.name = "why",
+       .group = Group::care,
+       .summary = "say why a session is as it is",
+       .positionals = {one_session},
+       .example = "perdure why parser",
+       .run = why},
+      {.name = "agents ls",
+       .group = Group::care,
+       .summary = "list the agents that are known",
+       .example = "perdure agents ls",
+       .run = agents_ls},
+      {.name = "agents probe",
+       .group = Group::care,
+       .summary = "start an agent once and see what it can do",
+       .positionals = {{"AGENT", Count::one, Completes::agent}},
+       .example = "perdure agents probe codex",
+       .run = agents_probe},
+      {.name = "adopt",
+       .group = Group::care,
+       .summary = "take over a session of another tool (not in this build yet)",
+       .positionals = {{"FILE", Count::optional, Completes::file}},
+       .example = "perdure adopt",
+       .needs = Needs::nothing,
+       .run = adopt},
+      {.name = "repair",
+       .group = Group::care,
+       .summary = "close what a crash left open in a session's journal",
+       .positionals = {one_session},
+       .options = {{.name = "dry-run", .letter = 'n', .help = "only say what would be done"}},
+       .detail = "Only ever adds records. Works without a daemon, too: then without SESSION for "
+                 "all.",
+       .example = "perdure repair parser --dry-run",
+       .needs = Needs::nothing,
+       .run = repair},
+      {.name = "version",
+       .group = Group::care,
+       .summary = "print the version",
+       .example = "perdure version",
+       .needs = Needs::nothing,
+       .run = version},
+      {.name = "export",
+       .group = Group::read,
+       .summary = "write a session into one portable file",
+       .positionals = {{"SESSION", Count::one, Completes::session}},
+       .options = {{.name = "output",
+                    .letter = 'o',
+                    .value_name = "FILE",
+                    .help = "there; else to the standard output",
+                    .completes = Completes::file},
+                   {.name = "force", .letter = 'f', .help = "replace a file that is there"}},
+       .example = "perdure export parser -o parser.perdure",
+       .run = export_session},
+      {.name = "import",
+       .group = Group::read,
+       .summary = "read a session from such a file; prints its new id",
+       .positionals = {{"FILE", Count::one, Completes::file}},
+       .detail = "Nothing in the file is run. Agent and folder are bound again before a resume.",
+       .example = "perdure import parser.perdure",
+       .run = import_session},
+  };
+}
+
+}  // namespace perdure::cli

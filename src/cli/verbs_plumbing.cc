@@ -1,0 +1,132 @@
+// Verbs for other programs, and help: help, completion, acp, and what the shells' scripts ask.
+#include "base/limits.h"
+#include "cli/clean_text.h"
+#include "cli/completion.h"
+#include "cli/help.h"
+#include "cli/verb_call.h"
+#include "cli/verbs.h"
+
+namespace perdure::cli {
+namespace {
+
+Outcome<int> help(VerbCall& call) {
+  const std::string name = call.args().rest(0);
+  if (name.empty()) {
+    call.print(help_overview(all_verbs(), call.style()));
+    return exit_done;
+  }
+  if (const Verb* verb = find_verb(all_verbs(), name)) {
+    call.print(help_verb(*verb, call.style()));
+    return exit_done;
+  }
+  // One word of a pair: both verbs are meant.
+  bool has_found = false;
+  for (const Verb& verb : all_verbs()) {
+    if (!verb.name.starts_with(name + " ")) continue;
+    call.print((has_found ? "\n" : "") + help_verb(verb, call.style()));
+    has_found = true;
+  }
+  if (has_found) return exit_done;
+  std::vector<std::string_view> names;
+  for (const Verb& verb : all_verbs()) names.push_back(verb.name);
+  const std::string near = nearest(name, names);
+  return usage("there is no verb '" + clean_line(name) + "'" +
+               (near.empty() ? "" : "; did you mean " + near + "?"));
+}
+
+Outcome<int> completion(VerbCall& call) {
+  const std::string script = completion_script(call.args().word(0));
+  if (script.empty()) return usage("there are completions for bash, zsh and fish");
+  call.print(script);
+  return exit_done;
+}
+
+void offer_from_daemon(VerbCall& call, Completes more, std::vector<Candidate>& out) {
+  const auto add = [&](const Answered& answer, std::string_view list, std::string_view id,
+                       std::string_view about) {
+    for (const JsonView item : answer[list].items()) {
+      out.push_back({clean_line(item[id].text()), clean_line(item[about].text())});
+    }
+  };
+  if (more == Completes::session) {
+    if (const auto answer = call.get("/api/sessions")) add(*answer, "sessions", "id", "title");
+  } else if (more == Completes::agent) {
+    if (const auto answer = call.get("/api/agents")) add(*answer, "agents", "name", "title");
+  } else if (more == Completes::token) {
+    if (const auto answer = call.get("/api/tokens")) add(*answer, "tokens", "id", "name");
+  } else if (more == Completes::permission) {
+    if (const auto answer = call.get("/api/inbox")) add(*answer, "items", "perm_id", "text");
+  }
+}
+
+Outcome<int> complete(VerbCall& call) {
+  std::vector<std::string> words = call.args().words();
+  if (words.empty()) words.emplace_back();
+  Offer offer = complete_words(all_verbs(), words);
+  const std::size_t known = offer.candidates.size();
+  offer_from_daemon(call, offer.more, offer.candidates);
+  for (std::size_t i = 0; i < offer.candidates.size(); ++i) {
+    const Candidate& candidate = offer.candidates[i];
+    if (candidate.word.empty() || (i >= known && !candidate.word.starts_with(words.back()))) {
+      continue;
+    }
+    call.print_line(candidate.word + "\t" + candidate.about);
+  }
+  return exit_done;
+}
+
+Outcome<int> man(VerbCall& call) {
+  call.print(man_page(all_verbs(), call.world().local.version));
+  return exit_done;
+}
+
+Outcome<int> acp(VerbCall&) {
+  return std::unexpected(
+      Trouble::of(Error(Code::internal, "the bridge for editors is not in this build yet")));
+}
+
+}  // namespace
+
+std::vector<Verb> plumbing_verbs() {
+  return {
+      {.name = "help",
+       .group = Group::plumbing,
+       .summary = "say what a verb does",
+       .positionals = {{"VERB", Count::any, Completes::verb}},
+       .example = "perdure help resume",
+       .needs = Needs::nothing,
+       .run = help},
+      {.name = "completion",
+       .group = Group::plumbing,
+       .summary = "print the completion script of a shell",
+       .positionals = {{"SHELL", Count::one, Completes::shell}},
+       .detail = "Completing asks a daemon that is running, for at most 200 ms, and starts none.",
+       .example = "source <(perdure completion bash)\n"
+                  "perdure completion fish > ~/.config/fish/completions/perdure.fish",
+       .needs = Needs::nothing,
+       .run = completion},
+      {.name = "acp",
+       .group = Group::plumbing,
+       .summary = "speak ACP to an editor over stdio (not in this build yet)",
+       .example = "perdure acp",
+       .needs = Needs::nothing,
+       .run = acp},
+      {.name = "__complete",
+       .group = Group::plumbing,
+       .summary = "what could stand in the place of the last word",
+       .positionals = {{"WORDS", Count::any}},
+       .example = "perdure __complete -- att",
+       .needs = Needs::running_daemon,
+       .run = complete,
+       .is_hidden = true},
+      {.name = "__man",
+       .group = Group::plumbing,
+       .summary = "the manual page",
+       .example = "perdure __man | man -l -",
+       .needs = Needs::nothing,
+       .run = man,
+       .is_hidden = true},
+  };
+}
+
+}  // namespace perdure::cli

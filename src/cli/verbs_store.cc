@@ -1,0 +1,178 @@
+// Verbs that work on the data folder itself, by what main/ gives: verify, backup, restore, gc,
+// service, config.
+#include "base/fields_json.h"
+#include "base/json.h"
+#include "cli/clean_text.h"
+#include "cli/verb_call.h"
+#include "cli/verbs.h"
+
+namespace perdure::cli {
+namespace {
+
+std::unexpected<Trouble> missing() {
+  return std::unexpected(Trouble::of(Error(Code::internal, "this build does not have that verb")));
+}
+
+Outcome<int> verify(VerbCall& call) {
+  if (!call.world().local.verify) return missing();
+  const VerifyReport report = TRY(told(call.world().local.verify(call.args().word(0))));
+  if (call.is_json()) {
+    call.print_line(encode_fields(report));
+  } else {
+    call.print_line(std::to_string(report.sessions) + " sessions with " +
+                    std::to_string(report.records) + " records were read.");
+    for (const DamagedSession& damaged : report.damaged) {
+      call.print_line("damaged: " + damaged.session + " is good up to record " +
+                      std::to_string(damaged.good_records) + ": " + clean_line(damaged.message));
+    }
+    if (report.damaged.empty()) call.print_line("All of it is as it was written.");
+  }
+  return report.damaged.empty() ? exit_done : exit_failed;
+}
+
+void print_report(VerbCall& call, std::string_view done, const FileReport& report) {
+  if (call.is_json()) {
+    call.print_line(encode_fields(report));
+    return;
+  }
+  call.print_line(std::string(done) + " " + std::to_string(report.sessions) + " sessions, " +
+                  std::to_string(report.bytes) + " bytes: " + clean_line(report.file));
+}
+
+// A daemon that runs makes the copy itself: nobody else may open its store.
+Outcome<int> backup(VerbCall& call) {
+  std::string path = call.args().word(0);
+  if (!path.starts_with('/')) path = call.world().cwd + "/" + path;
+  if (call.daemon()) {
+    JsonWriter body;
+    body.begin_object().key("path").string(path).end_object();
+    const Answered answer =
+        TRY(call.change({.path = "/api/backup", .body = std::move(body).take()}));
+    if (!call.print_json(answer)) call.print_line("saved: " + clean_line(answer["path"].text()));
+    return exit_done;
+  }
+  if (!call.world().local.backup) return missing();
+  print_report(call, "saved", TRY(told(call.world().local.backup(path))));
+  return exit_done;
+}
+
+Outcome<int> restore(VerbCall& call) {
+  if (!call.world().local.restore) return missing();
+  const RestoreLocally wanted{.file = call.args().word(0), .replace = call.args().has("replace")};
+  if (wanted.replace && !call.args().has("yes")) {
+    const auto typed =
+        call.world().console.ask("Replace everything in the data folder by this backup? [y/N] ");
+    if (!typed) return usage("nobody is there to ask: --yes replaces without");
+    if (*typed != "y" && *typed != "Y" && *typed != "yes") {
+      call.remark("nothing was changed");
+      return exit_refused;
+    }
+  }
+  print_report(call, "restored", TRY(told(call.world().local.restore(wanted))));
+  return exit_done;
+}
+
+Outcome<int> gc(VerbCall& call) {
+  if (!call.world().local.gc) return missing();
+  const bool is_dry = call.args().has("dry-run");
+  if (!is_dry && !call.args().has("yes")) {
+    return usage("gc removes things: look with --dry-run first, then give --yes");
+  }
+  const GcReport report = TRY(told(call.world().local.gc({.dry_run = is_dry})));
+  if (call.is_json()) {
+    call.print_line(encode_fields(report));
+    return exit_done;
+  }
+  for (const std::string& line : report.removed) call.print_line(clean_line(line));
+  call.print_line((report.dry_run ? "would free " : "freed ") + std::to_string(report.bytes) +
+                  " bytes");
+  return exit_done;
+}
+
+void print_sentences(VerbCall& call, const std::string& text) {
+  if (call.is_json()) {
+    JsonWriter out;
+    out.begin_object().key("text").string(text).end_object();
+    call.print_line(out.text());
+  } else {
+    call.print(text.ends_with('\n') || text.empty() ? text : text + "\n");
+  }
+}
+
+Outcome<int> service_install(VerbCall& call) {
+  if (!call.world().local.service_install) return missing();
+  print_sentences(
+      call, TRY(told(call.world().local.service_install({.enable = call.args().has("enable")}))));
+  return exit_done;
+}
+
+Outcome<int> service_status(VerbCall& call) {
+  if (!call.world().local.service_status) return missing();
+  print_sentences(call, TRY(told(call.world().local.service_status())));
+  return exit_done;
+}
+
+Outcome<int> config_show(VerbCall& call) {
+  if (!call.world().local.config_show) return missing();
+  print_sentences(call, TRY(told(call.world().local.config_show())));
+  return exit_done;
+}
+
+}  // namespace
+
+std::vector<Verb> store_verbs() {
+  return {
+      {.name = "verify",
+       .group = Group::care,
+       .summary = "read every record and check that it is as it was written",
+       .positionals = {{"SESSION", Count::optional, Completes::session}},
+       .example = "perdure verify",
+       .needs = Needs::nothing,
+       .run = verify},
+      {.name = "backup",
+       .group = Group::care,
+       .summary = "save all sessions into one file",
+       .positionals = {{"FILE", Count::one, Completes::file}},
+       .example = "perdure backup perdure.backup",
+       .needs = Needs::nothing,
+       .run = backup},
+      {.name = "restore",
+       .group = Group::care,
+       .summary = "bring a backup back; ends this data folder's agents first",
+       .positionals = {{"FILE", Count::one, Completes::file}},
+       .options = {{.name = "replace", .help = "what is there now"},
+                   {.name = "yes", .letter = 'y', .help = "do not ask"}},
+       .example = "perdure restore perdure.backup --replace",
+       .needs = Needs::nothing,
+       .run = restore},
+      {.name = "gc",
+       .group = Group::care,
+       .summary = "free what nothing refers to any more",
+       .options = {{.name = "dry-run", .letter = 'n', .help = "only say what would go"},
+                   {.name = "yes", .letter = 'y', .help = "do it"}},
+       .example = "perdure gc --dry-run",
+       .needs = Needs::nothing,
+       .run = gc},
+      {.name = "service install",
+       .group = Group::care,
+       .summary = "run the daemon as a service of this user",
+       .options = {{.name = "enable", .help = "start it now and at every login"}},
+       .example = "perdure service install --enable",
+       .needs = Needs::nothing,
+       .run = service_install},
+      {.name = "service status",
+       .group = Group::care,
+       .summary = "say whether it runs as a service",
+       .example = "perdure service status",
+       .needs = Needs::nothing,
+       .run = service_status},
+      {.name = "config show",
+       .group = Group::care,
+       .summary = "print the settings that are in force",
+       .example = "perdure config show",
+       .needs = Needs::nothing,
+       .run = config_show},
+  };
+}
+
+}  // namespace perdure::cli

@@ -1,0 +1,26 @@
+// What happened, in sentences: receipts, boundaries, interruptions, and why a session is as it is.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "cli/session_brief.h"
+#include "client/json_view.h"
+
+namespace perdure::cli {
+
+// Of a resume: which rung served, and what the agent no longer knows. One sentence each.
+std::vector<std::string> receipt_sentences(JsonView receipt);
+
+// Of a context.boundary record, short enough for a rule across the screen.
+std::string boundary_words(JsonView record);
+
+// "the agent's process ended" for process_exit.
+std::string interruption_words(std::string_view reason);
+
+// Why the session is in the state it is in, and what can be done: one sentence each.
+std::vector<std::string> why_sentences(const SessionBrief& session, Timestamp now);
+
+}  // namespace perdure::cli

@@ -1,0 +1,356 @@
+#include "main/daemon.h"
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api/care_routes.h"
+#include "api/metrics_routes.h"
+#include "api/node_routes.h"
+#include "api/openapi.h"
+#include "api/workspace_routes.h"
+#include "auth/listen.h"
+#include "base/hash.h"
+#include "env_posix/confine.h"
+#include "http/static_files.h"
+#include "wire/search_text.h"
+
+namespace perdure {
+namespace {
+
+constexpr std::string_view version = PERDURE_VERSION;
+// D5: without a port of the user's choosing, the next ones are tried.
+constexpr std::uint16_t ports_tried = 16;
+constexpr int exit_storage = 70;
+constexpr std::int64_t stop_grace_ms = 300;
+
+struct Listen {
+  std::string host;  // as given
+  std::uint16_t port = 0;
+};
+
+Result<Listen> parse_listen(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string::npos) {
+    return fail(Code::invalid_argument, "listen is ADDRESS:PORT, such as 127.0.0.1:7433");
+  }
+  Listen out{.host = text.substr(0, colon)};
+  const std::string port = text.substr(colon + 1);
+  const auto [at, error] = std::from_chars(port.data(), port.data() + port.size(), out.port);
+  if (error != std::errc() || at != port.data() + port.size()) {
+    return fail(Code::invalid_argument, "'" + port + "' is no port");
+  }
+  return out;
+}
+
+}  // namespace
+
+Daemon::Daemon(Setting setting)
+    : setting_(std::move(setting)), slots_(setting_.config.streams_per_principal_max) {}
+
+Result<std::unique_ptr<Daemon>> Daemon::create(Setting setting) {
+  std::unique_ptr<Daemon> daemon(new Daemon(std::move(setting)));
+  TRY_VOID(daemon->open_data());
+  TRY_VOID(daemon->open_store());
+  TRY_VOID(daemon->make_agents());
+  TRY_VOID(daemon->make_api());
+  TRY_VOID(daemon->listen());
+  return daemon;
+}
+
+Daemon::~Daemon() {
+  if (log_ && stopping_) log_->note("stopped");
+  // No callback may find half a daemon: first who calls from outside, then who is called.
+  server_.reset();
+  ws_.reset();
+  rules_.reset();
+  reads_.reset();
+  api_.reset();
+  commands_.reset();
+  runtime_.reset();
+  agentctls_.reset();
+  store_thread_.reset();
+  if (!store_) return;
+  if (const Result<> shut = store_->shut_down(); !shut && log_) log_->warn(shut.error().message());
+}
+
+Result<> Daemon::open_data() {
+  data_ = TRY(DataFolder::open(setting_.places.data));
+  TRY_VOID(data_->lock());
+  log_ = TRY(Log::open({.file = data_->logs() + "/perdure.log",
+                        .bytes_max = setting_.config.log_bytes_max,
+                        .files = setting_.config.log_files,
+                        .also_stderr = !setting_.options.background}));
+  loop_ = TRY(EpollLoop::create());
+  shared_loop_ = std::make_unique<SharedLoop>(*loop_);
+  io_ = HttpIo::create();
+  io_->drive(loop_->descriptor(), [this] { loop_->pump(); });
+  clock_ = TRY(PosixClock::create());
+  signals_ = TRY(
+      SignalWatch::create(*loop_, {SIGTERM, SIGINT, SIGHUP}, [this](int number) { stop(number); }));
+  processes_ = PosixProcesses::create(*loop_);
+  host_ = std::make_unique<PosixHost>(*loop_);
+  return {};
+}
+
+Result<> Daemon::open_store() {
+  // S7: the key of a life before is there and its journal is not. Starting empty would hide that.
+  const bool create = !data_->was_used();
+  SqliteOptions options{.path = data_->store(),
+                        .on_fatal =
+                            [log = log_.get()](const Error& error) {
+                              // DISK1: what was in flight is unknown. Nobody is answered; recovery
+                              // reads the truth.
+                              log->error("the disk failed, so the daemon ends: " + error.message());
+                              log->flush();
+                              _exit(exit_storage);
+                            },
+                        .search_text = [](std::string_view record) { return search_text(record); },
+                        .create = create};
+  Result<std::unique_ptr<SqliteStore>> store = SqliteStore::open(std::move(options));
+  if (!store) {
+    Error error = std::move(store).error().with_context(data_->store());
+    if (create) return std::unexpected(std::move(error));
+    return fail(error.code(), error.message() +
+                                  " (other data is here, so no empty journal is made; restore a "
+                                  "backup with: perdure restore FILE)");
+  }
+  store_ = std::move(*store);
+  key_ = TRY(data_->key());
+  store_thread_ = std::make_unique<StoreThread>(*store_);
+  return {};
+}
+
+Result<> Daemon::make_agents() {
+  agents_.add(demo_agent_definition(setting_.options.program));
+  for (const AgentDefinition& agent : setting_.config.agents) agents_.add(agent);
+  TRY(agents_.find(setting_.config.default_agent));
+  agents_.set_default(setting_.config.default_agent);
+  const NotifySettings& notify = setting_.config.notify;
+  notifications_ =
+      TRY(Notifications::create({*clock_, *shared_loop_, *processes_, *io_},
+                                {.webhook_url = notify.webhook_url,
+                                 .webhook_secret = notify.webhook_secret,
+                                 .command = notify.command,
+                                 .command_environment = agentctl_environment(setting_.places),
+                                 .events = notify.events,
+                                 .debounce_ms = notify.debounce_ms}));
+  agentctls_ = std::make_unique<LocalAgentctls>(
+      LocalPorts{*clock_, *shared_loop_, *processes_, *host_},
+      LocalSetting{.agentctl_command = {setting_.options.agentctl},
+                   .environment = agentctl_environment(setting_.places)},
+      [this](const LaunchSpec& spec) { return launch(spec); });
+  IdSource ids(clock_->now().wall, random_.next());
+  runtime_ =
+      std::make_unique<Runtime>(Runtime::World{*clock_, random_, *shared_loop_, files_, *store_,
+                                               *agentctls_, static_cast<Notifier&>(*this)},
+                                RuntimeConfig{.boot = ids.next<BootId>(),
+                                              .wait_key = key_,
+                                              .resume_parallel = setting_.config.resume_parallel});
+  agentctls_->set_events(*runtime_);
+  return {};
+}
+
+Result<Bootstrap> Daemon::launch(const LaunchSpec& spec) {
+  // H3: the old ones go on.
+  if (agentctls_->held() >= setting_.config.live_agents_max) {
+    return fail(Code::limit_reached,
+                std::to_string(setting_.config.live_agents_max) +
+                    " agents are live already (limits.live_agents); stop one first");
+  }
+  return make_launch({*data_, setting_.places, agents_, setting_.config, key_}, spec);
+}
+
+Result<> Daemon::make_api() {
+  node_ = TRY(Node::open({*clock_, random_, *shared_loop_, *store_}));
+  list_ = std::make_unique<SessionList>(*runtime_, *store_);
+  runtime_->watch([this](SessionId session) { list_->changed(session); });
+  const char* const path = std::getenv("PATH");
+  worktrees_ = std::make_unique<Worktrees>(
+      Worktrees::Ports{*shared_loop_, *processes_},
+      Worktrees::Setting{path ? path : "/usr/bin:/bin", setting_.places.home});
+  world_ = std::make_unique<ApiWorld>(ApiWorld{.runtime = *runtime_,
+                                               .node = *node_,
+                                               .sessions = *list_,
+                                               .clock = *clock_,
+                                               .random = random_,
+                                               .loop = *shared_loop_,
+                                               .files = files_,
+                                               .workspaces = *agentctls_,
+                                               .agents = agents_,
+                                               .version = std::string(version),
+                                               .workspaces_folder = data_->workspaces(),
+                                               .policy = setting_.config.policy});
+  give_hooks();
+  const std::string token = TRY(data_->token());
+  GateConfig gate{.admin_token = sha256(token),
+                  .uid = geteuid(),
+                  .hosted_session = [this](const HttpPeer& peer) { return hosted_session(peer); }};
+  for (const std::string& url : setting_.config.public_urls) {
+    TRY_VOID(gate.names.add_public_url(url));
+  }
+  api_ = std::make_unique<Api>(
+      Gate::World{*node_, *clock_, random_}, *shared_loop_, std::move(gate),
+      Api::Options{.is_ready = [this] { return runtime_->is_ready(); },
+                   .shell = [](const HttpRequest& request) { return answer_static_file(embedded_files(), request); }});
+  add_routes();
+  return {};
+}
+
+void Daemon::add_routes() {
+  Router& router = api_->router();
+  commands_ = std::make_unique<SessionCommands>(*world_);
+  reads_ = std::make_unique<ReadRoutes>(
+      *world_, slots_, [this](const Principal& principal) { return api_->gate().still_valid(principal); });
+  ws_ = std::make_unique<WsServer>(reads_->streams(), *commands_);
+  rules_ = std::make_unique<RuleAnswerer>(*runtime_, *node_);
+  reads_->add_to(router);
+  add_session_command_routes(router, *commands_);
+  add_wait_routes(router, *commands_);
+  add_agent_routes(router, *world_);
+  add_workspace_routes(router, *world_);
+  add_metrics_route(router, *world_);
+  add_care_routes(router, *world_);
+  add_login_routes(router, *world_, api_->gate());
+  add_token_routes(router, *world_, api_->gate());
+  add_task_routes(router, *world_);
+  add_rule_routes(router, *world_);
+  add_ws_route(router, *ws_);
+  add_openapi_route(router, world_->version);
+}
+
+void Daemon::give_hooks() {
+  world_->make_workspace = [this](SessionId session) -> Result<std::string> {
+    std::string path = data_->workspaces() + "/session_" + session.text();
+    if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+      return fail(Code::unavailable, path + ": " + std::strerror(errno));
+    }
+    return path;
+  };
+  world_->keep_environment = [this](SessionId session, const auto& values) {
+    return keep_environment(*data_, session, values);
+  };
+  world_->make_worktree = [this](WorktreeOrder order, ApiWorld::OnWorktree done) {
+    const std::string name = order.session.text();
+    worktrees_->add({.repository = order.cwd,
+                     .path = data_->worktrees() + "/" + name,
+                     .branch = order.branch.empty() ? "perdure/" + name : order.branch},
+                    std::move(done));
+  };
+  world_->backup = [this](std::string path, std::move_only_function<void(Result<>)> done) {
+    auto shared = std::make_shared<decltype(done)>(std::move(done));
+    const Result<> started = store_->backup(std::move(path), [this, shared](Result<> result) {
+      shared_loop_->post([shared, result = std::move(result)] { (*shared)(result); });
+    });
+    if (!started) (*shared)(started);
+  };
+  world_->more_metrics = [this](MetricsText& text) { add_metrics(text); };
+}
+
+void Daemon::add_metrics(MetricsText& text) {
+  const SqliteStats stats = store_->stats();
+  text.family("perdure_store_commits_total", "counter", "Commits of the journal, each one fsync.");
+  text.sample("perdure_store_commits_total", {}, static_cast<double>(stats.commits));
+  text.family("perdure_store_appends_total", "counter", "Batches of sessions in those commits.");
+  text.sample("perdure_store_appends_total", {}, static_cast<double>(stats.appends));
+  text.family("perdure_store_disk_full", "gauge", "1 while the disk is full.");
+  text.sample("perdure_store_disk_full", {}, stats.disk_full ? 1 : 0);
+  write_histogram(text, "perdure_store_commit_seconds", "Time of a commit, fsync included.",
+                  store_thread_->commit_times());
+  text.family("perdure_connections", "gauge", "Open connections of clients.");
+  text.sample("perdure_connections", {}, static_cast<double>(server_->connections()));
+  text.family("perdure_streams", "gauge", "Open streams and sockets that read sessions.");
+  text.sample("perdure_streams", {}, static_cast<double>(reads_->open_streams()));
+  text.family("perdure_executions", "gauge", "Agentctls that are alive, or not known to be gone.");
+  text.sample("perdure_executions", {}, static_cast<double>(agentctls_->held()));
+  text.family("perdure_notifications_total", "counter", "Notifications, by what became of them.");
+  text.sample("perdure_notifications_total", {{"outcome", "delivered"}},
+              static_cast<double>(notifications_->delivered()));
+  text.sample("perdure_notifications_total", {{"outcome", "given_up"}},
+              static_cast<double>(notifications_->given_up()));
+}
+
+Result<> Daemon::listen() {
+  const Config& config = setting_.config;
+  server_ = HttpServer::create(*io_, *api_);
+  TRY_VOID(server_->listen_unix(data_->run(), "perdure.sock"));
+  const bool tls = !config.tls_certificate.empty();
+  Listen wanted = TRY(parse_listen(config.listen));
+  const ListenAddress address =
+      TRY(check_listen_host(wanted.host, tls ? Transport::tls : Transport::plain));
+  std::optional<TlsFiles> files;
+  if (tls) files = TlsFiles{config.tls_certificate, config.tls_key};
+  Result<std::uint16_t> port = server_->listen_tcp({address.host, wanted.port}, files);
+  for (std::uint16_t i = 1; !port && !config.listen_given && i < ports_tried; ++i) {
+    const auto next = static_cast<std::uint16_t>(wanted.port + i);
+    port = server_->listen_tcp({address.host, next}, files);
+  }
+  if (!port) return std::unexpected(std::move(port).error());
+  OwnNames& names = api_->gate().names();
+  names.add_listener(address, *port, tls ? Scheme::https : Scheme::http);
+  url_ = names.shown_url();
+  return {};
+}
+
+// A caller that cannot be looked up may be anybody: it counts as inside of a session, which may
+// answer nothing.
+SessionId Daemon::hosted_session(const HttpPeer& peer) {
+  if (!peer.is_unix) return {};
+  const SessionId unknown(Ulid{~0UL, ~0UL});
+  const Result<std::string> text = hosting_session_of(peer.pid);
+  if (!text) return unknown;
+  if (text->empty()) return {};
+  return SessionId::parse(*text).value_or(unknown);
+}
+
+std::string Daemon::launch_url() {
+  const Principal self{.id = "system", .scope = Scope::admin};
+  return url_ + "/#launch=" + api_->gate().make_launch_token(self);
+}
+
+void Daemon::notify(SessionId session, const Notify& what) {
+  const Result<State> state = runtime_->state(session);
+  Notification told{.event = std::string(enum_text(what.what)),
+                    .session = session,
+                    .run = what.run,
+                    .at = clock_->now().wall};
+  if (state) {
+    told.title = state->title;
+    if (what.what == NotifyWhat::needs_input && !state->permissions.empty()) {
+      told.text = state->permissions.rbegin()->second.title;
+    } else if (state->failure) {
+      told.text = state->failure->message;
+    }
+  }
+  notifications_->tell(std::move(told));
+}
+
+void Daemon::run(std::move_only_function<void()> ready) {
+  log_->note("perdure " + std::string(version) + " starts on " + data_->path() + ", pid " +
+             std::to_string(getpid()));
+  runtime_->boot([this, ready = std::move(ready)] mutable {
+    for (const auto& [session, error] : runtime_->damaged()) {
+      log_->error("session " + session.text() +
+                  " is damaged and served read-only: " + error.message());
+    }
+    log_->note("serves " + url_);
+    ready();
+  });
+  io_->run();
+}
+
+void Daemon::stop(int signal) {
+  log_->note(std::string("told to stop: ") + strsignal(signal));
+  if (std::exchange(stopping_, true)) return io_->stop();
+  tell_service_manager("STOPPING=1");
+  server_->stop_accepting();
+  // What was accepted is in the store already; answers on their way get a moment.
+  loop_->after_ms(stop_grace_ms, [this] { io_->stop(); });
+}
+
+}  // namespace perdure

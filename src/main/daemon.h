@@ -1,0 +1,110 @@
+// All parts of a running daemon. One thread but for the store's; members stand in the order in
+// which they are made, and go in the opposite one.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "agents/definition.h"
+#include "api/api.h"
+#include "api/command_routes.h"
+#include "api/read_routes.h"
+#include "api/stream_slots.h"
+#include "api/world.h"
+#include "api/ws.h"
+#include "base/result.h"
+#include "env_posix/loop.h"
+#include "env_posix/posix_host.h"
+#include "env_posix/processes.h"
+#include "env_posix/signals.h"
+#include "env_posix/world.h"
+#include "hosting/local_agentctls.h"
+#include "http/io.h"
+#include "http/server.h"
+#include "main/agent_launch.h"
+#include "main/config.h"
+#include "main/data_folder.h"
+#include "main/log.h"
+#include "main/serve.h"
+#include "main/store_thread.h"
+#include "main/worktree.h"
+#include "notify/notify.h"
+#include "runtime/node.h"
+#include "runtime/rules.h"
+#include "runtime/runtime.h"
+#include "runtime/session_list.h"
+#include "store_sqlite/sqlite_store.h"
+
+namespace perdure {
+
+class Daemon final : private Notifier {
+ public:
+  struct Setting {
+    ServeOptions options;
+    Places places;
+    Config config;
+  };
+  // Takes the lock, opens the store, binds the sockets. conflict: another daemon has the folder.
+  static Result<std::unique_ptr<Daemon>> create(Setting setting);
+  ~Daemon() override;
+
+  // Runs until a signal says stop. `ready` is called once reconcile is done and requests are
+  // served.
+  void run(std::move_only_function<void()> ready);
+
+  // http://127.0.0.1:7433
+  const std::string& url() const { return url_; }
+  // The same with a launch token that can be used once.
+  std::string launch_url();
+
+ private:
+  explicit Daemon(Setting setting);
+  Result<> open_data();
+  Result<> open_store();
+  Result<> make_agents();
+  Result<> make_api();
+  void give_hooks();
+  void add_routes();
+  void add_metrics(MetricsText& text);
+  Result<> listen();
+  void stop(int signal);
+  void notify(SessionId session, const Notify& what) override;
+  Result<Bootstrap> launch(const LaunchSpec& spec);
+  SessionId hosted_session(const HttpPeer& peer);
+
+  Setting setting_;
+  std::unique_ptr<DataFolder> data_;
+  std::string key_;
+  std::unique_ptr<Log> log_;
+  std::unique_ptr<EpollLoop> loop_;
+  std::unique_ptr<SharedLoop> shared_loop_;
+  std::unique_ptr<HttpIo> io_;
+  std::unique_ptr<PosixClock> clock_;
+  PosixRandom random_;
+  PosixFiles files_;
+  std::unique_ptr<SignalWatch> signals_;
+  std::unique_ptr<PosixProcesses> processes_;
+  std::unique_ptr<PosixHost> host_;
+  std::unique_ptr<SqliteStore> store_;
+  std::unique_ptr<StoreThread> store_thread_;
+  AgentCatalog agents_;
+  std::unique_ptr<Notifications> notifications_;
+  std::unique_ptr<LocalAgentctls> agentctls_;
+  std::unique_ptr<Runtime> runtime_;
+  std::unique_ptr<Node> node_;
+  std::unique_ptr<SessionList> list_;
+  std::unique_ptr<Worktrees> worktrees_;
+  std::unique_ptr<ApiWorld> world_;
+  std::unique_ptr<SessionCommands> commands_;
+  std::unique_ptr<Api> api_;
+  StreamSlots slots_;
+  std::unique_ptr<ReadRoutes> reads_;
+  std::unique_ptr<RuleAnswerer> rules_;
+  std::unique_ptr<WsServer> ws_;
+  std::unique_ptr<HttpServer> server_;
+  std::string url_;
+  bool stopping_ = false;
+};
+
+}  // namespace perdure

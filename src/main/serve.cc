@@ -1,0 +1,115 @@
+#include "main/serve.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "base/json.h"
+#include "env_posix/detach.h"
+#include "main/clean_start.h"
+#include "main/daemon.h"
+
+namespace perdure {
+namespace {
+
+constexpr int exit_failed = 1;
+constexpr int exit_refused = 4;
+
+void print(std::FILE* out, std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), out);
+  std::fflush(out);
+}
+
+int exit_code(const Error& error) {
+  return error.code() == Code::conflict ? exit_refused : exit_failed;
+}
+
+// Ten thousand streams need as many descriptors: as many as we may have.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+Result<Daemon::Setting> read_setting(const ServeOptions& options) {
+  Daemon::Setting setting{.options = options, .places = TRY(find_places()), .config = {}};
+  if (!options.config.empty()) setting.places.config = options.config;
+  setting.config = TRY(read_config(setting.places.config));
+  if (!options.tls_certificate.empty()) setting.config.tls_certificate = options.tls_certificate;
+  if (!options.tls_key.empty()) setting.config.tls_key = options.tls_key;
+  if (!options.listen.empty()) {
+    setting.config.listen = options.listen;
+    setting.config.listen_given = true;
+  }
+  return setting;
+}
+
+// The line that the process which started us in the background prints.
+std::string started_json(const Daemon& daemon) {
+  JsonWriter json;
+  json.begin_object().key("url").string(daemon.url()).end_object();
+  return std::move(json).take() + "\n";
+}
+
+Result<> run_foreground(const Daemon::Setting& setting) {
+  const std::unique_ptr<Daemon> daemon = TRY(Daemon::create(setting));
+  daemon->run([&] {
+    tell_service_manager("READY=1");
+    print(stdout, "Perdure is ready. Open this once, it signs the browser in:\n\n  " +
+                      daemon->launch_url() + "\n\nIn a terminal: perdure ls\n");
+  });
+  return {};
+}
+
+int serve_in_background(const Daemon::Setting& setting) {
+  Result<Detached> detached = detach();
+  if (!detached) {
+    print(stderr, "perdure serve: " + detached.error().message() + "\n");
+    return exit_failed;
+  }
+  umask(077);
+  Result<std::unique_ptr<Daemon>> daemon = Daemon::create(setting);
+  if (!daemon) {
+    detached->refuse("perdure serve: " + daemon.error().message() + "\n");
+    return exit_code(daemon.error());
+  }
+  (*daemon)->run([&] {
+    tell_service_manager("READY=1");
+    (void)detached->answer(started_json(**daemon));  // who asked may have left: we serve anyway
+  });
+  return 0;
+}
+
+}  // namespace
+
+int serve(const ServeOptions& options) {
+  umask(077);
+  raise_descriptor_limit();
+  const Result<Daemon::Setting> setting = read_setting(options);
+  if (!setting) {
+    print(stderr, "perdure serve: " + setting.error().message() + "\n");
+    return exit_failed;
+  }
+  if (options.clean_start) {
+    const Result<std::string> kept = put_aside(setting->places.data);
+    if (!kept) {
+      print(stderr, "perdure serve: " + kept.error().message() + "\n");
+      return exit_code(kept.error());
+    }
+    if (!kept->empty()) print(stderr, "perdure: what was there is now in " + *kept + "\n");
+  }
+  if (options.background) return serve_in_background(*setting);
+  if (const Result<> served = run_foreground(*setting); !served) {
+    print(stderr, "perdure serve: " + served.error().message() + "\n");
+    return exit_code(served.error());
+  }
+  return 0;
+}
+
+}  // namespace perdure

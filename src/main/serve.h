@@ -1,0 +1,27 @@
+// `perdure serve`: builds the daemon out of its parts, in the order in which they need each other,
+// and runs it until it is told to stop. Agentctls are left alone at the end: the next daemon finds
+// them again.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace perdure {
+
+struct ServeOptions {
+  std::string listen;  // empty: as the config says
+  std::string config;  // a file; empty: the usual one
+  std::string tls_certificate;
+  std::string tls_key;
+  bool background = false;   // detach; the starting process ends when the daemon serves
+  bool clean_start = false;  // U12: what is there is put aside first
+  std::string program;       // this executable, for the demo agent
+  std::string agentctl;      // the supervisor's executable
+};
+
+// The exit code.
+int serve(const ServeOptions& options);
+
+}  // namespace perdure

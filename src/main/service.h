@@ -1,0 +1,20 @@
+// `perdure service`: the daemon as a service of the user's systemd. A restart of the service leaves
+// agentctls alone (KillMode=process).
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace perdure {
+
+// The unit file, for the user's manager.
+std::string user_unit(const std::string& program);
+
+// Writes the unit and says in sentences what was done and what to do next; with `enable` systemctl
+// is asked too. unavailable: there is no home folder, or systemctl refused.
+Result<std::string> install_service(const std::string& program, bool enable);
+
+Result<std::string> service_status();
+
+}  // namespace perdure

@@ -1,0 +1,78 @@
+// The API as tests use it: blocking calls over one HttpIo, so one client a thread. Nothing is
+// retried here: a test that retries does so with its own key, and knows why.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "http/client.h"
+
+namespace perdure {
+
+struct ApiCall {
+  std::string method = "GET";
+  std::string path;
+  std::string body = {};
+  std::string key = {};     // Idempotency-Key
+  std::string accept = {};  // Accept
+};
+
+struct ApiReply {
+  int status = 0;  // 0: no answer came
+  std::string body;
+  bool ok() const { return status >= 200 && status < 300; }
+  // The value of a path of members, "session.id"; texts without their quotes, others raw. Empty
+  // when there is none.
+  std::string at(std::string_view path) const;
+};
+
+class ApiClient {
+ public:
+  explicit ApiClient(HttpEndpoint to) : to_(std::move(to)), io_(HttpIo::create()) {}
+
+  ApiReply call(const ApiCall& call);
+  ApiReply get(const std::string& path) { return call({.path = path}); }
+  ApiReply post(const std::string& path, const std::string& body = "{}") {
+    return call({.method = "POST", .path = path, .body = body});
+  }
+
+  // Short ways; an empty text when it is refused.
+  struct NewSession {
+    std::string agent = "test";
+    std::string more = {};  // further members, such as R"("survive":false)"
+    std::string key = {};
+  };
+  std::string create_session(const NewSession& wanted);
+  struct Prompted {
+    std::string session;
+    std::string text;
+    std::string key = {};
+  };
+  ApiReply prompt(const Prompted& prompt);
+  // All records as served, in order.
+  std::vector<std::string> records(const std::string& session);
+  // How many records of this kind there are.
+  std::size_t count(const std::string& session, std::string_view kind);
+
+  void use_token(std::string token) { token_ = std::move(token); }
+  HttpIo& io() { return *io_; }
+  const HttpEndpoint& endpoint() const { return to_; }
+  std::int64_t answer_ms = 60'000;
+
+ private:
+  HttpEndpoint to_;
+  std::unique_ptr<HttpIo> io_;
+  std::string token_;
+};
+
+// A member of an object as ApiReply::at gives it.
+std::string json_at(std::string_view json, std::string_view path);
+// The raw elements of an array.
+std::vector<std::string> json_list(std::string_view json, std::string_view path);
+
+}  // namespace perdure

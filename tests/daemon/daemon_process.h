@@ -1,0 +1,119 @@
+// A real `perdure serve` for tests of several folders: its own data folder below the tests'
+// temporary one, a config that declares scripted test agents, and everything it started found again
+// by a mark.
+//
+//   DaemonProcess daemon;                        // folders and config; nothing runs yet
+//   ASSERT_TRUE(daemon.start());                 // serves
+//   ApiClient client(daemon.endpoint());         // one a thread
+//   const std::string session = client.create_session({.agent = "test"});
+//   daemon.kill_daemon();                        // SIGKILL; agentctls and agents live on
+//   ASSERT_TRUE(daemon.start());                 // the next life
+//
+// The mark is HOME, which the daemon passes on to agentctls and agents: processes() lists whoever
+// has it. When the object ends, so do all of them, and the folder is removed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "base/result.h"
+#include "http/client.h"
+
+namespace perdure {
+
+struct TestAgentSetup {
+  std::string name = "test";
+  std::vector<std::string> switches = {};  // docs/testagent.md
+};
+
+struct DaemonSetup {
+  std::vector<TestAgentSetup> agents = {TestAgentSetup{}};
+  std::string config = {};                    // TOML put in front: top-level keys and tables
+  std::string agent_lines = {};               // TOML of each test agent's table
+  std::string program = PERDURE_PROGRAM;      // agentctl is looked for beside it
+  std::vector<std::string> arguments = {};    // behind `serve`
+  std::vector<std::string> environment = {};  // NAME=value, for the daemon
+};
+
+enum class ProcessKind { daemon, agentctl, agent, other };
+
+// A living process (no zombie) with the mark.
+struct MarkedProcess {
+  pid_t pid = 0;
+  ProcessKind kind = ProcessKind::other;
+  std::string session;  // empty for a daemon
+  std::string exec;
+};
+
+class DaemonProcess {
+ public:
+  explicit DaemonProcess(DaemonSetup setup = {});
+  ~DaemonProcess();
+  DaemonProcess(const DaemonProcess&) = delete;
+  DaemonProcess& operator=(const DaemonProcess&) = delete;
+
+  // spawn() and until_ready().
+  Result<> start();
+  // Does not wait. The daemon dies with the thread that called this.
+  Result<> spawn();
+  // unavailable: it ended (its output is in the message), or was not ready in time.
+  Result<> until_ready(std::int64_t wait_ms = 60'000);
+  bool is_running() const { return pid_ > 0; }
+  pid_t pid() const { return pid_; }
+  void signal(int number) const;
+  // SIGKILL to the daemon alone, and its end awaited.
+  void kill_daemon();
+  // SIGTERM; the exit code, or 128 + the signal that ended it.
+  int stop();
+  // Awaits the end of a daemon that ends by itself; -1 when it does not.
+  int until_exit(std::int64_t wait_ms = 60'000);
+
+  // Everything with the mark, the daemon included.
+  std::vector<MarkedProcess> processes() const;
+  // SIGKILL to every agentctl, agent and child of theirs, until none is left.
+  void kill_hosted() const;
+  bool until_no_hosted(std::int64_t wait_ms = 30'000) const;
+
+  HttpEndpoint endpoint() const {
+    return {.unix_folder = home() + "/run", .unix_name = "perdure.sock"};
+  }
+  const std::string& folder() const { return folder_; }
+  std::string home() const { return folder_ + "/home"; }
+  std::string agent_home() const { return folder_ + "/agent"; }
+  std::string config_file() const { return folder_ + "/config.toml"; }
+  std::string admin_token() const;
+  // PROC1: what a test agent writes that found another one with its session.
+  bool had_two_agents() const;
+  // Of all lives.
+  std::string output() const;
+  std::string log() const;
+
+  DaemonSetup& setup() { return setup_; }
+  void write_config() const;
+  // Of this or another program with the same folders: its words, behind the program's name.
+  std::vector<std::string> environment() const;
+
+ private:
+  DaemonSetup setup_;
+  std::string folder_;
+  pid_t pid_ = 0;
+};
+
+// Runs a program to its end with this environment; what it wrote to stdout and stderr.
+struct ProgramRun {
+  int exit_code = -1;
+  std::string output;
+};
+ProgramRun run_program(const std::vector<std::string>& words,
+                       const std::vector<std::string>& environment);
+
+// Polls until it holds; false at the deadline.
+bool until(const std::function<bool()>& condition, std::int64_t wait_ms = 60'000);
+std::string read_text(const std::string& path);
+
+}  // namespace perdure

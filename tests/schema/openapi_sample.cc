@@ -1,0 +1,36 @@
+// Prints the OpenAPI document of every route that the daemon has; tools/check_openapi.mjs gives it
+// to a linter. Nothing is served: the handlers are only put into the table.
+#include <cstdio>
+
+#include "api/api.h"
+#include "api/bench_for_test.h"
+#include "api/care_routes.h"
+#include "api/metrics_routes.h"
+#include "api/node_routes.h"
+#include "api/openapi.h"
+#include "api/read_routes.h"
+#include "api/workspace_routes.h"
+
+int main() {
+  using namespace perdure;
+  ApiBench bench;
+  Api api({bench.node, bench.loop, bench.loop}, bench.loop, {}, {});
+  ReadRoutes reads(*bench.world, bench.slots, [](const Principal&) { return true; });
+  Router& router = api.router();
+  add_session_command_routes(router, *bench.commands);
+  add_wait_routes(router, *bench.commands);
+  add_agent_routes(router, *bench.world);
+  add_ws_route(router, *bench.sockets);
+  reads.add_to(router);
+  add_login_routes(router, *bench.world, api.gate());
+  add_token_routes(router, *bench.world, api.gate());
+  add_task_routes(router, *bench.world);
+  add_rule_routes(router, *bench.world);
+  add_care_routes(router, *bench.world);
+  add_metrics_route(router, *bench.world);
+  add_workspace_routes(router, *bench.world);
+  add_openapi_route(router, "0.0.0");
+  const std::string document = openapi_json(router, "0.0.0");
+  std::fwrite(document.data(), 1, document.size(), stdout);
+  return 0;
+}
