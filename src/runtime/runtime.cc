@@ -203,6 +203,10 @@ Store& Runtime::store() { return shared_->world.store; }
 Loop& Runtime::loop() { return shared_->world.loop; }
 std::weak_ptr<bool> Runtime::alive() const { return shared_->alive; }
 
+void Runtime::forget_recent(SessionId session) {
+  if (SessionActor* const found = loaded(session)) found->readers().forget_recent();
+}
+
 Result<> Runtime::erase(SessionId session) {
   SessionActor* const found = loaded(session);
   if (found && (execution_may_live(found->state()) || found->state().run)) {

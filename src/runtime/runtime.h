@@ -106,6 +106,8 @@ class Runtime final : public AgentctlEvents {
   // Expires with the runtime.
   std::weak_ptr<bool> alive() const;
 
+  // A record of the session was redacted: what is kept of it for readers goes.
+  void forget_recent(SessionId session);
   // Takes a session away for good, its readers are cut. For remove_session(), which has made sure
   // that nothing of it lives: `conflict` otherwise, `unavailable` while a commit of it is under
   // way. Not from inside a call of the runtime's.
