@@ -16,6 +16,7 @@
 #include "api/transfer_routes.h"
 #include "api/workspace_routes.h"
 #include "auth/listen.h"
+#include "base/failpoint.h"
 #include "base/hash.h"
 #include "env_posix/confine.h"
 #include "http/static_files.h"
@@ -351,6 +352,7 @@ void Daemon::stop(int signal) {
   if (std::exchange(stopping_, true)) return io_->stop();
   tell_service_manager("STOPPING=1");
   server_->stop_accepting();
+  FAILPOINT("shutdown");
   // What was accepted is in the store already; answers on their way get a moment.
   loop_->after_ms(stop_grace_ms, [this] { io_->stop(); });
 }

@@ -1,6 +1,7 @@
 #include "main/serve.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "base/failpoint.h"
 #include "base/json.h"
 #include "env_posix/detach.h"
 #include "main/clean_start.h"
@@ -91,6 +93,11 @@ int serve_in_background(const Daemon::Setting& setting) {
 int serve(const ServeOptions& options) {
   umask(077);
   raise_descriptor_limit();
+  const char* const points = std::getenv("FAILPOINT");
+  if (const Result<> armed = points ? arm_failpoints(points) : Result<>(); !armed) {
+    print(stderr, "perdure serve: " + armed.error().message() + "\n");
+    return exit_failed;
+  }
   const Result<Daemon::Setting> setting = read_setting(options);
   if (!setting) {
     print(stderr, "perdure serve: " + setting.error().message() + "\n");

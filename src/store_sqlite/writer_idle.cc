@@ -1,6 +1,7 @@
 // The writer's background work: index flush, checkpoint, search, erasing and backup.
 #include <algorithm>
 
+#include "base/failpoint.h"
 #include "store_sqlite/schema.h"
 #include "store_sqlite/writer.h"
 
@@ -67,6 +68,7 @@ Result<> Writer::flush_all() {
 bool Writer::checkpoint(int mode) {
   int frames = 0;
   int moved = 0;
+  FAILPOINT("checkpoint.before");
   const int result = sqlite3_wal_checkpoint_v2(db_.handle(), "main", mode, &frames, &moved);
   if ((result & 0xff) == SQLITE_BUSY || (result & 0xff) == SQLITE_LOCKED) return false;
   if ((result & 0xff) == SQLITE_FULL) {
@@ -77,6 +79,7 @@ bool Writer::checkpoint(int mode) {
     fail_forever(sqlite_error(result, "checkpoint"));
     return false;
   }
+  FAILPOINT("checkpoint.after");
   stats_.checkpoints += 1;
   const bool complete = frames == moved;
   wal_frames_ = complete ? 0 : static_cast<std::uint64_t>(std::max(frames, 0));
