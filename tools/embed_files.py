@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Puts the files of a folder into one C++ file: OUT.bin holds them compressed, one behind the other,
+"""Puts the files of a folder into one C++ file: OUT.bin holds them compressed, one behind another,
 and OUT.cc the table that http/static_files.h declares. The same files give the same bytes.
 
   tools/embed_files.py --version 1.2.3 FOLDER OUT

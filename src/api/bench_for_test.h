@@ -130,7 +130,8 @@ class ApiBench : public Daemon {
         },
     });
     commands = std::make_unique<SessionCommands>(*world);
-    streams = std::make_unique<Streams>(*world, [this](const Principal&) { return !revoked; });
+    streams =
+        std::make_unique<Streams>(*world, slots, [this](const Principal&) { return !revoked; });
     sockets = std::make_unique<WsServer>(*streams, *commands);
     rules = std::make_unique<RuleAnswerer>(*runtime, node);
     router = Router();
@@ -233,6 +234,7 @@ class ApiBench : public Daemon {
   AgentCatalog agents;
   std::unique_ptr<ApiWorld> world;
   std::unique_ptr<SessionCommands> commands;
+  StreamSlots slots;
   std::unique_ptr<Streams> streams;
   std::unique_ptr<WsServer> sockets;
   std::unique_ptr<RuleAnswerer> rules;

@@ -1,3 +1,4 @@
+// Streams: order, cursors, signs of life, slow readers, and that reconnects add up to the journal.
 #include "api/event_stream.h"
 
 #include <gtest/gtest.h>

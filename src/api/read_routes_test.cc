@@ -1,3 +1,4 @@
+// The read routes against the real runtime: what they answer, and to whom.
 #include "api/read_routes.h"
 
 #include <gtest/gtest.h>

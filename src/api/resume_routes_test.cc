@@ -73,7 +73,8 @@ TEST(ResumeRoutes, N10_a_repeated_resume_gets_the_same_receipt_before_and_after_
   EXPECT_EQ(bench.count("resume.requested"), 2U);
 }
 
-TEST(ResumeRoutes, A16_K37_R14_an_unknown_id_falls_back_once_and_the_receipt_says_what_is_lost) {
+TEST(ResumeRoutes,
+     A16_A27_K37_R14_an_unknown_id_falls_back_once_and_the_receipt_says_what_is_lost) {
   Lost bench;
   const Asked asked = bench.on_session("resume");
   bench.executor_comes_up();
@@ -84,6 +85,7 @@ TEST(ResumeRoutes, A16_K37_R14_an_unknown_id_falls_back_once_and_the_receipt_say
   EXPECT_THAT(asked.at("receipt.lost"), HasSubstr("earlier turn"));
   EXPECT_THAT(asked.at("receipt.attempts"), HasSubstr("session_unknown"));
   EXPECT_EQ(asked.at("session.state"), "WAITING_FOR_INPUT");
+  EXPECT_EQ(asked.at("session.agent_session_id"), "agent-2");
   EXPECT_EQ(bench.count("context.attempt"), 1U);
 }
 
@@ -198,6 +200,59 @@ TEST(ResumeRoutes, a_stop_ends_the_wait_for_a_receipt) {
   bench.on_session("stop");
   EXPECT_EQ(asked.code(), "not_resumable");
   EXPECT_THAT(asked.at("error.message"), HasSubstr("stopped"));
+}
+
+TEST(ResumeRoutes, A3_C3_K12_K16_a_session_comes_back_after_a_stop_a_crash_and_a_restart) {
+  ApiBench bench;
+  bench.make_worked();
+  bench.on_session("stop");
+  bench.lose_agentctl();
+  const Asked stopped = bench.on_session("resume");
+  bench.agent_comes_up();
+  EXPECT_EQ(stopped.at("receipt.rung_name"), "resume");
+
+  bench.frame(FrameAgentExited{{.signal = 11, .why = "crashed"}});
+  const Asked crashed = bench.on_session("resume");
+  bench.frame(FrameAgentStarted{{.abilities = {.resume = true}}});
+  bench.frame(FrameSessionOpened{OpenMethod::resume, "agent-1"});
+  EXPECT_EQ(crashed.at("receipt.rung_name"), "resume");
+
+  bench.kill_daemon();
+  bench.lose_agentctl();
+  const Asked restarted = bench.on_session("resume");
+  bench.agent_comes_up();
+  EXPECT_EQ(restarted.at("receipt.rung_name"), "resume");
+  EXPECT_EQ(bench.count("session.created"), 1U);
+}
+
+TEST(ResumeRoutes, A26_a_crash_stays_visible_until_new_work_starts) {
+  ApiBench bench;
+  bench.make_worked();
+  bench.on_session("prompt", R"({"text":"crash"})");
+  bench.frame(FrameAgentExited{{.signal = 11, .why = "crashed"}}, bench.state().run->id);
+  EXPECT_EQ(bench.on_session("repair").at("session.stop_reason"), "agent_crashed");
+}
+
+TEST(ResumeRoutes, K25_A15_an_agent_that_cannot_restore_gets_a_new_session_and_it_shows) {
+  Lost bench;
+  const Asked asked = bench.on_session("resume");
+  bench.runtime->on_attached(bench.exec());
+  bench.run_now();
+  bench.frame(FrameExecutorReady{{.url = "unix:x", .pid = 7}});
+  bench.frame(FrameAgentStarted{{.abilities = {}}});
+  EXPECT_EQ(bench.agentctls.commands<OpenSession>().back().method, OpenMethod::fresh);
+  bench.frame(FrameSessionOpened{OpenMethod::fresh, "agent-2"});
+  EXPECT_EQ(asked.at("receipt.reason"), "capability_missing");
+  EXPECT_EQ(at_path(asked.at("session.acp_caps"), "load"), "false");
+}
+
+TEST(ResumeRoutes, K9_C21_an_execution_that_is_not_known_to_be_dead_needs_no_resume) {
+  ApiBench bench;
+  bench.make_worked();
+  bench.kill_daemon();
+  EXPECT_FALSE(bench.runtime->view(bench.session)->resume.needs_resume);
+  bench.lose_agentctl();
+  EXPECT_TRUE(bench.runtime->view(bench.session)->resume.needs_resume);
 }
 
 }  // namespace

@@ -139,13 +139,26 @@ TEST(WaitRoutes, O16_O15_O27_a_wait_that_ran_out_cannot_be_resumed) {
   EXPECT_EQ(late.code(), "token_expired");
 }
 
-TEST(WaitRoutes, O17_O22_a_new_prompt_revokes_the_open_wait) {
+TEST(WaitRoutes, O17_O22_O23_a_new_prompt_revokes_the_open_wait) {
   Waits bench;
   const std::string body = bench.with_secret(R"("answer":"allow")");
   bench.on_session("prompt", R"({"text":"never mind"})");
   const Asked late = bench.use_token(body);
   EXPECT_EQ(late.status(), 410);
   EXPECT_EQ(late.code(), "token_revoked");
+  EXPECT_EQ(bench.count("token.minted"), 1U);
+  EXPECT_EQ(bench.count("token.revoked"), 1U);
+}
+
+TEST(WaitRoutes, N7_an_answer_that_did_not_reach_the_agent_is_given_by_the_next_daemon) {
+  Waits bench;
+  bench.answer(R"({"option_id":"allow"})");
+  bench.kill_daemon();
+  EXPECT_TRUE(bench.agentctls.commands<AnswerRequest>().empty());
+  bench.runtime->on_attached(bench.exec());
+  bench.run_now();
+  ASSERT_EQ(bench.agentctls.commands<AnswerRequest>().size(), 1U);
+  EXPECT_EQ(bench.agentctls.commands<AnswerRequest>()[0].option_id, "allow");
 }
 
 TEST(WaitRoutes, O18_O19_the_secret_is_shown_on_request_and_is_in_no_record) {

@@ -180,6 +180,7 @@ void Connection::begin_stream(HttpResponse head, HttpStreamEvents& events) {
   if (is_http_1_0_ || is_head_request_) closes_ = true;
   const bool is_chunked = !is_http_1_0_ && !is_head_request_;
   out_.add(answer_head(head, {.chunked = is_chunked, .closes = closes_}));
+  drain_due_ = true;  // the head is unsent, too
   // Without a body there is nothing to stream: the answer ends here.
   phase_ = is_head_request_ ? Phase::sending : Phase::streaming;
   if (peer_ended_) return lose();

@@ -2,11 +2,14 @@
 // any bytes and keeps what comes back, both on one loop that is run until something holds.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>

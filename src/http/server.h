@@ -35,8 +35,9 @@ class HttpStream {
 class HttpStreamEvents {
  public:
   virtual ~HttpStreamEvents() = default;
-  virtual void on_drained() = 0;  // unsent_bytes() is 0 again
-  virtual void on_closed() = 0;   // the last call: the peer is gone, or did not read for too long
+  // unsent_bytes() is 0 again; the first time when the head has left.
+  virtual void on_drained() = 0;
+  virtual void on_closed() = 0;  // the last call: the peer is gone, or did not read for too long
 };
 
 // Dropping the last pointer closes the connection, and no event follows.
@@ -76,7 +77,7 @@ class HttpExchange {
   // For a request with `Upgrade: websocket` that was admitted. The events outlive the socket.
   virtual std::shared_ptr<WebSocket> upgrade(const WebSocketLimits& limits,
                                              WebSocketEvents& events) = 0;
-  // The client has hung up: an answer would go nowhere.
+  // The client sends no more, most likely since it has hung up: an answer would go nowhere then.
   virtual bool is_gone() const = 0;
 };
 

@@ -41,11 +41,14 @@ TEST_F(Streams, chunks_arrive_in_order_and_the_connection_is_used_again) {
   listen();
   auto client = connect();
   Open& it = *open.at(begin(client));
+  // The head counts: who waits for it to leave is told.
+  ASSERT_TRUE(until([&] { return it.events.drained == 1; }));
   it.stream->write(bytes_of("data: one\n\n"));
+  EXPECT_EQ(it.stream->unsent_bytes(), 16U);
   it.stream->write(bytes_of(""));
   it.stream->write(bytes_of("data: two\n\n"));
   ASSERT_TRUE(client.until_received("b\r\ndata: one\n\n\r\nb\r\ndata: two\n\n\r\n"));
-  ASSERT_TRUE(until([&] { return it.events.drained == 1; }));
+  ASSERT_TRUE(until([&] { return it.events.drained == 2; }));
   EXPECT_EQ(it.stream->unsent_bytes(), 0U);
   EXPECT_TRUE(client.received.contains("Transfer-Encoding: chunked\r\n"));
   it.stream->finish();

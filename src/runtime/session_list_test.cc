@@ -1,3 +1,4 @@
+// The list of sessions: what is in it, in which order, for whom; and that forks are whole or not.
 #include "runtime/session_list.h"
 
 #include <gtest/gtest.h>
@@ -140,8 +141,9 @@ TEST(SessionList, resolves_ids_parts_of_ids_and_titles) {
 }
 
 TEST(SessionSummary, S10_summaries_of_older_versions_are_read) {
-  const SessionSummary old = read_summary(
-      R"({"title":"t","agent":"demo","status":"waiting","pending":2,"created":"2026-01-02T03:04:05.006Z"})");
+  const SessionSummary old =
+      read_summary(R"({"title":"t","agent":"demo","status":"waiting","pending":2,)"
+                   R"("created":"2026-01-02T03:04:05.006Z"})");
   EXPECT_EQ(old.title, "t");
   EXPECT_EQ(old.status, Status::waiting);
   EXPECT_EQ(old.pending, 2U);

@@ -15,7 +15,7 @@ int main() {
   using namespace perdure;
   ApiBench bench;
   Api api({bench.node, bench.loop, bench.loop}, bench.loop, {}, {});
-  ReadRoutes reads(*bench.world, [](const Principal&) { return true; });
+  ReadRoutes reads(*bench.world, bench.slots, [](const Principal&) { return true; });
   Router& router = api.router();
   add_session_command_routes(router, *bench.commands);
   add_wait_routes(router, *bench.commands);

@@ -1,0 +1,147 @@
+#include "main/doctor.h"
+
+#include <cstring>
+#include <filesystem>
+#include <functional>
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <sqlite3.h>
+
+#include "env_posix/confine.h"
+#include "main/agent_launch.h"
+#include "main/config.h"
+#include "main/data_folder.h"
+
+namespace perdure {
+namespace {
+
+namespace fs = std::filesystem;
+using cli::DoctorCheck;
+
+constexpr std::uint64_t space_low_bytes = 1UL << 30;
+constexpr rlim_t descriptors_wanted = 4096;
+
+DoctorCheck check_data(const Places& places) {
+  std::error_code error;
+  if (!fs::exists(places.data, error)) {
+    return {"data", "ok", places.data + " (made at the first start)", ""};
+  }
+  if (access(places.data.c_str(), R_OK | W_OK | X_OK) != 0) {
+    return {"data", "fail", places.data + ": " + std::strerror(errno),
+            "make it yours: chown and chmod 700, or set PERDURE_HOME"};
+  }
+  const bool others = (fs::status(places.data, error).permissions() &
+                       (fs::perms::group_all | fs::perms::others_all)) != fs::perms::none;
+  if (others) {
+    return {"data", "fail", places.data + " can be read by others", "chmod 700 " + places.data};
+  }
+  return {"data", "ok", places.data, ""};
+}
+
+DoctorCheck check_space(const Places& places) {
+  fs::path path = places.data;
+  std::error_code error;
+  while (!fs::exists(path, error) && path.has_relative_path()) path = path.parent_path();
+  struct statvfs found {};
+  if (statvfs(path.c_str(), &found) != 0) {
+    return {"disk", "warn", std::string("free space is not known: ") + std::strerror(errno), ""};
+  }
+  const std::uint64_t free_bytes = found.f_bavail * found.f_frsize;
+  const std::string text = std::to_string(free_bytes >> 20) + " MiB free";
+  if (free_bytes < space_low_bytes) {
+    return {"disk", "warn", text, "make room: prompts are refused when the disk is full"};
+  }
+  return {"disk", "ok", text, ""};
+}
+
+DoctorCheck check_sqlite() {
+  std::string text = std::string("SQLite ") + sqlite3_libversion();
+  // One connection writes and checkpoints, so the reset bug of the WAL cannot bite.
+  return {"sqlite", "ok", text + ", one writer", ""};
+}
+
+DoctorCheck check_agentctl(const std::string& agentctl) {
+  if (access(agentctl.c_str(), X_OK) == 0) return {"agentctl", "ok", agentctl, ""};
+  return {"agentctl", "fail", agentctl + " is missing", "install perdure-agentctl beside perdure"};
+}
+
+DoctorCheck check_limits() {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const std::string text = std::to_string(limit.rlim_max) + " descriptors";
+  if (limit.rlim_max < descriptors_wanted) {
+    return {"limits", "warn", text, "raise it (ulimit -Hn, LimitNOFILE=) for many clients"};
+  }
+  return {"limits", "ok", text, ""};
+}
+
+// Tried for real, in a child: a namespace cannot be left again.
+DoctorCheck check_confinement() {
+  char name[] = "/tmp/perdure-doctor-XXXXXX";
+  const char* const folder = mkdtemp(name);
+  if (!folder) return {"confinement", "warn", "could not be tried", ""};
+  const pid_t child = fork();
+  if (child == 0) _exit(hide_folder({.folder = folder}).has_value() ? 0 : 1);
+  int status = 1;
+  waitpid(child, &status, 0);
+  rmdir(folder);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+    return {"confinement", "ok", "agents do not see the data folder", ""};
+  }
+  return {"confinement", "warn", "this kernel lets us make no mount namespace",
+          "allow user namespaces; until then an agent can read the data folder of its own user"};
+}
+
+std::vector<DoctorCheck> check_agents(const Config& config) {
+  std::vector<DoctorCheck> out;
+  const char* const path = std::getenv("PATH");
+  for (const AgentDefinition& agent : config.agents) {
+    const std::string& program = agent.command.front();
+    bool found = access(program.c_str(), X_OK) == 0;
+    std::string_view rest = path ? path : "";
+    while (!found && !rest.empty() && program.find('/') == std::string::npos) {
+      const std::string folder(rest.substr(0, rest.find(':')));
+      rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
+      found = access((folder + "/" + program).c_str(), X_OK) == 0;
+    }
+    const std::string label = "agent " + agent.profile.name;
+    if (found) {
+      out.push_back({label, "ok", program, ""});
+    } else {
+      out.push_back({label, "fail", program + " is not found", "install it, or change its command"});
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<DoctorCheck> examine(const std::string& agentctl) {
+  std::vector<DoctorCheck> out;
+  const Result<Places> places = find_places();
+  if (!places) {
+    out.push_back({"data", "fail", places.error().message(), "set PERDURE_HOME"});
+    return out;
+  }
+  out.push_back(check_data(*places));
+  out.push_back(check_space(*places));
+  const Result<Config> config = read_config(places->config);
+  if (config) {
+    out.push_back({"config", "ok", places->config, ""});
+    for (DoctorCheck& check : check_agents(*config)) out.push_back(std::move(check));
+  } else {
+    out.push_back({"config", "fail", config.error().message(), "correct the file"});
+  }
+  out.push_back(check_sqlite());
+  out.push_back(check_agentctl(agentctl));
+  out.push_back(check_limits());
+  out.push_back(check_confinement());
+  return out;
+}
+
+}  // namespace perdure

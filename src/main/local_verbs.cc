@@ -1,0 +1,217 @@
+#include "main/local_verbs.h"
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "base/json.h"
+#include "env_posix/world.h"
+#include "main/clean_start.h"
+#include "main/config.h"
+#include "main/data_folder.h"
+#include "main/doctor.h"
+#include "main/serve.h"
+#include "main/service.h"
+#include "runtime/load.h"
+#include "session/repair.h"
+#include "store_sqlite/sqlite_store.h"
+
+namespace perdure {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The data folder under its lock, and its store if it has one.
+struct Offline {
+  std::unique_ptr<DataFolder> data;
+  std::unique_ptr<SqliteStore> store;
+};
+
+Result<std::unique_ptr<DataFolder>> locked_folder() {
+  const Places places = TRY(find_places());
+  std::unique_ptr<DataFolder> data = TRY(DataFolder::open(places.data));
+  TRY_VOID(data->lock());
+  return data;
+}
+
+Result<Offline> open_offline() {
+  Offline out{.data = TRY(locked_folder()), .store = nullptr};
+  out.store = TRY(SqliteStore::open({.path = out.data->store(), .create = false}));
+  return out;
+}
+
+std::uint64_t bytes_of(const std::string& path) {
+  std::error_code error;
+  const std::uintmax_t bytes = fs::file_size(path, error);
+  return error ? 0 : bytes;
+}
+
+Result<cli::VerifyReport> verify(const std::string& session) {
+  const Offline offline = TRY(open_offline());
+  const VerifyReport found = TRY(offline.store->verify());
+  cli::VerifyReport report{.sessions = found.session_count, .records = found.record_count};
+  for (const Damage& damage : found.damages) {
+    const std::string name = damage.session ? damage.session->text() : "";
+    if (!session.empty() && name != session) continue;
+    report.damaged.push_back({name, damage.good, damage.what});
+  }
+  return report;
+}
+
+// Writes nothing here: a repair is appended by the daemon when it next looks at the session.
+Result<cli::RepairReport> repair(const cli::RepairLocally& order) {
+  if (!order.dry_run) {
+    return fail(Code::unavailable,
+                "without a daemon a repair can only be planned (--dry-run); it is written when the "
+                "daemon next runs");
+  }
+  const Offline offline = TRY(open_offline());
+  cli::RepairReport report{.dry_run = true};
+  SessionId after;
+  while (true) {
+    constexpr std::size_t page = 256;
+    const std::vector<ListedSession> listed = TRY(offline.store->list(after, page));
+    if (listed.empty()) return report;
+    for (const ListedSession& each : listed) {
+      after = each.session;
+      const std::string name = each.session.text();
+      if (!order.session.empty() && order.session != name) continue;
+      const Result<LoadedSession> loaded = load_session(*offline.store, each.session);
+      if (!loaded) {
+        report.steps.push_back(name + ": cannot be read: " + loaded.error().message());
+        continue;
+      }
+      const std::size_t records = plan_repair(loaded->state).size();
+      if (records == 0) continue;
+      report.steps.push_back(name + ": " + std::to_string(records) +
+                             " records would close what a crash left open");
+    }
+  }
+}
+
+Result<cli::FileReport> back_up(const std::string& file) {
+  const Offline offline = TRY(open_offline());
+  std::optional<Result<>> outcome;
+  const std::string path = fs::absolute(file).lexically_normal();
+  TRY_VOID(offline.store->backup(path, [&](Result<> done) { outcome = std::move(done); }));
+  while (!outcome) {
+    if (!offline.store->step()) offline.store->idle_step();
+  }
+  TRY_VOID(*outcome);
+  return cli::FileReport{.file = path, .bytes = bytes_of(path)};
+}
+
+// The file is looked at before anything is touched; what was there is put aside, not destroyed.
+Result<cli::FileReport> restore(const cli::RestoreLocally& order) {
+  const std::string from = fs::absolute(order.file).lexically_normal();
+  std::error_code error;
+  if (!fs::is_regular_file(from, error)) {
+    return fail(Code::not_found, from + " is not there, or no file");
+  }
+  const Places places = TRY(find_places());
+  const bool has_store = fs::exists(places.data + "/perdure.db", error);
+  if (has_store && !order.replace) {
+    return fail(Code::conflict, places.data +
+                                    " has a journal already; with --replace it is put aside first");
+  }
+  const std::string candidate = places.data + "/perdure.db.restoring";
+  {
+    const std::unique_ptr<DataFolder> data = TRY(locked_folder());
+    TRY_VOID(end_agentctls(*data));
+    fs::remove(candidate, error);
+    if (!fs::copy_file(from, candidate, error)) {
+      return fail(Code::unavailable, candidate + ": " + error.message());
+    }
+    const Result<std::unique_ptr<SqliteStore>> opened =
+        SqliteStore::open({.path = candidate, .create = false});
+    if (!opened) return fail(opened.error().code(), from + ": " + opened.error().message());
+    const VerifyReport found = TRY((*opened)->verify());
+    if (!found.damages.empty()) {
+      return fail(Code::damaged, from + ": " + found.damages.front().what);
+    }
+    TRY_VOID((*opened)->shut_down());
+  }
+  const std::string kept = TRY(put_aside(places.data));
+  const std::unique_ptr<DataFolder> data = TRY(locked_folder());
+  for (const char* const tail : {"-wal", "-shm", ".reserve"}) {
+    fs::remove(candidate + tail, error);
+  }
+  fs::rename(candidate, data->store(), error);
+  if (error) return fail(Code::unavailable, data->store() + ": " + error.message());
+  return cli::FileReport{.file = data->store(), .bytes = bytes_of(data->store())};
+}
+
+// S11: only what belongs to no session is ever taken: spools, environments and workspaces of
+// sessions that are gone.
+Result<cli::GcReport> collect(const cli::GcLocally& order) {
+  const Offline offline = TRY(open_offline());
+  std::set<std::string> known;
+  SessionId after;
+  while (true) {
+    constexpr std::size_t page = 1000;
+    const std::vector<ListedSession> listed = TRY(offline.store->list(after, page));
+    if (listed.empty()) break;
+    for (const ListedSession& each : listed) known.insert(each.session.text());
+    after = listed.back().session;
+  }
+  cli::GcReport report{.dry_run = order.dry_run};
+  const auto take = [&](const fs::path& path, const std::string& session) {
+    if (known.contains(session)) return;
+    std::error_code error;
+    std::uint64_t bytes = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(path, error)) {
+      if (entry.is_regular_file(error)) bytes += entry.file_size(error);
+    }
+    bytes += bytes_of(path);
+    report.bytes += bytes;
+    report.removed.push_back(path.string() + ": of session " + session + ", which is gone");
+    if (!order.dry_run) fs::remove_all(path, error);
+  };
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(offline.data->environments(), error)) {
+    take(entry.path(), entry.path().stem());
+  }
+  for (const auto& entry : fs::directory_iterator(offline.data->workspaces(), error)) {
+    const std::string name = entry.path().filename();
+    constexpr std::string_view prefix = "session_";
+    if (name.starts_with(prefix)) take(entry.path(), name.substr(prefix.size()));
+  }
+  return report;
+}
+
+}  // namespace
+
+cli::LocalVerbs local_verbs(const std::string& program) {
+  const std::string agentctl = fs::path(program).parent_path() / "perdure-agentctl";
+  cli::LocalVerbs verbs;
+  verbs.version = PERDURE_VERSION;
+  verbs.serve = [program, agentctl](const cli::ServeOptions& options) {
+    return serve({.listen = options.listen.empty() ? "" : options.listen.front(),
+                  .config = options.config,
+                  .tls_certificate = options.tls_certificate,
+                  .tls_key = options.tls_key,
+                  .background = options.background,
+                  .clean_start = options.clean_start,
+                  .program = program,
+                  .agentctl = agentctl});
+  };
+  verbs.doctor = [agentctl] { return examine(agentctl); };
+  verbs.verify = verify;
+  verbs.repair = repair;
+  verbs.backup = back_up;
+  verbs.restore = restore;
+  verbs.gc = collect;
+  verbs.service_install = [program](const cli::InstallService& order) {
+    return install_service(program, order.enable);
+  };
+  verbs.service_status = service_status;
+  verbs.config_show = [] -> Result<std::string> {
+    const Places places = TRY(find_places());
+    return "# " + places.config + "\n" + show_config(TRY(read_config(places.config)));
+  };
+  return verbs;
+}
+
+}  // namespace perdure

@@ -1,0 +1,181 @@
+#include "crash_client.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "base/check.h"
+
+namespace perdure {
+namespace {
+
+// No more than this is under way in a session, so that turns end while the harness runs.
+constexpr std::uint64_t open_prompts_max = 3;
+
+std::uint64_t open_prompts(const EventReader& reader, std::size_t sent) {
+  std::uint64_t ended = 0;
+  for (const std::string& record : reader.records()) {
+    const std::string kind = json_at(record, "kind");
+    ended += kind == "run.completed" || kind == "run.failed" || kind == "run.cancelled" ||
+             kind == "run.interrupted";
+  }
+  return sent > ended ? sent - ended : 0;
+}
+
+}  // namespace
+
+CrashClient::CrashClient(CrashClientSetup setup)
+    : setup_(std::move(setup)), client_(setup_.daemon), dice_(setup_.seed) {
+  log_ = open(setup_.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  CHECK(log_ >= 0);
+  client_.answer_ms = 20'000;
+}
+
+CrashClient::~CrashClient() {
+  abandoned_ = true;  // a test that failed has no daemon to wait for
+  stop();
+  sessions_.clear();
+  close(log_);
+}
+
+void CrashClient::start() {
+  stopping_ = false;
+  thread_ = std::thread([this] { run(); });
+}
+
+void CrashClient::stop() {
+  stopping_ = true;
+  if (thread_.joinable()) thread_.join();
+}
+
+CrashClient::Counts CrashClient::counts() const {
+  Counts counts = counts_;
+  for (const auto& [session, owned] : sessions_) counts.connections += owned.reader->connections();
+  return counts;
+}
+
+void CrashClient::note(const std::string& line) {
+  const std::string text = line + "\n";
+  CHECK(write(log_, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+  fdatasync(log_);
+}
+
+std::string CrashClient::new_key() {
+  return "c" + std::to_string(setup_.number) + "-" + std::to_string(++keys_);
+}
+
+void CrashClient::run() {
+  while (!stopping_) {
+    act();
+    pump(static_cast<int>(draw(20)));
+  }
+}
+
+void CrashClient::pump(int wait_ms) {
+  client_.io().run_for_ms(wait_ms);
+  for (auto& [session, owned] : sessions_) {
+    if (!owned.reader->is_open()) reconnect(owned);
+    if (!owned.reader->wrong().empty()) wrong_.push_back("STREAM1 " + owned.reader->wrong());
+  }
+}
+
+void CrashClient::act() {
+  const std::uint64_t what = draw(100);
+  if (sessions_.empty() || (what < 5 && sessions_.size() < setup_.sessions_max)) return create();
+  auto at = std::next(sessions_.begin(), static_cast<std::ptrdiff_t>(draw(sessions_.size())));
+  if (what < 55) return prompt(at->first, at->second);
+  if (what < 80) return answer_one();
+  if (what < 85) return cancel(at->first);
+  if (what < 90) return reconnect(at->second);
+}
+
+ApiReply CrashClient::call_until_answered(const ApiCall& call) {
+  note("send " + call.key + " " + call.path + " " + call.body);
+  while (true) {
+    ++counts_.requests;
+    ApiReply reply = client_.call(call);
+    if (reply.status != 0 && reply.status != 503) {
+      note("answer " + call.key + " " + std::to_string(reply.status) + " " + reply.at("seq") + " " +
+           reply.at("message_id"));
+      return reply;
+    }
+    ++counts_.unanswered;
+    note("nothing " + call.key);
+    if (abandoned_) return reply;
+    poll(nullptr, 0, 10);
+  }
+}
+
+void CrashClient::create() {
+  const ApiReply reply = call_until_answered(
+      {.method = "POST", .path = "/api/sessions", .body = R"({"agent":"test"})", .key = new_key()});
+  const std::string session = reply.at("session_id");
+  if (!reply.ok() || session.empty()) {
+    wrong_.push_back("a session was refused: " + reply.body);
+    return;
+  }
+  Owned& owned = sessions_[session];
+  owned.reader = std::make_unique<EventReader>(client_, session);
+  owned.reader->open();
+}
+
+void CrashClient::prompt(const std::string& session, Owned& owned) {
+  if (open_prompts(*owned.reader, owned.prompts.size()) >= open_prompts_max) return;
+  const std::string key = new_key();
+  SentPrompt& sent = owned.prompts[key];
+  sent.text = setup_.scripts[draw(setup_.scripts.size())];
+  JsonWriter body;
+  body.begin_object().key("text").string(sent.text).end_object();
+  const ApiCall call{.method = "POST",
+                     .path = "/api/sessions/" + session + "/prompt",
+                     .body = std::move(body).take(),
+                     .key = key};
+  const ApiReply reply = call_until_answered(call);
+  if (!reply.ok()) {
+    wrong_.push_back("a prompt was refused: " + reply.body);
+    return;
+  }
+  ++counts_.prompts;
+  sent.acknowledged = true;
+  sent.message_id = reply.at("message_id");
+  if (draw(4) != 0) return;
+  const ApiReply again = call_until_answered(call);
+  if (again.at("message_id") != sent.message_id || again.at("seq") != reply.at("seq")) {
+    wrong_.push_back("ACK3 a repeat was answered otherwise: " + reply.body + "\n" + again.body);
+  }
+}
+
+void CrashClient::answer_one() {
+  const ApiReply inbox = client_.get("/api/inbox");
+  ++counts_.requests;
+  std::vector<std::string> items = json_list(inbox.body, "items");
+  std::erase_if(items, [](const std::string& item) { return json_at(item, "perm_id").empty(); });
+  if (items.empty()) return;
+  const std::string item = items[draw(items.size())];
+  const char* const body =
+      draw(3) == 0 ? R"({"option_id":"reject_once"})" : R"({"option_id":"allow_once"})";
+  const ApiReply reply =
+      call_until_answered({.method = "POST",
+                           .path = "/api/permissions/" + json_at(item, "perm_id"),
+                           .body = body,
+                           .key = new_key()});
+  if (reply.ok()) ++counts_.answers;
+}
+
+void CrashClient::cancel(const std::string& session) {
+  call_until_answered({.method = "POST",
+                       .path = "/api/sessions/" + session + "/cancel",
+                       .body = "{}",
+                       .key = new_key()});
+}
+
+void CrashClient::reconnect(Owned& owned) {
+  const std::uint64_t last = owned.reader->last();
+  // Mostly behind the last one, sometimes earlier: what comes again must be the same.
+  owned.reader->open_behind(draw(5) == 0 ? draw(last + 1) : last);
+}
+
+}  // namespace perdure
