@@ -200,7 +200,7 @@ class UnconfinedAgent : public HostileAgent {
  protected:
   void SetUp() override {
     if (access("/usr/bin/python3", X_OK) != 0) GTEST_SKIP() << "needs python3";
-    start("confine = false");
+    start("[sessions]\nconfine = false");
   }
 };
 

@@ -38,10 +38,10 @@ TEST_F(Scopes, N12_TOK6_an_observer_sees_and_changes_nothing) {
   EXPECT_EQ(daemon().with_token(observer, {.target = path}).status, 200);
   const std::size_t before = daemon().client().records(session).size();
   for (const char* verb : {"/prompt", "/cancel", "/stop", "/archive", "/resume", "/fork", "/repair",
-                           "/options", "/redact"}) {
+                           "/options"}) {
     EXPECT_EQ(post(observer, path + verb, R"({"text":"hi"})").status, 403) << verb;
   }
-  EXPECT_EQ(post(observer, "/api/permissions/" + permission, R"({"option_id":"allow"})").status, 403);
+  EXPECT_EQ(post(observer, "/api/permissions/" + permission, R"({"option_id":"allow_once"})").status, 403);
   EXPECT_EQ(post(observer, "/api/sessions", R"({"agent":"test"})").status, 403);
   EXPECT_EQ(post(observer, "/api/tokens", R"({"name":"x","scopes":["admin"]})").status, 403);
   EXPECT_EQ(post(observer, "/api/launch", "{}").status, 403);
@@ -89,7 +89,7 @@ TEST_F(Scopes, N17_TOK6_a_session_out_of_scope_does_not_exist) {
                            "/options"}) {
     EXPECT_EQ(post(token, "/api/sessions/" + other + verb, R"({"text":"hi"})").status, 404) << verb;
   }
-  EXPECT_EQ(post(token, "/api/permissions/" + permission, R"({"option_id":"allow"})").status, 404);
+  EXPECT_EQ(post(token, "/api/permissions/" + permission, R"({"option_id":"allow_once"})").status, 404);
   for (const char* list : {"/api/sessions", "/api/inbox", "/api/executors", "/api/search?q=hidden",
                            "/api/search?q=permission"}) {
     const RawAnswer answer = get(list);
