@@ -19,6 +19,7 @@
 #include "base/failpoint.h"
 #include "base/hash.h"
 #include "env_posix/confine.h"
+#include "env_posix/tcp_peer.h"
 #include "http/static_files.h"
 #include "wire/search_text.h"
 
@@ -48,6 +49,11 @@ Result<Listen> parse_listen(const std::string& text) {
     return fail(Code::invalid_argument, "'" + port + "' is no port");
   }
   return out;
+}
+
+// Hosted processes come over loopback or not at all: from elsewhere TLS and a token stand between.
+bool is_loopback(std::string_view address) {
+  return address.starts_with("127.") || address == "::1" || address.starts_with("::ffff:127.");
 }
 
 }  // namespace
@@ -303,9 +309,11 @@ Result<> Daemon::listen() {
 // A caller that cannot be looked up may be anybody: it counts as inside of a session, which may
 // answer nothing.
 SessionId Daemon::hosted_session(const HttpPeer& peer) {
-  if (!peer.is_unix) return {};
+  if (!peer.is_unix && (!is_loopback(peer.address) || agentctls_->held() == 0)) return {};
   const SessionId unknown(Ulid{~0UL, ~0UL});
-  const Result<std::string> text = hosting_session_of(peer.pid);
+  const Result<std::string> text =
+      peer.is_unix ? hosting_session_of(peer.pid)
+                   : hosting_session_of(LoopbackPeer{peer.address, peer.port, peer.local_port});
   if (!text) return unknown;
   if (text->empty()) return {};
   return SessionId::parse(*text).value_or(unknown);
