@@ -7,6 +7,7 @@ set -euo pipefail
 build_packages=(
   clang-19 ninja-build ccache mold cmake git python3
   libboost1.81-dev libboost-json1.81-dev libsqlite3-dev libssl-dev libfmt-dev zlib1g-dev
+  libspdlog-dev libtomlplusplus-dev
   # CMake looks for these at configure time, whatever is then built.
   libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
 )

@@ -15,7 +15,9 @@ void tell(CliWorld& world, const Trouble& trouble, const ParsedCall* call) {
   }
   std::string text = "perdure";
   if (call != nullptr && call->verb != nullptr) text += " " + std::string(call->verb->name);
-  text += ": " + clean_text(trouble.message) + "\n";
+  std::string message = clean_text(trouble.message);
+  while (message.ends_with('\n')) message.pop_back();
+  text += ": " + message + "\n";
   std::string actions;
   for (const std::string& action : trouble.actions) {
     actions += (actions.empty() ? "" : ", ") + clean_line(action);

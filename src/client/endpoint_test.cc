@@ -62,8 +62,8 @@ TEST(Refusal, reads_whatever_the_daemon_said) {
   EXPECT_EQ(full.error().code(), Code::not_resumable);
   EXPECT_EQ(full.message, "no id");
   EXPECT_EQ(full.actions, std::vector<std::string>{"fresh"});
-  const Refusal newer = read_refusal(409, R"({"error":{"code":"secret_already_shown"}})");
-  EXPECT_EQ(newer.code, "secret_already_shown");
+  const Refusal newer = read_refusal(409, R"({"error":{"code":"a_newer_code"}})");
+  EXPECT_EQ(newer.code, "a_newer_code");
   EXPECT_EQ(newer.error().code(), Code::conflict);
   EXPECT_EQ(read_refusal(404, "<html>").error().code(), Code::not_found);
   EXPECT_EQ(read_refusal(401, "").error().code(), Code::denied);
