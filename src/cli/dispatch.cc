@@ -45,7 +45,8 @@ void tell(CliWorld& world, const Trouble& trouble, const ParsedCall* call) {
   }
   if (!actions.empty()) text += "What helps: " + actions + "\n";
   if (trouble.exit_code == exit_usage && call != nullptr && call->verb != nullptr) {
-    text += "Usage: " + usage_line(*call->verb) + "\n";
+    text += "Usage: " + usage_line(*call->verb) +
+            (call->verb->options.empty() ? "" : " [OPTIONS]") + "\n";
   }
   world.console.err(text);
 }

@@ -26,9 +26,13 @@ class Watcher final : public client::FollowEvents {
     if (end_) return;
     const auto record = JsonView::read(json);
     if (!record) return;
-    if (call_.is_json() && !request_.is_quiet) call_.print_line(record->raw());
-    view_.add(*record);
-    if (!call_.is_json()) print_rows(view_.take_rows());
+    if (request_.show) {
+      request_.show(*record);
+    } else {
+      if (call_.is_json() && !request_.is_quiet) call_.print_line(record->raw());
+      view_.add(*record);
+      if (!call_.is_json()) print_rows(view_.take_rows());
+    }
     look(seq, *record);
     if (end_) flush();
   }
