@@ -12,10 +12,6 @@ int exit_of(Code code) {
     case Code::agent_unknown:
     case Code::token_not_found: return exit_not_found;
     case Code::denied:
-    case Code::unauthenticated:
-    case Code::misdirected:
-    case Code::secret_already_shown:
-    case Code::too_large:
     case Code::conflict:
     case Code::key_reused:
     case Code::limit_reached:

@@ -13,8 +13,10 @@
 #include "api/metrics_routes.h"
 #include "api/node_routes.h"
 #include "api/openapi.h"
+#include "api/transfer_routes.h"
 #include "api/workspace_routes.h"
 #include "auth/listen.h"
+#include "base/failpoint.h"
 #include "base/hash.h"
 #include "env_posix/confine.h"
 #include "env_posix/tcp_peer.h"
@@ -222,6 +224,7 @@ void Daemon::add_routes() {
   add_workspace_routes(router, *world_);
   add_metrics_route(router, *world_);
   add_care_routes(router, *world_);
+  add_transfer_routes(router, *world_);
   add_login_routes(router, *world_, api_->gate());
   add_token_routes(router, *world_, api_->gate());
   add_task_routes(router, *world_);
@@ -357,6 +360,7 @@ void Daemon::stop(int signal) {
   if (std::exchange(stopping_, true)) return io_->stop();
   tell_service_manager("STOPPING=1");
   server_->stop_accepting();
+  FAILPOINT("shutdown");
   // What was accepted is in the store already; answers on their way get a moment.
   loop_->after_ms(stop_grace_ms, [this] { io_->stop(); });
 }

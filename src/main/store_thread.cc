@@ -5,6 +5,8 @@
 
 #include <pthread.h>
 
+#include "base/failpoint.h"
+
 namespace perdure {
 namespace {
 
@@ -33,7 +35,9 @@ void StoreThread::stop() {
 
 void StoreThread::step() {
   const auto began = std::chrono::steady_clock::now();
+  FAILPOINT("commit.before");
   if (!store_.step()) return;
+  FAILPOINT("commit.after");
   const auto took = std::chrono::duration_cast<std::chrono::microseconds>(
       std::chrono::steady_clock::now() - began);
   for (std::size_t i = 0; i < bounds_us.size(); ++i) {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "base/failpoint.h"
 #include "base/limits.h"
 #include "base/probe.h"
 #include "runtime/journal_reader.h"
@@ -70,6 +71,7 @@ void SessionActor::boot() {
     return;
   }
   looked_for_ = true;
+  FAILPOINT("reattach.before");
   // A start that was not seen to succeed is run again by the outbox, and attaches.
   const bool never_started =
       outbox_.has_start_of(state_.exec.id) && state_.exec.status == ExecutorStatus::starting;
@@ -94,6 +96,7 @@ void SessionActor::attached(const ExecKey& exec) {
   looked_for_ = true;
   input(ExecutorAttached{exec.exec, exec.gen});
   outbox_.attached(state_);
+  FAILPOINT("reattach.after");
   shared_.on_changed(session_);
 }
 
@@ -194,6 +197,7 @@ void SessionActor::commit(std::unique_ptr<Batch> batch) {
   listing_in_flight_ = make_listing(shared_, batch->state, has_effects);
   if (listing_in_flight_ != listing_) append.listing = listing_in_flight_;
   in_flight_ = std::move(batch);
+  FAILPOINT("accept.before_commit");
   // The store answers on its own thread: only the loop may go on.
   shared_.world.store.append(
       std::move(append),
@@ -217,6 +221,7 @@ void SessionActor::on_committed(const Result<>& result) {
 }
 
 void SessionActor::on_durable(Batch& batch) {
+  FAILPOINT("accept.after_commit");
   const Seq first = state_.head + 1;
   disk_full_ = false;
   listing_ = std::move(listing_in_flight_);
@@ -233,8 +238,10 @@ void SessionActor::on_durable(Batch& batch) {
   removing_.clear();
   CHECK(outbox_.add(batch.effects).has_value(), "an effect of our own cannot be read");
   answer(batch);
+  FAILPOINT("reply.after");
   readers_.publish(first, batch.records);
   if (cursor_moved && cursor_->exec == state_.exec.id && !state_.exec.gone) {
+    FAILPOINT("frame.before_ack");
     shared_.world.agentctls.ack({session_, cursor_->exec, state_.exec.gen}, cursor_->frame);
   }
   outbox_.run(state_);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/failpoint.h"
 #include "base/probe.h"
 #include "wire/effect.h"
 
@@ -66,7 +67,9 @@ bool Outbox::run_command(Row& row, const SendCommand& command, const State& stat
   if (!is_present(state, command.exec, command.gen)) return true;
   if (attached_ && !row.started) {
     row.started = true;
+    FAILPOINT("effect.before");
     shared_.world.agentctls.send({session_, command.exec, command.gen}, command);
+    FAILPOINT("effect.after");
   }
   return false;
 }
@@ -76,7 +79,9 @@ bool Outbox::run_start(Row& row, const StartExecutor& start, const State& state)
   if (state.exec.status != ExecutorStatus::starting) return true;
   if (!row.started) {
     row.started = true;
+    FAILPOINT("effect.before");
     shared_.world.agentctls.start(launch_spec(state), shared_.world.store.epoch());
+    FAILPOINT("effect.after");
   }
   return false;
 }
@@ -85,7 +90,9 @@ bool Outbox::run_stop(Row& row, const StopExecutor& stop, const State& state) {
   if (!is_present(state, stop.exec, stop.gen)) return true;
   if (!row.started) {
     row.started = true;
+    FAILPOINT("effect.before");
     shared_.world.agentctls.stop({session_, stop.exec, stop.gen});
+    FAILPOINT("effect.after");
   }
   return false;
 }

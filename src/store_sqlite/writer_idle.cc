@@ -1,6 +1,7 @@
 // The writer's background work: index flush, checkpoint, search, erasing and backup.
 #include <algorithm>
 
+#include "base/failpoint.h"
 #include "store_sqlite/schema.h"
 #include "store_sqlite/writer.h"
 
@@ -67,6 +68,7 @@ Result<> Writer::flush_all() {
 bool Writer::checkpoint(int mode) {
   int frames = 0;
   int moved = 0;
+  FAILPOINT("checkpoint.before");
   const int result = sqlite3_wal_checkpoint_v2(db_.handle(), "main", mode, &frames, &moved);
   if ((result & 0xff) == SQLITE_BUSY || (result & 0xff) == SQLITE_LOCKED) return false;
   if ((result & 0xff) == SQLITE_FULL) {
@@ -77,6 +79,7 @@ bool Writer::checkpoint(int mode) {
     fail_forever(sqlite_error(result, "checkpoint"));
     return false;
   }
+  FAILPOINT("checkpoint.after");
   stats_.checkpoints += 1;
   const bool complete = frames == moved;
   wal_frames_ = complete ? 0 : static_cast<std::uint64_t>(std::max(frames, 0));
@@ -100,7 +103,7 @@ bool Writer::idle_step() {
         ended.emplace(*std::move(backup_));
         backup_.reset();
       }
-    } else if (idle_erase() || idle_search()) {
+    } else if (idle_scrub() || idle_erase() || idle_search()) {
       worked = true;
     } else if (unindexed_bytes_ > options_.flush_idle_bytes || flush_before_ != 0) {
       if (flush_before_ == 0) {
@@ -122,6 +125,13 @@ bool Writer::idle_erase() {
   if (unindexed_bytes_ > 0 && !flush_all()) return false;
   return transact([&] { return eraser_->slice(*search_, next_pos_); }).has_value() &&
          eraser_->behind();
+}
+
+// The WAL keeps old pages until it is emptied, for which no reader may be under way.
+bool Writer::idle_scrub() {
+  if (!scrub_due_ || !checkpoint(SQLITE_CHECKPOINT_TRUNCATE)) return false;
+  scrub_due_ = false;
+  return true;
 }
 
 bool Writer::idle_search() {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
-#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -13,15 +12,11 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
-#include "crash_client.h"
-#include "daemon_process.h"
-#include "heal.h"
-#include "journal_check.h"
+#include "crash_run.h"
 
 namespace perdure {
 namespace {
 
-constexpr int clients_count = 8;
 constexpr std::uint64_t rounds_between_checks = 25;
 
 std::uint64_t wanted(const char* name, std::uint64_t otherwise) {
@@ -39,26 +34,9 @@ struct Kills {
 
 class DaemonKillLong : public testing::Test {
  protected:
-  void SetUp() override {
-    seed_ = wanted("PERDURE_CRASH_SEED", 20261115);
-    dice_.seed(seed_);
-    const Result<> started = daemon_.start();
-    ASSERT_TRUE(started) << started.error().message();
-    for (int i = 1; i <= clients_count; ++i) {
-      clients_.push_back(std::make_unique<CrashClient>(CrashClientSetup{
-          .daemon = daemon_.endpoint(),
-          .log = daemon_.folder() + "/client" + std::to_string(i),
-          .number = i,
-          .seed = seed_ + static_cast<std::uint64_t>(i),
-          .scripts = {"say 3", "chunks 60 64; tool 1; sleep 30; say 1", "permission 1; say 2",
-                      "sleep 150; chunks 200 40", "think 2; tool 2; permission 1; tool 1",
-                      "chunks 5 3000; sleep 400; say 2"}}));
-    }
-  }
-
   // SIGKILL, or a moment of SIGSTOP, to one process of that kind, if there is one.
   bool strike(ProcessKind kind, int number) {
-    std::vector<MarkedProcess> all = daemon_.processes();
+    std::vector<MarkedProcess> all = run_.daemon().processes();
     std::erase_if(all, [&](const MarkedProcess& process) { return process.kind != kind; });
     if (all.empty()) return false;
     const pid_t pid = all[dice_() % all.size()].pid;
@@ -82,104 +60,43 @@ class DaemonKillLong : public testing::Test {
       kills_.stopped += strike(kinds[dice_() % 3], SIGSTOP);
     }
     if (what >= 50 && what < 90) return;
-    daemon_.kill_daemon();
+    run_.daemon().kill_daemon();
     ++kills_.daemon;
-    const Result<> started = daemon_.start();
+    const Result<> started = run_.daemon().start();
     ASSERT_TRUE(started) << started.error().message();
   }
 
-  void check(Rest rest) {
-    records_ = 0;
-    for (const auto& client : clients_) {
-      for (const std::string& wrong : client->wrong()) ADD_FAILURE() << wrong;
-      for (const auto& [id, owned] : client->sessions()) {
-        const JudgedSession session{id, client->api().records(id), owned.prompts};
-        records_ += session.records.size();
-        for (const std::string& wrong : judge(session, rest)) ADD_FAILURE() << wrong;
-        for (const std::string& wrong : judge_view(session, owned.reader->records())) {
-          ADD_FAILURE() << wrong;
-        }
-      }
-    }
-    EXPECT_FALSE(daemon_.had_two_agents()) << "PROC1";
-  }
-
-  std::vector<std::string> session_ids() {
-    std::vector<std::string> ids;
-    for (const auto& client : clients_) {
-      for (const auto& [id, owned] : client->sessions()) ids.push_back(id);
-    }
-    return ids;
-  }
-
-  // STREAM5: at rest every client sees the head.
-  void catch_up() {
-    for (const auto& client : clients_) {
-      for (const auto& [id, owned] : client->sessions()) {
-        const std::size_t head = client->api().records(id).size();
-        EXPECT_TRUE(until(
-            [&] {
-              if (!owned.reader->is_open()) owned.reader->open();
-              client->api().io().run_for_ms(20);
-              return owned.reader->last() >= head;
-            },
-            30'000))
-            << "STREAM5 " << id << ": " << owned.reader->last() << " of " << head;
-      }
-    }
-  }
-
-  void print(std::uint64_t rounds) const {
-    CrashClient::Counts sum;
-    std::size_t sessions = 0;
-    for (const auto& client : clients_) {
-      const CrashClient::Counts one = client->counts();
-      sum.requests += one.requests;
-      sum.unanswered += one.unanswered;
-      sum.prompts += one.prompts;
-      sum.answers += one.answers;
-      sum.connections += one.connections;
-      sessions += client->sessions().size();
-    }
+  void print(std::uint64_t rounds) {
+    const CrashClient::Counts sum = run_.counts();
     std::printf(
-        "%lu rounds: %lu kills (%lu daemon, %lu agentctl, %lu agent), %lu stops; %zu "
-        "sessions, %lu prompts, %lu answers, %lu requests (%lu sent again), %lu stream "
-        "connections, %lu records; seed %lu\n",
+        "%lu rounds: %lu kills (%lu daemon, %lu agentctl, %lu agent), %lu stops; %zu sessions, %lu "
+        "prompts, %lu answers, %lu requests (%lu sent again), %lu stream connections, %lu records; "
+        "seed %lu\n",
         rounds, kills_.all(), kills_.daemon, kills_.agentctl, kills_.agent, kills_.stopped,
-        sessions, sum.prompts, sum.answers, sum.requests, sum.unanswered, sum.connections, records_,
-        seed_);
+        run_.sessions(), sum.prompts, sum.answers, sum.requests, sum.unanswered, sum.connections,
+        run_.records(), seed_);
   }
 
-  std::uint64_t seed_ = 0;
-  std::mt19937_64 dice_;
-  DaemonProcess daemon_;
-  std::vector<std::unique_ptr<CrashClient>> clients_;
+  const std::uint64_t seed_ = wanted("PERDURE_CRASH_SEED", 20261115);
+  std::mt19937_64 dice_{seed_};
+  CrashRun run_{{.clients = 8, .seed = seed_}};
   Kills kills_;
-  std::uint64_t records_ = 0;
 };
 
 TEST_F(DaemonKillLong, ACK1_ACK2_RUN1_STREAM1_STREAM2_TOK3_PROC1_PROC6_J2_kills_lose_nothing) {
   const std::uint64_t rounds = wanted("PERDURE_DAEMON_KILLS", 100);
-  ApiClient api(daemon_.endpoint());
+  const Result<> started = run_.daemon().start();
+  ASSERT_TRUE(started) << started.error().message();
   for (std::uint64_t done = 0; done < rounds && !HasFailure(); done += rounds_between_checks) {
-    for (const auto& client : clients_) client->start();
+    run_.start_clients();
     for (std::uint64_t i = done; i < std::min(rounds, done + rounds_between_checks); ++i) {
       ASSERT_NO_FATAL_FAILURE(round());
     }
-    for (const auto& client : clients_) client->stop();
-    EXPECT_EQ(heal(api, session_ids()), "") << "Q1";
-    catch_up();
-    check(Rest::quiet);
+    run_.stop_clients();
+    for (const std::string& wrong : run_.findings()) ADD_FAILURE() << wrong;
   }
   print(rounds);
-  for (const std::string& id : session_ids()) {
-    EXPECT_TRUE(api.post("/api/sessions/" + id + "/stop").ok());
-  }
-  EXPECT_TRUE(daemon_.until_no_hosted()) << "PROC6";
-  EXPECT_EQ(daemon_.stop(), 0);
-  for (const std::string& wrong : judge_store(daemon_.home() + "/perdure.db"))
-    ADD_FAILURE() << wrong;
-  if (HasFailure()) std::printf("%s\n", daemon_.output().c_str());
+  for (const std::string& wrong : run_.end()) ADD_FAILURE() << wrong;
 }
 
 }  // namespace

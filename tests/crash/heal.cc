@@ -13,7 +13,7 @@ bool brought_to_rest(ApiClient& api, const std::string& session) {
   for (const std::string& wait : json_list(shown, "pending")) {
     api.post("/api/permissions/" + json_at(wait, "perm_id"), R"({"option_id":"allow_once"})");
   }
-  if (json_at(shown, "queue_held") == "true") api.post(path + "/resume");
+  if (json_at(shown, "queue_held") == "true") api.post(path + "/queue/release");
   const std::string status = json_at(shown, "status");
   return reply.ok() && json_at(shown, "queue_length") == "0" && status != "running" &&
          status != "waiting" && json_at(shown, "executor_status") != "starting";

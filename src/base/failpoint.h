@@ -1,0 +1,29 @@
+// FAILPOINT("commit.after") marks a place where a test may end or stop this process. The marks are
+// in every build and cost one load and a branch; only a test build can arm them, once, before there
+// are threads.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace perdure {
+
+// Null until points are armed. `name` is one of failpoint_names().
+inline void (*failpoint_hook)(const char* name) = nullptr;
+
+// Every point that there is.
+std::span<const std::string_view> failpoint_names();
+
+// "commit.after=37*off->1*kill;checkpoint.before=1*stop": what the hits of a point do, in order;
+// off when the list is over. `kill` and `stop` are SIGKILL and SIGSTOP. denied: not a test build;
+// invalid_argument: not of this form, or no such point, and nothing is armed.
+Result<> arm_failpoints(std::string_view text);
+
+}  // namespace perdure
+
+#define FAILPOINT(name)                                             \
+  do {                                                              \
+    if (::perdure::failpoint_hook) ::perdure::failpoint_hook(name); \
+  } while (false)

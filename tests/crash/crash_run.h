@@ -1,0 +1,49 @@
+// A daemon with some clients at work, and the whole judgement of what they leave: used by whoever
+// breaks something meanwhile.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "crash_client.h"
+#include "daemon_process.h"
+
+namespace perdure {
+
+class CrashRun {
+ public:
+  struct Setup {
+    int clients = 8;
+    std::uint64_t seed = 1;
+    std::size_t sessions_max = 2;  // of each client
+  };
+  explicit CrashRun(const Setup& setup);
+
+  DaemonProcess& daemon() { return daemon_; }
+  void start_clients();
+  // Needs a daemon that serves: what has no answer yet gets one.
+  void stop_clients();
+
+  // With the clients stopped: brings all sessions to rest, lets the clients catch up, and compares
+  // everything. Sentences of what is wrong.
+  std::vector<std::string> findings();
+  // Stops the sessions and the daemon: no process may be left, and the store's file must be whole.
+  std::vector<std::string> end();
+
+  CrashClient::Counts counts() const;
+  std::size_t sessions() const { return session_ids().size(); }
+  std::uint64_t records() const { return records_; }  // of the last findings()
+
+ private:
+  std::vector<std::string> session_ids() const;
+  void catch_up(std::vector<std::string>& found);
+  void judge_all(std::vector<std::string>& found);
+
+  DaemonProcess daemon_;
+  std::vector<std::unique_ptr<CrashClient>> clients_;
+  std::uint64_t records_ = 0;
+};
+
+}  // namespace perdure
