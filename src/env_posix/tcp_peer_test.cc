@@ -44,7 +44,8 @@ bool connect_pair(const Family& family, Pair& pair) {
   sockaddr_in6 address = to_address(family.listen, 0);
   socklen_t size = sizeof address;
   auto* const raw = reinterpret_cast<sockaddr*>(&address);
-  if (bind(pair.listener.get(), raw, size) != 0 || listen(pair.listener.get(), 1) != 0) return false;
+  if (bind(pair.listener.get(), raw, size) != 0 || listen(pair.listener.get(), 1) != 0)
+    return false;
   getsockname(pair.listener.get(), raw, &size);
   pair.peer.our_port = ntohs(address.sin6_port);
   address = to_address(family.connect, pair.peer.our_port);
