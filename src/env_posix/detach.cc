@@ -108,8 +108,8 @@ Result<> Detached::answer(std::string_view bytes) {
   return send(bytes, 0);
 }
 
-void Detached::refuse(std::string_view bytes) {
-  if (pipe_) (void)send(bytes, 1);  // nobody who waits: nobody to tell
+void Detached::refuse(std::string_view bytes, int exit_code) {
+  if (pipe_) (void)send(bytes, exit_code);  // nobody who waits: nobody to tell
 }
 
 Result<> Detached::send(std::string_view bytes, int exit_code) {

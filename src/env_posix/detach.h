@@ -29,8 +29,8 @@ class Detached {
   // nobody knows of us: better leave.
   Result<> answer(std::string_view bytes);
   // The same for a start that did not work: the starting process writes it to refusal_descriptor
-  // and exits with 1. Does nothing where an answer was given before.
-  void refuse(std::string_view bytes);
+  // and exits with this code. Does nothing where an answer was given before.
+  void refuse(std::string_view bytes, int exit_code = 1);
 
   // As the starter had it: for the children that are not ours to narrow.
   mode_t umask_before() const { return umask_before_; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <fstream>
 #include <map>
 #include <set>
@@ -10,7 +11,6 @@
 
 #include <arpa/inet.h>
 #include <dirent.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include "env_posix/confine.h"
@@ -21,23 +21,30 @@ namespace {
 
 using Inodes = std::set<std::string>;
 
+std::string hex(std::uint32_t value, int digits) {
+  std::array<char, 9> text{};
+  std::snprintf(text.data(), text.size(), "%0*X", digits, value);
+  return text.data();
+}
+
 // The peer's end as /proc/net/tcp and tcp6 print it. A socket for IPv6 that speaks to an IPv4
 // address stands in the second file.
 std::vector<std::string> printed_ends(const LoopbackPeer& peer) {
+  const std::string port = ":" + hex(peer.port, 4);
   std::array<std::uint32_t, 4> words{};
   if (inet_pton(AF_INET, peer.address.c_str(), words.data()) == 1) {
-    return {fmt::format("{:08X}:{:04X}", words[0], peer.port),
-            fmt::format("{:08X}{:08X}{:08X}{:08X}:{:04X}", 0, 0, htonl(0xffff), words[0],
-                        peer.port)};
+    const std::string inner = hex(words[0], 8);
+    return {inner + port, std::string(16, '0') + hex(htonl(0xffff), 8) + inner + port};
   }
   if (inet_pton(AF_INET6, peer.address.c_str(), words.data()) != 1) return {};
-  return {fmt::format("{:08X}{:08X}{:08X}{:08X}:{:04X}", words[0], words[1], words[2], words[3],
-                      peer.port)};
+  std::string printed;
+  for (const std::uint32_t word : words) printed += hex(word, 8);
+  return {printed + port};
 }
 
 Inodes inodes_of(const LoopbackPeer& peer) {
   const std::vector<std::string> ends = printed_ends(peer);
-  const std::string our_port = fmt::format(":{:04X}", peer.our_port);
+  const std::string our_port = ":" + hex(peer.our_port, 4);
   Inodes found;
   for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
     std::ifstream file(table);
@@ -58,10 +65,9 @@ Inodes inodes_of(const LoopbackPeer& peer) {
 enum class Holds { no, yes, unreadable };
 
 Holds holds(std::int64_t pid, const Inodes& inodes) {
-  const std::string folder = fmt::format("/proc/{}/fd", pid);
-  DIR* const open = opendir(folder.c_str());
-  if (!open) return access(fmt::format("/proc/{}", pid).c_str(), F_OK) == 0 ? Holds::unreadable
-                                                                            : Holds::no;
+  const std::string process = "/proc/" + std::to_string(pid);
+  DIR* const open = opendir((process + "/fd").c_str());
+  if (!open) return access(process.c_str(), F_OK) == 0 ? Holds::unreadable : Holds::no;
   Holds result = Holds::no;
   while (const dirent* const entry = readdir(open)) {
     char target[64];

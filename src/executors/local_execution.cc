@@ -65,6 +65,7 @@ void LocalExecution::attach(std::uint64_t epoch, FrameNo after) {
 }
 
 void LocalExecution::launch() {
+  met_ = true;
   SpawnSpec spec{
       .command = setting_.agentctl_command, .environment = setting_.environment, .cwd = "/"};
   spec.command.emplace_back("start");
@@ -166,7 +167,7 @@ void LocalExecution::on_attached(const AttachedPacket& packet) {
     return detach("the socket belongs to another execution");
   }
   disarm();
-  attached_ = true;
+  attached_ = met_ = true;
   lock_is_held_ = false;  // by itself
   backoff_ms_ = 0;
   identity_ =
@@ -241,11 +242,14 @@ void LocalExecution::bury() {
   disarm();
   client_.reset();
   if (std::exchange(attached_, false)) events_.on_detached("the agentctl is ended by force");
-  if (ports_.processes.kill_marked(exec_mark()) > 0) {
+  Result<std::unique_ptr<Folder>> spool = ports_.host.open_folder(bootstrap_.spool_folder);
+  // S13: a restored copy of a journal names executions whose spools are in another data folder,
+  // with a daemon of its own. They were never ours, and are not ours to end.
+  const bool is_foreign = !met_ && !spool && spool.error().code() == Code::not_found;
+  if (!is_foreign && ports_.processes.kill_marked(exec_mark()) > 0) {
     SIM_PROBE("remains of an execution take their time");
     return arm(bury_again_ms, &LocalExecution::bury);
   }
-  Result<std::unique_ptr<Folder>> spool = ports_.host.open_folder(bootstrap_.spool_folder);
   if (spool) {
     spool_ = std::move(*spool);
     Result<SpoolReader> reader = SpoolReader::create(*spool_, last_frame_);

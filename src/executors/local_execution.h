@@ -136,6 +136,7 @@ class LocalExecution final : private ProcessEvents, private AgentctlClientEvents
   bool took_over_ = false;
   bool stopping_ = false;
   bool gone_ = false;
+  bool met_ = false;  // started by us, or has answered us
   std::string leaving_;
   std::string proof_;
   std::int64_t silent_since_ms_ = 0;

@@ -21,6 +21,7 @@
 #include "env_posix/confine.h"
 #include "env_posix/tcp_peer.h"
 #include "http/static_files.h"
+#include "runtime/removal.h"
 #include "wire/search_text.h"
 
 namespace perdure {
@@ -176,15 +177,15 @@ Result<Bootstrap> Daemon::launch(const LaunchSpec& spec) {
 
 Result<> Daemon::make_api() {
   node_ = TRY(Node::open({*clock_, random_, *shared_loop_, *store_}));
-  list_ = std::make_unique<SessionList>(*runtime_, *store_);
-  runtime_->watch([this](SessionId session) { list_->changed(session); });
+  // A deletion that a crash cut short is finished before anybody can see the session.
+  TRY(finish_removals(*store_, node_->state()));
   const char* const path = std::getenv("PATH");
   worktrees_ = std::make_unique<Worktrees>(
       Worktrees::Ports{*shared_loop_, *processes_},
       Worktrees::Setting{path ? path : "/usr/bin:/bin", setting_.places.home});
   world_ = std::make_unique<ApiWorld>(ApiWorld{.runtime = *runtime_,
                                                .node = *node_,
-                                               .sessions = *list_,
+                                               .sessions = runtime_->sessions(),
                                                .clock = *clock_,
                                                .random = random_,
                                                .loop = *shared_loop_,

@@ -82,7 +82,8 @@ int serve_in_background(const Daemon::Setting& setting) {
   umask(077);
   Result<std::unique_ptr<Daemon>> daemon = Daemon::create(setting);
   if (!daemon) {
-    detached->refuse("perdure serve: " + daemon.error().message() + "\n");
+    detached->refuse("perdure serve: " + daemon.error().message() + "\n",
+                     exit_code(daemon.error()));
     return exit_code(daemon.error());
   }
   (*daemon)->run([&] {

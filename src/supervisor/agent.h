@@ -172,6 +172,8 @@ class Agent final : private ProcessEvents {
   // Turns: agent_turn.cc
   void begin_turn(const SendPrompt& command);
   void end_turn(FrameBody end);
+  bool ends_with_execution() const;
+  void leave_turn();
   void fail_turn(const acp::CallFailed& event);
   void cancel_permissions();
   void cancel_ignored();

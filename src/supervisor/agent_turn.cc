@@ -157,22 +157,32 @@ void Agent::on(acp::TurnEnded event) {
   if (turn_->clears && event.stop_reason == "end_turn") {
     write(FrameContextChanged{BoundaryHow::cleared});
   }
+  if (event.stop_reason == "cancelled" && ends_with_execution()) return leave_turn();
   end_turn(FrameRunFinished{turn_->run, std::move(event.stop_reason)});
 }
 
 void Agent::fail_turn(const acp::CallFailed& event) {
   if (!turn_) return;
+  if (event.failure == acp::Failure::cancelled && ends_with_execution()) return leave_turn();
   if (event.failure == acp::Failure::cancelled) {
     return end_turn(FrameRunFinished{turn_->run, "cancelled"});
   }
   end_turn(FrameRunFailed{turn_->run, run_failure(event, ports_.clock.now().wall)});
 }
 
-void Agent::end_turn(FrameBody end) {
-  write(std::move(end));
+// O26: nobody asked for this cancel; it came with the end of the whole execution. The run gets no
+// end here, and the daemon calls it interrupted.
+bool Agent::ends_with_execution() const { return stopped_ && !turn_->cancelling; }
+
+void Agent::leave_turn() {
   turn_.reset();
   normaliser_.end_turn();
   disarm(stall_timer_);
+}
+
+void Agent::end_turn(FrameBody end) {
+  write(std::move(end));
+  leave_turn();
   if (phase_ != Phase::open) return;  // the ladder of its end goes on
   disarm(ladder_timer_);
   if (waiting_.empty()) return;

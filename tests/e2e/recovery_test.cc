@@ -138,8 +138,10 @@ TEST_F(Recovery, A30_O4_a_question_of_an_agent_that_was_lost_cannot_be_answered)
   ASSERT_FALSE(secret.empty());
   const std::string answer =
       R"({"secret":")" + secret + R"(","answer":{"option_id":"allow_once"}})";
-  EXPECT_EQ(client_->post("/api/waits/" + token,
-                          R"({"secret":"no","answer":{"option_id":"allow_once"}})").status, 401);
+  EXPECT_EQ(
+      client_->post("/api/waits/" + token, R"({"secret":"no","answer":{"option_id":"allow_once"}})")
+          .status,
+      401);
   daemon_->kill_daemon();
   daemon_->kill_hosted();
   begin_again();
@@ -227,10 +229,10 @@ TEST_F(Recovery, L17_R8_a_folder_that_is_gone_is_named_and_its_return_is_enough)
 
 TEST_F(Recovery, L3_agents_that_can_and_cannot_resume_are_told_apart) {
   daemon_ = std::make_unique<DaemonProcess>();
-  daemon_->setup().config = "[sessions]\ninject = 'off'\n[agents.plain]\nsupports_session_resume = "
-                            "false\ncommand = ['" PERDURE_TESTAGENT "', '--home', '" +
-                            daemon_->agent_home() +
-                            "', '--switch', 'no_load', '--switch', 'no_resume']\n";
+  daemon_->setup().config =
+      "[sessions]\ninject = 'off'\n[agents.plain]\nsupports_session_resume = "
+      "false\ncommand = ['" PERDURE_TESTAGENT "', '--home', '" +
+      daemon_->agent_home() + "', '--switch', 'no_load', '--switch', 'no_resume']\n";
   daemon_->write_config();
   begin_again();
   client_ = std::make_unique<ApiClient>(daemon_->endpoint());

@@ -18,9 +18,9 @@ class HostileAgent : public ::testing::Test {
     start({});
   }
   void start(const std::string& more_config) {
-    daemon_ = std::make_unique<GuardedDaemon>(DaemonSetup{
-        .config = more_config + "\n[agents.hostile]\ncommand = ['/usr/bin/python3', '" +
-                  std::string(attacks) + "/hostile_agent.py']\n"});
+    daemon_ = std::make_unique<GuardedDaemon>(
+        DaemonSetup{.config = more_config + "\n[agents.hostile]\ncommand = ['/usr/bin/python3', '" +
+                              std::string(attacks) + "/hostile_agent.py']\n"});
     ASSERT_EQ(daemon_->start(), "");
     session_ = client().create_session({.agent = "hostile"});
     ASSERT_FALSE(session_.empty());
@@ -74,7 +74,9 @@ class HostileAgent : public ::testing::Test {
     EXPECT_EQ(client().count(session_, "token.consumed"), 0u);
     EXPECT_NE(client().get("/api/inbox").body.find(permission_), std::string::npos);
   }
-  std::string grant() const { return "POST /api/permissions/" + permission_ + R"( '{"option_id":"allow"}')"; }
+  std::string grant() const {
+    return "POST /api/permissions/" + permission_ + R"( '{"option_id":"allow"}')";
+  }
 
   std::unique_ptr<GuardedDaemon> daemon_;
   std::string session_;
@@ -133,8 +135,7 @@ TEST_F(HostileAgent, TOK3_a_stolen_admin_token_over_tcp_answers_nothing) {
   EXPECT_TRUE(has(request(to + grant()), "status=401"));
   const std::string tries[] = {grant(),
                                "POST /api/tokens '{\"name\":\"x\",\"scopes\":[\"admin\"]}'",
-                               "POST /api/launch '{}'",
-                               "GET /api/waits/" + wait_ + "/secret ''"};
+                               "POST /api/launch '{}'", "GET /api/waits/" + wait_ + "/secret ''"};
   for (const std::string& each : tries) {
     const std::string saw = request(to + each + token);
     EXPECT_TRUE(has(saw, "status=403")) << each << "\n" << saw;
@@ -143,10 +144,10 @@ TEST_F(HostileAgent, TOK3_a_stolen_admin_token_over_tcp_answers_nothing) {
   EXPECT_TRUE(has(orphan, "status=403")) << orphan;
   expect_open();
   // The same token from outside of a session works: it was the place that was refused.
-  const RawAnswer answer = daemon_->with_token(
-      daemon_->process.admin_token(), {.method = "POST",
-                                       .target = "/api/permissions/" + permission_,
-                                       .body = R"({"option_id":"reject"})"});
+  const RawAnswer answer = daemon_->with_token(daemon_->process.admin_token(),
+                                               {.method = "POST",
+                                                .target = "/api/permissions/" + permission_,
+                                                .body = R"({"option_id":"reject"})"});
   EXPECT_EQ(answer.status, 200) << answer.body;
 }
 
@@ -164,9 +165,9 @@ TEST_F(HostileAgent, TOK3_cannot_speak_to_an_agentctl) {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() != ".sock") continue;
     ++sockets;
-    const std::string saw =
-        attack("/usr/bin/python3 -c \"import socket; s = socket.socket(socket.AF_UNIX); s.connect('" +
-               entry.path().string() + "'); s.sendall(b'x' * 64); print('got', s.recv(99))\"");
+    const std::string saw = attack(
+        "/usr/bin/python3 -c \"import socket; s = socket.socket(socket.AF_UNIX); s.connect('" +
+        entry.path().string() + "'); s.sendall(b'x' * 64); print('got', s.recv(99))\"");
     EXPECT_FALSE(has(saw, "exit=0") && !has(saw, "got b''")) << saw;
   }
   EXPECT_GE(sockets, 1u);
@@ -181,8 +182,8 @@ TEST_F(HostileAgent, TOK3_D6_no_verb_approves_or_starts_a_daemon) {
   const std::string approve = attack(place + "approve " + permission_);
   EXPECT_TRUE(has(approve, "exit=4")) << approve;
   const std::string other = daemon_->process.folder() + "/user/other";
-  const std::string start = attack("PERDURE_HOME=" + other + " " +
-                                   daemon_->process.setup().program + " ls");
+  const std::string start =
+      attack("PERDURE_HOME=" + other + " " + daemon_->process.setup().program + " ls");
   EXPECT_TRUE(has(start, "exit=5")) << start;
   EXPECT_FALSE(std::filesystem::exists(other + "/run/perdure.sock"));
   expect_open();
@@ -206,9 +207,8 @@ class UnconfinedAgent : public HostileAgent {
 
 TEST_F(UnconfinedAgent, TOK3_one_that_reads_the_token_still_answers_nothing) {
   ask();
-  const std::string saw =
-      request(std::to_string(daemon_->port) + " " + grant() + " $(cat " +
-              daemon_->process.home() + "/token)");
+  const std::string saw = request(std::to_string(daemon_->port) + " " + grant() + " $(cat " +
+                                  daemon_->process.home() + "/token)");
   EXPECT_TRUE(has(saw, "status=403")) << saw;
   expect_open();
 }

@@ -1,5 +1,6 @@
 // TOK5: secrets that were used in every way are looked for afterwards in all that the daemon keeps,
-// logs and starts. A search that would find nothing proves nothing, so it is shown to find a prompt.
+// logs and starts. A search that would find nothing proves nothing, so it is shown to find a
+// prompt.
 #include <filesystem>
 
 #include "guarded_daemon.h"
@@ -65,8 +66,9 @@ TEST(Canary, TOK5_no_secret_is_in_store_journal_log_spool_argv_or_environment) {
               .headers = daemon.page_headers({}),
               .body = R"({"token":")" + launch + R"("})"});
   daemon.tcp({.headers = daemon.page_headers(page)});
-  const ApiReply answered = client.post(
-      "/api/waits/" + wait, R"({"secret":")" + secret + R"(","answer":{"option_id":"allow_once"}})");
+  const ApiReply answered =
+      client.post("/api/waits/" + wait,
+                  R"({"secret":")" + secret + R"(","answer":{"option_id":"allow_once"}})");
   ASSERT_EQ(answered.status, 200) << answered.body;
   daemon.process.kill_daemon();
   ASSERT_EQ(daemon.start(), "");

@@ -13,10 +13,10 @@ namespace perdure {
 namespace {
 
 TEST(Listen, N16_an_address_that_others_reach_is_refused_in_every_spelling) {
-  for (const char* address : {"0.0.0.0", "0", "0x0", "00", "0x00000000", "0.0", "*", "", "[::]",
-                              "[::0]", "[0:0:0:0:0:0:0:0]", "[::ffff:0.0.0.0]", "[::ffff:0:0]",
-                              "10.1.2.3", "192.168.1.1", "[fe80::1]", "[::ffff:10.1.2.3]",
-                              "example.com", "2130706432.evil"}) {
+  for (const char* address :
+       {"0.0.0.0", "0", "0x0", "00", "0x00000000", "0.0", "*", "", "[::]", "[::0]",
+        "[0:0:0:0:0:0:0:0]", "[::ffff:0.0.0.0]", "[::ffff:0:0]", "10.1.2.3", "192.168.1.1",
+        "[fe80::1]", "[::ffff:10.1.2.3]", "example.com", "2130706432.evil"}) {
     DaemonProcess daemon({.config = "listen = '" + std::string(address) + ":0'"});
     const Result<> started = daemon.start();
     ASSERT_FALSE(started) << "'" << address << "' was listened on";

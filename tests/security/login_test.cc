@@ -46,7 +46,8 @@ TEST_F(Login, N16_a_cookie_alone_and_a_key_alone_authorise_nothing) {
   EXPECT_EQ(daemon().tcp({.headers = daemon().page_headers({.cookie = login.cookie})}).status, 401);
   EXPECT_EQ(daemon().tcp({.headers = daemon().page_headers({.key = login.key})}).status, 401);
   // The halves of two logins make no whole.
-  EXPECT_EQ(daemon().tcp({.headers = daemon().page_headers({login.cookie, other.key})}).status, 401);
+  EXPECT_EQ(daemon().tcp({.headers = daemon().page_headers({login.cookie, other.key})}).status,
+            401);
   EXPECT_EQ(daemon().tcp({.headers = {{"Cookie", login.cookie}}}).status, 401);
   EXPECT_EQ(daemon().tcp({.headers = {{"Authorization", "Bearer " + login.key}}}).status, 401);
 }

@@ -68,9 +68,9 @@ RawConnection RawConnection::to_port(std::uint16_t port, std::uint8_t source) {
   sockaddr_in from{};
   from.sin_family = AF_INET;
   from.sin_addr.s_addr = htonl(0x7f000000u | source);
-  if (bind(fd, reinterpret_cast<const sockaddr*>(&from), sizeof from) != 0) return RawConnection(-1);
-  return RawConnection(
-      connected(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address));
+  if (bind(fd, reinterpret_cast<const sockaddr*>(&from), sizeof from) != 0)
+    return RawConnection(-1);
+  return RawConnection(connected(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address));
 }
 
 RawConnection RawConnection::to_socket(const std::string& path) {
@@ -78,8 +78,7 @@ RawConnection RawConnection::to_socket(const std::string& path) {
   address.sun_family = AF_UNIX;
   std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  return RawConnection(
-      connected(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address));
+  return RawConnection(connected(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address));
 }
 
 RawConnection::~RawConnection() {

@@ -48,8 +48,7 @@ void expect_safe(const RawAnswer& answer, const std::string& what) {
   EXPECT_NE(answer.header("content-security-policy").find("frame-ancestors 'none'"),
             std::string::npos)
       << what;
-  EXPECT_NE(answer.header("content-security-policy").find("default-src 'self'"),
-            std::string::npos)
+  EXPECT_NE(answer.header("content-security-policy").find("default-src 'self'"), std::string::npos)
       << what;
   EXPECT_EQ(answer.header("x-content-type-options"), "nosniff") << what;
   EXPECT_EQ(answer.header("cross-origin-resource-policy"), "same-origin") << what;
@@ -65,11 +64,10 @@ TEST_F(Routes, N16_no_route_answers_a_stranger) {
   std::size_t closed = 0;
   for (const auto& [method, target] : routes) {
     const std::string what = method + " " + target;
-    const RawAnswer answer =
-        daemon().tcp({.method = method,
-                      .target = target,
-                      .headers = {{"Content-Type", "application/json"}},
-                      .body = method == "GET" ? "" : "{}"});
+    const RawAnswer answer = daemon().tcp({.method = method,
+                                           .target = target,
+                                           .headers = {{"Content-Type", "application/json"}},
+                                           .body = method == "GET" ? "" : "{}"});
     expect_safe(answer, what);
     if (is_open(method, target)) continue;
     ++closed;
@@ -138,10 +136,10 @@ TEST_F(Routes, N16_the_static_shell_holds_nothing_of_a_user) {
 }
 
 TEST_F(Routes, N16_paths_cannot_be_dressed_up_as_the_shell) {
-  const char* const targets[] = {"//api/sessions",     "/api/./sessions",     "/api//sessions",
-                                 "/%61pi/sessions",    "/api%2fsessions",     "/x/../api/sessions",
-                                 "/API/sessions",      "/api/sessions/",      "/.%2e/api/sessions",
-                                 "/api/sessions%00",   "/api\\sessions",      "/;/api/sessions"};
+  const char* const targets[] = {"//api/sessions",   "/api/./sessions", "/api//sessions",
+                                 "/%61pi/sessions",  "/api%2fsessions", "/x/../api/sessions",
+                                 "/API/sessions",    "/api/sessions/",  "/.%2e/api/sessions",
+                                 "/api/sessions%00", "/api\\sessions",  "/;/api/sessions"};
   for (const char* target : targets) {
     const RawAnswer answer = daemon().tcp({.target = target});
     EXPECT_EQ(answer.body.find("\"sessions\""), std::string::npos) << target;

@@ -20,7 +20,8 @@ class Scopes : public SecuritySuite {
     std::string permission;
     until([&] {
       for (const std::string& record : client.records(session)) {
-        if (json_at(record, "kind") == "permission.requested") permission = json_at(record, "perm_id");
+        if (json_at(record, "kind") == "permission.requested")
+          permission = json_at(record, "perm_id");
       }
       return !permission.empty();
     });
@@ -37,19 +38,21 @@ TEST_F(Scopes, N12_TOK6_an_observer_sees_and_changes_nothing) {
   const std::string path = "/api/sessions/" + session;
   EXPECT_EQ(daemon().with_token(observer, {.target = path}).status, 200);
   const std::size_t before = daemon().client().records(session).size();
-  for (const char* verb : {"/prompt", "/cancel", "/stop", "/archive", "/resume", "/fork", "/repair",
-                           "/options"}) {
+  for (const char* verb :
+       {"/prompt", "/cancel", "/stop", "/archive", "/resume", "/fork", "/repair", "/options"}) {
     EXPECT_EQ(post(observer, path + verb, R"({"text":"hi"})").status, 403) << verb;
   }
-  EXPECT_EQ(post(observer, "/api/permissions/" + permission, R"({"option_id":"allow_once"})").status, 403);
+  EXPECT_EQ(
+      post(observer, "/api/permissions/" + permission, R"({"option_id":"allow_once"})").status,
+      403);
   EXPECT_EQ(post(observer, "/api/sessions", R"({"agent":"test"})").status, 403);
   EXPECT_EQ(post(observer, "/api/tokens", R"({"name":"x","scopes":["admin"]})").status, 403);
   EXPECT_EQ(post(observer, "/api/launch", "{}").status, 403);
   EXPECT_EQ(post(observer, "/api/rules", "{}").status, 403);
   EXPECT_EQ(daemon().with_token(observer, {.target = "/api/tokens"}).status, 403);
-  EXPECT_EQ(daemon().with_token(observer, {.method = "DELETE", .target = path + "?confirm=true"})
-                .status,
-            403);
+  EXPECT_EQ(
+      daemon().with_token(observer, {.method = "DELETE", .target = path + "?confirm=true"}).status,
+      403);
   EXPECT_EQ(daemon().client().records(session).size(), before);
   EXPECT_EQ(daemon().client().count(session, "permission.resolved"), 0u);
 }
@@ -73,8 +76,8 @@ TEST_F(Scopes, N17_TOK6_a_session_out_of_scope_does_not_exist) {
   const std::string other = client.create_session({.more = R"("title":"hidden-title-77")"});
   const std::string permission = ask_something(other);
   ASSERT_FALSE(permission.empty());
-  const std::string token = daemon().make_token(
-      R"({"name":"one","scopes":["operate"],"sessions":[")" + mine + R"("]})");
+  const std::string token =
+      daemon().make_token(R"({"name":"one","scopes":["operate"],"sessions":[")" + mine + R"("]})");
   ASSERT_FALSE(token.empty());
   const auto get = [&](const std::string& target) {
     return daemon().with_token(token, {.target = target});
@@ -85,11 +88,12 @@ TEST_F(Scopes, N17_TOK6_a_session_out_of_scope_does_not_exist) {
     const RawAnswer answer = get("/api/sessions/" + other + part);
     EXPECT_EQ(answer.status, 404) << part << " " << answer.body;
   }
-  for (const char* verb : {"/prompt", "/cancel", "/stop", "/archive", "/resume", "/fork",
-                           "/options"}) {
+  for (const char* verb :
+       {"/prompt", "/cancel", "/stop", "/archive", "/resume", "/fork", "/options"}) {
     EXPECT_EQ(post(token, "/api/sessions/" + other + verb, R"({"text":"hi"})").status, 404) << verb;
   }
-  EXPECT_EQ(post(token, "/api/permissions/" + permission, R"({"option_id":"allow_once"})").status, 404);
+  EXPECT_EQ(post(token, "/api/permissions/" + permission, R"({"option_id":"allow_once"})").status,
+            404);
   for (const char* list : {"/api/sessions", "/api/inbox", "/api/executors", "/api/search?q=hidden",
                            "/api/search?q=permission"}) {
     const RawAnswer answer = get(list);
@@ -107,12 +111,12 @@ TEST_F(Scopes, TOK2_a_revoked_token_is_refused_at_once_and_its_streams_end) {
   const std::string id = made.at("token.id");
   ASSERT_FALSE(id.empty()) << made.body;
   std::vector<RawConnection> streams;
-  for (const std::string& target : {"/api/sessions/" + session + "/events",
-                                    std::string("/api/stream")}) {
+  for (const std::string& target :
+       {"/api/sessions/" + session + "/events", std::string("/api/stream")}) {
     streams.push_back(daemon().connect());
-    streams.back().send(daemon().text_of({.target = target,
-                                          .headers = {{"Authorization", "Bearer " + token},
-                                                      {"Accept", "text/event-stream"}}}));
+    streams.back().send(daemon().text_of(
+        {.target = target,
+         .headers = {{"Authorization", "Bearer " + token}, {"Accept", "text/event-stream"}}}));
     EXPECT_EQ(streams.back().read_answer().status, 200) << target;
   }
   streams.push_back(daemon().connect());
