@@ -23,6 +23,7 @@ std::string action_words(std::string_view action, const Verb& verb) {
   if (action == "handover") return "`perdure resume SESSION --with AGENT`";
   if (action == "repair") return "`perdure repair SESSION`";
   if (action == "recreate") return "making the folder again";
+  if (action == "rebind") return "`perdure resume SESSION --cwd FOLDER`";
   if (action == "prompt") return "`perdure send SESSION TEXT`";
   return {};
 }

@@ -131,6 +131,22 @@ TEST_F(Verbs, run_makes_a_session_here_and_prints_until_the_run_ends) {
   EXPECT_EQ(std::ranges::count(printed(), '\n'), 3);
 }
 
+TEST_F(Verbs, run_fails_when_the_agent_does_not_start) {
+  answer("POST /api/sessions", session_json, 201);
+  cli.daemon.records = {R"({"kind":"session.created"})",
+                        R"({"kind":"resume.failed","message":"no such program"})"};
+  EXPECT_EQ(cli.run({"run", "demo", "hi"}), 1);
+  EXPECT_TRUE(prints("the agent did not come back: no such program"));
+}
+
+TEST_F(Verbs, C13_resume_can_bind_a_session_to_a_folder_first) {
+  answer("PATCH " + path, session_json);
+  answer("POST " + path + "/resume", R"({"receipt":{"rung_name":"new"}})");
+  EXPECT_EQ(cli.run({"resume", "parser", "--cwd", "there"}), 0);
+  EXPECT_EQ(cli.daemon.sent("PATCH " + path), R"({"cwd":"/h/project/there"})");
+  EXPECT_EQ(cli.daemon.sent("POST " + path + "/resume"), "{}");
+}
+
 TEST_F(Verbs, run_attaches_on_a_terminal_and_leaves_with_d) {
   answer("POST /api/sessions", session_json, 201);
   cli.console.interactive = true;

@@ -69,6 +69,12 @@ class Watcher final : public client::FollowEvents {
     if (kind == "permission.requested" && request_.until_asked) {
       end_ = Watched{.end = Watched::End::asked, .run_end = {}};
     }
+    // Without an agent no run begins: the prompt is held back.
+    const bool wants_run =
+        request_.until_run_ends || !request_.run.empty() || !request_.message.empty();
+    if (kind == "resume.failed" && wants_run) {
+      end_ = Watched{.end = Watched::End::run_ended, .run_end = "failed"};
+    }
     const bool is_end = kind == "run.completed" || kind == "run.failed" ||
                         kind == "run.cancelled" || kind == "run.interrupted";
     if (is_end && (request_.until_run_ends || (!run_.empty() && run == run_))) {

@@ -158,6 +158,11 @@ class Launch : public Data {
   LaunchSpec spec_;
 };
 
+TEST_F(Launch, C13_an_imported_session_starts_nowhere_until_it_is_bound) {
+  spec_.workspace.cwd.clear();
+  EXPECT_EQ(make().error().code(), Code::workspace_missing);
+}
+
 TEST_F(Launch, K19_values_come_from_the_data_folder_and_the_profile) {
   ASSERT_TRUE(keep_environment(*data_, spec_.session, {{"API_KEY", "s3cret"}}).has_value());
   const Bootstrap bootstrap = make().value();
