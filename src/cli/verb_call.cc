@@ -1,5 +1,6 @@
 #include "cli/verb_call.h"
 
+#include <filesystem>
 #include <fstream>
 
 #include "base/json.h"
@@ -35,6 +36,12 @@ std::string encode_segment(std::string_view text) {
     out += {'%', "0123456789ABCDEF"[byte >> 4], "0123456789ABCDEF"[byte & 15]};
   }
   return out;
+}
+
+std::string VerbCall::whole_path(const std::string& path) const {
+  std::string whole = (std::filesystem::path(world_.cwd) / path).lexically_normal().string();
+  while (whole.size() > 1 && whole.ends_with('/')) whole.pop_back();
+  return whole;
 }
 
 std::string session_path(const std::string& id, std::string_view rest) {

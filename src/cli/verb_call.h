@@ -62,6 +62,9 @@ class VerbCall {
   // The same; without a word the newest one of this folder.
   Outcome<SessionBrief> session_or_here(std::size_t place);
 
+  // The path as seen from the folder that the user is in, without `.` and `..`.
+  std::string whole_path(const std::string& path) const;
+
   void print(std::string_view text) { world_.console.out(text); }
   void print_line(std::string_view text) { print(std::string(text) + "\n"); }
   // The answer itself on one line, when --json was given.

@@ -15,10 +15,9 @@ Outcome<int> stop(VerbCall& call) {
   return exit_done;
 }
 
-Outcome<> bind_folder(VerbCall& call, const SessionBrief& session, std::string cwd) {
-  if (!cwd.starts_with('/')) cwd = call.world().cwd + "/" + cwd;
+Outcome<> bind_folder(VerbCall& call, const SessionBrief& session, const std::string& cwd) {
   JsonWriter body;
-  body.begin_object().key("cwd").string(cwd).end_object();
+  body.begin_object().key("cwd").string(call.whole_path(cwd)).end_object();
   TRY(call.change(
       {.path = session_path(session.id), .body = std::move(body).take(), .method = "PATCH"}));
   return {};
@@ -37,6 +36,7 @@ Outcome<int> resume(VerbCall& call) {
   body.end_object();
   const Answered answer = TRY(
       call.change({.path = session_path(session.id, "/resume"), .body = std::move(body).take()}));
+  if (args.has("release")) TRY(call.change({.path = session_path(session.id, "/queue/release")}));
   if (call.print_json(answer)) return exit_done;
   if (answer["pending"].flag()) {
     call.print_line("The agent is still starting; `perdure why` says how far it is.");
@@ -129,6 +129,7 @@ std::vector<Verb> lifecycle_verbs() {
                     .value_name = "AGENT",
                     .help = "another agent goes on",
                     .completes = Completes::agent},
+                   {.name = "release", .help = "let prompts that are held back go on, too"},
                    {.name = "cwd",
                     .letter = 'C',
                     .value_name = "FOLDER",

@@ -50,9 +50,7 @@ Outcome<Answered> create(VerbCall& call, const NewSession& wanted) {
   body.begin_object();
   if (!agent.empty()) body.key("agent").string(agent);
   if (!args.has("no-cwd")) {
-    std::string cwd = args.value("cwd").value_or(call.world().cwd);
-    if (!cwd.starts_with('/')) cwd = call.world().cwd + "/" + cwd;
-    body.key("cwd").string(cwd);
+    body.key("cwd").string(call.whole_path(args.value("cwd").value_or("")));
   }
   if (const auto title = args.value("title")) body.key("title").string(*title);
   if (const auto task = args.value("task")) body.key("task_id").string(*task);

@@ -43,8 +43,8 @@ std::string placed_words(const Answered& answer) {
   if (placed == "steered") return "given to the agent at once";
   if (placed.starts_with("queued")) {
     const std::uint64_t position = answer["queue_position"].number();
-    if (position == 1 && session.status == "idle" && !session.queue_held) {
-      return "accepted; its agent is being started";
+    if (position == 1 && session.status == "idle") {
+      return "accepted; it starts when the agent is ready";
     }
     return position > 0 ? "queued as number " + std::to_string(position) : "queued";
   }

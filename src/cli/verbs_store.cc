@@ -41,8 +41,7 @@ void print_report(VerbCall& call, std::string_view done, const FileReport& repor
 
 // A daemon that runs makes the copy itself: nobody else may open its store.
 Outcome<int> backup(VerbCall& call) {
-  std::string path = call.args().word(0);
-  if (!path.starts_with('/')) path = call.world().cwd + "/" + path;
+  const std::string path = call.whole_path(call.args().word(0));
   if (call.daemon()) {
     JsonWriter body;
     body.begin_object().key("path").string(path).end_object();

@@ -145,6 +145,16 @@ TEST_F(Verbs, C13_resume_can_bind_a_session_to_a_folder_first) {
   EXPECT_EQ(cli.run({"resume", "parser", "--cwd", "there"}), 0);
   EXPECT_EQ(cli.daemon.sent("PATCH " + path), R"({"cwd":"/h/project/there"})");
   EXPECT_EQ(cli.daemon.sent("POST " + path + "/resume"), "{}");
+  EXPECT_EQ(cli.run({"resume", "parser", "--cwd", "."}), 0);
+  EXPECT_EQ(cli.daemon.sent("PATCH " + path), R"({"cwd":"/h/project"})");
+  EXPECT_EQ(cli.daemon.sent("POST " + path + "/queue/release"), "(never called)");
+}
+
+TEST_F(Verbs, resume_lets_held_prompts_go_on_when_asked_to) {
+  answer("POST " + path + "/resume", R"({"receipt":{"rung_name":"resume"}})");
+  answer("POST " + path + "/queue/release", session_json);
+  EXPECT_EQ(cli.run({"resume", "parser", "--release"}), 0);
+  EXPECT_EQ(cli.daemon.sent("POST " + path + "/queue/release"), "{}");
 }
 
 TEST_F(Verbs, run_attaches_on_a_terminal_and_leaves_with_d) {
@@ -169,7 +179,7 @@ TEST_F(Verbs, send_says_where_the_prompt_went_and_can_wait_for_its_own_run) {
          R"({"session":{"status":"idle"},"seq":4,"message_id":"msg_2","placed":"queued",)"
          R"("queue_position":1})");
   EXPECT_EQ(cli.run({"send", "parser", "x"}), 0);
-  EXPECT_EQ(printed(), "accepted; its agent is being started\n");
+  EXPECT_EQ(printed(), "accepted; it starts when the agent is ready\n");
   cli.daemon.records = {"{}",
                         "{}",
                         "{}",

@@ -32,6 +32,17 @@ std::string rung_sentence(std::string_view rung) {
   return "No way of resuming served; nothing was changed or lost.";
 }
 
+// Codes of the journal in words; what is a sentence already stays.
+std::string reason_words(std::string reason) {
+  if (reason == "capability_missing") return "the agent cannot restore sessions";
+  if (reason == "session_unknown") return "the agent does not know its session any more";
+  if (reason == "never_prompted") return "the agent has no session of its own to go on with";
+  if (reason == "not_restored") return "the agent said yes and did not restore its session";
+  if (reason == "other_session") return "the agent gave another session than the one asked for";
+  if (reason == "cwd_changed") return "the session works in another folder now";
+  return reason;
+}
+
 std::string attempt_words(JsonView attempt) {
   const std::string method = attempt["method"].text();
   const std::string message = clean_line(attempt["message"].text());
@@ -119,7 +130,8 @@ std::vector<std::string> receipt_sentences(JsonView receipt) {
   for (const JsonView lost : receipt["lost"].items()) {
     out.push_back("Lost: " + clean_line(lost.text()));
   }
-  if (const std::string reason = clean_line(receipt["reason"].text()); !reason.empty()) {
+  if (const std::string reason = reason_words(clean_line(receipt["reason"].text()));
+      !reason.empty()) {
     out.push_back("Why not better: " + reason + ".");
   }
   for (const JsonView attempt : receipt["attempts"].items()) {
@@ -136,7 +148,8 @@ std::string boundary_words(JsonView record) {
   if (const std::string words = verified_words(record["verified"].text()); !words.empty()) {
     out += "; " + words;
   }
-  if (const std::string reason = clean_line(record["reason"].text()); !reason.empty()) {
+  if (const std::string reason = reason_words(clean_line(record["reason"].text()));
+      !reason.empty()) {
     out += " (" + reason + ")";
   }
   return out;
@@ -170,7 +183,8 @@ std::vector<std::string> why_sentences(const SessionBrief& session, Timestamp no
     out.push_back((session.queue_length == 1
                        ? std::string("A prompt is")
                        : std::to_string(session.queue_length) + " prompts are") +
-                  " held back until somebody acts: send a prompt or resume.");
+                  " held back: `perdure resume " + short_id(session.id) +
+                  " --release` lets them go on; a new prompt goes before them.");
   } else if (session.queue_length > 0) {
     out.push_back((session.queue_length == 1
                        ? std::string("A prompt is")
