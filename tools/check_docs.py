@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Holds the documents to the program: each route of /openapi.json stands in
 docs/protocol/http.md with its access and none besides, each key of the config's parser in
-docs/configuration.md, each verb in docs/cli.md, and no relative link leads nowhere. Prints TAP
-lines.
+docs/configuration.md, each verb in docs/cli.md; the packaged unit is the one that is installed; no
+relative link leads nowhere. Prints TAP lines.
 
   tools/check_docs.py build/dev/perdure
 """
@@ -122,6 +122,22 @@ def check_verbs(program, page):
                        for verb in verbs if not set(verb.split()) <= words]
 
 
+def settings_of(unit):
+    return [line for line in unit.splitlines() if line and not line.startswith(("#", "ExecStart="))]
+
+
+def check_unit(program):
+    """The unit that is packaged is the one that `service install` writes."""
+    with tempfile.TemporaryDirectory(prefix="perdure-docs-") as folder:
+        subprocess.run([program, "service", "install"], check=True, stdout=subprocess.DEVNULL,
+                       env={**os.environ, "XDG_CONFIG_HOME": folder})
+        written = pathlib.Path(folder, "systemd/user/perdure.service").read_text()
+    packaged = (ROOT / "packaging/systemd/perdure-user.service").read_text()
+    if settings_of(written) == settings_of(packaged):
+        return []
+    return ["perdure-user.service differs from what service install writes"]
+
+
 def anchors(text):
     headings = re.findall(r"^#+ (.*)$", text, re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
@@ -160,6 +176,7 @@ def main():
     report("every_setting_is_told_of", check_settings((ROOT / "src/main/config.cc").read_text(),
                                                       pages["configuration.md"]))
     report("every_verb_is_told_of", check_verbs(program, pages["cli.md"]))
+    report("the_packaged_unit_is_the_installed_one", check_unit(program))
     report("links_lead_somewhere", check_links())
     return 1 if FAILED else 0
 
