@@ -152,7 +152,7 @@ class Launch : public Data {
   }
 
   std::unique_ptr<DataFolder> data_;
-  Places places_{.home = "/home/ada", .user = "ada"};
+  Places places_{.home = "/h/ada", .user = "ada"};
   AgentCatalog agents_;
   Config config_;
   LaunchSpec spec_;
