@@ -63,6 +63,14 @@ HttpResponse refusal(const Error& error, const std::vector<std::string>& allowed
   return response;
 }
 
+// What only reads for an observer is the same for everybody who has the token. A socket may carry
+// answers later on.
+Gate::Origins origins_of(const HttpRequest& request, const Route* route) {
+  const bool is_read = (request.method == "GET" || request.method == "HEAD") &&
+                       !request.header("Upgrade") && route && route->access == Access::observe;
+  return is_read ? Gate::Origins::skip_tcp : Gate::Origins::look_up;
+}
+
 }  // namespace
 
 void add_safe_headers(HttpResponse& response) {
@@ -114,7 +122,7 @@ Result<Api::Examined> Api::examine(const HttpRequest& request, Gate::Ticket tick
     TRY_VOID(gate_.check_change(request, out.route->body_type, nullptr));
     return out;
   }
-  out.principal = TRY(gate_.identify(request, ticket));
+  out.principal = TRY(gate_.identify(request, ticket, origins_of(request, out.route)));
   if (!out.route) return std::unexpected(no_route({request, std::move(match.allowed)}));
   if (!has_access(out.principal, out.route->access)) {
     return fail(Code::denied, out.principal.hosted ? "a process inside of a session may not do that"

@@ -39,7 +39,7 @@ class CreateJob {
     TRY_VOID(commands_.check_task(body_.task));
     TRY_VOID(check_mcp_servers(body_.mcp_servers));
     TRY_VOID(check_environment(body_.env));
-    input_.what.policy = TRY(body_.policy.on({}));
+    input_.what.policy = TRY(body_.policy.on(world.policy));
     input_.prompt = TRY(read_first_prompt(body_.prompt));
     if (body_.worktree && body_.cwd.empty()) {
       return fail(Code::invalid_argument, "worktree: it needs the cwd of a repository");

@@ -3,6 +3,7 @@
 #include "api/read_routes.h"
 #include "api/session_json.h"
 #include "runtime/folds.h"
+#include "runtime/redaction.h"
 #include "runtime/removal.h"
 
 namespace perdure {
@@ -10,6 +11,11 @@ namespace perdure {
 void ReadRoutes::add_deletion(Router& router) {
   get(router, "/api/sessions/{id}/delete-preview", "What a deletion would take",
       &ReadRoutes::delete_preview);
+  router.add({.method = "POST",
+              .pattern = "/api/sessions/{id}/redact",
+              .access = Access::operate,
+              .summary = "Destroys the content of one record; its hash stays",
+              .handler = of_session(&ReadRoutes::redact)});
   for (const char* const pattern : {"/api/sessions/{id}", "/api/v1/ops/sessions/{id}"}) {
     router.add({.method = "DELETE",
                 .pattern = pattern,
@@ -17,6 +23,21 @@ void ReadRoutes::add_deletion(Router& router) {
                 .summary = "Deletes a session for good; needs ?confirm=true",
                 .handler = of_session(&ReadRoutes::remove)});
   }
+}
+
+Result<> ReadRoutes::redact(Call& call, SessionId session) {
+  const JsonObject body = TRY(call.body());
+  const Result<std::uint64_t> seq = json_uint(body.find("seq"));
+  if (!seq || body.members().size() != 1) {
+    return fail(Code::invalid_argument, "the body has to be {\"seq\": number}");
+  }
+  redact_record(
+      world_.runtime, session, *seq,
+      [session, seq = *seq, call = std::move(call)](const Result<>& redacted) {
+        if (!redacted) return call.fail(redacted.error());
+        call.answer(R"({"redacted":")" + session.text() + "/" + std::to_string(seq) + R"("})");
+      });
+  return {};
 }
 
 Result<> ReadRoutes::delete_preview(Call& call, SessionId session) {

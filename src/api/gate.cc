@@ -156,11 +156,12 @@ Result<Principal> Gate::by_credentials(const HttpRequest& request, const Request
   return fail(Code::unauthenticated, "a token is needed");
 }
 
-Result<Principal> Gate::identify(const HttpRequest& request, Ticket ticket) {
+Result<Principal> Gate::identify(const HttpRequest& request, Ticket ticket, Origins origins) {
   const RequestFacts facts = facts_of(request);
   if (!request.peer) return fail(Code::unauthenticated, "the sender is not known");
   Result<Principal> principal = by_credentials(request, facts, ticket);
   if (!principal) return std::unexpected(refused(request, std::move(principal).error()));
+  if (!request.peer->is_unix && origins == Origins::skip_tcp) return principal;
   if (const SessionId session = hosted(request)) return inside_of(session, std::move(*principal));
   return principal;
 }

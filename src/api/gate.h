@@ -48,8 +48,12 @@ class Gate {
 
   // Whether a ticket is used up by being looked at: the head of a request comes twice.
   enum class Ticket { look, take };
+  // Whether a caller over TCP is looked up among the processes of sessions, which is dear; one on
+  // the unix socket always is.
+  enum class Origins { look_up, skip_tcp };
   // unauthenticated, or limit_reached after too many failures from there.
-  Result<Principal> identify(const HttpRequest& request, Ticket ticket);
+  Result<Principal> identify(const HttpRequest& request, Ticket ticket,
+                             Origins origins = Origins::look_up);
 
   // The form of a change. `caller` null: nobody yet, as for a login.
   Result<> check_change(const HttpRequest& request, BodyType body, const Principal* caller) const;

@@ -52,6 +52,7 @@ class ReadRoutes {
 
   Result<> delete_preview(Call& call, SessionId session);
   Result<> remove(Call& call, SessionId session);
+  Result<> redact(Call& call, SessionId session);
   // Tells what a deletion would take, under this status.
   Result<> answer_preview(Call& call, SessionId session, int status);
 

@@ -446,6 +446,29 @@ TEST(ReadRoutes, U11_a_session_that_does_not_stop_is_not_deleted) {
   EXPECT_FALSE(daemon.node->state().tombstones.contains(daemon.session));
 }
 
+TEST(ReadRoutes, J2_a_redacted_record_keeps_its_hash_and_loses_its_text) {
+  ReadDaemon daemon;
+  daemon.make_turn();
+  std::string prompt_seq;
+  for (const Record& record : daemon.records()) {
+    if (holds_alternative<MessageAgent>(record.event.body)) prompt_seq = std::to_string(record.seq);
+  }
+  const State before = daemon.state();
+  EXPECT_EQ(daemon.post(daemon.at("/redact"), "{}")->status(), 400);
+  EXPECT_EQ(daemon.post(daemon.at("/redact"), R"({"seq":99999})")->status(), 404);
+  EXPECT_EQ(daemon.post(daemon.at("/redact"), R"({"seq":1})")->status(), 409);
+  const auto done = daemon.post(daemon.at("/redact"), R"({"seq":)" + prompt_seq + "}");
+  EXPECT_EQ(done->status(), 200) << done->body();
+  EXPECT_EQ(daemon.post(daemon.at("/redact"), R"({"seq":)" + prompt_seq + "}")->status(), 200);
+  EXPECT_FALSE(daemon.get(daemon.at("/events?limit=1000"))->body().contains("file."));
+  const RecordPage page = *daemon.store->read(daemon.session, {.after = 0, .limit = 1000});
+  EXPECT_TRUE(verify_chain(page.records).has_value());
+  daemon.restart();
+  State after = daemon.state();
+  EXPECT_EQ(after.context, before.context);
+  EXPECT_EQ(after.last_run, before.last_run);
+}
+
 TEST(ReadRoutes, A28_stop_and_resume_give_one_history) {
   ReadDaemon daemon;
   daemon.make_turn();

@@ -45,6 +45,14 @@ TEST(SessionRoutes, N10_a_repeated_creation_gives_the_first_session_and_another_
   EXPECT_EQ(other.code(), "key_reused");
 }
 
+TEST(SessionRoutes, L35_what_a_session_does_not_say_is_as_the_daemon_is_set) {
+  ApiBench bench;
+  bench.world->policy = {.resume = ResumePolicy::manual, .wait_ms = 5000};
+  ASSERT_EQ(bench.make(R"({"cwd":"/w","wait_ms":7})").status(), 201);
+  EXPECT_EQ(bench.state().policy.resume, ResumePolicy::manual);
+  EXPECT_EQ(bench.state().policy.wait_ms, 7);
+}
+
 TEST(SessionRoutes, A9_an_unknown_agent_is_refused_and_the_others_are_named) {
   ApiBench bench;
   const Asked refused = bench.make(R"({"cwd":"/w","agent":"nobody"})");

@@ -63,6 +63,7 @@ inline constexpr std::size_t snapshot_every_records = 256;
 // Records a reader may be behind in memory; a slower one is cut with its cursor.
 inline constexpr std::size_t subscriber_records_max = 1024;
 inline constexpr std::size_t page_records_max = 1000;
+inline constexpr std::size_t import_bytes_max = 256UL << 20;  // of an exported session; more: 413
 // Records that one filtered read looks at; the page then ends and says that there is more.
 inline constexpr std::size_t scan_records_max = 5000;
 inline constexpr std::size_t rows_max = 500;              // a longer page of rows or turns is cut

@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "cli/keys.h"
+#include "cli/session_brief.h"
 #include "cli/terminal.h"
 #include "cli/verb_call.h"
 
@@ -52,7 +53,7 @@ class Signals {
 class Attached final : public client::FollowEvents {
  public:
   Attached(client::DaemonApi& api, const AttachTo& to, Style style)
-      : api_(api), to_(to), view_(style, terminal_size()) {
+      : api_(api), to_(to), style_(style), view_(style, terminal_size()) {
     if (!to.first_note.empty()) view_.note(Ink::dim, to.first_note);
   }
 
@@ -80,6 +81,10 @@ class Attached final : public client::FollowEvents {
     }
     write_all(STDOUT_FILENO, view_.finish());
     if (refusal_) return std::unexpected(Trouble::of(*refusal_));
+    write_all(STDOUT_FILENO,
+              style_.paint(Ink::dim, "left; it goes on. Back to it: perdure attach " +
+                                         short_id(to_.session)) +
+                  "\r\n");
     return exit_done;
   }
 
@@ -157,6 +162,7 @@ class Attached final : public client::FollowEvents {
 
   client::DaemonApi& api_;
   const AttachTo& to_;
+  Style style_;
   AttachView view_;
   KeyReader keys_;
   Signals signals_;

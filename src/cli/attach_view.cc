@@ -178,28 +178,32 @@ std::vector<std::string> AttachView::question_rows() const {
   return rows;
 }
 
+std::string AttachView::status_words() const {
+  if (!is_open_) return "reconnecting …";
+  if (view_.is_cancelling()) return "cancelling";
+  if (!view_.questions().empty()) return "waits for you";
+  if (view_.is_running()) return "running";
+  return session_.status == "running" ? "idle" : session_.status;
+}
+
+// What it does is always there; of the rest what has room.
 std::string AttachView::status_row() const {
-  std::string left = clean_line(view_.title().empty() ? session_.name() : view_.title());
-  const auto add = [&](std::string_view part) {
-    if (!part.empty()) left += " · " + std::string(part);
-  };
-  add(clean_line(session_.agent));
-  if (!is_open_) {
-    add("reconnecting …");
-  } else if (view_.is_cancelling()) {
-    add("cancelling");
-  } else if (!view_.questions().empty()) {
-    add("waits for you");
-  } else {
-    add(view_.is_running() ? "running" : session_.status == "running" ? "idle" : session_.status);
-  }
-  add(view_.mode());
-  if (view_.used_percent() > 0) add("context " + std::to_string(view_.used_percent()) + "%");
   const std::string right = view_.is_running() ? " ^C cancel  ^] detach" : " ^] detach";
   const std::size_t cells = std::max<std::size_t>(size_.cells, 20) - 1;
-  const std::size_t room = cells > text_width(right) + 4 ? cells - text_width(right) : cells;
-  const std::string row =
-      room == cells ? shorten("─ " + left, cells) : pad("─ " + left, room) + right;
+  const std::string status = " · " + status_words();
+  const bool has_right = cells > text_width(right) + text_width(status) + 6;
+  const std::size_t room = has_right ? cells - text_width(right) : cells;
+  const std::string title = clean_line(view_.title().empty() ? session_.name() : view_.title());
+  const std::size_t taken = text_width(status) + 2;
+  std::string left = "─ " + shorten(title, room > taken + 1 ? room - taken : 1) + status;
+  const auto add = [&](const std::string& part) {
+    if (part.empty() || text_width(left) + 3 + text_width(part) > room) return;
+    left += " · " + part;
+  };
+  add(clean_line(session_.agent));
+  add(view_.mode());
+  if (view_.used_percent() > 0) add("context " + std::to_string(view_.used_percent()) + "%");
+  const std::string row = has_right ? pad(left, room) + right : shorten(left, cells);
   return style_.paint(is_open_ ? Ink::dim : Ink::yellow, row);
 }
 

@@ -67,6 +67,7 @@ class AttachView {
   void ring(Notice notice);
 
   std::vector<std::string> question_rows() const;
+  std::string status_words() const;
   std::string status_row() const;
   // Puts the rows that stay below the final ones, and says where the cursor goes.
   struct Live {

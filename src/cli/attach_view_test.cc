@@ -287,6 +287,28 @@ TEST_F(Attach, X6_boundaries_are_rules) {
   EXPECT_TRUE(shows("⚡ interrupted: the agent's process ended"));
 }
 
+TEST_F(Attach, a_first_start_and_a_prompt_that_starts_at_once_are_no_news) {
+  record(R"({"kind":"queue.added","content":"hello"})");
+  record(R"({"kind":"context.boundary","how":"fresh","reason":"never_prompted"})");
+  record(R"({"kind":"message.user","content":"hello"})");
+  record(R"({"kind":"run.started","run_id":"run_1"})");
+  EXPECT_FALSE(shows("queued"));
+  EXPECT_FALSE(shows("context"));
+  record(R"({"kind":"queue.added","content":"then this"})");
+  EXPECT_TRUE(shows("queued: then this"));
+  record(R"({"kind":"run.completed","run_id":"run_1"})");
+  record(R"({"kind":"context.boundary","how":"fresh","reason":"never_prompted"})");
+  EXPECT_TRUE(shows("context: a new start without history"));
+}
+
+TEST_F(Attach, a_narrow_status_row_keeps_what_the_session_does) {
+  view.on_resize({.cells = 40, .rows = 20});
+  record(R"({"kind":"run.started","run_id":"run_1"})");
+  EXPECT_TRUE(shows("parser · running ^C cancel"));
+  record(R"({"kind":"session.renamed","title":"a name that is far too long for this"})");
+  EXPECT_TRUE(shows("… · running ^C cancel"));
+}
+
 TEST_F(Attach, unknown_records_and_odd_types_are_passed_over) {
   for (const char* json : {R"({"kind":"from.the.future","x":1})", "{}", "[]", "7",
                            R"({"kind":7,"text":[]})", R"({"kind":"message.agent","text":{}})",

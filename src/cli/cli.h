@@ -20,6 +20,7 @@ struct ServeOptions {
   std::string tls_key;
   bool background = false;   // detach, and return once /readyz is 200
   bool clean_start = false;  // U12: what was there is archived first
+  bool stop = false;         // of the one that runs; starts none
 };
 
 struct DoctorCheck {

@@ -8,6 +8,25 @@
 namespace perdure::cli {
 namespace {
 
+// What a person can type, for an action of the API; empty where there is nothing to type.
+std::string action_words(std::string_view action, const Verb& verb) {
+  const bool has_session = !verb.positionals.empty() && verb.positionals[0].name == "SESSION";
+  if (action == "agents") return "`perdure agents ls`";
+  if (action == "verify") return "`perdure verify`";
+  if (action == "upgrade") return "a newer Perdure";
+  if (action == "retry") return "the same again in a moment";
+  if (action == "open") return "a token in $PERDURE_TOKEN or --token-file";
+  if (!has_session) return {};
+  if (action == "unarchive") return "`perdure archive --undo SESSION`";
+  if (action == "fork") return "`perdure fork SESSION`";
+  if (action == "fresh") return "`perdure resume SESSION --how fresh`";
+  if (action == "handover") return "`perdure resume SESSION --with AGENT`";
+  if (action == "repair") return "`perdure repair SESSION`";
+  if (action == "recreate") return "making the folder again";
+  if (action == "prompt") return "`perdure send SESSION TEXT`";
+  return {};
+}
+
 void tell(CliWorld& world, const Trouble& trouble, const ParsedCall* call) {
   if (call != nullptr && call->args.has("json")) {
     world.console.err(trouble.json() + "\n");
@@ -20,9 +39,11 @@ void tell(CliWorld& world, const Trouble& trouble, const ParsedCall* call) {
   text += ": " + message + "\n";
   std::string actions;
   for (const std::string& action : trouble.actions) {
-    actions += (actions.empty() ? "" : ", ") + clean_line(action);
+    if (call == nullptr || call->verb == nullptr) break;
+    const std::string words = action_words(action, *call->verb);
+    if (!words.empty()) actions += (actions.empty() ? "" : ", ") + words;
   }
-  if (!actions.empty()) text += "What can be done: " + actions + "\n";
+  if (!actions.empty()) text += "What helps: " + actions + "\n";
   if (trouble.exit_code == exit_usage && call != nullptr && call->verb != nullptr) {
     text += "Usage: " + usage_line(*call->verb) + "\n";
   }

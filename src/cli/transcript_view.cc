@@ -52,6 +52,8 @@ bool TranscriptView::add_message(std::string_view kind, JsonView record) {
     add_user(record["content"].text(), record["steered"].flag() ? "steered" : "");
   } else if (kind == "queue.added") {
     end_speech();
+    // Without a run it is the next: it shows as soon as the agent is there.
+    if (!is_running()) return true;
     add_row(Ink::dim, "⏳ ", "queued: " + clean_line(record["content"].text()));
   } else if (kind == "plan") {
     end_speech();

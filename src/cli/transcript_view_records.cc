@@ -90,6 +90,8 @@ void TranscriptView::resolve(JsonView record) {
 
 bool TranscriptView::add_session_record(std::string_view kind, JsonView record) {
   if (kind == "context.boundary") {
+    // The first start of a session is no news: there was nothing that could be lost.
+    if (record["reason"].text() == "never_prompted" && last_end_.empty()) return true;
     add_rule(Ink::magenta, boundary_words(record));
   } else if (kind == "context.injected") {
     add_rule(Ink::magenta, "history of " + std::to_string(record["turns"].number()) + " of " +

@@ -12,6 +12,10 @@ int exit_of(Code code) {
     case Code::agent_unknown:
     case Code::token_not_found: return exit_not_found;
     case Code::denied:
+    case Code::unauthenticated:
+    case Code::misdirected:
+    case Code::secret_already_shown:
+    case Code::too_large:
     case Code::conflict:
     case Code::key_reused:
     case Code::limit_reached:
@@ -25,11 +29,7 @@ int exit_of(Code code) {
     case Code::token_consumed:
     case Code::token_scope_mismatch:
     case Code::cursor_invalid:
-    case Code::stale_owner:
-    case Code::unauthenticated:
-    case Code::misdirected:
-    case Code::secret_already_shown:
-    case Code::too_large: return exit_refused;
+    case Code::stale_owner: return exit_refused;
     case Code::unavailable: return exit_unreachable;
     case Code::disk_full:
     case Code::storage_unknown:

@@ -23,6 +23,7 @@ Outcome<int> serve(VerbCall& call) {
   options.tls_key = args.value("tls-key").value_or("");
   options.background = args.has("background");
   options.clean_start = args.has("clean-start");
+  options.stop = args.has("stop");
   return call.world().local.serve(options);
 }
 
@@ -306,7 +307,8 @@ std::vector<Verb> live_verbs() {
              .completes = Completes::file},
             {.name = "tls-key", .value_name = "FILE", .help = "PEM", .completes = Completes::file},
             {.name = "background", .help = "detach; returns once it is ready"},
-            {.name = "clean-start", .help = "archive everything that was there before"}},
+            {.name = "clean-start", .help = "archive everything that was there before"},
+            {.name = "stop", .help = "end the daemon of this data folder; its agents go on"}},
        .detail = "Serves the sessions of one data folder. The agents outlive it: stopping it stops "
                  "none of them, and the next one reads on where it was.",
        .example = "perdure serve --listen 127.0.0.1:7433",

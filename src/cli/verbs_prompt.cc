@@ -95,9 +95,15 @@ Outcome<int> wait(VerbCall& call) {
   client::DaemonApi* api = TRY(call.daemon());
   const std::int64_t begun_ms = api->now_ms();
   std::string run_end;
+  bool has_told = false;
   while (is_busy(session) || (session.queue_length > 0 && !session.queue_held)) {
     const bool is_asked = session.status == "waiting" && args.has("or-question");
     Watched watched{.end = Watched::End::asked, .run_end = {}};
+    // Who waits for something that waits for them shall know it.
+    if (!is_asked && session.status == "waiting" && !std::exchange(has_told, true)) {
+      call.remark("it waits for an answer: `perdure approve " + short_id(session.id) +
+                  "` or `perdure deny " + short_id(session.id) + "`");
+    }
     if (!is_asked) {
       std::optional<std::int64_t> left;
       if (timeout) left = std::max<std::int64_t>(0, begun_ms + *timeout - api->now_ms());

@@ -50,7 +50,7 @@ TEST_F(Verbs, exit_codes_are_those_that_scripts_rely_on) {
   for (const auto& [code, status, exit] : table) {
     answer("POST " + path + "/resume", refused(code), status);
     EXPECT_EQ(cli.run({"resume", "parser"}), exit) << code;
-    EXPECT_TRUE(says("What can be done: fresh")) << code;
+    EXPECT_TRUE(says("What helps: `perdure resume SESSION --how fresh`")) << code;
   }
   cli.daemon.is_there = false;
   EXPECT_EQ(cli.run({"ls", "--no-start"}), 5);
@@ -173,6 +173,24 @@ TEST_F(Verbs, wait_ends_with_124_when_it_is_still_running) {
   EXPECT_EQ(printed(), "completed\n");
   cli.daemon.records[3] = R"({"kind":"permission.requested","perm_id":"p"})";
   EXPECT_EQ(cli.run({"wait", "parser", "--or-question"}), 4);
+}
+
+TEST_F(Verbs, wait_says_when_the_session_waits_for_a_person) {
+  std::string waiting = session_json;
+  waiting.replace(waiting.find("idle"), 4, "waiting");
+  answer("GET /api/sessions/parser", waiting);
+  answer("GET " + path, waiting);
+  EXPECT_EQ(cli.run({"wait", "parser", "--timeout", "10s"}), 124);
+  EXPECT_TRUE(says("it waits for an answer: `perdure approve parser01`"));
+}
+
+TEST_F(Verbs, what_helps_is_something_to_type_and_fits_the_verb) {
+  cli.daemon.answers["POST /api/sessions"] = {
+      .status = 404,
+      .body =
+          R"({"error":{"code":"agent_unknown","message":"m","actions":["agents","handover"]}})"};
+  EXPECT_EQ(cli.run({"new", "x"}), 3);
+  EXPECT_TRUE(says("What helps: `perdure agents ls`\n"));
 }
 
 TEST_F(Verbs, A4_resume_prints_its_receipt_in_words) {
@@ -345,7 +363,9 @@ TEST_F(Verbs, verbs_of_the_data_folder_use_what_main_gives) {
   };
   EXPECT_EQ(cli.run({"serve", "--listen", "127.0.0.1:1", "--background", "--clean-start"}), 7);
   EXPECT_EQ(served.listen, std::vector<std::string>{"127.0.0.1:1"});
-  EXPECT_TRUE(served.background && served.clean_start);
+  EXPECT_TRUE(served.background && served.clean_start && !served.stop);
+  EXPECT_EQ(cli.run({"serve", "--stop"}), 7);
+  EXPECT_TRUE(served.stop);
   for (const auto& settings : cli.daemon.connects) {
     EXPECT_EQ(settings.start, client::StartPolicy::never);
   }

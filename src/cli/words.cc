@@ -67,6 +67,8 @@ void add_resume(const SessionBrief& session, std::vector<std::string>& out) {
                   " starts it anew, with the history before the next prompt.");
   } else if (session.needs_resume) {
     out.push_back("Its agent is not running; " + resume + " or the next prompt brings it back.");
+  } else if (session.executor_status == "stopped" && session.is_resumable) {
+    out.push_back("Its agent is not running; the next prompt or " + resume + " brings it back.");
   } else if (session.resume_reason == "not_resumable") {
     out.push_back("This agent cannot resume a session: a prompt starts it without what it knew.");
   } else if (session.resume_reason == "missing_resume_token") {

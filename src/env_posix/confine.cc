@@ -119,4 +119,25 @@ Result<std::string> hosting_session_of(std::int64_t pid) {
   return std::string();
 }
 
+std::map<std::int64_t, std::string> hosting_sessions() {
+  std::map<std::int64_t, std::int64_t> parents;
+  std::map<std::int64_t, std::string> sessions;
+  for (const ProcStat& process : all_processes()) {
+    parents.emplace(process.pid, process.parent);
+    sessions.emplace(process.pid, environment_value(process.pid, "PERDURE_SESSION"));
+  }
+  for (auto& [pid, session] : sessions) {
+    // Each step goes up; a pid that was taken anew meanwhile could close a circle.
+    std::size_t steps = 0;
+    for (auto at = parents.find(pid); session.empty() && at != parents.end();) {
+      if (++steps > parents.size()) break;
+      const auto above = sessions.find(at->second);
+      if (above == sessions.end()) break;
+      session = above->second;
+      at = parents.find(at->second);
+    }
+  }
+  return sessions;
+}
+
 }  // namespace perdure

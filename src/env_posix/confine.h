@@ -2,6 +2,8 @@
 // Descriptors that are open already go on leading to what they led to.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,5 +26,8 @@ Result<> hide_folder(const HiddenFolder& hidden);
 // PERDURE_SESSION in the environment that it or one of them was started with. Empty: none.
 // not_found: no such process, so that nothing can be said.
 Result<std::string> hosting_session_of(std::int64_t pid);
+
+// The same of every process that /proc shows; an empty text: in none.
+std::map<std::int64_t, std::string> hosting_sessions();
 
 }  // namespace perdure

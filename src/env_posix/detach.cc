@@ -65,8 +65,8 @@ std::optional<std::string> read_exactly(const Fd& pipe, std::size_t size, std::i
 }
 
 // The starting process: passes the answer on and is done.
-[[noreturn]] void await_answer(const Fd& pipe, std::int64_t answer_ms) {
-  const std::int64_t until_ms = boottime_ms() + answer_ms;
+[[noreturn]] void await_answer(const Fd& pipe, const DetachSetting& setting) {
+  const std::int64_t until_ms = boottime_ms() + setting.answer_ms;
   AnswerHead head;
   std::optional<std::string> answer = read_exactly(pipe, sizeof head, until_ms);
   if (answer) {
@@ -74,7 +74,8 @@ std::optional<std::string> read_exactly(const Fd& pipe, std::size_t size, std::i
     CHECK(head.size <= detach_answer_bytes_max);
     answer = read_exactly(pipe, head.size, until_ms);
   }
-  if (answer && write_all(STDOUT_FILENO, *answer)) _exit(head.exit_code);
+  const int to = head.exit_code == 0 ? STDOUT_FILENO : setting.refusal_descriptor;
+  if (answer && write_all(to, *answer)) _exit(head.exit_code);
   write_all(STDERR_FILENO, boottime_ms() >= until_ms
                                ? "the detached process did not answer in time\n"
                                : "the detached process ended before it answered\n");
@@ -136,7 +137,7 @@ Result<Detached> detach(const DetachSetting& setting) {
     pipe.write.reset();
     int status = 0;
     while (waitpid(first, &status, 0) < 0 && errno == EINTR) {}
-    await_answer(pipe.read, setting.answer_ms);
+    await_answer(pipe.read, setting);
   }
   pipe.read.reset();
   CHECK(setsid() >= 0);

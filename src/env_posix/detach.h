@@ -17,6 +17,8 @@ namespace perdure {
 struct DetachSetting {
   // How long the starting process waits for the answer; then it exits as if there was none.
   std::int64_t answer_ms = executor_ready_ms;
+  // Where it writes a refusal: stdout where a program reads it, stderr where a person does.
+  int refusal_descriptor = 1;
 };
 
 // The side that goes on.
@@ -26,8 +28,8 @@ class Detached {
   // limit_reached: longer than detach_answer_bytes_max; unavailable: nobody waits any more, so
   // nobody knows of us: better leave.
   Result<> answer(std::string_view bytes);
-  // The same for a start that did not work: the starting process exits with this code. Does nothing
-  // where an answer was given before.
+  // The same for a start that did not work: the starting process writes it to refusal_descriptor
+  // and exits with this code. Does nothing where an answer was given before.
   void refuse(std::string_view bytes, int exit_code = 1);
 
   // As the starter had it: for the children that are not ours to narrow.

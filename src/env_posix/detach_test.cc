@@ -45,6 +45,14 @@ TEST_F(Detach, one_that_ends_before_it_answers_is_a_failed_start) {
   EXPECT_EQ(events_.error_output, "the detached process ended before it answered\n");
 }
 
+TEST_F(Detach, a_refusal_is_written_where_the_starter_wants_it) {
+  const auto starter = spawn({"detach", "refuse"});
+  ASSERT_TRUE(until_exit());
+  EXPECT_EQ(*events_.exit, (ProcessExit{.code = 1}));
+  EXPECT_EQ(events_.output, "");
+  EXPECT_EQ(events_.error_output, "no\n");
+}
+
 TEST_F(Detach, one_that_answers_too_late_learns_that_nobody_waits) {
   const Scratch scratch;
   const std::string flag = scratch.path("flag");

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "http/letters.h"
+#include "http/static_files.h"
 
 namespace perdure {
 namespace {
@@ -74,11 +75,12 @@ HttpResponse error_answer(int status, Code code, std::string_view message) {
   writer.key("code").string(code_name(code)).key("message").string(message);
   writer.key("actions").begin_array().end_array();
   writer.end_object().end_object();
-  return {.status = status,
-          .headers = {{"Content-Type", "application/json"},
-                      {"Cache-Control", "no-store"},
-                      {"X-Content-Type-Options", "nosniff"}},
-          .body = std::string(writer.text())};
+  HttpResponse answer{
+      .status = status,
+      .headers = {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}},
+      .body = std::string(writer.text())};
+  for (const HttpHeader& header : security_headers()) answer.headers.push_back(header);
+  return answer;
 }
 
 std::string request_text(const HttpRequest& request, std::string_view host) {

@@ -13,12 +13,15 @@
 #include "api/metrics_routes.h"
 #include "api/node_routes.h"
 #include "api/openapi.h"
+#include "api/transfer_routes.h"
 #include "api/workspace_routes.h"
 #include "auth/listen.h"
 #include "base/failpoint.h"
 #include "base/hash.h"
 #include "env_posix/confine.h"
+#include "env_posix/tcp_peer.h"
 #include "http/static_files.h"
+#include "runtime/removal.h"
 #include "wire/search_text.h"
 
 namespace perdure {
@@ -47,6 +50,11 @@ Result<Listen> parse_listen(const std::string& text) {
     return fail(Code::invalid_argument, "'" + port + "' is no port");
   }
   return out;
+}
+
+// Hosted processes come over loopback or not at all: from elsewhere TLS and a token stand between.
+bool is_loopback(std::string_view address) {
+  return address.starts_with("127.") || address == "::1" || address.starts_with("::ffff:127.");
 }
 
 }  // namespace
@@ -169,15 +177,15 @@ Result<Bootstrap> Daemon::launch(const LaunchSpec& spec) {
 
 Result<> Daemon::make_api() {
   node_ = TRY(Node::open({*clock_, random_, *shared_loop_, *store_}));
-  list_ = std::make_unique<SessionList>(*runtime_, *store_);
-  runtime_->watch([this](SessionId session) { list_->changed(session); });
+  // A deletion that a crash cut short is finished before anybody can see the session.
+  TRY(finish_removals(*store_, node_->state()));
   const char* const path = std::getenv("PATH");
   worktrees_ = std::make_unique<Worktrees>(
       Worktrees::Ports{*shared_loop_, *processes_},
       Worktrees::Setting{path ? path : "/usr/bin:/bin", setting_.places.home});
   world_ = std::make_unique<ApiWorld>(ApiWorld{.runtime = *runtime_,
                                                .node = *node_,
-                                               .sessions = *list_,
+                                               .sessions = runtime_->sessions(),
                                                .clock = *clock_,
                                                .random = random_,
                                                .loop = *shared_loop_,
@@ -217,6 +225,7 @@ void Daemon::add_routes() {
   add_workspace_routes(router, *world_);
   add_metrics_route(router, *world_);
   add_care_routes(router, *world_);
+  add_transfer_routes(router, *world_);
   add_login_routes(router, *world_, api_->gate());
   add_token_routes(router, *world_, api_->gate());
   add_task_routes(router, *world_);
@@ -301,9 +310,11 @@ Result<> Daemon::listen() {
 // A caller that cannot be looked up may be anybody: it counts as inside of a session, which may
 // answer nothing.
 SessionId Daemon::hosted_session(const HttpPeer& peer) {
-  if (!peer.is_unix) return {};
+  if (!peer.is_unix && (!is_loopback(peer.address) || agentctls_->held() == 0)) return {};
   const SessionId unknown(Ulid{~0UL, ~0UL});
-  const Result<std::string> text = hosting_session_of(peer.pid);
+  const Result<std::string> text =
+      peer.is_unix ? hosting_session_of(peer.pid)
+                   : hosting_session_of(LoopbackPeer{peer.address, peer.port, peer.local_port});
   if (!text) return unknown;
   if (text->empty()) return {};
   return SessionId::parse(*text).value_or(unknown);

@@ -33,7 +33,6 @@
 #include "runtime/node.h"
 #include "runtime/rules.h"
 #include "runtime/runtime.h"
-#include "runtime/session_list.h"
 #include "store_sqlite/sqlite_store.h"
 
 namespace perdure {
@@ -93,7 +92,6 @@ class Daemon final : private Notifier {
   std::unique_ptr<LocalAgentctls> agentctls_;
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<Node> node_;
-  std::unique_ptr<SessionList> list_;
   std::unique_ptr<Worktrees> worktrees_;
   std::unique_ptr<ApiWorld> world_;
   std::unique_ptr<SessionCommands> commands_;

@@ -32,7 +32,13 @@ struct Offline {
 Result<std::unique_ptr<DataFolder>> locked_folder() {
   const Places places = TRY(find_places());
   std::unique_ptr<DataFolder> data = TRY(DataFolder::open(places.data));
-  TRY_VOID(data->lock());
+  const Result<> locked = data->lock();
+  if (!locked && locked.error().code() == Code::conflict) {
+    return fail(Code::conflict,
+                "a daemon is using " + places.data +
+                    "; end it with `perdure serve --stop` first (the agents go on)");
+  }
+  TRY_VOID(locked);
   return data;
 }
 
@@ -113,8 +119,8 @@ Result<cli::FileReport> restore(const cli::RestoreLocally& order) {
   const Places places = TRY(find_places());
   const bool has_store = fs::exists(places.data + "/perdure.db", error);
   if (has_store && !order.replace) {
-    return fail(Code::conflict, places.data +
-                                    " has a journal already; with --replace it is put aside first");
+    return fail(Code::conflict,
+                places.data + " has a journal already; with --replace it is put aside first");
   }
   const std::string candidate = places.data + "/perdure.db.restoring";
   {
@@ -194,6 +200,7 @@ cli::LocalVerbs local_verbs(const std::string& program) {
                   .tls_key = options.tls_key,
                   .background = options.background,
                   .clean_start = options.clean_start,
+                  .stop = options.stop,
                   .program = program,
                   .agentctl = agentctl});
   };

@@ -1,14 +1,21 @@
 // The daemon's settings and its data folder: what is refused, and what a first start makes.
+#include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "env_posix/fd.h"
 #include "main/agent_launch.h"
 #include "main/config.h"
 #include "main/data_folder.h"
+#include "main/stop_daemon.h"
 
 namespace perdure {
 namespace {
@@ -179,6 +186,42 @@ TEST_F(Launch, a_name_that_is_none_is_refused) {
             Code::invalid_argument);
   EXPECT_EQ(keep_environment(*data_, spec_.session, {{"PERDURE_SESSION", "x"}}).error().code(),
             Code::invalid_argument);
+}
+
+// A process that listens as a daemon does, until it is told to stop.
+pid_t spawn_listener(const std::string& folder) {
+  const Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  const std::string path = folder + "/perdure.sock";
+  std::memcpy(static_cast<void*>(address.sun_path), path.data(), path.size());
+  Pipe ready = make_pipe().value();
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool listens =
+        bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+        listen(socket.get(), 8) == 0 && write(ready.write.get(), "x", 1) == 1;
+    while (listens) pause();
+    _exit(1);
+  }
+  char byte = 0;
+  ready.write.reset();
+  EXPECT_EQ(read(ready.read.get(), &byte, 1), 1);
+  return child;
+}
+
+TEST(StopDaemon, who_listens_is_told_and_nobody_else) {
+  std::string folder = testing::TempDir() + "perdure-stop-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  EXPECT_EQ(stop_daemon(folder + "/none").error().code(), Code::not_found);
+  EXPECT_EQ(stop_daemon(folder).error().code(), Code::not_found);
+  const pid_t child = spawn_listener(folder);
+  EXPECT_TRUE(stop_daemon(folder));
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+  // The socket's file is still there; nobody is behind it.
+  EXPECT_EQ(stop_daemon(folder).error().code(), Code::not_found);
+  fs::remove_all(folder);
 }
 
 }  // namespace

@@ -7,20 +7,24 @@
 #include <optional>
 #include <string_view>
 
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/failpoint.h"
 #include "base/json.h"
 #include "env_posix/detach.h"
 #include "main/clean_start.h"
 #include "main/daemon.h"
+#include "main/stop_daemon.h"
 
 namespace perdure {
 namespace {
 
 constexpr int exit_failed = 1;
 constexpr int exit_refused = 4;
+constexpr int exit_unreachable = 5;
 
 void print(std::FILE* out, std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), out);
@@ -70,7 +74,7 @@ Result<> run_foreground(const Daemon::Setting& setting) {
 }
 
 int serve_in_background(const Daemon::Setting& setting) {
-  Result<Detached> detached = detach();
+  Result<Detached> detached = detach({.refusal_descriptor = STDERR_FILENO});
   if (!detached) {
     print(stderr, "perdure serve: " + detached.error().message() + "\n");
     return exit_failed;
@@ -89,10 +93,25 @@ int serve_in_background(const Daemon::Setting& setting) {
   return 0;
 }
 
+int stop_running() {
+  const Result<Places> places = find_places();
+  const Result<> stopped =
+      places ? stop_daemon(places->data + "/run") : std::unexpected(places.error());
+  if (!stopped) {
+    print(stderr, "perdure serve: " + stopped.error().message() + "\n");
+    return stopped.error().code() == Code::not_found ? exit_unreachable : exit_failed;
+  }
+  print(stdout, "stopped; the agents go on, and the next daemon finds them\n");
+  return 0;
+}
+
 }  // namespace
 
 int serve(const ServeOptions& options) {
   umask(077);
+  // Started through /proc/self/exe its name would be `exe`: nobody looks for that in ps.
+  prctl(PR_SET_NAME, "perdure");
+  if (options.stop) return stop_running();
   raise_descriptor_limit();
   const char* const points = std::getenv("FAILPOINT");
   if (const Result<> armed = points ? arm_failpoints(points) : Result<>(); !armed) {

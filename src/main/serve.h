@@ -17,6 +17,7 @@ struct ServeOptions {
   std::string tls_key;
   bool background = false;   // detach; the starting process ends when the daemon serves
   bool clean_start = false;  // U12: what is there is put aside first
+  bool stop = false;         // end the daemon that runs on this data folder, and nothing else
   std::string program;       // this executable, for the demo agent
   std::string agentctl;      // the supervisor's executable
 };

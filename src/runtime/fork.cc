@@ -26,9 +26,14 @@ class ForkJob : public std::enable_shared_from_this<ForkJob> {
       : shared_(shared),
         order_(std::move(order)),
         reply_(std::move(reply)),
-        forker_({order_.from, order_.to, order_.by, shared.world.clock.now()}) {}
+        forker_({order_.from, order_.to, order_.by, shared.world.clock.now(),
+                 order_.file ? CopyKind::imported : CopyKind::forked}) {}
 
   void start() {
+    if (order_.file) {
+      order_.at = order_.file->records.size();
+      return next();
+    }
     const Result<SessionHead> head = shared_.world.store.head(order_.from);
     if (!head) return finish(std::unexpected(head.error()));
     if (order_.at == 0) order_.at = head->seq;
@@ -72,6 +77,7 @@ class ForkJob : public std::enable_shared_from_this<ForkJob> {
       append.records.push_back(encode_record(++head_, hash_, event));
       hash_ = record_hash(append.records.back());
     }
+    if (order_.file) append.blobs = std::exchange(order_.file->blobs, {});
     if (last) {
       append.snapshot = encode_snapshot(forker_.state());
       append.listing = make_listing(shared_, forker_.state(), false);
@@ -90,14 +96,24 @@ class ForkJob : public std::enable_shared_from_this<ForkJob> {
         });
   }
 
+  Result<std::vector<std::string>> read_page(std::size_t want) {
+    if (order_.file) {
+      const auto begin = order_.file->records.begin() + static_cast<std::ptrdiff_t>(copied_);
+      return std::vector<std::string>(begin, begin + static_cast<std::ptrdiff_t>(want));
+    }
+    RecordPage page =
+        TRY(shared_.world.store.read(order_.from, {.after = copied_, .limit = want}));
+    if (page.records.empty()) {
+      return fail(Code::damaged, "records are missing before the fork point");
+    }
+    return std::move(page.records);
+  }
+
   Result<std::vector<Event>> copy_page() {
     const auto want = std::min<Seq>(page_records_max, order_.at - copied_);
-    const RecordPage page = TRY(shared_.world.store.read(
-        order_.from, {.after = copied_, .limit = static_cast<std::size_t>(want)}));
-    if (page.records.empty())
-      return fail(Code::damaged, "records are missing before the fork point");
+    const std::vector<std::string> page = TRY(read_page(static_cast<std::size_t>(want)));
     std::vector<Record> records;
-    for (const std::string& bytes : page.records) {
+    for (const std::string& bytes : page) {
       records.push_back(std::move(TRY(decode_record(bytes)).record));
     }
     copied_ += records.size();

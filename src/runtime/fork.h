@@ -3,10 +3,12 @@
 // until then, so that what a crash leaves of it is no session and is taken away at the next boot.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "runtime/shared.h"
+#include "runtime/transfer.h"
 #include "store/store.h"
 
 namespace perdure {
@@ -16,6 +18,9 @@ struct ForkOrder {
   Seq at = 0;  // 0: all
   SessionId to;
   std::string by;
+  // Given: the records come out of this file, and `from` is the session it was made of. Nothing of
+  // it is trusted (CopyKind::imported).
+  std::shared_ptr<ParsedExport> file;
 };
 
 // Answers once, when the whole copy is durable. not_found, cursor_invalid or conflict change

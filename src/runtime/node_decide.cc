@@ -185,7 +185,7 @@ Result<NodeDecision> on(const NodeState& state, const NodeInput&, const AddRule&
 
 template <class Ended, class Rows>
 Result<NodeDecision> end_row(const Rows& rows, const std::string& id, const std::string& by) {
-  if (!rows.contains(id)) return fail(Code::not_found, "no '" + id + "'");
+  if (!rows.contains(id)) return fail(Code::not_found, "there is none with the id '" + id + "'");
   return NodeDecision{{Ended{{id, by}}}};
 }
 

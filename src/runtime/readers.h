@@ -23,6 +23,8 @@ class Readers {
   std::size_t size() const { return readers_.size(); }
   void add(SubscriptionId id, Seq after, RecordSink& sink);
   void remove(SubscriptionId id) { readers_.erase(id); }
+  // From now on only the store says what a record is.
+  void forget_recent() { recent_.clear(); }
   // The session goes away: every reader is cut where it stands.
   void cut_all();
 

@@ -203,6 +203,10 @@ Store& Runtime::store() { return shared_->world.store; }
 Loop& Runtime::loop() { return shared_->world.loop; }
 std::weak_ptr<bool> Runtime::alive() const { return shared_->alive; }
 
+void Runtime::forget_recent(SessionId session) {
+  if (SessionActor* const found = loaded(session)) found->readers().forget_recent();
+}
+
 Result<> Runtime::erase(SessionId session) {
   SessionActor* const found = loaded(session);
   if (found && (execution_may_live(found->state()) || found->state().run)) {
@@ -276,6 +280,19 @@ void Runtime::tell_watchers(SessionId session) {
 
 void Runtime::fork(SessionId from, Seq at, SessionId to, const std::string& by, ReplyFn reply) {
   start_fork(*shared_, {.from = from, .at = at, .to = to, .by = by}, std::move(reply));
+}
+
+void Runtime::import_session(ParsedExport file, SessionId to, const std::string& by,
+                             ReplyFn reply) {
+  const Result<SessionHead> there = shared_->world.store.head(to);
+  if (there) return reply(Reply{.seq = there->seq, .session = to});
+  const SessionId from = file.head.session;
+  start_fork(*shared_,
+             {.from = from,
+              .to = to,
+              .by = by,
+              .file = std::make_shared<ParsedExport>(std::move(file))},
+             std::move(reply));
 }
 
 std::uint64_t Runtime::dropped_frames() const { return shared_->dropped_frames; }

@@ -21,6 +21,7 @@
 #include "runtime/ports.h"
 #include "session/machine.h"
 #include "session/read_model.h"
+#include "runtime/transfer.h"
 #include "store/store.h"
 
 namespace perdure {
@@ -105,6 +106,8 @@ class Runtime final : public AgentctlEvents {
   // Expires with the runtime.
   std::weak_ptr<bool> alive() const;
 
+  // A record of the session was redacted: what is kept of it for readers goes.
+  void forget_recent(SessionId session);
   // Takes a session away for good, its readers are cut. For remove_session(), which has made sure
   // that nothing of it lives: `conflict` otherwise, `unavailable` while a commit of it is under
   // way. Not from inside a call of the runtime's.
@@ -127,6 +130,11 @@ class Runtime final : public AgentctlEvents {
 
   // Copies records 1…at into a new session, closes what was open, starts nothing.
   void fork(SessionId from, Seq at, SessionId to, const std::string& by, ReplyFn reply);
+
+  // Makes a new session out of an exported one: everything open is closed, it is stopped, and has
+  // neither folder nor anything that could run until a person binds one. Asked again for the same
+  // `to`, it answers with what is there.
+  void import_session(ParsedExport file, SessionId to, const std::string& by, ReplyFn reply);
 
   // Sessions that could not be loaded, with the reason; all others are served (G9).
   const std::map<SessionId, Error>& damaged() const { return damaged_; }

@@ -45,7 +45,8 @@ void bury_execution(Draft& draft, const std::string& proof) {
   draft.add(ExecutorStopped{reason, proof}, draft.exec_origin());
   draft.decision.essential = true;
   if (draft.state.resume && !asked_for) {
-    fail_resume(draft, OpenFailure::transport, "the agentctl ended before the agent was ready");
+    fail_resume(draft, OpenFailure::transport,
+                "the agentctl ended before the agent was ready: " + proof);
   }
   if (draft.state.resume) {
     SIM_PROBE("new life after a stop that somebody waited for");

@@ -15,11 +15,28 @@ std::vector<Event> Forker::copy(std::span<const Record> records) {
       created->session = order_.to;
       created->by = order_.by;
     }
+    if (order_.kind == CopyKind::imported) take_away_reach(event.body);
     event.origin.copied_from = order_.from.text() + "/" + std::to_string(record.seq);
     state_ = evolve(std::move(state_), event);
     out.push_back(std::move(event));
   }
   return out;
+}
+
+void Forker::take_away_reach(EventBody& body) const {
+  if (auto* created = get_if<SessionCreated>(&body)) {
+    created->task = {};
+    created->workspace = {};
+    created->env_names.clear();
+    created->mcp_servers = {};
+    created->runtime = "standalone";
+    created->policy = {};
+  } else if (auto* configured = get_if<SessionConfigured>(&body)) {
+    configured->policy.reset();
+    configured->workspace.reset();
+    configured->task.reset();
+    configured->mcp_servers = {};
+  }
 }
 
 void Forker::add(std::vector<Event>& out, EventBody body, Origin origin) {
@@ -30,10 +47,11 @@ void Forker::add(std::vector<Event>& out, EventBody body, Origin origin) {
 
 std::vector<Event> Forker::close() {
   std::vector<Event> out;
+  const std::string why(enum_text(order_.kind));
   const Origin run = state_.run ? Origin{.run = state_.run->id} : Origin{};
   const auto waits = state_.waits;
   for (const auto& [token, wait] : waits) {
-    add(out, TokenRevoked{token, "forked"}, run);
+    add(out, TokenRevoked{token, why}, run);
     if (!wait.permission) continue;
     add(out, PermissionResolved{wait.permission, PermissionOutcome::expired, "", order_.by}, run);
   }
@@ -49,14 +67,14 @@ std::vector<Event> Forker::close() {
   if (!state_.context.agent_session_id.empty()) {
     ContextBoundary boundary{.how = BoundaryHow::fresh};
     boundary.previous_agent_session_id = state_.context.agent_session_id;
-    boundary.reason = "forked";
+    boundary.reason = why;
     add(out, std::move(boundary));
   }
   if (execution_may_live(state_)) {
     const Origin exec{.exec = state_.exec.id, .gen = state_.exec.gen};
-    add(out, ExecutorStopped{"forked", "never started here"}, exec);
+    add(out, ExecutorStopped{why, "never started here"}, exec);
   }
-  add(out, SessionStopped{"forked", order_.by});
+  add(out, SessionStopped{why, order_.by});
   const World world{.liveness = Liveness::dead, .boot = {}, .now = order_.now};
   const std::string status(enum_text(derive_status(state_, world)));
   if (status != state_.status) add(out, StatusDerived{status});

@@ -11,6 +11,11 @@
 
 namespace perdure {
 
+// Where the records come from. Those of a file bring nothing along that could reach or run
+// anything here: folder, MCP servers and environment are bound anew by a person (C13).
+enum class CopyKind { forked, imported };
+ENUM_TEXT(CopyKind, "forked", "imported");
+
 class Forker {
  public:
   struct Order {
@@ -18,6 +23,7 @@ class Forker {
     SessionId to;
     std::string by;
     Moment now;
+    CopyKind kind = CopyKind::forked;
   };
   explicit Forker(Order order) : order_(std::move(order)) {}
 
@@ -30,6 +36,7 @@ class Forker {
   const State& state() const { return state_; }
 
  private:
+  void take_away_reach(EventBody& body) const;
   void add(std::vector<Event>& out, EventBody body, Origin origin = {});
 
   Order order_;

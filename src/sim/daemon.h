@@ -36,6 +36,9 @@ class StorePort final : public Store {
   Result<std::vector<ListedSession>> list(SessionId after, std::size_t limit) override;
   Result<std::vector<SearchHit>> search(std::string_view query, std::size_t limit) override;
   Result<> remove(SessionId session) override;
+  Result<> redact(Redaction redaction) override {
+    return inner_->store().redact(std::move(redaction));
+  }
   std::uint64_t epoch() const override { return inner_->store().epoch(); }
   const std::string& log_id() const override { return inner_->store().log_id(); }
 

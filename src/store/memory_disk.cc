@@ -117,4 +117,19 @@ void MemoryDisk::remove(SessionId session) {
   sessions_.erase(found);
 }
 
+Result<> MemoryDisk::redact(Redaction redaction) {
+  const auto found = sessions_.find(redaction.session);
+  if (found == sessions_.end() || redaction.seq == 0 || redaction.seq > found->second.head()) {
+    return fail(Code::not_found, "there is no such record");
+  }
+  Session& session = found->second;
+  session.records[redaction.seq - 1].bytes = std::move(redaction.replacement);
+  for (const Hash& hash : redaction.blobs) {
+    blobs_.erase(hash);
+    for (auto& [id, owner] : sessions_) owner.blobs.erase(hash);
+  }
+  session.snapshot.reset();
+  return {};
+}
+
 }  // namespace perdure

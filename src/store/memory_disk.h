@@ -85,6 +85,7 @@ class MemoryDisk {
   void apply(Append batch);
   void apply_records(Session& session, Append& batch);
   void remove(SessionId session);
+  Result<> redact(Redaction redaction);
 
   std::string log_id_;
   std::uint64_t epoch_ = 0;  // of the last opening

@@ -249,4 +249,10 @@ Result<> MemoryStore::remove(SessionId session) {
   return {};
 }
 
+Result<> MemoryStore::redact(Redaction redaction) {
+  if (is_dead()) return fail(Code::storage_unknown, "the store is dead");
+  if (is_fenced()) return fail(Code::stale_owner, "a newer owner holds the store");
+  return disk_.redact(std::move(redaction));
+}
+
 }  // namespace perdure

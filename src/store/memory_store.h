@@ -74,6 +74,8 @@ class MemoryStore final : public Store {
   Result<std::vector<SearchHit>> search(std::string_view query, std::size_t limit) override;
   // Durable at once. `unavailable` while a sync of that session is under way.
   Result<> remove(SessionId session) override;
+  // Durable at once.
+  Result<> redact(Redaction redaction) override;
   std::uint64_t epoch() const override { return epoch_; }
   const std::string& log_id() const override { return disk_.log_id_; }
 

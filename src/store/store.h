@@ -112,6 +112,14 @@ struct SearchHit {
   std::string snippet;  // matches between \x02 and \x03
 };
 
+// What takes the place of one record, and what goes with the old one.
+struct Redaction {
+  SessionId session;
+  Seq seq = 0;
+  std::string replacement;
+  std::vector<Hash> blobs;  // dropped, whoever else gave them
+};
+
 class Store {
  public:
   using Done = std::move_only_function<void(Result<>)>;
@@ -147,6 +155,11 @@ class Store {
 
   // Takes everything of a session away for good, its refs and outbox too. Answers stay.
   virtual Result<> remove(SessionId session) = 0;
+
+  // Replaces one record and destroys its bytes wherever the engine holds them: in files, in the
+  // search index; the session's snapshot goes too. Durable at once. not_found for a record that
+  // there is not.
+  virtual Result<> redact(Redaction redaction) = 0;
 
   // This owner's epoch: higher than that of every earlier opening.
   virtual std::uint64_t epoch() const = 0;

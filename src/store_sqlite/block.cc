@@ -171,6 +171,15 @@ std::optional<Entry> parse_entry(std::string_view bytes) {
   return entry;
 }
 
+void blank_record(std::span<char> bytes, std::size_t index) {
+  const std::string_view view(bytes.data(), bytes.size());
+  const std::optional<Entry> entry = parse_entry(view);
+  CHECK(entry.has_value() && index < entry->records.size());
+  const std::string_view record = entry->records[index];
+  std::memset(bytes.data() + (record.data() - view.data()), 0, record.size());
+  put_u32(bytes.data(), entry_crc(view));
+}
+
 void erase_entry(std::span<char> bytes) {
   const std::string_view view(bytes.data(), bytes.size());
   const std::optional<Entry> entry = parse_entry(view);

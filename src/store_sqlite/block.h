@@ -104,6 +104,15 @@ struct Entry {
 // Checks and takes apart one entry; nothing when a byte of it is wrong.
 std::optional<Entry> parse_entry(std::string_view bytes);
 
+// Overwrites one record with zeros; everything else stays where it is. `bytes` must have parsed.
+void blank_record(std::span<char> bytes, std::size_t index);
+
+// Whether a record may have been overwritten so: then the table of redactions has what stands for
+// it.
+inline bool is_blank_record(std::string_view record) {
+  return !record.empty() && record.find_first_not_of('\0') == std::string_view::npos;
+}
+
 // Turns the entry into one whose records are erased, of the same length. `bytes` must have parsed.
 void erase_entry(std::span<char> bytes);
 

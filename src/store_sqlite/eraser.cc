@@ -11,13 +11,14 @@ namespace {
 
 constexpr std::size_t slice_entries_max = 32;
 
-constexpr std::array<const char*, 7> doom_sql = {
+constexpr std::array<const char*, 8> doom_sql = {
     "INSERT INTO doomed(sid) VALUES(?)",
     "DELETE FROM sessions WHERE sid = ?",
     "DELETE FROM heads WHERE sid = ?",
     "DELETE FROM outbox WHERE sid = ?",
     "DELETE FROM refs WHERE sid = ?",
     "DELETE FROM snapshots WHERE sid = ?",
+    "DELETE FROM redactions WHERE sid = ?",
     "DELETE FROM blobs WHERE hash IN (SELECT hash FROM blob_owners WHERE sid = ?1) "
     "AND hash NOT IN (SELECT hash FROM blob_owners WHERE sid <> ?1 "
     "AND hash IN (SELECT hash FROM blob_owners WHERE sid = ?1))",

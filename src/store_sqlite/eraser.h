@@ -1,7 +1,7 @@
-// Removing a session. First, in one transaction, everything by which it could be found; then, in
-// bounded slices, its records in the log: their bytes are overwritten with zeros where other
-// sessions' entries share the block, and the block's rows are deleted once all its entries are
-// gone.
+// Removing a session, or one record of it. First, in one transaction, everything by which it could
+// be found; then, in bounded slices, its records in the log: their bytes are overwritten with zeros
+// where other sessions' entries share the block, and the block's rows are deleted once all its
+// entries are gone.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,10 @@ class Eraser {
   // Inside an open transaction. The session's index must be flushed.
   Result<> doom(std::uint64_t sid);
 
+  // Inside an open transaction, for a session whose index is flushed: zeros in the place of the
+  // record, and what stands for it beside.
+  Result<> redact(std::uint64_t sid, const Redaction& what, SearchProjection& search);
+
   // Whether a removed session waits to be erased.
   bool behind() const { return behind_; }
   // Inside an open transaction: erases some entries of one session. `indexed` is the index's
@@ -31,6 +35,12 @@ class Eraser {
   Eraser(Db& db, LogReader log) : db_(&db), log_(std::move(log)) {}
 
   Result<> erase(const EntryRef& ref, std::uint64_t sid, std::vector<std::uint64_t>& blocks);
+  struct Found {
+    EntryRef ref;
+    std::size_t index = 0;
+  };
+  Result<Found> find(std::uint64_t sid, Seq seq);
+  Result<> drop_blobs(const std::vector<Hash>& blobs);
   Result<> overwrite(const EntryRef& ref, std::string_view bytes);
   Result<> drop_if_empty(std::uint64_t block_pos, std::uint64_t indexed);
 

@@ -69,6 +69,10 @@ std::string snapshot_key(std::uint64_t sid, Seq seq) {
   return "snapshot " + std::to_string(sid) + " " + std::to_string(seq);
 }
 
+std::string redaction_key(std::uint64_t sid, Seq seq) {
+  return "redaction " + std::to_string(sid) + " " + std::to_string(seq);
+}
+
 std::string listing_key(SessionId session, const Listing& listing) {
   return session.text() + (listing.open ? " open" : "") + (listing.archived ? " archived " : " ") +
          std::to_string(listing.updated.ms);

@@ -79,6 +79,7 @@ Result<std::optional<IndexedSession>> load_session(Statement& load, SessionId se
 // What the checksums of rows outside the log cover beside the payload.
 std::string outbox_key(std::uint64_t sid, std::uint64_t number);
 std::string snapshot_key(std::uint64_t sid, Seq seq);
+std::string redaction_key(std::uint64_t sid, Seq seq);
 std::string listing_key(SessionId session, const Listing& listing);
 std::string answer_payload(const StoredAnswer& answer);
 

@@ -33,6 +33,12 @@ CREATE INDEX blob_owners_hash ON blob_owners(hash);
 CREATE TABLE doomed(sid INTEGER PRIMARY KEY);
 )";
 
+// redactions: what stands for records whose bytes in the log were overwritten with zeros. Files
+// from before it are given it when they are opened.
+constexpr const char* redactions_table =
+    "CREATE TABLE IF NOT EXISTS redactions(sid INTEGER, seq INTEGER, sealed BLOB NOT NULL, "
+    "PRIMARY KEY(sid, seq)) WITHOUT ROWID";
+
 }  // namespace
 
 Result<FileState> identify(Db& db) {
@@ -61,6 +67,7 @@ Result<> configure_writer(Db& db, std::uint64_t wal_bytes_max) {
   TRY_VOID(db.exec("PRAGMA auto_vacuum = NONE"));
   TRY_VOID(db.exec("PRAGMA journal_mode = WAL"));
   TRY_VOID(db.exec("PRAGMA synchronous = FULL"));
+  TRY_VOID(db.exec("PRAGMA secure_delete = ON"));
   TRY_VOID(db.exec("PRAGMA wal_autocheckpoint = 0"));
   TRY_VOID(db.exec("PRAGMA cache_size = -16384"));
   TRY_VOID(db.exec("PRAGMA temp_store = MEMORY"));
@@ -68,9 +75,12 @@ Result<> configure_writer(Db& db, std::uint64_t wal_bytes_max) {
   return {};
 }
 
+Result<> add_redactions(Db& db) { return db.exec(redactions_table); }
+
 Result<> create_schema(Db& db, std::string_view log_id) {
   TRY_VOID(db.exec("BEGIN IMMEDIATE"));
   TRY_VOID(db.exec(tables));
+  TRY_VOID(add_redactions(db));
   TRY_VOID(db.exec(search_table_sql));
   TRY_VOID(set_meta(db, meta::log_id, log_id));
   TRY_VOID(set_meta(db, meta::indexed, 1));

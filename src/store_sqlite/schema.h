@@ -28,6 +28,9 @@ Result<FileState> identify(Db& db);
 // a fresh file only. SQLite opens a file it may not write as read-only: that is an error here.
 Result<> configure_writer(Db& db, std::uint64_t wal_bytes_max);
 
+// The table of redacted records, if it is not there yet.
+Result<> add_redactions(Db& db);
+
 // Makes the tables of a fresh file.
 Result<> create_schema(Db& db, std::string_view log_id);
 

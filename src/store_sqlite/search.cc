@@ -91,6 +91,7 @@ Result<std::size_t> SearchProjection::add(const ScannedBlock& block, const Scann
       parse_entry(std::string_view(block.bytes).substr(entry.offset, entry.length));
   std::size_t bytes = 0;
   for (std::size_t i = 0; parsed && i < parsed->records.size(); ++i) {
+    if (is_blank_record(parsed->records[i])) continue;
     const std::optional<std::string> text = text_(parsed->records[i]);
     if (!text || text->empty()) continue;
     const std::string_view cut = utf8_prefix(*text, search_text_bytes_max);
@@ -105,6 +106,12 @@ Result<> SearchProjection::remove(const EntryRef& entry) {
     TRY_VOID(delete_.bind(1, text_row({.entry = entry, .index = i})).run());
   }
   return {};
+}
+
+// A deleted row's words stay in the index's older segments until they are merged.
+Result<> SearchProjection::forget(const TextPlace& place) {
+  TRY_VOID(delete_.bind(1, text_row(place)).run());
+  return db_->exec("INSERT INTO search(search) VALUES('optimize')");
 }
 
 Result<> SearchProjection::clear() {

@@ -40,6 +40,8 @@ class SearchProjection {
   Result<> slice(std::uint64_t next_pos, std::size_t bytes_max);
   // Inside an open transaction: takes an entry's texts out.
   Result<> remove(const EntryRef& entry);
+  // The same with the text of one record, and with what the index still holds of removed ones.
+  Result<> forget(const TextPlace& place);
   // Inside an open transaction: drops everything; reload() afterwards.
   Result<> clear();
   Result<> reload();

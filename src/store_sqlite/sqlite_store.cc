@@ -51,6 +51,7 @@ void SqliteStore::append(Append batch, Done done) {
   parts_->writer->append(std::move(batch), std::move(done));
 }
 Result<> SqliteStore::remove(SessionId session) { return parts_->writer->remove(session); }
+Result<> SqliteStore::redact(Redaction redaction) { return parts_->writer->redact(redaction); }
 std::uint64_t SqliteStore::epoch() const { return parts_->writer->epoch(); }
 const std::string& SqliteStore::log_id() const { return parts_->writer->log_id(); }
 
@@ -113,6 +114,7 @@ Result<RecordPage> SqliteStore::read(SessionId session, ReadRange range) {
     bytes += record.size();
     return bytes < range.bytes_max;
   });
+  TRY_VOID(reader->put_redactions(view, page));
   if (done) return page;
   if (done.error().code() == Code::damaged) parts_->index.mark_damaged(session, good);
   if (done.error().code() == Code::damaged && !page.records.empty()) return page;

@@ -135,6 +135,7 @@ class SqliteStore final : public Store {
   Result<std::vector<ListedSession>> list(SessionId after, std::size_t limit) override;
   Result<std::vector<SearchHit>> search(std::string_view query, std::size_t limit) override;
   Result<> remove(SessionId session) override;
+  Result<> redact(Redaction redaction) override;
   std::uint64_t epoch() const override;
   const std::string& log_id() const override;
 

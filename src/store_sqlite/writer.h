@@ -47,6 +47,7 @@ class Writer {
   bool retry_space();
   Result<> forget_answers(Timestamp now);
   Result<> remove(SessionId session);
+  Result<> redact(const Redaction& redaction);
   SqliteStats stats();
 
   // verify() found the session whole: its quarantine ends.
@@ -81,6 +82,7 @@ class Writer {
   bool checkpoint(int mode);
   bool idle_erase();
   bool idle_search();
+  bool idle_scrub();
   static int on_wal(void* self, sqlite3* db, const char* name, int frames);
 
   const SqliteOptions options_;
@@ -112,6 +114,7 @@ class Writer {
   std::uint64_t bytes_since_flush_ = 0;  // written since that flush began
   std::uint64_t wal_frames_ = 0;
   std::uint64_t wal_frames_tried_ = 0;  // at the last checkpoint that could not finish
+  bool scrub_due_ = false;              // the WAL still holds what was redacted
   bool search_stopped_ = false;         // its watermark cannot be read; a restart tries again
   bool full_ = false;
   std::uint64_t refusals_ = 0;

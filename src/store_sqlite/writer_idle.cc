@@ -103,7 +103,7 @@ bool Writer::idle_step() {
         ended.emplace(*std::move(backup_));
         backup_.reset();
       }
-    } else if (idle_erase() || idle_search()) {
+    } else if (idle_scrub() || idle_erase() || idle_search()) {
       worked = true;
     } else if (unindexed_bytes_ > options_.flush_idle_bytes || flush_before_ != 0) {
       if (flush_before_ == 0) {
@@ -125,6 +125,13 @@ bool Writer::idle_erase() {
   if (unindexed_bytes_ > 0 && !flush_all()) return false;
   return transact([&] { return eraser_->slice(*search_, next_pos_); }).has_value() &&
          eraser_->behind();
+}
+
+// The WAL keeps old pages until it is emptied, for which no reader may be under way.
+bool Writer::idle_scrub() {
+  if (!scrub_due_ || !checkpoint(SQLITE_CHECKPOINT_TRUNCATE)) return false;
+  scrub_due_ = false;
+  return true;
 }
 
 bool Writer::idle_search() {

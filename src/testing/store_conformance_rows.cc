@@ -143,6 +143,34 @@ void the_cursor_stays_until_replaced(ConformanceBench& bench) {
   EXPECT_EQ(*bench.store().head(first), (SessionHead{3, last}));
 }
 
+void redact_replaces_one_record(ConformanceBench& bench) {
+  bench.append({.session = first,
+                .records = {"one", "the secret word", "three"},
+                .blobs = {blob_of("secret blob")},
+                .snapshot = "with the secret"});
+  bench.append({.session = second, .records = {"of another"}});
+  ASSERT_TRUE(bench.store().redact(
+      {.session = first, .seq = 2, .replacement = "gone", .blobs = {sha256("secret blob")}}));
+  EXPECT_EQ(bench.store().redact({.session = first, .seq = 4, .replacement = "x"}).error().code(),
+            Code::not_found);
+  EXPECT_EQ(bench.store().redact({.session = first, .seq = 0, .replacement = "x"}).error().code(),
+            Code::not_found);
+  bench.append({.session = first, .expected_head = 3, .records = {"four"}});
+  bench.pump();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(bench.store().read(first, {.after = 0, .limit = 9})->records,
+              (std::vector<std::string>{"one", "gone", "three", "four"}));
+    EXPECT_EQ(bench.store().read(first, {.after = 1, .limit = 1})->records,
+              std::vector<std::string>{"gone"});
+    EXPECT_EQ(bench.store().read(second, {.after = 0, .limit = 9})->records,
+              std::vector<std::string>{"of another"});
+    EXPECT_FALSE(bench.store().snapshot(first)->has_value());
+    EXPECT_EQ(bench.store().blob(sha256("secret blob")).error().code(), Code::not_found);
+    EXPECT_TRUE(bench.store().search("secret", 9)->empty());
+    bench.crash_reopen();
+  }
+}
+
 void remove_takes_everything(ConformanceBench& bench) {
   for (SessionId session : {first, second}) {
     const std::string name = session == first ? "first" : "second";
@@ -189,6 +217,7 @@ constexpr ConformanceTest tests[] = {
     {"O2_TheNewestSnapshotCounts", the_newest_snapshot_counts},
     {"PROC5_TheCursorStaysUntilReplaced", the_cursor_stays_until_replaced},
     {"RemoveTakesEverythingButAnswers", remove_takes_everything},
+    {"RedactReplacesOneRecord", redact_replaces_one_record},
 };
 
 }  // namespace

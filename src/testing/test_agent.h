@@ -91,6 +91,7 @@ class TestAgent {
     std::deque<Step> steps;
     std::int64_t progress = 0;  // within the first step
     std::int64_t not_before_ms = 0;
+    std::int64_t paced_from_ms = 0;  // when the present paced step began
     std::string open_tool;
     std::size_t asks_open = 0;
     bool hangs = false;
@@ -156,6 +157,7 @@ class TestAgent {
   Progress run_other_step(Session& session, Turn& turn, const Step& step);
   Progress run_ending_step(Turn& turn, const Step& step);
   Progress stream(Session& session, Turn& turn, const Step& step);
+  Progress stream_paced(Session& session, Turn& turn, const Step& step);
   Progress run_tool(Session& session, Turn& turn, const Step& step);
   Progress ask_permission(Session& session, Turn& turn, const Step& step);
   Progress call_client(Session& session, Turn& turn, const Step& step);

@@ -65,7 +65,7 @@ std::optional<Step> parse_step(std::string_view text) {
   const std::int64_t least = *verb == Verb::error ? -count_max : 0;
   const bool is_size = *verb == Verb::flood || *verb == Verb::stderr_text;
   if (count) step.count = std::clamp(*count, least, is_size ? size_max : count_max);
-  if (*verb == Verb::chunks) {
+  if (*verb == Verb::chunks || *verb == Verb::paced) {
     const auto size = words.size() > 2 ? number_of(words[2]) : std::nullopt;
     step.size = std::clamp(size.value_or(64), std::int64_t{1}, size_max);
   }

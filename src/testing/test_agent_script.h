@@ -15,6 +15,7 @@ namespace testagent {
 enum class Verb {
   say,          // say N: N chunks
   chunks,       // chunks N BYTES: N chunks of that size
+  paced,        // paced N MS: N chunks at fixed times, each with the time at which it was due
   think,        // think N: N chunks of thought
   tool,         // tool N: N tool calls, one after the other
   sleep_tool,   // sleep_tool MS: a tool call that takes that long
@@ -59,8 +60,8 @@ std::deque<Step> parse_script(std::string_view prompt);
 
 }  // namespace testagent
 
-ENUM_TEXT(testagent::Verb, "say", "chunks", "think", "tool", "sleep_tool", "permission", "plan",
-          "usage", "title", "commands", "mode", "recall", "sleep", "hang", "crash", "exit",
+ENUM_TEXT(testagent::Verb, "say", "chunks", "paced", "think", "tool", "sleep_tool", "permission",
+          "plan", "usage", "title", "commands", "mode", "recall", "sleep", "hang", "crash", "exit",
           "spawn_child", "flood", "stderr", "background", "clear", "compact", "error", "stop",
           "call", "raw", "(huge)", "(broken_utf8)", "(exit_asking)");
 

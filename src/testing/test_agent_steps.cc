@@ -66,6 +66,18 @@ TestAgent::Progress TestAgent::stream(Session& session, Turn& turn, const Step& 
   return turn.progress < step.count ? Progress::again : Progress::next_step;
 }
 
+// Chunk n is due n periods after the first look at the step, whatever became of those before it: a
+// reader that subtracts the time in the text counts every delay, the agent's own too.
+TestAgent::Progress TestAgent::stream_paced(Session& session, Turn& turn, const Step& step) {
+  if (turn.progress >= step.count) return Progress::next_step;
+  if (turn.progress == 0) turn.paced_from_ms = now_ms_;
+  const std::int64_t due_ms = turn.paced_from_ms + turn.progress * step.size;
+  say(session, turn, "due=" + std::to_string(due_ms) + " ");
+  turn.progress += 1;
+  turn.not_before_ms = due_ms + step.size;
+  return turn.progress < step.count ? Progress::again : Progress::next_step;
+}
+
 TestAgent::Progress TestAgent::run_tool(Session& session, Turn& turn, const Step& step) {
   const bool sleeps = step.verb == Verb::sleep_tool;
   if (turn.open_tool.empty()) {
@@ -169,6 +181,7 @@ TestAgent::Progress TestAgent::run_step(Session& session, Turn& turn, const Step
     case Verb::chunks:
     case Verb::flood:
     case Verb::huge: return stream(session, turn, step);
+    case Verb::paced: return stream_paced(session, turn, step);
     case Verb::tool:
     case Verb::sleep_tool: return run_tool(session, turn, step);
     case Verb::permission: return ask_permission(session, turn, step);

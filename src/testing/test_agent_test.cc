@@ -40,6 +40,23 @@ TEST(TestAgentTurn, chunks_are_numbered_and_the_turn_ends_once) {
   EXPECT_EQ(content.text("text").size(), 64U);
 }
 
+TEST(TestAgentTurn, paced_chunks_name_the_time_they_were_due_even_when_late) {
+  SharedHome home;
+  Talk talk(home);
+  talk.open();
+  talk.prompt("paced 4 50");
+  talk.pass_ms(49);
+  EXPECT_EQ(talk.updates("agent_message_chunk").size(), 1U);
+  talk.agent().tick(Talk::start_ms + 130);  // nobody let it run for a while
+  talk.pass_ms(100);
+  const std::vector<std::string> chunks = talk.updates("agent_message_chunk");
+  ASSERT_GE(chunks.size(), 4U);
+  for (std::int64_t n = 0; n < 4; ++n) {
+    EXPECT_THAT(chunks.at(static_cast<std::size_t>(n)),
+                HasSubstr("due=" + std::to_string(Talk::start_ms + 50 * n) + " "));
+  }
+}
+
 TEST(TestAgentTurn, verbs_show_every_kind_of_update) {
   SharedHome home;
   Talk talk(home);

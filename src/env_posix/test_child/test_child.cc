@@ -171,15 +171,20 @@ int terminal(int, char**) {
   }
 }
 
-// Detaches; then answers with what it has become, or ends before, or is late.
+// Detaches; then answers with what it has become, refuses, ends before, or is late.
 int go(int, char** arguments) {
   const std::string_view how = arguments[0];
   DetachSetting setting;
   if (how == "late") setting.answer_ms = 50;
+  if (how == "refuse") setting.refusal_descriptor = STDERR_FILENO;
   auto detached = detach(setting);
   if (!detached) return 93;
   alarm(life_s);
   if (how == "die") return 0;
+  if (how == "refuse") {
+    detached->refuse("no\n");
+    return 0;
+  }
   if (how == "late") {
     // The starter leaves first; our answer must then fail, which the exit of its file shows.
     while (access(arguments[1], F_OK) != 0) usleep(1000);

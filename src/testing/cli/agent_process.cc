@@ -158,8 +158,8 @@ std::int64_t steady_wall_ms() {
   using Steady = std::chrono::steady_clock;
   using Wall = std::chrono::system_clock;
   static const auto start = Steady::now();
-  static const auto wall = duration_cast<milliseconds>(Wall::now().time_since_epoch()).count();
-  return wall + duration_cast<milliseconds>(Steady::now() - start).count();
+  static const auto wall = Wall::now().time_since_epoch();
+  return duration_cast<milliseconds>(wall + (Steady::now() - start)).count();
 }
 
 int start_again(const std::vector<std::string>& arguments, ChildKind kind) {

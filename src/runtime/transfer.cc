@@ -1,0 +1,157 @@
+#include "runtime/transfer.h"
+
+#include <algorithm>
+
+#include "base/base64.h"
+#include "base/fields_json.h"
+#include "base/limits.h"
+#include "session/events.h"
+#include "wire/record.h"
+
+namespace perdure {
+namespace {
+
+constexpr std::size_t portion_bytes = 1UL << 20;
+
+// The blob that stands for an agent's update; nothing when the update is in the record itself.
+std::optional<Hash> blob_of(std::string_view record) {
+  const Result<JsonObject> object = JsonObject::parse(record);
+  if (!object) return std::nullopt;
+  const std::string_view update = object->find("update");
+  if (!update.starts_with('{')) return std::nullopt;
+  JsonWalk walk(update);
+  if (!walk.next() || walk.quoted_key() != "\"blob\"") return std::nullopt;
+  const Result<std::string> hex = json_string(walk.value());
+  if (!hex) return std::nullopt;
+  const Result<Hash> hash = Hash::parse_hex(*hex);
+  return hash ? std::optional(*hash) : std::nullopt;
+}
+
+Hash sum_with(const Hash& before, std::string_view line) {
+  return sha256(before.hex() + std::string(line));
+}
+
+struct Lines {
+  std::string_view rest;
+  std::optional<std::string_view> next() {
+    const std::size_t end = rest.find('\n');
+    if (end == std::string_view::npos) return std::nullopt;
+    const std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(end + 1);
+    return line;
+  }
+};
+
+Result<Blob> parse_blob(std::string_view line) {
+  const JsonObject object = TRY(JsonObject::parse(line));
+  Blob blob{.hash = TRY(Hash::parse_hex(TRY(json_string(object.find("blob"))))),
+            .bytes = TRY(base64_decode(TRY(json_string(object.find("base64")))))};
+  if (sha256(blob.bytes) != blob.hash) return fail(Code::damaged, "a blob is not what it was");
+  return blob;
+}
+
+Result<> check_end(std::string_view line, const ParsedExport& parsed, const Hash& sum) {
+  const JsonObject object = TRY(JsonObject::parse(line));
+  const std::uint64_t records = TRY(json_uint(object.find("records")));
+  const std::uint64_t blobs = TRY(json_uint(object.find("blobs")));
+  const Hash told = TRY(Hash::parse_hex(TRY(json_string(object.find("sha256")))));
+  if (records != parsed.records.size() || blobs != parsed.blobs.size() || told != sum) {
+    return fail(Code::damaged, "the file is not what was exported");
+  }
+  return {};
+}
+
+Result<> check_records(const ParsedExport& parsed) {
+  ChainVerifier chain;
+  for (const std::string& record : parsed.records) {
+    const DecodedRecord decoded = TRY(chain.add(record));
+    const bool first = decoded.record.seq == 1;
+    if (first != holds_alternative<SessionCreated>(decoded.record.event.body)) {
+      return fail(Code::damaged, "a session begins with its creation, and has one only");
+    }
+  }
+  if (parsed.records.empty()) return fail(Code::damaged, "the file holds no record");
+  return {};
+}
+
+}  // namespace
+
+void SessionExport::add_line(std::string& out, std::string_view line) {
+  sum_ = sum_with(sum_, line);
+  out += line;
+  out += '\n';
+}
+
+Result<> SessionExport::add_blobs(std::string& out, std::string_view record) {
+  const std::optional<Hash> hash = blob_of(record);
+  if (!hash || !blobs_given_.insert(*hash).second) return {};
+  const std::string bytes = TRY(store_.blob(*hash));
+  JsonWriter json;
+  json.begin_object().key("blob").string(hash->hex());
+  json.key("base64").string(base64_encode(bytes)).end_object();
+  add_line(out, json.text());
+  blobs_ += 1;
+  return {};
+}
+
+Result<std::string> SessionExport::next() {
+  std::string out;
+  if (!head_given_) {
+    head_given_ = true;
+    add_line(out, encode_fields(head_));
+  }
+  while (out.size() < portion_bytes && given_ < head_.records) {
+    const auto want = std::min<Seq>(page_records_max, head_.records - given_);
+    const RecordPage page = TRY(store_.read(
+        head_.session,
+        {.after = given_, .limit = static_cast<std::size_t>(want), .bytes_max = portion_bytes}));
+    if (page.records.empty()) return fail(Code::damaged, "records are missing");
+    for (const std::string& record : page.records) {
+      TRY_VOID(add_blobs(out, record));
+      JsonWriter json;
+      json.begin_object().key("record").raw(record).end_object();
+      add_line(out, json.text());
+    }
+    given_ += page.records.size();
+  }
+  if (given_ < head_.records || ended_) return out;
+  ended_ = true;
+  JsonWriter end;
+  end.begin_object().key("end").boolean(true).key("records").number_unsigned(given_);
+  end.key("blobs").number_unsigned(blobs_).key("sha256").string(sum_.hex()).end_object();
+  return out + end.text() + "\n";
+}
+
+Result<ParsedExport> parse_export(std::string_view file) {
+  Lines lines{file};
+  const auto first = lines.next();
+  if (!first || !first->starts_with("{\"perdure_export\":")) {
+    return fail(Code::invalid_argument, "this is no exported session");
+  }
+  const JsonObject head = TRY(JsonObject::parse(*first));
+  if (TRY(json_int(head.find("perdure_export"))) > export_version) {
+    return fail(Code::format_too_new, "exported by a later version of Perdure");
+  }
+  ParsedExport parsed;
+  parsed.head = TRY(decode_fields<ExportHead>(*first)).value;
+  Hash sum = sum_with({}, *first);
+  while (const auto line = lines.next()) {
+    if (line->starts_with("{\"end\":")) {
+      TRY_VOID(check_end(*line, parsed, sum));
+      if (!lines.rest.empty()) return fail(Code::damaged, "there is more behind the end");
+      TRY_VOID(check_records(parsed));
+      return parsed;
+    }
+    sum = sum_with(sum, *line);
+    constexpr std::string_view record_begin = "{\"record\":";
+    if (line->starts_with(record_begin) && line->ends_with('}')) {
+      parsed.records.emplace_back(
+          line->substr(record_begin.size(), line->size() - record_begin.size() - 1));
+    } else {
+      parsed.blobs.push_back(TRY(parse_blob(*line)));
+    }
+  }
+  return fail(Code::damaged, "the file was cut off: its end is missing");
+}
+
+}  // namespace perdure

@@ -1,0 +1,91 @@
+// An exported session read back: whole, or refused. The import itself is a fork out of a file.
+#include "runtime/transfer.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/fixture_for_test.h"
+
+namespace perdure {
+namespace {
+
+std::string exported(Daemon& daemon, SessionId session) {
+  const State state = daemon.runtime->state(session).value();
+  SessionExport file(*daemon.store, {.session = session,
+                                     .title = state.title,
+                                     .records = state.head,
+                                     .log_id = daemon.store->log_id()});
+  std::string out;
+  while (true) {
+    const std::string portion = file.next().value();
+    if (portion.empty()) return out;
+    out += portion;
+  }
+}
+
+class Transfer : public ::testing::Test {
+ protected:
+  Transfer() {
+    daemon_.settle();
+    session_ = daemon_.create("hello").value().session;
+    daemon_.settle();
+  }
+  Code code_of(const std::string& file) {
+    const Result<ParsedExport> parsed = parse_export(file);
+    return parsed ? Code::internal : parsed.error().code();
+  }
+
+  Daemon daemon_;
+  SessionId session_;
+};
+
+TEST_F(Transfer, what_was_exported_is_read_back_byte_for_byte) {
+  const ParsedExport parsed = parse_export(exported(daemon_, session_)).value();
+  EXPECT_EQ(parsed.head.session, session_);
+  const RecordPage page = daemon_.store->read(session_, {.after = 0, .limit = 1000}).value();
+  EXPECT_EQ(parsed.records, page.records);
+}
+
+TEST_F(Transfer, C20_a_file_that_is_cut_or_changed_is_refused_at_every_byte) {
+  const std::string file = exported(daemon_, session_);
+  for (std::size_t cut = 0; cut < file.size(); ++cut) {
+    EXPECT_NE(code_of(file.substr(0, cut)), Code::internal) << cut;
+    std::string changed = file;
+    changed[cut] = static_cast<char>(changed[cut] ^ 1);
+    EXPECT_NE(code_of(changed), Code::internal) << cut;
+  }
+  EXPECT_EQ(code_of(file + "more\n"), Code::damaged);
+}
+
+TEST_F(Transfer, S10_a_later_version_is_refused_with_its_reason) {
+  std::string file = exported(daemon_, session_);
+  file.replace(0, std::string_view("{\"perdure_export\":1").size(), "{\"perdure_export\":2");
+  EXPECT_EQ(code_of(file), Code::format_too_new);
+  EXPECT_EQ(code_of("hello\n"), Code::invalid_argument);
+}
+
+TEST_F(Transfer, C13_an_imported_session_has_no_folder_and_runs_nothing) {
+  const std::size_t started = daemon_.agentctls.started.size();
+  const SessionId to(Ulid{9, 9});
+  std::optional<Result<Reply>> reply;
+  daemon_.runtime->import_session(parse_export(exported(daemon_, session_)).value(), to, "uid:1",
+                                  [&](Result<Reply> answer) { reply = std::move(answer); });
+  daemon_.settle();
+  ASSERT_TRUE(reply && reply->has_value());
+  const State state = daemon_.runtime->state(to).value();
+  EXPECT_EQ(state.workspace, Workspace{});
+  EXPECT_TRUE(state.mcp_servers.text.empty());
+  EXPECT_FALSE(state.run.has_value());
+  EXPECT_TRUE(state.queue.empty());
+  EXPECT_EQ(state.stop_reason, "imported");
+  EXPECT_EQ(daemon_.agentctls.started.size(), started);
+  // Asked again it is the same one.
+  std::optional<Result<Reply>> again;
+  daemon_.runtime->import_session(parse_export(exported(daemon_, session_)).value(), to, "uid:1",
+                                  [&](Result<Reply> answer) { again = std::move(answer); });
+  daemon_.settle();
+  EXPECT_EQ((*again)->session, to);
+  EXPECT_EQ(daemon_.runtime->state(to)->head, state.head);
+}
+
+}  // namespace
+}  // namespace perdure

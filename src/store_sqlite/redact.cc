@@ -1,0 +1,79 @@
+// Redacting one record: the log keeps its shape, so that every place in it stays what it was; the
+// record's bytes become zeros, and a row of the table redactions says what to read instead.
+#include "store_sqlite/codec.h"
+#include "store_sqlite/eraser.h"
+#include "store_sqlite/extents.h"
+#include "store_sqlite/group_writer.h"
+#include "store_sqlite/writer.h"
+
+namespace perdure {
+
+Result<Eraser::Found> Eraser::find(std::uint64_t sid, Seq seq) {
+  Statement extent =
+      TRY(db_->prepare("SELECT first_seq, packed FROM extents WHERE sid = ? AND first_seq <= ? "
+                       "ORDER BY first_seq DESC LIMIT 1"));
+  if (!TRY(extent.bind_u64(1, sid).bind_u64(2, seq).step())) {
+    return fail(Code::not_found, "there is no such record");
+  }
+  const ExtentKey key{.sid = sid, .first_seq = extent.u64(0)};
+  const auto refs = unpack_extent(key, extent.bytes(1));
+  if (!refs) return fail(Code::damaged, "the index of the session is damaged");
+  Seq first = key.first_seq;
+  for (const EntryRef& ref : *refs) {
+    if (seq < first + ref.count) return Found{ref, static_cast<std::size_t>(seq - first)};
+    first += ref.count;
+  }
+  return fail(Code::not_found, "there is no such record");
+}
+
+Result<> Eraser::drop_blobs(const std::vector<Hash>& blobs) {
+  for (const char* const sql :
+       {"DELETE FROM blobs WHERE hash = ?", "DELETE FROM blob_owners WHERE hash = ?"}) {
+    Statement drop = TRY(db_->prepare(sql));
+    for (const Hash& hash : blobs) {
+      const std::string_view bytes(reinterpret_cast<const char*>(hash.bytes.data()),
+                                   hash.bytes.size());
+      TRY_VOID(drop.bind_blob(1, bytes).run());
+    }
+  }
+  return {};
+}
+
+Result<> Eraser::redact(std::uint64_t sid, const Redaction& what, SearchProjection& search) {
+  log_.forget();
+  const Found found = TRY(find(sid, what.seq));
+  const Entry entry = TRY(log_.entry(found.ref));
+  if (entry.head.sid != sid || entry.records.at(found.index).empty()) {
+    return fail(Code::damaged, "the index points to another record");
+  }
+  std::string bytes(log_.entry_bytes());
+  blank_record(bytes, found.index);
+  TRY_VOID(overwrite(found.ref, bytes));
+  log_.forget();
+  TRY_VOID(search.forget({.entry = found.ref, .index = found.index}));
+  const std::string sealed = seal(redaction_key(sid, what.seq), what.replacement);
+  Statement put =
+      TRY(db_->prepare("INSERT OR REPLACE INTO redactions(sid, seq, sealed) VALUES(?, ?, ?)"));
+  TRY_VOID(put.bind_u64(1, sid).bind_u64(2, what.seq).bind_blob(3, sealed).run());
+  return drop_blobs(what.blobs);
+}
+
+Result<> Writer::redact(const Redaction& redaction) {
+  const std::scoped_lock lock(write_mutex_);
+  if (failed_) return fail(Code::storage_unknown, "the store has failed");
+  // The index says where the record lies; what is not in it yet goes there first.
+  TRY_VOID(flush_all());
+  const Result<> redacted = transact([&]() -> Result<> {
+    Statement load = TRY(db_.prepare(load_session_sql));
+    const std::optional<IndexedSession> state = TRY(load_session(load, redaction.session));
+    if (!state) return fail(Code::not_found, "there is no session " + redaction.session.text());
+    TRY_VOID(eraser_->redact(state->sid, redaction, *search_));
+    Statement drop = TRY(db_.prepare("DELETE FROM snapshots WHERE sid = ?"));
+    return drop.bind_u64(1, state->sid).run();
+  });
+  if (!redacted) return redacted;
+  scrub_due_ = !checkpoint(SQLITE_CHECKPOINT_TRUNCATE);
+  return {};
+}
+
+}  // namespace perdure

@@ -1,0 +1,335 @@
+// What a user finds after a restart, told by the API of a real daemon: the log alone decides, a
+// replay starts nothing, and what cannot go on says so and stays readable.
+#include <csignal>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "api_client.h"
+#include "daemon_process.h"
+#include "event_reader.h"
+
+namespace perdure {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Recovery : public ::testing::Test {
+ protected:
+  void begin(DaemonSetup setup = {}) {
+    daemon_ = std::make_unique<DaemonProcess>(std::move(setup));
+    const Result<> started = daemon_->start();
+    ASSERT_TRUE(started) << started.error().message();
+    client_ = std::make_unique<ApiClient>(daemon_->endpoint());
+  }
+  void begin_again() {
+    const Result<> started = daemon_->start();
+    ASSERT_TRUE(started) << started.error().message();
+  }
+  bool until_count(const std::string& session, std::string_view kind, std::size_t count) {
+    return until([&] { return client_->count(session, kind) >= count; });
+  }
+  std::string run_once(const ApiClient::NewSession& wanted = {}) {
+    const std::string session = client_->create_session(wanted);
+    EXPECT_FALSE(session.empty());
+    EXPECT_TRUE(client_->prompt({.session = session, .text = "say 2"}).ok());
+    EXPECT_TRUE(until_count(session, "run.completed", 1));
+    return session;
+  }
+  // In the middle of a turn, with some text said.
+  std::string hang() {
+    const std::string session = client_->create_session({});
+    EXPECT_TRUE(client_->prompt({.session = session, .text = "say 2; tool 1; hang"}).ok());
+    EXPECT_TRUE(until_count(session, "tool.update", 1));
+    return session;
+  }
+  std::string field(const std::string& session, const std::string& path) {
+    return client_->get("/api/sessions/" + session).at("session." + path);
+  }
+  ApiReply post(const std::string& session, const std::string& verb,
+                const std::string& body = "{}") {
+    return client_->post("/api/sessions/" + session + "/" + verb, body);
+  }
+  std::size_t agents() const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        daemon_->processes(),
+        [](const MarkedProcess& process) { return process.kind == ProcessKind::agent; }));
+  }
+
+  std::unique_ptr<DaemonProcess> daemon_;
+  std::unique_ptr<ApiClient> client_;
+};
+
+TEST_F(Recovery, L2_O1_C8_the_log_alone_decides_and_nobody_has_to_look) {
+  begin();
+  const std::string session = hang();
+  const std::vector<std::string> before = client_->records(session);
+  daemon_->kill_daemon();
+  daemon_->kill_hosted();
+  begin_again();
+  // The last status that was recorded is `running`; what is served was derived anew.
+  EXPECT_EQ(field(session, "status"), "interrupted_startup");
+  const std::vector<std::string> after = client_->records(session);
+  ASSERT_GT(after.size(), before.size());
+  for (std::size_t i = 0; i < before.size(); ++i) EXPECT_EQ(after[i], before[i]);
+  EXPECT_EQ(client_->count(session, "run.interrupted"), 1u);
+  for (int i = 0; i < 2; ++i) {
+    daemon_->kill_daemon();
+    begin_again();
+    EXPECT_EQ(client_->records(session), after);
+    EXPECT_EQ(field(session, "status"), "interrupted_startup");
+  }
+  EXPECT_EQ(agents(), 0u);
+}
+
+TEST_F(Recovery, A1_replay_starts_nothing_and_resume_starts_one_agent) {
+  begin();
+  const std::string session = run_once();
+  daemon_->kill_daemon();
+  daemon_->kill_hosted();
+  begin_again();
+  const std::string path = "/api/sessions/" + session;
+  const std::string transcript = client_->get(path + "/transcript").body;
+  EXPECT_NE(transcript.find("<p1:end=2>"), std::string::npos) << transcript;
+  for (const char* part : {"", "/history", "/events", "/rows?tail=50", "/status"}) {
+    EXPECT_TRUE(client_->get(path + part).ok()) << part;
+  }
+  EXPECT_EQ(agents(), 0u);
+  const ApiReply resumed = post(session, "resume");
+  EXPECT_TRUE(resumed.ok()) << resumed.body;
+  EXPECT_TRUE(until([&] { return agents() == 1; }));
+  // The messages are what they were: a resume adds to the log and retells nothing.
+  EXPECT_EQ(json_list(client_->get(path + "/transcript").body, "messages"),
+            json_list(transcript, "messages"));
+}
+
+TEST_F(Recovery, A30_a_stream_goes_on_over_stop_and_resume) {
+  begin();
+  const std::string session = run_once();
+  EventReader reader(*client_, session);
+  reader.open();
+  EXPECT_TRUE(post(session, "stop").ok());
+  ASSERT_TRUE(until_count(session, "session.stopped", 1));
+  const ApiReply resumed = post(session, "resume");
+  ASSERT_TRUE(resumed.ok()) << resumed.body;
+  ASSERT_TRUE(client_->prompt({.session = session, .text = "say 1"}).ok());
+  ASSERT_TRUE(until_count(session, "run.completed", 2));
+  const std::vector<std::string> records = client_->records(session);
+  EXPECT_TRUE(until([&] {
+    client_->io().run_for_ms(20);
+    return reader.last() >= records.size();
+  }));
+  EXPECT_EQ(reader.connections(), 1u);
+  EXPECT_EQ(reader.wrong(), "");
+}
+
+TEST_F(Recovery, A30_O4_a_question_of_an_agent_that_was_lost_cannot_be_answered) {
+  begin();
+  const std::string session = client_->create_session({});
+  ASSERT_TRUE(client_->prompt({.session = session, .text = "permission 1"}).ok());
+  ASSERT_TRUE(until_count(session, "run.waiting", 1));
+  std::string permission;
+  std::string token;
+  for (const std::string& record : client_->records(session)) {
+    if (json_at(record, "kind") == "permission.requested") permission = json_at(record, "perm_id");
+    if (json_at(record, "kind") == "token.minted") token = json_at(record, "token_id");
+  }
+  const std::string secret = client_->get("/api/waits/" + token + "/secret").at("secret");
+  ASSERT_FALSE(secret.empty());
+  const std::string answer =
+      R"({"secret":")" + secret + R"(","answer":{"option_id":"allow_once"}})";
+  EXPECT_EQ(
+      client_->post("/api/waits/" + token, R"({"secret":"no","answer":{"option_id":"allow_once"}})")
+          .status,
+      401);
+  daemon_->kill_daemon();
+  daemon_->kill_hosted();
+  begin_again();
+  EXPECT_EQ(field(session, "status"), "interrupted_waiting");
+  const ApiReply late = client_->post("/api/waits/" + token, answer);
+  EXPECT_EQ(late.status, 410) << late.body;
+  EXPECT_EQ(
+      client_->post("/api/permissions/" + permission, R"({"option_id":"allow_once"})").status / 100,
+      4);
+  EXPECT_EQ(client_->count(session, "run.resumed"), 0u);
+  // A new run asks anew: with another token, which the old secret does not open.
+  ASSERT_TRUE(client_->prompt({.session = session, .text = "permission 1"}).ok());
+  post(session, "resume");
+  ASSERT_TRUE(until_count(session, "token.minted", 2));
+  std::string second;
+  for (const std::string& record : client_->records(session)) {
+    if (json_at(record, "kind") == "token.minted") second = json_at(record, "token_id");
+  }
+  EXPECT_NE(second, token);
+  EXPECT_EQ(client_->post("/api/waits/" + second, answer).status, 401);
+}
+
+TEST_F(Recovery, L9_L14_U13_an_executor_is_found_again_by_its_session) {
+  begin();
+  const std::string session = run_once();
+  const std::string other = run_once();
+  const auto row = [&](const std::string& wanted) {
+    for (const std::string& each : json_list(client_->get("/api/executors").body, "executors")) {
+      if (json_at(each, "session_id") == wanted) return each;
+    }
+    return std::string();
+  };
+  const std::string before = row(session);
+  ASSERT_EQ(json_at(before, "status"), "ready") << before;
+  EXPECT_NE(json_at(before, "id"), json_at(row(other), "id"));
+  daemon_->kill_daemon();
+  begin_again();
+  ASSERT_TRUE(until_count(session, "executor.reattached", 1));
+  const std::string after = row(session);
+  EXPECT_EQ(json_at(after, "id"), json_at(before, "id"));
+  EXPECT_EQ(json_at(after, "pid"), json_at(before, "pid"));
+  EXPECT_EQ(json_at(after, "status"), "ready");
+  EXPECT_GE(json_at(after, "last_seen_at"), json_at(before, "last_seen_at"));
+  EXPECT_NE(client_->get("/metrics").body.find("perdure_attaches_total 2"), std::string::npos);
+  EXPECT_EQ(agents(), 2u);
+}
+
+TEST_F(Recovery, U13_resumes_are_counted_by_how_they_went) {
+  begin();
+  const std::string session = run_once();
+  const auto counted = [&] {
+    const std::string text = client_->get("/metrics").body;
+    return text.find("perdure_context_boundaries_total{how=\"native_resume\"} 1") !=
+           std::string::npos;
+  };
+  EXPECT_FALSE(counted());
+  ASSERT_TRUE(post(session, "stop").ok());
+  ASSERT_TRUE(until_count(session, "session.stopped", 1));
+  ASSERT_TRUE(daemon_->until_no_hosted());
+  const ApiReply resumed = post(session, "resume");
+  ASSERT_TRUE(resumed.ok()) << resumed.body;
+  EXPECT_TRUE(until(counted));
+}
+
+TEST_F(Recovery, L17_R8_a_folder_that_is_gone_is_named_and_its_return_is_enough) {
+  begin();
+  const std::string cwd = daemon_->folder() + "/work";
+  fs::create_directory(cwd);
+  const std::string session = run_once({.more = R"("cwd":")" + cwd + "\""});
+  ASSERT_TRUE(post(session, "stop").ok());
+  ASSERT_TRUE(daemon_->until_no_hosted());
+  fs::rename(cwd, cwd + ".moved");
+  const ApiReply refused = post(session, "resume");
+  EXPECT_EQ(refused.at("error.code"), "workspace_missing") << refused.body;
+  EXPECT_NE(refused.body.find(cwd), std::string::npos) << refused.body;
+  EXPECT_NE(refused.at("error.actions"), "[]");
+  EXPECT_EQ(agents(), 0u);
+  EXPECT_FALSE(fs::exists(cwd));
+  EXPECT_TRUE(client_->get("/api/sessions/" + session + "/transcript").ok());
+  fs::rename(cwd + ".moved", cwd);
+  const ApiReply resumed = post(session, "resume");
+  EXPECT_TRUE(resumed.ok()) << resumed.body;
+  EXPECT_TRUE(until([&] { return agents() == 1; }));
+}
+
+TEST_F(Recovery, L3_agents_that_can_and_cannot_resume_are_told_apart) {
+  daemon_ = std::make_unique<DaemonProcess>();
+  daemon_->setup().config =
+      "[sessions]\ninject = 'off'\n[agents.plain]\nsupports_session_resume = "
+      "false\ncommand = ['" PERDURE_TESTAGENT "', '--home', '" +
+      daemon_->agent_home() + "', '--switch', 'no_load', '--switch', 'no_resume']\n";
+  daemon_->write_config();
+  begin_again();
+  client_ = std::make_unique<ApiClient>(daemon_->endpoint());
+  const std::string able = run_once();
+  const std::string plain = run_once({.agent = "plain"});
+  EXPECT_EQ(field(able, "acp_caps.resume"), "true");
+  EXPECT_EQ(field(plain, "acp_caps.resume"), "false");
+  EXPECT_EQ(field(plain, "acp_caps.load"), "false");
+  daemon_->kill_daemon();
+  daemon_->kill_hosted();
+  begin_again();
+  EXPECT_EQ(field(able, "needs_resume"), "true");
+  EXPECT_EQ(field(able, "is_resumable"), "true");
+  EXPECT_EQ(field(able, "resume_reason"), "agent_not_running");
+  EXPECT_EQ(field(plain, "is_resumable"), "false");
+  EXPECT_EQ(field(plain, "resume_reason"), "not_resumable");
+}
+
+TEST_F(Recovery, L4_C6_every_view_of_a_session_agrees) {
+  begin();
+  const std::string session = client_->create_session({});
+  const auto agree = [&](const std::string& state) {
+    const ApiReply one = client_->get("/api/sessions/" + session);
+    const ApiReply status = client_->get("/api/sessions/" + session + "/status");
+    std::string listed;
+    for (const std::string& each : json_list(client_->get("/api/sessions").body, "sessions")) {
+      if (json_at(each, "id") == session) listed = each;
+    }
+    std::string executor;
+    for (const std::string& each : json_list(client_->get("/api/executors").body, "executors")) {
+      if (json_at(each, "session_id") == session) executor = each;
+    }
+    EXPECT_EQ(one.at("session.state"), state);
+    EXPECT_EQ(status.at("state"), state) << status.body;
+    EXPECT_EQ(json_at(listed, "state"), state) << listed;
+    EXPECT_EQ(one.at("session.executor_status"), json_at(executor, "status")) << executor;
+    EXPECT_EQ(status.at("executor_status"), json_at(executor, "status"));
+    // The agent's own id, and under its older name.
+    EXPECT_EQ(one.at("session.metadata.resume_token"), one.at("session.agent_session_id"));
+    EXPECT_EQ(json_at(executor, "resume_token"), one.at("session.agent_session_id"));
+  };
+  ASSERT_TRUE(client_->prompt({.session = session, .text = "permission 1; hang"}).ok());
+  ASSERT_TRUE(until_count(session, "run.waiting", 1));
+  const std::string token = field(session, "pending");
+  EXPECT_NE(token.find("wt_"), std::string::npos) << token;
+  EXPECT_EQ(field(session, "agent_session_id").find("wt_"), std::string::npos);
+  ASSERT_TRUE(post(session, "cancel").ok());
+  ASSERT_TRUE(until_count(session, "run.cancelled", 1));
+  agree(field(session, "state"));
+  ASSERT_TRUE(client_->prompt({.session = session, .text = "say 1; hang"}).ok());
+  ASSERT_TRUE(until_count(session, "message.agent", 1));
+  agree("RUNNING");
+  ASSERT_TRUE(post(session, "stop").ok());
+  ASSERT_TRUE(daemon_->until_no_hosted());
+  ASSERT_TRUE(until_count(session, "executor.stopped", 1));
+  agree(field(session, "state"));
+}
+
+TEST_F(Recovery, K28_users_are_recorded_when_sent_and_agents_when_handled) {
+  begin();
+  const std::string session = hang();
+  daemon_->kill_daemon();
+  daemon_->kill_hosted();
+  begin_again();
+  std::vector<std::string> kinds;
+  for (const std::string& record : client_->records(session)) {
+    const std::string kind = json_at(record, "kind");
+    const bool is_talk = kind.starts_with("message.") || kind.starts_with("tool.");
+    if (is_talk && (kinds.empty() || kinds.back() != kind)) kinds.push_back(kind);
+  }
+  // The turn never ended, and all of it is there in order.
+  ASSERT_GE(kinds.size(), 4u);
+  EXPECT_EQ(kinds[0], "message.user");
+  EXPECT_EQ(kinds[1], "message.agent");
+  EXPECT_EQ(kinds[2], "tool.call");
+  EXPECT_EQ(kinds[3], "tool.update");
+}
+
+TEST_F(Recovery, H3_at_the_limit_new_agents_are_refused_and_old_ones_go_on) {
+  begin({.config = "[limits]\nlive_agents = 1\n"});
+  const std::string first = run_once();
+  const std::string second = client_->create_session({});
+  client_->prompt({.session = second, .text = "say 1"});
+  ASSERT_TRUE(until([&] {
+    return client_->count(second, "executor.error") + client_->count(second, "resume.failed") > 0;
+  }));
+  EXPECT_NE(field(second, "error_message").find("live_agents"), std::string::npos)
+      << field(second, "error_message");
+  EXPECT_EQ(agents(), 1u);
+  ASSERT_TRUE(client_->prompt({.session = first, .text = "say 1"}).ok());
+  EXPECT_TRUE(until_count(first, "run.completed", 2));
+  ASSERT_TRUE(post(first, "stop").ok());
+  ASSERT_TRUE(daemon_->until_no_hosted());
+  // What was held goes on when a person says so.
+  EXPECT_TRUE(until([&] { return post(second, "resume").ok(); }));
+  EXPECT_TRUE(until([&] { return agents() == 1; }));
+}
+
+}  // namespace
+}  // namespace perdure

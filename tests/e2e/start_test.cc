@@ -1,0 +1,163 @@
+// How the daemon starts: on a port that is taken, with everything put aside, and what the contract
+// promises to be served.
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "api_client.h"
+#include "daemon_process.h"
+
+namespace perdure {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string port_of(const DaemonProcess& daemon) {
+  std::string port;
+  until([&] {
+    const std::string output = daemon.output();
+    const std::string before = "http://127.0.0.1:";
+    const std::size_t at = output.rfind(before);
+    if (at == std::string::npos) return false;
+    port = output.substr(at + before.size());
+    port.resize(port.find_first_not_of("0123456789"));
+    return true;
+  });
+  return port;
+}
+
+TEST(Start, D5_a_port_in_use_is_named_and_the_other_daemon_goes_on) {
+  DaemonProcess first;
+  ASSERT_TRUE(first.start());
+  const std::string port = port_of(first);
+  ASSERT_FALSE(port.empty());
+  DaemonProcess second({.config = "listen = '127.0.0.1:" + port + "'"});
+  const Result<> started = second.start();
+  ASSERT_FALSE(started);
+  EXPECT_NE(started.error().message().find(port), std::string::npos) << started.error().message();
+  EXPECT_NE(started.error().message().find("in use"), std::string::npos)
+      << started.error().message();
+  EXPECT_TRUE(ApiClient(first.endpoint()).get("/readyz").ok());
+}
+
+TEST(Start, D5_the_socket_of_a_dead_daemon_is_replaced_and_one_of_the_living_is_not) {
+  DaemonProcess daemon;
+  ASSERT_TRUE(daemon.start());
+  const std::string socket = daemon.home() + "/run/perdure.sock";
+  const ProgramRun again = run_program({daemon.setup().program, "serve"}, daemon.environment());
+  EXPECT_EQ(again.exit_code, 4) << again.output;
+  EXPECT_TRUE(ApiClient(daemon.endpoint()).get("/readyz").ok());
+  daemon.kill_daemon();
+  ASSERT_TRUE(fs::exists(socket));
+  EXPECT_TRUE(daemon.start());
+}
+
+TEST(Start, U12_a_clean_start_puts_everything_aside_and_destroys_nothing) {
+  DaemonProcess daemon;
+  ASSERT_TRUE(daemon.start());
+  ApiClient client(daemon.endpoint());
+  const std::string session = client.create_session({});
+  ASSERT_TRUE(client.prompt({.session = session, .text = "remember-the-zebra"}).ok());
+  ASSERT_TRUE(until([&] { return client.count(session, "run.completed") == 1; }));
+  const std::string token = daemon.admin_token();
+  ASSERT_EQ(daemon.stop(), 0);
+  daemon.setup().arguments = {"--clean-start"};
+  const Result<> started = daemon.start();
+  ASSERT_TRUE(started) << started.error().message();
+  EXPECT_EQ(client.get("/api/sessions").at("sessions"), "[]");
+  EXPECT_EQ(daemon.admin_token(), token);
+  EXPECT_TRUE(daemon.until_no_hosted());
+  bool is_kept = false;
+  for (const auto& entry : fs::recursive_directory_iterator(daemon.home() + "/archive")) {
+    if (!entry.is_regular_file()) continue;
+    is_kept = is_kept || read_text(entry.path()).find("remember-the-zebra") != std::string::npos;
+  }
+  EXPECT_TRUE(is_kept);
+}
+
+// What scripts rely on; it only ever grows.
+constexpr const char* contract_fields[] = {"id",
+                                           "task_id",
+                                           "title",
+                                           "status",
+                                           "state",
+                                           "executor_status",
+                                           "liveness",
+                                           "context",
+                                           "stop_reason",
+                                           "needs_resume",
+                                           "is_resumable",
+                                           "resume_reason",
+                                           "pending",
+                                           "queue",
+                                           "error_message",
+                                           "active",
+                                           "connections",
+                                           "active_runs",
+                                           "agent_session_id",
+                                           "acp_caps",
+                                           "metadata",
+                                           "runtime",
+                                           "is_agent_running",
+                                           "worktree_path",
+                                           "worktree_branch"};
+constexpr const char* contract_paths[] = {"/healthz",
+                                          "/readyz",
+                                          "/metrics",
+                                          "/openapi.json",
+                                          "/api/tasks",
+                                          "/api/tasks/{id}",
+                                          "/api/sessions",
+                                          "/api/sessions/{id}",
+                                          "/api/sessions/{id}/status",
+                                          "/api/sessions/{id}/resume",
+                                          "/api/sessions/{id}/prompt",
+                                          "/api/sessions/{id}/cancel",
+                                          "/api/sessions/{id}/stop",
+                                          "/api/sessions/{id}/archive",
+                                          "/api/sessions/{id}/fork",
+                                          "/api/sessions/{id}/repair",
+                                          "/api/sessions/{id}/events",
+                                          "/api/sessions/{id}/history",
+                                          "/api/sessions/{id}/transcript",
+                                          "/api/stream",
+                                          "/api/inbox",
+                                          "/api/permissions/{id}",
+                                          "/api/waits/{token_id}",
+                                          "/api/waits/{token_id}/secret",
+                                          "/api/tokens",
+                                          "/api/tokens/{id}",
+                                          "/api/sessions/{id}/queue/{item}",
+                                          "/api/sessions/{id}/options",
+                                          "/api/executors",
+                                          "/api/login",
+                                          "/api/ticket",
+                                          "/api/sessions/{id}/rows",
+                                          "/api/sessions/{id}/at",
+                                          "/api/sessions/{id}/density",
+                                          "/api/sessions/{id}/delete-preview",
+                                          "/api/sessions/{id}/unarchive",
+                                          "/api/rules",
+                                          "/api/search",
+                                          "/api/agents",
+                                          "/api/sessions/{id}/shell",
+                                          "/ws",
+                                          "/api/v1/ops/sessions/{id}"};
+
+TEST(Start, O29_the_fields_and_routes_of_the_contract_are_served) {
+  DaemonProcess daemon;
+  ASSERT_TRUE(daemon.start());
+  ApiClient client(daemon.endpoint());
+  const std::string session = client.create_session({});
+  const ApiReply one = client.get("/api/sessions/" + session);
+  const Result<JsonObject> served = JsonObject::parse(json_at(one.body, "session"));
+  ASSERT_TRUE(served);
+  for (const char* name : contract_fields) { EXPECT_FALSE(served->find(name).empty()) << name; }
+  const std::string document = client.get("/openapi.json").body;
+  const Result<JsonObject> paths = JsonObject::parse(json_at(document, "paths"));
+  ASSERT_TRUE(paths);
+  for (const char* path : contract_paths) { EXPECT_FALSE(paths->find(path).empty()) << path; }
+}
+
+}  // namespace
+}  // namespace perdure
