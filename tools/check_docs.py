@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Holds the documents to the program: each route of /openapi.json stands in docs/protocol/http.md with its
-access and none besides, each key of the config's parser in docs/configuration.md, each verb in docs/cli.md,
-and no relative link leads nowhere. Prints TAP lines.
+"""Holds the documents to the program: each route of /openapi.json stands in
+docs/protocol/http.md with its access and none besides, each key of the config's parser in
+docs/configuration.md, each verb in docs/cli.md, and no relative link leads nowhere. Prints TAP
+lines.
 
   tools/check_docs.py build/dev/perdure
 """
@@ -83,9 +84,11 @@ def check_routes(document, page):
     served = {f"{method.upper()} {path}": access_of(operation)
               for path, operations in document["paths"].items()
               for method, operation in operations.items()}
-    written = dict(re.findall(r"^\| `((?:GET|POST|PATCH|PUT|DELETE) /[^`]*)` \| (\w+) \|", page, re.M))
+    row = r"^\| `((?:GET|POST|PATCH|PUT|DELETE) /[^`]*)` \| (\w+) \|"
+    written = dict(re.findall(row, page, re.M))
     problems = [f"{route} is not in http.md" for route in served if route not in written]
-    problems += [f"http.md tells of {route}, which is not served" for route in written if route not in served]
+    problems += [f"http.md tells of {route}, which is not served"
+                 for route in written if route not in served]
     problems += [f"{route} has the access {served[route]}, http.md says {written[route]}"
                  for route in written if route in served and served[route] != written[route]]
     return problems
@@ -94,8 +97,9 @@ def check_routes(document, page):
 def check_settings(source, page):
     """Within its section, each key that the parser takes has a row, and no row is without a key."""
     problems = []
-    sections = {"read_agent": "## `[agents.NAME]`", "read_sessions": "## `[sessions]`", "read_limits": "## `[limits]`",
-                "read_notify": "## `[notify]`", "read_tables": "## Top level"}
+    sections = {"read_agent": "## `[agents.NAME]`", "read_sessions": "## `[sessions]`",
+                "read_limits": "## `[limits]`", "read_notify": "## `[notify]`",
+                "read_tables": "## Top level"}
     for function, heading in sections.items():
         body = re.search(rf"^Result<[^\n]*> {function}\(.*?^}}", source, re.M | re.S)
         section = re.search(rf"^{re.escape(heading)}$(.*?)(?=^## |\Z)", page, re.M | re.S)
@@ -114,7 +118,8 @@ def check_verbs(program, page):
     verbs = [verb.strip() for verb in re.findall(r"^  ([a-z]+(?: [a-z]+)?)  ", text, re.M)]
     words = set(re.findall(r"[a-z]+", " ".join(re.findall(r"```.*?```|`[^`]+`", page, re.S))))
     problems = [] if len(verbs) > 30 else ["the help lists too few verbs"]
-    return problems + [f"{verb} is not in cli.md" for verb in verbs if not set(verb.split()) <= words]
+    return problems + [f"{verb} is not in cli.md"
+                       for verb in verbs if not set(verb.split()) <= words]
 
 
 def anchors(text):
@@ -124,8 +129,9 @@ def anchors(text):
 
 def check_links():
     problems = []
-    files = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    for name in files.split():
+    files = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True,
+                           check=True)
+    for name in files.stdout.split():
         page = ROOT / name
         text = re.sub(r"```.*?```", "", page.read_text(), flags=re.S)
         for target in re.findall(r"\]\(([^)\s]+)\)", text):
@@ -141,14 +147,16 @@ def check_links():
 
 
 def main():
-    program = str(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build/dev/perdure").resolve())
+    given = sys.argv[1] if len(sys.argv) > 1 else ROOT / "build/dev/perdure"
+    program = str(pathlib.Path(given).resolve())
     pages = {name: (ROOT / "docs" / name).read_text()
              for name in ("protocol/http.md", "configuration.md", "cli.md")}
     document = openapi(program)
-    report("every_route_is_told_of_with_its_access", check_routes(document, pages["protocol/http.md"]))
+    routes = pages["protocol/http.md"]
+    report("every_route_is_told_of_with_its_access", check_routes(document, routes))
     document["paths"]["/api/canary"] = {"get": {"description": "Needs the scope admin."}}
-    seen = len(check_routes(document, pages["protocol/http.md"]))
-    report("canary_route_is_missed", [] if seen > 0 else ["a route that is not told of was not noticed"])
+    report("canary_route_is_missed",
+           [] if check_routes(document, routes) else ["a route that is not told of is not noticed"])
     report("every_setting_is_told_of", check_settings((ROOT / "src/main/config.cc").read_text(),
                                                       pages["configuration.md"]))
     report("every_verb_is_told_of", check_verbs(program, pages["cli.md"]))

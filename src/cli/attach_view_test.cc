@@ -157,6 +157,19 @@ TEST_F(Attach, a_tool_moves_below_until_it_is_done) {
   EXPECT_TRUE(shows("✓ Edit main.cc +1 -1\n  main.cc\n    a\n  - b\n  + c\n"));
 }
 
+TEST_F(Attach, what_a_tool_gave_back_is_shown_without_its_fence) {
+  record(R"({"kind":"tool.call","tool_call_id":"t","title":"ls","status":"completed",)"
+         R"("text":"```console\na\nb\n```"})");
+  EXPECT_TRUE(shows("✓ ls\n  a\n  b\n"));
+  EXPECT_FALSE(shows("```"));
+  record(R"({"kind":"tool.call","tool_call_id":"u","title":"seq","status":"completed",)"
+         R"("text":"1\n2\n3\n4\n5\n6\n7"})");
+  EXPECT_TRUE(shows("✓ seq\n  1\n  2"));
+  record(R"({"kind":"tool.call","tool_call_id":"v","title":"more","status":"completed",)"
+         R"("text":"1\n2\n3\n4\n5\n6\n7\n8"})");
+  EXPECT_TRUE(shows("✓ more\n  … 2 lines before\n  3"));
+}
+
 TEST_F(Attach, hostile_output_reaches_the_terminal_as_text) {
   record(R"({"kind":"message.agent","text":"a\u001b[2J\u001b]0;x\u0007b\u202e\rc\n"})");
   record(R"({"kind":"tool.call","tool_call_id":"t","title":"\u001b[1A\u001b[2Kx",)"

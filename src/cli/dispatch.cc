@@ -23,6 +23,7 @@ std::string action_words(std::string_view action, const Verb& verb) {
   if (action == "handover") return "`perdure resume SESSION --with AGENT`";
   if (action == "repair") return "`perdure repair SESSION`";
   if (action == "recreate") return "making the folder again";
+  if (action == "rebind") return "`perdure resume SESSION --cwd FOLDER`";
   if (action == "prompt") return "`perdure send SESSION TEXT`";
   return {};
 }
@@ -45,7 +46,8 @@ void tell(CliWorld& world, const Trouble& trouble, const ParsedCall* call) {
   }
   if (!actions.empty()) text += "What helps: " + actions + "\n";
   if (trouble.exit_code == exit_usage && call != nullptr && call->verb != nullptr) {
-    text += "Usage: " + usage_line(*call->verb) + "\n";
+    text += "Usage: " + usage_line(*call->verb) +
+            (call->verb->options.empty() ? "" : " [OPTIONS]") + "\n";
   }
   world.console.err(text);
 }

@@ -21,6 +21,7 @@ struct FakeDaemon {
   std::vector<client::ApiRequest> calls;
   // What a followed session tells, a record each: its number is its place from 1 on.
   std::vector<std::string> records;
+  std::optional<client::Refusal> refusal;  // given: behind the last record the stream ends so
   bool is_there = true;
   std::vector<client::ClientSettings> connects;
   std::int64_t now_ms = 0;
@@ -69,6 +70,8 @@ class FakeApi final : public client::DaemonApi {
     if (events_ != nullptr && cursor_ < daemon_.records.size()) {
       cursor_ += 1;
       events_->on_record(cursor_, daemon_.records[cursor_ - 1]);
+    } else if (events_ != nullptr && daemon_.refusal) {
+      events_->on_refused(*daemon_.refusal);
     } else {
       daemon_.now_ms += wait_ms;
     }

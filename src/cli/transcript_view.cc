@@ -26,6 +26,14 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
+// What a tool gave back often comes as a block of code: on a terminal it looks like one anyway.
+std::vector<std::string_view> unfenced(std::vector<std::string_view> lines) {
+  const bool is_block =
+      lines.size() >= 2 && lines.front().starts_with("```") && lines.back() == "```";
+  if (!is_block) return lines;
+  return {lines.begin() + 1, lines.end() - 1};
+}
+
 }  // namespace
 
 void TranscriptView::add(JsonView record) {
@@ -221,8 +229,9 @@ void TranscriptView::settle(const Tool& tool, std::string_view outcome) {
     return;
   }
   const std::string text = clean_text(tool.text);
-  const std::vector<std::string_view> lines = lines_of(text);
-  const std::size_t first = lines.size() > output_rows_max ? lines.size() - output_rows_max : 0;
+  const std::vector<std::string_view> lines = unfenced(lines_of(text));
+  // One line is not left out for a row that says so.
+  const std::size_t first = lines.size() > output_rows_max + 1 ? lines.size() - output_rows_max : 0;
   if (first > 0) add_row(Ink::dim, "  ", "… " + std::to_string(first) + " lines before");
   for (std::size_t i = first; i < lines.size(); ++i) {
     const std::string line = expand_tabs(lines[i]);

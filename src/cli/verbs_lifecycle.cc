@@ -15,9 +15,19 @@ Outcome<int> stop(VerbCall& call) {
   return exit_done;
 }
 
+Outcome<> bind_folder(VerbCall& call, const SessionBrief& session, std::string cwd) {
+  if (!cwd.starts_with('/')) cwd = call.world().cwd + "/" + cwd;
+  JsonWriter body;
+  body.begin_object().key("cwd").string(cwd).end_object();
+  TRY(call.change(
+      {.path = session_path(session.id), .body = std::move(body).take(), .method = "PATCH"}));
+  return {};
+}
+
 Outcome<int> resume(VerbCall& call) {
   const Args& args = call.args();
   const SessionBrief session = TRY(call.session(args.word(0)));
+  if (const auto cwd = args.value("cwd")) TRY_VOID(bind_folder(call, session, *cwd));
   JsonWriter body;
   body.begin_object();
   if (const auto how = args.value("how")) body.key("how").string(*how);
@@ -119,6 +129,11 @@ std::vector<Verb> lifecycle_verbs() {
                     .value_name = "AGENT",
                     .help = "another agent goes on",
                     .completes = Completes::agent},
+                   {.name = "cwd",
+                    .letter = 'C',
+                    .value_name = "FOLDER",
+                    .help = "work there from now on: its folder is gone, or it was imported",
+                    .completes = Completes::file},
                    {.name = "declare-dead",
                     .help = "take an agent on another host that does not answer for dead"}},
        .detail = "Tries, best first: attach to the living agent, its own resume, its own load, a "

@@ -24,6 +24,11 @@ Outcome<int> serve(VerbCall& call) {
   options.background = args.has("background");
   options.clean_start = args.has("clean-start");
   options.stop = args.has("stop");
+  // The daemon that serves an agent is not the agent's to end.
+  if (options.stop && call.world().environment("PERDURE_SESSION")) {
+    return std::unexpected(
+        Trouble::of(Error(Code::denied, "a process inside of a session may not stop the daemon")));
+  }
   return call.world().local.serve(options);
 }
 

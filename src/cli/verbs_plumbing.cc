@@ -1,4 +1,6 @@
 // Verbs for other programs, and help: help, completion, acp, and what the shells' scripts ask.
+#include <algorithm>
+
 #include "base/limits.h"
 #include "cli/clean_text.h"
 #include "cli/completion.h"
@@ -41,6 +43,25 @@ Outcome<int> completion(VerbCall& call) {
   return exit_done;
 }
 
+// A word that no shell takes apart.
+bool is_plain(std::string_view word) {
+  const auto is_fine = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-';
+  };
+  return !word.empty() && word[0] != '-' && std::ranges::all_of(word, is_fine);
+}
+
+// People know sessions by their titles: those that name one session, besides the ids.
+void offer_titles(std::vector<Candidate>& sessions) {
+  const std::vector<Candidate> ids = sessions;
+  for (const auto& [id, title] : ids) {
+    if (is_plain(title) && std::ranges::count(ids, title, &Candidate::about) == 1) {
+      sessions.push_back({title, short_id(id)});
+    }
+  }
+}
+
 void offer_from_daemon(VerbCall& call, Completes more, std::vector<Candidate>& out) {
   const auto add = [&](const Answered& answer, std::string_view list, std::string_view id,
                        std::string_view about) {
@@ -49,7 +70,10 @@ void offer_from_daemon(VerbCall& call, Completes more, std::vector<Candidate>& o
     }
   };
   if (more == Completes::session) {
-    if (const auto answer = call.get("/api/sessions")) add(*answer, "sessions", "id", "title");
+    if (const auto answer = call.get("/api/sessions")) {
+      add(*answer, "sessions", "id", "title");
+      offer_titles(out);
+    }
   } else if (more == Completes::agent) {
     if (const auto answer = call.get("/api/agents")) add(*answer, "agents", "name", "title");
   } else if (more == Completes::token) {

@@ -38,10 +38,14 @@ std::string when_of(const Args& args) {
 
 std::string placed_words(const Answered& answer) {
   const std::string placed = answer["placed"].text();
+  const SessionBrief session = read_session(answer.view());
   if (placed == "started") return "started";
   if (placed == "steered") return "given to the agent at once";
   if (placed.starts_with("queued")) {
     const std::uint64_t position = answer["queue_position"].number();
+    if (position == 1 && session.status == "idle" && !session.queue_held) {
+      return "accepted; its agent is being started";
+    }
     return position > 0 ? "queued as number " + std::to_string(position) : "queued";
   }
   return "accepted";

@@ -1,5 +1,6 @@
 // Verbs that read what happened: logs, events, history, transcript, search.
 #include <algorithm>
+#include <deque>
 
 #include "base/limits.h"
 #include "cli/clean_text.h"
@@ -55,22 +56,41 @@ Outcome<int> events(VerbCall& call) {
   const Args& args = call.args();
   const SessionBrief session = TRY(call.session_or_here(0));
   std::uint64_t after = TRY(cursor_of(args, session));
+  const std::string kind = args.value("kind").value_or("");
+  const auto last = TRY(args.number("last"));
+  // The last of one kind may lie anywhere.
+  const bool keeps_last = last && !kind.empty();
+  if (keeps_last) after = 0;
   const std::size_t cells = call.world().console.size().cells;
+  const auto line_of = [&](JsonView record) {
+    return call.is_json() ? std::string(record.raw()) : event_line(call.style(), record, cells);
+  };
+  std::deque<std::string> kept;
   while (after < session.seq) {
     Query query = {{"after", std::to_string(after)}, {"limit", std::to_string(page_limit)}};
-    if (const auto kind = args.value("kind")) query.emplace_back("kind", *kind);
+    if (!kind.empty()) query.emplace_back("kind", kind);
     const Answered page = TRY(call.get(session_path(session.id, "/events"), query));
     const std::vector<JsonView> records = page["events"].items();
     for (const JsonView record : records) {
-      call.print_line(call.is_json() ? std::string(record.raw())
-                                     : event_line(call.style(), record, cells));
       after = std::max(after, record["seq"].number());
+      kept.push_back(line_of(record));
+      if (keeps_last && kept.size() > *last) kept.pop_front();
+    }
+    while (!keeps_last && !kept.empty()) {
+      call.print_line(kept.front());
+      kept.pop_front();
     }
     if (records.empty() || !page["more"].flag()) break;
   }
+  for (const std::string& line : kept) call.print_line(line);
   if (!args.has("follow")) return exit_done;
-  return exit_of(
-      TRY(watch_session(call, {.session = session.id, .after = std::max(after, session.seq)})));
+  const auto show = [&](JsonView record) {
+    if (kind.empty() || record["kind"].text() == kind) call.print_line(line_of(record));
+  };
+  return exit_of(TRY(watch_session(call, {.session = session.id,
+                                          .after = std::max(after, session.seq),
+                                          .timeout_ms = {},
+                                          .show = show})));
 }
 
 void print_turn(VerbCall& call, JsonView turn, std::size_t number) {

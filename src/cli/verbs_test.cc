@@ -131,6 +131,22 @@ TEST_F(Verbs, run_makes_a_session_here_and_prints_until_the_run_ends) {
   EXPECT_EQ(std::ranges::count(printed(), '\n'), 3);
 }
 
+TEST_F(Verbs, run_fails_when_the_agent_does_not_start) {
+  answer("POST /api/sessions", session_json, 201);
+  cli.daemon.records = {R"({"kind":"session.created"})",
+                        R"({"kind":"resume.failed","message":"no such program"})"};
+  EXPECT_EQ(cli.run({"run", "demo", "hi"}), 1);
+  EXPECT_TRUE(prints("the agent did not come back: no such program"));
+}
+
+TEST_F(Verbs, C13_resume_can_bind_a_session_to_a_folder_first) {
+  answer("PATCH " + path, session_json);
+  answer("POST " + path + "/resume", R"({"receipt":{"rung_name":"new"}})");
+  EXPECT_EQ(cli.run({"resume", "parser", "--cwd", "there"}), 0);
+  EXPECT_EQ(cli.daemon.sent("PATCH " + path), R"({"cwd":"/h/project/there"})");
+  EXPECT_EQ(cli.daemon.sent("POST " + path + "/resume"), "{}");
+}
+
 TEST_F(Verbs, run_attaches_on_a_terminal_and_leaves_with_d) {
   answer("POST /api/sessions", session_json, 201);
   cli.console.interactive = true;
@@ -149,6 +165,11 @@ TEST_F(Verbs, send_says_where_the_prompt_went_and_can_wait_for_its_own_run) {
   EXPECT_EQ(cli.daemon.sent("POST " + path + "/prompt"),
             R"({"text":"from stdin","when":"interrupt"})");
   EXPECT_EQ(printed(), "queued as number 2\n");
+  answer("POST " + path + "/prompt",
+         R"({"session":{"status":"idle"},"seq":4,"message_id":"msg_2","placed":"queued",)"
+         R"("queue_position":1})");
+  EXPECT_EQ(cli.run({"send", "parser", "x"}), 0);
+  EXPECT_EQ(printed(), "accepted; its agent is being started\n");
   cli.daemon.records = {"{}",
                         "{}",
                         "{}",
@@ -236,6 +257,33 @@ TEST_F(Verbs, A18_events_last_n_are_raw_records) {
   EXPECT_TRUE(prints(R"("kind":"run.completed"})"));
   EXPECT_EQ(std::ranges::count(printed(), '\n'), 2);
   EXPECT_EQ(cli.run({"events", "parser", "--last", "2", "--after", "1"}), 2);
+}
+
+TEST_F(Verbs, A18_events_that_are_followed_are_records_too) {
+  answer("GET " + path + "/events",
+         R"({"events":[{"seq":3,"ts":"2001-09-09T01:46:40.000Z","kind":"plan"}],"more":false})");
+  cli.daemon.records = {"{}", "{}", "{}",
+                        R"({"seq":4,"ts":"2001-09-09T01:46:41.000Z","kind":"message.agent",)"
+                        R"("text":"hi"})",
+                        R"({"seq":5,"ts":"2001-09-09T01:46:42.000Z","kind":"plan","text":"p"})"};
+  cli.daemon.refusal = {.status = 403, .code = "denied", .message = "revoked"};
+  EXPECT_EQ(cli.run({"events", "parser", "--last", "1", "-f"}), 4);
+  EXPECT_EQ(printed(),
+            "3      01:46:40 plan                   \n"
+            "4      01:46:41 message.agent          hi\n"
+            "5      01:46:42 plan                   p\n");
+  EXPECT_EQ(cli.run({"events", "parser", "--after", "3", "--kind", "plan", "-f", "--json"}), 4);
+  EXPECT_EQ(std::ranges::count(printed(), '\n'), 1);
+}
+
+TEST_F(Verbs, the_last_of_a_kind_may_lie_anywhere) {
+  answer("GET " + path + "/events",
+         R"({"events":[{"seq":1,"kind":"plan"},{"seq":2,"kind":"plan"}],"more":false})");
+  EXPECT_EQ(cli.run({"events", "parser", "--last", "1", "--kind", "plan", "--json"}), 0);
+  EXPECT_EQ(cli.daemon.calls.back().query.at(0),
+            (std::pair<std::string, std::string>{"after", "0"}));
+  EXPECT_EQ(printed(), R"({"seq":2,"kind":"plan"})"
+                       "\n");
 }
 
 TEST_F(Verbs, A19_history_is_grouped_by_turn) {
@@ -366,6 +414,9 @@ TEST_F(Verbs, verbs_of_the_data_folder_use_what_main_gives) {
   EXPECT_TRUE(served.background && served.clean_start && !served.stop);
   EXPECT_EQ(cli.run({"serve", "--stop"}), 7);
   EXPECT_TRUE(served.stop);
+  cli.environment["PERDURE_SESSION"] = "sess_x";
+  EXPECT_EQ(cli.run({"serve", "--stop"}), 4);
+  cli.environment.erase("PERDURE_SESSION");
   for (const auto& settings : cli.daemon.connects) {
     EXPECT_EQ(settings.start, client::StartPolicy::never);
   }
@@ -411,6 +462,16 @@ TEST_F(Verbs, U15_completing_never_starts_a_daemon) {
   answer("GET /api/sessions", R"({"sessions":[{"id":"sess_1","title":"a\u001b[1mb"}]})");
   EXPECT_EQ(cli.run({"__complete", "--", "attach", "sess"}), 0);
   EXPECT_EQ(printed(), "sess_1\tab\n");
+}
+
+TEST_F(Verbs, a_title_is_completed_when_it_names_one_session_and_is_one_word) {
+  answer("GET /api/sessions",
+         R"({"sessions":[{"id":"sess_00000001","title":"parser"},{"id":"sess_2","title":"two"},)"
+         R"({"id":"sess_3","title":"two"},{"id":"sess_4","title":"par ser"}]})");
+  EXPECT_EQ(cli.run({"__complete", "--", "attach", "p"}), 0);
+  EXPECT_EQ(printed(), "parser\t00000001\n");
+  EXPECT_EQ(cli.run({"__complete", "--", "attach", "t"}), 0);
+  EXPECT_EQ(printed(), "");
 }
 
 }  // namespace

@@ -26,9 +26,13 @@ class Watcher final : public client::FollowEvents {
     if (end_) return;
     const auto record = JsonView::read(json);
     if (!record) return;
-    if (call_.is_json() && !request_.is_quiet) call_.print_line(record->raw());
-    view_.add(*record);
-    if (!call_.is_json()) print_rows(view_.take_rows());
+    if (request_.show) {
+      request_.show(*record);
+    } else {
+      if (call_.is_json() && !request_.is_quiet) call_.print_line(record->raw());
+      view_.add(*record);
+      if (!call_.is_json()) print_rows(view_.take_rows());
+    }
     look(seq, *record);
     if (end_) flush();
   }
@@ -64,6 +68,12 @@ class Watcher final : public client::FollowEvents {
     }
     if (kind == "permission.requested" && request_.until_asked) {
       end_ = Watched{.end = Watched::End::asked, .run_end = {}};
+    }
+    // Without an agent no run begins: the prompt is held back.
+    const bool wants_run =
+        request_.until_run_ends || !request_.run.empty() || !request_.message.empty();
+    if (kind == "resume.failed" && wants_run) {
+      end_ = Watched{.end = Watched::End::run_ended, .run_end = "failed"};
     }
     const bool is_end = kind == "run.completed" || kind == "run.failed" ||
                         kind == "run.cancelled" || kind == "run.interrupted";

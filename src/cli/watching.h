@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -21,7 +22,8 @@ struct WatchRequest {
   std::optional<std::uint64_t> until_seq;  // this record was shown
   bool until_asked = false;                // a question is open
   std::optional<std::int64_t> timeout_ms;
-  bool is_quiet = false;  // nothing is printed
+  bool is_quiet = false;                           // nothing is printed
+  std::function<void(JsonView record)> show = {};  // prints each record, instead of rows
 };
 
 struct Watched {

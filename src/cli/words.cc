@@ -167,10 +167,15 @@ std::vector<std::string> why_sentences(const SessionBrief& session, Timestamp no
         "Whether its agent is alive is not known just now; that is not taken for dead.");
   }
   if (session.queue_held) {
-    out.push_back(std::to_string(session.queue_length) +
-                  " prompts are held back until somebody acts: send a prompt or resume.");
+    out.push_back((session.queue_length == 1
+                       ? std::string("A prompt is")
+                       : std::to_string(session.queue_length) + " prompts are") +
+                  " held back until somebody acts: send a prompt or resume.");
   } else if (session.queue_length > 0) {
-    out.push_back(std::to_string(session.queue_length) + " prompts are queued behind this one.");
+    out.push_back((session.queue_length == 1
+                       ? std::string("A prompt is")
+                       : std::to_string(session.queue_length) + " prompts are") +
+                  " queued.");
   }
   add_resume(session, out);
   if (!session.context.empty()) {

@@ -96,6 +96,10 @@ AgentTimes times_of(const AgentQuirks& quirks) {
 
 Result<Bootstrap> make_launch(const LaunchSetting& setting, const LaunchSpec& spec) {
   const AgentDefinition& agent = *TRY(setting.agents.find(spec.agent.name));
+  // C13: what was imported is bound anew before it works.
+  if (spec.workspace.cwd.empty()) {
+    return fail(Code::workspace_missing, "the session has no folder here: bind it to one first");
+  }
   const std::string exec = spec.exec.text();
   Bootstrap bootstrap{.session = spec.session,
                       .exec = spec.exec,

@@ -14,6 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Those of the journal first.
 constexpr std::array moved = {"perdure.db",
                               "perdure.db-wal",
                               "perdure.db-shm",
@@ -24,6 +25,7 @@ constexpr std::array moved = {"perdure.db",
                               "worktrees",
                               "log",
                               "wait.key"};
+constexpr std::size_t of_journal = 5;
 
 }  // namespace
 
@@ -41,7 +43,7 @@ Result<> end_agentctls(const DataFolder& data) {
   return {};
 }
 
-Result<std::string> put_aside(const std::string& data_path) {
+Result<std::string> put_aside(const std::string& data_path, Aside what) {
   std::error_code error;
   if (!fs::exists(data_path + "/perdure.db", error)) return std::string();
   const std::unique_ptr<DataFolder> data = TRY(DataFolder::open(data_path));
@@ -55,10 +57,11 @@ Result<std::string> put_aside(const std::string& data_path) {
   fs::permissions(kept, fs::perms::owner_all, error);
   if (error) return fail(Code::unavailable, kept + ": " + error.message());
   // The journal goes last: as long as it is in its place, nothing was put aside.
-  for (auto name = moved.rbegin(); name != moved.rend(); ++name) {
-    const std::string from = data_path + "/" + *name;
+  for (std::size_t left = what == Aside::journal ? of_journal : moved.size(); left > 0; --left) {
+    const std::string name = moved[left - 1];
+    const std::string from = data_path + "/" + name;
     if (!fs::exists(from, error)) continue;
-    fs::rename(from, kept + "/" + *name, error);
+    fs::rename(from, kept + "/" + name, error);
     if (error) return fail(Code::unavailable, from + ": " + error.message());
   }
   return kept;

@@ -1,5 +1,5 @@
-// Putting everything of a data folder aside (U12), and ending the agentctls that belong to it
-// (before a restore). Nothing is destroyed.
+// Putting what is in a data folder aside: all of it (U12), or its journal (before a restore); and
+// ending the agentctls that belong to it. Nothing is destroyed.
 #pragma once
 
 #include <string>
@@ -9,10 +9,13 @@
 
 namespace perdure {
 
-// Moves journal, spools, environments, workspaces and logs into <data>/archive/<time>, after every
-// agentctl of the folder has ended; token and settings stay. Gives the folder; empty when there was
-// nothing. conflict: a daemon has the data folder.
-Result<std::string> put_aside(const std::string& data);
+enum class Aside {
+  everything,  // journal, spools, environments, workspaces, logs and keys; token and settings stay
+  journal,     // and the spools, which belong to it: sessions of another journal keep their folders
+};
+// Moves it into <data>/archive/<time>, after every agentctl of the folder has ended. Gives the
+// folder; empty when there was no journal. conflict: a daemon has the data folder.
+Result<std::string> put_aside(const std::string& data, Aside what);
 
 // Ends every agentctl that has a spool in this folder, and all that runs under it. The caller holds
 // the lock.

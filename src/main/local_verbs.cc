@@ -15,6 +15,7 @@
 #include "main/serve.h"
 #include "main/service.h"
 #include "runtime/load.h"
+#include "runtime/node.h"
 #include "session/repair.h"
 #include "store_sqlite/sqlite_store.h"
 
@@ -54,10 +55,26 @@ std::uint64_t bytes_of(const std::string& path) {
   return error ? 0 : bytes;
 }
 
+// Every session of the store; the node's own journal is none.
+Result<std::vector<SessionId>> sessions_of(SqliteStore& store) {
+  constexpr std::size_t page = 1000;
+  std::vector<SessionId> out;
+  SessionId after;
+  while (true) {
+    const std::vector<ListedSession> listed = TRY(store.list(after, page));
+    if (listed.empty()) return out;
+    for (const ListedSession& each : listed) {
+      if (each.session != Node::journal_id()) out.push_back(each.session);
+    }
+    after = listed.back().session;
+  }
+}
+
 Result<cli::VerifyReport> verify(const std::string& session) {
   const Offline offline = TRY(open_offline());
   const VerifyReport found = TRY(offline.store->verify());
-  cli::VerifyReport report{.sessions = found.session_count, .records = found.record_count};
+  cli::VerifyReport report{.sessions = TRY(sessions_of(*offline.store)).size(),
+                           .records = found.record_count};
   for (const Damage& damage : found.damages) {
     const std::string name = damage.session ? damage.session->text() : "";
     if (!session.empty() && name != session) continue;
@@ -75,26 +92,20 @@ Result<cli::RepairReport> repair(const cli::RepairLocally& order) {
   }
   const Offline offline = TRY(open_offline());
   cli::RepairReport report{.dry_run = true};
-  SessionId after;
-  while (true) {
-    constexpr std::size_t page = 256;
-    const std::vector<ListedSession> listed = TRY(offline.store->list(after, page));
-    if (listed.empty()) return report;
-    for (const ListedSession& each : listed) {
-      after = each.session;
-      const std::string name = each.session.text();
-      if (!order.session.empty() && order.session != name) continue;
-      const Result<LoadedSession> loaded = load_session(*offline.store, each.session);
-      if (!loaded) {
-        report.steps.push_back(name + ": cannot be read: " + loaded.error().message());
-        continue;
-      }
-      const std::size_t records = plan_repair(loaded->state).size();
-      if (records == 0) continue;
-      report.steps.push_back(name + ": " + std::to_string(records) +
-                             " records would close what a crash left open");
+  for (const SessionId session : TRY(sessions_of(*offline.store))) {
+    const std::string name = session.text();
+    if (!order.session.empty() && order.session != name) continue;
+    const Result<LoadedSession> loaded = load_session(*offline.store, session);
+    if (!loaded) {
+      report.steps.push_back(name + ": cannot be read: " + loaded.error().message());
+      continue;
     }
+    const std::size_t records = plan_repair(loaded->state).size();
+    if (records == 0) continue;
+    report.steps.push_back(name + ": " + std::to_string(records) +
+                           " records would close what a crash left open");
   }
+  return report;
 }
 
 Result<cli::FileReport> back_up(const std::string& file) {
@@ -106,7 +117,36 @@ Result<cli::FileReport> back_up(const std::string& file) {
     if (!offline.store->step()) offline.store->idle_step();
   }
   TRY_VOID(*outcome);
-  return cli::FileReport{.file = path, .bytes = bytes_of(path)};
+  return cli::FileReport{
+      .file = path, .sessions = TRY(sessions_of(*offline.store)).size(), .bytes = bytes_of(path)};
+}
+
+// Copies the backup to `candidate` and reads all of it. How many sessions there are; after an error
+// there is no candidate.
+Result<std::size_t> copy_and_verify(const std::string& from, const std::string& candidate) {
+  std::error_code error;
+  const auto without = [&] {
+    for (const char* const tail : {"", "-wal", "-shm", ".reserve"}) {
+      fs::remove(candidate + tail, error);
+    }
+  };
+  without();
+  const auto read = [&]() -> Result<std::size_t> {
+    if (!fs::copy_file(from, candidate, error)) {
+      return fail(Code::unavailable, candidate + ": " + error.message());
+    }
+    const std::unique_ptr<SqliteStore> store =
+        TRY(SqliteStore::open({.path = candidate, .create = false}));
+    const VerifyReport found = TRY(store->verify());
+    if (!found.damages.empty()) return fail(Code::damaged, found.damages.front().what);
+    const std::size_t sessions = TRY(sessions_of(*store)).size();
+    TRY_VOID(store->shut_down());
+    return sessions;
+  };
+  Result<std::size_t> sessions = read();
+  if (sessions) return sessions;
+  without();
+  return std::unexpected(std::move(sessions).error().with_context(from));
 }
 
 // The file is looked at before anything is touched; what was there is put aside, not destroyed.
@@ -123,30 +163,21 @@ Result<cli::FileReport> restore(const cli::RestoreLocally& order) {
                 places.data + " has a journal already; with --replace it is put aside first");
   }
   const std::string candidate = places.data + "/perdure.db.restoring";
+  std::size_t sessions = 0;
   {
     const std::unique_ptr<DataFolder> data = TRY(locked_folder());
+    sessions = TRY(copy_and_verify(from, candidate));
     TRY_VOID(end_agentctls(*data));
-    fs::remove(candidate, error);
-    if (!fs::copy_file(from, candidate, error)) {
-      return fail(Code::unavailable, candidate + ": " + error.message());
-    }
-    const Result<std::unique_ptr<SqliteStore>> opened =
-        SqliteStore::open({.path = candidate, .create = false});
-    if (!opened) return fail(opened.error().code(), from + ": " + opened.error().message());
-    const VerifyReport found = TRY((*opened)->verify());
-    if (!found.damages.empty()) {
-      return fail(Code::damaged, from + ": " + found.damages.front().what);
-    }
-    TRY_VOID((*opened)->shut_down());
   }
-  const std::string kept = TRY(put_aside(places.data));
+  TRY(put_aside(places.data, Aside::journal));
   const std::unique_ptr<DataFolder> data = TRY(locked_folder());
   for (const char* const tail : {"-wal", "-shm", ".reserve"}) {
     fs::remove(candidate + tail, error);
   }
   fs::rename(candidate, data->store(), error);
   if (error) return fail(Code::unavailable, data->store() + ": " + error.message());
-  return cli::FileReport{.file = data->store(), .bytes = bytes_of(data->store())};
+  return cli::FileReport{
+      .file = data->store(), .sessions = sessions, .bytes = bytes_of(data->store())};
 }
 
 // S11: only what belongs to no session is ever taken: spools, environments and workspaces of
@@ -154,14 +185,7 @@ Result<cli::FileReport> restore(const cli::RestoreLocally& order) {
 Result<cli::GcReport> collect(const cli::GcLocally& order) {
   const Offline offline = TRY(open_offline());
   std::set<std::string> known;
-  SessionId after;
-  while (true) {
-    constexpr std::size_t page = 1000;
-    const std::vector<ListedSession> listed = TRY(offline.store->list(after, page));
-    if (listed.empty()) break;
-    for (const ListedSession& each : listed) known.insert(each.session.text());
-    after = listed.back().session;
-  }
+  for (const SessionId session : TRY(sessions_of(*offline.store))) known.insert(session.text());
   cli::GcReport report{.dry_run = order.dry_run};
   const auto take = [&](const fs::path& path, const std::string& session) {
     if (known.contains(session)) return;

@@ -15,7 +15,9 @@
 #include "main/agent_launch.h"
 #include "main/config.h"
 #include "main/data_folder.h"
+#include "main/local_verbs.h"
 #include "main/stop_daemon.h"
+#include "store_sqlite/sqlite_store.h"
 
 namespace perdure {
 namespace {
@@ -156,6 +158,11 @@ class Launch : public Data {
   LaunchSpec spec_;
 };
 
+TEST_F(Launch, C13_an_imported_session_starts_nowhere_until_it_is_bound) {
+  spec_.workspace.cwd.clear();
+  EXPECT_EQ(make().error().code(), Code::workspace_missing);
+}
+
 TEST_F(Launch, K19_values_come_from_the_data_folder_and_the_profile) {
   ASSERT_TRUE(keep_environment(*data_, spec_.session, {{"API_KEY", "s3cret"}}).has_value());
   const Bootstrap bootstrap = make().value();
@@ -186,6 +193,41 @@ TEST_F(Launch, a_name_that_is_none_is_refused) {
             Code::invalid_argument);
   EXPECT_EQ(keep_environment(*data_, spec_.session, {{"PERDURE_SESSION", "x"}}).error().code(),
             Code::invalid_argument);
+}
+
+TEST(LocalVerbs, S13_a_restore_puts_the_journal_aside_and_leaves_the_folders) {
+  std::string home = testing::TempDir() + "perdure-restore-XXXXXX";
+  ASSERT_NE(mkdtemp(home.data()), nullptr);
+  ASSERT_EQ(setenv("PERDURE_HOME", home.c_str(), 1), 0);
+  ASSERT_TRUE(DataFolder::open(home));
+  {
+    const auto store = SqliteStore::open({.path = home + "/perdure.db", .create = true}).value();
+    ASSERT_TRUE(store->shut_down());
+  }
+  const cli::LocalVerbs verbs = local_verbs("/nowhere/perdure");
+  const std::string backup = home + "/saved";
+  ASSERT_TRUE(verbs.backup(backup));
+  fs::create_directories(home + "/workspaces/session_x");
+  std::ofstream(home + "/broken") << "this is no journal";
+
+  EXPECT_EQ(verbs.restore({.file = backup}).error().code(), Code::conflict);
+  EXPECT_EQ(verbs.restore({.file = home + "/none", .replace = true}).error().code(),
+            Code::not_found);
+  EXPECT_FALSE(verbs.restore({.file = home + "/broken", .replace = true}));
+  EXPECT_FALSE(fs::exists(home + "/archive"));
+  EXPECT_FALSE(fs::exists(home + "/perdure.db.restoring"));
+  ASSERT_TRUE(fs::exists(home + "/perdure.db"));
+
+  const auto restored = verbs.restore({.file = backup, .replace = true});
+  ASSERT_TRUE(restored) << restored.error().message();
+  EXPECT_EQ(restored->sessions, 0U);
+  EXPECT_TRUE(fs::exists(home + "/workspaces/session_x"));
+  EXPECT_TRUE(verbs.verify(""));
+  const fs::path kept = fs::directory_iterator(home + "/archive")->path();
+  EXPECT_TRUE(fs::exists(kept / "perdure.db"));
+  EXPECT_FALSE(fs::exists(kept / "workspaces"));
+  unsetenv("PERDURE_HOME");
+  fs::remove_all(home);
 }
 
 // A process that listens as a daemon does, until it is told to stop.

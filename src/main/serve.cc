@@ -124,7 +124,7 @@ int serve(const ServeOptions& options) {
     return exit_failed;
   }
   if (options.clean_start) {
-    const Result<std::string> kept = put_aside(setting->places.data);
+    const Result<std::string> kept = put_aside(setting->places.data, Aside::everything);
     if (!kept) {
       print(stderr, "perdure serve: " + kept.error().message() + "\n");
       return exit_code(kept.error());

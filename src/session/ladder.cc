@@ -135,6 +135,7 @@ OpenMethod next_method(const State& state) {
 }
 
 std::string workspace_missing_text(const State& state) {
+  if (state.workspace.cwd.empty()) return "the session has no folder here: bind it to one first";
   return "the folder " + state.workspace.cwd +
          " is gone: recreate it, rebind the session to another, or start fresh elsewhere";
 }
