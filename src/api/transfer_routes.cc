@@ -88,18 +88,16 @@ void serve_export(ApiWorld& world, Call call) {
   }
   const ExecKey exec{*session, state->exec.id, state->exec.gen};
   auto kept = std::make_shared<Call>(std::move(call));
-  world.workspaces.call(
-      exec, "git.status", "{}", [&world, exec, kept](Result<std::string> status) {
-        if (!status) return send_export(world, exec.session, *kept, {});
-        world.workspaces.call(exec, "git.diff", R"({"of":"since","commit":"HEAD"})",
-                              [&world, exec, kept, status = *status](Result<std::string> diff) {
-                                JsonWriter git;
-                                git.begin_object().key("status").raw(status);
-                                git.key("diff").raw(diff ? *diff : "null").end_object();
-                                send_export(world, exec.session, *kept,
-                                            RawJson{std::move(git).take()});
-                              });
-      });
+  world.workspaces.call(exec, "git.status", "{}", [&world, exec, kept](Result<std::string> status) {
+    if (!status) return send_export(world, exec.session, *kept, {});
+    world.workspaces.call(exec, "git.diff", R"({"of":"since","commit":"HEAD"})",
+                          [&world, exec, kept, status = *status](Result<std::string> diff) {
+                            JsonWriter git;
+                            git.begin_object().key("status").raw(status);
+                            git.key("diff").raw(diff ? *diff : "null").end_object();
+                            send_export(world, exec.session, *kept, RawJson{std::move(git).take()});
+                          });
+  });
 }
 
 // The same key and the same file give the same session, whenever they come.

@@ -203,10 +203,13 @@ Result<> Daemon::make_api() {
   for (const std::string& url : setting_.config.public_urls) {
     TRY_VOID(gate.names.add_public_url(url));
   }
-  api_ = std::make_unique<Api>(
-      Gate::World{*node_, *clock_, random_}, *shared_loop_, std::move(gate),
-      Api::Options{.is_ready = [this] { return runtime_->is_ready(); },
-                   .shell = [](const HttpRequest& request) { return answer_static_file(embedded_files(), request); }});
+  api_ =
+      std::make_unique<Api>(Gate::World{*node_, *clock_, random_}, *shared_loop_, std::move(gate),
+                            Api::Options{.is_ready = [this] { return runtime_->is_ready(); },
+                                         .shell =
+                                             [](const HttpRequest& request) {
+                                               return answer_static_file(embedded_files(), request);
+                                             }});
   add_routes();
   return {};
 }
@@ -214,8 +217,9 @@ Result<> Daemon::make_api() {
 void Daemon::add_routes() {
   Router& router = api_->router();
   commands_ = std::make_unique<SessionCommands>(*world_);
-  reads_ = std::make_unique<ReadRoutes>(
-      *world_, slots_, [this](const Principal& principal) { return api_->gate().still_valid(principal); });
+  reads_ = std::make_unique<ReadRoutes>(*world_, slots_, [this](const Principal& principal) {
+    return api_->gate().still_valid(principal);
+  });
   ws_ = std::make_unique<WsServer>(reads_->streams(), *commands_);
   rules_ = std::make_unique<RuleAnswerer>(*runtime_, *node_);
   reads_->add_to(router);

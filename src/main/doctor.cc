@@ -5,12 +5,11 @@
 #include <functional>
 
 #include <fcntl.h>
+#include <sqlite3.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <sqlite3.h>
 
 #include "env_posix/confine.h"
 #include "main/agent_launch.h"
@@ -47,7 +46,7 @@ DoctorCheck check_space(const Places& places) {
   fs::path path = places.data;
   std::error_code error;
   while (!fs::exists(path, error) && path.has_relative_path()) path = path.parent_path();
-  struct statvfs found {};
+  struct statvfs found{};
   if (statvfs(path.c_str(), &found) != 0) {
     return {"disk", "warn", std::string("free space is not known: ") + std::strerror(errno), ""};
   }
@@ -113,7 +112,8 @@ std::vector<DoctorCheck> check_agents(const Config& config) {
     if (found) {
       out.push_back({label, "ok", program, ""});
     } else {
-      out.push_back({label, "fail", program + " is not found", "install it, or change its command"});
+      out.push_back(
+          {label, "fail", program + " is not found", "install it, or change its command"});
     }
   }
   return out;

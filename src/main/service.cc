@@ -47,7 +47,9 @@ std::string user_unit(const std::string& program) {
          "\n"
          "[Service]\n"
          "Type=notify\n"
-         "ExecStart=" + program + " serve\n"
+         "ExecStart=" +
+         program +
+         " serve\n"
          "Restart=on-failure\n"
          "RestartSec=1\n"
          "# A restart or an upgrade leaves the agents alone; the next daemon finds them again.\n"
@@ -73,22 +75,22 @@ Result<std::string> install_service(const std::string& program, bool enable) {
   if (error || !file) return fail(Code::unavailable, path + " cannot be written");
   std::string text = "wrote " + path + "\n";
   if (!enable) {
-    return text + "start it now and at every login: systemctl --user enable --now perdure\n"
-                  "keep it running after logout:    loginctl enable-linger\n";
+    return text +
+           "start it now and at every login: systemctl --user enable --now perdure\n"
+           "keep it running after logout:    loginctl enable-linger\n";
   }
   if (systemctl({"daemon-reload"}) != 0 || systemctl({"enable", "--now", "perdure"}) != 0) {
     return fail(Code::unavailable, text + "but systemctl --user did not start it");
   }
-  return text + "it runs now and starts at every login; after logout too with: loginctl "
-                "enable-linger\n";
+  return text +
+         "it runs now and starts at every login; after logout too with: loginctl "
+         "enable-linger\n";
 }
 
 Result<std::string> service_status() {
   const std::string path = TRY(unit_path());
   std::error_code error;
-  if (!fs::exists(path, error)) {
-    return "not installed as a service (perdure service install)\n";
-  }
+  if (!fs::exists(path, error)) { return "not installed as a service (perdure service install)\n"; }
   const int active = systemctl({"is-active", "perdure"});
   if (active < 0) return path + " is there; systemctl is not\n";
   return path + (active == 0 ? " is active\n" : " is not active\n");

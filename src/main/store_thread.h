@@ -31,8 +31,8 @@ class StoreThread {
   SqliteStore& store_;
   void step();
 
-  static constexpr std::array bounds_us{100, 250, 500, 1'000, 2'500, 5'000, 10'000,
-                                        25'000, 100'000, 1'000'000};
+  static constexpr std::array bounds_us{100,   250,    500,    1'000,   2'500,
+                                        5'000, 10'000, 25'000, 100'000, 1'000'000};
   std::array<std::atomic<std::uint64_t>, bounds_us.size()> below_{};
   std::atomic<std::uint64_t> commits_ = 0;
   std::atomic<std::uint64_t> sum_us_ = 0;

@@ -25,10 +25,11 @@ class Worktrees::Git final : public ProcessEvents {
   void start(bool makes_branch) {
     makes_branch_ = makes_branch;
     words_.clear();
-    SpawnSpec spec{.command = {"git", "-C", order_.repository, "worktree", "add"},
-                   .environment = {"PATH=" + owner_.setting_.search_path, "HOME=" + owner_.setting_.home,
-                                   "GIT_TERMINAL_PROMPT=0", "LC_ALL=C"},
-                   .cwd = "/"};
+    SpawnSpec spec{
+        .command = {"git", "-C", order_.repository, "worktree", "add"},
+        .environment = {"PATH=" + owner_.setting_.search_path, "HOME=" + owner_.setting_.home,
+                        "GIT_TERMINAL_PROMPT=0", "LC_ALL=C"},
+        .cwd = "/"};
     if (makes_branch) {
       spec.command.insert(spec.command.end(), {"-b", order_.branch, "--", order_.path});
     } else {

@@ -101,8 +101,7 @@ class ForkJob : public std::enable_shared_from_this<ForkJob> {
       const auto begin = order_.file->records.begin() + static_cast<std::ptrdiff_t>(copied_);
       return std::vector<std::string>(begin, begin + static_cast<std::ptrdiff_t>(want));
     }
-    RecordPage page =
-        TRY(shared_.world.store.read(order_.from, {.after = copied_, .limit = want}));
+    RecordPage page = TRY(shared_.world.store.read(order_.from, {.after = copied_, .limit = want}));
     if (page.records.empty()) {
       return fail(Code::damaged, "records are missing before the fork point");
     }

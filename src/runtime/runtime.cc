@@ -287,12 +287,10 @@ void Runtime::import_session(ParsedExport file, SessionId to, const std::string&
   const Result<SessionHead> there = shared_->world.store.head(to);
   if (there) return reply(Reply{.seq = there->seq, .session = to});
   const SessionId from = file.head.session;
-  start_fork(*shared_,
-             {.from = from,
-              .to = to,
-              .by = by,
-              .file = std::make_shared<ParsedExport>(std::move(file))},
-             std::move(reply));
+  start_fork(
+      *shared_,
+      {.from = from, .to = to, .by = by, .file = std::make_shared<ParsedExport>(std::move(file))},
+      std::move(reply));
 }
 
 std::uint64_t Runtime::dropped_frames() const { return shared_->dropped_frames; }

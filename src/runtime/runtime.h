@@ -19,9 +19,9 @@
 #include "env/env.h"
 #include "runtime/counts.h"
 #include "runtime/ports.h"
+#include "runtime/transfer.h"
 #include "session/machine.h"
 #include "session/read_model.h"
-#include "runtime/transfer.h"
 #include "store/store.h"
 
 namespace perdure {

@@ -194,6 +194,27 @@ TEST_F(AgentTest, a_stop_closes_the_input_then_terminates_then_kills) {
   EXPECT_EQ(told<FrameAgentExited>().at(0).exit.why, "stopped");
 }
 
+TEST_F(AgentTest, O26_C9_a_turn_that_only_a_stop_cancelled_is_left_without_an_end) {
+  open();
+  prompt();
+  agent_->stop([] {});
+  EXPECT_EQ(heard("session/cancel"), 1U);
+  answer("session/prompt", R"({"stopReason":"cancelled"})");
+  exit({.code = 0});
+  EXPECT_THAT(told<FrameRunFinished>(), IsEmpty());
+  EXPECT_THAT(told<FrameRunFailed>(), IsEmpty());
+  EXPECT_EQ(told<FrameAgentExited>().size(), 1U);
+}
+
+TEST_F(AgentTest, a_turn_that_ends_by_itself_while_it_is_stopped_keeps_its_end) {
+  open();
+  prompt();
+  agent_->stop([] {});
+  answer("session/prompt", R"({"stopReason":"end_turn"})");
+  ASSERT_EQ(told<FrameRunFinished>().size(), 1U);
+  EXPECT_EQ(told<FrameRunFinished>()[0].stop_reason, "end_turn");
+}
+
 TEST_F(AgentTest, a_start_while_it_stops_waits_for_the_end_of_the_old_one) {
   open();
   child().events->on_output_end();

@@ -1,3 +1,4 @@
+// The order matters: sessions come to rest, then clients catch up, then everything is compared.
 #include "crash_run.h"
 
 #include "heal.h"

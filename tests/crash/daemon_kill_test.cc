@@ -1,7 +1,8 @@
 // The crash harness on the real programs: eight clients work against a daemon while it, agentctls
 // and agents are killed or stopped at random moments; then everything heals, and the journal, the
 // clients' logs, the store's file and /proc must agree. How many rounds: PERDURE_DAEMON_KILLS;
-// which ones: PERDURE_CRASH_SEED.
+// which ones: PERDURE_CRASH_SEED. Each check reads whole journals, so many seeds go farther than
+// many rounds.
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// One look at a session after the other; each look does at most what a person would.
 #include "heal.h"
 
 #include "daemon_process.h"

@@ -1,3 +1,4 @@
+// One pass over the records, which remembers what each invariant needs of those before.
 #include "journal_check.h"
 
 #include <algorithm>

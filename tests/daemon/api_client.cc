@@ -1,3 +1,4 @@
+// JSON is looked up by path and never by position; a reply that does not parse has no members.
 #include "api_client.h"
 
 #include <utility>

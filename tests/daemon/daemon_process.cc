@@ -1,3 +1,4 @@
+// Processes are found by their environment in /proc, where a zombie has none and counts as gone.
 #include "daemon_process.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Frames are cut at blank lines; a connection that breaks inside of one loses only that half.
 #include "event_reader.h"
 
 #include <cstdlib>
@@ -65,6 +66,9 @@ void EventReader::take_record(std::uint64_t seq, std::string data) {
   }
   next_ = seq + 1;
   if (seq == records_.size() + 1) {
+    const std::string kind = json_at(data, "kind");
+    runs_ended_ += kind == "run.completed" || kind == "run.failed" || kind == "run.cancelled" ||
+                   kind == "run.interrupted";
     records_.push_back(std::move(data));
   } else if (seq <= records_.size() && seq > 0 && records_[seq - 1] != data && wrong_.empty()) {
     wrong_ =

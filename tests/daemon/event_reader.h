@@ -30,6 +30,8 @@ class EventReader final : public HttpBodyEvents {
   std::uint64_t last() const { return records_.size(); }
   // records()[n - 1] is the record of seq n as it was served.
   const std::vector<std::string>& records() const { return records_; }
+  // Ends of runs among them.
+  std::uint64_t runs_ended() const { return runs_ended_; }
   // The first thing that was wrong; empty when nothing was.
   const std::string& wrong() const { return wrong_; }
   std::uint64_t resets() const { return resets_; }
@@ -49,6 +51,7 @@ class EventReader final : public HttpBodyEvents {
   std::string unread_;
   std::vector<std::string> records_;
   std::uint64_t next_ = 1;
+  std::uint64_t runs_ended_ = 0;
   std::uint64_t resets_ = 0;
   std::uint64_t connections_ = 0;
   int status_ = 0;

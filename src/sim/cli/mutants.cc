@@ -60,7 +60,8 @@ std::set<std::string> read_equivalent(const std::string& path) {
   dup2(null, STDERR_FILENO);
   for (std::uint64_t seed = campaign.seeds.first; seed <= campaign.seeds.last; ++seed) {
     if (write(pipe, &seed, sizeof seed) != sizeof seed) _exit(4);
-    const itimerval limit{.it_interval = {}, .it_value = {.tv_sec = seed_seconds_max, .tv_usec = 0}};
+    const itimerval limit{.it_interval = {},
+                          .it_value = {.tv_sec = seed_seconds_max, .tv_usec = 0}};
     setitimer(ITIMER_PROF, &limit, nullptr);
     if (run_seed(seed, campaign.options).violation) _exit(1);
   }
