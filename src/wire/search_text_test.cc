@@ -1,3 +1,4 @@
+// What a record can be found by, and what it cannot.
 #include "wire/search_text.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// See guarded_daemon.h. Nothing here waits for time to pass, only for a condition.
 #include "guarded_daemon.h"
 
 #include <charconv>

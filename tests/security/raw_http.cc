@@ -1,3 +1,4 @@
+// See raw_http.h: bytes are sent as they are, so that a request may be as wrong as it likes.
 #include "raw_http.h"
 
 #include <algorithm>
