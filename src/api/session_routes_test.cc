@@ -170,8 +170,8 @@ TEST(SessionRoutes, C23_the_mode_of_a_prompt_and_its_blocks_are_taken) {
   const Asked front = bench.on_session(
       "prompt", R"({"content":[{"type":"text","text":"c"},{"type":"image"}],"when":"interrupt"})");
   EXPECT_EQ(front.at("placed"), "queued_front");
-  EXPECT_EQ(bench.state().queue.front().prompt.text, "c");
-  EXPECT_THAT(bench.state().queue.front().prompt.blocks.text, HasSubstr("image"));
+  EXPECT_EQ(bench.state().queue.front().prompt->text, "c");
+  EXPECT_THAT(bench.state().queue.front().prompt->blocks.text, HasSubstr("image"));
   for (const char* const body :
        {"{}", R"({"text":"a","content":[{"type":"text","text":"a"}]})", R"({"content":[]})",
         R"({"content":[{"text":"a"}]})", R"({"text":"a","when":"later"})"}) {

@@ -118,11 +118,14 @@ void EpollLoop::post(Task task) {
 }
 
 void EpollLoop::post_from_thread(Task task) {
+  bool is_first = false;
   {
     const std::lock_guard lock(from_threads_mutex_);
+    is_first = from_threads_.empty();
     from_threads_.push_back(std::move(task));
   }
-  wake();
+  // Tasks before it that were not taken have woken the loop, which takes all at once.
+  if (is_first) wake();
 }
 
 void EpollLoop::take_from_threads() {

@@ -142,6 +142,28 @@ TEST(Actor, STREAM4_X24_C16_a_slow_reader_is_cut_with_its_cursor_and_delays_nobo
   EXPECT_EQ(quick.seen.size(), subscriber_records_max + 10);
 }
 
+TEST(Actor, records_are_kept_in_memory_only_for_readers_that_are_behind) {
+  Daemon daemon;
+  ASSERT_TRUE(daemon.create().has_value());
+  Reader slow;
+  Reader quick;
+  const Seq head = daemon.state().head;
+  const auto id = daemon.runtime->subscribe(daemon.session, head, "", slow);
+  ASSERT_TRUE(id && daemon.runtime->subscribe(daemon.session, head, "", quick));
+  daemon.run_now();
+  ASSERT_TRUE(daemon.ask(RenameSession{"a"}).has_value());
+  EXPECT_TRUE(quick.last_given.expired());
+  slow.space = 0;
+  ASSERT_TRUE(daemon.ask(RenameSession{"b"}).has_value());
+  EXPECT_FALSE(quick.last_given.expired());
+  slow.space = 10;
+  daemon.runtime->drained(*id);
+  ASSERT_TRUE(daemon.ask(RenameSession{"c"}).has_value());
+  EXPECT_TRUE(quick.last_given.expired());
+  EXPECT_EQ(slow.seen, (std::vector<Seq>{head + 1, head + 2, head + 3}));
+  EXPECT_EQ(quick.seen, slow.seen);
+}
+
 TEST(Actor, P7_a_huge_update_becomes_a_blob_and_can_be_read_back) {
   Daemon daemon;
   ASSERT_TRUE(daemon.create("go").has_value());

@@ -98,6 +98,7 @@ class Reader final : public RecordSink {
   void on_records(Seq first, std::span<const std::shared_ptr<const std::string>> records) override {
     firsts.push_back(first);
     for (const auto& bytes : records) seen.push_back(decode_record(*bytes)->record.seq);
+    last_given = records.back();
     space -= std::min(space, records.size());
   }
   void on_cut(Seq cursor) override { cut_at = cursor; }
@@ -106,6 +107,7 @@ class Reader final : public RecordSink {
   std::vector<Seq> firsts;
   std::vector<Seq> seen;
   std::optional<Seq> cut_at;
+  std::weak_ptr<const std::string> last_given;  // as long as somebody keeps the bytes
 };
 
 class Daemon {

@@ -35,6 +35,18 @@ void Readers::publish(Seq first, const std::vector<std::shared_ptr<const std::st
   std::vector<SubscriptionId> ids;
   for (const auto& [id, reader] : readers_) ids.push_back(id);
   for (const SubscriptionId id : ids) pump(id, head);
+  forget_passed();
+}
+
+// Kept for those who are behind; who comes later reads from the store. Otherwise every session with
+// a reader would hold hundreds of records that nobody asks for.
+void Readers::forget_passed() {
+  Seq passed = recent_first_ + recent_.size() - 1;
+  for (const auto& [id, reader] : readers_) passed = std::min(passed, reader.cursor);
+  while (!recent_.empty() && recent_first_ <= passed) {
+    recent_.pop_front();
+    recent_first_ += 1;
+  }
 }
 
 std::vector<std::shared_ptr<const std::string>> Readers::portion(Seq after, std::size_t limit) {

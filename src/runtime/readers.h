@@ -43,6 +43,7 @@ class Readers {
   // Hands out one portion. False when the reader is at the head, has no room, or was cut.
   bool give_some(SubscriptionId id, Seq head);
   void cut(SubscriptionId id);
+  void forget_passed();
   std::vector<std::shared_ptr<const std::string>> portion(Seq after, std::size_t limit);
 
   ActorShared& shared_;

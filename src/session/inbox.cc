@@ -96,7 +96,7 @@ std::vector<InboxItem> project_inbox(const State& state, const World& world) {
   const auto held = std::ranges::find_if(state.queue, &QueuedPrompt::held);
   if (held != state.queue.end()) {
     const Timestamp since = state.last_run ? state.last_run->ended : state.updated;
-    inbox.add(InboxKind::held, since, held->prompt.text).prompts_held =
+    inbox.add(InboxKind::held, since, held->prompt->text).prompts_held =
         static_cast<std::uint64_t>(std::ranges::count_if(state.queue, &QueuedPrompt::held));
   }
   std::ranges::sort(inbox.items, inbox_before);

@@ -121,7 +121,7 @@ TEST(Inbox, C23_N11_held_prompts) {
   State state = live_session();
   state.queue.resize(3);
   EXPECT_TRUE(project_inbox(state, world).empty());  // they will start by themselves
-  state.queue[1] = {.prompt = {.text = "held"}, .held = true};
+  state.queue[1] = {.prompt = Prompt{.text = "held"}, .held = true};
   state.queue[2].held = true;
   const auto items = project_inbox(state, world);
   ASSERT_EQ(kinds(items), std::vector{InboxKind::held});

@@ -10,7 +10,7 @@ using testing::IsEmpty;
 
 std::vector<std::string> queue_texts(const Scenario& s) {
   std::vector<std::string> texts;
-  for (const QueuedPrompt& item : s.state().queue) texts.push_back(item.prompt.text);
+  for (const QueuedPrompt& item : s.state().queue) texts.push_back(item.prompt->text);
   return texts;
 }
 

@@ -231,9 +231,9 @@ TEST(ReadModel, L28_L7_O30_fields_are_passed_on) {
   State state = idle_session();
   open_run(state);
   state.queue.push_back(
-      {.message = some_id<MessageId>(1), .prompt = {.text = "next"}, .by = "uid:1"});
+      {.message = some_id<MessageId>(1), .prompt = Prompt{.text = "next"}, .by = "uid:1"});
   state.queue.push_back(
-      {.message = some_id<MessageId>(2), .prompt = {.text = "later"}, .held = true});
+      {.message = some_id<MessageId>(2), .prompt = Prompt{.text = "later"}, .held = true});
   state.queue_held = true;
   state.options = {{"mode", "plan"}};
   state.last_run = EndedRun{.id = some_id<RunId>(9)};

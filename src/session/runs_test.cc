@@ -243,7 +243,7 @@ TEST(Runs, C11_auto_continue_is_journalled_first_and_happens_once) {
   EXPECT_EQ(s.count<RunInterrupted>(), 2U);
   EXPECT_FALSE(s.effect<StartExecutor>());
   EXPECT_TRUE(s.state().queue.front().held);
-  EXPECT_EQ(s.state().queue.front().prompt.text, "queued");
+  EXPECT_EQ(s.state().queue.front().prompt->text, "queued");
 }
 
 TEST(Runs, C11_auto_continue_is_armed_again_by_a_person) {

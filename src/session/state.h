@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/shared_value.h"
 #include "session/events.h"
 
 namespace perdure {
@@ -17,7 +18,7 @@ namespace perdure {
 struct QueuedPrompt {
   MessageId message;
   RunId run;
-  Prompt prompt;
+  SharedValue<Prompt> prompt;  // up to 8 MiB each, and a state is copied for every event
   std::string key;
   std::string by;
   bool held = false;  // after failed, interrupted or stopped: until a person acts (C23, N11)

@@ -43,7 +43,7 @@ void Ledger::see_fold_of_run() {
   same(s.open_tools.size() == (run_ ? run_->tools.size() : 0), "open tools");
   const bool queue_same =
       std::ranges::equal(s.queue, queue_, [](const QueuedPrompt& a, const Queued& b) {
-        return a.message == b.message && a.held == b.held && a.prompt.text == b.text;
+        return a.message == b.message && a.held == b.held && a.prompt->text == b.text;
       });
   same(queue_same, "queue");
   same(s.queue_held == std::ranges::any_of(queue_, &Queued::held), "queue_held");

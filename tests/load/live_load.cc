@@ -16,8 +16,9 @@ namespace {
 
 constexpr double turn_s = 2;         // a session gets a prompt this often, if that is enough
 constexpr int turn_events_min = 20;  // and less often where it would say too little
-constexpr int other_records = 6;     // of a turn, beside its chunks
+constexpr int other_records = 7;     // of a turn, beside its chunks
 constexpr double turn_share = 0.93;  // of the time between two prompts, in which chunks come
+constexpr std::size_t connects_at_once = 100;
 constexpr double settle_ms = 120'000;
 
 // What a session is asked, again and again.
@@ -45,7 +46,10 @@ struct DuePrompt {
 class LiveLoad {
  public:
   LiveLoad(DaemonProcess& daemon, const Shape& shape)
-      : daemon_(daemon), shape_(shape), turns_(turns_of(shape)), door_(door_of(daemon)) {}
+      : daemon_(daemon),
+        shape_(shape),
+        turns_(turns_of(shape)),
+        door_(door_of(daemon, shape.over)) {}
 
   Result<LiveFigures> run() {
     sessions_ = TRY(make_sessions(daemon_, shape_.sessions));
@@ -76,7 +80,16 @@ class LiveLoad {
         clients_.push_back(std::make_unique<SseClient>(
             *io_, door_, SseClient::Order{.session = session}, figures_.seen));
       }
+      // The backlog of a listening socket is not what is measured here.
+      if (clients_.size() % connects_at_once == 0) read_until_connected();
     }
+    read_until_connected();
+  }
+
+  void read_until_connected() {
+    read_until(*io_, settle_ms, [this] {
+      return std::ranges::all_of(clients_, [](const auto& client) { return client->has_state(); });
+    });
   }
 
   // Every agent has started and said something, every client has read it.
@@ -197,7 +210,8 @@ DaemonSetup load_setup(const std::string& program) {
   return setup;
 }
 
-Door door_of(const DaemonProcess& daemon) {
+Door door_of(const DaemonProcess& daemon, Over over) {
+  if (over == Over::unix_socket) return {daemon.endpoint(), {{"Host", "localhost"}}};
   const std::string output = daemon.output();
   constexpr std::string_view before = "http://127.0.0.1:";
   const std::size_t at = output.rfind(before);

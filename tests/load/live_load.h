@@ -15,11 +15,15 @@
 
 namespace perdure::load {
 
+// TCP clients show a token, and the daemon looks up which process each connection belongs to.
+enum class Over { unix_socket, tcp };
+
 struct Shape {
   int sessions = 20;
   int events_per_s = 20;  // of one session, records of every kind
   int clients_per_session = 5;
   int seconds = 60;
+  Over over = Over::unix_socket;
 };
 
 struct LiveFigures {
@@ -37,7 +41,7 @@ struct LiveFigures {
 
 // A daemon for `sessions` live agents and as many streams as anybody opens.
 DaemonSetup load_setup(const std::string& program);
-Door door_of(const DaemonProcess& daemon);
+Door door_of(const DaemonProcess& daemon, Over over);
 // As many descriptors as the system lets us have.
 void raise_descriptor_limit();
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view usage_text =
     "usage: perdure-load MODE [--seconds N] [--sessions N] [--rate N] [--clients N]\n"
-    "                         [--records N] [--daemon PROGRAM]\n"
+    "                         [--records N] [--over unix|tcp] [--daemon PROGRAM]\n"
     "  l1       20 live sessions, 20 events/s and 5 clients each, 60 s\n"
     "  l2       200 live sessions, 10 events/s and 5 clients each, 60 s\n"
     "  scale    1,000 events/s in all from 10, 100 and 1,000 sessions: CPU of the daemon an event\n"
@@ -33,6 +33,7 @@ struct Arguments {
   std::optional<int> rate;
   std::optional<int> clients;
   std::optional<int> records;
+  Over over = Over::unix_socket;
   std::string program = PERDURE_PROGRAM;
 };
 
@@ -44,6 +45,11 @@ std::optional<Arguments> parse(int argc, char** argv) {
     const char* const value = argv[i + 1];
     if (name == "--daemon") {
       out.program = value;
+      continue;
+    }
+    if (name == "--over" &&
+        (std::string_view(value) == "tcp" || std::string_view(value) == "unix")) {
+      out.over = std::string_view(value) == "tcp" ? Over::tcp : Over::unix_socket;
       continue;
     }
     std::optional<int>* const number = name == "--seconds"    ? &out.seconds
@@ -64,6 +70,7 @@ Shape shape_of(const Arguments& arguments, Shape shape) {
   shape.events_per_s = arguments.rate.value_or(shape.events_per_s);
   shape.clients_per_session = arguments.clients.value_or(shape.clients_per_session);
   shape.seconds = arguments.seconds.value_or(shape.seconds);
+  shape.over = arguments.over;
   return shape;
 }
 
@@ -106,7 +113,8 @@ Result<int> run_scale(const Arguments& arguments) {
     const Shape shape{.sessions = sessions,
                       .events_per_s = std::max(1, events_per_s / sessions),
                       .clients_per_session = arguments.clients.value_or(1),
-                      .seconds = arguments.seconds.value_or(30)};
+                      .seconds = arguments.seconds.value_or(40),
+                      .over = arguments.over};
     const LiveFigures got = TRY(run_live(daemon, shape));
     fmt::print(
         "{} sessions: {:.1f} us of CPU a record ({} records, {:.0f}/s), event to client {}\n",

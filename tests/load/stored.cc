@@ -122,7 +122,7 @@ Result<RestartFigures> run_restart(DaemonProcess& daemon, const std::vector<std:
   }
   daemon.kill_daemon();  // what was just read is not to be in memory
   TRY_VOID(daemon.start());
-  const Door door = door_of(daemon);
+  const Door door = door_of(daemon, Over::unix_socket);
   const std::unique_ptr<HttpIo> io = HttpIo::create();
   Times none;
   std::vector<std::unique_ptr<SseClient>> clients;
@@ -146,7 +146,7 @@ Result<RestartFigures> run_restart(DaemonProcess& daemon, const std::vector<std:
 
 Result<IdleFigures> run_idle(DaemonProcess& daemon, int clients, int seconds) {
   const std::vector<std::string> sessions = TRY(make_sessions(daemon, 10));
-  const Door door = door_of(daemon);
+  const Door door = door_of(daemon, Over::unix_socket);
   const std::unique_ptr<HttpIo> io = HttpIo::create();
   Times none;
   std::vector<std::unique_ptr<SseClient>> open;
