@@ -46,7 +46,7 @@ SIMULATED = ["J1", "J2", "J3", "J4", "ACK1", "ACK2", "ACK3", "ACK4", "RUN1", "RU
              "Q1", "Q2", "Q3", "Q5"]
 
 CHECKS = [
-    Check("tidy", ["python3", "tools/tidy.py"], tap=True, timeout_s=600),
+    Check("tidy", ["python3", "tools/tidy.py"], tap=True, timeout_s=1500),
     Check("runner", ["python3", "tools/run_tests_selftest.py"], tap=True),
     Check("program.version_prints_its_version", ["build/dev/perdure", "version"],
           output=r"^perdure \d+\.\d+\.\d+$"),

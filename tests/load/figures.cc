@@ -1,3 +1,4 @@
+// See figures.h.
 #include "figures.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// See live_load.h: what is due is sent when it is due, whatever became of what was sent before.
 #include "live_load.h"
 
 #include <algorithm>

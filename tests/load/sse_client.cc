@@ -1,3 +1,4 @@
+// See sse_client.h.
 #include "sse_client.h"
 
 #include <charconv>

@@ -1,3 +1,4 @@
+// See stored.h: sessions are written through the store itself, as a daemon would have.
 #include "stored.h"
 
 #include <algorithm>
