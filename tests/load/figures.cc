@@ -1,3 +1,4 @@
+// Reads of /proc for a process, and the raw baselines on threads of their own.
 #include "figures.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// One turn after the other for each session, at fixed times; the clients read in between, on the
+// same thread, so that whatever delays the program is charged to the daemon, never the other way.
 #include "live_load.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// A frame is looked at once and dropped: no record is kept.
 #include "sse_client.h"
 
 #include <charconv>

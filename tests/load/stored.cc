@@ -1,3 +1,4 @@
+// The store is filled through its own library, with records as the machine would have made them.
 #include "stored.h"
 
 #include <algorithm>
