@@ -1,4 +1,4 @@
-// See figures.h.
+// Reads of /proc for a process, and the raw baselines on threads of their own.
 #include "figures.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// See live_load.h: what is due is sent when it is due, whatever became of what was sent before.
+// One turn after the other for each session, at fixed times; the clients read in between, on the
+// same thread, so that whatever delays the program is charged to the daemon, never the other way.
 #include "live_load.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// See sse_client.h.
+// A frame is looked at once and dropped: no record is kept.
 #include "sse_client.h"
 
 #include <charconv>

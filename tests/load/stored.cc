@@ -1,4 +1,4 @@
-// See stored.h: sessions are written through the store itself, as a daemon would have.
+// The store is filled through its own library, with records as the machine would have made them.
 #include "stored.h"
 
 #include <algorithm>
