@@ -63,12 +63,13 @@ HttpResponse refusal(const Error& error, const std::vector<std::string>& allowed
   return response;
 }
 
-// What only reads for an observer is the same for everybody who has the token. A socket may carry
-// answers later on.
+// Finding out who is behind a loopback connection costs a walk through /proc. It matters where a
+// caller inside of a session may less than the token it brings: answers, what only an admin may,
+// and sockets, which carry answers later on.
 Gate::Origins origins_of(const HttpRequest& request, const Route* route) {
-  const bool is_read = (request.method == "GET" || request.method == "HEAD") &&
-                       !request.header("Upgrade") && route && route->access == Access::observe;
-  return is_read ? Gate::Origins::skip_tcp : Gate::Origins::look_up;
+  const bool is_plain = !request.header("Upgrade") && route &&
+                        (route->access == Access::observe || route->access == Access::operate);
+  return is_plain ? Gate::Origins::skip_tcp : Gate::Origins::look_up;
 }
 
 }  // namespace
