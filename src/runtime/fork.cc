@@ -6,7 +6,6 @@
 
 #include "base/fields_json.h"
 #include "base/limits.h"
-#include "base/probe.h"
 #include "runtime/listing.h"
 #include "session/fork.h"
 #include "wire/record.h"
@@ -143,7 +142,6 @@ bool is_unfinished_fork(const std::vector<OutboxRow>& outbox) {
 bool drop_unfinished_fork(Store& store, SessionId session) {
   const Result<std::vector<OutboxRow>> outbox = store.outbox(session);
   if (!outbox || !is_unfinished_fork(*outbox)) return false;
-  SIM_PROBE("half a fork removed at boot");
   std::ignore = store.remove(session);  // refused: it is no session all the same
   return true;
 }

@@ -6,7 +6,6 @@
 #include "base/check.h"
 #include "base/fields_json.h"
 #include "base/limits.h"
-#include "base/probe.h"
 #include "wire/node_record.h"
 
 namespace perdure {
@@ -246,7 +245,6 @@ void NodeJournal::on_refused(Batch& batch, const Error& error) {
     if (at->stands) {
       at->waiting.reply(std::move(at->answer));
     } else if (again && ++at->waiting.tries <= tries_max) {
-      SIM_PROBE("node batch tried again after a conflict");
       inbox_.push_front(std::move(at->waiting));
     } else {
       at->waiting.reply(std::unexpected(error));

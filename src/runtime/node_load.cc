@@ -4,7 +4,6 @@
 
 #include "base/fields_json.h"
 #include "base/limits.h"
-#include "base/probe.h"
 #include "runtime/node_events.h"
 #include "wire/node_record.h"
 
@@ -23,10 +22,7 @@ Result<Start> start_of(Store& store, Seq head) {
   const auto stored = TRY(store.snapshot(Node::journal_id()));
   if (!stored || stored->seq == 0 || stored->seq > head) return Start{};
   Result<NodeState> state = decode_node_snapshot(stored->bytes);
-  if (!state || state->head != stored->seq) {
-    SIM_PROBE("unusable node snapshot passed over");
-    return Start{};
-  }
+  if (!state || state->head != stored->seq) return Start{};
   const RecordPage page =
       TRY(store.read(Node::journal_id(), {.after = stored->seq - 1, .limit = 1}));
   if (page.records.size() != 1) return fail(Code::damaged, "the record of the snapshot is missing");
