@@ -60,6 +60,10 @@ TEST(Listen, N16_the_kernels_word_on_the_uid_counts_even_where_the_folders_are_o
   if (geteuid() != 0 || !nobody) GTEST_SKIP() << "needs root to become another user";
   GuardedDaemon daemon;
   ASSERT_EQ(daemon.start(), "");
+  // The folder for temporary files may be ours alone.
+  std::filesystem::permissions(std::filesystem::path(daemon.process.folder()).parent_path(),
+                               std::filesystem::perms::others_exec,
+                               std::filesystem::perm_options::add);
   for (const std::string& path : {daemon.process.folder(), daemon.process.home(),
                                   daemon.process.home() + "/run", daemon.socket()}) {
     ASSERT_EQ(chmod(path.c_str(), 0777), 0);
