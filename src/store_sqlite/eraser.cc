@@ -5,20 +5,20 @@
 
 #include "base/check.h"
 #include "store_sqlite/extents.h"
+#include "store_sqlite/schema.h"
 
 namespace perdure {
 namespace {
 
 constexpr std::size_t slice_entries_max = 32;
 
-constexpr std::array<const char*, 8> doom_sql = {
+constexpr std::array<const char*, 7> doom_sql = {
     "INSERT INTO doomed(sid) VALUES(?)",
     "DELETE FROM sessions WHERE sid = ?",
     "DELETE FROM heads WHERE sid = ?",
     "DELETE FROM outbox WHERE sid = ?",
     "DELETE FROM refs WHERE sid = ?",
     "DELETE FROM snapshots WHERE sid = ?",
-    "DELETE FROM redactions WHERE sid = ?",
     "DELETE FROM blobs WHERE hash IN (SELECT hash FROM blob_owners WHERE sid = ?1) "
     "AND hash NOT IN (SELECT hash FROM blob_owners WHERE sid <> ?1 "
     "AND hash IN (SELECT hash FROM blob_owners WHERE sid = ?1))",
@@ -40,11 +40,18 @@ Result<Eraser> Eraser::create(Db& db) {
   return out;
 }
 
+Result<> Eraser::forget_redactions(std::uint64_t sid) {
+  if (!TRY(has_redactions(*db_))) return {};
+  Statement forget = TRY(db_->prepare("DELETE FROM redactions WHERE sid = ?"));
+  return forget.bind_u64(1, sid).run();
+}
+
 Result<> Eraser::doom(std::uint64_t sid) {
   for (const char* sql : doom_sql) {
     Statement statement = TRY(db_->prepare(sql));
     TRY_VOID(statement.bind_u64(1, sid).run());
   }
+  TRY_VOID(forget_redactions(sid));
   Statement owners = TRY(db_->prepare("DELETE FROM blob_owners WHERE sid = ?"));
   TRY_VOID(owners.bind_u64(1, sid).run());
   behind_ = true;

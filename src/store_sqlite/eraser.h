@@ -32,6 +32,7 @@ class Eraser {
   Result<> slice(SearchProjection& search, std::uint64_t indexed);
 
  private:
+  Result<> forget_redactions(std::uint64_t sid);
   Eraser(Db& db, LogReader log) : db_(&db), log_(std::move(log)) {}
 
   Result<> erase(const EntryRef& ref, std::uint64_t sid, std::vector<std::uint64_t>& blocks);

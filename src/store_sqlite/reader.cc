@@ -3,6 +3,7 @@
 #include "store_sqlite/codec.h"
 #include "store_sqlite/extents.h"
 #include "store_sqlite/group_writer.h"
+#include "store_sqlite/schema.h"
 
 namespace perdure {
 namespace {
@@ -24,7 +25,6 @@ Result<std::unique_ptr<StoreReader>> StoreReader::open(const DbOptions& options)
   db = TRY(Db::open(options));
   TRY_VOID(db.exec("PRAGMA query_only = 1"));
   reader->log.emplace(TRY(LogReader::create(db)));
-  reader->redaction = TRY(db.prepare("SELECT sealed FROM redactions WHERE sid = ? AND seq = ?"));
   reader->load_session = TRY(db.prepare(load_session_sql));
   reader->extents = TRY(
       db.prepare("SELECT first_seq, packed FROM extents WHERE sid = ?1 AND first_seq >= coalesce("
@@ -83,6 +83,10 @@ Result<> StoreReader::put_redactions(const IndexedView& view, RecordPage& page) 
   for (std::size_t i = 0; i < page.records.size(); ++i) {
     if (!is_blank_record(page.records[i])) continue;
     const Seq seq = page.first + i;
+    // Without the table nothing was redacted: the record is made of zeros.
+    if (!TRY(has_redactions(db))) return {};
+    Statement redaction =
+        TRY(db.prepare("SELECT sealed FROM redactions WHERE sid = ? AND seq = ?"));
     Query query(redaction);
     if (!TRY(query->bind_u64(1, view.sid).bind_u64(2, seq).step())) continue;
     const auto bytes = unseal(redaction_key(view.sid, seq), query->bytes(0));

@@ -44,7 +44,7 @@ class StoreReader {
   // Puts what stands for redacted records in their places.
   Result<> put_redactions(const IndexedView& view, RecordPage& page);
 
-  Statement redaction, load_session, extents, session_of_sid, snapshot, outbox, answer, find_ref,
+  Statement load_session, extents, session_of_sid, snapshot, outbox, answer, find_ref,
       blob, open_sessions, list, search;
 
   // Reads the session's records in order and gives each to `take` until that says false. An entry

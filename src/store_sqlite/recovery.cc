@@ -172,7 +172,6 @@ Result<OpenedFile> open_file(const SqliteOptions& options) {
                                                  SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
     if (result != SQLITE_OK) return std::unexpected(sqlite_error(result, "first checkpoint"));
   }
-  TRY_VOID(add_redactions(file.db));
   TRY_VOID(take_over(file, options));
   return file;
 }

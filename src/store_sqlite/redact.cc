@@ -4,6 +4,7 @@
 #include "store_sqlite/eraser.h"
 #include "store_sqlite/extents.h"
 #include "store_sqlite/group_writer.h"
+#include "store_sqlite/schema.h"
 #include "store_sqlite/writer.h"
 
 namespace perdure {
@@ -52,6 +53,7 @@ Result<> Eraser::redact(std::uint64_t sid, const Redaction& what, SearchProjecti
   log_.forget();
   TRY_VOID(search.forget({.entry = found.ref, .index = found.index}));
   const std::string sealed = seal(redaction_key(sid, what.seq), what.replacement);
+  TRY_VOID(add_redactions(*db_));
   Statement put =
       TRY(db_->prepare("INSERT OR REPLACE INTO redactions(sid, seq, sealed) VALUES(?, ?, ?)"));
   TRY_VOID(put.bind_u64(1, sid).bind_u64(2, what.seq).bind_blob(3, sealed).run());

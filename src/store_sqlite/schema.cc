@@ -33,8 +33,8 @@ CREATE INDEX blob_owners_hash ON blob_owners(hash);
 CREATE TABLE doomed(sid INTEGER PRIMARY KEY);
 )";
 
-// redactions: what stands for records whose bytes in the log were overwritten with zeros. Files
-// from before it are given it when they are opened.
+// redactions: what stands for records whose bytes in the log were overwritten with zeros. Made by
+// the first redaction: most files never need it.
 constexpr const char* redactions_table =
     "CREATE TABLE IF NOT EXISTS redactions(sid INTEGER, seq INTEGER, sealed BLOB NOT NULL, "
     "PRIMARY KEY(sid, seq)) WITHOUT ROWID";
@@ -77,10 +77,15 @@ Result<> configure_writer(Db& db, std::uint64_t wal_bytes_max) {
 
 Result<> add_redactions(Db& db) { return db.exec(redactions_table); }
 
+Result<bool> has_redactions(Db& db) {
+  Statement has = TRY(db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'redactions'"));
+  Query query(has);
+  return query->step();
+}
+
 Result<> create_schema(Db& db, std::string_view log_id) {
   TRY_VOID(db.exec("BEGIN IMMEDIATE"));
   TRY_VOID(db.exec(tables));
-  TRY_VOID(add_redactions(db));
   TRY_VOID(db.exec(search_table_sql));
   TRY_VOID(set_meta(db, meta::log_id, log_id));
   TRY_VOID(set_meta(db, meta::indexed, 1));

@@ -30,6 +30,8 @@ Result<> configure_writer(Db& db, std::uint64_t wal_bytes_max);
 
 // The table of redacted records, if it is not there yet.
 Result<> add_redactions(Db& db);
+// Whether anything was ever redacted in this file.
+Result<bool> has_redactions(Db& db);
 
 // Makes the tables of a fresh file.
 Result<> create_schema(Db& db, std::string_view log_id);
