@@ -44,8 +44,8 @@ class StoreReader {
   // Puts what stands for redacted records in their places.
   Result<> put_redactions(const IndexedView& view, RecordPage& page);
 
-  Statement load_session, extents, session_of_sid, snapshot, outbox, answer, find_ref,
-      blob, open_sessions, list, search;
+  Statement load_session, extents, session_of_sid, snapshot, outbox, answer, find_ref, blob,
+      open_sessions, list, search;
 
   // Reads the session's records in order and gives each to `take` until that says false. An entry
   // that cannot be read ends it: `damaged`, with the number of the last record before it in *good.
