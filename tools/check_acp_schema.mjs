@@ -6,29 +6,13 @@
 //   tools/check_acp_schema.mjs build/dev/perdure-acp-samples
 
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { installed, root } from "./npm_cache.mjs";
 
 const packages = { "@agentclientprotocol/sdk": "2.4.0", ajv: "8.17.1" };
-const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
-const cache = join(root, "build", "acp-schema");
-
-function isInstalled(name, version) {
-  const file = join(cache, "node_modules", name, "package.json");
-  return existsSync(file) && JSON.parse(readFileSync(file, "utf8")).version === version;
-}
-
-function install() {
-  if (Object.entries(packages).every(([name, version]) => isInstalled(name, version))) return;
-  mkdirSync(cache, { recursive: true });
-  writeFileSync(join(cache, "package.json"), JSON.stringify({ private: true, dependencies: packages }));
-  execFileSync("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--silent"], {
-    cwd: cache,
-    stdio: ["ignore", "ignore", "inherit"],
-  });
-}
+const { cache, require } = installed("acp-schema", packages);
 
 let failures = 0;
 function report(good, name, detail = "") {
@@ -81,8 +65,6 @@ function check(sample, schema) {
 }
 
 function main() {
-  install();
-  const require = createRequire(join(cache, "package.json"));
   const Ajv = require("ajv/dist/2020").default;
   const schemas = new Map();
   for (const name of ["v1", "v1.unstable", "v2", "v2.unstable"]) {

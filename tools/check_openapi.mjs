@@ -6,29 +6,12 @@
 //   tools/check_openapi.mjs build/dev/perdure-openapi-sample
 
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+
+import { installed, root } from "./npm_cache.mjs";
 
 const packages = { "@redocly/openapi-core": "2.64.0" };
-const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
-const cache = join(root, "build", "openapi-lint");
-
-function isInstalled(name, version) {
-  const file = join(cache, "node_modules", name, "package.json");
-  return existsSync(file) && JSON.parse(readFileSync(file, "utf8")).version === version;
-}
-
-function install() {
-  if (Object.entries(packages).every(([name, version]) => isInstalled(name, version))) return;
-  mkdirSync(cache, { recursive: true });
-  writeFileSync(join(cache, "package.json"), JSON.stringify({ private: true, dependencies: packages }));
-  execFileSync("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--silent"], {
-    cwd: cache,
-    stdio: ["ignore", "ignore", "inherit"],
-  });
-}
+const { require } = installed("openapi-lint", packages);
 
 async function problems(core, document) {
   // A licence is named by the repository, and the server is wherever somebody runs it.
@@ -42,8 +25,6 @@ async function problems(core, document) {
 }
 
 async function main() {
-  install();
-  const require = createRequire(join(cache, "package.json"));
   const core = await import(require.resolve("@redocly/openapi-core"));
   const program = process.argv[2] ?? join(root, "build/dev/perdure-openapi-sample");
   const text = execFileSync(program, { encoding: "utf8", maxBuffer: 64 << 20 });

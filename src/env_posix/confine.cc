@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "env_posix/fd.h"
@@ -82,6 +83,15 @@ std::string environment_value(std::int64_t pid, std::string_view name) {
 }
 
 }  // namespace
+
+bool allows_mount_namespaces() {
+  const pid_t child = fork();
+  if (child == 0)
+    _exit(unshare(CLONE_NEWNS) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 ? 0 : 1);
+  int status = 1;
+  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+         WEXITSTATUS(status) == 0;
+}
 
 Result<> hide_folder(const HiddenFolder& hidden) {
   TRY_VOID(enter_namespace());

@@ -22,6 +22,9 @@ struct HiddenFolder {
 // and nothing has changed. Call it with one thread.
 Result<> hide_folder(const HiddenFolder& hidden);
 
+// Whether the machine lets this user have a mount namespace at all; tried in a child.
+bool allows_mount_namespaces();
+
 // The session in which this process runs, as far as its ancestors tell: the value of
 // PERDURE_SESSION in the environment that it or one of them was started with. Empty: none.
 // not_found: no such process, so that nothing can be said.

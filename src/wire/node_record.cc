@@ -5,27 +5,10 @@
 #include "base/check.h"
 #include "base/fields_json.h"
 #include "base/limits.h"
+#include "wire/envelope.h"
 
 namespace perdure {
 namespace {
-
-template <class T>
-Decoded take_required(Members& members, std::string_view name, T& out) {
-  const std::string_view raw = members.take(name);
-  std::string unknown;
-  Decoded decoded = raw.empty() ? Decoded(wrong("it is missing")) : decode_value(raw, out, unknown);
-  if (!decoded) decoded.error().inside(name);
-  return decoded;
-}
-
-Decoded decode_envelope(Members& members, NodeRecord& out) {
-  if (auto d = take_required(members, "seq", out.seq); !d) return d;
-  if (out.seq == 0) return std::unexpected(FieldError{"seq", "it starts at 1"});
-  if (auto d = take_required(members, "ts", out.at); !d) return d;
-  if (auto d = take_required(members, "kind", out.kind); !d) return d;
-  if (out.kind.empty()) return std::unexpected(FieldError{"kind", "it is empty"});
-  return take_required(members, "prev", out.prev);
-}
 
 Result<> check_version(Members& members) {
   const auto version = json_int(members.take("v"));

@@ -9,6 +9,7 @@
 
 #include "base/fields_json.h"
 #include "base/limits.h"
+#include "wire/envelope.h"
 #include "wire/record_v0.h"
 
 namespace perdure {
@@ -86,24 +87,6 @@ void append_body(std::string& out, const UnknownEvent& body) {
   }
 }
 void append_body(std::string& out, const auto& body) { append_members(out, body); }
-
-template <class T>
-Decoded take_required(Members& members, std::string_view name, T& out) {
-  const std::string_view raw = members.take(name);
-  std::string unknown;
-  Decoded decoded = raw.empty() ? Decoded(wrong("it is missing")) : decode_value(raw, out, unknown);
-  if (!decoded) decoded.error().inside(name);
-  return decoded;
-}
-
-Decoded decode_envelope(Members& members, Envelope& out) {
-  if (auto d = take_required(members, "seq", out.seq); !d) return d;
-  if (out.seq == 0) return std::unexpected(FieldError{"seq", "it starts at 1"});
-  if (auto d = take_required(members, "ts", out.at); !d) return d;
-  if (auto d = take_required(members, "kind", out.kind); !d) return d;
-  if (out.kind.empty()) return std::unexpected(FieldError{"kind", "it is empty"});
-  return take_required(members, "prev", out.prev);
-}
 
 RawJson as_object(std::string members) {
   if (members.empty()) return {};

@@ -32,8 +32,6 @@ def prompt(request):
             "options": [{"optionId": "allow", "name": "Allow", "kind": "allow_once"},
                         {"optionId": "reject", "name": "Reject", "kind": "reject_once"}]}})
         text = text[4:]
-        # The question has to be known before it can be answered.
-        threading.Event().wait(0.5)
     done = subprocess.run(["sh", "-c", text], stdin=subprocess.DEVNULL, capture_output=True,
                           text=True, timeout=120)
     say(session, f"exit={done.returncode}\n{done.stdout}{done.stderr}\nattempted")
