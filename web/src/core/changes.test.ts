@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import {
   baseBranch, forkPoint, lineComment, listChanges, neighbour, patchOfNewFile, splitPatch,
-  type GitCommit, type GitDiff, type GitStatus, type GitWorktree,
 } from "./changes";
+import type { GitDiff, GitStatus, GitWorktrees } from "./workspace_types";
 
 const modified = "diff --git a/a.ts b/a.ts\nindex 1..2 100644\n--- a/a.ts\n+++ b/a.ts\n@@ -1 +1 @@\n-x\n+y\n";
 const added = "diff --git a/b.ts b/b.ts\nnew file mode 100644\n--- /dev/null\n+++ b/b.ts\n@@ -0,0 +1 @@\n+diff --git is not a head here\n";
@@ -12,12 +12,12 @@ function status(files: GitStatus["files"]): GitStatus {
   return { branch: { name: "x", oid: "1", detached: false, upstream: "", ahead: null, behind: null }, files, cut: false };
 }
 
-function commit(oid: string): GitCommit {
-  return { oid, parents: [], author: "", committed_at: "", refs: "", subject: "" };
+function commit(oid: string): { oid: string } {
+  return { oid };
 }
 
-function tree(path: string, branch: string): GitWorktree {
-  return { absolute_path: path, oid: "1", branch, bare: false, gone: false };
+function tree(path: string, branch: string): GitWorktrees["worktrees"][number] {
+  return { absolute_path: path, oid: "1", branch, bare: false, locked: false, gone: false };
 }
 
 describe("splitPatch", () => {

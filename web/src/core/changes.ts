@@ -1,46 +1,10 @@
 // What git says of a workspace, as one list: what is committed since the base, changed, staged or new.
 // Rule: a file appears once; the diff counts lines, the status says what is not committed yet.
 
-export type Change =
-  | "none" | "modified" | "type_changed" | "added" | "deleted" | "renamed" | "copied" | "conflicted" | "untracked";
+import type { GitChange, GitCommit, GitDiff, GitStatus, GitWorktrees } from "./workspace_types";
 
-export interface GitStatus {
-  branch: { name: string; oid: string; detached: boolean; upstream: string; ahead: number | null; behind: number | null };
-  files: StatusFile[];
-  cut: boolean;
-}
-
-export interface StatusFile {
-  path: string;
-  from?: string;
-  staged: Change;
-  unstaged: Change;
-  conflict?: string;
-}
-
-export interface GitDiff {
-  files: { path: string; binary: boolean; added: number | null; removed: number | null }[];
-  text: string;
-  cut: boolean;
-}
-
-export interface GitCommit {
-  oid: string;
-  parents: string[];
-  author: string;
-  committed_at: string;
-  refs: string;
-  subject: string;
-}
-
-export interface GitWorktree {
-  absolute_path: string;
-  path?: string;
-  oid: string;
-  branch: string;
-  bare: boolean;
-  gone: boolean;
-}
+type StatusFile = GitStatus["files"][number];
+type GitWorktree = GitWorktrees["worktrees"][number];
 
 /** What changes are counted from. */
 export interface Base {
@@ -72,7 +36,7 @@ export interface ChangeList {
   cut: boolean;
 }
 
-const markOfChange: Record<Change, Mark | null> = {
+const markOfChange: Record<GitChange, Mark | null> = {
   none: null,
   modified: "M",
   type_changed: "M",
@@ -105,7 +69,7 @@ export function baseBranch(worktrees: GitWorktree[], own: string): string | null
 }
 
 /** The newest commit that both histories share, so that work on the base since then is not shown as ours. */
-export function forkPoint(ours: GitCommit[], theirs: GitCommit[]): string | null {
+export function forkPoint(ours: Pick<GitCommit, "oid">[], theirs: Pick<GitCommit, "oid">[]): string | null {
   const known = new Set(theirs.map((commit) => commit.oid));
   return ours.find((commit) => known.has(commit.oid))?.oid ?? null;
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { firstWords, isTyped, sumDeletions, wordToType, type DeletePreview, type Deletion } from "./deletion";
+import { firstWords, isTyped, sumDeletions, wordToType, type Deletion } from "./deletion";
+import type { DeletePreview } from "./types";
 
 function deletion(change: Partial<DeletePreview>, uncommitted: string[] = []): Deletion {
   const preview: DeletePreview = {

@@ -1,19 +1,7 @@
 // What a deletion takes and what stays, for one session or for many.
 // Rule: a word has to be typed only where work under way or uncommitted files are lost; else a click is enough.
 
-/** As `GET /api/sessions/{id}/delete-preview` gives it. */
-export interface DeletePreview {
-  session_id: string;
-  title: string;
-  records: number;
-  bytes: number;
-  blobs: number;
-  blob_bytes: number;
-  workspace: string | null;
-  worktree_path: string | null;
-  open_run: boolean;
-  needs_force: boolean;
-}
+import type { DeletePreview } from "./types";
 
 /** What git says of the folder that stays behind; null where nobody asked or nobody could tell. */
 export interface LeftBehind {

@@ -1,12 +1,9 @@
 // The journal's records as a list to read: a line for each, pieces of one message folded into one, a filter.
 // Rule: nothing is left out silently; a group says how many records it holds, and unknown kinds have a line too.
 
-export interface JournalRecord {
-  seq: number;
-  ts: string;
-  kind: string;
-  [member: string]: unknown;
-}
+import type { RecordEnvelope } from "./types";
+
+export type JournalRecord = Pick<RecordEnvelope, "seq" | "ts" | "kind"> & Record<string, unknown>;
 
 /** Families that people filter by, in the order they are offered. */
 export const families = [

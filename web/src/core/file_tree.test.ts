@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { FileTree, foldersAbove, parentOf, treeMove, type FsEntry } from "./file_tree";
+import { FileTree, foldersAbove, parentOf, treeMove } from "./file_tree";
+import type { FsEntry } from "./workspace_types";
 
 function entry(name: string, kind: FsEntry["kind"] = "file"): FsEntry {
   return { name, kind, bytes: 1, modified_at: "", mode: 420 };

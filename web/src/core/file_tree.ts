@@ -1,25 +1,7 @@
 // The workspace's folders as they were listed, and which of them are open.
 // Rule: a folder's listing replaces what was known of it as a whole; rows are derived, never edited.
 
-export type EntryKind = "file" | "folder" | "symlink" | "other";
-
-/** One entry as `fs.list` gives it. */
-export interface FsEntry {
-  name: string;
-  kind: EntryKind;
-  bytes: number;
-  modified_at: string;
-  mode: number;
-  version?: string;
-  link?: string;
-  leads_to?: EntryKind | null;
-}
-
-export interface FsPage {
-  path: string;
-  entries: FsEntry[];
-  more: boolean;
-}
+import type { FsEntry, FsList } from "./workspace_types";
 
 /** A line of the tree on the screen. */
 export interface TreeRow {
@@ -76,7 +58,7 @@ export class FileTree {
   readonly #open = new Set<string>([""]);
 
   /** A first page replaces, a later one adds. */
-  put(page: FsPage, after = ""): void {
+  put(page: FsList, after = ""): void {
     const before = after === "" ? [] : (this.#listed.get(page.path)?.entries ?? []);
     const names = new Set(page.entries.map((entry) => entry.name));
     const entries = [...before.filter((entry) => !names.has(entry.name)), ...page.entries].sort(inOrder);

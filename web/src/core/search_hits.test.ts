@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { groupHits, markWords, matchedWords, noFilter, snippetPieces, type HitSession, type SearchHit } from "./search_hits";
+import { groupHits, markWords, matchedWords, noFilter, snippetPieces, type HitSession } from "./search_hits";
+import type { SearchHit } from "./types";
 
 const hits: SearchHit[] = [
   { session_id: "a", seq: 9, title: "A", snippet: "\u0002cur\u0003" },

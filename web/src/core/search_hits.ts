@@ -1,12 +1,7 @@
 // Hits of the search over all sessions, as a page shows them: by session, with marked words, filtered.
 // Rule: the daemon marks a match with U+0002 and U+0003; nothing else of a snippet is taken for markup.
 
-export interface SearchHit {
-  session_id: string;
-  seq: number;
-  title: string;
-  snippet: string;
-}
+import type { SearchHit } from "./types";
 
 export interface Piece {
   text: string;
