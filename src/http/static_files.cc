@@ -94,7 +94,7 @@ bool is_one_below(std::string_view path, std::string_view folder) {
 bool is_route_of_page(std::string_view path) {
   constexpr std::string_view routes[] = {"/", "/tasks", "/search", "/settings", "/new"};
   return std::ranges::find(routes, path) != std::end(routes) || is_one_below(path, "/s/") ||
-         is_one_below(path, "/t/");
+         is_one_below(path, "/t/") || is_one_below(path, "/settings/");
 }
 
 std::optional<HttpResponse> answer_static_file(std::span<const EmbeddedFile> files,
