@@ -77,8 +77,8 @@ TEST(StaticFiles, what_the_build_made_has_its_type_and_hashed_names_are_kept_for
 }
 
 TEST(StaticFiles, the_routes_of_the_page_are_the_page_and_nothing_else_is) {
-  for (const char* path :
-       {"/", "/tasks", "/search", "/settings", "/settings/keys", "/new", "/s/sess_01", "/t/task_01", "/index.html"}) {
+  for (const char* path : {"/", "/tasks", "/search", "/settings", "/settings/keys", "/new",
+                           "/s/sess_01", "/t/task_01", "/index.html"}) {
     const auto answer = answer_static_file(embedded_files(), request(path));
     ASSERT_TRUE(answer) << path;
     EXPECT_TRUE(answer->body.starts_with("<!doctype html>")) << path;

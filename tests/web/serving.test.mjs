@@ -42,7 +42,7 @@ export default function (suite) {
     const policy = (await daemon.askOpenly("GET", "/")).headers["content-security-policy"];
     assert.doesNotMatch(policy, /unsafe|\*|https?:/);
     const visitor = await person();
-    visitor.expect(/refused by policy/, /Content Security Policy/, /TrustedHTML|TrustedScript/, /Failed to load/,
+    visitor.expect(/refused by policy/, /Content Security Policy/i, /TrustedHTML|TrustedScript/, /Failed to load/,
       /request to another host/, /status of 401/);
     await visitor.open("/");
     const tried = await visitor.page.evaluate(async () => {
