@@ -1,0 +1,76 @@
+// What a person can read of a transcript, from its first entry to its last: the list keeps only what
+// is near the screen, so somebody has to scroll. Entries are known by their keys.
+import { until } from "./wait.mjs";
+
+export const log = (page) => page.getByRole("log");
+
+// Keys and texts of what is mounted now, in order of the screen.
+export function mounted(page) {
+  return log(page).locator("[data-key]").evaluateAll((rows) => rows
+    .map((row) => ({ key: row.dataset.key, top: row.getBoundingClientRect().top, text: row.innerText }))
+    .sort((a, b) => a.top - b.top));
+}
+
+const place = (page) => log(page).evaluate((one) => {
+  let scroller = one;
+  while (scroller && scroller.scrollHeight <= scroller.clientHeight + 1) scroller = scroller.parentElement;
+  if (!scroller) return { top: 0, end: true };
+  return { top: scroller.scrollTop, end: scroller.scrollTop + scroller.clientHeight >= scroller.scrollHeight - 2 };
+});
+
+async function wheel(page, by) {
+  const box = await log(page).boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + Math.min(box.height, page.viewportSize().height - box.y) / 2);
+  await page.mouse.wheel(0, by);
+}
+
+export async function toTop(page) {
+  let quiet = 0;
+  for (let turn = 0; turn < 200 && quiet < 4; turn += 1) {
+    const before = (await mounted(page))[0]?.key;
+    await wheel(page, -20_000);
+    await page.waitForTimeout(60);
+    quiet = (await place(page)).top <= 1 && (await mounted(page))[0]?.key === before ? quiet + 1 : 0;
+  }
+}
+
+// All entries, top to end: [{key, text}]. A key that shows up at two places is an error.
+export async function readAll(page) {
+  await toTop(page);
+  const found = new Map();
+  for (let turn = 0; turn < 400; turn += 1) {
+    const rows = await mounted(page);
+    const keys = rows.map((row) => row.key);
+    if (new Set(keys).size !== keys.length) throw new Error(`a key is mounted twice: ${keys.join(" ")}`);
+    for (const row of rows) found.set(row.key, row.text);
+    if ((await place(page)).end) break;
+    await wheel(page, 500);
+    await page.waitForTimeout(30);
+  }
+  return [...found].map(([key, text]) => ({ key, text }));
+}
+
+export const bare = (text) => text.replace(/\s+/g, "");
+
+// Everything that was said, as one text without blanks.
+export async function saidOnPage(page) {
+  return bare((await readAll(page)).map((row) => row.text).join(" "));
+}
+
+// The markers <pP:N> of the test agent in a text: which are missing, doubled or out of order.
+export function faultsOfMarkers(text, prompt, chunks) {
+  const seen = [...text.matchAll(new RegExp(`<p${prompt}:(\\d+)>`, "g"))].map((match) => Number(match[1]));
+  const wanted = Array.from({ length: chunks }, (_, index) => index + 1);
+  const faults = [];
+  for (const number of wanted) {
+    const count = seen.filter((one) => one === number).length;
+    if (count !== 1) faults.push(`<p${prompt}:${number}> ${count} times`);
+  }
+  if (faults.length === 0 && seen.some((one, index) => one !== index + 1)) faults.push("out of order");
+  return faults;
+}
+
+export async function untilSaid(page, text, ms = 20_000) {
+  await until(async () => bare((await mounted(page)).map((row) => row.text).join(" ")).includes(bare(text)),
+    `the page says ${text}`, ms);
+}
