@@ -48,6 +48,13 @@ export class ShellsView {
     this.active = tab.key;
   }
 
+  /** The daemon has opened it: now its name is known too. */
+  async opened(tab: ShellTab, shell: string): Promise<void> {
+    tab.shell = shell;
+    const found = (await this.workspace.shells().catch(() => null))?.shells.find((one) => one.shell === shell);
+    if (found) tab.name = nameOf(found.command);
+  }
+
   async close(key: number): Promise<void> {
     const at = this.tabs.findIndex((tab) => tab.key === key);
     const tab = this.tabs[at];

@@ -3,6 +3,9 @@
 // Rule: only elements that xterm itself creates are touched, and every sheet goes when its terminal does.
 import type { Terminal } from "@xterm/xterm";
 
+interface Inside {
+  _core?: { _renderService?: { _renderer?: { value?: { _rowFactory?: { _document: Document } } } } };
+}
 type Make = Document["createElement"];
 
 export class TerminalSheets {
@@ -33,6 +36,9 @@ export class TerminalSheets {
     } finally {
       Reflect.deleteProperty(this.#real, "createElement");
     }
+    // Cells are made by a part that takes the global document; it is told ours. A browser test watches for violations.
+    const cells = (terminal as unknown as Inside)._core?._renderService?._renderer?.value?._rowFactory;
+    if (cells) cells._document = this.document;
   }
 
   dispose(): void {

@@ -10,6 +10,9 @@ import { EventsView } from "./events_view.svelte";
 import { FilesView } from "./files_view.svelte";
 import { ShellsView } from "./shells_view.svelte";
 
+export type PanelId = "changes" | "files" | "shell" | "events" | "details";
+export const panelIds: readonly PanelId[] = ["changes", "files", "shell", "events", "details"];
+
 /** Why the panels cannot be used, or that they can. */
 export type WorkspaceState = "ready" | "starting" | "off" | "error" | "missing";
 
@@ -42,6 +45,8 @@ export class Workbench {
   readonly files: FilesView;
   readonly events: EventsView;
   readonly shells: ShellsView;
+  /** Which panel is in front. */
+  tab: PanelId = $state("changes");
   starting = $state(false);
   startError = $state("");
   #timer = 0;
@@ -69,6 +74,11 @@ export class Workbench {
       stop();
       clearTimeout(this.#timer);
     };
+  }
+
+  openFile(path: string, line = 0): void {
+    this.tab = "files";
+    void this.files.open(path, line);
   }
 
   /** Any call to the workspace starts it; the agent stays as it is. */
