@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "store_sqlite/schema.h"
+#include "store_sqlite/wal_tail.h"
 
 namespace perdure {
 namespace {
@@ -234,6 +235,9 @@ Result<> Writer::roll_back(Error error) {
     fail_forever(error);
   } else if (db_.in_transaction()) {
     if (const Result<> done = rollback_.run(); !done) fail_forever(done.error());
+  }
+  if (error.code() == Code::disk_full && !failed_) {
+    if (const Result<> cut = cut_wal_tail(db_); !cut) fail_forever(cut.error());
   }
   return std::unexpected(std::move(error));
 }

@@ -80,10 +80,13 @@ std::optional<FaultKind> FaultDisk::write(DiskFile& file, std::uint64_t offset,
     fault = FaultKind::full;
     log_.back().failed = true;
   }
-  if (fault && *fault != FaultKind::short_write) return fault;
-  if (fault) bytes = bytes.substr(0, bytes.size() / 2);
+  if (fault && *fault != FaultKind::short_write && *fault != FaultKind::full_behind) return fault;
+  if (fault == FaultKind::short_write) bytes = bytes.substr(0, bytes.size() / 2);
   put_bytes(file.current_, offset, bytes);
-  file.changes_.push_back({.offset = offset, .bytes = std::string(bytes)});
+  const bool was_there = fault == FaultKind::full_behind;
+  file.changes_.push_back({.state = was_there ? DiskFile::State::synced : DiskFile::State::unsynced,
+                           .offset = offset,
+                           .bytes = std::string(bytes)});
   return fault;
 }
 

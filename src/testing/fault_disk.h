@@ -37,6 +37,7 @@ enum class FaultKind {
   eio,
   full,         // a write fails for want of space; other operations fail as with eio
   short_write,  // half of the bytes are written, then as full
+  full_behind,  // as full, but the bytes are there: stale ones in their place were the same
   power_cut,    // from here on nothing reaches the disk and everything fails, until crash()
 };
 

@@ -11,7 +11,8 @@ namespace perdure {
 namespace {
 
 int error_of(DiskOp op, FaultKind kind) {
-  const bool full = kind == FaultKind::full || kind == FaultKind::short_write;
+  const bool full =
+      kind == FaultKind::full || kind == FaultKind::short_write || kind == FaultKind::full_behind;
   switch (op) {
     case DiskOp::open: return SQLITE_CANTOPEN;
     case DiskOp::read: return SQLITE_IOERR_READ;

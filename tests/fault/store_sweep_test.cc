@@ -73,6 +73,16 @@ TEST(StoreSweep, DISK2_ShortWriteOnce) {
   sweep("short write once", {.ops = {DiskOp::write}, .kind = FaultKind::short_write});
 }
 
+// A refused commit can be whole in the log: the page that found no room was there already.
+TEST(StoreSweep, DISK2_FullBehindTheBytesOnce) {
+  sweep("full behind the bytes once", {.ops = {DiskOp::write}, .kind = FaultKind::full_behind});
+}
+
+TEST(StoreSweep, DISK2_FullBehindTheBytesPersistent) {
+  sweep("full behind the bytes persistent",
+        {.ops = {DiskOp::write}, .kind = FaultKind::full_behind, .time = FaultTime::from_then_on});
+}
+
 TEST(StoreSweep, S1_PowerCutAtEveryChange) {
   sweep("power cut", {.ops = {DiskOp::write, DiskOp::sync, DiskOp::truncate, DiskOp::remove},
                       .kind = FaultKind::power_cut});

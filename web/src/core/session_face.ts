@@ -53,8 +53,14 @@ function keyOf(session: Session | Brief): FaceKey {
     case "ERROR": return "executor_error";
   }
   if (isWhole(session) && session.executor_status === "none" && !session.last_run && !session.needs_resume) return "created";
-  if (session.needs_resume || session.status.startsWith("interrupted")) return "agent_stopped";
-  return "ready";
+  return isAgentAway(session) ? "agent_stopped" : "ready";
+}
+
+// An interrupted run stays the last one after the agent came back: the status alone does not say that it is away.
+function isAgentAway(session: Session | Brief): boolean {
+  if (session.needs_resume) return true;
+  if (!session.status.startsWith("interrupted")) return false;
+  return isWhole(session) ? !session.is_agent_running : !session.is_resumable;
 }
 
 /** The row of a list, of a whole session. */

@@ -16,11 +16,14 @@ interface Kept {
   wrapCode: boolean;
   screenReaderTerminal: boolean;
   collapsedTasks: string[];
+  /** Opening the page of a session whose agent was lost while active brings it back, once (K6, K7). */
+  resumeOnOpen: "active" | "never";
 }
 
 const usual: Kept = {
   theme: "system", letters: true, keys: {}, notify: false, sideWidth: 264, inspectorWidth: 468, inspectorOpen: true,
   diffStyle: "unified", wrapCode: false, screenReaderTerminal: false, collapsedTasks: [],
+  resumeOnOpen: "active",
 };
 const place = "perdure.settings";
 
