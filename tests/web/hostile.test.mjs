@@ -2,7 +2,7 @@
 // the page is covered or faked. The guard of every page fails the test if anything is even tried.
 import assert from "node:assert/strict";
 
-import { bare, saidOnPage, untilSaid } from "./harness/transcript.mjs";
+import { bare, log, saidOnPage, untilSaid } from "./harness/transcript.mjs";
 
 const markup = [
   "<script>window.hacked = 1</script>",
@@ -92,7 +92,7 @@ export default function (suite) {
     await daemon.untilIdle(session.id);
     const one = await person({ size: "phone" });
     await one.enter(`/s/${session.id}`);
-    await one.page.getByRole("log").waitFor();
+    await log(one.page).waitFor();
     const wide = await one.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     assert.ok(wide <= 0, `${wide} px too wide`);
     const nodes = await one.page.evaluate(() => document.querySelectorAll("*").length);

@@ -27,6 +27,9 @@ export function launchBrowser(options = {}) {
     "--disable-gpu", "--force-color-profile=srgb", ...(options.args ?? [])] });
 }
 
+// A browser calls every refusal an error. A folder that is no repository has no git status.
+const ordinary = [/status of 404 .*\/git\/status/];
+
 // Runs before the page's own scripts: what the browser refuses is said where the guard hears it.
 function reportViolations() {
   document.addEventListener("securitypolicyviolation", (event) => {
@@ -42,7 +45,7 @@ export class Person {
       locale: "en-GB", timezoneId: "UTC", ...rest });
     context.setDefaultTimeout(15_000);
     const person = new Person();
-    Object.assign(person, { context, daemon, size, theme, troubles: [], expected: [] });
+    Object.assign(person, { context, daemon, size, theme, troubles: [], expected: [...ordinary] });
     await context.addInitScript(reportViolations);
     context.on("page", (page) => person.guard(page));
     person.page = await context.newPage();
@@ -83,7 +86,7 @@ export class Person {
   // Logs in as a new browser does, by a launch token in the address.
   async enter(path = "/") {
     await this.page.goto(await this.daemon.launchUrl(path));
-    await until(() => !this.page.url().includes("launch="), "the launch token is out of the address");
+    await until(() => this.page.evaluate(() => localStorage.getItem("perdure.key") !== null), "the browser is let in");
     return this.page;
   }
 

@@ -2,7 +2,7 @@
 // is near the screen, so somebody has to scroll. Entries are known by their keys.
 import { until } from "./wait.mjs";
 
-export const log = (page) => page.getByRole("log");
+export const log = (page) => page.getByRole("log", { name: "Transcript" });
 
 // Keys and texts of what is mounted now, in order of the screen.
 export function mounted(page) {
