@@ -67,7 +67,7 @@ describe("entries", () => {
   it("puts a plan where it was made", () => {
     const rows = [user("a"), say("b"), say("c")];
     const at = rows[1]?.seq ?? 0;
-    const entries = new Entries().of(rows, [{ run: "r", seq: at + 0.5, at: "", items: [] }], () => false);
+    const entries = new Entries().of(rows, [{ run: "r", seq: at + 0.5, rev: at + 0.5, at: "", items: [] }], () => false);
     expect(kinds(entries)).toEqual(["user", "text", "plan", "text"]);
   });
 

@@ -11,6 +11,7 @@ export interface Tool {
 export interface Plan {
   readonly run: string;
   readonly seq: number; // of the first record of it
+  readonly rev: number; // of the last one
   readonly at: string;
   readonly items: readonly { readonly content: string; readonly status: string }[];
 }
@@ -94,7 +95,7 @@ class TurnFold {
     this.entries.push({ kind: "mark", record, id: row.id, seq: row.seq, rev: row.rev, at: record.ts });
   }
   plan(plan: Plan): void {
-    this.entries.push({ kind: "plan", plan, id: `${plan.seq}.plan`, seq: plan.seq, rev: plan.seq, at: plan.at });
+    this.entries.push({ kind: "plan", plan, id: `${plan.seq}.plan`, seq: plan.seq, rev: plan.rev, at: plan.at });
   }
 }
 

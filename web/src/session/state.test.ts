@@ -59,7 +59,7 @@ const rows: readonly Row[] = [
 ];
 
 describe("session states", () => {
-  it.each(rows)("%s", (_name, session, wanted, beside = {}) => {
+  for (const [name, session, wanted, beside] of rows) it(name, () => {
     const shown = stateOf({ ...base, ...session }, { agent: "Codex", ...beside });
     expect(shown.key).toBe(wanted.key);
     expect(shown.chip.word).toBe(wanted.word);
