@@ -11,26 +11,21 @@ export function mounted(page) {
     .sort((a, b) => a.top - b.top));
 }
 
-const place = (page) => log(page).evaluate((one) => {
-  let scroller = one;
-  while (scroller && scroller.scrollHeight <= scroller.clientHeight + 1) scroller = scroller.parentElement;
-  if (!scroller) return { top: 0, end: true };
-  return { top: scroller.scrollTop, end: scroller.scrollTop + scroller.clientHeight >= scroller.scrollHeight - 2 };
-});
-
-async function wheel(page, by) {
-  const box = await log(page).boundingBox();
-  await page.mouse.move(box.x + box.width / 2, box.y + Math.min(box.height, page.viewportSize().height - box.y) / 2);
-  await page.mouse.wheel(0, by);
-}
+// Scrolls by so much as a wheel or a finger would; says where that led.
+const scrolled = (page, by) => log(page).evaluate(async (one, pixels) => {
+  one.dispatchEvent(new WheelEvent("wheel", { deltaY: pixels, bubbles: true }));
+  one.scrollTop += pixels;
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  return { top: one.scrollTop, end: one.scrollTop + one.clientHeight >= one.scrollHeight - 2 };
+}, by);
 
 export async function toTop(page) {
   let quiet = 0;
-  for (let turn = 0; turn < 200 && quiet < 4; turn += 1) {
+  for (let turn = 0; turn < 200 && quiet < 3; turn += 1) {
     const before = (await mounted(page))[0]?.key;
-    await wheel(page, -20_000);
-    await page.waitForTimeout(60);
-    quiet = (await place(page)).top <= 1 && (await mounted(page))[0]?.key === before ? quiet + 1 : 0;
+    const { top } = await scrolled(page, -100_000);
+    await page.waitForTimeout(40);
+    quiet = top <= 1 && (await mounted(page))[0]?.key === before ? quiet + 1 : 0;
   }
 }
 
@@ -43,28 +38,30 @@ export async function readAll(page) {
     const keys = rows.map((row) => row.key);
     if (new Set(keys).size !== keys.length) throw new Error(`a key is mounted twice: ${keys.join(" ")}`);
     for (const row of rows) found.set(row.key, row.text);
-    if ((await place(page)).end) break;
-    await wheel(page, 500);
-    await page.waitForTimeout(30);
+    if ((await scrolled(page, 400)).end && turn > 0) {
+      for (const row of await mounted(page)) found.set(row.key, row.text);
+      break;
+    }
   }
   return [...found].map(([key, text]) => ({ key, text }));
 }
 
-export const bare = (text) => text.replace(/\s+/g, "");
+// Without blanks, and without the brackets of markers, which markdown takes for those of a link.
+export const bare = (text) => text.replace(/[\s<>]+/g, "");
 
 // Everything that was said, as one text without blanks.
 export async function saidOnPage(page) {
   return bare((await readAll(page)).map((row) => row.text).join(" "));
 }
 
-// The markers <pP:N> of the test agent in a text: which are missing, doubled or out of order.
+// The markers pP:N of the test agent in a bare text: which are missing, doubled or out of order.
 export function faultsOfMarkers(text, prompt, chunks) {
-  const seen = [...text.matchAll(new RegExp(`<p${prompt}:(\\d+)>`, "g"))].map((match) => Number(match[1]));
+  const seen = [...text.matchAll(new RegExp(`p${prompt}:(\\d+)`, "g"))].map((match) => Number(match[1]));
   const wanted = Array.from({ length: chunks }, (_, index) => index + 1);
   const faults = [];
   for (const number of wanted) {
     const count = seen.filter((one) => one === number).length;
-    if (count !== 1) faults.push(`<p${prompt}:${number}> ${count} times`);
+    if (count !== 1) faults.push(`p${prompt}:${number} ${count} times`);
   }
   if (faults.length === 0 && seen.some((one, index) => one !== index + 1)) faults.push("out of order");
   return faults;
