@@ -48,6 +48,26 @@ std::string row_json(const SessionRow& row, const RowBeside& beside) {
   return std::move(out).take();
 }
 
+std::string task_json(const TaskView& view) {
+  JsonWriter out;
+  out.begin_object().key("id").string(view.task.id.text());
+  out.key("task_id").string(view.task.id.text()).key("title").string(view.task.title);
+  out.key("description").string(view.task.description);
+  out.key("state").string(enum_text(view.state));
+  out.key("created").string(format_timestamp(view.task.created)).key("by").string(view.task.by);
+  out.key("sessions").begin_array();
+  for (const TaskSession& session : view.sessions) {
+    out.begin_object().key("id").string(session.session.text());
+    out.key("session_id").string(session.session.text()).key("title").string(session.title);
+    out.key("agent").string(session.agent).key("status").string(enum_text(session.status));
+    out.key("state").string(enum_text(session.state));
+    out.key("updated").string(format_timestamp(session.updated));
+    out.key("archived").boolean(session.archived).end_object();
+  }
+  out.end_array().end_object();
+  return std::move(out).take();
+}
+
 std::string inbox_item_json(const InboxItem& item) { return encode_fields(item); }
 
 std::string inbox_counts_json(const std::vector<InboxItem>& items) {

@@ -1,10 +1,11 @@
-// Rows of the list of sessions, of the inbox and of the table of executors as JSON.
+// Rows of the lists of sessions, tasks and executors and of the inbox as JSON.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "runtime/session_list.h"
+#include "runtime/task_view.h"
 
 namespace perdure {
 
@@ -15,6 +16,9 @@ struct RowBeside {
 };
 std::string row_json(const SessionRow& row, const RowBeside& beside);
 RowBeside beside_row(Runtime& runtime, SessionId session);
+
+// With its sessions.
+std::string task_json(const TaskView& view);
 
 std::string inbox_item_json(const InboxItem& item);
 // {"permission":1,…,"total":1}

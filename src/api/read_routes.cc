@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "api/event_stream.h"
+#include "api/list_json.h"
 #include "api/query.h"
 #include "api/reads_json.h"
 #include "api/session_argument.h"
@@ -72,6 +73,7 @@ void ReadRoutes::add_session(Router& router) {
   get(router, "/api/sessions/{id}/events", "Records: a page, lines, or a stream",
       &ReadRoutes::events);
   get(router, "/api/sessions/{id}/rows", "Rows of the transcript for the page", &ReadRoutes::rows);
+  get(router, "/api/sessions/{id}/page", "What a session's page starts from", &ReadRoutes::page);
   get(router, "/api/sessions/{id}/at", "The session as it was at a record", &ReadRoutes::at);
   get(router, "/api/sessions/{id}/density", "Records over time, with marks", &ReadRoutes::density);
   get(router, "/api/sessions/{id}/blobs/{hash}", "A large field that was stored apart",
@@ -130,6 +132,30 @@ Result<> ReadRoutes::rows(Call& call, SessionId session) {
   const auto limit = TRY(number_parameter(call.request, "limit"));
   ask.limit = tail.value_or(limit.value_or(ask.limit));
   call.answer(rows_json(TRY(read_rows(world_.runtime, session, ask)), log_id()));
+  return {};
+}
+
+// L31: everything of one moment, so that the first request is the last one needed.
+Result<> ReadRoutes::page(Call& call, SessionId session) {
+  const RowsAsk ask{.limit = TRY(number_parameter(call.request, "tail")).value_or(80)};
+  const SessionView view = TRY(world_.runtime.view(session));
+  const RowsPage rows = TRY(read_rows(world_.runtime, session, ask));
+  const MaySee may_see = [&call](SessionId other) { return call.principal.may_see(other); };
+  const std::vector<InboxItem> inbox = TRY(world_.sessions.inbox(may_see));
+  JsonWriter out;
+  out.begin_object().key("session");
+  out.raw(session_json(view, {world_.runtime.connections(session), log_id()}));
+  out.key("task");
+  Result<TaskView> task = fail(Code::not_found, "of none");
+  if (view.task) task = read_task(world_.sessions, world_.node.state(), view.task, may_see);
+  if (task) {
+    out.raw(task_json(*task));
+  } else {
+    out.null();
+  }
+  out.key("rows").raw(rows_json(rows, log_id()));
+  out.key("inbox").raw(inbox_counts_json(inbox)).end_object();
+  call.answer(std::move(out).take());
   return {};
 }
 

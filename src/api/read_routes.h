@@ -43,6 +43,7 @@ class ReadRoutes {
   Result<> status(Call& call, SessionId session);
   Result<> events(Call& call, SessionId session);
   Result<> rows(Call& call, SessionId session);
+  Result<> page(Call& call, SessionId session);
   Result<> at(Call& call, SessionId session);
   Result<> density(Call& call, SessionId session);
   Result<> blob(Call& call, SessionId session);

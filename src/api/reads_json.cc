@@ -48,6 +48,7 @@ std::string transcript_json(const TranscriptAnswer& answer) {
 std::string rows_json(const RowsPage& page, const std::string& log_id) {
   JsonWriter out = begin_answer(page.as_of, log_id);
   out.key("has_older").boolean(page.has_older).key("has_newer").boolean(page.has_newer);
+  out.key("segment_seq").number_unsigned(page.segment);
   const bool whole = !page.has_older && !page.has_newer;
   out.key("total");
   if (whole) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/bodies.h"
+#include "api/list_json.h"
 #include "api/node_routes.h"
 #include "runtime/task_view.h"
 
@@ -33,28 +34,9 @@ MaySee may_see_of(const Principal& principal) {
   return [principal](SessionId session) { return principal.may_see(session); };
 }
 
-void write_task(JsonWriter& out, const TaskView& view) {
-  out.begin_object().key("id").string(view.task.id.text());
-  out.key("task_id").string(view.task.id.text()).key("title").string(view.task.title);
-  out.key("description").string(view.task.description);
-  out.key("state").string(enum_text(view.state));
-  out.key("created").string(format_timestamp(view.task.created)).key("by").string(view.task.by);
-  out.key("sessions").begin_array();
-  for (const TaskSession& session : view.sessions) {
-    out.begin_object().key("id").string(session.session.text());
-    out.key("session_id").string(session.session.text()).key("title").string(session.title);
-    out.key("agent").string(session.agent).key("status").string(enum_text(session.status));
-    out.key("state").string(enum_text(session.state));
-    out.key("updated").string(format_timestamp(session.updated));
-    out.key("archived").boolean(session.archived).end_object();
-  }
-  out.end_array().end_object();
-}
-
 std::string task_answer(const TaskView& view) {
   JsonWriter out;
-  out.begin_object().key("task");
-  write_task(out, view);
+  out.begin_object().key("task").raw(task_json(view));
   return std::move(out.end_object()).take();
 }
 
@@ -75,7 +57,7 @@ void list(ApiWorld& world, const Call& call) {
   if (!tasks) return call.fail(tasks.error());
   JsonWriter out;
   out.begin_object().key("tasks").begin_array();
-  for (const TaskView& view : *tasks) write_task(out, view);
+  for (const TaskView& view : *tasks) out.raw(task_json(view));
   call.answer(std::move(out.end_array().end_object()).take());
 }
 

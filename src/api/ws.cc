@@ -153,7 +153,10 @@ void WsConnection::flush_changes() {
     const SessionId session = *changed_.begin();
     changed_.erase(changed_.begin());
     const Result<SessionView> view = place_.server.world().runtime.view(session);
-    if (!view) continue;
+    if (!view) {
+      if (lists_ && view.error().code() == Code::not_found) event("list.removed", session, "");
+      continue;
+    }
     if (lists_) {
       if (const auto shown = place_.server.commands().shown(session)) {
         event("list.changed", session, ",\"session\":" + *shown);

@@ -112,12 +112,15 @@ class EventsReader {
 struct PageWithMarks {
   TranscriptSlice slice;
   std::vector<Seq> marks;
+  Seq segment = 0;  // the last of those records that ended everything
 };
 
 Result<PageWithMarks> read_page(Store& store, SessionId session, TranscriptPage::Ask ask,
                                 std::optional<Seq> at) {
   std::vector<Seq> marks;
+  Seq segment = 0;
   const auto note = [&](const Record& record) {
+    if (is_flush_point(record)) segment = std::max(segment, record.seq);
     const std::optional<MarkKind> kind = mark_of(record.event);
     if (kind && *kind != MarkKind::prompt) marks.push_back(record.seq);
   };
@@ -126,7 +129,7 @@ Result<PageWithMarks> read_page(Store& store, SessionId session, TranscriptPage:
       slice.has_older && !slice.messages.empty() ? slice.messages.front().first_seq : 1;
   const Seq end = ask.before.value_or(slice.last_seq + 1);
   std::erase_if(marks, [&](Seq seq) { return seq < begin || seq >= end; });
-  return PageWithMarks{std::move(slice), std::move(marks)};
+  return PageWithMarks{std::move(slice), std::move(marks), segment};
 }
 
 Result<std::vector<Row>> make_rows(Store& store, SessionId session, PageWithMarks page) {
@@ -173,7 +176,8 @@ Result<RowsPage> read_around(Store& store, SessionId session, const RowsAsk& ask
     const std::size_t drop_new = newer > half ? newer - half : 0;
     RowsPage out{.as_of = head,
                  .has_older = page.slice.has_older || drop_old > 0,
-                 .has_newer = !all || drop_new > 0};
+                 .has_newer = !all || drop_new > 0,
+                 .segment = page.segment};
     messages.erase(messages.end() - static_cast<std::ptrdiff_t>(drop_new), messages.end());
     messages.erase(messages.begin(), messages.begin() + static_cast<std::ptrdiff_t>(drop_old));
     const Seq first = out.has_older && !messages.empty() ? messages.front().first_seq : 1;
@@ -220,7 +224,8 @@ Result<RowsPage> read_rows(Runtime& runtime, SessionId session, const RowsAsk& a
       TRY(read_page(store, session, {.before = ask.before, .limit = bounded.limit}, ask.at));
   RowsPage out{.as_of = head,
                .has_older = page.slice.has_older,
-               .has_newer = ask.before && *ask.before <= head};
+               .has_newer = ask.before && *ask.before <= head,
+               .segment = page.segment};
   out.rows = TRY(make_rows(store, session, std::move(page)));
   return out;
 }

@@ -54,6 +54,7 @@ struct RowsPage {
   Seq as_of = 0;
   bool has_older = false;
   bool has_newer = false;
+  Seq segment = 0;  // rows below it do not change any more; 0: any of them may
 };
 Result<RowsPage> read_rows(Runtime& runtime, SessionId session, const RowsAsk& ask);
 

@@ -125,7 +125,6 @@ void TranscriptFolder::flush() {
   if (!streaming_) return;
   settle(*streaming_, MessageOutcome::done);
   streaming_.reset();
-  thought_id_.clear();
 }
 
 void TranscriptFolder::settle(std::size_t index, MessageOutcome outcome) {
@@ -148,7 +147,8 @@ void TranscriptFolder::add_chunk(const Record& record, const Chunk& chunk) {
   if (chunk.text.empty()) return;
   if (streaming_) {
     // Agents number thoughts and messages apart, so each is compared with its own kind.
-    const std::string& known = is_thought ? thought_id_ : messages_[*streaming_].agent_message_id;
+    const TranscriptMessage& now = messages_[*streaming_];
+    const std::string& known = is_thought ? now.agent_thought_id : now.agent_message_id;
     if (!known.empty() && !chunk.message.empty() && known != chunk.message) flush();
   }
   if (!streaming_) {
@@ -158,7 +158,7 @@ void TranscriptFolder::add_chunk(const Record& record, const Chunk& chunk) {
   TranscriptMessage& message = messages_[*streaming_];
   message.last_seq = record.seq;
   if (is_thought) {
-    set_if_given(thought_id_, chunk.message);
+    set_if_given(message.agent_thought_id, chunk.message);
     message.thinking += chunk.text;
     message.thinking_complete = false;
   } else {

@@ -36,6 +36,7 @@ struct TranscriptMessage {
   Timestamp at;                  // of the first record
   MessageId message;             // user only
   std::string agent_message_id;  // assistant, where the agent names its messages
+  std::string agent_thought_id;  // of the thoughts in it: agents number them apart
   std::string tool_call_id;      // joins a tool call and its result (A24)
   std::string title;
   std::string tool_kind;
@@ -60,6 +61,7 @@ struct TranscriptMessage {
     visit("timestamp", self.at);
     visit("message_id", self.message);
     visit("agent_message_id", self.agent_message_id);
+    visit("agent_thought_id", self.agent_thought_id);
     visit("tool_call_id", self.tool_call_id);
     visit("title", self.title);
     visit("tool_kind", self.tool_kind);
@@ -120,7 +122,6 @@ class TranscriptFolder {
   std::size_t segment_begin_ = 0;  // index of the first message of the present segment
   // Within the present segment only:
   std::optional<std::size_t> streaming_;  // the assistant message that grows
-  std::string thought_id_;                // the agent's id of the thoughts in it
   std::optional<std::size_t> last_assistant_;
   std::map<std::string, Tool> tools_;
 };

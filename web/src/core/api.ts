@@ -1,0 +1,210 @@
+// Every request that the page makes, by name. Answers are as docs/protocol/http.md has them; refusals are ApiError.
+import { ApiError, Http } from "./http";
+import { pageOf } from "./rows";
+import type {
+  Agent, Brief, DeletePreview, Density, EventsPage, Executor, Inbox, InboxCounts, NewSession, PermissionAnswer, PromptAnswer, PromptWhen,
+  ResumeAnswer, ResumeHow, RowsPage, Rule, SearchHit, Seq, Session, Task, Token,
+} from "./types";
+import { WorkspaceApi } from "./workspace_api";
+
+export { ApiError } from "./http";
+
+export interface SessionsAsk {
+  status?: string;
+  agent?: string;
+  task_id?: string;
+  q?: string;
+  archived?: "without" | "with" | "only";
+  limit?: number;
+  cursor?: string;
+}
+
+/** What a session's page starts from: everything of one moment. */
+export interface SessionPageStart {
+  session: Session;
+  task: Task | null;
+  rows: RowsPage;
+  inbox: InboxCounts;
+}
+
+export class Api {
+  readonly http: Http;
+  constructor(key: () => string | null) {
+    this.http = new Http(key);
+  }
+
+  // --- getting in
+  login(token: string): Promise<{ id: string; key: string; expires: string }> {
+    return this.http.json("/api/login", { method: "POST", body: { token } });
+  }
+  ticket(): Promise<{ ticket: string; expires_ms: number }> {
+    return this.http.json("/api/ticket", { method: "POST" });
+  }
+  launch(): Promise<{ token: string; url: string; expires_ms: number }> {
+    return this.http.json("/api/launch", { method: "POST" });
+  }
+  /** Opens a WebSocket of the daemon: `/ws`, or a shell's path. */
+  async socket(path: string): Promise<WebSocket> {
+    const { ticket } = await this.ticket();
+    const url = new URL(path, location.href);
+    url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
+    url.searchParams.set("ticket", ticket);
+    return new WebSocket(url);
+  }
+
+  // --- sessions
+  sessions(ask: SessionsAsk = {}): Promise<{ sessions: Brief[]; next: string | null; log_id: string }> {
+    return this.http.json("/api/sessions", { query: { ...ask } });
+  }
+  async session(id: string): Promise<Session> {
+    return (await this.http.json<{ session: Session }>(`/api/sessions/${id}`)).session;
+  }
+  create(body: NewSession, key?: string): Promise<{ session: Session; seq: Seq }> {
+    return this.http.json("/api/sessions", { method: "POST", body, ...(key ? { key } : {}) });
+  }
+  change(id: string, body: Record<string, unknown>): Promise<{ session: Session }> {
+    return this.http.json(`/api/sessions/${id}`, { method: "PATCH", body });
+  }
+  deletePreview(id: string): Promise<DeletePreview> {
+    return this.http.json(`/api/sessions/${id}/delete-preview`);
+  }
+  remove(id: string, force = false): Promise<{ deleted: string }> {
+    return this.http.json(`/api/sessions/${id}`, { method: "DELETE", query: { confirm: true, ...(force ? { force } : {}) } });
+  }
+  prompt(id: string, body: { text?: string; content?: unknown[]; when?: PromptWhen }, key?: string): Promise<PromptAnswer> {
+    return this.http.json(`/api/sessions/${id}/prompt`, { method: "POST", body, ...(key ? { key } : {}) });
+  }
+  private act(id: string, verb: string, body: unknown = {}): Promise<{ session: Session }> {
+    return this.http.json(`/api/sessions/${id}/${verb}`, { method: "POST", body });
+  }
+  cancel(id: string, force = false): Promise<{ session: Session }> {
+    return this.act(id, "cancel", force ? { force } : {});
+  }
+  stop(id: string, reason?: string): Promise<{ session: Session }> {
+    return this.act(id, "stop", reason ? { reason } : {});
+  }
+  resume(id: string, body: { how?: ResumeHow; strict?: boolean; with?: string; declare_dead?: boolean } = {}): Promise<ResumeAnswer> {
+    return this.http.json(`/api/sessions/${id}/resume`, { method: "POST", body });
+  }
+  fork(id: string, body: { at?: Seq; share_cwd?: boolean; branch?: string } = {}): Promise<{ session: Session }> {
+    return this.act(id, "fork", body);
+  }
+  archive(id: string): Promise<{ session: Session }> {
+    return this.act(id, "archive");
+  }
+  unarchive(id: string): Promise<{ session: Session }> {
+    return this.act(id, "unarchive");
+  }
+  repair(id: string): Promise<{ session: Session }> {
+    return this.act(id, "repair");
+  }
+  options(id: string, options: Record<string, string>): Promise<{ session: Session }> {
+    return this.act(id, "options", options);
+  }
+  redact(id: string, seq: Seq): Promise<unknown> {
+    return this.act(id, "redact", { seq });
+  }
+  releaseQueue(id: string): Promise<{ session: Session }> {
+    return this.act(id, "queue/release");
+  }
+  editQueued(id: string, message: string, text: string): Promise<{ session: Session }> {
+    return this.http.json(`/api/sessions/${id}/queue/${message}`, { method: "PATCH", body: { text } });
+  }
+  removeQueued(id: string, message: string): Promise<{ session: Session }> {
+    return this.http.json(`/api/sessions/${id}/queue/${message}`, { method: "DELETE" });
+  }
+
+  // --- reading a session
+  async page(id: string, tail = 80): Promise<SessionPageStart> {
+    try {
+      const raw = await this.http.json<SessionPageStart>(`/api/sessions/${id}/page`, { query: { tail } });
+      return { ...raw, rows: pageOf(raw.rows) };
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 404) throw error;
+    }
+    // A daemon from before that route: goes away once main's daemon has it.
+    const [session, rows, inbox] = await Promise.all([this.session(id), this.rows(id, { tail }), this.inbox()]);
+    return { session, rows, task: session.task_id ? await this.task(session.task_id) : null, inbox: inbox.counts };
+  }
+  async rows(id: string, ask: { tail?: number; before?: Seq; around?: Seq; limit?: number; log_id?: string } = {}): Promise<RowsPage> {
+    return pageOf(await this.http.json<RowsPage>(`/api/sessions/${id}/rows`, { query: { ...ask } }));
+  }
+  async at(id: string, seq: Seq, tail = 80): Promise<{ session: Session; page: RowsPage }> {
+    const raw = await this.http.json<{ session: Session; page: RowsPage }>(`/api/sessions/${id}/at`, { query: { seq, tail } });
+    return { session: raw.session, page: pageOf(raw.page) };
+  }
+  events(id: string, ask: { after?: Seq; before?: Seq; last?: number; limit?: number; kind?: string; run?: string; log_id?: string } = {}): Promise<EventsPage> {
+    return this.http.json(`/api/sessions/${id}/events`, { query: { limit: 100, ...ask } });
+  }
+  density(id: string, buckets = 200): Promise<Density> {
+    return this.http.json(`/api/sessions/${id}/density`, { query: { buckets } });
+  }
+  /** A large field that a record names as `{"blob": hash, "bytes": n}` in place of its `update`. */
+  blob<T = unknown>(id: string, hash: string): Promise<T> {
+    return this.http.json(`/api/sessions/${id}/blobs/${hash}`);
+  }
+  async markdown(id: string): Promise<string> {
+    return (await this.http.raw(`/api/sessions/${id}/transcript`, { accept: "text/markdown" })).text();
+  }
+  async exportFile(id: string): Promise<Blob> {
+    return (await this.http.raw(`/api/sessions/${id}/export`, { accept: "*/*" })).blob();
+  }
+  search(q: string, limit = 50, signal?: AbortSignal): Promise<{ hits: SearchHit[] }> {
+    return this.http.json("/api/search", { query: { q, limit }, ...(signal ? { signal } : {}) });
+  }
+  workspace(id: string): WorkspaceApi {
+    return new WorkspaceApi(this.http, id);
+  }
+
+  // --- what waits for a person
+  inbox(): Promise<Inbox> {
+    return this.http.json("/api/inbox");
+  }
+  answer(permission: string, answer: { option_id: string } | { cancel: true }, key?: string): Promise<PermissionAnswer> {
+    return this.http.json(`/api/permissions/${permission}`, { method: "POST", body: answer, ...(key ? { key } : {}) });
+  }
+  rules(): Promise<{ rules: Rule[] }> {
+    return this.http.json("/api/rules");
+  }
+  addRule(body: { title: string; option_kind: string; session_id?: string; agent?: string }): Promise<{ rule: Rule }> {
+    return this.http.json("/api/rules", { method: "POST", body });
+  }
+  removeRule(id: string): Promise<unknown> {
+    return this.http.json(`/api/rules/${id}`, { method: "DELETE" });
+  }
+
+  // --- tasks, agents, tokens
+  tasks(): Promise<{ tasks: Task[] }> {
+    return this.http.json("/api/tasks");
+  }
+  async task(id: string): Promise<Task> {
+    return (await this.http.json<{ task: Task }>(`/api/tasks/${id}`)).task;
+  }
+  async createTask(body: { title: string; description?: string }, key?: string): Promise<Task> {
+    return (await this.http.json<{ task: Task }>("/api/tasks", { method: "POST", body, ...(key ? { key } : {}) })).task;
+  }
+  async changeTask(id: string, body: { title?: string; description?: string }): Promise<Task> {
+    return (await this.http.json<{ task: Task }>(`/api/tasks/${id}`, { method: "PATCH", body })).task;
+  }
+  removeTask(id: string): Promise<unknown> {
+    return this.http.json(`/api/tasks/${id}`, { method: "DELETE" });
+  }
+  agents(): Promise<{ agents: Agent[] }> {
+    return this.http.json("/api/agents");
+  }
+  executors(): Promise<{ executors: Executor[]; next: string | null }> {
+    return this.http.json("/api/executors");
+  }
+  tokens(): Promise<{ tokens: Token[]; browsers: Token[] }> {
+    return this.http.json("/api/tokens");
+  }
+  createToken(body: { name: string; scopes: string[]; sessions?: string[]; expires_in_s?: number }): Promise<{ token: Token; text: string }> {
+    return this.http.json("/api/tokens", { method: "POST", body });
+  }
+  revokeToken(id: string): Promise<unknown> {
+    return this.http.json(`/api/tokens/${id}`, { method: "DELETE" });
+  }
+  backup(path: string): Promise<{ path: string }> {
+    return this.http.json("/api/backup", { method: "POST", body: { path } });
+  }
+}

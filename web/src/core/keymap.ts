@@ -1,0 +1,103 @@
+// The keys of the page: every command with its usual keys. Pure. `mod` is ⌘ on a Mac and Ctrl elsewhere; keys with a space
+// between them come one after the other. A command without a modifier is a single letter: those can be turned off.
+
+export interface KeyCommand {
+  keys: string;
+  what: string;
+  group: "Everywhere" | "Transcript" | "Time" | "Answering" | "Workspace";
+}
+
+export const keyCommands = {
+  "palette": { keys: "mod+k", what: "Commands, sessions, tasks", group: "Everywhere" },
+  "search": { keys: "/", what: "Search all sessions", group: "Everywhere" },
+  "go.inbox": { keys: "g i", what: "Go to the inbox", group: "Everywhere" },
+  "go.tasks": { keys: "g t", what: "Go to the tasks", group: "Everywhere" },
+  "go.settings": { keys: "g s", what: "Go to the settings", group: "Everywhere" },
+  "new": { keys: "mod+shift+o", what: "New session", group: "Everywhere" },
+  "keys": { keys: "?", what: "This list", group: "Everywhere" },
+  "next": { keys: "j", what: "Next entry", group: "Transcript" },
+  "previous": { keys: "k", what: "Previous entry", group: "Transcript" },
+  "next.prompt": { keys: "J", what: "Next prompt", group: "Transcript" },
+  "previous.prompt": { keys: "K", what: "Previous prompt", group: "Transcript" },
+  "expand": { keys: "o", what: "Expand or collapse", group: "Transcript" },
+  "copy.link": { keys: "c", what: "Copy a link to the entry", group: "Transcript" },
+  "end": { keys: "End", what: "To the end", group: "Transcript" },
+  "send": { keys: "mod+Enter", what: "Send the message", group: "Transcript" },
+  "stop": { keys: "Escape", what: "Stop the agent (twice), or close", group: "Transcript" },
+  "resume": { keys: "R", what: "Resume the agent", group: "Transcript" },
+  "delete": { keys: "mod+shift+Backspace", what: "Delete the session", group: "Transcript" },
+  "back.turn": { keys: "[", what: "One turn back in time", group: "Time" },
+  "forward.turn": { keys: "]", what: "One turn forward", group: "Time" },
+  "back.event": { keys: ",", what: "One event back", group: "Time" },
+  "forward.event": { keys: ".", what: "One event forward", group: "Time" },
+  "live": { keys: "L", what: "Back to live", group: "Time" },
+  "allow": { keys: "Y", what: "Allow once", group: "Answering" },
+  "allow.session": { keys: "A", what: "Allow in this session", group: "Answering" },
+  "deny": { keys: "N", what: "Deny", group: "Answering" },
+  "tab.1": { keys: "1", what: "Changes", group: "Workspace" },
+  "tab.2": { keys: "2", what: "Files", group: "Workspace" },
+  "tab.3": { keys: "3", what: "Shell", group: "Workspace" },
+  "tab.4": { keys: "4", what: "Events", group: "Workspace" },
+  "tab.5": { keys: "5", what: "Details", group: "Workspace" },
+  "shell": { keys: "ctrl+`", what: "Shell", group: "Workspace" },
+  "changes": { keys: "d", what: "Changes", group: "Workspace" },
+  "next.file": { keys: "n", what: "Next file", group: "Workspace" },
+  "previous.file": { keys: "p", what: "Previous file", group: "Workspace" },
+  "diff.style": { keys: "v", what: "Unified or split", group: "Workspace" },
+} as const satisfies Record<string, KeyCommand>;
+
+export type KeyName = keyof typeof keyCommands;
+export const keyNames = Object.keys(keyCommands) as KeyName[];
+
+export interface Pressed {
+  key: string;
+  ctrlKey: boolean;
+  metaKey: boolean;
+  altKey: boolean;
+  shiftKey: boolean;
+}
+
+/** One press as text: `mod+k`, `J`, `?`, `ctrl+\``. Shift is said only with a modifier: `J` has it in it. */
+export function chordOf(event: Pressed, isMac: boolean): string {
+  const mod = isMac ? event.metaKey : event.ctrlKey;
+  const ctrl = isMac && event.ctrlKey;
+  const isMeta = !isMac && event.metaKey;
+  const bare = !mod && !ctrl && !event.altKey && !isMeta;
+  if (bare) return event.key;
+  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  const parts = [mod ? "mod" : "", ctrl ? "ctrl" : "", isMeta ? "meta" : "", event.altKey ? "alt" : "", event.shiftKey ? "shift" : "", key];
+  return parts.filter((part) => part !== "").join("+");
+}
+
+/** Keys as a chord is written: Ctrl and mod are one where there is no ⌘. */
+export function normalKeys(keys: string, isMac: boolean): string {
+  return isMac ? keys : keys.replaceAll("ctrl+", "mod+");
+}
+
+/** A letter that somebody may type by speaking (WCAG 2.1.4): no modifier, one character. */
+export function isLetter(keys: string): boolean {
+  return keys.split(" ").some((part) => part.length === 1);
+}
+
+const names: Record<string, [mac: string, other: string]> = {
+  mod: ["⌘", "Ctrl"], ctrl: ["⌃", "Ctrl"], shift: ["⇧", "Shift"], alt: ["⌥", "Alt"], Enter: ["↵", "Enter"],
+  Backspace: ["⌫", "Backspace"], Escape: ["Esc", "Esc"],
+};
+
+/** As people read it: `⌘K`, `Ctrl K`, `g i`. */
+export function keysShown(keys: string, isMac: boolean): string {
+  return keys.split(" ").map((chord) => {
+    const parts = chord === "+" ? ["+"] : chord.split("+");
+    const shown = parts.map((part) => names[part]?.[isMac ? 0 : 1] ?? (parts.length > 1 ? part.toUpperCase() : part));
+    return shown.join(isMac ? "" : " ");
+  }).join(" ");
+}
+
+/** Which command a row of presses means: one, a beginning of some, or none. */
+export function lookUp(presses: string[], bound: Map<string, KeyName>): KeyName | "begins" | null {
+  const text = presses.join(" ");
+  const found = bound.get(text);
+  if (found) return found;
+  for (const keys of bound.keys()) if (keys.startsWith(`${text} `)) return "begins";
+  return null;
+}

@@ -1,0 +1,425 @@
+// What the daemon serves, as types: docs/protocol/http.md is the source of every name here.
+// Fields that hold nothing are left out of records and rows by the daemon; `core/rows.ts` fills rows in,
+// so that a component never asks whether a text is there.
+
+export type Seq = number;
+
+export type Status = "interrupted_startup" | "interrupted_waiting" | "waiting" | "running" | "idle";
+export type State = "STARTING" | "RUNNING" | "WAITING_FOR_INPUT" | "COMPLETED" | "FAILED" | "CANCELLED" | "ERROR";
+export type ExecutorStatus = "none" | "starting" | "ready" | "error" | "stopped";
+export type Liveness = "alive" | "dead" | "unknown";
+export type BoundaryHow = "fresh" | "native_resume" | "native_load" | "injected" | "cleared" | "compacted" | "handover";
+export type Verified = "none" | "id_only" | "partial" | "full";
+export type ResumeReason = "agent_not_running" | "agent_not_running_fresh_start" | "not_resumable" | "missing_resume_token";
+
+export interface PermissionOption {
+  option_id: string;
+  name: string;
+  /** `allow_once`, `allow_always`, `reject_once`, `reject_always`, or an agent's own word. */
+  kind: string;
+}
+
+export interface Deadline {
+  at: string;
+  granted_ms?: number;
+}
+
+/** A question that waits for a person. */
+export interface Pending {
+  resume_token_id?: string;
+  wait_kind: "permission" | "input";
+  run_id?: string;
+  perm_id?: string;
+  tool_call_id?: string;
+  title?: string;
+  options?: PermissionOption[];
+  since: string;
+  deadline?: Deadline;
+  /** Absent: no. Its deadline passed, or who asked is gone. */
+  answerable?: boolean;
+}
+
+/** A prompt that waits for its turn. */
+export interface Queued {
+  position: number;
+  message_id: string;
+  for_run?: string;
+  content?: string;
+  blocks?: unknown;
+  key?: string;
+  by?: string;
+  held?: boolean;
+}
+
+export interface Run {
+  run_id: string;
+  message_id?: string;
+  exec_id?: string;
+  gen?: number;
+  started: string;
+  cancelling?: boolean;
+  cancelled_by?: string;
+}
+
+export interface EndedRun {
+  run_id: string;
+  end: "completed" | "failed" | "cancelled" | "interrupted";
+  interrupted?: "process_exit" | "process_restart" | "wait_timeout" | "wait_lost" | "forked";
+  code?: string;
+  message?: string;
+  ended: string;
+}
+
+/** The session object. */
+export interface Session {
+  id: string;
+  session_id: string;
+  task_id: string | null;
+  title: string;
+  agent: string;
+  agent_profile: string;
+  created: string;
+  updated: string;
+  archived: boolean;
+  seq: Seq;
+  as_of: Seq;
+  log_id: string;
+  status: Status;
+  state: State;
+  executor_status: ExecutorStatus;
+  liveness: Liveness;
+  runtime: string;
+  agent_execution_id: string | null;
+  is_agent_running: boolean;
+  active: boolean;
+  agent_session_id: string | null;
+  acp_caps: { resume: boolean; load: boolean };
+  supports_session_resume: boolean;
+  supports_workspace_only: boolean;
+  requires_new_session: boolean;
+  context: BoundaryHow | null;
+  context_verified: Verified;
+  stop_reason: string | null;
+  needs_resume: boolean;
+  is_resumable: boolean;
+  resume_reason: ResumeReason | null;
+  error_code: string | null;
+  error_message: string | null;
+  connections: number;
+  active_runs: number;
+  pending: Pending[];
+  queue: Queued[];
+  queue_length: number;
+  queue_held: boolean;
+  cwd: string | null;
+  worktree_id: string | null;
+  worktree_path: string | null;
+  worktree_branch: string | null;
+  metadata: { resume_token: string | null };
+  run: Run | null;
+  last_run: EndedRun | null;
+  options: Record<string, string>;
+  history_enabled: boolean;
+  needs_resume_context: boolean;
+  resume_context_injected: boolean;
+}
+
+/** A row of GET /api/sessions: what lists show. */
+export interface Brief {
+  id: string;
+  session_id: string;
+  task_id: string | null;
+  title: string;
+  agent: string;
+  status: Status;
+  state: State;
+  stop_reason: string | null;
+  cwd: string | null;
+  created: string | null;
+  updated: string;
+  archived: boolean;
+  /** How many questions are open. */
+  pending: number;
+  pending_since: string | null;
+  queue_length: number;
+  needs_resume: boolean;
+  is_resumable: boolean;
+  error_message: string | null;
+  damaged: boolean;
+}
+
+/** A record as served. The kind's own fields stand beside the envelope. */
+export interface RecordEnvelope {
+  id?: string;
+  type?: string;
+  v: number;
+  seq: Seq;
+  ts: string;
+  kind: string;
+  prev?: string;
+  run_id?: string;
+  exec_id?: string;
+  gen?: number;
+  frame?: number;
+  after_run?: string;
+  origin?: string;
+  [field: string]: unknown;
+}
+
+export type Role = "user" | "assistant" | "tool_call" | "tool_result";
+export type Outcome = "open" | "done" | "interrupted" | "unknown";
+
+interface Place {
+  /** Stable: the seq of the record that opened it, `.result` behind it for a tool's result. */
+  id: string;
+  seq: Seq;
+  /** Seq of the last record that changed it. */
+  rev: Seq;
+}
+
+export interface MessageRow extends Place {
+  role: Role;
+  /** Typed, said or given back; of a tool call, its input in short. */
+  content: string;
+  /** Assistant only. */
+  thinking: string;
+  thinking_complete: boolean;
+  timestamp: string;
+  message_id: string;
+  agent_message_id: string;
+  agent_thought_id: string;
+  /** Joins a tool call and its result. */
+  tool_call_id: string;
+  title: string;
+  tool_kind: string;
+  /** Of a tool, in the agent's words: pending, in_progress, completed, failed, cancelled. */
+  status: string;
+  run_id: string;
+  after_run: string;
+  outcome: Outcome;
+  steered: boolean;
+  /** Content that is more than text, as ACP has it. */
+  blocks: unknown;
+}
+
+/** Between messages: what happened. The record is one of permission.requested, context.boundary, executor.reattached,
+ *  session.stopped, run.failed, run.interrupted, resume.failed, executor.error. */
+export interface MarkRow extends Place {
+  role: "mark";
+  record: RecordEnvelope;
+}
+
+export type Row = MessageRow | MarkRow;
+
+export interface RowsPage {
+  log_id: string;
+  as_of: Seq;
+  has_older: boolean;
+  has_newer: boolean;
+  /** Rows below this do not change any more; 0: all of the page may. */
+  segment_seq: Seq;
+  total: number | null;
+  rows: Row[];
+}
+
+export interface EventsPage {
+  log_id: string;
+  as_of: Seq;
+  head: Seq;
+  events: RecordEnvelope[];
+  first: Seq;
+  last: Seq;
+  more: boolean;
+}
+
+export type MarkKind = "prompt" | "boundary" | "failure" | "permission" | "restart" | "stop";
+
+export interface Density {
+  as_of: Seq;
+  buckets: { from: string; records: number; first_seq: Seq; last_seq: Seq }[];
+  marks: { seq: Seq; ts: string; kind: MarkKind }[];
+  marks_left_out: number;
+}
+
+export type InboxKind = "permission" | "input" | "expired" | "interrupted" | "failed" | "held";
+
+export interface InboxItem {
+  kind: InboxKind;
+  session_id: string;
+  task_id?: string;
+  session_title: string;
+  text?: string;
+  since: string;
+  age_ms?: number;
+  run_id?: string;
+  resume_token_id?: string;
+  perm_id?: string;
+  tool_call_id?: string;
+  options?: PermissionOption[];
+  deadline?: Deadline;
+  prompts_held?: number;
+}
+
+export type InboxCounts = Record<InboxKind | "total", number>;
+export interface Inbox {
+  counts: InboxCounts;
+  items: InboxItem[];
+}
+
+export type TaskState = "TODO" | "IN_PROGRESS" | "REVIEW" | "DONE" | "FAILED";
+
+export interface TaskSession {
+  id: string;
+  session_id: string;
+  title: string;
+  agent: string;
+  status: Status;
+  state: State;
+  updated: string;
+  archived: boolean;
+}
+
+export interface Task {
+  id: string;
+  task_id: string;
+  title: string;
+  description: string;
+  state: TaskState;
+  created: string;
+  by: string;
+  sessions: TaskSession[];
+}
+
+export interface Agent {
+  name: string;
+  title: string;
+  default: boolean;
+  command: string[];
+  env_names: string[];
+  supports_session_resume: boolean;
+  native_session_resume: boolean;
+  history_context_injection: boolean;
+  steer: boolean;
+  measured: boolean;
+  resume_command: string;
+  fork_command: string;
+  continue_command: string;
+  login_hint: string;
+  quirks: Record<string, unknown>;
+}
+
+export interface Executor {
+  id: string | null;
+  session_id: string;
+  task_id: string | null;
+  gen: number;
+  status: ExecutorStatus;
+  runtime: string;
+  url: string | null;
+  container_id: string | null;
+  pid: number;
+  supports_session_resume: boolean;
+  supports_workspace_only: boolean;
+  resume_token: string | null;
+  workspace: { cwd?: string; worktree_id?: string; worktree_path?: string; worktree_branch?: string };
+  last_seen_at: string | null;
+  error_message: string | null;
+}
+
+export type RungName = "attach" | "resume" | "load" | "inject" | "new" | "none";
+
+export interface Receipt {
+  rung: number;
+  rung_name: RungName;
+  how: string;
+  agent_session_id: string | null;
+  verified: Verified;
+  inject_armed: boolean;
+  injected: unknown;
+  lost: string[];
+  reason: string;
+  attempts: { method: string; failure: string; message?: string }[];
+  already_running: boolean;
+}
+
+export interface ResumeAnswer {
+  session: Session;
+  receipt: Receipt;
+  pending: boolean;
+  already_running: boolean;
+}
+
+export interface PromptAnswer {
+  session: Session;
+  seq: Seq;
+  message_id: string;
+  placed: string;
+  run_id?: string;
+  queue_position?: number;
+}
+
+export interface PermissionAnswer {
+  session: Session;
+  outcome: "selected" | "cancelled" | "expired";
+  option_id?: string;
+  decided_by?: string;
+}
+
+export interface DeletePreview {
+  session_id: string;
+  title: string;
+  records: number;
+  bytes: number;
+  blobs: number;
+  blob_bytes: number;
+  workspace: string | null;
+  worktree_path: string | null;
+  open_run: boolean;
+  needs_force: boolean;
+}
+
+export interface SearchHit {
+  session_id: string;
+  seq: Seq;
+  title: string;
+  /** Matches stand between \u0002 and \u0003. */
+  snippet: string;
+}
+
+export interface Rule {
+  id: string;
+  session_id?: string;
+  agent?: string;
+  title: string;
+  option_kind: string;
+  created: string;
+  by: string;
+}
+
+export interface Token {
+  id: string;
+  name?: string;
+  scopes?: string[];
+  sessions?: string[];
+  created: string;
+  expires?: string | null;
+  last_used?: string | null;
+  by?: string;
+}
+
+export interface NewSession {
+  agent?: string;
+  cwd?: string;
+  worktree?: { branch?: string };
+  prompt?: string | { text: string } | { content: unknown[] };
+  title?: string;
+  task_id?: string;
+  resume?: "on_demand" | "on_boot" | "manual";
+  inject?: "auto" | "ask" | "off";
+  survive?: boolean;
+  auto_continue?: boolean;
+  wait_ms?: number;
+}
+
+export type PromptWhen = "auto" | "queue" | "interrupt" | "steer";
+export type ResumeHow = "auto" | "resume" | "load" | "inject" | "fresh";

@@ -1,0 +1,75 @@
+// The records of one session for the Events panel: the newest first loaded, older ones on demand, new ones as they come.
+// Rule: records are kept in order and each once; a selected one stays selected whatever arrives.
+import type { Api } from "../core/api";
+import { groupedLines, mergeRecords, rawLines, type EventLine, type FamilyId, type JournalRecord } from "../core/event_list";
+
+const pageSize = 200;
+const keepMax = 5000;
+
+export class EventsView {
+  records: JournalRecord[] = $state.raw([]);
+  family: FamilyId = $state("all");
+  grouped = $state(true);
+  selected = $state(0);
+  loading = $state(false);
+  error = $state("");
+  hasOlder = $state(false);
+
+  readonly lines: EventLine[] = $derived(
+    this.grouped ? groupedLines(this.records, this.family) : rawLines(this.records, this.family),
+  );
+  readonly record: JournalRecord | null = $derived(this.records.find((one) => one.seq === this.selected) ?? null);
+
+  constructor(
+    private readonly api: Api,
+    private readonly session: string,
+  ) {}
+
+  get last(): number {
+    return this.records.at(-1)?.seq ?? 0;
+  }
+
+  /** Starts at the end, or around an event that a link names. */
+  async start(head: number, seq: number): Promise<void> {
+    const before = seq > 0 ? Math.min(head, seq + pageSize / 2) + 1 : head + 1;
+    await this.#load({ before, limit: pageSize });
+    if (seq > 0) this.selected = seq;
+  }
+
+  async older(): Promise<void> {
+    const first = this.records[0]?.seq ?? 0;
+    if (first > 1 && !this.loading) await this.#load({ before: first, limit: pageSize });
+  }
+
+  /** Fetches what is behind the newest; told by the session's own number. */
+  async catchUp(head: number): Promise<void> {
+    if (this.records.length === 0 || this.loading) return;
+    while (this.last < head) {
+      const before = this.last;
+      await this.#load({ after: before, limit: 1000 });
+      if (this.last === before) return;
+    }
+  }
+
+  add(record: JournalRecord): void {
+    if (record.seq === this.last + 1) this.#put([record]);
+  }
+
+  #put(more: readonly JournalRecord[]): void {
+    this.records = mergeRecords(this.records, more, keepMax);
+    this.hasOlder = (this.records[0]?.seq ?? 1) > 1;
+  }
+
+  async #load(ask: { after?: number; before?: number; limit?: number }): Promise<void> {
+    this.loading = true;
+    try {
+      const page = await this.api.events(this.session, ask);
+      this.#put(page.events as JournalRecord[]);
+      this.error = "";
+    } catch (error) {
+      this.error = error instanceof Error ? error.message : String(error);
+    } finally {
+      this.loading = false;
+    }
+  }
+}

@@ -1,0 +1,204 @@
+// The virtual list of the transcript: @tanstack/virtual-core measures and says which rows are near the
+// screen; where the screen stands is decided here, by intent. Following is true until the person scrolls
+// up, and while it is true any change goes to the end. While it is false the row at the top of the screen
+// stays where it is, whatever grows, shrinks or comes before it. A row that has the focus stays mounted.
+import { elementScroll, measureElement, observeElementOffset, observeElementRect, Virtualizer, type Range, type VirtualItem } from "@tanstack/virtual-core";
+import { defaultRangeExtractor } from "@tanstack/virtual-core";
+
+interface Anchor {
+  readonly key: string;
+  readonly offset: number; // of the screen's top below the row's top
+}
+
+const nearEnd = 24;
+const nearTop = 1500;
+
+export class TranscriptList {
+  items: readonly VirtualItem[] = $state.raw([]);
+  following = $state(true);
+  onNearTop: () => void = () => {};
+
+  #keys: readonly string[] = [];
+  #indexes = new Map<string, number>();
+  #estimate: (index: number) => number = () => 60;
+  #scroller: HTMLElement | null = null;
+  #spacer: HTMLElement | null = null;
+  #anchor: Anchor | null = null;
+  #pinned: string | null = null;
+  #touched = 0; // when the person last did something that scrolls
+  #holding = false; // a finger or a mouse button is down on the list
+  #lastTop = 0;
+  #virtualizer: Virtualizer<HTMLElement, HTMLElement>;
+
+  constructor() {
+    this.#virtualizer = new Virtualizer<HTMLElement, HTMLElement>(this.#options());
+    // Corrections are made here alone.
+    this.#virtualizer.shouldAdjustScrollPositionOnItemSizeChange = () => false;
+  }
+
+  #options() {
+    return {
+      count: this.#keys.length,
+      getScrollElement: () => this.#scroller,
+      estimateSize: (index: number) => this.#estimate(index),
+      getItemKey: (index: number) => this.#keys[index] ?? index,
+      scrollToFn: elementScroll,
+      observeElementRect,
+      observeElementOffset,
+      measureElement,
+      overscan: 6,
+      paddingStart: 16,
+      paddingEnd: 16,
+      rangeExtractor: (range: Range) => this.#withPinned(defaultRangeExtractor(range)),
+      onChange: () => this.#changed(),
+    };
+  }
+
+  #withPinned(range: number[]): number[] {
+    const index = this.#pinned === null ? undefined : this.#indexes.get(this.#pinned);
+    if (index === undefined || range.includes(index)) return range;
+    return [...range, index].sort((a, b) => a - b);
+  }
+
+  // --- what is shown
+
+  update(keys: readonly string[], estimate: (index: number) => number): void {
+    this.#keys = keys;
+    this.#indexes = new Map(keys.map((key, index) => [key, index]));
+    this.#estimate = estimate;
+    this.#virtualizer.setOptions(this.#options());
+    this.#virtualizer._willUpdate();
+    this.#changed();
+  }
+
+  #changed(): void {
+    const total = this.#virtualizer.getTotalSize();
+    this.#spacer?.style.setProperty("height", `${total}px`);
+    this.#settle();
+    this.items = this.#virtualizer.getVirtualItems();
+  }
+
+  // Puts the screen where it belongs after something changed.
+  #settle(): void {
+    const scroller = this.#scroller;
+    if (!scroller) return;
+    const wanted = this.following ? scroller.scrollHeight - scroller.clientHeight : this.#anchoredTop();
+    if (wanted === null || Math.abs(scroller.scrollTop - wanted) < 1) return;
+    scroller.scrollTop = wanted;
+    this.#lastTop = scroller.scrollTop;
+  }
+
+  #anchoredTop(): number | null {
+    if (!this.#anchor || this.#holding) return null;
+    const index = this.#indexes.get(this.#anchor.key);
+    const item = index === undefined ? undefined : this.#virtualizer.measurementsCache[index];
+    return item ? item.start + this.#anchor.offset : null;
+  }
+
+  #takeAnchor(): void {
+    const top = this.#scroller?.scrollTop ?? 0;
+    const item = this.#virtualizer.measurementsCache.find((one) => one.end > top);
+    this.#anchor = item ? { key: String(item.key), offset: top - item.start } : null;
+  }
+
+  // --- what the person does
+
+  readonly scroller = (element: HTMLElement): (() => void) => {
+    this.#scroller = element;
+    const stop = this.#virtualizer._didMount();
+    this.#virtualizer._willUpdate();
+    const resize = new ResizeObserver(() => this.#settle());
+    resize.observe(element);
+    const touch = (): void => void (this.#touched = performance.now());
+    const down = (): void => {
+      this.#holding = true;
+      touch();
+    };
+    const up = (): void => {
+      this.#holding = false;
+      touch();
+    };
+    const listeners: [string, EventListener][] = [
+      ["wheel", touch], ["touchstart", down], ["touchmove", touch], ["touchend", up], ["touchcancel", up], ["keydown", touch],
+      ["scroll", () => this.#scrolled()], ["focusin", (event) => this.#pin(event)], ["focusout", () => (this.#pinned = null)],
+      ["pointerdown", (event) => { if (event.target === element) touch(); }],
+    ];
+    for (const [name, listener] of listeners) element.addEventListener(name, listener, { passive: true });
+    this.#changed();
+    return () => {
+      for (const [name, listener] of listeners) element.removeEventListener(name, listener);
+      resize.disconnect();
+      stop();
+      this.#scroller = null;
+    };
+  };
+
+  readonly spacer = (element: HTMLElement): void => {
+    this.#spacer = element;
+    element.style.setProperty("height", `${this.#virtualizer.getTotalSize()}px`);
+  };
+
+  readonly measured = (element: HTMLElement): (() => void) => {
+    this.#virtualizer.measureElement(element);
+    return () => queueMicrotask(() => this.#virtualizer.measureElement(null));
+  };
+
+  #pin(event: Event): void {
+    const row = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-key]") : null;
+    this.#pinned = row?.dataset["key"] ?? null;
+  }
+
+  #scrolled(): void {
+    const scroller = this.#scroller;
+    if (!scroller) return;
+    const top = scroller.scrollTop;
+    const left = scroller.scrollHeight - scroller.clientHeight - top;
+    const byPerson = this.#holding || performance.now() - this.#touched < 1200 || this.#dragsBar(top);
+    if (byPerson) {
+      if (left <= nearEnd) this.following = true;
+      else if (top < this.#lastTop - 1) this.following = false;
+    }
+    this.#lastTop = top;
+    if (!this.following) this.#takeAnchor();
+    if (top < nearTop) this.onNearTop();
+  }
+
+  // The scroll bar gives no events of its own: a move that nobody else made is the person's.
+  #dragsBar(top: number): boolean {
+    return top < this.#lastTop - 1 && this.following === false;
+  }
+
+  // --- going somewhere
+
+  toEnd(): void {
+    this.following = true;
+    this.#settle();
+  }
+
+  toIndex(index: number, align: "start" | "center" | "auto" = "auto"): void {
+    const scroller = this.#scroller;
+    if (!scroller || index < 0) return;
+    this.following = index >= this.#keys.length - 1 && align === "auto";
+    if (this.following) return this.#settle();
+    this.#virtualizer.getTotalSize();
+    const item = this.#virtualizer.measurementsCache[index];
+    if (!item) return;
+    const room = scroller.clientHeight;
+    const visible = item.start >= scroller.scrollTop && item.end <= scroller.scrollTop + room;
+    if (align === "auto" && visible) return;
+    const below = align === "center" ? Math.max(24, (room - item.size) / 3) : 24;
+    this.#anchor = { key: String(item.key), offset: -below };
+    this.#settle();
+  }
+
+  // Whether nothing is below the screen.
+  get atEnd(): boolean {
+    const scroller = this.#scroller;
+    return !scroller || scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop <= nearEnd;
+  }
+}
+
+// Svelte attachment: where a row stands.
+export function placed(start: number): (element: HTMLElement) => void {
+  return (element) => element.style.setProperty("transform", `translateY(${Math.round(start)}px)`);
+}

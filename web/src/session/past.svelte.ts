@@ -1,0 +1,79 @@
+// Going through a session's past: by turn, by event, or to any record. The density of its records is read
+// once and again while it grows; going anywhere asks the daemon how the session was then.
+import type { Density } from "../core/types";
+import { app } from "../state/app.svelte";
+import type { SessionView } from "../state/session.svelte";
+import { turnAfter, turnBefore } from "./timeline";
+
+const again = 4000;
+
+export class PastSteps {
+  density: Density | null = $state.raw(null);
+  /** Where the handle is while it is being dragged; 0: nowhere. */
+  wanted = $state(0);
+  #busy = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(readonly view: SessionView) {}
+
+  get at(): number {
+    return this.wanted || this.view.past || this.view.head;
+  }
+  get hasBefore(): boolean {
+    return this.at > 1;
+  }
+
+  // Read again when records came since; not more often than every few seconds.
+  refresh(head: number): () => void {
+    const age = this.density ? again : 0;
+    if (this.density && this.density.as_of >= head) return () => {};
+    this.#timer = setTimeout(() => void this.#read(), age);
+    return () => clearTimeout(this.#timer);
+  }
+  async #read(): Promise<void> {
+    try {
+      this.density = await app.api.density(this.view.id, 240);
+    } catch {
+      // The timeline stays as it is.
+    }
+  }
+
+  timeOf(seq: number): string {
+    if (seq === this.view.past && this.view.pastSession) return this.view.pastSession.updated;
+    const bucket = this.density?.buckets.find((one) => one.records > 0 && seq <= one.last_seq);
+    return bucket?.from ?? "";
+  }
+
+  // Of many wishes the last one is shown; the head is the present.
+  async to(seq: number): Promise<void> {
+    const head = this.view.head;
+    if (seq >= head) {
+      this.wanted = 0;
+      return this.view.live();
+    }
+    this.wanted = Math.max(1, seq);
+    if (this.#busy) return;
+    this.#busy = true;
+    try {
+      let shown = 0;
+      while (this.wanted !== 0 && this.wanted !== shown) {
+        shown = this.wanted;
+        await this.view.at(shown);
+      }
+    } catch (error) {
+      app.tell(error instanceof Error ? error.message : "The past could not be read", "failure");
+    } finally {
+      this.#busy = false;
+      this.wanted = 0;
+    }
+  }
+
+  turn(by: 1 | -1): void {
+    if (!this.density) return;
+    const next = by < 0 ? turnBefore(this.density, this.at) : turnAfter(this.density, this.at);
+    void this.to(next ?? this.view.head);
+  }
+  event(by: number): void {
+    void this.to(this.at + by);
+  }
+}

@@ -1,0 +1,228 @@
+// What the whole page knows: the daemon's lists, the connection, and what this browser prefers. One object, `app`.
+import { Api, ApiError } from "../core/api";
+import { Connection, type ConnectionState } from "../core/connection";
+import { briefOf } from "../core/session_face";
+import type { Agent, Brief, Inbox, Session, Task } from "../core/types";
+import { browserWorld } from "./browser_world";
+import { readStored, Settings, writeStored } from "./settings.svelte";
+
+export interface SessionListener {
+  changed(session: Session): void;
+  removed(): void;
+}
+export interface Toast {
+  id: number;
+  text: string;
+  tone: "plain" | "failure";
+}
+
+const keyPlace = "perdure.key";
+/** A drop is spoken of only once it has lasted so long. */
+const quietDrop = 3000;
+
+class App {
+  readonly settings = new Settings();
+  readonly api = new Api(() => this.key);
+  /** Whether this browser may talk to the daemon; "out": say what to do. */
+  login: "unknown" | "in" | "out" = $state(readStored(keyPlace) && !location.hash.startsWith("#launch=") ? "in" : "unknown");
+  /** Why a launch address did not work; empty: none was tried. */
+  loginError = $state("");
+  /** The socket alone; whether a session is up to date is its own `sync`. */
+  link: ConnectionState = $state.raw({ name: "connecting" });
+  /** True once a drop has lasted three seconds: only then anything is said. */
+  isDropShown = $state(false);
+  /** The browser itself says that there is no network. */
+  isOffline = $state(false);
+
+  /** Newest first. */
+  sessions: Brief[] = $state.raw([]);
+  inbox: Inbox | null = $state.raw(null);
+  tasks: Task[] = $state.raw([]);
+  agents: Agent[] = $state.raw([]);
+  /** The lists were read once. */
+  isLoaded = $state(false);
+
+  announcement = $state("");
+  toasts: Toast[] = $state.raw([]);
+
+  readonly connection = new Connection(
+    browserWorld(() => this.api.socket("/ws")),
+    { changed: (session) => this.changed(session), removed: (id) => this.removed(id) },
+    (state) => this.linked(state),
+  );
+  private key: string | null = readStored<string>(keyPlace);
+  private readonly listeners = new Map<string, Set<SessionListener>>();
+  private readonly changes = new Map<string, Session>();
+  private waiting: (() => void)[] = [];
+  private dropTimer = 0;
+  private changeTimer = 0;
+  private listTimer = 0;
+  private toastCount = 0;
+
+  /** How many things wait for a person. */
+  readonly needs = $derived(this.inbox?.counts.total ?? 0);
+  readonly running = $derived(this.sessions.filter((session) => session.status === "running").length);
+
+  sessionById(id: string): Brief | undefined {
+    return this.sessions.find((session) => session.id === id);
+  }
+  taskById(id: string): Task | undefined {
+    return this.tasks.find((task) => task.id === id);
+  }
+  agentTitle(name: string): string {
+    const title = this.agents.find((agent) => agent.name === name)?.title;
+    return title ? title.replace(/ \(.*\)$/, "") : name;
+  }
+
+  /** Gets in, reads the lists, connects. */
+  async start(): Promise<void> {
+    const launch = /^#launch=(.+)$/.exec(location.hash)?.[1];
+    if (launch) await this.logIn(decodeURIComponent(launch));
+    await this.refresh();
+    if (this.login !== "out") this.connection.start();
+  }
+
+  /** Trades a launch token for a key; the address forgets the token at once. */
+  async logIn(token: string): Promise<boolean> {
+    history.replaceState(null, "", location.pathname + location.search);
+    try {
+      const { key } = await this.api.login(token);
+      this.key = key;
+      writeStored(keyPlace, key);
+      this.login = "in";
+      this.loginError = "";
+      return true;
+    } catch (error) {
+      this.loginError = error instanceof ApiError ? error.message : String(error);
+      return false;
+    }
+  }
+
+  /** Reads all lists anew. */
+  async refresh(): Promise<void> {
+    try {
+      const [sessions, inbox, tasks, agents] = await Promise.all([
+        this.api.sessions({ limit: 200 }), this.api.inbox(), this.api.tasks(), this.api.agents(),
+      ]);
+      this.sessions = sessions.sessions;
+      this.inbox = inbox;
+      this.tasks = tasks.tasks;
+      this.agents = agents.agents;
+      this.login = "in";
+      this.isLoaded = true;
+    } catch (error) {
+      if (error instanceof ApiError && error.isUnauthenticated) this.login = "out";
+    }
+  }
+
+  /** Inbox and tasks follow from sessions, so they are read again shortly after these changed. */
+  refreshSoon(): void {
+    if (this.listTimer !== 0) return;
+    this.listTimer = setTimeout(() => {
+      this.listTimer = 0;
+      void this.refreshInbox();
+    }, 120) as unknown as number;
+  }
+  private async refreshInbox(): Promise<void> {
+    try {
+      const [inbox, tasks] = await Promise.all([this.api.inbox(), this.api.tasks()]);
+      this.inbox = inbox;
+      this.tasks = tasks.tasks;
+    } catch {
+      // The next change, or the next connection, reads them again.
+    }
+  }
+
+  /** Told of one session, as often as it changes. */
+  onSession(id: string, listener: SessionListener): () => void {
+    const all = this.listeners.get(id) ?? new Set();
+    this.listeners.set(id, all.add(listener));
+    return () => all.delete(listener);
+  }
+
+  /** Calls once there is a connection: now, or later. */
+  whenLive(call: () => void): void {
+    if (this.link.name === "live") setTimeout(call, 250);
+    else this.waiting.push(call);
+  }
+  /** Try to connect at once. */
+  tryNow(): void {
+    this.connection.wake();
+  }
+
+  /** What the browser knows of its network. */
+  watchNetwork(): () => void {
+    const look = (): void => void (this.isOffline = !navigator.onLine);
+    look();
+    addEventListener("online", look);
+    addEventListener("offline", look);
+    return () => {
+      removeEventListener("online", look);
+      removeEventListener("offline", look);
+    };
+  }
+
+  /** Says something politely to screen readers: states, never chunks. */
+  announce(text: string): void {
+    this.announcement = text;
+  }
+  /** A line at the bottom that goes by itself: the result of what somebody did. */
+  tell(text: string, tone: "plain" | "failure" = "plain"): void {
+    const id = ++this.toastCount;
+    this.toasts = [...this.toasts.slice(-2), { id, text, tone }];
+    setTimeout(() => this.untell(id), tone === "failure" ? 9000 : 5000);
+  }
+  untell(id: number): void {
+    this.toasts = this.toasts.filter((toast) => toast.id !== id);
+  }
+
+  private linked(state: ConnectionState): void {
+    this.link = state;
+    if (state.name === "refused") {
+      this.login = "out";
+    } else if (state.name === "live") {
+      clearTimeout(this.dropTimer);
+      this.dropTimer = 0;
+      this.isDropShown = false;
+      void this.refresh();
+      for (const call of this.waiting.splice(0)) call();
+    } else if (this.dropTimer === 0) {
+      this.dropTimer = setTimeout(() => (this.isDropShown = true), quietDrop) as unknown as number;
+    }
+  }
+
+  private changed(session: Session): void {
+    for (const listener of this.listeners.get(session.id) ?? []) listener.changed(session);
+    this.changes.set(session.id, session);
+    if (this.changeTimer !== 0) return;
+    this.changeTimer = setTimeout(() => this.flushChanges(), 100) as unknown as number;
+  }
+
+  private flushChanges(): void {
+    this.changeTimer = 0;
+    const changes = [...this.changes.values()].map(briefOf);
+    this.changes.clear();
+    const known = new Map(this.sessions.map((session) => [session.id, session]));
+    if (changes.some((brief) => concernsLists(known.get(brief.id), brief))) this.refreshSoon();
+    for (const brief of changes) known.set(brief.id, brief);
+    this.sessions = [...known.values()]
+      .filter((session) => !session.archived)
+      .sort((a, b) => (a.updated < b.updated ? 1 : -1));
+  }
+
+  private removed(id: string): void {
+    for (const listener of this.listeners.get(id) ?? []) listener.removed();
+    this.sessions = this.sessions.filter((session) => session.id !== id);
+    this.refreshSoon();
+  }
+}
+
+function concernsLists(before: Brief | undefined, now: Brief): boolean {
+  if (!before) return true;
+  const fields = [
+    "status", "state", "title", "task_id", "archived", "pending", "pending_since", "needs_resume", "queue_length", "error_message",
+  ] as const;
+  return fields.some((field) => before[field] !== now[field]);
+}
+
+export const app = new App();

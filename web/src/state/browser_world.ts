@@ -1,0 +1,29 @@
+// The browser as the connection sees it: its clock, its dice, its sockets, and whether anybody looks.
+import type { ConnectionWorld, SocketLike } from "../core/connection";
+
+export function browserWorld(open: () => Promise<WebSocket>): ConnectionWorld {
+  return {
+    now: () => Date.now(),
+    after: (ms, call) => {
+      const timer = setTimeout(call, ms);
+      return () => clearTimeout(timer);
+    },
+    random: () => Math.random(),
+    isVisible: () => document.visibilityState === "visible",
+    open: async () => (await open()) as SocketLike,
+  };
+}
+
+/** Calls whenever the page may have slept or the network may have changed (N4). Returns how to stop. */
+export function onWake(wake: () => void): () => void {
+  const seen = (): void => {
+    if (document.visibilityState === "visible") wake();
+  };
+  const names = ["pageshow", "online", "focus"] as const;
+  document.addEventListener("visibilitychange", seen);
+  for (const name of names) addEventListener(name, wake);
+  return () => {
+    document.removeEventListener("visibilitychange", seen);
+    for (const name of names) removeEventListener(name, wake);
+  };
+}

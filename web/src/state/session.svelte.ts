@@ -1,0 +1,415 @@
+// One session as its page sees it. Components read fields and call methods; how records become rows is in
+// core/session_log.ts, and nothing here knows it.
+import { tick } from "svelte";
+import { ApiError } from "../core/api";
+import { idempotencyKey } from "../core/ids";
+import { Outbox, type Sending } from "../core/outbox";
+import { SessionLog } from "../core/session_log";
+import { ToolRecords } from "../core/tool_records";
+import type { PromptWhen, RecordEnvelope, ResumeAnswer, ResumeHow, Row, RowsPage, Seq, Session, Task } from "../core/types";
+import { app } from "./app.svelte";
+import { readStored, writeStored } from "./settings.svelte";
+
+export type { Sending } from "../core/outbox";
+export type Phase = "loading" | "ready" | "gone" | "error";
+/** Whether what is shown is all there is: independent of the socket's own state. */
+export type Sync = "live" | "catching_up" | "stale";
+
+const pageRows = 80;
+const rowsMax = 500;
+
+export class SessionView {
+  readonly id: string;
+  phase: Phase = $state("loading");
+  error: ApiError | null = $state.raw(null);
+  session: Session | null = $state.raw(null);
+  task: Task | null = $state.raw(null);
+  /** Oldest first; a row that changed is another object with the same id. */
+  rows: Row[] = $state.raw([]);
+  /** The last record that is in `rows`. */
+  asOf: Seq = $state(0);
+  /** The last record there is, also while the past is shown. */
+  head: Seq = $state(0);
+  logId = $state("");
+  hasOlder = $state(false);
+  loadingOlder = $state(false);
+  /** Rows end before the head: a place far back is shown. `loadNewer()` and `live()` lead on. */
+  hasNewer = $state(false);
+  sync: Sync = $state("catching_up");
+  /** The record whose moment is shown; 0: the present. */
+  past: Seq = $state(0);
+  /** The session as it was then. */
+  pastSession: Session | null = $state.raw(null);
+  sends: Sending[] = $state.raw([]);
+  /** A resume that this page asked for is under way. */
+  resuming = $state(false);
+  /** Tokens of context, as the agent last said. */
+  usage: { used: number; size: number } | null = $state.raw(null);
+  /** Commands that the agent offers, as ACP has them. */
+  commands: { name: string; description?: string }[] = $state.raw([]);
+  /** What was said of the log: "Reloaded: the log was replaced". Empty: nothing. */
+  notice = $state("");
+
+  private readonly log = new SessionLog();
+  private readonly outbox: Outbox;
+  private readonly tools: ToolRecords;
+  private readonly listeners = new Set<(record: RecordEnvelope) => void>();
+  private stopFollowing: (() => void) | null = null;
+  private isOpen = false;
+  private timer = 0;
+  private pause = matchMedia("(pointer: coarse)").matches ? 50 : 33;
+  private restarting = false;
+  private pastAsk = 0;
+  /** A place far back that is not joined to the live rows. */
+  private far: RowsPage | null = null;
+
+  constructor(id: string) {
+    this.id = id;
+    const name = `perdure.sends.${id}`;
+    this.outbox = new Outbox({
+      read: () => readStored<Sending[]>(name) ?? [],
+      write: (sends) => writeStored(name, sends.length > 0 ? sends : null),
+    });
+    this.sends = this.outbox.all();
+    this.tools = new ToolRecords((ask) => app.api.events(id, ask));
+  }
+
+  /** Begins to follow; the function that it gives ends that. */
+  open(): () => void {
+    this.isOpen = true;
+    void this.load(true);
+    const stopSession = app.onSession(this.id, {
+      changed: (session) => this.setSession(session),
+      removed: () => (this.phase = "gone"),
+    });
+    return () => {
+      stopSession();
+      this.close();
+    };
+  }
+  close(): void {
+    this.isOpen = false;
+    this.stopFollowing?.();
+    this.stopFollowing = null;
+    clearTimeout(this.timer);
+    this.timer = 0;
+  }
+
+  private async load(isFirst: boolean): Promise<void> {
+    try {
+      const start = await app.api.page(this.id, pageRows);
+      if (!this.isOpen) return;
+      this.log.start(start.rows);
+      this.session = start.session;
+      this.task = start.task;
+      this.phase = "ready";
+      this.error = null;
+      this.publish();
+      this.follow();
+      this.resendUnsent();
+      if (isFirst) this.afterOpening();
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+
+  private failed(error: unknown): void {
+    this.error = error instanceof ApiError ? error : new ApiError("unknown", String(error));
+    if (this.error.status === 404) this.phase = "gone";
+    else if (this.phase === "loading") this.phase = "error";
+    if (this.error.isOffline && this.isOpen) app.whenLive(() => void this.load(this.phase !== "ready"));
+  }
+
+  private afterOpening(): void {
+    void this.readLast("usage", (record) => this.saw(record));
+    void this.readLast("commands", (record) => this.saw(record));
+    if (this.session?.needs_resume && this.session.is_resumable && app.settings.get("resumeOnOpen") === "active") {
+      this.resume().catch(() => {});
+    }
+  }
+
+  private async readLast(kind: string, then: (record: RecordEnvelope) => void): Promise<void> {
+    try {
+      const { events } = await app.api.events(this.id, { last: 1, kind });
+      const last = events[events.length - 1];
+      if (last) then(last);
+    } catch {
+      // Nice to have.
+    }
+  }
+
+  private follow(): void {
+    this.stopFollowing?.();
+    this.stopFollowing = app.connection.follow(this.id, {
+      cursor: () => ({ after: this.log.last, log_id: this.log.logId }),
+      record: (_, record) => this.record(record),
+      session: (session) => this.setSession(session),
+      changed: () => {},
+      head: (seq) => this.setHead(seq),
+      refused: (error) => this.refused(error),
+    });
+  }
+
+  private refused(error: ApiError): void {
+    if (error.code === "not_found") {
+      this.phase = "gone";
+      return;
+    }
+    this.notice = "Reloaded: the log was replaced";
+    this.tools.clear();
+    this.live();
+    void this.load(false);
+  }
+
+  private record(record: RecordEnvelope): void {
+    const applied = this.log.apply(record);
+    if (applied === "gap") return app.connection.resubscribe(this.id);
+    if (applied === "dropped") return;
+    this.saw(record);
+    this.tools.saw(record);
+    this.outbox.saw(record);
+    for (const listener of this.listeners) listener(record);
+    if (this.log.needsRows) void this.restart();
+    this.flushSoon();
+  }
+
+  private saw(record: RecordEnvelope): void {
+    if (record.kind === "usage") this.usage = { used: Number(record["used"] ?? 0), size: Number(record["size"] ?? 0) };
+    if (record.kind === "commands") {
+      const update = record["update"] as { availableCommands?: { name: string; description?: string }[] } | undefined;
+      this.commands = update?.availableCommands ?? [];
+    }
+  }
+
+  // Rare: a record spoke of a tool of this turn that lies before what is loaded.
+  private async restart(): Promise<void> {
+    if (this.restarting) return;
+    this.restarting = true;
+    try {
+      const page = await app.api.rows(this.id, { tail: Math.min(rowsMax, this.log.size + pageRows) });
+      if (this.isOpen && page.log_id === this.log.logId) this.log.restart(page);
+      this.flushSoon();
+    } catch {
+      // The next record asks again.
+    } finally {
+      this.restarting = false;
+    }
+  }
+
+  private setSession(session: Session): void {
+    if (this.session && session.as_of < this.session.as_of && session.log_id === this.session.log_id) return;
+    this.session = session;
+    this.setHead(session.as_of);
+    this.outbox.settle(this.log.rows(), session);
+    this.sends = this.outbox.all();
+  }
+
+  private setHead(seq: Seq): void {
+    this.head = Math.max(this.log.last, seq);
+    this.sync = this.log.last >= seq ? "live" : "catching_up";
+  }
+
+  // Coalesced: one visual update per pause, twice as rarely while an update takes long.
+  private flushSoon(): void {
+    if (this.timer !== 0) return;
+    this.timer = setTimeout(() => void this.flush(), this.pause) as unknown as number;
+  }
+  private async flush(): Promise<void> {
+    this.timer = 0;
+    const begin = performance.now();
+    this.publish();
+    await tick();
+    const usual = matchMedia("(pointer: coarse)").matches ? 50 : 33;
+    this.pause = performance.now() - begin > 8 ? usual * 2 : usual;
+  }
+
+  private publish(): void {
+    this.logId = this.log.logId;
+    this.setHead(Math.max(this.head, this.log.last));
+    this.outbox.settle(this.log.rows(), this.session);
+    this.sends = this.outbox.all();
+    if (this.past !== 0) return;
+    this.asOf = this.log.last;
+    const far = this.far;
+    if (!far) {
+      this.rows = this.log.rows();
+      this.hasOlder = this.log.hasOlder;
+      this.hasNewer = false;
+      return;
+    }
+    this.hasOlder = far.has_older;
+    this.hasNewer = far.has_newer;
+    this.rows = far.has_newer ? far.rows : [...far.rows.filter((row) => row.seq < this.log.first), ...this.log.rows()];
+  }
+
+  async loadOlder(): Promise<void> {
+    if (this.loadingOlder || !this.hasOlder || this.past !== 0) return;
+    this.loadingOlder = true;
+    try {
+      await (this.far ? this.loadFarOlder(this.far) : this.loadLogOlder());
+    } catch (error) {
+      this.error = error instanceof ApiError ? error : null;
+    } finally {
+      this.loadingOlder = false;
+      this.publish();
+    }
+  }
+
+  private async loadLogOlder(): Promise<void> {
+    for (let attempt = 0; attempt < 4; attempt += 1) {
+      const ticket = this.log.beginPage();
+      const parked = new Promise<void>((done) => (ticket.merged = done));
+      let page: RowsPage;
+      try {
+        page = await app.api.rows(this.id, { before: this.log.first, limit: pageRows });
+      } catch (error) {
+        this.log.abandonPage(ticket);
+        throw error;
+      }
+      const merged = this.log.endPage(ticket, page);
+      if (merged === "parked") return parked;
+      if (merged === "other_log") return this.load(false);
+      if (merged !== "again") return;
+    }
+  }
+
+  private async loadFarOlder(far: RowsPage): Promise<void> {
+    const page = await app.api.rows(this.id, { before: far.rows[0]?.seq ?? 1, limit: pageRows });
+    this.far = { ...far, has_older: page.has_older, rows: [...page.rows, ...far.rows] };
+  }
+
+  /** Further towards the present, from a place far back. */
+  async loadNewer(): Promise<void> {
+    const far = this.far;
+    const end = far?.rows[far.rows.length - 1];
+    if (!far || !end || !far.has_newer || this.loadingOlder) return;
+    this.loadingOlder = true;
+    try {
+      const page = await app.api.rows(this.id, { around: end.seq, limit: 2 * pageRows });
+      const known = new Set(far.rows.map((row) => row.id));
+      const fresh = page.rows.filter((row) => !known.has(row.id) && row.seq >= end.seq);
+      const reaches = !page.has_newer || (fresh[fresh.length - 1]?.seq ?? 0) >= this.log.first;
+      this.far = { ...far, rows: [...far.rows, ...fresh], has_newer: !reaches };
+    } finally {
+      this.loadingOlder = false;
+      this.publish();
+    }
+  }
+
+  /** Makes the record's row one of `rows`, however old it is. False: there is none. */
+  async reveal(seq: Seq): Promise<boolean> {
+    this.live();
+    for (let page = 0; page < 2 && this.log.hasOlder && seq < this.log.first; page += 1) await this.loadOlder();
+    if (this.log.hasOlder && seq < this.log.first) {
+      this.far = await app.api.rows(this.id, { around: seq, limit: 2 * pageRows });
+      if ((this.far.rows[this.far.rows.length - 1]?.seq ?? 0) >= this.log.first) this.far.has_newer = false;
+    }
+    this.publish();
+    return this.rowOf(seq) !== undefined;
+  }
+
+  /** The row that shows a record: the last one that began at or before it. */
+  rowOf(seq: Seq): Row | undefined {
+    return this.rows.findLast((row) => row.seq <= seq);
+  }
+
+  /** Shows the session as it was behind this record. Of many quick calls the last one counts. */
+  async at(seq: Seq): Promise<void> {
+    const ask = ++this.pastAsk;
+    const { session, page } = await app.api.at(this.id, Math.max(1, Math.min(seq, this.head)), 2 * pageRows);
+    if (ask !== this.pastAsk) return;
+    this.past = page.as_of;
+    this.pastSession = session;
+    this.rows = page.rows;
+    this.asOf = page.as_of;
+    this.hasOlder = page.has_older;
+    this.hasNewer = false;
+  }
+
+  /** Back to the present. */
+  live(): void {
+    this.pastAsk += 1;
+    this.past = 0;
+    this.pastSession = null;
+    this.far = null;
+    this.publish();
+  }
+
+  /** Sends once, whatever happens to the connection; resolves when the daemon has it on disk. */
+  async send(text: string, options: { when?: PromptWhen; content?: unknown[] } = {}): Promise<void> {
+    const sending: Sending = {
+      key: idempotencyKey(), text, when: options.when ?? "auto", at: Date.now(), state: "sending", message_id: "", error: "",
+      ...(options.content ? { content: options.content } : {}),
+    };
+    this.outbox.add(sending);
+    this.sends = this.outbox.all();
+    await this.deliver(sending);
+  }
+  /** After a refusal; the same key, so that it is never there twice. */
+  retrySend(key: string): void {
+    this.outbox.change(key, { state: "sending", error: "" });
+    this.sends = this.outbox.all();
+    const sending = this.outbox.find(key);
+    if (sending) void this.deliver(sending);
+  }
+  dropSend(key: string): void {
+    this.outbox.drop(key);
+    this.sends = this.outbox.all();
+  }
+
+  private resendUnsent(): void {
+    for (const sending of this.outbox.unsent()) void this.deliver(sending);
+  }
+
+  private async deliver(sending: Sending): Promise<void> {
+    const body = sending.content ? { content: sending.content } : { text: sending.text };
+    try {
+      const answer = await app.api.prompt(this.id, { ...body, when: sending.when }, sending.key);
+      this.outbox.change(sending.key, { state: "accepted", message_id: answer.message_id });
+      this.setSession(answer.session);
+    } catch (error) {
+      const refused = error instanceof ApiError && !error.isOffline && error.status < 500;
+      // Nobody answered: it may be there or not. The same key is sent again once the daemon is.
+      if (refused) this.outbox.change(sending.key, { state: "failed", error: error.message });
+      else app.whenLive(() => this.redeliver(sending.key));
+    }
+    this.publish();
+  }
+  private redeliver(key: string): void {
+    const sending = this.outbox.find(key);
+    if (this.isOpen && sending?.state === "sending") void this.deliver(sending);
+  }
+
+  /** First answer counts; `410 permission_closed` says that somebody else was first. */
+  async answer(permission: string, optionId: string | null): Promise<void> {
+    const body = optionId === null ? { cancel: true as const } : { option_id: optionId };
+    const answer = await app.api.answer(permission, body);
+    this.setSession(answer.session);
+  }
+  async resume(how: ResumeHow = "auto"): Promise<ResumeAnswer> {
+    this.resuming = true;
+    try {
+      const answer = await app.api.resume(this.id, { how });
+      this.setSession(answer.session);
+      return answer;
+    } finally {
+      this.resuming = false;
+    }
+  }
+  async cancel(): Promise<void> {
+    this.setSession((await app.api.cancel(this.id)).session);
+  }
+  async stop(): Promise<void> {
+    this.setSession((await app.api.stop(this.id)).session);
+  }
+
+  /** Whole records behind a row (diffs, locations, raw input of a tool): asked for once per revision. */
+  recordsOf(row: Row): Promise<RecordEnvelope[]> {
+    return this.tools.of(row);
+  }
+  /** Called with each record as it happens, not with history. Returns how to stop. */
+  onRecord(listener: (record: RecordEnvelope) => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+}

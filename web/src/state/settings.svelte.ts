@@ -1,0 +1,58 @@
+// What this browser prefers, kept in its storage. Reading it never fails: a private window may have none.
+
+export type Theme = "light" | "dark" | "system";
+
+interface Kept {
+  theme: Theme;
+  /** Single letters as shortcuts (WCAG 2.1.4). */
+  letters: boolean;
+  /** Command name to its keys, where they differ from the usual ones. */
+  keys: Record<string, string>;
+  notify: boolean;
+  sideWidth: number;
+  inspectorWidth: number;
+  inspectorOpen: boolean;
+  diffStyle: "unified" | "split";
+  wrapCode: boolean;
+  screenReaderTerminal: boolean;
+  collapsedTasks: string[];
+  /** Opening the page of a session whose agent was lost while active brings it back, once (K6, K7). */
+  resumeOnOpen: "active" | "never";
+}
+
+const usual: Kept = {
+  theme: "system", letters: true, keys: {}, notify: false, sideWidth: 264, inspectorWidth: 468, inspectorOpen: true,
+  diffStyle: "unified", wrapCode: false, screenReaderTerminal: false, collapsedTasks: [],
+  resumeOnOpen: "active",
+};
+const place = "perdure.settings";
+
+export function readStored<T>(name: string): T | null {
+  try {
+    return JSON.parse(localStorage.getItem(name) ?? "null") as T | null;
+  } catch {
+    return null;
+  }
+}
+
+export function writeStored(name: string, value: unknown): void {
+  try {
+    if (value === null) localStorage.removeItem(name);
+    else localStorage.setItem(name, JSON.stringify(value));
+  } catch {
+    // Full, or forbidden: the setting holds for this page alone.
+  }
+}
+
+export class Settings {
+  private kept: Kept = $state({ ...usual, ...readStored<Partial<Kept>>(place) });
+
+  get theme(): Theme { return this.kept.theme; }
+  set theme(theme: Theme) { this.set("theme", theme); }
+  get letters(): boolean { return this.kept.letters; }
+  get<K extends keyof Kept>(name: K): Kept[K] { return this.kept[name]; }
+  set<K extends keyof Kept>(name: K, value: Kept[K]): void {
+    this.kept[name] = value;
+    writeStored(place, $state.snapshot(this.kept));
+  }
+}
