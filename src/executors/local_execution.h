@@ -113,8 +113,6 @@ class LocalExecution final : private ProcessEvents, private AgentctlClientEvents
   void drain();
   void arm(std::int64_t delay_ms, void (LocalExecution::*then)());
   void disarm();
-  std::string exec_mark() const { return "PERDURE_EXEC=" + bootstrap_.exec.text(); }
-  std::string session_mark() const { return "PERDURE_SESSION=" + bootstrap_.session.text(); }
   std::string socket_name() const { return bootstrap_.exec.text() + ".sock"; }
 
   LocalPorts ports_;
@@ -136,7 +134,6 @@ class LocalExecution final : private ProcessEvents, private AgentctlClientEvents
   bool took_over_ = false;
   bool stopping_ = false;
   bool gone_ = false;
-  bool met_ = false;  // started by us, or has answered us
   std::string leaving_;
   std::string proof_;
   std::int64_t silent_since_ms_ = 0;

@@ -5,10 +5,16 @@
 #include <utility>
 
 #include "sim/real_host_port.h"
+#include "supervisor/spool.h"
 #include "testing/sequence.h"
 #include "wire/frame.h"
 
 namespace perdure::sim {
+namespace {
+
+const std::string sim_owner = "sim";
+
+}  // namespace
 
 SimAgentHome& RealHost::home(SessionId session) {
   const auto [at, is_new] = homes_.try_emplace(session);
@@ -26,6 +32,7 @@ Result<Bootstrap> RealHost::make_bootstrap(const LaunchSpec& spec) {
                .exec = spec.exec,
                .gen = spec.gen,
                .secret = "secret of " + spec.exec.text(),
+               .owner = sim_owner,
                .run_folder = "/run",
                .spool_folder = "/spool/" + spec.exec.text(),
                .cwd = spec.workspace.cwd,
@@ -57,7 +64,10 @@ Result<BootstrapAnswer> RealHost::start_agentctl(Bootstrap bootstrap,
   }
   auto& folder = machine_.folders[bootstrap.spool_folder];
   if (!folder) folder = std::make_shared<FolderFiles>();
-  if (!folder->empty()) return refuse(Code::conflict, "the spool is there already");
+  SimFolder claimed(machine_.universe, proc->life, folder);
+  if (const Result<> done = claim_spool(claimed); !done) {
+    return refuse(done.error().code(), done.error().message());
+  }
   if (!machine_.universe.files.folder_exists(bootstrap.cwd)) {
     return refuse(Code::not_found, "no such folder");
   }
@@ -125,7 +135,7 @@ void RealHost::check_quiet() {
 }
 
 bool RealHost::lives(const ExecKey& exec) const {
-  return machine_.any_lives("PERDURE_EXEC=" + exec.exec.text());
+  return machine_.any_lives(exec_mark({exec.exec, sim_owner}));
 }
 
 bool RealHost::was_found(const ExecKey& exec, const LifePtr& life) const {

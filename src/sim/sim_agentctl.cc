@@ -206,7 +206,7 @@ std::size_t SimAgentctl::Agents::kill_marked(const std::string& mark) {
 
 // A subreaper's: everything that carries this execution's mark is below it.
 std::size_t SimAgentctl::Agents::kill_descendants() {
-  return kill_marked("PERDURE_EXEC=" + owner_.bootstrap_.exec.text());
+  return kill_marked(exec_mark({owner_.bootstrap_.exec, owner_.bootstrap_.owner}));
 }
 
 }  // namespace perdure::sim

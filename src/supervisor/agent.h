@@ -105,6 +105,7 @@ class Agent final : private ProcessEvents {
   };
   struct Turn {
     RunId run;
+    std::size_t prompts_open = 1;  // steered ones too: each gets an answer, the last one ends it
     bool cancelling = false;
     bool clears = false;
     std::optional<std::int64_t> stalled_since_ms;  // told, with the last sign of life at this time
@@ -174,6 +175,7 @@ class Agent final : private ProcessEvents {
   void end_turn(FrameBody end);
   bool ends_with_execution() const;
   void leave_turn();
+  bool is_answered_in_part();
   void fail_turn(const acp::CallFailed& event);
   void cancel_permissions();
   void cancel_ignored();

@@ -54,6 +54,35 @@ TEST_F(AgentTest, X4_a_cancel_that_is_obeyed_ends_the_ladder) {
   EXPECT_EQ(told<FrameRunFinished>()[0].stop_reason, "cancelled");
 }
 
+TEST_F(AgentTest, C23_a_turn_lasts_until_what_was_steered_into_it_is_answered_too) {
+  open();
+  const RunId run = prompt();
+  const std::string first = heard().back().id.text;
+  agent_->act(SteerPrompt{.run = run, .prompt = {.text = "and that"}});
+  EXPECT_EQ(heard("session/prompt"), 2U);
+  say(R"({"jsonrpc":"2.0","id":)" + first + R"(,"result":{"stopReason":"cancelled"}})");
+  EXPECT_TRUE(told<FrameRunFinished>().empty());
+  chunk("agent_message_chunk", "that too");
+  EXPECT_EQ(frames_.back().run, run);
+  answer("session/prompt", R"({"stopReason":"end_turn"})");
+  ASSERT_EQ(told<FrameRunFinished>().size(), 1U);
+  EXPECT_EQ(told<FrameRunFinished>()[0].stop_reason, "end_turn");
+}
+
+TEST_F(AgentTest, C23_a_refused_steer_is_shown_and_the_turn_goes_on) {
+  open();
+  const RunId run = prompt();
+  const std::string first = heard().back().id.text;
+  agent_->act(SteerPrompt{.run = run, .prompt = {.text = "and that"}});
+  say(R"({"jsonrpc":"2.0","id":)" + heard().back().id.text +
+      R"(,"error":{"code":-32600,"message":"one at a time"}})");
+  EXPECT_TRUE(told<FrameRunFailed>().empty());
+  ASSERT_EQ(told<AgentUpdate>().size(), 1U);
+  EXPECT_THAT(told<AgentUpdate>()[0].update.text, HasSubstr("prompt_refused"));
+  say(R"({"jsonrpc":"2.0","id":)" + first + R"(,"result":{"stopReason":"end_turn"}})");
+  EXPECT_EQ(told<FrameRunFinished>().size(), 1U);
+}
+
 TEST_F(AgentTest, an_agent_that_does_not_answer_initialize_is_ended) {
   agent_->act(StartAgent{});
   loop_.advance_ms(59'999);

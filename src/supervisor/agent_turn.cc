@@ -80,11 +80,8 @@ void Agent::begin_turn(const SendPrompt& command) {
 
 void Agent::act(const SteerPrompt& command) {
   if (!turn_ || turn_->run != command.run || !setup_.launch.steer) return;
-  JsonWriter params;
-  params.begin_object().key("sessionId").string(session_id_);
-  params.key("prompt").raw(prompt_blocks(command.prompt, "")).end_object();
   std::string out;
-  client_->call(out, "session/prompt", params.text());
+  turn_->prompts_open += client_->steer(out, session_id_, prompt_blocks(command.prompt, ""));
   send(out);
 }
 
@@ -154,6 +151,7 @@ void Agent::on(acp::TurnEnded event) {
   if (!event.usage.text.empty()) {
     write(AgentUpdate{RawJson{"{\"usage\":" + event.usage.text + "}"}});
   }
+  if (is_answered_in_part()) return;
   if (turn_->clears && event.stop_reason == "end_turn") {
     write(FrameContextChanged{BoundaryHow::cleared});
   }
@@ -161,8 +159,17 @@ void Agent::on(acp::TurnEnded event) {
   end_turn(FrameRunFinished{turn_->run, std::move(event.stop_reason)});
 }
 
+// C23: the turn goes on with what was steered into it.
+bool Agent::is_answered_in_part() {
+  if (turn_->prompts_open == 1) return false;
+  SIM_PROBE("turn goes on for a steered prompt");
+  turn_->prompts_open -= 1;
+  return true;
+}
+
 void Agent::fail_turn(const acp::CallFailed& event) {
   if (!turn_) return;
+  if (is_answered_in_part()) return write(AgentUpdate{prompt_refused(event.error)});
   if (event.failure == acp::Failure::cancelled && ends_with_execution()) return leave_turn();
   if (event.failure == acp::Failure::cancelled) {
     return end_turn(FrameRunFinished{turn_->run, "cancelled"});

@@ -23,5 +23,7 @@ acp::RpcError no_such_option(const acp::OptionValue& option);
 
 // The update that shows that a setting could not be applied.
 RawJson option_refused(const acp::RpcError& error);
+// The same of one of several prompts in a turn that goes on.
+RawJson prompt_refused(const acp::RpcError& error);
 
 }  // namespace perdure
