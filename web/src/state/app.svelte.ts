@@ -150,6 +150,18 @@ class App {
     this.connection.wake();
   }
 
+  /** What the browser knows of its network. */
+  watchNetwork(): () => void {
+    const look = (): void => void (this.isOffline = !navigator.onLine);
+    look();
+    addEventListener("online", look);
+    addEventListener("offline", look);
+    return () => {
+      removeEventListener("online", look);
+      removeEventListener("offline", look);
+    };
+  }
+
   /** Says something politely to screen readers: states, never chunks. */
   announce(text: string): void {
     this.announcement = text;

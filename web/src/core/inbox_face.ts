@@ -1,0 +1,21 @@
+// An item of the inbox in words and a shape: what happened, and what can be done about it from here.
+import type { InboxItem } from "./types";
+
+export interface ItemFace {
+  glyph: "needs" | "stopped" | "failed" | "ready";
+  /** For the side bar. */
+  short: string;
+  /** For the inbox. */
+  title: string;
+}
+
+export function itemFace(item: InboxItem): ItemFace {
+  switch (item.kind) {
+    case "permission": return { glyph: "needs", short: item.text || "Asks for permission", title: item.text || "Asks for permission" };
+    case "input": return { glyph: "needs", short: item.text || "Asks a question", title: item.text || "Asks a question" };
+    case "expired": return { glyph: "stopped", short: "A question expired", title: "A question expired" };
+    case "interrupted": return { glyph: "stopped", short: "Agent stopped: resume?", title: "The agent is not running" };
+    case "failed": return { glyph: "failed", short: "The turn failed", title: "The turn failed" };
+    case "held": return { glyph: "ready", short: "Prompts are held", title: "Prompts are held" };
+  }
+}

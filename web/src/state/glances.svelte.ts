@@ -1,0 +1,75 @@
+// A short look at sessions that are only listed: what an agent does now, what it said last, what exactly it asks. Read once
+// per change, at most every two seconds, and never for a session that nobody sees.
+import { SvelteMap } from "svelte/reactivity";
+import { isMessage } from "../core/rows";
+import { questionOf, type Question } from "../core/question";
+import { cut, firstLine } from "../core/text";
+import type { Brief, Row, Session } from "../core/types";
+import { app } from "./app.svelte";
+
+export interface Glance {
+  updated: string;
+  /** When the turn began; empty: none runs. */
+  started: string;
+  text: string;
+  records: number;
+}
+
+const pause = 2000;
+
+function lineOf(rows: Row[], session: Session): string {
+  if (session.error_message) return session.error_message;
+  const last = rows.filter(isMessage).findLast((row) => row.role === "tool_call" || row.content !== "" || row.thinking !== "");
+  if (!last) return "";
+  if (last.role === "tool_call" || last.role === "tool_result") return plainLine(last.title);
+  return plainLine(last.content || last.thinking);
+}
+
+const plainLine = (text: string): string => cut(firstLine(text).replace(/[`*_#>]+/g, "").trim(), 160);
+
+class Glances {
+  private readonly known = new SvelteMap<string, Glance>();
+  private readonly questions = new SvelteMap<string, Question | "none">();
+  private readonly asked = new Map<string, number>();
+
+  of(id: string): Glance | undefined {
+    return this.known.get(id);
+  }
+
+  /** Looks, unless it has looked since the session changed. */
+  look(brief: Brief): () => void {
+    if (this.known.get(brief.id)?.updated === brief.updated) return () => {};
+    const wait = Math.max(0, (this.asked.get(brief.id) ?? 0) + pause - Date.now());
+    const timer = setTimeout(() => void this.read(brief.id), wait);
+    return () => clearTimeout(timer);
+  }
+
+  private async read(id: string): Promise<void> {
+    this.asked.set(id, Date.now());
+    try {
+      const { session, rows } = await app.api.page(id, 4);
+      this.known.set(id, {
+        updated: session.updated, started: session.run?.started ?? "", text: lineOf(rows.rows, session), records: session.seq,
+      });
+    } catch {
+      // It is only a glance.
+    }
+  }
+
+  /** Undefined: not known yet. "none": it cannot be had from here. */
+  question(permission: string): Question | "none" | undefined {
+    return this.questions.get(permission);
+  }
+  async ask(session: string, permission: string): Promise<void> {
+    if (this.questions.has(permission)) return;
+    try {
+      const { events } = await app.api.events(session, { kind: "permission", last: 20 });
+      const record = events.find((one) => one.kind === "permission.requested" && one["perm_id"] === permission);
+      this.questions.set(permission, record ? questionOf(record) : "none");
+    } catch {
+      // Asked again when it is shown again.
+    }
+  }
+}
+
+export const glances = new Glances();
