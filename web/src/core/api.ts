@@ -14,7 +14,7 @@ export interface SessionsAsk {
   agent?: string;
   task_id?: string;
   q?: string;
-  archived?: "without" | "with" | "only";
+  archived?: "false" | "true" | "all";
   limit?: number;
   cursor?: string;
 }
