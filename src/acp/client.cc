@@ -246,6 +246,16 @@ void Client::prompt(std::string& out, std::string_view session_id, std::string_v
               {"session/prompt", std::move(writer.end_object()).take()});
 }
 
+std::size_t Client::steer(std::string& out, std::string_view session_id, std::string_view blocks) {
+  JsonWriter writer;
+  writer.begin_object().key("sessionId").string(session_id).key("prompt").raw(blocks);
+  const bool has_answer = parts_->dialect->prompt_answer_ends_turn();
+  parts_->say(
+      out, {.call = has_answer ? Call::prompt : Call::other, .session_id = std::string(session_id)},
+      {"session/prompt", std::move(writer.end_object()).take()});
+  return has_answer ? 1 : 0;
+}
+
 namespace {
 
 std::string session_params(std::string_view session_id) {

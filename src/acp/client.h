@@ -126,6 +126,9 @@ class Client {
   void resume(std::string& out, std::string_view session_id, const SessionSetup& setup);
   // `blocks` is a JSON array of ACP content blocks.
   void prompt(std::string& out, std::string_view session_id, std::string_view blocks);
+  // Another prompt into the turn that runs. Gives how many answers more end it: 1 where each prompt
+  // has its own, else 0.
+  std::size_t steer(std::string& out, std::string_view session_id, std::string_view blocks);
   void cancel(std::string& out, std::string_view session_id);
   // By session/set_config_option where the agent has config options, else set_mode; false and
   // nothing written when the agent has shown no way to set it.

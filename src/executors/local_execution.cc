@@ -65,12 +65,10 @@ void LocalExecution::attach(std::uint64_t epoch, FrameNo after) {
 }
 
 void LocalExecution::launch() {
-  met_ = true;
   SpawnSpec spec{
       .command = setting_.agentctl_command, .environment = setting_.environment, .cwd = "/"};
   spec.command.emplace_back("start");
-  spec.environment.push_back(exec_mark());
-  spec.environment.push_back(session_mark());
+  for (std::string& mark : marks_of(bootstrap_)) spec.environment.push_back(std::move(mark));
   Result<std::unique_ptr<Process>> spawned = ports_.processes.spawn(spec, *this);
   if (!spawned) {
     proof_ = "not_started: " + spawned.error().message();
@@ -126,7 +124,7 @@ void LocalExecution::connect() {
 
 // What still holds the lock is over for everybody but itself (C19), and is ended by its mark.
 void LocalExecution::take_over() {
-  if (ports_.processes.kill_marked(session_mark()) > 0) {
+  if (ports_.processes.kill_marked(session_mark(bootstrap_)) > 0) {
     return arm(bury_again_ms, &LocalExecution::take_over);
   }
   SIM_PROBE("session's lock taken over");
@@ -167,7 +165,7 @@ void LocalExecution::on_attached(const AttachedPacket& packet) {
     return detach("the socket belongs to another execution");
   }
   disarm();
-  attached_ = met_ = true;
+  attached_ = true;
   lock_is_held_ = false;  // by itself
   backoff_ms_ = 0;
   identity_ =
@@ -237,16 +235,14 @@ void LocalExecution::stop() {
 }
 
 // PROC3: only when the whole tree is gone. The mark is in the environment of the agentctl, of its
-// agent, and of everything they started.
+// agent, and of everything they started. S13: a copy of a journal names executions of another data
+// folder, with a daemon of its own; their marks differ, and they are not ours to end.
 void LocalExecution::bury() {
   disarm();
   client_.reset();
   if (std::exchange(attached_, false)) events_.on_detached("the agentctl is ended by force");
   Result<std::unique_ptr<Folder>> spool = ports_.host.open_folder(bootstrap_.spool_folder);
-  // S13: a restored copy of a journal names executions whose spools are in another data folder,
-  // with a daemon of its own. They were never ours, and are not ours to end.
-  const bool is_foreign = !met_ && !spool && spool.error().code() == Code::not_found;
-  if (!is_foreign && ports_.processes.kill_marked(exec_mark()) > 0) {
+  if (ports_.processes.kill_marked(exec_mark({bootstrap_.exec, bootstrap_.owner})) > 0) {
     SIM_PROBE("remains of an execution take their time");
     return arm(bury_again_ms, &LocalExecution::bury);
   }

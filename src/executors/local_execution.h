@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/limits.h"
 #include "base/result.h"
 #include "env/env.h"
 #include "env/host.h"
@@ -56,6 +57,9 @@ struct LocalSetting {
   std::int64_t stop_ms = 20'000;              // for an orderly stop; then by force
   WhenLocked when_locked = WhenLocked::refuse;
   std::int64_t hang_ms = 60'000;  // hangs for so long: ended, since it is on this machine
+  // Of one that is attached: quiet for so long it is asked, and then nothing is heard for so long.
+  std::int64_t quiet_ms = agentctl_quiet_ms;
+  std::int64_t quiet_answer_ms = agentctl_answer_ms;
 };
 
 class LocalExecution final : private ProcessEvents, private AgentctlClientEvents {
@@ -113,8 +117,6 @@ class LocalExecution final : private ProcessEvents, private AgentctlClientEvents
   void drain();
   void arm(std::int64_t delay_ms, void (LocalExecution::*then)());
   void disarm();
-  std::string exec_mark() const { return "PERDURE_EXEC=" + bootstrap_.exec.text(); }
-  std::string session_mark() const { return "PERDURE_SESSION=" + bootstrap_.session.text(); }
   std::string socket_name() const { return bootstrap_.exec.text() + ".sock"; }
 
   LocalPorts ports_;
@@ -136,7 +138,6 @@ class LocalExecution final : private ProcessEvents, private AgentctlClientEvents
   bool took_over_ = false;
   bool stopping_ = false;
   bool gone_ = false;
-  bool met_ = false;  // started by us, or has answered us
   std::string leaving_;
   std::string proof_;
   std::int64_t silent_since_ms_ = 0;

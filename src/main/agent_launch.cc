@@ -105,6 +105,7 @@ Result<Bootstrap> make_launch(const LaunchSetting& setting, const LaunchSpec& sp
                       .exec = spec.exec,
                       .gen = spec.gen,
                       .secret = hmac_sha256(setting.key, "agentctl " + exec).hex(),
+                      .owner = setting.data.identity(),
                       .run_folder = setting.data.agentctl_run(),
                       .spool_folder = setting.data.spool() + "/" + exec,
                       .cwd = spec.workspace.cwd,

@@ -8,6 +8,7 @@
 #include "env_posix/loop.h"
 #include "env_posix/processes.h"
 #include "env_posix/world.h"
+#include "wire/bootstrap.h"
 
 namespace perdure {
 namespace {
@@ -35,7 +36,10 @@ Result<> end_agentctls(const DataFolder& data) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(data.spool(), error)) {
     const std::string exec = entry.path().filename();
-    if (const std::size_t left = processes->kill_marked("PERDURE_EXEC=" + exec); left > 0) {
+    const Result<ExecId> id = ExecId::parse(exec);
+    if (!id) continue;  // not made by us
+    const std::string mark = exec_mark({*id, data.identity()});
+    if (const std::size_t left = processes->kill_marked(mark); left > 0) {
       return fail(Code::unavailable,
                   std::to_string(left) + " processes of execution " + exec + " do not end");
     }

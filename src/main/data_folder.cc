@@ -6,10 +6,12 @@
 #include <filesystem>
 #include <vector>
 
+#include <fmt/format.h>
 #include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/check.h"
 #include "env_posix/world.h"
 
 namespace perdure {
@@ -124,6 +126,12 @@ Result<std::string> DataFolder::secret_file(const std::string& name, std::string
 
 Result<std::string> DataFolder::token() { return secret_file("token", "perdure_"); }
 Result<std::string> DataFolder::key() { return secret_file("wait.key", ""); }
+
+std::string DataFolder::identity() const {
+  struct stat status{};
+  CHECK(fstat(folder_->descriptor().get(), &status) == 0, "the data folder is open");
+  return fmt::format("{:x}.{:x}", status.st_dev, status.st_ino);
+}
 
 bool DataFolder::was_used() const {
   std::error_code error;

@@ -33,6 +33,8 @@ class DataFolder {
   Result<> lock();
 
   const std::string& path() const { return path_; }
+  // Tells it from every other folder of this machine, a copy of it among them; it may be moved.
+  std::string identity() const;
   std::string run() const { return path_ + "/run"; }
   std::string agentctl_run() const { return path_ + "/run/agentctl"; }
   std::string spool() const { return path_ + "/spool"; }

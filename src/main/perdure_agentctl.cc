@@ -27,6 +27,7 @@
 #include "env_posix/unix_link.h"
 #include "env_posix/world.h"
 #include "supervisor/hosted_workspace.h"
+#include "supervisor/spool.h"
 #include "supervisor/supervisor.h"
 #include "wire/bootstrap.h"
 
@@ -80,9 +81,7 @@ struct World {
     world.locks.push_back(
         TRY(FileLock::try_acquire(*world.run_folder, bootstrap.session.text() + ".lock")));
     world.spool_folder = TRY(PosixFolder::create(bootstrap.spool_folder));
-    if (!TRY(world.spool_folder->list()).empty()) {
-      return fail(Code::conflict, "the spool of this execution is there already: it ran before");
-    }
+    TRY_VOID(claim_spool(*world.spool_folder));
     world.clock = TRY(PosixClock::create());
     world.loop = TRY(EpollLoop::create());
     world.processes = PosixProcesses::create(
@@ -165,7 +164,7 @@ int start() {
 Result<> delete_remains(const Bootstrap& bootstrap) {
   const std::unique_ptr<EpollLoop> loop = TRY(EpollLoop::create());
   const auto processes = PosixProcesses::create(*loop);
-  const std::size_t left = processes->kill_marked("PERDURE_EXEC=" + bootstrap.exec.text());
+  const std::size_t left = processes->kill_marked(exec_mark({bootstrap.exec, bootstrap.owner}));
   if (left > 0) {
     return fail(Code::unavailable, std::to_string(left) + " processes of it do not end");
   }

@@ -73,7 +73,8 @@ void Daemon::on_ready(const LifePtr& life, std::int64_t started_ms) {
   served_life_ = life->number;
   if (universe_.scheduler.now_ms() - started_ms >= reconcile_probe_ms) return;
   for (const auto& [session, book] : judge_.ledgers()) {
-    if (judge_.is_damaged(session)) continue;
+    // Half a fork is no session yet: its records tell of another one's executions.
+    if (judge_.is_damaged(session) || book->is_copying()) continue;
     const Execution& exec = book->fold().exec;
     const bool may_live = exec.status != ExecutorStatus::none && !exec.gone;
     universe_.verdict.expect(
@@ -227,6 +228,10 @@ Result<std::vector<ListedSession>> StorePort::list(SessionId after, std::size_t 
 Result<std::vector<SearchHit>> StorePort::search(std::string_view query, std::size_t limit) {
   return inner_->store().search(query, limit);
 }
-Result<> StorePort::remove(SessionId session) { return inner_->store().remove(session); }
+Result<> StorePort::remove(SessionId session) {
+  Result<> removed = inner_->store().remove(session);
+  if (removed) judge_.on_removed(session);
+  return removed;
+}
 
 }  // namespace perdure::sim

@@ -85,6 +85,16 @@ void Judge::on_crash() {
   }
 }
 
+void Judge::on_removed(SessionId session) {
+  catch_up(session);
+  const auto found = ledgers_.find(session);
+  if (found == ledgers_.end()) return;
+  universe_.verdict.expect(found->second->is_copying(), "J1",
+                           [&] { return tail(session) + ": a session is gone"; });
+  ledgers_.erase(found);
+  pending_.erase(session);
+}
+
 void Judge::check_state(const State& state) {
   Ledger& book = ledger(state.id);
   universe_.verdict.expect(state.head <= book.head(), "STREAM2", [&] {

@@ -30,6 +30,8 @@ class Judge final : public WorldFacts, public HostWatcher {
   void catch_up(SessionId session);
   // The daemon is dead and the disk has decided: what is there is there, the rest never was.
   void on_crash();
+  // Only half a fork may be: nobody here deletes a session.
+  void on_removed(SessionId session);
 
   Ledger& ledger(SessionId session);
   const std::map<SessionId, std::unique_ptr<Ledger>>& ledgers() const { return ledgers_; }

@@ -64,6 +64,8 @@ class Ledger {
   // Index into EventBody of each record, by number.
   std::size_t kind_at(Seq seq) const { return kinds_.at(seq - 1); }
   std::uint64_t records() const { return hashes_.size(); }
+  // A fork whose records are not all there yet.
+  bool is_copying() const { return copying_; }
 
   struct Asked {
     ExecKey exec;

@@ -5,10 +5,18 @@
 #include <utility>
 
 #include "sim/real_host_port.h"
+#include "supervisor/spool.h"
 #include "testing/sequence.h"
 #include "wire/frame.h"
 
 namespace perdure::sim {
+namespace {
+
+const std::string sim_owner = "sim";
+// A link is taken away a little after its end was noticed.
+constexpr std::int64_t slack_ms = 100;
+
+}  // namespace
 
 SimAgentHome& RealHost::home(SessionId session) {
   const auto [at, is_new] = homes_.try_emplace(session);
@@ -26,6 +34,7 @@ Result<Bootstrap> RealHost::make_bootstrap(const LaunchSpec& spec) {
                .exec = spec.exec,
                .gen = spec.gen,
                .secret = "secret of " + spec.exec.text(),
+               .owner = sim_owner,
                .run_folder = "/run",
                .spool_folder = "/spool/" + spec.exec.text(),
                .cwd = spec.workspace.cwd,
@@ -57,7 +66,10 @@ Result<BootstrapAnswer> RealHost::start_agentctl(Bootstrap bootstrap,
   }
   auto& folder = machine_.folders[bootstrap.spool_folder];
   if (!folder) folder = std::make_shared<FolderFiles>();
-  if (!folder->empty()) return refuse(Code::conflict, "the spool is there already");
+  SimFolder claimed(machine_.universe, proc->life, folder);
+  if (const Result<> done = claim_spool(claimed); !done) {
+    return refuse(done.error().code(), done.error().message());
+  }
   if (!machine_.universe.files.folder_exists(bootstrap.cwd)) {
     return refuse(Code::not_found, "no such folder");
   }
@@ -108,10 +120,17 @@ void RealHost::reap() {
   }
 }
 
-// PROC6.
+// PROC4 and PROC6.
 void RealHost::check_quiet() {
   for (auto& [key, execution] : executions_) {
     check_said(key, execution);
+    const bool has_agentctl = execution.agentctl && execution.agentctl->proc()->is_alive();
+    const bool was_started = !execution.frames.empty();
+    if (was_started && !has_agentctl && !watcher_.was_declared_dead(key)) {
+      machine_.universe.verdict.expect(!lives(key), "PROC4", [&] {
+        return tail(key.exec) + " is gone, and processes of its agent live on";
+      });
+    }
     if (!watcher_.has_ended(key)) continue;
     const auto expect = [&](bool condition, const char* what) {
       machine_.universe.verdict.expect(
@@ -125,7 +144,7 @@ void RealHost::check_quiet() {
 }
 
 bool RealHost::lives(const ExecKey& exec) const {
-  return machine_.any_lives("PERDURE_EXEC=" + exec.exec.text());
+  return machine_.any_lives(exec_mark({exec.exec, sim_owner}));
 }
 
 bool RealHost::was_found(const ExecKey& exec, const LifePtr& life) const {
@@ -186,6 +205,24 @@ void RealHost::on_prompt_given(const ExecKey& exec, std::uint64_t prompt) {
   const bool first = prompts_given_.insert({exec.session, prompt}).second;
   machine_.universe.verdict.expect(first, "RUN4", [&] {
     return tail(exec.exec) + ": prompt " + std::to_string(prompt) + " is given to an agent again";
+  });
+}
+
+// PROC4: an agentctl takes its agent with it, and the end of a daemon is no reason to leave.
+// Unasked it does so only when nobody has called for as long as its bootstrap says.
+void RealHost::on_leaving(const ExecKey& exec, const Leaving& leaving) {
+  const Execution& execution = executions_.at(exec);
+  const bool agent_lives = machine_.any_lives("PERDURE_AGENT=" + exec.exec.text());
+  machine_.universe.verdict.expect(!agent_lives, "PROC4", [&] {
+    return tail(exec.exec) + " leaves (" + leaving.reason + ") and its agent lives on";
+  });
+  if (execution.stop_asked) return;
+  const Bootstrap& bootstrap = execution.bootstrap;
+  std::int64_t patience_ms = std::min(bootstrap.abandoned_ms, bootstrap.idle_ms);
+  if (execution.found_by == 0) patience_ms = std::min(patience_ms, bootstrap.orphan_ms);
+  machine_.universe.verdict.expect(leaving.alone_ms >= patience_ms - slack_ms, "PROC4", [&] {
+    return tail(exec.exec) + " leaves by itself (" + leaving.reason + ") " +
+           std::to_string(leaving.alone_ms) + " ms after its daemon";
   });
 }
 

@@ -27,7 +27,7 @@ class AgentOnStage : public ::testing::Test, protected FrameSink {
   void write(RunId run, FrameBody body) override { frames_.push_back({run, std::move(body)}); }
 
   static AgentSetup setup() {
-    return {.launch = {.command = {"agent"}}, .cwd = "/ws", .mark = "MARK=1"};
+    return {.launch = {.command = {"agent"}, .steer = true}, .cwd = "/ws", .mark = "MARK=1"};
   }
 
   FakeProcesses::Child& child() { return *processes_.children.back(); }

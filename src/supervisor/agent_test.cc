@@ -54,6 +54,35 @@ TEST_F(AgentTest, X4_a_cancel_that_is_obeyed_ends_the_ladder) {
   EXPECT_EQ(told<FrameRunFinished>()[0].stop_reason, "cancelled");
 }
 
+TEST_F(AgentTest, C23_a_turn_lasts_until_what_was_steered_into_it_is_answered_too) {
+  open();
+  const RunId run = prompt();
+  const std::string first = heard().back().id.text;
+  agent_->act(SteerPrompt{.run = run, .prompt = {.text = "and that"}});
+  EXPECT_EQ(heard("session/prompt"), 2U);
+  say(R"({"jsonrpc":"2.0","id":)" + first + R"(,"result":{"stopReason":"cancelled"}})");
+  EXPECT_TRUE(told<FrameRunFinished>().empty());
+  chunk("agent_message_chunk", "that too");
+  EXPECT_EQ(frames_.back().run, run);
+  answer("session/prompt", R"({"stopReason":"end_turn"})");
+  ASSERT_EQ(told<FrameRunFinished>().size(), 1U);
+  EXPECT_EQ(told<FrameRunFinished>()[0].stop_reason, "end_turn");
+}
+
+TEST_F(AgentTest, C23_a_refused_steer_is_shown_and_the_turn_goes_on) {
+  open();
+  const RunId run = prompt();
+  const std::string first = heard().back().id.text;
+  agent_->act(SteerPrompt{.run = run, .prompt = {.text = "and that"}});
+  say(R"({"jsonrpc":"2.0","id":)" + heard().back().id.text +
+      R"(,"error":{"code":-32600,"message":"one at a time"}})");
+  EXPECT_TRUE(told<FrameRunFailed>().empty());
+  ASSERT_EQ(told<AgentUpdate>().size(), 1U);
+  EXPECT_THAT(told<AgentUpdate>()[0].update.text, HasSubstr("prompt_refused"));
+  say(R"({"jsonrpc":"2.0","id":)" + first + R"(,"result":{"stopReason":"end_turn"}})");
+  EXPECT_EQ(told<FrameRunFinished>().size(), 1U);
+}
+
 TEST_F(AgentTest, an_agent_that_does_not_answer_initialize_is_ended) {
   agent_->act(StartAgent{});
   loop_.advance_ms(59'999);
@@ -98,6 +127,7 @@ TEST_F(AgentTest, R4_a_load_is_open_when_its_replay_has_settled) {
   chunk("agent_message_chunk", "later still");
   EXPECT_TRUE(told<MessageAgent>().empty());
   prompt();
+  loop_.advance_ms(300);  // the replay has to be quiet once more
   chunk("agent_message_chunk", "new");
   EXPECT_EQ(told<MessageAgent>().size(), 1U);
 }
@@ -192,6 +222,29 @@ TEST_F(AgentTest, a_stop_closes_the_input_then_terminates_then_kills) {
   loop_.advance_ms(1'000);
   EXPECT_EQ(stopped, 1U);
   EXPECT_EQ(told<FrameAgentExited>().at(0).exit.why, "stopped");
+}
+
+TEST_F(AgentTest, P1_out_of_memory_is_told_no_surer_than_its_evidence) {
+  struct Case {
+    OomEvidence evidence;
+    const char* why;
+    const char* words;
+  };
+  const Case cases[] = {{OomEvidence::group, "out_of_memory", "probably out of memory"},
+                        {OomEvidence::machine, "crashed", "perhaps out of memory"}};
+  for (const auto& [evidence, why, words] : cases) {
+    open();
+    prompt();
+    exit({.signal = SIGKILL, .oom = evidence});
+    const AgentExited told_exit = told<FrameAgentExited>().back().exit;
+    EXPECT_EQ(told_exit.why, why);
+    EXPECT_EQ(told_exit.signal, SIGKILL);
+    EXPECT_THAT(told_exit.stderr_tail, HasSubstr(words));
+  }
+  open();
+  exit({.signal = SIGKILL});
+  EXPECT_EQ(told<FrameAgentExited>().back().exit.why, "crashed");
+  EXPECT_EQ(told<FrameAgentExited>().back().exit.stderr_tail, "");
 }
 
 TEST_F(AgentTest, O26_C9_a_turn_that_only_a_stop_cancelled_is_left_without_an_end) {

@@ -7,6 +7,16 @@
 #include "base/text.h"
 
 namespace perdure {
+namespace {
+
+RawJson refused(std::string_view what, const acp::RpcError& error) {
+  JsonWriter json;
+  json.begin_object().key("perdure").string(what);
+  json.key("message").string(error_text(error)).end_object();
+  return RawJson{std::move(json).take()};
+}
+
+}  // namespace
 
 OpenFailure open_failure(acp::Failure failure) {
   switch (failure) {
@@ -35,11 +45,19 @@ acp::RpcError no_such_option(const acp::OptionValue& option) {
   return {acp::rpc_code::invalid_params, "the agent has shown no option " + option.option, {}};
 }
 
-RawJson option_refused(const acp::RpcError& error) {
+acp::RpcError too_many_requests() {
+  return {acp::rpc_code::internal_error, "too many requests at once", {}};
+}
+
+RawJson own_note(const OwnNote& note) {
   JsonWriter json;
-  json.begin_object().key("perdure").string("option_refused");
-  json.key("message").string(error_text(error)).end_object();
+  json.begin_object().key("perdure").string(note.what);
+  json.key(note.counted).number(note.number).end_object();
   return RawJson{std::move(json).take()};
 }
+
+RawJson option_refused(const acp::RpcError& error) { return refused("option_refused", error); }
+
+RawJson prompt_refused(const acp::RpcError& error) { return refused("prompt_refused", error); }
 
 }  // namespace perdure

@@ -44,6 +44,19 @@ void append_names(std::string& out, std::string_view unknown) {
 
 }  // namespace
 
+std::string exec_mark(const OwnedExec& owned) {
+  return "PERDURE_EXEC_MARK=" + owned.exec.text() + "@" + owned.owner;
+}
+
+std::string session_mark(const Bootstrap& bootstrap) {
+  return "PERDURE_SESSION_MARK=" + bootstrap.session.text() + "@" + bootstrap.owner;
+}
+
+std::vector<std::string> marks_of(const Bootstrap& bootstrap) {
+  return {"PERDURE_SESSION=" + bootstrap.session.text(), "PERDURE_EXEC=" + bootstrap.exec.text(),
+          session_mark(bootstrap), exec_mark({bootstrap.exec, bootstrap.owner})};
+}
+
 std::string encode_bootstrap(const Bootstrap& bootstrap) { return encode_fields(bootstrap); }
 
 Result<Bootstrap> decode_bootstrap(std::string_view text) {

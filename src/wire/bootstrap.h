@@ -70,7 +70,8 @@ struct Bootstrap {
   SessionId session;
   ExecId exec;
   Gen gen = 0;
-  std::string secret;      // every attach must show it
+  std::string secret;  // every attach must show it
+  std::string owner;   // the data folder that it belongs to; the same ids in a copy are not ours
   std::string run_folder;  // holds <exec>.sock and <session>.lock
   std::string spool_folder;
   std::string cwd;
@@ -88,6 +89,7 @@ struct Bootstrap {
     visit("exec_id", self.exec);
     visit("gen", self.gen);
     visit("secret", self.secret);
+    visit("owner", self.owner);
     visit("run_folder", self.run_folder);
     visit("spool_folder", self.spool_folder);
     visit("cwd", self.cwd);
@@ -121,6 +123,17 @@ struct BootstrapAnswer {
     visit("message", self.message);
   }
 };
+
+// Whose a process is: NAME=value in the environment of the agentctl and of all that is below it. A
+// copy of a data folder has the same ids, and another owner: its daemon must not end our agents.
+struct OwnedExec {
+  ExecId exec;
+  std::string owner;
+};
+std::string exec_mark(const OwnedExec& owned);
+std::string session_mark(const Bootstrap& bootstrap);
+// All of them, with the plain ids for people and programs to read.
+std::vector<std::string> marks_of(const Bootstrap& bootstrap);
 
 std::string encode_bootstrap(const Bootstrap& bootstrap);
 // Any bytes. format_too_new for another version; members that are not known are refused too: an
