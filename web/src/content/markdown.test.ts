@@ -102,6 +102,10 @@ describe("links", () => {
     expect(render("[x](https://a.example)")).toContain('rel="noopener noreferrer"');
   });
 
+  it("leaves what only looks like an address as it was written", () => {
+    expect(render("<p1:2>word")).toBe("<p>&lt;p1:2&gt;word</p>");
+  });
+
   it("never loads an image", () => {
     expect(render("![chart](https://a.example/x.png)")).toBe(
       '<p><a class="image" href="https://a.example/x.png" target="_blank" rel="noopener noreferrer" title="https://a.example/x.png">chart</a></p>',

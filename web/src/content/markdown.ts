@@ -43,6 +43,8 @@ function targetOf(href: string, words: string): string {
 function link(token: Tokens.Link): string {
   const inner = inlines(token.tokens);
   const href = safeHref(token.href);
+  // `<p1:2>` is no address but what somebody wrote.
+  if (!href && token.raw.startsWith("<")) return textToHtml(token.raw);
   if (!href) return `<span class="dead" title="${escapeHtml(`Not opened: ${token.href.slice(0, 200)}`)}">${inner}</span>`;
   const host = targetOf(href, token.text);
   const target = host ? `<span class="host">${textToHtml(host, "command")}</span>` : "";

@@ -56,7 +56,7 @@ export class Search {
     this.state = "searching";
     const from = performance.now();
     try {
-      const [{ hits }, { sessions }] = await Promise.all([app.api.search(query, 200, asked.signal), app.api.sessions({ archived: "with", limit: 200 })]);
+      const [{ hits }, { sessions }] = await Promise.all([app.api.search(query, 200, asked.signal), app.api.sessions({ archived: "all", limit: 200 })]);
       if (asked !== this.#asked) return;
       this.ms = Math.round(performance.now() - from);
       this.#all = new Map(sessions.map((session) => [session.id, session]));

@@ -11,6 +11,7 @@ export interface Answer {
   readonly option: string;
   readonly by: string;
   readonly at: string;
+  readonly seq: number;
 }
 
 const kept = new Map<string, SvelteMap<string, boolean>>();
@@ -110,7 +111,7 @@ export class Facts {
     if (record.kind === "plan") this.#plan(record);
     else if (record.kind === "permission.requested") this.requests.set(text(record, "perm_id"), record);
     else if (record.kind === "permission.resolved") {
-      const answer = { outcome: text(record, "outcome"), option: text(record, "option_id"), by: text(record, "by"), at: record.ts };
+      const answer = { outcome: text(record, "outcome"), option: text(record, "option_id"), by: text(record, "by"), at: record.ts, seq: record.seq };
       this.answers.set(text(record, "perm_id"), answer);
       if (happens && !this.#mine.has(text(record, "perm_id")) && answer.outcome === "selected") this.#tellElsewhere(answer);
     }

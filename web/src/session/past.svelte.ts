@@ -32,7 +32,9 @@ export class PastSteps {
   }
   async #read(): Promise<void> {
     try {
-      this.density = await app.api.density(this.view.id, 240);
+      // Few records, few buckets: a short session is no row of single strokes.
+      const buckets = Math.min(240, Math.max(24, Math.round(this.view.head / 3)));
+      this.density = await app.api.density(this.view.id, buckets);
     } catch {
       // The timeline stays as it is.
     }

@@ -75,7 +75,8 @@ export const openQuestions = (session: Session): Pending[] => session.pending.fi
 
 // Whether the agent can take up its own session, as far as is known before it is tried.
 export function resumesItself(session: Session): boolean {
-  return session.metadata.resume_token !== null && session.supports_session_resume && session.resume_reason !== "agent_not_running_fresh_start";
+  const able = session.acp_caps.resume || session.acp_caps.load || session.agent_execution_id === null;
+  return able && session.metadata.resume_token !== null && session.supports_session_resume && session.resume_reason !== "agent_not_running_fresh_start";
 }
 
 function hasHistory(session: Session): boolean {
