@@ -57,13 +57,15 @@ Folded fold(const std::vector<std::string_view>& records) {
 }
 
 RowsPage page_of(Folded folded) {
-  RowsPage page{.rows = std::move(folded.marks), .segment = folded.segment};
+  std::multimap<Seq, Row> by_place;  // equals stay in their order
+  for (Row& mark : folded.marks) by_place.emplace(mark.seq, std::move(mark));
   for (TranscriptMessage& message : std::move(folded.folder).take()) {
     Row row{.seq = message.first_seq, .rev = message.last_seq};
     row.message = std::move(message);
-    page.rows.push_back(std::move(row));
+    by_place.emplace(row.seq, std::move(row));
   }
-  std::ranges::stable_sort(page.rows, {}, &Row::seq);
+  RowsPage page{.segment = folded.segment};
+  for (auto& [seq, row] : by_place) page.rows.push_back(std::move(row));
   return page;
 }
 
