@@ -63,7 +63,9 @@ RowsPage page_of(Folded folded) {
     row.message = std::move(message);
     page.rows.push_back(std::move(row));
   }
-  std::ranges::stable_sort(page.rows, {}, &Row::seq);
+  std::ranges::sort(page.rows, {}, [](const Row& row) {
+    return std::pair(row.seq, row.message && row.message->role == MessageRole::tool_result);
+  });
   return page;
 }
 
