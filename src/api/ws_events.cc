@@ -71,7 +71,8 @@ void EventNamer::add_tool(const Record& record) {
   const std::string& id = call ? call->tool_call_id : update->tool_call_id;
   const std::string& status = call ? call->status : update->status;
   role_ = "tool_call";
-  text_ = call ? call->text : update->text;
+  const std::string& text = call ? call->text : update->text;
+  text_ = update && text.empty() ? update->added : text;
   if (tools_.size() >= tools_open_max) tools_.erase(tools_.begin());
   const auto [at, begins] = tools_.try_emplace(id, record.seq);
   found_.push_back(message(begins ? added : updated, record, at->second));

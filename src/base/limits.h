@@ -38,6 +38,22 @@ inline constexpr std::size_t messages_known_max = 4096;
 // Updates that come before the session they are for is open, and their bytes; more are dropped.
 inline constexpr std::size_t early_updates_max = 1024;
 inline constexpr std::size_t early_bytes_max = 4UL << 20;
+// Ids of an agent that are remembered, in bytes of each kind: tools, messages, settings. At it the
+// same happens as at the limit of their number.
+inline constexpr std::size_t agent_ids_bytes_max = 512UL << 10;
+// Terminals of an agent whose tool call is known; beyond it the output of the oldest is kept as it
+// came and no longer shown with its tool.
+inline constexpr std::size_t agent_terminals_known_max = 256;
+// Sessions that an agent could not open, whose late updates are nobody's; the oldest is forgotten.
+inline constexpr std::size_t sessions_refused_max = 64;
+// Settings that wait for the one before them; one more is refused, and that is told.
+inline constexpr std::size_t options_waiting_max = 256;
+// Requests of an agent without an answer yet; one more is answered with an error.
+inline constexpr std::size_t agent_requests_open_max = 256;
+// An agentctl that says nothing for so long is asked how it is, and if it does not answer for as
+// long again as the second, nobody knows whether it lives.
+inline constexpr std::int64_t agentctl_quiet_ms = 10'000;
+inline constexpr std::int64_t agentctl_answer_ms = 5'000;
 // Of what an agent says of an error; the rest is cut.
 inline constexpr std::size_t agent_error_bytes_max = 16UL << 10;
 

@@ -178,6 +178,7 @@ void TranscriptView::update_tool(JsonView record) {
   take(tool->status, "status");
   take(tool->input, "input");
   take(tool->text, "text");
+  tool->text += record["added"].text();
   read_diffs(*tool, record["update"]["content"]);
   if (tool->status == "completed" || tool->status == "failed" || tool->status == "cancelled") {
     settle(*tool, tool->status);

@@ -3,10 +3,12 @@
 // ones.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,12 +30,18 @@ struct SpawnSpec {
   std::optional<TerminalSize> terminal;
 };
 
+// What speaks for the kernel's out-of-memory killer, besides a SIGKILL that nobody of us sent: it
+// was at work shortly before.
+enum class OomEvidence {
+  none,
+  machine,  // somewhere on the machine; groups do not count here
+  group     // in the memory group of the process
+};
+
 struct ProcessExit {
   std::optional<int> code;
   std::optional<int> signal;
-  // The kernel's out-of-memory killer did it, as far as one can tell (SIGKILL that nobody of us
-  // sent while the memory group counted an oom kill).
-  bool out_of_memory = false;
+  OomEvidence oom = OomEvidence::none;
   bool operator==(const ProcessExit&) const = default;
 };
 
@@ -69,6 +77,22 @@ class Process {
   virtual void resize(TerminalSize size) = 0;
 };
 
+// A process by its number and the time of its start, in the host's ticks since boot: a number is
+// used again, but not with the same time.
+struct ProcessBirth {
+  std::int64_t pid = 0;
+  std::uint64_t started = 0;
+  auto operator<=>(const ProcessBirth&) const = default;
+};
+using ProcessSet = std::set<ProcessBirth>;
+
+// A child with everything below it, and with what its processes left behind when they ended: that
+// carries the mark, NAME=value in its environment.
+struct Family {
+  std::int64_t root = 0;
+  std::string mark;
+};
+
 class Processes {
  public:
   virtual ~Processes() = default;
@@ -80,6 +104,12 @@ class Processes {
   virtual std::size_t kill_marked(const std::string& mark) = 0;
   // Kills everything that is under this process; what its parents left falls to a subreaper.
   virtual std::size_t kill_descendants() = 0;
+  // Who of a family lives now, its root not among them. Of those left behind only such as fell to
+  // this process (a subreaper's) are seen.
+  virtual ProcessSet offspring(const Family& family) = 0;
+  // Sends a signal to those of them that still live, and to all that is below these; 0 is only a
+  // look. Gives whom it reached. Never hits a later owner of a number.
+  virtual ProcessSet signal_each(const ProcessSet& processes, int number) = 0;
 };
 
 }  // namespace perdure

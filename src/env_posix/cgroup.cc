@@ -112,7 +112,7 @@ OomCounter OomCounter::find() {
   if (!places.unified.empty() && unified.read()) return unified;
   const OomCounter memory_v1(places.memory_v1 + "/memory.oom_control");
   if (!places.memory_v1.empty() && memory_v1.read()) return memory_v1;
-  return OomCounter("/proc/vmstat");
+  return OomCounter("/proc/vmstat", Scope::machine);
 }
 
 std::optional<std::uint64_t> OomCounter::read() const {

@@ -33,15 +33,19 @@ CgroupPlaces own_cgroups();
 // do not count.
 class OomCounter {
  public:
+  enum class Scope { group, machine };
   // The best file that this machine has.
   static OomCounter find();
-  // A file with a line `oom_kill N`.
-  explicit OomCounter(std::string path) : path_(std::move(path)) {}
+  // A file with a line `oom_kill N`, and whose kills that counts.
+  explicit OomCounter(std::string path, Scope scope = Scope::group)
+      : path_(std::move(path)), scope_(scope) {}
   // None: the file does not tell.
   std::optional<std::uint64_t> read() const;
+  Scope scope() const { return scope_; }
 
  private:
   std::string path_;
+  Scope scope_;
 };
 
 // A v2 group below our own. It stays until remove(): whoever finds its name after a crash can kill

@@ -21,6 +21,9 @@ namespace {
 // Written bytes are cut off the queue when there are at least so many: not for every small write.
 constexpr std::size_t queue_cut_bytes = 64UL << 10;
 
+// At most so often: a look is a file that is read.
+constexpr std::int64_t oom_look_ms = 1'000;
+
 std::size_t readable_bytes(const Fd& fd) {
   int bytes = 0;
   if (!fd || ioctl(fd.get(), FIONREAD, &bytes) != 0) return 0;
@@ -82,6 +85,7 @@ PosixProcess::Got PosixProcess::read_some(Stream stream) {
   if (got <= 0) return end_stream(stream);
   const std::string_view bytes(buffer.data(), static_cast<std::size_t>(got));
   from.owed_bytes -= std::min(from.owed_bytes, bytes.size());
+  look_at_oom_kills();
   bool destroyed = false;
   destroyed_ = &destroyed;
   stream == Stream::output ? events_.on_output(bytes) : events_.on_error_output(bytes);
@@ -183,10 +187,29 @@ ProcessExit PosixProcess::exit_status() {
         "somebody else reaped our child");
   if (ended.si_code == CLD_EXITED) return {.code = ended.si_status};
   ProcessExit exit{.signal = ended.si_status};
-  const auto oom_kills = owner_.setting_.oom_counter.read();
-  exit.out_of_memory = exit.signal == SIGKILL && !killed_by_us_ && oom_kills && oom_kills_before_ &&
-                       *oom_kills > *oom_kills_before_;
+  if (exit.signal == SIGKILL && !killed_by_us_) exit.oom = oom_evidence();
   return exit;
+}
+
+void PosixProcess::set_oom_kills_before(std::optional<std::uint64_t> count) {
+  oom_kills_before_ = oom_kills_last_ = count;
+  oom_looked_ms_ = boottime_ms();
+}
+
+void PosixProcess::look_at_oom_kills() {
+  const std::int64_t now_ms = boottime_ms();
+  if (exit_ || now_ms - oom_looked_ms_ < oom_look_ms) return;
+  oom_looked_ms_ = now_ms;
+  oom_kills_before_ = std::exchange(oom_kills_last_, owner_.setting_.oom_counter.read());
+}
+
+OomEvidence PosixProcess::oom_evidence() const {
+  const OomCounter& counter = owner_.setting_.oom_counter;
+  const auto oom_kills = counter.read();
+  if (!oom_kills || !oom_kills_before_ || *oom_kills <= *oom_kills_before_) {
+    return OomEvidence::none;
+  }
+  return counter.scope() == OomCounter::Scope::group ? OomEvidence::group : OomEvidence::machine;
 }
 
 void PosixProcess::wait_for_drain() {

@@ -20,6 +20,9 @@ namespace perdure {
 
 class PosixProcesses;
 
+// Since the host's boot, the time that it slept included.
+std::int64_t boottime_ms();
+
 // Our ends of a child's stdio. With a terminal there is only `output`, until prepare() makes
 // `input` another descriptor of the same.
 struct ProcessEnds {
@@ -48,7 +51,8 @@ class PosixProcess final : public Process {
 
   // SIGKILL was sent by us: not a sign of memory running out.
   void note_kill() { killed_by_us_ = true; }
-  void set_oom_kills_before(std::optional<std::uint64_t> count) { oom_kills_before_ = count; }
+  // How many oom kills were counted before it was born.
+  void set_oom_kills_before(std::optional<std::uint64_t> count);
 
  private:
   enum class Stream : std::uint8_t { output, error_output };
@@ -67,6 +71,8 @@ class PosixProcess final : public Process {
   void drop_input();
   void on_ended();
   ProcessExit exit_status();
+  void look_at_oom_kills();
+  OomEvidence oom_evidence() const;
   void finish_if_drained();
   void wait_for_drain();
   void cut_streams();
@@ -87,7 +93,11 @@ class PosixProcess final : public Process {
   bool closing_input_ = false;
   bool paused_ = false;
   bool killed_by_us_ = false;
+  // The last two looks at the counter: only a kill that is about as recent as our last sign of the
+  // process can have been its own. Two, since its last words may be read after its death.
   std::optional<std::uint64_t> oom_kills_before_;
+  std::optional<std::uint64_t> oom_kills_last_;
+  std::int64_t oom_looked_ms_ = 0;
   std::optional<ProcessExit> exit_;  // it has ended
   bool exit_told_ = false;
   Loop::TimerId drain_timer_ = 0;

@@ -20,21 +20,14 @@
 namespace perdure {
 namespace {
 
-std::int64_t boottime_ms() {
-  timespec now{};
-  CHECK(clock_gettime(CLOCK_BOOTTIME, &now) == 0);
-  return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
-}
-
-// Our descendants at any depth, ourselves not among them.
-std::set<std::int64_t> descendants_in(const std::vector<ProcStat>& processes) {
-  std::set<std::int64_t> found;
-  const std::int64_t self = getpid();
+// These and their descendants at any depth.
+std::set<std::int64_t> with_descendants(const std::vector<ProcStat>& processes,
+                                        std::set<std::int64_t> found) {
   // A child may have a lower number than its parent: again until nothing is added.
   for (std::size_t before = ~0UL; before != found.size();) {
     before = found.size();
     for (const ProcStat& process : processes) {
-      if (process.parent == self || found.contains(process.parent)) found.insert(process.pid);
+      if (found.contains(process.parent)) found.insert(process.pid);
     }
   }
   return found;
@@ -50,7 +43,7 @@ struct Victim {
 std::vector<Victim> find_victims(const std::string& mark, Reach reach) {
   const std::vector<ProcStat> processes = all_processes();
   std::set<std::int64_t> descendants;
-  if (reach == Reach::descendants) descendants = descendants_in(processes);
+  if (reach == Reach::descendants) descendants = with_descendants(processes, {getpid()});
   std::vector<Victim> victims;
   for (const ProcStat& process : processes) {
     if (process.pid == getpid() || process.ended()) continue;
@@ -79,6 +72,12 @@ bool reap(pid_t pid) {
 }
 
 }  // namespace
+
+std::int64_t boottime_ms() {
+  timespec now{};
+  CHECK(clock_gettime(CLOCK_BOOTTIME, &now) == 0);
+  return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
+}
 
 std::unique_ptr<PosixProcesses> PosixProcesses::create(EpollLoop& loop, ProcessesSetting setting) {
   // A child that closes its stdin is an error of write(), not the end of us.
@@ -198,6 +197,38 @@ std::size_t PosixProcesses::kill_marked(const std::string& mark) {
 
 std::size_t PosixProcesses::kill_descendants() {
   return kill_until_clean([] { return find_victims({}, Reach::descendants); });
+}
+
+ProcessSet PosixProcesses::offspring(const Family& family) {
+  const std::vector<ProcStat> processes = all_processes();
+  std::set<std::int64_t> roots = {family.root};
+  for (const ProcStat& process : processes) {
+    const bool fell_to_us = process.parent == getpid() && !is_ours(static_cast<pid_t>(process.pid));
+    if (fell_to_us && environment_has(process, family.mark)) roots.insert(process.pid);
+  }
+  const std::set<std::int64_t> members = with_descendants(processes, std::move(roots));
+  ProcessSet living;
+  for (const ProcStat& process : processes) {
+    if (process.ended() || process.pid == family.root || !members.contains(process.pid)) continue;
+    living.insert({process.pid, process.started});
+  }
+  return living;
+}
+
+ProcessSet PosixProcesses::signal_each(const ProcessSet& wanted, int number) {
+  const std::vector<ProcStat> processes = all_processes();
+  std::set<std::int64_t> roots;
+  for (const ProcStat& process : processes) {
+    if (wanted.contains({process.pid, process.started})) roots.insert(process.pid);
+  }
+  const std::set<std::int64_t> members = with_descendants(processes, std::move(roots));
+  ProcessSet reached;
+  for (const ProcStat& process : processes) {
+    if (process.ended() || !members.contains(process.pid)) continue;
+    const Result<Fd> pidfd = open_pidfd(process);
+    if (pidfd && send_signal(*pidfd, number)) reached.insert({process.pid, process.started});
+  }
+  return reached;
 }
 
 }  // namespace perdure

@@ -41,6 +41,8 @@ class PosixProcesses final : public Processes {
   // us is not found by its mark.
   std::size_t kill_marked(const std::string& mark) override;
   std::size_t kill_descendants() override;
+  ProcessSet offspring(const Family& family) override;
+  ProcessSet signal_each(const ProcessSet& processes, int number) override;
 
   // Orphans among our descendants fall to us from now on, and are reaped when they end. From here
   // on every child of this program is ours to wait for. Blocks SIGCHLD: call it before any thread

@@ -11,6 +11,7 @@
 
 #include "base/limits.h"
 #include "env_posix/fixture_for_test.h"
+#include "env_posix/posix_process.h"
 #include "env_posix/proc.h"
 
 namespace perdure {
@@ -270,13 +271,68 @@ TEST_F(ChildProcess, P1_an_out_of_memory_kill_is_guessed_from_the_counter) {
     kill_it(*process);
     EXPECT_TRUE(until_exit());
     EXPECT_EQ(events_.exit->signal, SIGKILL);
-    return events_.exit->out_of_memory;
+    return events_.exit->oom;
   };
   const auto stranger = [](Process& it) { kill(static_cast<pid_t>(it.pid()), SIGKILL); };
   const auto ourselves = [](Process& it) { it.signal(SIGKILL); };
-  EXPECT_TRUE(killed(4, stranger));
-  EXPECT_FALSE(killed(3, stranger));
-  EXPECT_FALSE(killed(4, ourselves));
+  EXPECT_EQ(killed(4, stranger), OomEvidence::group);
+  EXPECT_EQ(killed(3, stranger), OomEvidence::none);
+  EXPECT_EQ(killed(4, ourselves), OomEvidence::none);
+  // Where only the machine counts, the evidence is as weak.
+  processes_ = PosixProcesses::create(
+      *loop_, {.oom_counter = OomCounter(scratch.path("events"), OomCounter::Scope::machine)});
+  EXPECT_EQ(killed(4, stranger), OomEvidence::machine);
+}
+
+// A kill for want of memory that it outlived by far was somebody else's.
+TEST_F(ChildProcess, P1_an_old_out_of_memory_kill_is_no_evidence) {
+  const Scratch scratch;
+  const auto count = [&](int kills) {
+    std::ofstream(scratch.path("events")) << "oom_kill " << kills << "\n";
+  };
+  count(3);
+  processes_ = PosixProcesses::create(*loop_, {.oom_counter = OomCounter(scratch.path("events"))});
+  const auto process = spawn({"echo"});
+  count(4);
+  // It speaks on for longer than two looks are apart.
+  const std::int64_t end_ms = boottime_ms() + 2'500;
+  ASSERT_TRUE(until([&] {
+    process->write(".");
+    return boottime_ms() >= end_ms;
+  }));
+  kill(static_cast<pid_t>(process->pid()), SIGKILL);
+  ASSERT_TRUE(until_exit());
+  EXPECT_EQ(events_.exit->oom, OomEvidence::none);
+}
+
+// The real killer, in a memory group of the old hierarchy.
+TEST_F(ChildProcess, P1_the_kernel_s_own_out_of_memory_kill_is_found) {
+  const std::string group = own_cgroups().memory_v1 + "/perdure_test_" + std::to_string(getpid());
+  if (own_cgroups().memory_v1.empty() || mkdir(group.c_str(), 0700) != 0) {
+    GTEST_SKIP() << "no memory group of version 1 that we may write to";
+  }
+  const auto put = [&](const char* file, const std::string& text) {
+    std::ofstream out(group + "/" + file);
+    out << text << std::flush;
+    return out.good();
+  };
+  const bool limited = put("memory.limit_in_bytes", "33554432");
+  processes_ =
+      PosixProcesses::create(*loop_, {.oom_counter = OomCounter(group + "/memory.oom_control")});
+  auto process = spawn({"eat"});
+  EXPECT_TRUE(until_output("ready"));
+  const bool moved = put("cgroup.procs", std::to_string(process->pid()));
+  if (limited && moved) {
+    process->write("go");
+    EXPECT_TRUE(until_exit());
+    EXPECT_EQ(events_.exit->signal, SIGKILL);
+    EXPECT_EQ(events_.exit->oom, OomEvidence::group);
+  }
+  const std::int64_t pid = process->pid();
+  process.reset();
+  EXPECT_TRUE(until([&] { return !read_proc_stat(pid); }));
+  EXPECT_TRUE(until([&] { return rmdir(group.c_str()) == 0; }));
+  if (!limited || !moved) GTEST_SKIP() << "the group takes no limit or no member";
 }
 
 TEST_F(ChildProcess, a_thousand_spawns_leave_nothing_behind) {

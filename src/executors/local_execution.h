@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/limits.h"
 #include "base/result.h"
 #include "env/env.h"
 #include "env/host.h"
@@ -56,6 +57,9 @@ struct LocalSetting {
   std::int64_t stop_ms = 20'000;              // for an orderly stop; then by force
   WhenLocked when_locked = WhenLocked::refuse;
   std::int64_t hang_ms = 60'000;  // hangs for so long: ended, since it is on this machine
+  // Of one that is attached: quiet for so long it is asked, and then nothing is heard for so long.
+  std::int64_t quiet_ms = agentctl_quiet_ms;
+  std::int64_t quiet_answer_ms = agentctl_answer_ms;
 };
 
 class LocalExecution final : private ProcessEvents, private AgentctlClientEvents {

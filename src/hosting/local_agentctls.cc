@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "base/probe.h"
+#include "hosting/pulse.h"
 #include "wire/frame.h"
 
 namespace perdure {
@@ -31,16 +32,21 @@ class LocalAgentctls::Held final : private ExecutionEvents {
       : owner_(owner),
         key_(key),
         execution_(owner.ports_, owner.setting_, std::move(bootstrap),
-                   static_cast<ExecutionEvents&>(*this)) {}
+                   static_cast<ExecutionEvents&>(*this)),
+        pulse_(
+            owner.ports_.loop, {owner.setting_.quiet_ms, owner.setting_.quiet_answer_ms},
+            [this] { execution_.call("Health", "{}"); }, [this] { on_silent(); }) {}
 
   // Those who wait for a call are told that it will not come. Not from inside their own call.
   ~Held() override { fail_calls("the execution is over"); }
 
   LocalExecution& execution() { return execution_; }
   void call(std::string_view method, std::string_view params, OnResult done) {
-    if (!execution_.is_attached()) {
-      calls_.emplace(0, std::move(done));
-      return fail_calls("no link to the session's agentctl is up");
+    if (!execution_.is_attached() || pulse_.is_missed()) {
+      owner_.ports_.loop.post([done = std::move(done)] mutable {
+        done(fail(Code::unavailable, "the session's agentctl cannot be reached"));
+      });
+      return;
     }
     calls_.emplace(execution_.call(method, params), std::move(done));
   }
@@ -54,10 +60,20 @@ class LocalAgentctls::Held final : private ExecutionEvents {
 
  private:
   void on_attached(const AttachedPacket& attached) override {
+    pulse_.begin();
     owner_.events_->on_attached(key_);
     owner_.events_->on_commands_acted(key_, attached.acted);
   }
+  // It may be stopped or swamped. The link stays, and so does everything that is on its way.
+  void on_silent() {
+    SIM_PROBE("attached agentctl says nothing");
+    owner_.events_->on_detached(key_);
+  }
+  void note_sign() {
+    if (pulse_.heard()) owner_.events_->on_attached(key_);
+  }
   void on_frame(FrameNo number, std::string_view bytes) override {
+    note_sign();
     Result<Frame> decoded = decode_frame(bytes);
     Frame frame = decoded ? std::move(*decoded) : unreadable_frame(decoded.error());
     frame.exec = key_.exec;
@@ -65,14 +81,23 @@ class LocalAgentctls::Held final : private ExecutionEvents {
     frame.number = given_ = number;
     owner_.events_->on_frame(key_, std::move(frame));
   }
-  void on_acted(std::uint64_t number) override { owner_.events_->on_commands_acted(key_, number); }
+  void on_acted(std::uint64_t number) override {
+    note_sign();
+    owner_.events_->on_commands_acted(key_, number);
+  }
   void on_reply(std::uint64_t number, Result<std::string> result) override {
+    note_sign();
     if (auto call = calls_.extract(number)) call.mapped()(std::move(result));
   }
-  void on_shell_news(const std::string& shell) override { owner_.tell_shell_news(key_, shell); }
+  void on_shell_news(const std::string& shell) override {
+    note_sign();
+    owner_.tell_shell_news(key_, shell);
+  }
   void on_detached(const std::string& why) override {
+    const bool is_told = pulse_.is_missed();
+    pulse_.end();
     fail_calls("the link to the agentctl broke: " + why);
-    owner_.events_->on_detached(key_);
+    if (!is_told) owner_.events_->on_detached(key_);
   }
   void on_gone(const std::string& proof) override {
     proof_ = proof;
@@ -106,7 +131,8 @@ class LocalAgentctls::Held final : private ExecutionEvents {
   LocalAgentctls& owner_;
   ExecKey key_;
   LocalExecution execution_;
-  std::multimap<std::uint64_t, OnResult> calls_;  // by the number of the call
+  Pulse pulse_;
+  std::map<std::uint64_t, OnResult> calls_;  // by the number of the call
   FrameNo given_ = 0;
   FrameNo acked_ = 0;
   std::optional<std::string> proof_;

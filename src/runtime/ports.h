@@ -42,7 +42,8 @@ class AgentctlEvents {
   virtual void on_frame(const ExecKey& exec, Frame frame) = 0;
   // The agentctl has acted on every command up to this number (0: on none yet).
   virtual void on_commands_acted(const ExecKey& exec, std::uint64_t number) = 0;
-  // The link broke. That says nothing about the agentctl (silence is not death).
+  // The link broke, or nothing is heard over it. That says nothing about the agentctl (silence is
+  // not death); on_attached follows when it is heard again.
   virtual void on_detached(const ExecKey& exec) = 0;
   // Proved: nothing of this execution is left, and every frame its spool held was given before.
   virtual void on_gone(const ExecKey& exec, const std::string& proof) = 0;

@@ -390,7 +390,8 @@ struct ToolUpdate {
   std::string tool_kind;
   std::string status;
   std::string input;
-  std::string text;
+  std::string text;   // in place of the output so far
+  std::string added;  // behind the output so far
   RawJson update;
   RECORD_KIND(ToolUpdate, "tool.update");
   FIELDS {
@@ -400,6 +401,7 @@ struct ToolUpdate {
     visit("status", self.status);
     visit("input", self.input);
     visit("text", self.text);
+    visit("added", self.added);
     visit("update", self.update);
   }
 };

@@ -172,6 +172,8 @@ void TranscriptFolder::add_chunk(const Record& record, const Chunk& chunk) {
 // with output or with an end begins the result.
 template <class Update>
 void TranscriptFolder::add_tool(const Record& record, const Update& update) {
+  std::string_view added;
+  if constexpr (std::is_same_v<Update, ToolUpdate>) added = update.added;
   if (std::is_same_v<Update, ToolCall> || !tools_.contains(update.tool_call_id)) {
     tools_[update.tool_call_id] = Tool{.call = messages_.size()};
     TranscriptMessage& call = begin(record, MessageRole::tool_call);
@@ -180,7 +182,7 @@ void TranscriptFolder::add_tool(const Record& record, const Update& update) {
   }
   Tool& tool = tools_[update.tool_call_id];
   const bool ends = is_terminal(update.status);
-  const bool gives = ends || !update.text.empty();
+  const bool gives = ends || !update.text.empty() || !added.empty();
   if (gives && !tool.result) {
     tool.result = messages_.size();
     TranscriptMessage& result = begin(record, MessageRole::tool_result);
@@ -198,6 +200,7 @@ void TranscriptFolder::add_tool(const Record& record, const Update& update) {
   TranscriptMessage& result = messages_[*tool.result];
   if (gives) result.last_seq = record.seq;
   set_if_given(result.content, update.text);
+  result.content += added;
   result.title = call.title;
   result.tool_kind = call.tool_kind;
   result.status = call.status;

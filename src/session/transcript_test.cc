@@ -141,6 +141,27 @@ TEST(Transcript, A24_empty_fields_of_an_update_leave_what_was_there) {
   EXPECT_EQ(messages[1].content, "out");
 }
 
+TEST(Transcript, A24_output_that_is_added_goes_behind_what_is_there) {
+  JournalBuilder journal;
+  const auto add = [&](const char* status, const char* added) {
+    journal.add(ToolUpdate{.tool_call_id = "x", .status = status, .added = added});
+  };
+  journal.start_run(1, "go").call("x", "Build");
+  add("", "compiling\n");
+  journal.say("meanwhile");
+  add("", "linking\n");
+  add("completed", "done\n");
+  const auto messages = fold_transcript(journal.records());
+  EXPECT_EQ(outline(messages),
+            (Lines{"user:go", "tool_call:", "tool_result:compiling\nlinking\ndone\n",
+                   "assistant:meanwhile"}));
+  EXPECT_EQ(messages[2].outcome, MessageOutcome::done);
+  // A whole text takes the place of the pieces, and pieces may follow it.
+  journal.update("x", "", "all of it");
+  add("", ", and more");
+  EXPECT_EQ(fold_transcript(journal.records())[2].content, "all of it, and more");
+}
+
 TEST(Transcript, A24_C23_a_steered_prompt_leaves_running_tools_alone) {
   JournalBuilder journal;
   journal.start_run(1, "go")

@@ -68,6 +68,25 @@ std::size_t Machine::kill_marked(const std::string& mark, const ProcPtr& but) {
   return left;
 }
 
+ProcessSet Machine::offspring(const Family& family) const {
+  ProcessSet living;
+  for (const auto& [pid, proc] : procs_) {
+    if (pid != family.root && has_mark(*proc, family.mark)) living.insert({pid, proc->started});
+  }
+  return living;
+}
+
+ProcessSet Machine::signal_each(const ProcessSet& processes, int number) {
+  ProcessSet reached;
+  for (const ProcessBirth& birth : processes) {
+    const ProcPtr proc = find(birth.pid);
+    if (!proc || proc->started != birth.started) continue;
+    reached.insert(birth);
+    if (number != 0) kill(proc, number);
+  }
+  return reached;
+}
+
 bool Machine::any_lives(const std::string& mark) const {
   return std::ranges::any_of(procs_,
                              [&](const auto& entry) { return has_mark(*entry.second, mark); });

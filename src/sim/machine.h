@@ -14,6 +14,7 @@
 
 #include "env/folder.h"
 #include "env/link.h"
+#include "env/process.h"
 #include "sim/universe.h"
 
 namespace perdure::sim {
@@ -50,6 +51,10 @@ class Machine {
   // Everybody with this in the environment, but for one. Gives how many do not end yet.
   std::size_t kill_marked(const std::string& mark, const ProcPtr& but);
   bool any_lives(const std::string& mark) const;
+  // Who carries a family's mark, its root not among them.
+  ProcessSet offspring(const Family& family) const;
+  // As Processes::signal_each(): whatever a simulated process is sent but 0 ends it.
+  ProcessSet signal_each(const ProcessSet& processes, int number);
   ProcPtr find(std::int64_t pid) const;
 
   // False: a living process has it.

@@ -13,6 +13,8 @@ namespace perdure::sim {
 namespace {
 
 const std::string sim_owner = "sim";
+// A link is taken away a little after its end was noticed.
+constexpr std::int64_t slack_ms = 100;
 
 }  // namespace
 
@@ -118,10 +120,17 @@ void RealHost::reap() {
   }
 }
 
-// PROC6.
+// PROC4 and PROC6.
 void RealHost::check_quiet() {
   for (auto& [key, execution] : executions_) {
     check_said(key, execution);
+    const bool has_agentctl = execution.agentctl && execution.agentctl->proc()->is_alive();
+    const bool was_started = !execution.frames.empty();
+    if (was_started && !has_agentctl && !watcher_.was_declared_dead(key)) {
+      machine_.universe.verdict.expect(!lives(key), "PROC4", [&] {
+        return tail(key.exec) + " is gone, and processes of its agent live on";
+      });
+    }
     if (!watcher_.has_ended(key)) continue;
     const auto expect = [&](bool condition, const char* what) {
       machine_.universe.verdict.expect(
@@ -196,6 +205,24 @@ void RealHost::on_prompt_given(const ExecKey& exec, std::uint64_t prompt) {
   const bool first = prompts_given_.insert({exec.session, prompt}).second;
   machine_.universe.verdict.expect(first, "RUN4", [&] {
     return tail(exec.exec) + ": prompt " + std::to_string(prompt) + " is given to an agent again";
+  });
+}
+
+// PROC4: an agentctl takes its agent with it, and the end of a daemon is no reason to leave.
+// Unasked it does so only when nobody has called for as long as its bootstrap says.
+void RealHost::on_leaving(const ExecKey& exec, const Leaving& leaving) {
+  const Execution& execution = executions_.at(exec);
+  const bool agent_lives = machine_.any_lives("PERDURE_AGENT=" + exec.exec.text());
+  machine_.universe.verdict.expect(!agent_lives, "PROC4", [&] {
+    return tail(exec.exec) + " leaves (" + leaving.reason + ") and its agent lives on";
+  });
+  if (execution.stop_asked) return;
+  const Bootstrap& bootstrap = execution.bootstrap;
+  std::int64_t patience_ms = std::min(bootstrap.abandoned_ms, bootstrap.idle_ms);
+  if (execution.found_by == 0) patience_ms = std::min(patience_ms, bootstrap.orphan_ms);
+  machine_.universe.verdict.expect(leaving.alone_ms >= patience_ms - slack_ms, "PROC4", [&] {
+    return tail(exec.exec) + " leaves by itself (" + leaving.reason + ") " +
+           std::to_string(leaving.alone_ms) + " ms after its daemon";
   });
 }
 

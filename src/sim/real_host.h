@@ -1,6 +1,7 @@
 // The machine with real agentctls: the supervisor's code in simulated processes on one side, the
 // executors' code in the daemon on the other, bytes between them. Judges what only it can see: one
-// agent a session (PROC1), frames that are lost on the way (PROC5), what is left behind (PROC6).
+// agent a session (PROC1), who ends with whom (PROC4), frames that are lost on the way (PROC5),
+// what is left behind (PROC6).
 #pragma once
 
 #include <cstdint>
@@ -47,6 +48,7 @@ class RealHost final : public Host, private AgentctlListener {
     std::string said;  // by the agent that lives, all its turns
     bool lossless = true;
     std::uint64_t found_by = 0;  // the life of the daemon that attached
+    bool stop_asked = false;
   };
 
   Result<Bootstrap> make_bootstrap(const LaunchSpec& spec);
@@ -58,6 +60,7 @@ class RealHost final : public Host, private AgentctlListener {
   void on_command_acted(const ExecKey& exec, const SendCommand& command) override;
   void on_prompt_given(const ExecKey& exec, std::uint64_t prompt) override;
   void on_agent_spawned(const ExecKey& exec, const DrawnSwitches& drawn) override;
+  void on_leaving(const ExecKey& exec, const Leaving& leaving) override;
 
   Machine machine_;
   HostWatcher& watcher_;

@@ -195,6 +195,9 @@ void RealHost::Port::ack(const ExecKey& exec, FrameNo frame) {
 void RealHost::Port::stop(const ExecKey& exec) {
   if (!still_lives()) return;
   universe_.trace.note("host", exec.gen, [&] { return "stops " + tail(exec.exec); });
+  if (const auto at = host_.executions_.find(exec); at != host_.executions_.end()) {
+    at->second.stop_asked = true;
+  }
   agentctls_.stop(exec);
 }
 

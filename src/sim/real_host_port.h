@@ -39,6 +39,9 @@ class RealHost::DaemonProcesses final : public Processes {
                                                   ProcessEvents& events) override;
   std::size_t kill_marked(const std::string& mark) override;
   std::size_t kill_descendants() override { return 0; }
+  // The daemon's children are agentctls' launchers: they have no family.
+  ProcessSet offspring(const Family&) override { return {}; }
+  ProcessSet signal_each(const ProcessSet&, int) override { return {}; }
 
  private:
   RealHost& host_;

@@ -16,12 +16,24 @@ class SimAgentctl::WatchedLink final : public Link, private LinkEvents {
  public:
   WatchedLink(SimAgentctl& owner, std::unique_ptr<Link> inner)
       : owner_(owner), inner_(std::move(inner)) {}
+  ~WatchedLink() override {
+    if (!is_attached_) return;
+    if (--owner_.attached_ == 0) owner_.detached_ms_ = owner_.universe_.scheduler.now_ms();
+  }
+  WatchedLink(const WatchedLink&) = delete;
+  WatchedLink& operator=(const WatchedLink&) = delete;
 
   void set_events(LinkEvents& events) override {
     events_ = &events;
     inner_->set_events(*this);
   }
-  void send(std::string bytes) override { inner_->send(std::move(bytes)); }
+  void send(std::string bytes) override {
+    constexpr std::size_t type_at = 4;
+    const bool attaches =
+        bytes.size() > type_at && static_cast<PacketType>(bytes[type_at]) == PacketType::attached;
+    if (attaches && !std::exchange(is_attached_, true)) ++owner_.attached_;
+    inner_->send(std::move(bytes));
+  }
   std::size_t unsent_bytes() const override { return inner_->unsent_bytes(); }
   void pause() override { inner_->pause(); }
   void resume() override { inner_->resume(); }
@@ -56,6 +68,7 @@ class SimAgentctl::WatchedLink final : public Link, private LinkEvents {
   std::unique_ptr<Link> inner_;
   LinkEvents* events_ = nullptr;
   PacketReader reader_;
+  bool is_attached_ = false;
 };
 
 SimAgentctl::SimAgentctl(Machine& machine, ProcPtr self, Bootstrap bootstrap, SimAgentHome& home,
@@ -85,12 +98,13 @@ SimAgentctl::SimAgentctl(Machine& machine, ProcPtr self, Bootstrap bootstrap, Si
                          .url = "unix:" + socket().first + "/" + socket().second,
                          .pid = self_->pid,
                          .pid_started = static_cast<std::int64_t>(self_->started)},
-      [this](const std::string&) { end(); });
+      [this](const std::string& reason) { end(reason); });
 }
 
 SimAgentctl::~SimAgentctl() { self_->on_killed = nullptr; }
 
 void SimAgentctl::begin() {
+  detached_ms_ = universe_.scheduler.now_ms();
   machine_.sockets[socket()] = {
       self_, [this](std::unique_ptr<Link> link) {
         supervisor_->on_link(std::make_unique<WatchedLink>(*this, std::move(link)));
@@ -107,8 +121,10 @@ BootstrapAnswer SimAgentctl::answer() const {
 }
 
 // In good order: nobody can call any more, and nothing is left below.
-void SimAgentctl::end() {
+void SimAgentctl::end(const std::string& reason) {
   if (!self_->is_alive()) return;
+  const std::int64_t now_ms = universe_.scheduler.now_ms();
+  listener_.on_leaving(key_, {reason, attached_ > 0 ? 0 : now_ms - detached_ms_});
   universe_.trace.note("agentctl", key_.gen, [&] { return tail(key_.exec) + " leaves"; });
   machine_.sockets.erase(socket());
   self_->on_killed = nullptr;
@@ -207,6 +223,16 @@ std::size_t SimAgentctl::Agents::kill_marked(const std::string& mark) {
 // A subreaper's: everything that carries this execution's mark is below it.
 std::size_t SimAgentctl::Agents::kill_descendants() {
   return kill_marked(exec_mark({owner_.bootstrap_.exec, owner_.bootstrap_.owner}));
+}
+
+ProcessSet SimAgentctl::Agents::offspring(const Family& family) {
+  if (!owner_.self_->is_alive()) return {};
+  return owner_.machine_.offspring(family);
+}
+
+ProcessSet SimAgentctl::Agents::signal_each(const ProcessSet& processes, int number) {
+  if (!owner_.self_->is_alive()) return {};
+  return owner_.machine_.signal_each(processes, number);
 }
 
 }  // namespace perdure::sim

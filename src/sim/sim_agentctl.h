@@ -26,6 +26,12 @@ struct SimAgentHome {
   std::int64_t broken_until_ms = 0;  // it does not even start before
 };
 
+// The end of an agentctl in good order, by its own decision or a daemon's.
+struct Leaving {
+  std::string reason;
+  std::int64_t alone_ms = 0;  // for how long no daemon has been attached
+};
+
 // What happens inside an agentctl, at the moment it happens.
 class AgentctlListener {
  public:
@@ -35,6 +41,8 @@ class AgentctlListener {
   // A client's prompt number N reaches an agent.
   virtual void on_prompt_given(const ExecKey& exec, std::uint64_t prompt) = 0;
   virtual void on_agent_spawned(const ExecKey& exec, const DrawnSwitches& drawn) = 0;
+  // It is about to exit.
+  virtual void on_leaving(const ExecKey& exec, const Leaving& leaving) = 0;
 };
 
 class SimAgentctl {
@@ -61,6 +69,8 @@ class SimAgentctl {
     Result<std::unique_ptr<Process>> spawn(const SpawnSpec& spec, ProcessEvents& events) override;
     std::size_t kill_marked(const std::string& mark) override;
     std::size_t kill_descendants() override;
+    ProcessSet offspring(const Family& family) override;
+    ProcessSet signal_each(const ProcessSet& processes, int number) override;
 
    private:
     SimAgentctl& owner_;
@@ -72,7 +82,7 @@ class SimAgentctl {
   void on_agent_input(std::string_view bytes);
   void on_append(const std::string& name, std::string_view bytes);
   std::size_t draw_cut(std::size_t bytes);
-  void end();
+  void end(const std::string& reason);
 
   Machine& machine_;
   Universe& universe_;
@@ -85,6 +95,8 @@ class SimAgentctl {
   Agents agents_;
   SimFolder folder_;
   std::vector<std::pair<ProcPtr, bool>> children_;  // and whether they behave
+  std::size_t attached_ = 0;  // links, of which all but the last are about to end
+  std::int64_t detached_ms_ = 0;
   std::unique_ptr<Supervisor> supervisor_;
 };
 

@@ -22,6 +22,15 @@ TEST(Simulation, SeedsPassAndRepeat) {
   EXPECT_NE(run_seed(1, {}).trace_hash, run_seed(2, {}).trace_hash);
 }
 
+// What a run of many seeds has found once.
+TEST(Simulation, FoundSeeds_stay_well) {
+  for (const std::uint64_t seed :
+       {1638, 5626, 9781, 13069, 13994, 14741, 15241, 23791, 29077, 34069}) {
+    const SeedResult result = run_seed(seed, {});
+    EXPECT_FALSE(result.violation) << failure_line(result);
+  }
+}
+
 // A judge with a disk and a host that nothing has happened to.
 struct Court {
   Universe universe{1};

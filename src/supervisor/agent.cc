@@ -21,6 +21,22 @@ constexpr std::int64_t sweep_again_ms = 50;
 constexpr std::size_t slice_bytes = 16UL << 10;
 constexpr std::size_t events_kept = 64;  // room for more is given back
 
+// P1: as sure as the evidence, and no surer.
+std::string_view oom_text(OomEvidence evidence) {
+  switch (evidence) {
+    case OomEvidence::none: return "";
+    case OomEvidence::machine:
+      return "\n[perdure] perhaps out of memory: ended by a SIGKILL from elsewhere, while the "
+             "kernel "
+             "ended a process of this machine for want of memory";
+    case OomEvidence::group:
+      return "\n[perdure] probably out of memory: ended by a SIGKILL from elsewhere, while the "
+             "kernel "
+             "ended a process of its memory group for want of memory";
+  }
+  CHECK(false, "evidence without a text");
+}
+
 }  // namespace
 
 Agent::Agent(AgentPorts ports, AgentSetup setup) : ports_(ports), setup_(std::move(setup)) {
@@ -31,6 +47,7 @@ Agent::~Agent() {
   disarm(phase_timer_);
   disarm(ladder_timer_);
   disarm(stall_timer_);
+  disarm(hold_timer_);
 }
 
 std::string_view Agent::phase_text() const {
@@ -194,6 +211,7 @@ void Agent::pause() {
 void Agent::resume() {
   paused_ = false;
   last_sign_ms_ = ports_.clock.now().since_boot.ms;  // nobody listened until now
+  late_replay_ms_ = last_sign_ms_;                   // and a replay may have waited in the pipe
   if (process_) process_->resume_output();
 }
 
@@ -235,7 +253,7 @@ void Agent::on_output_end() {
 }
 
 std::string Agent::exit_reason(const ProcessExit& exit) const {
-  if (exit.out_of_memory) return "out_of_memory";
+  if (exit.oom == OomEvidence::group) return "out_of_memory";
   if (!ending_.empty()) return ending_ == "stopped" ? "stopped" : "killed";
   return exit.signal || exit.code != 0 ? "crashed" : "exited";
 }
@@ -248,10 +266,14 @@ void Agent::on_exit(const ProcessExit& exit) {
   if (exit.code) told.exit_code = *exit.code;
   if (exit.signal) told.signal = *exit.signal;
   if (!ending_.empty() && ending_ != "stopped") told.stderr_tail += "\n[perdure] " + ending_;
+  told.stderr_tail += oom_text(exit.oom);
   const RunId run = turn_ ? turn_->run : RunId{};
   disarm(phase_timer_);
   disarm(ladder_timer_);
   disarm(stall_timer_);
+  disarm(hold_timer_);
+  commands_.forget();
+  held_since_ms_.reset();
   turn_.reset();
   waiting_.clear();
   opening_.reset();

@@ -11,16 +11,18 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "acp/client.h"
+#include "base/limits.h"
 #include "env/env.h"
 #include "env/process.h"
+#include "supervisor/bounded.h"
 #include "supervisor/failures.h"
 #include "supervisor/normalise.h"
+#include "supervisor/turn_commands.h"
 #include "wire/bootstrap.h"
 #include "wire/effect.h"
 #include "wire/frame.h"
@@ -94,7 +96,7 @@ class Agent final : private ProcessEvents {
     OpenSession command;
     std::optional<acp::SessionOpened> answer;
     std::deque<acp::OptionValue> to_apply;
-    std::map<std::string, std::string> observed;
+    BoundedTexts observed{{options_known_max, agent_ids_bytes_max}};
     std::vector<acp::Updated> early;  // kept for later: not history
     std::size_t early_bytes = 0;      // of all that came, kept or not
     std::uint64_t replayed_prompts = 0;
@@ -130,6 +132,7 @@ class Agent final : private ProcessEvents {
   void spawn();
   void begin_again();
   void send(const std::string& bytes);
+  Family family() const { return {process_->pid(), setup_.mark}; }
   void arm(Loop::TimerId& timer, std::int64_t delay_ms, void (Agent::*then)());
   void disarm(Loop::TimerId& timer);
   void initialize_timed_out();
@@ -163,6 +166,7 @@ class Agent final : private ProcessEvents {
   void call_open();
   bool is_awaited(const OpenAnswer& answer) const;
   void gate(acp::Updated event);
+  void observe(const std::vector<acp::OptionValue>& options);
   void settled();
   void option_answered();
   void apply_next_option();
@@ -171,8 +175,12 @@ class Agent final : private ProcessEvents {
   void open_went_quiet();
 
   // Turns: agent_turn.cc
+  bool has_room_for(const SendPrompt& command) const;
+  void begin_next();
+  std::int64_t replay_settles_ms() const;
   void begin_turn(const SendPrompt& command);
   void end_turn(FrameBody end);
+  void end_commands();
   bool ends_with_execution() const;
   void leave_turn();
   bool is_answered_in_part();
@@ -190,11 +198,16 @@ class Agent final : private ProcessEvents {
   std::optional<acp::AgentAbilities> abilities_;
   Normaliser normaliser_;
   std::string session_id_;
-  std::set<std::string> refused_sessions_;  // X5: what comes for them is nobody's
-  bool history_gate_ = false;               // behind a load, until the first prompt
+  // X5: what comes for them is nobody's.
+  RecentTexts refused_sessions_{{sessions_refused_max, agent_ids_bytes_max}};
+  bool history_gate_ = false;                  // behind a load or resume, until the first prompt
+  std::uint64_t late_replay_ = 0;              // updates that this gate kept out
+  std::int64_t late_replay_ms_ = 0;            // when the last of them came
+  std::optional<std::int64_t> held_since_ms_;  // a prompt waits for the end of a late replay
   std::optional<Opening> opening_;
   std::optional<Turn> turn_;
   std::deque<SendPrompt> waiting_;
+  TurnCommands commands_{ports_.loop, ports_.processes};
   std::deque<acp::OptionValue> setting_;  // SetOptions under way, one after the other
   std::map<std::string, Permission> permissions_;
   std::map<acp::RpcId, std::uint64_t> asked_;  // by the agent, not yet answered: which request
@@ -213,6 +226,7 @@ class Agent final : private ProcessEvents {
   Loop::TimerId phase_timer_ = 0;
   Loop::TimerId ladder_timer_ = 0;
   Loop::TimerId stall_timer_ = 0;
+  Loop::TimerId hold_timer_ = 0;
 };
 
 }  // namespace perdure

@@ -9,6 +9,9 @@
 namespace perdure {
 namespace {
 
+// What an id may take: its share, so that all that are open together stay within the whole.
+constexpr std::size_t request_id_bytes_max = agent_ids_bytes_max / agent_requests_open_max;
+
 bool is_history(const acp::UpdateBody& body) {
   return std::holds_alternative<acp::MessageChunk>(body) ||
          std::holds_alternative<acp::MessageWhole>(body) ||
@@ -39,7 +42,7 @@ void Agent::on(acp::Initialized event) {
 }
 
 void Agent::on(acp::Updated event) {
-  if (refused_sessions_.contains(event.session_id)) {
+  if (refused_sessions_.find(event.session_id)) {
     SIM_PROBE("update of a refused session dropped");
     ++updates_dropped_;
     return;
@@ -49,6 +52,8 @@ void Agent::on(acp::Updated event) {
   if (is_ours && history_gate_ && !turn_ && is_history(event.update.body)) {
     SIM_PROBE("replay behind its answer dropped");
     ++updates_dropped_;  // R4: the replay goes on behind its answer
+    ++late_replay_;
+    late_replay_ms_ = ports_.clock.now().since_boot.ms;
     return;
   }
   if (phase_ != Phase::open && phase_ != Phase::stopping) {
@@ -96,8 +101,11 @@ void Agent::gate(acp::Updated event) {
 
 void Agent::on(acp::PermissionAsked event) {
   std::string request = "request-" + std::to_string(++requests_);
-  if ((turn_ && turn_->cancelling) || phase_ == Phase::stopping) {
-    SIM_PROBE("question of a turn that is being cancelled");
+  const bool is_over = (turn_ && turn_->cancelling) || phase_ == Phase::stopping;
+  if (is_over) SIM_PROBE("question of a turn that is being cancelled");
+  const bool no_room =
+      permissions_.size() >= waits_open_max || event.id.text.size() > request_id_bytes_max;
+  if (is_over || no_room) {
     std::string out;
     client_->answer_permission_cancelled(out, event.id);
     return send(out);
@@ -144,6 +152,12 @@ void Agent::on(acp::AskedNoMore event) {
 void Agent::on(acp::Asked event) {
   // By the time the reply comes the agent may have taken its question back, asked another under the
   // same id, or be gone.
+  const bool no_room = asked_.size() >= agent_requests_open_max && !asked_.contains(event.id);
+  if (no_room || event.id.text.size() > request_id_bytes_max) {
+    std::string out;
+    client_->give_error(out, event.id, too_many_requests());
+    return send(out);
+  }
   const std::uint64_t number = ++requests_;
   asked_[event.id] = number;
   auto reply = [this, number, id = event.id](std::expected<std::string, acp::RpcError> answer) {
@@ -190,7 +204,7 @@ void Agent::on(acp::CallFailed event) {
 
 void Agent::on(acp::OptionSet event) {
   if (phase_ == Phase::opening) {
-    for (const acp::OptionValue& one : event.options) opening_->observed[one.option] = one.value;
+    observe(event.options);
     return option_answered();
   }
   std::vector<FrameBody> frames;

@@ -13,7 +13,7 @@ void Agent::act(const OpenSession& command) {
         {}, FrameOpenFailed{command.method, OpenFailure::startup, "the agent is not ready"});
     return;
   }
-  if (turn_) {
+  if (turn_ || !waiting_.empty()) {
     write(FrameOpenFailed{command.method, OpenFailure::other, "a prompt is being worked on"});
     return;
   }
@@ -69,11 +69,15 @@ bool Agent::is_awaited(const OpenAnswer& answer) const {
 
 void Agent::on(acp::SessionOpened event) {
   if (!is_awaited({event.call, event.asked_session_id})) return;
-  for (const acp::OptionValue& one : event.options) opening_->observed[one.option] = one.value;
+  observe(event.options);
   opening_->answer = std::move(event);
   if (opening_->command.method != OpenMethod::load) return settled();
   last_sign_ms_ = ports_.clock.now().since_boot.ms;
   arm(phase_timer_, setup_.launch.times.load_settle_ms, &Agent::settled);
+}
+
+void Agent::observe(const std::vector<acp::OptionValue>& options) {
+  for (const acp::OptionValue& one : options) opening_->observed.set(one.option, one.value);
 }
 
 void Agent::settled() {
@@ -108,8 +112,8 @@ void Agent::apply_next_option() {
   while (!opening.to_apply.empty()) {
     const acp::OptionValue option = std::move(opening.to_apply.front());
     opening.to_apply.pop_front();
-    const auto observed = opening.observed.find(option.option);
-    if (observed != opening.observed.end() && observed->second == option.value) continue;
+    const std::string* const observed = opening.observed.find(option.option);
+    if (observed && *observed == option.value) continue;
     std::string out;
     if (!client_->set_option(out, id, option)) {
       write(AgentUpdate{option_refused(no_such_option(option))});
@@ -129,13 +133,16 @@ void Agent::finish_open() {
   early_deaths_ = 0;
   const std::string& said = opening.answer->session_id;
   session_id_ = said.empty() ? opening.command.agent_session_id : said;
-  history_gate_ = opening.command.method == OpenMethod::load;
+  // A resume must not replay, and some agents do all the same.
+  history_gate_ = opening.command.method != OpenMethod::fresh;
+  late_replay_ = 0;
+  late_replay_ms_ = 0;
   write(FrameSessionOpened{.method = opening.command.method,
                            .agent_session_id = said,
                            .replayed_prompts = opening.replayed_prompts,
                            .replayed_updates = opening.replayed_updates});
   std::vector<acp::OptionValue> options;
-  for (auto& [name, value] : opening.observed) options.push_back({name, value});
+  for (const auto& [name, value] : opening.observed) options.push_back({name, value});
   std::vector<FrameBody> frames;
   normaliser_.options(options, {}, frames);
   write_all(frames);
@@ -147,7 +154,7 @@ void Agent::fail_open(OpenFailure failure, std::string message) {
   opening_.reset();
   disarm(phase_timer_);
   phase_ = Phase::ready;
-  if (!command.agent_session_id.empty()) refused_sessions_.insert(command.agent_session_id);
+  if (!command.agent_session_id.empty()) refused_sessions_.set(command.agent_session_id);
   write(FrameOpenFailed{command.method, failure, std::move(message)});
 }
 

@@ -127,6 +127,7 @@ TEST_F(AgentTest, R4_a_load_is_open_when_its_replay_has_settled) {
   chunk("agent_message_chunk", "later still");
   EXPECT_TRUE(told<MessageAgent>().empty());
   prompt();
+  loop_.advance_ms(300);  // the replay has to be quiet once more
   chunk("agent_message_chunk", "new");
   EXPECT_EQ(told<MessageAgent>().size(), 1U);
 }
@@ -221,6 +222,29 @@ TEST_F(AgentTest, a_stop_closes_the_input_then_terminates_then_kills) {
   loop_.advance_ms(1'000);
   EXPECT_EQ(stopped, 1U);
   EXPECT_EQ(told<FrameAgentExited>().at(0).exit.why, "stopped");
+}
+
+TEST_F(AgentTest, P1_out_of_memory_is_told_no_surer_than_its_evidence) {
+  struct Case {
+    OomEvidence evidence;
+    const char* why;
+    const char* words;
+  };
+  const Case cases[] = {{OomEvidence::group, "out_of_memory", "probably out of memory"},
+                        {OomEvidence::machine, "crashed", "perhaps out of memory"}};
+  for (const auto& [evidence, why, words] : cases) {
+    open();
+    prompt();
+    exit({.signal = SIGKILL, .oom = evidence});
+    const AgentExited told_exit = told<FrameAgentExited>().back().exit;
+    EXPECT_EQ(told_exit.why, why);
+    EXPECT_EQ(told_exit.signal, SIGKILL);
+    EXPECT_THAT(told_exit.stderr_tail, HasSubstr(words));
+  }
+  open();
+  exit({.signal = SIGKILL});
+  EXPECT_EQ(told<FrameAgentExited>().back().exit.why, "crashed");
+  EXPECT_EQ(told<FrameAgentExited>().back().exit.stderr_tail, "");
 }
 
 TEST_F(AgentTest, O26_C9_a_turn_that_only_a_stop_cancelled_is_left_without_an_end) {

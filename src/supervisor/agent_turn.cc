@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/limits.h"
 #include "base/probe.h"
 #include "supervisor/agent.h"
 
@@ -55,15 +56,59 @@ void Agent::act(const SendPrompt& command) {
                                                      .message = "the agent has no open session"}});
     return;
   }
-  if (turn_) {
-    SIM_PROBE("prompt waits for the turn before");
-    waiting_.push_back(command);
-  } else {
-    begin_turn(command);
+  if (!has_room_for(command)) {
+    ports_.frames.write(
+        command.run,
+        FrameRunFailed{command.run, {.code = "limit_reached", .message = "too many prompts wait"}});
+    return;
   }
+  if (turn_) SIM_PROBE("prompt waits for the turn before");
+  waiting_.push_back(command);
+  begin_next();
+}
+
+bool Agent::has_room_for(const SendPrompt& command) const {
+  const auto bytes_of = [](const SendPrompt& one) {
+    return one.prompt.text.size() + one.prompt.blocks.text.size() + one.context.size();
+  };
+  std::size_t bytes = bytes_of(command);
+  for (const SendPrompt& one : waiting_) bytes += bytes_of(one);
+  // One alone is the business of the pipe to the agent.
+  return waiting_.empty() ||
+         (waiting_.size() < queue_prompts_max && bytes <= agent_unread_bytes_max);
+}
+
+// The prompt that waits first, when nothing of what was before is under way any more.
+void Agent::begin_next() {
+  if (phase_ != Phase::open || turn_ || waiting_.empty() || commands_.is_ending()) return;
+  if (const std::int64_t left_ms = replay_settles_ms(); left_ms > 0) {
+    SIM_PROBE("prompt waits for a late replay to end");
+    if (!held_since_ms_) held_since_ms_ = ports_.clock.now().since_boot.ms;
+    return arm(hold_timer_, left_ms, &Agent::begin_next);
+  }
+  disarm(hold_timer_);
+  held_since_ms_.reset();
+  const SendPrompt next = std::move(waiting_.front());
+  waiting_.pop_front();
+  begin_turn(next);
+}
+
+// R4: how long to wait before a prompt, so that what still comes of a load is not taken for its
+// answer. An agent that never falls silent is not waited for longer than for an opening.
+std::int64_t Agent::replay_settles_ms() const {
+  if (!history_gate_) return 0;
+  const std::int64_t now_ms = ports_.clock.now().since_boot.ms;
+  if (held_since_ms_ && now_ms - *held_since_ms_ >= setup_.launch.times.open_quiet_ms) return 0;
+  const std::int64_t settle_ms = setup_.launch.times.load_settle_ms;
+  if (paused_) return settle_ms;  // it is we who do not listen
+  return late_replay_ms_ == 0 ? 0 : settle_ms - (now_ms - late_replay_ms_);
 }
 
 void Agent::begin_turn(const SendPrompt& command) {
+  if (late_replay_ > 0) {
+    write(AgentUpdate{own_note({"late_replay", "updates", std::exchange(late_replay_, 0)})});
+  }
+  commands_.begin(family());
   turn_ = Turn{.run = command.run};
   for (const std::string& clear : setup_.launch.clear_commands) {
     turn_->clears = turn_->clears || command.prompt.text == clear;
@@ -133,7 +178,13 @@ void Agent::act(const AnswerRequest& command) {
 void Agent::act(const SetOptions& command) {
   if (phase_ != Phase::open) return;
   const bool idle = setting_.empty();
-  for (const auto& [name, value] : command.options) setting_.push_back({name, value});
+  for (const auto& [name, value] : command.options) {
+    if (setting_.size() < options_waiting_max) {
+      setting_.push_back({name, value});
+    } else {
+      write(AgentUpdate{option_refused(too_many_requests())});
+    }
+  }
   if (idle) set_next_option();
 }
 
@@ -156,6 +207,7 @@ void Agent::on(acp::TurnEnded event) {
     write(FrameContextChanged{BoundaryHow::cleared});
   }
   if (event.stop_reason == "cancelled" && ends_with_execution()) return leave_turn();
+  if (event.stop_reason == "cancelled" || turn_->cancelling) end_commands();
   end_turn(FrameRunFinished{turn_->run, std::move(event.stop_reason)});
 }
 
@@ -171,6 +223,7 @@ void Agent::fail_turn(const acp::CallFailed& event) {
   if (!turn_) return;
   if (is_answered_in_part()) return write(AgentUpdate{prompt_refused(event.error)});
   if (event.failure == acp::Failure::cancelled && ends_with_execution()) return leave_turn();
+  if (event.failure == acp::Failure::cancelled || turn_->cancelling) end_commands();
   if (event.failure == acp::Failure::cancelled) {
     return end_turn(FrameRunFinished{turn_->run, "cancelled"});
   }
@@ -192,10 +245,19 @@ void Agent::end_turn(FrameBody end) {
   leave_turn();
   if (phase_ != Phase::open) return;  // the ladder of its end goes on
   disarm(ladder_timer_);
-  if (waiting_.empty()) return;
-  const SendPrompt next = std::move(waiting_.front());
-  waiting_.pop_front();
-  begin_turn(next);
+  begin_next();
+}
+
+// A tool that the agent left open may have a command that still runs: `cancelled` does not mean
+// that it was stopped. The next prompt waits until it is.
+void Agent::end_commands() {
+  if (phase_ != Phase::open || normaliser_.tools_in_flight() == 0) return;
+  const auto ended = [this](std::size_t killed) {
+    if (killed > 0) write(AgentUpdate{own_note({"commands_killed", "processes", killed})});
+    begin_next();
+  };
+  const std::size_t found = commands_.end(family(), setup_.launch.times.term_grace_ms, ended);
+  if (found > 0) write(AgentUpdate{own_note({"commands_ended", "processes", found})});
 }
 
 // P6: quiet, although nothing is known to be under way.

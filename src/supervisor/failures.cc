@@ -45,6 +45,17 @@ acp::RpcError no_such_option(const acp::OptionValue& option) {
   return {acp::rpc_code::invalid_params, "the agent has shown no option " + option.option, {}};
 }
 
+acp::RpcError too_many_requests() {
+  return {acp::rpc_code::internal_error, "too many requests at once", {}};
+}
+
+RawJson own_note(const OwnNote& note) {
+  JsonWriter json;
+  json.begin_object().key("perdure").string(note.what);
+  json.key(note.counted).number(note.number).end_object();
+  return RawJson{std::move(json).take()};
+}
+
 RawJson option_refused(const acp::RpcError& error) { return refused("option_refused", error); }
 
 RawJson prompt_refused(const acp::RpcError& error) { return refused("prompt_refused", error); }

@@ -1,6 +1,7 @@
 // What an agent's refusal means to the ladder, and how a person reads it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "acp/classify.h"
@@ -21,9 +22,21 @@ std::string error_text(const acp::RpcError& error);
 // The same for a setting that the agent never offered: it was not even asked.
 acp::RpcError no_such_option(const acp::OptionValue& option);
 
+// For an agent that asks more than anybody answers at once.
+acp::RpcError too_many_requests();
+
 // The update that shows that a setting could not be applied.
 RawJson option_refused(const acp::RpcError& error);
 // The same of one of several prompts in a turn that goes on.
 RawJson prompt_refused(const acp::RpcError& error);
+
+// What agentctl did by itself and how often, as an update of its own: see
+// docs/protocol/agentctl.md.
+struct OwnNote {
+  std::string what;
+  std::string counted;  // what the number counts
+  std::uint64_t number = 0;
+};
+RawJson own_note(const OwnNote& note);
 
 }  // namespace perdure

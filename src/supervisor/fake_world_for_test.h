@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <csignal>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -103,6 +104,17 @@ class FakeProcesses final : public Processes {
     return marked_left > 0 ? marked_left-- : 0;
   }
   std::size_t kill_descendants() override { return 0; }
+  ProcessSet offspring(const Family&) override { return below; }
+  ProcessSet signal_each(const ProcessSet& processes, int number) override {
+    ProcessSet reached;
+    for (const ProcessBirth& one : processes) {
+      if (!below.contains(one)) continue;
+      reached.insert(one);
+      if (number == SIGKILL || (number == SIGTERM && !stubborn.contains(one))) below.erase(one);
+    }
+    if (number != 0) sent.emplace_back(number, reached);
+    return reached;
+  }
 
   // Ends a child as if it had written this.
   void finish(std::size_t index, std::string_view output, int code = 0) {
@@ -117,6 +129,9 @@ class FakeProcesses final : public Processes {
 
   std::vector<std::shared_ptr<Child>> children;
   std::optional<Error> refusal;
+  ProcessSet below;                              // the family of the agent, without its root
+  ProcessSet stubborn;                           // of them: SIGTERM does not end it
+  std::vector<std::pair<int, ProcessSet>> sent;  // by signal_each()
   std::size_t marked_left = 0;  // processes that hide: one less with every kill_marked()
 
  private:

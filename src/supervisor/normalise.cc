@@ -6,6 +6,7 @@
 
 #include "base/crc32c.h"
 #include "base/limits.h"
+#include "base/text.h"
 
 namespace perdure {
 namespace {
@@ -28,41 +29,69 @@ std::string plan_text(const acp::PlanShown& plan) {
   return text;
 }
 
-std::string tool_text(const acp::ToolUpserted& tool) {
-  if (tool.content && !tool.content->text.empty()) return tool.content->text;
-  if (tool.output) return *tool.output;
-  if (!tool.content) return {};
+std::string files_text(const acp::ToolContent& content) {
   std::string text;
-  for (const acp::FileDiff& diff : tool.content->diffs) {
+  for (const acp::FileDiff& diff : content.diffs) {
     text += (diff.old_text || !diff.patch.empty() ? "changed " : "new file ") + diff.path + '\n';
   }
   return text;
+}
+
+std::string tool_text(const acp::ToolUpserted& tool) {
+  if (tool.content && !tool.content->text.empty()) return tool.content->text;
+  if (tool.output) return *tool.output;
+  return tool.content ? files_text(*tool.content) : std::string();
+}
+
+// How many bytes there are before a character of which the rest is missing.
+std::size_t whole_bytes(std::string_view bytes) {
+  for (std::size_t back = 1; back <= 3 && back <= bytes.size(); ++back) {
+    const auto byte = static_cast<unsigned char>(bytes[bytes.size() - back]);
+    if (byte < 0x80) break;
+    if (byte < 0xc0) continue;  // inside a character
+    const std::size_t length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+    return length > back ? bytes.size() - back : bytes.size();
+  }
+  return bytes.size();
 }
 
 bool has_ended(const std::string& status) {
   return status == "completed" || status == "failed" || status == "cancelled";
 }
 
+// Output that comes beside is for clients that show a terminal; where the whole is told, it is in
+// that already.
 template <class Body>
 FrameBody tool_frame(const acp::ToolUpserted& tool, RawJson update) {
-  return Body{.tool_call_id = tool.tool_call_id,
-              .title = tool.title.value_or(""),
-              .tool_kind = tool.kind.value_or(""),
-              .status = tool.status.value_or(""),
-              .input = tool.input,
-              .text = tool_text(tool),
-              .update = std::move(update)};
+  Body body{.tool_call_id = tool.tool_call_id,
+            .title = tool.title.value_or(""),
+            .tool_kind = tool.kind.value_or(""),
+            .status = tool.status.value_or(""),
+            .input = tool.input,
+            .text = tool_text(tool),
+            .update = std::move(update)};
+  if (!body.text.empty()) return body;
+  if constexpr (requires { body.added; }) {
+    body.added = tool.output_added;
+  } else {
+    body.text = tool.output_added;
+  }
+  return body;
 }
 
 }  // namespace
 
 void Normaliser::note_tool(const acp::ToolUpserted& tool) {
   const bool is_new = !known_tools_.contains(tool.tool_call_id);
-  if (known_tools_.size() < tools_open_max) known_tools_.insert(tool.tool_call_id);
+  known_tools_.set(tool.tool_call_id);
   if (has_ended(tool.status.value_or(""))) {
     open_tools_.erase(tool.tool_call_id);
-  } else if (is_new && open_tools_.size() < tools_open_max) {
-    open_tools_.insert(tool.tool_call_id);
+  } else if (is_new) {
+    open_tools_.set(tool.tool_call_id);
+  }
+  if (!tool.content) return;
+  for (const std::string& terminal : tool.content->terminals) {
+    terminals_.set(terminal, tool.tool_call_id);
   }
 }
 
@@ -78,14 +107,48 @@ void Normaliser::tool(const acp::ToolUpserted& tool, const RawJson& update,
                           : tool_frame<ToolUpdate>(tool, update));
 }
 
+void Normaliser::tool_output(ToolUpdate update, std::vector<FrameBody>& frames) {
+  if (update.tool_call_id.empty()) {
+    frames.emplace_back(AgentUpdate{std::move(update.update)});
+    return;
+  }
+  if (known_tools_.contains(update.tool_call_id)) {
+    frames.emplace_back(std::move(update));
+    return;
+  }
+  note_tool({.tool_call_id = update.tool_call_id});
+  frames.emplace_back(ToolCall{.tool_call_id = std::move(update.tool_call_id),
+                               .text = update.text + update.added,
+                               .update = std::move(update.update)});
+}
+
+// Agents name a terminal by its tool call where they do not show it as content of one.
+std::string Normaliser::tool_of(const std::string& terminal) const {
+  if (const std::string* const tool = terminals_.find(terminal)) return *tool;
+  return known_tools_.contains(terminal) ? terminal : std::string();
+}
+
+// Bytes may be cut inside a character: what is missing of it comes with the next.
+std::string Normaliser::terminal_text(const acp::TerminalOutput& output) {
+  std::string bytes;
+  if (cut_terminal_ == output.terminal_id) bytes = std::move(cut_bytes_);
+  bytes += output.bytes;
+  const std::size_t whole = whole_bytes(bytes);
+  cut_terminal_ = output.terminal_id;
+  cut_bytes_ = bytes.substr(whole);
+  return utf8_scrub(std::string_view(bytes).substr(0, whole));
+}
+
 void Normaliser::options(const std::vector<acp::OptionValue>& options, const RawJson& update,
                          std::vector<FrameBody>& frames) {
   bool first = true;
   for (const acp::OptionValue& one : options) {
-    if (told_options_.size() >= options_known_max) told_options_.clear();
-    std::string& told = told_options_[one.option];
-    if (told == one.value) continue;
-    told = one.value;
+    const std::string* const told = told_options_.find(one.option);
+    if ((told ? *told : std::string()) == one.value) continue;
+    if (!told_options_.set(one.option, one.value)) {
+      told_options_.clear();
+      told_options_.set(one.option, one.value);
+    }
     frames.emplace_back(Mode{one.option, one.value, first ? update : RawJson{}});
     first = false;
   }
@@ -101,7 +164,12 @@ bool Normaliser::ShownText::goes_on_as(std::string_view text) const {
 }
 
 Normaliser::ShownText& Normaliser::shown_of(const std::string& message_id) {
-  if (shown_.size() >= messages_known_max && !shown_.contains(message_id)) shown_.clear();
+  if (const auto found = shown_.find(message_id); found != shown_.end()) return found->second;
+  shown_bytes_ += message_id.size();
+  if (shown_.size() >= messages_known_max || shown_bytes_ > agent_ids_bytes_max) {
+    shown_.clear();
+    shown_bytes_ = message_id.size();
+  }
   return shown_[message_id];
 }
 
@@ -141,6 +209,26 @@ void Normaliser::update(acp::SessionUpdate update, std::vector<FrameBody>& frame
           },
           [&](acp::MessageWhole& message) { whole_message(message, std::move(raw), frames); },
           [&](acp::ToolUpserted& one) { tool(one, raw, frames); },
+          [&](acp::ToolContentAdded& one) {
+            tool_output({.tool_call_id = std::move(one.tool_call_id),
+                         .added = one.content.text + files_text(one.content),
+                         .update = std::move(raw)},
+                        frames);
+          },
+          [&](acp::TerminalShown& one) {
+            const std::string id = one.output ? tool_of(one.terminal_id) : std::string();
+            tool_output({.tool_call_id = id,
+                         .text = utf8_scrub(one.output.value_or(std::string())),
+                         .update = std::move(raw)},
+                        frames);
+          },
+          [&](acp::TerminalOutput& one) {
+            const std::string id = tool_of(one.terminal_id);
+            tool_output({.tool_call_id = id,
+                         .added = id.empty() ? std::string() : terminal_text(one),
+                         .update = std::move(raw)},
+                        frames);
+          },
           [&](acp::PlanShown& plan) { frames.emplace_back(Plan{plan_text(plan), std::move(raw)}); },
           [&](acp::PlanRemoved&) { frames.emplace_back(Plan{"", std::move(raw)}); },
           [&](acp::CommandsOffered&) { frames.emplace_back(Commands{std::move(raw)}); },
@@ -165,8 +253,9 @@ void Normaliser::update(acp::SessionUpdate update, std::vector<FrameBody>& frame
 void Normaliser::end_turn() {
   open_tools_.clear();
   // An update of an earlier turn's tool is still an update, as long as there is room to know it.
-  if (known_tools_.size() >= tools_open_max) known_tools_.clear();
+  if (known_tools_.has_refused()) known_tools_.clear();
   shown_.clear();
+  shown_bytes_ = 0;
 }
 
 }  // namespace perdure

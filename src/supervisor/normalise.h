@@ -6,13 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "acp/client.h"
 #include "acp/updates.h"
+#include "base/limits.h"
+#include "supervisor/bounded.h"
 #include "wire/frame.h"
 
 namespace perdure {
@@ -49,13 +50,22 @@ class Normaliser {
   ShownText& shown_of(const std::string& message_id);
   void whole_message(const acp::MessageWhole& message, RawJson raw, std::vector<FrameBody>& frames);
   void note_tool(const acp::ToolUpserted& tool);
+  // Output of a tool that may not have been mentioned; without an id it is kept as it came.
+  void tool_output(ToolUpdate update, std::vector<FrameBody>& frames);
+  std::string tool_of(const std::string& terminal) const;
+  std::string terminal_text(const acp::TerminalOutput& output);
 
-  std::set<std::string> known_tools_;
-  std::set<std::string> open_tools_;
-  std::map<std::string, std::string> told_options_;
+  BoundedTexts known_tools_{{tools_open_max, agent_ids_bytes_max}};
+  BoundedTexts open_tools_{{tools_open_max, agent_ids_bytes_max}};
+  BoundedTexts told_options_{{options_known_max, agent_ids_bytes_max}};
+  // Which tool shows a terminal's output.
+  RecentTexts terminals_{{agent_terminals_known_max, agent_ids_bytes_max}};
+  std::string cut_terminal_;  // whose last bytes were the beginning of a character
+  std::string cut_bytes_;
   bool whole_messages_ = false;
   // How much of a message was told already, to tell the rest of a whole one.
   std::map<std::string, ShownText> shown_;
+  std::size_t shown_bytes_ = 0;  // of their ids
 };
 
 }  // namespace perdure

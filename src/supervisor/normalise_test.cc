@@ -341,5 +341,161 @@ TEST(NormaliseWhole, remembers_a_bounded_number_of_messages) {
   EXPECT_EQ(shown(whole("1", "x")), before + "x");  // forgotten, so shown again
 }
 
+// The text that the records of one tool add up to, as the transcript does it.
+class ToolOutput {
+ public:
+  ToolOutput& operator<<(std::string_view json) {
+    for (const FrameBody& frame : told(normaliser_, json)) {
+      if (const auto* call = get_if<ToolCall>(&frame)) text_ = call->text;
+      if (const auto* update = get_if<ToolUpdate>(&frame)) {
+        if (!update->text.empty()) text_ = update->text;
+        text_ += update->added;
+      }
+      if (holds_alternative<AgentUpdate>(frame)) ++kept_;
+    }
+    return *this;
+  }
+  const std::string& text() const { return text_; }
+  std::size_t kept() const { return kept_; }
+  Normaliser& normaliser() { return normaliser_; }
+
+ private:
+  Normaliser normaliser_;
+  std::string text_;
+  std::size_t kept_ = 0;
+};
+
+TEST(NormaliseOutput, content_of_a_tool_that_comes_piece_by_piece_is_added) {
+  ToolOutput tool;
+  tool << R"({"sessionUpdate":"tool_call_update","toolCallId":"t","status":"in_progress"})"
+       << R"({"sessionUpdate":"tool_call_content_chunk","toolCallId":"t","content":)"
+          R"({"type":"content","content":{"type":"text","text":"one, "}}})"
+       << R"({"sessionUpdate":"tool_call_content_chunk","toolCallId":"t","content":)"
+          R"({"type":"content","content":{"type":"text","text":"two"}}})";
+  EXPECT_EQ(tool.text(), "one, two");
+  tool << R"({"sessionUpdate":"tool_call_content_chunk","toolCallId":"t","content":)"
+          R"({"type":"diff","changes":[{"operation":"modify","path":"a.cc"}],)"
+          R"("patch":{"text":"@"}}})";
+  EXPECT_EQ(tool.text(), "one, twochanged a.cc\n");
+  // The whole, where it comes at last, takes the place of the pieces.
+  tool << R"({"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed","content":)"
+          R"([{"type":"content","content":{"type":"text","text":"one, two, three"}}]})";
+  EXPECT_EQ(tool.text(), "one, two, three");
+  EXPECT_EQ(tool.normaliser().tools_in_flight(), 0U);
+}
+
+TEST(NormaliseOutput, a_piece_may_be_the_first_mention_of_its_tool) {
+  Normaliser normaliser;
+  const Bodies frames =
+      told(normaliser, R"({"sessionUpdate":"tool_call_content_chunk","toolCallId":"t","content":)"
+                       R"({"type":"content","content":{"type":"text","text":"early"}}})");
+  ASSERT_TRUE(holds_alternative<ToolCall>(frames.at(0)));
+  EXPECT_EQ(get<ToolCall>(frames[0]).text, "early");
+  EXPECT_EQ(normaliser.tools_in_flight(), 1U);
+}
+
+// As codex tells it in version 1: output stands beside the update, for clients with a terminal.
+TEST(NormaliseOutput, deltas_beside_an_update_are_added) {
+  ToolOutput tool;
+  tool << R"({"sessionUpdate":"tool_call","toolCallId":"c1","title":"make","kind":"execute",)"
+          R"("status":"in_progress","content":[{"type":"terminal","terminalId":"c1"}],)"
+          R"("_meta":{"terminal_info":{"terminal_id":"c1","cwd":"/w"}}})"
+       << R"({"sessionUpdate":"tool_call_update","toolCallId":"c1",)"
+          R"("_meta":{"terminal_output_delta":{"data":"compiling\n","terminal_id":"c1"}}})"
+       << R"({"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"completed",)"
+          R"("_meta":{"terminal_output_delta":{"data":"linking\n","terminal_id":"c1"},)"
+          R"("terminal_exit":{"exit_code":0,"signal":null,"terminal_id":"c1"}}})";
+  EXPECT_EQ(tool.text(), "compiling\nlinking\n");
+  // Where an update has both, the whole counts.
+  tool << R"({"sessionUpdate":"tool_call_update","toolCallId":"c1",)"
+          R"("rawOutput":{"formatted_output":"all of it"},)"
+          R"("_meta":{"terminal_output_delta":{"data":"of it","terminal_id":"c1"}}})";
+  EXPECT_EQ(tool.text(), "all of it");
+}
+
+// And in version 2: a terminal of its own, shown by a tool; bytes in base64.
+TEST(NormaliseOutput, a_terminal_s_output_belongs_to_the_tool_that_shows_it) {
+  ToolOutput tool;
+  tool << R"({"sessionUpdate":"terminal_update","terminalId":"x","command":"make"})"
+       << R"({"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"in_progress",)"
+          R"("content":[{"type":"terminal","terminalId":"x"}]})"
+       << R"({"sessionUpdate":"terminal_output_chunk","terminalId":"x","data":"b25lIA=="})"
+       << R"({"sessionUpdate":"terminal_output_chunk","terminalId":"x","data":"dHdv"})";
+  EXPECT_EQ(tool.text(), "one two");
+  EXPECT_EQ(tool.kept(), 1U) << "what tells no output is kept as it came";
+  tool << R"({"sessionUpdate":"terminal_update","terminalId":"x","output":{"data":"dGhyZWU="},)"
+          R"("exitStatus":{"exitCode":0}})";
+  EXPECT_EQ(tool.text(), "three");
+  // Some give the terminal the name of its tool call, and do not show it.
+  tool << R"({"sessionUpdate":"tool_call_update","toolCallId":"c2","status":"in_progress"})"
+       << R"({"sessionUpdate":"terminal_output_chunk","terminalId":"c2","data":"Zm91cg=="})";
+  EXPECT_EQ(tool.text(), "four");
+  // Nobody's: kept, and shown nowhere.
+  tool << R"({"sessionUpdate":"terminal_output_chunk","terminalId":"y","data":"Zml2ZQ=="})";
+  EXPECT_EQ(tool.text(), "four");
+  EXPECT_EQ(tool.kept(), 2U);
+}
+
+TEST(NormaliseOutput, P8_a_character_that_is_cut_between_two_pieces_stays_whole) {
+  ToolOutput tool;
+  const auto piece = [](const char* base64) {
+    return std::string(R"({"sessionUpdate":"terminal_output_chunk","terminalId":"t","data":")") +
+           base64 + "\"}";
+  };
+  tool << R"({"sessionUpdate":"tool_call_update","toolCallId":"t"})" << piece("4oI=")
+       << piece("rCE=");  // e2 82, ac 21
+  EXPECT_EQ(tool.text(), "\u20ac!");
+  tool << piece("/0E=");  // ff 41: no character at all
+  EXPECT_EQ(tool.text(), "\u20ac!\ufffdA");
+}
+
+TEST(NormaliseBounds, G8_ids_are_remembered_up_to_so_many_bytes) {
+  Normaliser normaliser;
+  const auto id = [](std::size_t i) { return std::to_string(i) + std::string(64UL << 10, 'i'); };
+  const auto is_call = [&](std::size_t i) {
+    return holds_alternative<ToolCall>(
+        told(normaliser, acp::ToolUpserted{.tool_call_id = id(i)}).at(0));
+  };
+  for (std::size_t i = 0; i < 100; ++i) EXPECT_TRUE(is_call(i));
+  EXPECT_EQ(normaliser.tools_in_flight(), 7U);
+  EXPECT_FALSE(is_call(1));
+  EXPECT_TRUE(is_call(99)) << "there was no room to know it again";
+  normaliser.end_turn();
+  EXPECT_TRUE(is_call(1)) << "room for others";
+}
+
+TEST(NormaliseBounds, G8_settings_and_messages_are_remembered_up_to_so_many_bytes) {
+  Normaliser normaliser;
+  const std::string large(agent_ids_bytes_max / 2, 'v');
+  EXPECT_EQ(options_told(normaliser, {{"a", large}}).size(), 1U);
+  EXPECT_EQ(options_told(normaliser, {{"a", large}}).size(), 0U);
+  EXPECT_EQ(options_told(normaliser, {{"b", large}}).size(), 1U);
+  EXPECT_EQ(options_told(normaliser, {{"a", large}}).size(), 1U) << "forgotten, so told again";
+  const std::string more(agent_ids_bytes_max, 'w');
+  EXPECT_EQ(options_told(normaliser, {{"c", more}}).size(), 1U);
+  EXPECT_EQ(options_told(normaliser, {{"c", more}}).size(), 1U) << "too large to remember";
+
+  Shown shown;
+  const std::string first = "1" + large;
+  EXPECT_EQ(shown(chunk(first, "x")), "x");
+  EXPECT_EQ(shown(whole(first, "x")), "x");
+  EXPECT_EQ(shown(chunk("2" + large, "y")), "xy");
+  EXPECT_EQ(shown(whole(first, "x")), "xyx") << "forgotten, so shown again";
+}
+
+TEST(NormaliseBounds, G8_of_terminals_the_oldest_is_forgotten) {
+  ToolOutput tool;
+  for (std::size_t i = 0; i <= agent_terminals_known_max; ++i) {
+    tool << R"({"sessionUpdate":"tool_call_update","toolCallId":"c","content":)"
+            R"([{"type":"terminal","terminalId":"x)" +
+                std::to_string(i) + R"("}]})";
+  }
+  tool << R"({"sessionUpdate":"terminal_output_chunk","terminalId":"x1","data":"b25l"})";
+  EXPECT_EQ(tool.text(), "one");
+  tool << R"({"sessionUpdate":"terminal_output_chunk","terminalId":"x0","data":"dHdv"})";
+  EXPECT_EQ(tool.text(), "one");
+  EXPECT_EQ(tool.kept(), 1U);
+}
+
 }  // namespace
 }  // namespace perdure

@@ -88,7 +88,7 @@ void write_exit(JsonWriter& out, const std::optional<ProcessExit>& exit) {
   out.begin_object();
   if (exit->code) out.key("code").number(*exit->code);
   if (exit->signal) out.key("signal").number(*exit->signal);
-  if (exit->out_of_memory) out.key("out_of_memory").boolean(true);
+  if (exit->oom == OomEvidence::group) out.key("out_of_memory").boolean(true);
   out.end_object();
 }
 

@@ -72,6 +72,7 @@ TestAgent::TestAgent(TestAgentSetup setup, AgentHome& home)
   if (switches_.fork_child == ChildKind::child || switches_.fork_child == ChildKind::setsid) {
     act(SpawnChild{switches_.fork_child});
   }
+  if (switches_.mcp_server) act(SpawnChild{.serves = true});
 }
 
 void TestAgent::feed(std::string_view bytes) {
@@ -92,6 +93,16 @@ bool TestAgent::reads_stdin() const {
 
 void TestAgent::feed_end() {
   if (switches_.exit_on_eof) exit_cleanly();
+}
+
+// What agents do then: they say so, and go on without its tools.
+void TestAgent::server_ended() {
+  act(WriteStderr{"mcp: the server \"tools\" ended\n"});
+  for (const auto& [id, session] : sessions_) {
+    update(session, {R"({"sessionUpdate":"notice","severity":"error",)"
+                     R"("title":"MCP server \"tools\" ended",)"
+                     R"("description":"Its tools are not available any more."})"});
+  }
 }
 
 void TestAgent::terminate() {

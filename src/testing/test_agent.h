@@ -32,6 +32,7 @@ struct WriteStderr {
 };
 struct SpawnChild {
   ChildKind kind = ChildKind::child;  // a process that sleeps until it is killed
+  bool serves = false;                // its end is to be told: server_ended()
 };
 // The last act.
 struct ExitProcess {
@@ -66,6 +67,8 @@ class TestAgent {
   void tick(std::int64_t now_ms);
   // SIGTERM arrived.
   void terminate();
+  // The child that serves it is gone.
+  void server_ended();
 
   // What it did since the last call.
   std::vector<Act> take_acts();
@@ -158,7 +161,9 @@ class TestAgent {
   Progress run_ending_step(Turn& turn, const Step& step);
   Progress stream(Session& session, Turn& turn, const Step& step);
   Progress stream_paced(Session& session, Turn& turn, const Step& step);
+  void open_tool(Session& session, Turn& turn);
   Progress run_tool(Session& session, Turn& turn, const Step& step);
+  Progress run_command(Session& session, Turn& turn, const Step& step);
   Progress ask_permission(Session& session, Turn& turn, const Step& step);
   Progress call_client(Session& session, Turn& turn, const Step& step);
   Progress run_plan(Session& session, Turn& turn);

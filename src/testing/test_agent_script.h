@@ -31,7 +31,8 @@ enum class Verb {
   crash,        // crash [kill|abort|segv]
   exit,         // exit CODE
   spawn_child,  // spawn_child [child|setsid]: a process that sleeps and outlives the turn
-  flood,        // flood BYTES of text
+  command,  // command [child|setsid|stubborn]: a tool call that starts such a process, and hangs
+  flood,    // flood BYTES of text
   stderr_text,  // stderr BYTES
   background,   // background N: updates after the end of the turn
   clear,        // forgets all earlier prompts
@@ -62,7 +63,7 @@ std::deque<Step> parse_script(std::string_view prompt);
 
 ENUM_TEXT(testagent::Verb, "say", "chunks", "paced", "think", "tool", "sleep_tool", "permission",
           "plan", "usage", "title", "commands", "mode", "recall", "sleep", "hang", "crash", "exit",
-          "spawn_child", "flood", "stderr", "background", "clear", "compact", "error", "stop",
-          "call", "raw", "(huge)", "(broken_utf8)", "(exit_asking)");
+          "spawn_child", "command", "flood", "stderr", "background", "clear", "compact", "error",
+          "stop", "call", "raw", "(huge)", "(broken_utf8)", "(exit_asking)");
 
 }  // namespace perdure

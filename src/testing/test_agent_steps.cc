@@ -78,17 +78,21 @@ TestAgent::Progress TestAgent::stream_paced(Session& session, Turn& turn, const 
   return turn.progress < step.count ? Progress::again : Progress::next_step;
 }
 
+void TestAgent::open_tool(Session& session, Turn& turn) {
+  const std::string name =
+      "tool-" + std::to_string(turn.number) + "-" + std::to_string(++turn.tools);
+  demo::ToolView tool{.id = name, .title = "run " + name, .kind = "execute"};
+  tool.status = "in_progress";
+  tool.raw_input.text = R"({"command":"true"})";
+  update(session, demo::tool_update(tool, Mention::first, dialect_));
+  turn.open_tool = name;
+}
+
 TestAgent::Progress TestAgent::run_tool(Session& session, Turn& turn, const Step& step) {
   const bool sleeps = step.verb == Verb::sleep_tool;
   if (turn.open_tool.empty()) {
     if (!sleeps && turn.progress >= step.count) return Progress::next_step;
-    const std::string name =
-        "tool-" + std::to_string(turn.number) + "-" + std::to_string(++turn.tools);
-    demo::ToolView tool{.id = name, .title = "run " + name, .kind = "execute"};
-    tool.status = "in_progress";
-    tool.raw_input.text = R"({"command":"true"})";
-    update(session, demo::tool_update(tool, Mention::first, dialect_));
-    turn.open_tool = name;
+    open_tool(session, turn);
     if (sleeps) turn.not_before_ms = now_ms_ + step.count;
     return Progress::again;
   }
@@ -98,6 +102,17 @@ TestAgent::Progress TestAgent::run_tool(Session& session, Turn& turn, const Step
   session.kept.remember({"tool", name, "run " + name});
   turn.progress += 1;
   return sleeps || turn.progress >= step.count ? Progress::next_step : Progress::again;
+}
+
+// As codex and auggie do it: the command outlives the cancel.
+TestAgent::Progress TestAgent::run_command(Session& session, Turn& turn, const Step& step) {
+  open_tool(session, turn);
+  const ChildKind kind = step.text == "setsid"     ? ChildKind::setsid
+                         : step.text == "stubborn" ? ChildKind::stubborn
+                                                   : ChildKind::child;
+  act(SpawnChild{kind});
+  turn.hangs = true;
+  return Progress::blocked;
 }
 
 void TestAgent::send_permission(Session& session, Turn& turn, const Step& step) {
@@ -184,6 +199,7 @@ TestAgent::Progress TestAgent::run_step(Session& session, Turn& turn, const Step
     case Verb::paced: return stream_paced(session, turn, step);
     case Verb::tool:
     case Verb::sleep_tool: return run_tool(session, turn, step);
+    case Verb::command: return run_command(session, turn, step);
     case Verb::permission: return ask_permission(session, turn, step);
     case Verb::call: return call_client(session, turn, step);
     case Verb::plan: return run_plan(session, turn);

@@ -61,7 +61,7 @@ struct RateLimit {
   bool as_text = false;  // an ordinary answer that says so, instead of an error
 };
 
-enum class ChildKind { none, child, setsid, reexec };
+enum class ChildKind { none, child, setsid, reexec, stubborn };
 enum class WhenBusy { queue, cancel_first, refuse };
 
 struct Switches {
@@ -81,6 +81,8 @@ struct Switches {
 
   bool never_complete = false;
   bool ignore_cancel = false;
+  bool cancel_leaves_tools = false;  // a cancelled turn does not say how its open tool ended
+  bool mcp_server = false;           // a child from the start, whose end is told
   std::optional<CrashAt> crash_at;
   PermissionSwitch permission;
   bool permission_then_exit = false;

@@ -234,7 +234,7 @@ void TestAgent::cancel(Session& session) {
     frame(demo::result_line(prompt.request, {R"({"stopReason":"cancelled"})"}));
   }
   Turn& turn = *session.turn;
-  if (!turn.open_tool.empty()) {
+  if (!turn.open_tool.empty() && !switches_.cancel_leaves_tools) {
     update(session, demo::tool_update({.id = turn.open_tool, .status = "failed"},
                                       demo::Mention::later, dialect_));
   }

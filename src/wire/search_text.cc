@@ -16,7 +16,7 @@ struct Words {
     return event.title + "\n" + event.input + "\n" + event.text;
   }
   std::string operator()(const ToolUpdate& event) const {
-    return event.title + "\n" + event.input + "\n" + event.text;
+    return event.title + "\n" + event.input + "\n" + event.text + event.added;
   }
   std::string operator()(const PermissionRequested& event) const { return event.title; }
   std::string operator()(const auto&) const { return {}; }

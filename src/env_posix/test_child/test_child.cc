@@ -143,6 +143,46 @@ int hold(int, char** arguments) {
   return 3;
 }
 
+// A sleeper for each letter on stdin, whose number is told: `b` below us, `a` in a session of its
+// own, `l` the same, left by the one between; `d` two deep, of which the upper is told.
+int nursery(int, char**) {
+  signal(SIGCHLD, SIG_IGN);
+  say("ready\n");
+  for (char how = 0; read(STDIN_FILENO, &how, 1) == 1;) {
+    if (fork() != 0) continue;
+    if (how != 'b' && how != 'd') setsid();
+    if (how == 'l' && fork() != 0) _exit(0);
+    if (how == 'd' && fork() == 0) {
+      signal(SIGTERM, SIG_IGN);
+      say(std::to_string(getpid()) + "\n");
+      alarm(life_s);
+      rest();
+    }
+    alarm(life_s);
+    if (how == 'l') {
+      // Told only when it has fallen to somebody else.
+      while (getppid() == getpgrp()) usleep(1000);
+    }
+    say(std::to_string(getpid()) + "\n");
+    rest();
+  }
+  return 0;
+}
+
+// When told, takes far more memory than a test's group has.
+int eat(int, char**) {
+  say("ready\n");
+  char told = 0;
+  if (read(STDIN_FILENO, &told, 1) != 1) return 90;
+  constexpr std::size_t piece = 1UL << 20;
+  for (int i = 0; i < 256; ++i) {
+    auto* const taken = static_cast<volatile char*>(std::malloc(piece));
+    if (taken == nullptr) return 97;
+    for (std::size_t at = 0; at < piece; at += 4096) taken[at] = 1;
+  }
+  return 98;
+}
+
 int die(int, char** arguments) {
   raise(std::atoi(arguments[0]));
   return 92;
@@ -217,7 +257,7 @@ int main(int count, char** arguments) {
       {"echo", echo}, {"talk", talk},         {"flood", flood}, {"idle", idle},
       {"tell", tell}, {"stubborn", stubborn}, {"away", away},   {"headless", headless},
       {"hold", hold}, {"orphan", orphan},     {"die", die},     {"terminal", terminal},
-      {"detach", go}};
+      {"detach", go}, {"nursery", nursery},   {"eat", eat}};
   const auto role = count > 1 ? roles.find(arguments[1]) : roles.end();
   if (role == roles.end()) return 99;
   return role->second(count - 2, arguments + 2);

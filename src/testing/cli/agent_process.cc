@@ -13,6 +13,7 @@
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/check.h"
@@ -41,6 +42,7 @@ class Pump {
     sigset_t term;
     sigemptyset(&term);
     sigaddset(&term, SIGTERM);
+    sigaddset(&term, SIGCHLD);
     signals_ = signalfd(-1, &term, SFD_CLOEXEC | SFD_NONBLOCK);
     CHECK(signals_ >= 0);
   }
@@ -77,7 +79,9 @@ class Pump {
         if (!gives_up && !write.bytes->empty()) continue;
         written_ = 0;
       } else if (const auto* child = std::get_if<SpawnChild>(&acts_.front())) {
-        start_again({"--sleep"}, child->kind);
+        const bool stubborn = child->kind == ChildKind::stubborn;
+        const int pid = start_again({stubborn ? "--sleep-on" : "--sleep"}, child->kind);
+        if (child->serves) server_ = pid;
       } else if (const auto* exit = std::get_if<ExitProcess>(&acts_.front())) {
         return exit->code;
       } else if (const auto* killed = std::get_if<KillItself>(&acts_.front())) {
@@ -126,8 +130,15 @@ class Pump {
   void on_signal() {
     signalfd_siginfo one;
     if (read(signals_, &one, sizeof one) != sizeof one) return;
+    if (one.ssi_signo == SIGCHLD) return reap_children();
     agent_.terminate();
     if (agent_.has_ended()) last_words_until_ = steady_wall_ms() + last_words_ms;
+  }
+
+  void reap_children() {
+    for (pid_t pid = 0; (pid = waitpid(-1, nullptr, WNOHANG)) > 0;) {
+      if (pid == server_) agent_.server_ended();
+    }
   }
 
   void read_input() {
@@ -144,6 +155,7 @@ class Pump {
 
   TestAgent& agent_;
   int signals_ = -1;
+  pid_t server_ = -1;
   bool input_ended_ = false;
   std::optional<std::int64_t> last_words_until_;
   std::deque<Act> acts_;
@@ -193,6 +205,7 @@ void take_signals() {
   sigset_t term;
   sigemptyset(&term);
   sigaddset(&term, SIGTERM);
+  sigaddset(&term, SIGCHLD);
   sigprocmask(SIG_BLOCK, &term, nullptr);
 }
 

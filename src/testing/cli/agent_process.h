@@ -18,7 +18,7 @@ std::int64_t steady_wall_ms();
 // of its own, on /dev/null. Gives its pid, or -1.
 int start_again(const std::vector<std::string>& arguments, ChildKind kind);
 
-// Blocks SIGTERM and SIGPIPE for this process; before run_agent().
+// Blocks SIGTERM, SIGCHLD and SIGPIPE for this process; before run_agent().
 void take_signals();
 
 // Returns the exit code; does not return when the agent ends by a signal.

@@ -72,8 +72,9 @@ Result<Options> parse_options(const std::vector<std::string>& words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (words[i] == "--inner") {
       options.is_inner = true;
-    } else if (words[i] == "--sleep") {
+    } else if (words[i] == "--sleep" || words[i] == "--sleep-on") {
       options.sleeps = true;
+      if (words[i] == "--sleep-on") std::signal(SIGTERM, SIG_IGN);
     } else if (words[i] == "--list-switches") {
       options.lists_switches = true;
     } else if (i + 1 < words.size()) {

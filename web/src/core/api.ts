@@ -29,8 +29,8 @@ export interface SessionPageStart {
 
 export class Api {
   readonly http: Http;
-  constructor(key: () => string | null) {
-    this.http = new Http(key);
+  constructor(key: () => string | null, onChange?: (refusal: ApiError | null) => void) {
+    this.http = new Http(key, onChange);
   }
 
   // --- getting in

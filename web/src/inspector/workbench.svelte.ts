@@ -55,10 +55,11 @@ export class Workbench {
   constructor(readonly view: SessionView) {
     this.workspace = app.api.workspace(view.id);
     this.changes = new ChangesView(this.workspace, () => this.folder);
-    this.files = new FilesView(this.workspace);
+    this.files = new FilesView(this.workspace, () => void this.changes.refresh());
     this.events = new EventsView(app.api, view.id);
     this.shells = new ShellsView(this.workspace);
-    this.changes.layout = app.settings.get("diffStyle");
+    // Read once: who makes a bench must not make another because a setting changed.
+    this.changes.layout = untrack(() => app.settings.get("diffStyle"));
   }
 
   get folder(): string {

@@ -82,6 +82,7 @@ export class TranscriptList {
   #settle(): void {
     const scroller = this.#scroller;
     if (!scroller) return;
+    if (this.following && this.#holding) return;
     const wanted = this.following ? scroller.scrollHeight - scroller.clientHeight : this.#anchoredTop();
     if (wanted === null || Math.abs(scroller.scrollTop - wanted) < 1) return;
     scroller.scrollTop = wanted;
@@ -103,35 +104,53 @@ export class TranscriptList {
 
   // --- what the person does
 
+  // Our listeners come before the virtualizer's: what the person wants is known before anything is moved.
   readonly scroller = (element: HTMLElement): (() => void) => {
     this.#scroller = element;
-    const stop = this.#virtualizer._didMount();
-    this.#virtualizer._willUpdate();
-    const resize = new ResizeObserver(() => this.#settle());
-    resize.observe(element);
-    const touch = (): void => void (this.#touched = performance.now());
-    const down = (): void => {
-      this.#holding = true;
-      touch();
-    };
-    const up = (): void => {
-      this.#holding = false;
-      touch();
-    };
     const listeners: [string, EventListener][] = [
-      ["wheel", touch], ["touchstart", down], ["touchmove", touch], ["touchend", up], ["touchcancel", up], ["keydown", touch],
+      ["wheel", (event) => this.#wheeled(event as WheelEvent)], ["touchstart", () => this.#hold(true)], ["touchmove", () => this.#hold(true)],
+      ["touchend", () => this.#hold(false)], ["touchcancel", () => this.#hold(false)], ["keydown", () => this.#touch()],
+      // On the scroll bar the target is the list itself.
+      ["pointerdown", (event) => void (event.target === element && this.#hold(true))],
       ["scroll", () => this.#scrolled()], ["focusin", (event) => this.#pin(event)], ["focusout", () => (this.#pinned = null)],
-      ["pointerdown", (event) => { if (event.target === element) touch(); }],
     ];
     for (const [name, listener] of listeners) element.addEventListener(name, listener, { passive: true });
+    const release = (): void => void (this.#holding && this.#hold(false));
+    addEventListener("pointerup", release);
+    const stop = this.#virtualizer._didMount();
+    this.#virtualizer._willUpdate();
+    const resize = new ResizeObserver(() => {
+      // The scroll bar's width, so that what is above and below lines up.
+      element.style.setProperty("--bar", `${element.offsetWidth - element.clientWidth}px`);
+      this.#settle();
+    });
+    resize.observe(element);
     this.#changed();
     return () => {
       for (const [name, listener] of listeners) element.removeEventListener(name, listener);
+      removeEventListener("pointerup", release);
       resize.disconnect();
       stop();
       this.#scroller = null;
     };
   };
+
+  #touch(): void {
+    this.#touched = performance.now();
+  }
+  #hold(holding: boolean): void {
+    this.#holding = holding;
+    this.#touch();
+  }
+  #wheeled(event: WheelEvent): void {
+    this.#touch();
+    if (event.deltaY < 0 && this.#scroller && this.#scroller.scrollTop > 0) this.#leaveEnd();
+  }
+  #leaveEnd(): void {
+    if (!this.following) return;
+    this.following = false;
+    this.#takeAnchor();
+  }
 
   readonly spacer = (element: HTMLElement): void => {
     this.#spacer = element;
@@ -153,19 +172,12 @@ export class TranscriptList {
     if (!scroller) return;
     const top = scroller.scrollTop;
     const left = scroller.scrollHeight - scroller.clientHeight - top;
-    const byPerson = this.#holding || performance.now() - this.#touched < 1200 || this.#dragsBar(top);
-    if (byPerson) {
-      if (left <= nearEnd) this.following = true;
-      else if (top < this.#lastTop - 1) this.following = false;
-    }
+    const byPerson = this.#holding || performance.now() - this.#touched < 1200;
+    if (byPerson && left <= nearEnd && top >= this.#lastTop) this.following = true;
+    else if (byPerson && left > nearEnd && top < this.#lastTop - 1) this.following = false;
     this.#lastTop = top;
     if (!this.following) this.#takeAnchor();
     if (top < nearTop) this.onNearTop();
-  }
-
-  // The scroll bar gives no events of its own: a move that nobody else made is the person's.
-  #dragsBar(top: number): boolean {
-    return top < this.#lastTop - 1 && this.following === false;
   }
 
   // --- going somewhere
