@@ -294,6 +294,17 @@ TEST(ReadRoutes, U14_rows_of_the_tail_before_and_around_are_slices_of_the_whole)
   EXPECT_TRUE(around.find("rows").contains("\"seq\":" + std::string(first.find("seq")) + ","));
 }
 
+TEST(ReadRoutes, L31_one_answer_has_all_that_a_page_starts_from) {
+  ReadDaemon daemon;
+  daemon.make_turn();
+  const JsonObject page = daemon.json(daemon.get(daemon.at("/page?tail=2")));
+  const JsonObject session = *JsonObject::parse(page.find("session"));
+  EXPECT_EQ(session.find("as_of"), std::to_string(daemon.state().head));
+  EXPECT_EQ(page.find("rows"), daemon.get(daemon.at("/rows?tail=2"))->body());
+  EXPECT_EQ(page.find("task"), "null");
+  EXPECT_EQ(JsonObject::parse(page.find("inbox"))->find("total"), "0");
+}
+
 TEST(ReadRoutes, J4_at_a_record_shows_what_was_there_then) {
   ReadDaemon daemon;
   daemon.make_turn();

@@ -14,7 +14,7 @@ export interface SessionsAsk {
   agent?: string;
   task_id?: string;
   q?: string;
-  archived?: "without" | "with" | "only";
+  archived?: "false" | "true" | "all";
   limit?: number;
   cursor?: string;
 }
@@ -29,8 +29,8 @@ export interface SessionPageStart {
 
 export class Api {
   readonly http: Http;
-  constructor(key: () => string | null) {
-    this.http = new Http(key);
+  constructor(key: () => string | null, onChange?: (refusal: ApiError | null) => void) {
+    this.http = new Http(key, onChange);
   }
 
   // --- getting in

@@ -226,24 +226,24 @@ export class Connection {
     });
   }
 
-  private request(action: string, payload: object, answered?: (frame: Frame) => void): number {
+  private request(action: string, payload: object, answered?: (frame: Frame) => void): void {
     const id = ++this.requests;
     if (answered) this.answers.set(id, answered);
     this.socket?.send(JSON.stringify({ id, type: "request", action, payload }));
-    return id;
   }
 
   private subscribe(id: string, subscription: Subscription): void {
     const { after, log_id } = subscription.follower.cursor();
     subscription.behindAt = -1;
-    const request = this.request("session.subscribe", { session_id: id, after, log_id }, (frame) => {
+    const request = this.requests + 1;
+    subscription.awaited = request;
+    this.request("session.subscribe", { session_id: id, after, log_id }, (frame) => {
       if (this.subscriptions.get(id) !== subscription || subscription.awaited !== request) return;
       subscription.awaited = 0;
       const payload = frame.payload ?? {};
       if (frame.type === "error") subscription.follower.refused(errorOf(payload));
       else subscription.follower.session(payload["session"] as Session);
     });
-    subscription.awaited = request;
   }
 
   private heard(text: string): void {

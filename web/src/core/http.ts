@@ -57,7 +57,11 @@ async function errorOf(response: Response): Promise<ApiError> {
 }
 
 export class Http {
-  constructor(private readonly key: () => string | null) {}
+  constructor(
+    private readonly key: () => string | null,
+    /** Told how each change ended: null, or the refusal. */
+    private readonly onChange: (refusal: ApiError | null) => void = () => undefined,
+  ) {}
 
   private headers(ask: Ask): Headers {
     const method = ask.method ?? "GET";
@@ -84,7 +88,9 @@ export class Http {
       if (ask.signal?.aborted) throw cause;
       throw new ApiError("offline", "the daemon cannot be reached");
     }
-    if (!response.ok) throw await errorOf(response);
+    const refusal = response.ok ? null : await errorOf(response);
+    if (method !== "GET" && path !== "/api/ticket") this.onChange(refusal);
+    if (refusal) throw refusal;
     return response;
   }
 

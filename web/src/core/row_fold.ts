@@ -123,13 +123,26 @@ export class RowFold {
     this.lastMessage = this.cells.findLast((cell) => cell.row.role !== "mark") ?? null;
   }
 
+  /** Names of the tools that were called by these rows up to a record. */
+  calledUpTo(seq: Seq): Set<string> {
+    const out = new Set<string>();
+    for (const { row } of this.cells) if (row.role === "tool_call" && row.seq <= seq) out.add(row.tool_call_id);
+    return out;
+  }
+  /** These were called again behind this fragment: what comes now is not for its rows. */
+  forgetTools(ids: Set<string>): void {
+    for (const id of ids) this.tools.delete(id);
+  }
+
   private adoptTool(id: string, tool: Tool): void {
     const mine = this.tools.get(id);
     if (!mine) {
       this.tools.set(id, tool);
       return;
     }
-    if (!isCell(mine.call) && isCell(tool.call)) mine.call = tool.call;
+    // A call that is here is a later one under the same name: what lies before it is another tool's.
+    if (isCell(mine.call)) return;
+    mine.call = tool.call;
     if (!isCell(mine.result) && isCell(tool.result)) mine.result = tool.result;
   }
 
@@ -138,7 +151,8 @@ export class RowFold {
     for (const [id, { seq, gives }] of this.isWhole ? [] : asked) {
       if (seq > asOf) continue;
       const tool = this.tools.get(id) ?? { call: "older", result: null };
-      if (gives) tool.result ??= "older";
+      // A result never lies before its call.
+      if (gives && !isCell(tool.call)) tool.result ??= "older";
       this.tools.set(id, tool);
     }
   }

@@ -128,6 +128,7 @@ export class SessionLog {
     this.tickets.delete(ticket);
     const fragment = new RowFold(true);
     fragment.load(page.rows.filter((row) => !this.fold.has(row.id)), page.segment_seq, page.has_older);
+    fragment.forgetTools(this.fold.calledUpTo(page.as_of));
     for (const record of this.replayed(ticket, page)) fragment.apply(record);
     this.hasOlder = page.has_older;
     this.fold.adopt(fragment, page.has_older);

@@ -1,5 +1,5 @@
 // The changes of one session's workspace: read from git, read again when something happened, one file selected.
-// Rule: an answer that was overtaken by a newer question is dropped; what is shown stays until a better one is there.
+// Rule: what is shown stays until a newer reading is whole; readings never overlap.
 import { ApiError } from "../core/api";
 import { baseBranch, forkPoint, listChanges, neighbour, patchOfNewFile, type Base, type ChangeList, type ChangedFile } from "../core/changes";
 import type { WorkspaceApi } from "../core/workspace_api";
@@ -19,7 +19,8 @@ export class ChangesView {
   error = $state("");
   /** There is no repository: a plain sentence, not an error. */
   noGit = $state(false);
-  #asked = 0;
+  #busy = false;
+  #again = false;
   #made = $state.raw(new Map<string, string>());
 
   constructor(
@@ -46,20 +47,29 @@ export class ChangesView {
     if (file?.untracked && !this.#made.has(file.path) && !file.path.endsWith("/")) void this.#makePatch(file.path);
   }
 
+  /** One reading at a time; who asks meanwhile gets one more behind it. */
   async refresh(): Promise<void> {
-    const asked = ++this.#asked;
+    if (this.#busy) return void (this.#again = true);
+    this.#busy = true;
+    do {
+      this.#again = false;
+      await this.#read();
+    } while (this.#again);
+    this.#busy = false;
+  }
+
+  async #read(): Promise<void> {
     this.loading = true;
     try {
       const status = await this.workspace.gitStatus("all");
       if (this.base === null || this.base.name !== "the last commit") await this.#findBase(status.branch.oid);
       const base = this.base ?? { name: "the last commit", commit: "HEAD" };
       const diff = status.branch.oid === "" ? { files: [], text: "", cut: false } : await this.workspace.gitDiff({ of: "since", commit: base.commit });
-      if (asked !== this.#asked) return;
       this.#take(listChanges(status, diff), status.branch.name);
     } catch (error) {
-      if (asked === this.#asked) this.#fail(error);
+      this.#fail(error);
     } finally {
-      if (asked === this.#asked) this.loading = false;
+      this.loading = false;
     }
   }
 

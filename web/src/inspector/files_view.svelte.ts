@@ -39,7 +39,10 @@ export class FilesView {
   #reading = 0;
   #search: AbortController | null = null;
 
-  constructor(private readonly workspace: WorkspaceApi) {}
+  constructor(
+    private readonly workspace: WorkspaceApi,
+    private readonly onSaved: () => void = () => undefined,
+  ) {}
 
   get dirty(): boolean {
     return this.draft !== null && this.draft !== this.file?.text;
@@ -102,7 +105,8 @@ export class FilesView {
     try {
       await this.workspace.write({ path: file.path, text: draft, ...(overwrite ? {} : { expected: file.version }) });
       this.discard();
-      await this.#read(file.path, 0);
+      this.onSaved();
+      await Promise.all([this.#read(file.path, 0), this.#list(parentOf(file.path))]);
       return true;
     } catch (error) {
       this.conflict = error instanceof ApiError && error.code === "conflict";

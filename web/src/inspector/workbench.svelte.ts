@@ -1,5 +1,6 @@
 // What the inspector of one session knows, whichever panel is open: so that switching tabs loses nothing.
 // Rule: panels depend on the executor alone; records of the journal only tell them when to look again.
+import { untrack } from "svelte";
 import type { RecordEnvelope, Session } from "../core/types";
 import type { WorkspaceApi } from "../core/workspace_api";
 import { app } from "../state/app.svelte";
@@ -54,10 +55,11 @@ export class Workbench {
   constructor(readonly view: SessionView) {
     this.workspace = app.api.workspace(view.id);
     this.changes = new ChangesView(this.workspace, () => this.folder);
-    this.files = new FilesView(this.workspace);
+    this.files = new FilesView(this.workspace, () => void this.changes.refresh());
     this.events = new EventsView(app.api, view.id);
     this.shells = new ShellsView(this.workspace);
-    this.changes.layout = app.settings.get("diffStyle");
+    // Read once: who makes a bench must not make another because a setting changed.
+    this.changes.layout = untrack(() => app.settings.get("diffStyle"));
   }
 
   get folder(): string {
@@ -70,8 +72,12 @@ export class Workbench {
   /** Follows the session's records; the function that it gives ends that. */
   follow(): () => void {
     const stop = this.view.onRecord((record) => this.#record(record));
+    const stopLooking = $effect.root(() => {
+      $effect(() => this.#look());
+    });
     return () => {
       stop();
+      stopLooking();
       clearTimeout(this.#timer);
     };
   }
@@ -93,6 +99,15 @@ export class Workbench {
     } finally {
       this.starting = false;
     }
+  }
+
+  /** Counts on the tabs are known before a panel is opened. Only where the workspace runs: looking starts nothing. */
+  #look(): void {
+    if (this.state !== "ready") return;
+    untrack(() => {
+      if (this.changes.list === null) void this.changes.refresh();
+      if (!this.shells.loaded) void this.shells.load();
+    });
   }
 
   #record(record: RecordEnvelope): void {

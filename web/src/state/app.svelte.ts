@@ -22,7 +22,9 @@ const quietDrop = 3000;
 
 class App {
   readonly settings = new Settings();
-  readonly api = new Api(() => this.key);
+  readonly api = new Api(() => this.key, (refusal) => (this.isDiskFull = refusal?.code === "disk_full"));
+  /** The last change was refused for want of room; the next one that is taken ends it. */
+  isDiskFull = $state(false);
   /** Whether this browser may talk to the daemon; "out": say what to do. */
   login: "unknown" | "in" | "out" = $state(readStored(keyPlace) && !location.hash.startsWith("#launch=") ? "in" : "unknown");
   /** Why a launch address did not work; empty: none was tried. */
