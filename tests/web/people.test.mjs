@@ -43,8 +43,7 @@ export default function (suite) {
     const [one, other] = [await person(), await person()];
     await other.enter(`/s/${session.id}`);
     await one.enter(`/s/${session.id}`);
-    other.expect(/status of 404/);
-    one.expect(/status of 404/);
+    for (const each of [one, other]) each.expect(/status of 404/, /status of 503/, /status of 409/);
     await log(one.page).waitFor();
     await one.page.getByRole("button", { name: "Session menu" }).click();
     await one.page.getByRole("menuitem", { name: /delete/i }).click();
@@ -143,11 +142,12 @@ export default function (suite) {
     await untilSaid(one.page, "<p1:end=2>");
     one.expectDeadDaemon();
     await daemon.kill();
+    const said = one.page.getByText(/reconnecting|cannot be reached|offline/i).filter({ visible: true });
     await one.page.waitForTimeout(1200);
-    assert.equal(await one.page.getByText(/reconnecting|cannot be reached|offline/i).count(), 0, "nothing is said of a short drop");
-    await one.page.getByText(/reconnecting|cannot be reached|offline/i).first().waitFor();
+    assert.equal(await said.count(), 0, "nothing is said of a short drop");
+    await said.first().waitFor();
     await one.shot("daemon-down");
     await daemon.up();
-    await until(async () => await one.page.getByText(/reconnecting|cannot be reached|offline/i).count() === 0, "it is back", 15_000);
+    await until(async () => await said.count() === 0, "it is back", 15_000);
   });
 }

@@ -35,7 +35,9 @@ export class SessionView {
   loadingOlder = $state(false);
   /** Rows end before the head: a place far back is shown. `loadNewer()` and `live()` lead on. */
   hasNewer = $state(false);
-  sync: Sync = $state("catching_up");
+  /** The last record that came in, also while the past is shown. */
+  private last: Seq = $state(0);
+  readonly sync: Sync = $derived(app.isDropShown ? "stale" : this.last < this.head ? "catching_up" : "live");
   /** The record whose moment is shown; 0: the present. */
   past: Seq = $state(0);
   /** The session as it was then. */
@@ -205,8 +207,8 @@ export class SessionView {
   }
 
   private setHead(seq: Seq): void {
+    this.last = this.log.last;
     this.head = Math.max(this.log.last, seq);
-    this.sync = this.log.last >= seq ? "live" : "catching_up";
   }
 
   // Coalesced: one visual update per pause, twice as rarely while an update takes long.
