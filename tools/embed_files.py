@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Puts the files of a folder into one C++ file: OUT.bin holds them compressed, one behind another,
-and OUT.cc the table that http/static_files.h declares. The same files give the same bytes.
+"""Puts the files of a folder into one C++ file: OUT.bin holds their forms, one behind another, and
+OUT.cc the table that http/static_files.h declares. A file with a brotli form beside it (NAME.br) is
+kept as gzip and brotli, any other as it is. The same files give the same bytes.
 
-  tools/embed_files.py --version 1.2.3 FOLDER OUT
+  tools/embed_files.py FOLDER OUT
 """
 
 import argparse
@@ -23,37 +24,50 @@ CONTENT_TYPES = {
 HASHED = re.compile(r"[-.][A-Za-z0-9_-]{8,}\.\w+$")
 
 
-def content(path, version):
+class Blob:
+    """All forms, one behind another."""
+
+    def __init__(self):
+        self.bytes = b""
+
+    def add(self, data):
+        """The C++ initializer of the view of these bytes; an empty one for none."""
+        if not data:
+            return "{}"
+        view = f"{{begin + {len(self.bytes)}, {len(data)}}}"
+        self.bytes += data
+        return view
+
+
+def row(path, folder, blob):
+    if path.suffix not in CONTENT_TYPES:
+        raise SystemExit(f"{path}: no content type is known for this suffix")
     data = path.read_bytes()
-    if path.suffix == ".html":
-        data = data.replace(b"@PERDURE_VERSION@", version.encode())
-    return data
+    beside = path.with_name(path.name + ".br")
+    brotli = beside.read_bytes() if beside.exists() else b""
+    gzipped = gzip.compress(data, 9, mtime=0) if brotli else b""
+    name = "/" + path.relative_to(folder).as_posix()
+    immutable = name.startswith("/assets/") and bool(HASHED.search(name))
+    return (f'    {{"{name}", "{CONTENT_TYPES[path.suffix]}", '
+            f'"{hashlib.sha256(data).hexdigest()[:32]}", '
+            f"{blob.add(b'' if gzipped else data)}, {blob.add(gzipped)}, {blob.add(brotli)}, "
+            f"{len(data)}, {'true' if immutable else 'false'}}},\n")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--version", required=True)
     parser.add_argument("folder", type=Path)
     parser.add_argument("out", type=Path)
     arguments = parser.parse_args()
 
-    blob, rows = b"", []
-    for path in sorted(arguments.folder.rglob("*")):
-        if not path.is_file() or path.name.startswith("."):
-            continue
-        if path.suffix not in CONTENT_TYPES:
-            raise SystemExit(f"{path}: no content type is known for this suffix")
-        data = content(path, arguments.version)
-        packed = gzip.compress(data, 9, mtime=0)
-        name = "/" + path.relative_to(arguments.folder).as_posix()
-        immutable = name.startswith("/assets/") and bool(HASHED.search(name))
-        rows.append(f'    {{"{name}", "{CONTENT_TYPES[path.suffix]}", '
-                    f'"{hashlib.sha256(data).hexdigest()[:32]}", '
-                    f"{{begin + {len(blob)}, {len(packed)}}}, {len(data)}, "
-                    f"{'true' if immutable else 'false'}}},\n")
-        blob += packed
+    blob = Blob()
+    files = [path for path in sorted(arguments.folder.rglob("*"))
+             if path.is_file() and path.suffix != ".br" and not path.name.startswith(".")]
+    if not files:
+        raise SystemExit(f"{arguments.folder} has no files")
+    rows = [row(path, arguments.folder, blob) for path in files]
 
-    arguments.out.with_name(arguments.out.name + ".bin").write_bytes(blob)
+    arguments.out.with_name(arguments.out.name + ".bin").write_bytes(blob.bytes)
     binary = arguments.out.resolve().as_posix() + ".bin"
     text = f"""// Made by tools/embed_files.py.
 #include "http/static_files.h"

@@ -11,10 +11,11 @@ build_packages=(
   # CMake looks for these at configure time, whatever is then built.
   libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
 )
-test_packages=(lld-19 llvm-19 libclang-rt-19-dev clang-tidy-19 clang-format-19 sqlite3)
-# Node.js runs the check against the ACP schema. It comes with npm from some sources, without from
-# others.
-command -v npm >/dev/null || test_packages+=(nodejs npm)
+# Node.js builds the page; where it is too old, tools/node.sh finds another. It comes with npm from
+# some sources, without from others.
+command -v npm >/dev/null || build_packages+=(nodejs npm)
+# Chromium runs the tests of the page.
+test_packages=(lld-19 llvm-19 libclang-rt-19-dev clang-tidy-19 clang-format-19 sqlite3 chromium)
 
 case "${1:-test}" in
   run) wanted=("${build_packages[@]}") ;;

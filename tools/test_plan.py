@@ -57,6 +57,8 @@ CHECKS = [
           long=True, tap=True, timeout_s=300),
     Check("openapi", ["node", "tools/check_openapi.mjs", "build/dev/perdure-openapi-sample"],
           long=True, tap=True, timeout_s=300),
+    Check("web_unit", ["tools/node.sh", "tests/web/unit.mjs"], tap=True, timeout_s=600),
+    Check("web_browser", ["tools/node.sh", "tests/web/run.mjs"], tap=True, timeout_s=900),
     Check("load.a_few_seconds_lose_nothing",
           ["build/dev/perdure-load", "l1", "--sessions", "4", "--rate", "10", "--clients", "2",
            "--seconds", "4"], timeout_s=300, output=r"lost 0  wrong 0  refused 0",

@@ -19,7 +19,7 @@ bool is_zero_quality(std::string_view parameters) {
   return !value.empty() && value.find_first_not_of("0.") == std::string_view::npos;
 }
 
-bool accepts_gzip(const HttpRequest& request) {
+bool accepts(const HttpRequest& request, std::string_view coding) {
   std::optional<bool> any;
   for (const HttpHeader& header : request.headers) {
     if (!equal_ignoring_case(header.name, "accept-encoding")) continue;
@@ -30,7 +30,7 @@ bool accepts_gzip(const HttpRequest& request) {
       const std::size_t mark = std::min(item.find(';'), item.size());
       const std::string_view name = trim_blanks(item.substr(0, mark));
       const bool wanted = !is_zero_quality(item.substr(mark));
-      if (equal_ignoring_case(name, "gzip")) return wanted;
+      if (equal_ignoring_case(name, coding)) return wanted;
       if (name == "*") any = wanted;
     }
   }
@@ -68,12 +68,39 @@ std::string inflate_file(const EmbeddedFile& file) {
   return out;
 }
 
+// The smallest form that the client takes.
+void put_body(HttpResponse& out, const HttpRequest& request, const EmbeddedFile& file) {
+  if (!file.plain.empty()) {
+    out.fixed_body = file.plain;
+  } else if (!file.brotli.empty() && accepts(request, "br")) {
+    out.headers.push_back({"Content-Encoding", "br"});
+    out.fixed_body = file.brotli;
+  } else if (accepts(request, "gzip")) {
+    out.headers.push_back({"Content-Encoding", "gzip"});
+    out.fixed_body = file.gzip;
+  } else {
+    out.body = inflate_file(file);
+  }
+}
+
+// "/s/" and one segment behind it, no more.
+bool is_one_below(std::string_view path, std::string_view folder) {
+  return path.starts_with(folder) && path.size() > folder.size() &&
+         !path.substr(folder.size()).contains('/');
+}
+
 }  // namespace
+
+bool is_route_of_page(std::string_view path) {
+  constexpr std::string_view routes[] = {"/", "/tasks", "/search", "/settings", "/new"};
+  return std::ranges::find(routes, path) != std::end(routes) || is_one_below(path, "/s/") ||
+         is_one_below(path, "/t/") || is_one_below(path, "/settings/");
+}
 
 std::optional<HttpResponse> answer_static_file(std::span<const EmbeddedFile> files,
                                                const HttpRequest& request) {
   const std::string_view path =
-      request.path == "/" ? "/index.html" : std::string_view(request.path);
+      is_route_of_page(request.path) ? "/index.html" : std::string_view(request.path);
   const auto found = std::ranges::find(files, path, &EmbeddedFile::path);
   if (found == files.end()) return std::nullopt;
   HttpResponse out;
@@ -86,20 +113,19 @@ std::optional<HttpResponse> answer_static_file(std::span<const EmbeddedFile> fil
     return out;
   }
   out.headers.push_back({"Content-Type", std::string(found->content_type)});
-  if (accepts_gzip(request)) {
-    out.headers.push_back({"Content-Encoding", "gzip"});
-    out.fixed_body = found->gzip;
-  } else {
-    out.body = inflate_file(*found);
-  }
+  put_body(out, request, *found);
   return out;
 }
 
 const std::vector<HttpHeader>& security_headers() {
   static const std::vector<HttpHeader> headers{
+      // `perdure` makes what agents wrote into markup, `svelte-trusted-html` the page's own
+      // templates.
       {"Content-Security-Policy",
-       "default-src 'self'; base-uri 'none'; object-src 'none'; form-action 'self'; "
-       "frame-ancestors 'none'; require-trusted-types-for 'script'"},
+       "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; "
+       "img-src 'self' data: blob:; connect-src 'self'; worker-src 'self'; manifest-src 'self'; "
+       "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+       "require-trusted-types-for 'script'; trusted-types perdure svelte-trusted-html"},
       {"X-Content-Type-Options", "nosniff"},
       {"Cross-Origin-Resource-Policy", "same-origin"},
       {"Cross-Origin-Opener-Policy", "same-origin"},

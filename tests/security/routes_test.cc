@@ -48,7 +48,7 @@ void expect_safe(const RawAnswer& answer, const std::string& what) {
   EXPECT_NE(answer.header("content-security-policy").find("frame-ancestors 'none'"),
             std::string::npos)
       << what;
-  EXPECT_NE(answer.header("content-security-policy").find("default-src 'self'"), std::string::npos)
+  EXPECT_NE(answer.header("content-security-policy").find("default-src 'none'"), std::string::npos)
       << what;
   EXPECT_EQ(answer.header("x-content-type-options"), "nosniff") << what;
   EXPECT_EQ(answer.header("cross-origin-resource-policy"), "same-origin") << what;

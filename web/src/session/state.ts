@@ -63,7 +63,7 @@ export function workspaceOf(session: Session): Workspace {
   }
 }
 
-const resume: Action = { act: "resume", label: "Resume", primary: true, hint: "R" };
+const resume: Action = { act: "resume", label: "Resume session", primary: true, hint: "R" };
 const fresh: Action = { act: "fresh", label: "Start fresh with history" };
 const preview: Action = { act: "preview", label: "Preview history" };
 const newSession: Action = { act: "new", label: "New session" };

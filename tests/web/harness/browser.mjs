@@ -1,0 +1,111 @@
+// Chromium as a person has it: a size, a theme, a page that is logged in. Every page is guarded: an
+// error on the console, a breach of the CSP or of Trusted Types, an exception, or a request to another
+// host fails the test that opened it, unless the test said that it expects it.
+import { existsSync, mkdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+
+import { root } from "./daemon.mjs";
+import { until } from "./wait.mjs";
+
+const require = createRequire(join(root, "web/package.json"));
+const { chromium } = require("playwright-core");
+export const axeSource = () => require.resolve("axe-core/axe.min.js");
+
+export const sizes = {
+  desktop: { viewport: { width: 1440, height: 900 } },
+  phone: { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 },
+  narrow: { viewport: { width: 320, height: 640 }, isMobile: true, hasTouch: true },
+  zoomed: { viewport: { width: 720, height: 450 }, deviceScaleFactor: 2 }, // 1440x900 at 200 %
+};
+export const themes = ["light", "dark"];
+const shots = join(root, "build/web-shots");
+
+export function launchBrowser(options = {}) {
+  const executablePath = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
+  return chromium.launch({ executablePath, ...options, args: ["--no-sandbox", "--disable-dev-shm-usage",
+    "--disable-gpu", "--force-color-profile=srgb", ...(options.args ?? [])] });
+}
+
+// A browser calls every refusal an error. A folder that is no repository has no git status.
+const ordinary = [/status of 404 .*\/git\/status/];
+
+// Runs before the page's own scripts: what the browser refuses is said where the guard hears it.
+function reportViolations() {
+  document.addEventListener("securitypolicyviolation", (event) => {
+    console.error(`refused by policy: ${event.effectiveDirective} ${event.blockedURI} ${event.sample} ${event.sourceFile}:${event.lineNumber}`);
+  });
+}
+
+export class Person {
+  // `how`: size, theme, reducedMotion, forcedColors, and what else a browser context takes.
+  static async sitDown(browser, daemon, how = {}) {
+    const { size = "desktop", theme = "light", ...rest } = how;
+    const context = await browser.newContext({ ...sizes[size], colorScheme: theme, reducedMotion: "reduce",
+      locale: "en-GB", timezoneId: "UTC", ...rest });
+    context.setDefaultTimeout(15_000);
+    const person = new Person();
+    Object.assign(person, { context, daemon, size, theme, troubles: [], expected: [...ordinary] });
+    await context.addInitScript(reportViolations);
+    context.on("page", (page) => person.guard(page));
+    person.page = await context.newPage();
+    return person;
+  }
+
+  guard(page) {
+    const note = (text) => {
+      if (!this.expected.some((pattern) => pattern.test(text))) this.troubles.push(text);
+    };
+    page.on("console", (message) => {
+      if (message.type() === "error" || /refused by policy/.test(message.text())) {
+        note(`console: ${message.text()} ${message.location()?.url ?? ""}`);
+      }
+    });
+    page.on("pageerror", (error) => note(`exception: ${error.stack ?? error.message}`));
+    page.on("request", (request) => {
+      const url = new URL(request.url());
+      if (/^https?:|^wss?:/.test(url.protocol) && url.host !== new URL(this.daemon.origin).host) {
+        note(`request to another host: ${request.url()}`);
+      }
+    });
+    page.on("websocket", (socket) => {
+      if (new URL(socket.url()).host !== new URL(this.daemon.origin).host) note(`socket to another host: ${socket.url()}`);
+    });
+    page.on("crash", () => note("the page crashed"));
+  }
+
+  // From now on such a trouble is part of the test: a killed daemon cannot answer.
+  expect(...patterns) {
+    this.expected.push(...patterns);
+  }
+
+  expectDeadDaemon() {
+    this.expect(/net::ERR_/, /WebSocket connection to/, /status of 503/);
+  }
+
+  // Logs in as a new browser does, by a launch token in the address.
+  async enter(path = "/") {
+    await this.page.goto(await this.daemon.launchUrl(path));
+    await until(() => this.page.evaluate(() => localStorage.getItem("perdure.key") !== null), "the browser is let in");
+    return this.page;
+  }
+
+  async open(path) {
+    await this.page.goto(`${this.daemon.origin}${path}`);
+    return this.page;
+  }
+
+  async shot(name) {
+    mkdirSync(shots, { recursive: true });
+    await this.page.screenshot({ path: join(shots, `${name}.${this.size}.${this.theme}.png`) });
+  }
+
+  // What went wrong so far, and forgets it.
+  taken() {
+    return this.troubles.splice(0);
+  }
+
+  async leave() {
+    await this.context.close();
+  }
+}

@@ -1,0 +1,195 @@
+// A real daemon of a test's own: folder, port and agents. It may be killed at any moment and started
+// again on the same port; what it left behind ends with the test, process by process.
+import { spawn } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import http from "node:http";
+import net from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { until } from "./wait.mjs";
+
+export const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
+const programs = resolve(root, process.env.PERDURE_PROGRAMS ?? "build/dev");
+
+function freePort() {
+  return new Promise((done, fail) => {
+    const server = net.createServer();
+    server.on("error", fail);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => done(port));
+    });
+  });
+}
+
+// Every process that has the folder in its environment, whoever its parent is.
+function processesOf(folder) {
+  return readdirSync("/proc").filter((name) => {
+    if (!/^\d+$/.test(name)) return false;
+    try {
+      return readFileSync(`/proc/${name}/environ`, "latin1").includes(folder);
+    } catch {
+      return false;
+    }
+  }).map(Number).filter((pid) => pid !== process.pid);
+}
+
+export class Daemon {
+  static async start(setup = {}) {
+    const daemon = new Daemon();
+    daemon.folder = mkdtempSync(join(tmpdir(), "perdure-web-"));
+    daemon.home = join(daemon.folder, "home");
+    for (const name of ["home", "user", "agent", "work"]) mkdirSync(join(daemon.folder, name));
+    chmodSync(daemon.home, 0o700);
+    daemon.port = await freePort();
+    daemon.origin = `http://127.0.0.1:${daemon.port}`;
+    writeFileSync(join(daemon.folder, "config.toml"), daemon.config(setup));
+    await daemon.up();
+    return daemon;
+  }
+
+  // Agents: `test` behaves, `forgetful` cannot resume, and whatever the setup adds as name -> switches.
+  config(setup) {
+    const agents = { test: {}, forgetful: { switches: ["no_load", "no_resume"], lines: [
+      "supports_session_resume = false", "native_session_resume = false"] }, ...setup.agents };
+    const lines = [...(setup.lines ?? [])];
+    for (const [name, { switches = [], lines: more = [] }] of Object.entries(agents)) {
+      const home = join(this.folder, "agent", name);
+      mkdirSync(home);
+      const words = [join(programs, "perdure-testagent"), "--home", home];
+      for (const one of switches) words.push("--switch", one);
+      lines.push(`[agents.${name}]`, `title = ${JSON.stringify(setup.titles?.[name] ?? `Agent ${name}`)}`,
+        `command = ${JSON.stringify(words)}`, ...more);
+    }
+    return `${lines.join("\n")}\n`;
+  }
+
+  async up() {
+    const output = openSync(join(this.folder, "output"), "a");
+    this.process = spawn(join(programs, "perdure"),
+      ["serve", "--listen", `127.0.0.1:${this.port}`, "--config", join(this.folder, "config.toml")], {
+        stdio: ["ignore", output, output],
+        env: { PATH: process.env.PATH, HOME: join(this.folder, "user"), PERDURE_HOME: this.home, LANG: "C.UTF-8",
+          PERDURE_WEB_TEST: this.folder },
+      });
+    this.ended = new Promise((done) => this.process.on("exit", done));
+    await until(async () => (await this.ask("GET", "/readyz").catch(() => null))?.status === 200, "the daemon is ready",
+      30_000);
+  }
+
+  async kill() {
+    this.process.kill("SIGKILL");
+    await this.ended;
+  }
+
+  async restart() {
+    await this.kill();
+    await this.up();
+  }
+
+  // Every process of the session but the daemon: a power cut, as the session sees it.
+  killAgents() {
+    for (const pid of processesOf(this.folder)) {
+      if (pid !== this.process.pid) end(pid);
+    }
+  }
+
+  async stop() {
+    await this.kill();
+    await until(() => {
+      const left = processesOf(this.folder);
+      left.forEach(end);
+      return left.length === 0;
+    }, "every process of the test has ended", 10_000);
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+
+  output() {
+    return readFileSync(join(this.folder, "output"), "utf8");
+  }
+
+  // Over the unix socket, as the owner. Gives {status, headers, body}.
+  ask(method, path, body) {
+    return request({ socketPath: join(this.home, "run/perdure.sock"), method, path }, body);
+  }
+
+  // Over TCP, as a stranger.
+  askOpenly(method, path, headers = {}) {
+    return request({ host: "127.0.0.1", port: this.port, method, path, headers });
+  }
+
+  async api(method, path, body) {
+    const answer = await this.ask(method, path, body);
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
+    return answer.body ? JSON.parse(answer.body) : null;
+  }
+
+  async session(body) {
+    return (await this.api("POST", "/api/sessions", body)).session;
+  }
+
+  async sessionOf(id) {
+    return (await this.api("GET", `/api/sessions/${id}`)).session;
+  }
+
+  async until(id, condition, what) {
+    let session = null;
+    await until(async () => {
+      session = await this.sessionOf(id);
+      return condition(session);
+    }, what ?? "the session is as expected", 20_000);
+    return session;
+  }
+
+  untilIdle(id) {
+    return this.until(id, (one) => one.status === "idle" && one.state === "WAITING_FOR_INPUT", `${id} is idle`);
+  }
+
+  async events(id, kind = "") {
+    const all = [];
+    for (let after = 0; ;) {
+      const page = await this.api("GET", `/api/sessions/${id}/events?after=${after}&limit=1000${kind ? `&kind=${kind}` : ""}`);
+      all.push(...page.events);
+      if (!page.more || page.events.length === 0) return all;
+      after = page.events.at(-1).seq;
+    }
+  }
+
+  async transcript(id) {
+    return (await this.api("GET", `/api/sessions/${id}/transcript?limit=1000`)).messages;
+  }
+
+  async launchUrl(path = "/") {
+    const { token } = await this.api("POST", "/api/launch");
+    return `${this.origin}${path}#launch=${token}`;
+  }
+}
+
+function end(pid) {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It was faster.
+  }
+}
+
+function request(options, body) {
+  return new Promise((done, fail) => {
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const headers = { ...(text === undefined ? {} : { "Content-Type": "application/json" }), ...options.headers };
+    if (text === undefined && options.method === "POST") headers["Content-Type"] = "application/json";
+    const asked = http.request({ host: "localhost", ...options, headers, agent: false }, (answer) => {
+      const parts = [];
+      answer.on("data", (part) => parts.push(part));
+      answer.on("end", () => {
+        const bytes = Buffer.concat(parts);
+        done({ status: answer.statusCode, headers: answer.headers, bytes, body: bytes.toString("utf8") });
+      });
+      answer.on("error", fail);
+    });
+    asked.on("error", fail);
+    asked.end(text ?? (options.method === "POST" ? "{}" : undefined));
+  });
+}

@@ -1,0 +1,54 @@
+// What a test file has: tests by name, a daemon of its own that is there with the first of them, and
+// people who leave when their test ends. Names are words joined by underscores and may carry ids.
+import { Daemon } from "./daemon.mjs";
+import { Person } from "./browser.mjs";
+
+export class Suite {
+  constructor(file) {
+    this.file = file;
+    this.tests = [];
+    this.setup = {};
+    this.daemon = null;
+  }
+
+  // Of the daemon; before the first test.
+  configure(setup) {
+    this.setup = setup;
+  }
+
+  test(name, run) {
+    if (!/^\w+$/.test(name)) throw new Error(`${this.file}: '${name}' is no name of a test`);
+    this.tests.push({ name, run });
+  }
+
+  async run(one, browser) {
+    this.daemon ??= await Daemon.start(this.setup);
+    const people = [];
+    const world = {
+      daemon: this.daemon,
+      browser,
+      person: async (how) => {
+        const person = await Person.sitDown(browser, this.daemon, how);
+        people.push(person);
+        return person;
+      },
+    };
+    try {
+      await one.run(world);
+      const troubles = people.flatMap((person) => person.taken());
+      if (troubles.length > 0) throw new Error(`the page had trouble:\n  ${troubles.slice(0, 8).join("\n  ")}`);
+    } catch (error) {
+      for (const person of people) await person.shot(`failed.${one.name}`).catch(() => {});
+      const troubles = people.flatMap((person) => person.taken());
+      if (troubles.length > 0) error.message += `\n  besides: ${troubles.slice(0, 8).join("\n  ")}`;
+      throw error;
+    } finally {
+      for (const person of people) await person.leave().catch(() => {});
+    }
+  }
+
+  async end() {
+    await this.daemon?.stop();
+    this.daemon = null;
+  }
+}

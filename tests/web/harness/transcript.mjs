@@ -1,0 +1,73 @@
+// What a person can read of a transcript, from its first entry to its last: the list keeps only what
+// is near the screen, so somebody has to scroll. Entries are known by their keys.
+import { until } from "./wait.mjs";
+
+export const log = (page) => page.getByRole("log", { name: "Transcript" });
+
+// Keys and texts of what is mounted now, in order of the screen.
+export function mounted(page) {
+  return log(page).locator("[data-key]").evaluateAll((rows) => rows
+    .map((row) => ({ key: row.dataset.key, top: row.getBoundingClientRect().top, text: row.innerText }))
+    .sort((a, b) => a.top - b.top));
+}
+
+// Scrolls by so much as a wheel or a finger would; says where that led.
+const scrolled = (page, by) => log(page).evaluate(async (one, pixels) => {
+  one.dispatchEvent(new WheelEvent("wheel", { deltaY: pixels, bubbles: true }));
+  one.scrollTop += pixels;
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  return { top: one.scrollTop, end: one.scrollTop + one.clientHeight >= one.scrollHeight - 2 };
+}, by);
+
+export async function toTop(page) {
+  let quiet = 0;
+  for (let turn = 0; turn < 200 && quiet < 3; turn += 1) {
+    const before = (await mounted(page))[0]?.key;
+    const { top } = await scrolled(page, -100_000);
+    await page.waitForTimeout(40);
+    quiet = top <= 1 && (await mounted(page))[0]?.key === before ? quiet + 1 : 0;
+  }
+}
+
+// All entries, top to end: [{key, text}]. A key that shows up at two places is an error.
+export async function readAll(page) {
+  await toTop(page);
+  const found = new Map();
+  for (let turn = 0; turn < 400; turn += 1) {
+    const rows = await mounted(page);
+    const keys = rows.map((row) => row.key);
+    if (new Set(keys).size !== keys.length) throw new Error(`a key is mounted twice: ${keys.join(" ")}`);
+    for (const row of rows) found.set(row.key, row.text);
+    if ((await scrolled(page, 400)).end && turn > 0) {
+      for (const row of await mounted(page)) found.set(row.key, row.text);
+      break;
+    }
+  }
+  return [...found].map(([key, text]) => ({ key, text }));
+}
+
+// Without blanks, and without the brackets of markers, which markdown takes for those of a link.
+export const bare = (text) => text.replace(/[\s<>]+/g, "");
+
+// Everything that was said, as one text without blanks.
+export async function saidOnPage(page) {
+  return bare((await readAll(page)).map((row) => row.text).join(" "));
+}
+
+// The markers pP:N of the test agent in a bare text: which are missing, doubled or out of order.
+export function faultsOfMarkers(text, prompt, chunks) {
+  const seen = [...text.matchAll(new RegExp(`p${prompt}:(\\d+)`, "g"))].map((match) => Number(match[1]));
+  const wanted = Array.from({ length: chunks }, (_, index) => index + 1);
+  const faults = [];
+  for (const number of wanted) {
+    const count = seen.filter((one) => one === number).length;
+    if (count !== 1) faults.push(`p${prompt}:${number} ${count} times`);
+  }
+  if (faults.length === 0 && seen.some((one, index) => one !== index + 1)) faults.push("out of order");
+  return faults;
+}
+
+export async function untilSaid(page, text, ms = 20_000) {
+  await until(async () => bare((await mounted(page)).map((row) => row.text).join(" ")).includes(bare(text)),
+    `the page says ${text}`, ms);
+}
