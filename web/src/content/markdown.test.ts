@@ -9,7 +9,7 @@ const render = (text: string): string => htmlOf(markdownBlocks(text));
 
 // Every tag and attribute that may ever leave the renderer.
 const allowedTag =
-  /^<\/?(p|h[3-6]|strong|em|del|code|pre|br|hr|ul|ol|li|blockquote|table|thead|tbody|tr|th|td|a|span|div)((?: (?:class|href|title|target|rel|start|tabindex|role|aria-label)="[^"<>]*")*)>$/;
+  /^<\/?(p|h2|strong|em|del|code|pre|br|hr|ul|ol|li|blockquote|table|thead|tbody|tr|th|td|a|span|div)((?: (?:class|href|title|target|rel|start|tabindex|role|aria-label)="[^"<>]*")*)>$/;
 function strayTags(html: string): string[] {
   return (html.match(/<[^>]*>/g) ?? []).filter((tag) => !allowedTag.test(tag));
 }

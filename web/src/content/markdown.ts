@@ -129,10 +129,10 @@ function block(token: Token): string {
   }
 }
 
-// The page has its own outline; an agent's headings come below it and say so to screen readers.
+// The page has its own outline: all of an agent's headings are one level below its title, whatever order
+// they come in, and only look different.
 function heading(token: Tokens.Heading): string {
-  const level = Math.min(token.depth + 2, 6);
-  return `<h${level} class="h${token.depth}">${inlines(token.tokens)}</h${level}>`;
+  return `<h2 class="h${token.depth}">${inlines(token.tokens)}</h2>`;
 }
 
 function isClosedFence(raw: string): boolean {

@@ -1,5 +1,5 @@
 // An item of the inbox in words and a shape: what happened, and what can be done about it from here.
-import type { InboxItem } from "./types";
+import type { Brief, InboxItem } from "./types";
 
 export interface ItemFace {
   glyph: "needs" | "stopped" | "failed" | "ready";
@@ -9,12 +9,15 @@ export interface ItemFace {
   title: string;
 }
 
-export function itemFace(item: InboxItem): ItemFace {
+export function itemFace(item: InboxItem, brief: Brief | undefined): ItemFace {
   switch (item.kind) {
     case "permission": return { glyph: "needs", short: item.text || "Asks for permission", title: item.text || "Asks for permission" };
     case "input": return { glyph: "needs", short: item.text || "Asks a question", title: item.text || "Asks a question" };
     case "expired": return { glyph: "stopped", short: "A question expired", title: "A question expired" };
-    case "interrupted": return { glyph: "stopped", short: "Agent stopped: resume?", title: "The agent is not running" };
+    case "interrupted":
+      // The turn stays cut off after its agent came back.
+      if (brief && !brief.needs_resume) return { glyph: "ready", short: "A turn was cut off", title: "A turn was cut off" };
+      return { glyph: "stopped", short: "Agent stopped: resume?", title: "The agent is not running" };
     case "failed": return { glyph: "failed", short: "The turn failed", title: "The turn failed" };
     case "held": return { glyph: "ready", short: "Prompts are held", title: "Prompts are held" };
   }

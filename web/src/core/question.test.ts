@@ -13,7 +13,7 @@ describe("what is asked", () => {
   });
   it("shows what a file becomes", () => {
     const question = questionOf(asked({ kind: "edit", content: [{ type: "diff", path: "/a", oldText: null, newText: "b" }] }));
-    expect(question).toMatchObject({ title: "Change a file", diffs: [{ path: "/a", before: null, after: "b" }], isWhole: true });
+    expect(question).toMatchObject({ title: "Create a file", diffs: [{ path: "/a", before: null, after: "b" }], isWhole: true });
   });
   it("keeps the agent's words and input where it knows no better", () => {
     const question = questionOf(asked({ rawInput: { table: "users" } }));

@@ -40,8 +40,10 @@ export function questionOf(record: RecordEnvelope): Question {
   const command = commandOf(raw) || (kind === "execute" ? title.replace(/^`([\s\S]*)`$/, "$1") : "");
   const { command: _, cmd: __, cwd: ___, ...others } = raw;
   const isKnown = command !== "" || diffs.length > 0;
+  const isNew = diffs.length > 0 && diffs.every((diff) => diff.before === null);
+  const verb = isNew ? "Create a file" : verbs[kind];
   return {
-    title: verbs[kind] && (isKnown || !title) ? (verbs[kind] ?? title) : title,
+    title: verb && (isKnown || !title) ? verb : title,
     command,
     cwd: text(raw["cwd"]) || text(raw["workdir"]),
     diffs,

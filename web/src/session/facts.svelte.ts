@@ -6,6 +6,11 @@ import { app } from "../state/app.svelte";
 import type { SessionView } from "../state/session.svelte";
 import type { Plan } from "./entries";
 
+/** History that went along with a prompt. */
+export interface Injected {
+  readonly text: string;
+  readonly turns: number;
+}
 export interface Answer {
   readonly outcome: string;
   readonly option: string;
@@ -37,6 +42,7 @@ function itemsOf(record: RecordEnvelope): Plan["items"] {
 export class Facts {
   plans: readonly Plan[] = $state.raw([]);
   readonly answers = new SvelteMap<string, Answer>();
+  readonly injected = new SvelteMap<string, Injected>(); // by the prompt's message id
   readonly requests = new SvelteMap<string, RecordEnvelope>(); // questions, by id
   /** The question that was on the screen, when somebody else has just answered it. */
   answeredElsewhere: Answer | null = $state.raw(null);
@@ -62,6 +68,7 @@ export class Facts {
   start(): () => void {
     const stop = this.view.onRecord((record) => this.#take(record, true));
     void this.#read("plan", 20);
+    void this.#read("context.injected", 10);
     return stop;
   }
 
@@ -109,6 +116,7 @@ export class Facts {
 
   #take(record: RecordEnvelope, happens = false): void {
     if (record.kind === "plan") this.#plan(record);
+    else if (record.kind === "context.injected") this.injected.set(text(record, "message_id"), { text: text(record, "text"), turns: Number(record["turns"] ?? 0) });
     else if (record.kind === "permission.requested") this.requests.set(text(record, "perm_id"), record);
     else if (record.kind === "permission.resolved") {
       const answer = { outcome: text(record, "outcome"), option: text(record, "option_id"), by: text(record, "by"), at: record.ts, seq: record.seq };

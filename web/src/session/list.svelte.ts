@@ -17,6 +17,7 @@ export class TranscriptList {
   items: readonly VirtualItem[] = $state.raw([]);
   following = $state(true);
   onNearTop: () => void = () => {};
+  onNearEnd: () => void = () => {};
 
   #keys: readonly string[] = [];
   #indexes = new Map<string, number>();
@@ -178,6 +179,7 @@ export class TranscriptList {
     this.#lastTop = top;
     if (!this.following) this.#takeAnchor();
     if (top < nearTop) this.onNearTop();
+    if (left < nearTop) this.onNearEnd();
   }
 
   // --- going somewhere

@@ -106,7 +106,7 @@ class App {
       const [sessions, inbox, tasks, agents] = await Promise.all([
         this.api.sessions({ limit: 200 }), this.api.inbox(), this.api.tasks(), this.api.agents(),
       ]);
-      this.sessions = sessions.sessions;
+      this.sessions = sessions.sessions.sort(newestFirst);
       this.inbox = inbox;
       this.tasks = tasks.tasks;
       this.agents = agents.agents;
@@ -144,7 +144,7 @@ class App {
 
   /** Calls once there is a connection: now, or later. */
   whenLive(call: () => void): void {
-    if (this.link.name === "live") setTimeout(call, 250);
+    if (this.link.name === "live") setTimeout(call, 1000);
     else this.waiting.push(call);
   }
   /** Try to connect at once. */
@@ -209,7 +209,7 @@ class App {
     for (const brief of changes) known.set(brief.id, brief);
     this.sessions = [...known.values()]
       .filter((session) => !session.archived)
-      .sort((a, b) => (a.updated < b.updated ? 1 : -1));
+      .sort(newestFirst);
   }
 
   private removed(id: string): void {
@@ -217,6 +217,12 @@ class App {
     this.sessions = this.sessions.filter((session) => session.id !== id);
     this.refreshSoon();
   }
+}
+
+// Equal times are not rare after a restart: the id keeps such rows from changing places.
+function newestFirst(a: Brief, b: Brief): number {
+  if (a.updated !== b.updated) return a.updated < b.updated ? 1 : -1;
+  return a.id < b.id ? 1 : -1;
 }
 
 function concernsLists(before: Brief | undefined, now: Brief): boolean {

@@ -27,6 +27,10 @@ class Keys {
       const keys = this.keysOf(name);
       if (keys && (app.settings.letters || !isLetter(keys))) out.set(normalKeys(keys, isMac), name);
     }
+    // A capital letter on a button is meant without Shift as well, where the small one has no other meaning.
+    for (const [keys, name] of [...out]) {
+      if (/^[A-Z]$/.test(keys) && !out.has(keys.toLowerCase())) out.set(keys.toLowerCase(), name);
+    }
     return out;
   });
 
