@@ -30,7 +30,7 @@ const pagesOf = (world) => ({
 });
 
 async function settle(page) {
-  await page.locator("h1").first().waitFor({ state: "attached" });
+  await page.locator("h1, h2").first().waitFor({ state: "attached" });
   await page.evaluate(() => document.fonts.ready);
   await until(async () => await page.locator("[aria-busy=true], .skeleton").count() === 0, "nothing is loading", 4000).catch(() => {});
   await page.waitForTimeout(250);

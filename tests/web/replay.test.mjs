@@ -56,7 +56,7 @@ export default function (suite) {
   });
 
   suite.test("N1_U7_a_socket_dropped_at_many_points_loses_and_doubles_nothing", async ({ daemon, person }) => {
-    const session = await daemon.session({ agent: "paced", title: "Dropped sockets", prompt: "say 120; think 2; tool 3; say 60" });
+    const session = await daemon.session({ agent: "paced", title: "Dropped sockets" });
     const one = await person();
     one.expect(/WebSocket connection to/);
     let drops = 0;
@@ -73,22 +73,25 @@ export default function (suite) {
       });
     });
     await one.enter(`/s/${session.id}`);
+    await daemon.until(session.id, (now) => now.connections > 0, "the page follows");
+    await daemon.api("POST", `/api/sessions/${session.id}/prompt`, { text: "say 120; think 2; tool 3; say 60" });
     await untilSaid(one.page, "<p1:end=180>", 60_000);
     assert.ok(drops >= 6, `${drops} drops`);
     assert.deepEqual(faultsOfMarkers(await saidOnPage(one.page), 1, 180), []);
   });
 
   suite.test("N1_frames_lost_doubled_and_swapped_change_nothing", async ({ daemon, person }) => {
-    const session = await daemon.session({ agent: "paced", title: "Odd frames", prompt: "say 150" });
+    const session = await daemon.session({ agent: "paced", title: "Odd frames" });
     const one = await person();
+    let bent = 0;
     await bendSocket(one.page, (socket, server) => {
       let count = 0;
       let kept = null;
       server.onMessage((message) => {
         if (!String(message).includes('"session.record"')) return socket.send(message);
         count += 1;
-        if (count % 17 === 0) return undefined;
-        if (count % 11 === 0) { kept = message; return undefined; }
+        if (count % 17 === 0) { bent += 1; return undefined; }
+        if (count % 11 === 0) { kept = message; bent += 1; return undefined; }
         socket.send(message);
         if (count % 5 === 0) socket.send(message);
         if (kept) { socket.send(kept); kept = null; }
@@ -96,7 +99,10 @@ export default function (suite) {
       });
     });
     await one.enter(`/s/${session.id}`);
+    await daemon.until(session.id, (now) => now.connections > 0, "the page follows");
+    await daemon.api("POST", `/api/sessions/${session.id}/prompt`, { text: "say 150" });
     await untilSaid(one.page, "<p1:end=150>", 60_000);
+    assert.ok(bent >= 10, `${bent} frames were bent`);
     assert.deepEqual(faultsOfMarkers(await saidOnPage(one.page), 1, 150), []);
   });
 

@@ -11,17 +11,20 @@ export function mounted(page) {
     .sort((a, b) => a.top - b.top));
 }
 
-// Scrolls by so much as a wheel or a finger would; says where that led.
-const scrolled = (page, by) => log(page).evaluate(async (one, pixels) => {
-  one.dispatchEvent(new WheelEvent("wheel", { deltaY: pixels, bubbles: true }));
-  one.scrollTop += pixels;
-  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-  return { top: one.scrollTop, end: one.scrollTop + one.clientHeight >= one.scrollHeight - 2 };
-}, by);
+// Turns the wheel over the transcript; says where that led.
+async function scrolled(page, by) {
+  const box = await log(page).boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await page.mouse.wheel(0, by);
+  return log(page).evaluate(async (one) => {
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    return { top: one.scrollTop, end: one.scrollTop + one.clientHeight >= one.scrollHeight - 2 };
+  });
+}
 
 export async function toTop(page) {
   let quiet = 0;
-  for (let turn = 0; turn < 200 && quiet < 3; turn += 1) {
+  for (let turn = 0; turn < 100 && quiet < 2; turn += 1) {
     const before = (await mounted(page))[0]?.key;
     const { top } = await scrolled(page, -100_000);
     await page.waitForTimeout(40);

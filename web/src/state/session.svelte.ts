@@ -2,13 +2,13 @@
 // core/session_log.ts, and nothing here knows it.
 import { tick } from "svelte";
 import { ApiError } from "../core/api";
-import { idempotencyKey } from "../core/ids";
-import { Outbox, type Sending } from "../core/outbox";
+import { FarRows } from "../core/far_rows";
+import type { Sending } from "../core/outbox";
 import { SessionLog } from "../core/session_log";
 import { ToolRecords } from "../core/tool_records";
 import type { PromptWhen, RecordEnvelope, ResumeAnswer, ResumeHow, Row, RowsPage, Seq, Session, Task } from "../core/types";
 import { app } from "./app.svelte";
-import { readStored, writeStored } from "./settings.svelte";
+import { Sender } from "./sender.svelte";
 
 export type { Sending } from "../core/outbox";
 export type Phase = "loading" | "ready" | "gone" | "error";
@@ -42,7 +42,6 @@ export class SessionView {
   past: Seq = $state(0);
   /** The session as it was then. */
   pastSession: Session | null = $state.raw(null);
-  sends: Sending[] = $state.raw([]);
   /** A resume that this page asked for is under way. */
   resuming = $state(false);
   /** Tokens of context, as the agent last said. */
@@ -53,7 +52,7 @@ export class SessionView {
   notice = $state("");
 
   private readonly log = new SessionLog();
-  private readonly outbox: Outbox;
+  private readonly sender: Sender;
   private readonly tools: ToolRecords;
   private readonly listeners = new Set<(record: RecordEnvelope) => void>();
   private stopFollowing: (() => void) | null = null;
@@ -63,17 +62,17 @@ export class SessionView {
   private restarting = false;
   private pastAsk = 0;
   /** A place far back that is not joined to the live rows. */
-  private far: RowsPage | null = null;
+  private far: FarRows | null = null;
 
   constructor(id: string) {
     this.id = id;
-    const name = `perdure.sends.${id}`;
-    this.outbox = new Outbox({
-      read: () => readStored<Sending[]>(name) ?? [],
-      write: (sends) => writeStored(name, sends.length > 0 ? sends : null),
-    });
-    this.sends = this.outbox.all();
+    this.sender = new Sender(id, (session) => this.setSession(session));
     this.tools = new ToolRecords((ask) => app.api.events(id, ask));
+  }
+
+  /** Messages on their way: bubbles below the rows. */
+  get sends(): Sending[] {
+    return this.sender.sends;
   }
 
   /** Begins to follow; the function that it gives ends that. */
@@ -91,6 +90,7 @@ export class SessionView {
   }
   close(): void {
     this.isOpen = false;
+    this.sender.stop();
     this.stopFollowing?.();
     this.stopFollowing = null;
     clearTimeout(this.timer);
@@ -108,7 +108,7 @@ export class SessionView {
       this.error = null;
       this.publish();
       this.follow();
-      this.resendUnsent();
+      this.sender.start();
       if (isFirst) this.afterOpening();
     } catch (error) {
       this.failed(error);
@@ -169,7 +169,7 @@ export class SessionView {
     if (applied === "dropped") return;
     this.saw(record);
     this.tools.saw(record);
-    this.outbox.saw(record);
+    this.sender.saw(record);
     for (const listener of this.listeners) listener(record);
     if (this.log.needsRows) void this.restart();
     this.flushSoon();
@@ -202,8 +202,7 @@ export class SessionView {
     if (this.session && session.as_of < this.session.as_of && session.log_id === this.session.log_id) return;
     this.session = session;
     this.setHead(session.as_of);
-    this.outbox.settle(this.log.rows(), session);
-    this.sends = this.outbox.all();
+    this.sender.settle(this.log.rows(), session);
   }
 
   private setHead(seq: Seq): void {
@@ -228,20 +227,12 @@ export class SessionView {
   private publish(): void {
     this.logId = this.log.logId;
     this.setHead(Math.max(this.head, this.log.last));
-    this.outbox.settle(this.log.rows(), this.session);
-    this.sends = this.outbox.all();
+    this.sender.settle(this.log.rows(), this.session);
     if (this.past !== 0) return;
     this.asOf = this.log.last;
-    const far = this.far;
-    if (!far) {
-      this.rows = this.log.rows();
-      this.hasOlder = this.log.hasOlder;
-      this.hasNewer = false;
-      return;
-    }
-    this.hasOlder = far.has_older;
-    this.hasNewer = far.has_newer;
-    this.rows = far.has_newer ? far.rows : [...far.rows.filter((row) => row.seq < this.log.first), ...this.log.rows()];
+    this.rows = this.far ? this.far.with(this.log.rows()) : this.log.rows();
+    this.hasOlder = this.far ? this.far.hasOlder : this.log.hasOlder;
+    this.hasNewer = this.far?.hasNewer ?? false;
   }
 
   async loadOlder(): Promise<void> {
@@ -275,23 +266,17 @@ export class SessionView {
     }
   }
 
-  private async loadFarOlder(far: RowsPage): Promise<void> {
-    const page = await app.api.rows(this.id, { before: far.rows[0]?.seq ?? 1, limit: pageRows });
-    this.far = { ...far, has_older: page.has_older, rows: [...page.rows, ...far.rows] };
+  private async loadFarOlder(far: FarRows): Promise<void> {
+    far.addOlder(await app.api.rows(this.id, { before: far.first, limit: pageRows }));
   }
 
   /** Further towards the present, from a place far back. */
   async loadNewer(): Promise<void> {
     const far = this.far;
-    const end = far?.rows[far.rows.length - 1];
-    if (!far || !end || !far.has_newer || this.loadingOlder) return;
+    if (!far?.hasNewer || this.loadingOlder) return;
     this.loadingOlder = true;
     try {
-      const page = await app.api.rows(this.id, { around: end.seq, limit: 2 * pageRows });
-      const known = new Set(far.rows.map((row) => row.id));
-      const fresh = page.rows.filter((row) => !known.has(row.id) && row.seq >= end.seq);
-      const reaches = !page.has_newer || (fresh[fresh.length - 1]?.seq ?? 0) >= this.log.first;
-      this.far = { ...far, rows: [...far.rows, ...fresh], has_newer: !reaches };
+      far.addNewer(await app.api.rows(this.id, { around: far.last, limit: 2 * pageRows }), this.log.first);
     } finally {
       this.loadingOlder = false;
       this.publish();
@@ -301,11 +286,9 @@ export class SessionView {
   /** Makes the record's row one of `rows`, however old it is. False: there is none. */
   async reveal(seq: Seq): Promise<boolean> {
     this.live();
-    for (let page = 0; page < 2 && this.log.hasOlder && seq < this.log.first; page += 1) await this.loadOlder();
-    if (this.log.hasOlder && seq < this.log.first) {
-      this.far = await app.api.rows(this.id, { around: seq, limit: 2 * pageRows });
-      if ((this.far.rows[this.far.rows.length - 1]?.seq ?? 0) >= this.log.first) this.far.has_newer = false;
-    }
+    const isFar = (): boolean => this.log.hasOlder && seq < this.log.first;
+    for (let page = 0; page < 2 && isFar(); page += 1) await this.loadOlder();
+    if (isFar()) this.far = new FarRows(await app.api.rows(this.id, { around: seq, limit: 2 * pageRows }), this.log.first);
     this.publish();
     return this.rowOf(seq) !== undefined;
   }
@@ -337,49 +320,16 @@ export class SessionView {
     this.publish();
   }
 
-  /** Sends once, whatever happens to the connection; resolves when the daemon has it on disk. */
-  async send(text: string, options: { when?: PromptWhen; content?: unknown[] } = {}): Promise<void> {
-    const sending: Sending = {
-      key: idempotencyKey(), text, when: options.when ?? "auto", at: Date.now(), state: "sending", message_id: "", error: "",
-      ...(options.content ? { content: options.content } : {}),
-    };
-    this.outbox.add(sending);
-    this.sends = this.outbox.all();
-    await this.deliver(sending);
+  /** Sends once, whatever happens to the connection; resolves when the daemon has it on disk, or did not answer. */
+  send(text: string, options: { when?: PromptWhen; content?: unknown[] } = {}): Promise<void> {
+    return this.sender.send(text, options);
   }
   /** After a refusal; the same key, so that it is never there twice. */
   retrySend(key: string): void {
-    this.outbox.change(key, { state: "sending", error: "" });
-    this.sends = this.outbox.all();
-    const sending = this.outbox.find(key);
-    if (sending) void this.deliver(sending);
+    this.sender.retry(key);
   }
   dropSend(key: string): void {
-    this.outbox.drop(key);
-    this.sends = this.outbox.all();
-  }
-
-  private resendUnsent(): void {
-    for (const sending of this.outbox.unsent()) void this.deliver(sending);
-  }
-
-  private async deliver(sending: Sending): Promise<void> {
-    const body = sending.content ? { content: sending.content } : { text: sending.text };
-    try {
-      const answer = await app.api.prompt(this.id, { ...body, when: sending.when }, sending.key);
-      this.outbox.change(sending.key, { state: "accepted", message_id: answer.message_id });
-      this.setSession(answer.session);
-    } catch (error) {
-      const refused = error instanceof ApiError && !error.isOffline && error.status < 500;
-      // Nobody answered: it may be there or not. The same key is sent again once the daemon is.
-      if (refused) this.outbox.change(sending.key, { state: "failed", error: error.message });
-      else app.whenLive(() => this.redeliver(sending.key));
-    }
-    this.publish();
-  }
-  private redeliver(key: string): void {
-    const sending = this.outbox.find(key);
-    if (this.isOpen && sending?.state === "sending") void this.deliver(sending);
+    this.sender.drop(key);
   }
 
   /** First answer counts; `410 permission_closed` says that somebody else was first. */
