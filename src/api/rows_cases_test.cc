@@ -1,10 +1,10 @@
 // Rows as the page folds them by itself while records come in: both sides read one table,
 // tests/shared/rows_cases.json; web/src/core/rows_cases.test.ts is the other.
+#include <gtest/gtest.h>
+
 #include <fstream>
 #include <map>
 #include <sstream>
-
-#include <gtest/gtest.h>
 
 #include "api/reads_json.h"
 #include "base/json.h"
@@ -27,8 +27,7 @@ std::vector<std::string_view> elements(std::string_view array) {
 
 // The table leaves the envelope out: records are numbered from 1, a second apart.
 Record record_of(std::string_view members, Seq seq) {
-  const std::string ts =
-      format_timestamp(Timestamp{1'794'744'000'000 + 1000 * static_cast<int>(seq)});
+  const std::string ts = format_timestamp(Timestamp{1'794'744'000'000 + 1000 * static_cast<int>(seq)});
   const std::string bytes = R"({"v":1,"seq":)" + std::to_string(seq) + R"(,"ts":")" + ts +
                             R"(","prev":")" + std::string(64, '0') + "\"," +
                             std::string(members.substr(1));
@@ -58,15 +57,15 @@ Folded fold(const std::vector<std::string_view>& records) {
 }
 
 RowsPage page_of(Folded folded) {
-  RowsPage page{.rows = std::move(folded.marks), .segment = folded.segment};
+  std::multimap<Seq, Row> by_place;  // equals stay in their order
+  for (Row& mark : folded.marks) by_place.emplace(mark.seq, std::move(mark));
   for (TranscriptMessage& message : std::move(folded.folder).take()) {
     Row row{.seq = message.first_seq, .rev = message.last_seq};
     row.message = std::move(message);
-    page.rows.push_back(std::move(row));
+    by_place.emplace(row.seq, std::move(row));
   }
-  std::ranges::sort(page.rows, {}, [](const Row& row) {
-    return std::pair(row.seq, row.message && row.message->role == MessageRole::tool_result);
-  });
+  RowsPage page{.segment = folded.segment};
+  for (auto& [seq, row] : by_place) page.rows.push_back(std::move(row));
   return page;
 }
 

@@ -82,7 +82,6 @@ bool Agent::has_room_for(const SendPrompt& command) const {
 void Agent::begin_next() {
   if (phase_ != Phase::open || turn_ || waiting_.empty() || commands_.is_ending()) return;
   if (const std::int64_t left_ms = replay_settles_ms(); left_ms > 0) {
-    SIM_PROBE("prompt waits for a late replay to end");
     if (!held_since_ms_) held_since_ms_ = ports_.clock.now().since_boot.ms;
     return arm(hold_timer_, left_ms, &Agent::begin_next);
   }

@@ -5,8 +5,6 @@
 #include <iterator>
 #include <utility>
 
-#include "base/probe.h"
-
 namespace perdure {
 namespace {
 
@@ -23,7 +21,6 @@ std::size_t TurnCommands::end(const Family& family, std::int64_t grace_ms, Ended
   std::ranges::set_difference(now, before_, std::inserter(started, started.end()));
   ending_ = processes_.signal_each(started, SIGTERM);
   if (ending_.empty()) return 0;
-  SIM_PROBE("commands of a cancelled turn ended");
   left_ms_ = grace_ms;
   ended_ = std::move(ended);
   look_later();

@@ -55,7 +55,9 @@ TEST(StoppedAgentctlLong, C19_H2_its_liveness_is_unknown_until_it_goes_on_and_no
   ApiClient client(daemon.endpoint());
   const std::string session = client.create_session({});
   ASSERT_FALSE(session.empty());
-  const auto liveness = [&] { return client.get("/api/sessions/" + session).at("liveness"); };
+  const auto liveness = [&] {
+    return client.get("/api/sessions/" + session).at("session.liveness");
+  };
   ASSERT_TRUE(client.prompt({.session = session, .text = "paced 60 500"}).ok());
   ASSERT_TRUE(until([&] { return client.count(session, "message.agent") >= 3; }));
   EXPECT_EQ(liveness(), "alive");

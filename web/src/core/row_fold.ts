@@ -31,6 +31,11 @@ export function rowBefore(a: Row, b: Row): number {
   return a.seq - b.seq || Number(a.role === "tool_result") - Number(b.role === "tool_result");
 }
 
+/** Output that goes behind what was there; only an update has it. */
+function addedOutput(record: RecordEnvelope): string {
+  return record.kind === "tool.update" ? text(record, "added") : "";
+}
+
 export class RowFold {
   private cells: Cell[] = [];
   private readonly byId = new Map<string, Cell>();
@@ -230,7 +235,7 @@ export class RowFold {
   private addTool(record: RecordEnvelope): void {
     const id = text(record, "tool_call_id");
     const ends = isEnd(text(record, "status"));
-    const gives = ends || text(record, "text") !== "";
+    const gives = ends || text(record, "text") !== "" || addedOutput(record) !== "";
     const tool = record.kind === "tool.call" ? this.newCall(record, id) : this.toolFor(record, id, gives);
     if (!tool) return;
     if (gives && tool.result === null && !this.isFragment) {
@@ -278,7 +283,7 @@ export class RowFold {
     const like = isCell(call) ? (call.row as MessageRow) : null;
     cell.row = {
       ...row, rev: does.gives ? record.seq : row.rev,
-      content: text(record, "text") || row.content,
+      content: (text(record, "text") || row.content) + addedOutput(record),
       title: like ? like.title : text(record, "title") || row.title,
       tool_kind: like ? like.tool_kind : text(record, "tool_kind") || row.tool_kind,
       status: like ? like.status : text(record, "status") || row.status,
