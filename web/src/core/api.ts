@@ -1,5 +1,5 @@
 // Every request that the page makes, by name. Answers are as docs/protocol/http.md has them; refusals are ApiError.
-import { ApiError, Http } from "./http";
+import { Http } from "./http";
 import { pageOf } from "./rows";
 import type {
   Agent, Brief, DeletePreview, Density, EventsPage, Executor, Inbox, InboxCounts, NewSession, PermissionAnswer, PromptAnswer, PromptWhen,
@@ -116,15 +116,8 @@ export class Api {
 
   // --- reading a session
   async page(id: string, tail = 80): Promise<SessionPageStart> {
-    try {
-      const raw = await this.http.json<SessionPageStart>(`/api/sessions/${id}/page`, { query: { tail } });
-      return { ...raw, rows: pageOf(raw.rows) };
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.status !== 404) throw error;
-    }
-    // A daemon from before that route: goes away once main's daemon has it.
-    const [session, rows, inbox] = await Promise.all([this.session(id), this.rows(id, { tail }), this.inbox()]);
-    return { session, rows, task: session.task_id ? await this.task(session.task_id) : null, inbox: inbox.counts };
+    const raw = await this.http.json<SessionPageStart>(`/api/sessions/${id}/page`, { query: { tail } });
+    return { ...raw, rows: pageOf(raw.rows) };
   }
   async rows(id: string, ask: { tail?: number; before?: Seq; around?: Seq; limit?: number; log_id?: string } = {}): Promise<RowsPage> {
     return pageOf(await this.http.json<RowsPage>(`/api/sessions/${id}/rows`, { query: { ...ask } }));
