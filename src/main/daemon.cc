@@ -119,7 +119,7 @@ Result<> Daemon::open_store() {
                               log->flush();
                               _exit(exit_storage);
                             },
-                        .search_text = [](std::string_view record) { return search_text(record); },
+                        .search_piece = search_piece,
                         .create = create};
   Result<std::unique_ptr<SqliteStore>> store = SqliteStore::open(std::move(options));
   if (!store) {

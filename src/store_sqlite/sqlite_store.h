@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "store/store.h"
+#include "wire/search_text.h"
 
 namespace perdure {
 
@@ -28,9 +29,9 @@ struct SqliteOptions {
   // Runs once, on the thread that met the error, when the outcome of a write is unknown: the
   // process has to end. Must not call the store.
   std::function<void(Error)> on_fatal;
-  // The text by which a record can be found; nothing: the record is not indexed. Runs on the thread
-  // of idle_step(). Without it there is no full-text search.
-  std::function<std::optional<std::string>(std::string_view record)> search_text;
+  // What a record gives to the texts by which its session is found. Runs on the thread of
+  // idle_step(). Without it there is no full-text search.
+  std::function<std::optional<SearchPiece>(std::string_view record)> search_piece;
 
   bool create = true;  // false: a missing file is an error (main knows of other data that is there)
   bool salvage =
@@ -133,7 +134,7 @@ class SqliteStore final : public Store {
   Result<std::string> blob(const Hash& hash) override;
   Result<std::vector<SessionId>> open_sessions() override;
   Result<std::vector<ListedSession>> list(SessionId after, std::size_t limit) override;
-  Result<std::vector<SearchHit>> search(std::string_view query, std::size_t limit) override;
+  Result<std::vector<SearchHit>> search(const SearchAsk& ask) override;
   Result<> remove(SessionId session) override;
   Result<> redact(Redaction redaction) override;
   std::uint64_t epoch() const override;

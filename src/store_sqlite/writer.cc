@@ -54,10 +54,11 @@ Result<> Writer::prepare() {
   rollback_ = TRY(db_.prepare("ROLLBACK"));
   groups_.emplace(TRY(GroupWriter::create(db_, index_, epoch_)));
   flush_.emplace(TRY(IndexFlush::create(db_, index_)));
-  search_.emplace(TRY(SearchProjection::create(db_, options_.search_text)));
+  search_.emplace(TRY(SearchProjection::create(db_, options_.search_piece)));
   eraser_.emplace(TRY(Eraser::create(db_)));
   const auto indexed = static_cast<std::uint64_t>(TRY(meta_int(db_, meta::indexed)));
   TailScan scan = TRY(scan_tail(db_, index_, {.from = indexed}));
+  scrub_due_ = TRY(meta_int(db_, meta::scrub_due)) != 0;
   next_pos_ = scan.next_pos;
   unindexed_bytes_ = scan.bytes;
   notes_ = std::move(scan.notes);
