@@ -90,7 +90,6 @@ inline constexpr std::int64_t run_limit_ms_max = 30LL * 24 * 3600'000;
 
 // The daemon's care of its data.
 inline constexpr std::int64_t answers_sweep_ms = 3600'000;  // expired ones go
-inline constexpr std::int64_t data_check_ms = 1'000;        // is the data folder still there
 
 // Who may do what.
 inline constexpr std::size_t idempotency_key_bytes_max = 200;     // a longer key is refused

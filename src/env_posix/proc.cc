@@ -134,6 +134,12 @@ bool environment_has(const ProcStat& process, std::string_view mark) {
   return false;
 }
 
+bool environment_names(const ProcStat& process, std::string_view name) {
+  const Result<std::string> text = read_small_file(proc_path(process.pid, "environ"), 4UL << 20);
+  const std::string wanted = std::string(name) + "=";
+  return text && (text->starts_with(wanted) || text->contains('\0' + wanted));
+}
+
 Result<Fd> open_pidfd(std::int64_t pid) {
   Fd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   // EINVAL: the number belongs to a thread that leads no process, so there is no such process.

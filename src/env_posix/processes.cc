@@ -47,7 +47,14 @@ struct Victim {
   Fd pidfd;
 };
 
-std::vector<Victim> find_victims(const std::string& mark, Reach reach) {
+// Of a data folder that was copied, daemons on both copies know the same sessions.
+bool is_of_another(const ProcStat& process, const std::string& own) {
+  if (own.empty() || environment_has(process, own)) return false;
+  return environment_names(process, own.substr(0, own.find('=')));
+}
+
+std::vector<Victim> find_victims(const std::string& mark, Reach reach,
+                                 const std::string& own = {}) {
   const std::vector<ProcStat> processes = all_processes();
   std::set<std::int64_t> descendants;
   if (reach == Reach::descendants) descendants = descendants_in(processes);
@@ -56,7 +63,7 @@ std::vector<Victim> find_victims(const std::string& mark, Reach reach) {
     if (process.pid == getpid() || process.ended()) continue;
     const bool is_meant = reach == Reach::descendants ? descendants.contains(process.pid)
                                                       : environment_has(process, mark);
-    if (!is_meant) continue;
+    if (!is_meant || is_of_another(process, own)) continue;
     if (auto pidfd = open_pidfd(process)) {
       victims.push_back({static_cast<pid_t>(process.pid), std::move(*pidfd)});
     }
@@ -100,7 +107,7 @@ Result<std::unique_ptr<Process>> PosixProcesses::spawn(const SpawnSpec& spec,
   const SpawnSetting setting{
       .umask = setting_.child_umask,
       .parent_death = setting_.parent_death,
-      .cgroup_members = cgroup_ == nullptr ? -1 : cgroup_->members().get(),
+      .cgroup_members = cgroups_,
   };
   ProcessEnds ours;
   // The child's ends are closed when this returns, or its end of file would never come.
@@ -130,6 +137,17 @@ Result<std::unique_ptr<Process>> PosixProcesses::spawn(const SpawnSpec& spec,
   auto process = std::make_unique<PosixProcess>(*this, events, std::move(child), std::move(ours));
   process->set_oom_kills_before(oom_kills);
   return process;
+}
+
+void PosixProcesses::set_cgroup(const Cgroup* group) {
+  cgroups_.clear();
+  if (group != nullptr) cgroups_.push_back(group->members().get());
+}
+
+void PosixProcesses::set_limits(LimitGroup group) {
+  limits_ = std::move(group);
+  cgroups_ = limits_->members();
+  if (std::optional<OomCounter> counter = limits_->oom_counter()) setting_.oom_counter = *counter;
 }
 
 void PosixProcesses::forget(pid_t pid, Fd pidfd) {
@@ -193,7 +211,7 @@ std::size_t PosixProcesses::kill_until_clean(auto&& find) {
 
 std::size_t PosixProcesses::kill_marked(const std::string& mark) {
   CHECK(mark.find('=') + 1 > 1, "a mark is NAME=value");
-  return kill_until_clean([&] { return find_victims(mark, Reach::marked); });
+  return kill_until_clean([&] { return find_victims(mark, Reach::marked, own_); });
 }
 
 std::size_t PosixProcesses::kill_descendants() {

@@ -69,8 +69,7 @@ void LocalExecution::launch() {
   SpawnSpec spec{
       .command = setting_.agentctl_command, .environment = setting_.environment, .cwd = "/"};
   spec.command.emplace_back("start");
-  spec.environment.push_back(exec_mark());
-  spec.environment.push_back(session_mark());
+  for (std::string& mark : hosted_marks(bootstrap_)) spec.environment.push_back(std::move(mark));
   Result<std::unique_ptr<Process>> spawned = ports_.processes.spawn(spec, *this);
   if (!spawned) {
     proof_ = "not_started: " + spawned.error().message();

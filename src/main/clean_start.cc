@@ -32,6 +32,7 @@ constexpr std::size_t of_journal = 5;
 Result<> end_agentctls(const DataFolder& data) {
   const std::unique_ptr<EpollLoop> loop = TRY(EpollLoop::create());
   const auto processes = PosixProcesses::create(*loop);
+  processes->set_own(data.mark());
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(data.spool(), error)) {
     const std::string exec = entry.path().filename();

@@ -125,6 +125,12 @@ Result<std::string> DataFolder::secret_file(const std::string& name, std::string
 Result<std::string> DataFolder::token() { return secret_file("token", "perdure_"); }
 Result<std::string> DataFolder::key() { return secret_file("wait.key", ""); }
 
+std::string DataFolder::mark() const {
+  struct stat folder{};
+  if (fstat(folder_->descriptor().get(), &folder) != 0) return {};
+  return "PERDURE_DATA=" + std::to_string(folder.st_dev) + "." + std::to_string(folder.st_ino);
+}
+
 bool DataFolder::was_used() const {
   std::error_code error;
   return std::filesystem::exists(path_ + "/wait.key", error);

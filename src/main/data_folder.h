@@ -42,6 +42,9 @@ class DataFolder {
   std::string logs() const { return path_ + "/log"; }
   std::string store() const { return path_ + "/perdure.db"; }
 
+  // NAME=value that marks this very folder's processes: a copy of it (cp -a) has another one.
+  std::string mark() const;
+
   // The admin token; made at the first start, 0600.
   Result<std::string> token();
   // The key that makes the secrets of wait tokens and of agentctls; made at the first start.

@@ -20,6 +20,7 @@
 #include "env_posix/file_tree.h"
 #include "env_posix/folder.h"
 #include "env_posix/identity.h"
+#include "env_posix/limit_group.h"
 #include "env_posix/loop.h"
 #include "env_posix/posix_host.h"
 #include "env_posix/processes.h"
@@ -61,6 +62,20 @@ Result<Bootstrap> read_bootstrap() {
   return decode_bootstrap(text);
 }
 
+// Limits were asked for by whoever made the session, or are the daemon's: without them no agent
+// runs.
+Result<> limit(PosixProcesses& processes, const Bootstrap& bootstrap) {
+  const auto positive = [](std::int64_t number) {
+    return static_cast<std::uint64_t>(number < 0 ? 0 : number);
+  };
+  const GroupLimits limits{.memory_bytes = positive(bootstrap.limits.memory_bytes),
+                           .processes = positive(bootstrap.limits.processes),
+                           .cpu_percent = positive(bootstrap.limits.cpu_percent)};
+  if (!limits.any()) return {};
+  processes.set_limits(TRY(LimitGroup::create(bootstrap.exec.text(), limits)));
+  return {};
+}
+
 // Everything that one execution needs, built in the process that goes on.
 struct World {
   std::unique_ptr<EpollLoop> loop;
@@ -87,6 +102,8 @@ struct World {
     world.loop = TRY(EpollLoop::create());
     world.processes = PosixProcesses::create(
         *world.loop, {.child_umask = child_umask, .parent_death = ParentDeath::kill});
+    world.processes->set_own(bootstrap.data_mark);
+    TRY_VOID(limit(*world.processes, bootstrap));
     TRY_VOID(world.processes->become_subreaper());
     return world;
   }
@@ -165,6 +182,7 @@ int start() {
 Result<> delete_remains(const Bootstrap& bootstrap) {
   const std::unique_ptr<EpollLoop> loop = TRY(EpollLoop::create());
   const auto processes = PosixProcesses::create(*loop);
+  processes->set_own(bootstrap.data_mark);
   const std::size_t left = processes->kill_marked("PERDURE_EXEC=" + bootstrap.exec.text());
   if (left > 0) {
     return fail(Code::unavailable, std::to_string(left) + " processes of it do not end");

@@ -33,6 +33,10 @@ struct SqliteOptions {
   // idle_step(). Without it there is no full-text search.
   std::function<std::optional<SearchPiece>(std::string_view record)> search_piece;
 
+  // Asked before each group is written: false refuses it (disk_full), for a file that was taken
+  // away under us would take it and lose it.
+  std::function<bool()> is_there;
+
   bool create = true;  // false: a missing file is an error (main knows of other data that is there)
   bool salvage =
       false;  // repair a decayed WAL (after a copy to <path>-wal.damaged) instead of refusing
@@ -120,7 +124,9 @@ class SqliteStore final : public Store {
 
   // Reads everything and says what is damaged. A session that was quarantined and is whole again is
   // freed. May run beside everything else; blocks long.
-  Result<VerifyReport> verify();
+  // `on_session` is told after each session, and may end it by false.
+  using OnVerified = std::function<bool(const VerifyReport& so_far)>;
+  Result<VerifyReport> verify(const OnVerified& on_session = nullptr);
 
   SqliteStats stats();
 

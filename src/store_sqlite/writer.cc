@@ -146,6 +146,14 @@ bool Writer::step() {
 }
 
 void Writer::commit_group(std::vector<PendingAppend>& group) {
+  if (options_.is_there && !options_.is_there()) {
+    for (PendingAppend& pending : group) {
+      if (pending.refused) continue;
+      pending.refused.emplace(Code::disk_full,
+                              "the journal's file is gone from its place; nothing was recorded");
+    }
+    return;
+  }
   if (full_) refuse_while_full(group);
   std::vector<PendingAppend*> all;
   all.reserve(group.size());
@@ -283,6 +291,10 @@ Result<> Writer::clear_damage(SessionId session) {
 
 Result<> Writer::forget_answers(Timestamp now) {
   const std::scoped_lock lock(write_mutex_);
+  if (failed_ || (options_.is_there && !options_.is_there())) return {};
+  Statement any = TRY(db_.prepare("SELECT 1 FROM answers WHERE expires < ? LIMIT 1"));
+  if (!TRY(any.bind(1, now.ms).step())) return {};
+  any.reset();
   return transact([&]() -> Result<> {
     Statement forget = TRY(db_.prepare("DELETE FROM answers WHERE expires < ?"));
     return forget.bind(1, now.ms).run();

@@ -96,7 +96,7 @@ bool Writer::idle_step() {
   bool worked = false;
   {
     const std::scoped_lock lock(write_mutex_);
-    if (failed_) return false;
+    if (failed_ || (options_.is_there && !options_.is_there())) return false;
     if (full_ && !probe_space()) return false;
     if (backup_) {
       const Result<bool> more = backup_->step(backup_pages_per_step);

@@ -10,8 +10,7 @@ namespace perdure {
 HostedWorkspace::HostedWorkspace(Ports ports, const Bootstrap& bootstrap)
     : ports_(ports), launch_(bootstrap.agent), cwd_(bootstrap.cwd) {
   for (const auto& [name, value] : launch_.environment) environment_.push_back(name + "=" + value);
-  environment_.push_back("PERDURE_SESSION=" + bootstrap.session.text());
-  environment_.push_back("PERDURE_EXEC=" + bootstrap.exec.text());
+  for (std::string& mark : hosted_marks(bootstrap)) environment_.push_back(std::move(mark));
 }
 
 void HostedWorkspace::call(std::string_view method, std::string_view params,

@@ -27,8 +27,7 @@ std::int64_t look_around_ms(const Bootstrap& bootstrap) {
 AgentSetup agent_setup(const Bootstrap& bootstrap) {
   return {.launch = bootstrap.agent,
           .cwd = bootstrap.cwd,
-          .environment = {"PERDURE_SESSION=" + bootstrap.session.text(),
-                          "PERDURE_EXEC=" + bootstrap.exec.text()},
+          .environment = hosted_marks(bootstrap),
           .mark = "PERDURE_AGENT=" + bootstrap.exec.text()};
 }
 

@@ -44,6 +44,13 @@ void append_names(std::string& out, std::string_view unknown) {
 
 }  // namespace
 
+std::vector<std::string> hosted_marks(const Bootstrap& bootstrap) {
+  std::vector<std::string> out{"PERDURE_SESSION=" + bootstrap.session.text(),
+                               "PERDURE_EXEC=" + bootstrap.exec.text()};
+  if (!bootstrap.data_mark.empty()) out.push_back(bootstrap.data_mark);
+  return out;
+}
+
 std::string encode_bootstrap(const Bootstrap& bootstrap) { return encode_fields(bootstrap); }
 
 Result<Bootstrap> decode_bootstrap(std::string_view text) {
