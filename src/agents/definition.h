@@ -42,6 +42,10 @@ struct AgentDefinition {
   std::vector<std::string> command;
   std::map<std::string, std::string> env;  // set for it
   std::vector<std::string> env_pass;       // names passed on from the daemon's environment
+  // K42: added to the command of an agent that is to restore a session: `{session}` and, in those
+  // of resume_at_args, `{message}` are replaced. The latter are left out without a message.
+  std::vector<std::string> resume_args;
+  std::vector<std::string> resume_at_args;
   std::string resume_command;
   std::string fork_command;
   std::string continue_command;
@@ -55,6 +59,8 @@ struct AgentDefinition {
     visit("command", self.command);
     visit("env", self.env);
     visit("env_pass", self.env_pass);
+    visit("resume_args", self.resume_args);
+    visit("resume_at_args", self.resume_at_args);
     visit("resume_command", self.resume_command);
     visit("fork_command", self.fork_command);
     visit("continue_command", self.continue_command);

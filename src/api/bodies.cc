@@ -35,12 +35,16 @@ Result<std::string> text_of_blocks(const std::vector<std::string_view>& blocks) 
 }  // namespace
 
 bool PolicyFields::is_empty() const {
-  return !resume && !inject && !survive && !auto_continue && !wait_ms;
+  return !resume && !inject && !survive && !auto_continue && !wait_ms && !limits;
 }
 
 Result<Policy> PolicyFields::on(Policy policy) const {
   if (wait_ms && *wait_ms < 0) {
     return fail(Code::invalid_argument, "wait_ms: a wait is 0 (for ever) or longer");
+  }
+  if (limits) {
+    TRY_VOID(check_limits(*limits));
+    policy.limits = *limits;
   }
   policy.resume = resume.value_or(policy.resume);
   policy.inject = inject.value_or(policy.inject);

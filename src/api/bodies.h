@@ -41,15 +41,17 @@ struct PolicyFields {
   std::optional<bool> survive;
   std::optional<bool> auto_continue;
   std::optional<std::int64_t> wait_ms;
+  std::optional<AgentLimits> limits;  // as a whole
   FIELDS {
     visit("resume", self.resume);
     visit("inject", self.inject);
     visit("survive", self.survive);
     visit("auto_continue", self.auto_continue);
     visit("wait_ms", self.wait_ms);
+    visit("limits", self.limits);
   }
   bool is_empty() const;
-  // The policy with these values in it; invalid_argument for a wait below 0.
+  // The policy with these values in it; invalid_argument for a wait or a limit that cannot be.
   Result<Policy> on(Policy policy) const;
 };
 

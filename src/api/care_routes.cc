@@ -28,6 +28,69 @@ void back_up(ApiWorld& world, Call call) {
                });
 }
 
+void tell_daemon(ApiWorld& world, const Call& call) {
+  JsonWriter json;
+  json.begin_object().key("version").string(world.version);
+  json.key("boot_id").string(world.boot.text()).end_object();
+  call.answer(std::move(json).take());
+}
+
+// D6: also for a process inside of a session, whose agent may have built the new program. It takes
+// nothing from anybody: agents go on, clients come back.
+void restart(ApiWorld& world, const Call& call) {
+  if (!call.principal.hosted && !call.principal.may(Scope::admin)) {
+    return call.fail(Error(Code::denied, "a restart needs the scope admin"));
+  }
+  if (!world.restart) return call.fail(Error(Code::unavailable, "this daemon cannot restart"));
+  if (const Result<> begun = world.restart(); !begun) return call.fail(begun.error());
+  JsonWriter json;
+  json.begin_object().key("restarting").boolean(true);
+  json.key("boot_id").string(world.boot.text()).end_object();
+  call.answer(202, std::move(json).take());
+}
+
+void tell_verified(const ApiWorld::Verified& verified, const Call& call, int status) {
+  JsonWriter json;
+  json.begin_object().key("done").boolean(verified.is_done);
+  json.key("sessions").number_unsigned(verified.sessions);
+  json.key("sessions_done").number_unsigned(verified.sessions_done);
+  json.key("records").number_unsigned(verified.records);
+  json.key("damaged").begin_array();
+  for (const ApiWorld::Verified::Damaged& damaged : verified.damaged) {
+    json.begin_object().key("session").string(damaged.session);
+    json.key("good_records").number_unsigned(damaged.good);
+    json.key("message").string(damaged.what).end_object();
+  }
+  json.end_array().key("error").string(verified.error).end_object();
+  call.answer(status, std::move(json).take());
+}
+
+void verify(ApiWorld& world, const Call& call) {
+  if (!world.start_verify) return call.fail(Error(Code::unavailable, "not in this daemon"));
+  if (const Result<> begun = world.start_verify(); !begun) return call.fail(begun.error());
+  tell_verified(world.verified(), call, 202);
+}
+
+void collect(ApiWorld& world, const Call& call) {
+  if (!world.collect) return call.fail(Error(Code::unavailable, "not in this daemon"));
+  const Result<JsonObject> body = call.body();
+  if (!body) return call.fail(body.error());
+  const std::string_view dry = body->find("dry_run");
+  if ((dry != "true" && dry != "false") || body->members().size() != 1) {
+    return call.fail(Error(Code::invalid_argument, "say {\"dry_run\": true}, or false"));
+  }
+  const bool is_dry = dry == "true";
+  const Result<ApiWorld::Collected> found =
+      world.collect(is_dry ? ApiWorld::Collect::look : ApiWorld::Collect::take);
+  if (!found) return call.fail(found.error());
+  JsonWriter json;
+  json.begin_object().key("dry_run").boolean(is_dry);
+  json.key("bytes").number_unsigned(found->bytes).key("removed").begin_array();
+  for (const std::string& line : found->removed) json.string(line);
+  json.end_array().end_object();
+  call.answer(std::move(json).take());
+}
+
 }  // namespace
 
 void add_care_routes(Router& router, ApiWorld& world) {
@@ -36,6 +99,23 @@ void add_care_routes(Router& router, ApiWorld& world) {
               .access = Access::admin,
               .summary = "Copies the journal into a new file of the daemon's machine",
               .handler = [&world](Call call) { back_up(world, std::move(call)); }});
+  const auto add = [&](std::string method, std::string pattern, Access access, std::string summary,
+                       void (*handler)(ApiWorld&, const Call&)) {
+    router.add({.method = std::move(method),
+                .pattern = std::move(pattern),
+                .access = access,
+                .summary = std::move(summary),
+                .handler = [&world, handler](const Call& call) { handler(world, call); }});
+  };
+  add("GET", "/api/daemon", Access::observe, "Version and life of the daemon", tell_daemon);
+  add("POST", "/api/restart", Access::operate, "Starts the daemon again; agents go on", restart);
+  add("POST", "/api/verify", Access::admin, "Reads the whole journal while it is served", verify);
+  add("GET", "/api/verify", Access::admin, "How far the verification is",
+      [](ApiWorld& it, const Call& call) {
+        if (!it.verified) return call.fail(Error(Code::unavailable, "not in this daemon"));
+        tell_verified(it.verified(), call, 200);
+      });
+  add("POST", "/api/gc", Access::admin, "Takes away what belongs to no session", collect);
 }
 
 }  // namespace perdure

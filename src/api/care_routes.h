@@ -1,4 +1,5 @@
-// Routes by which an operator cares for the store: a backup while it goes on being written.
+// Routes by which an operator cares for the daemon and its store while it serves: backup, verify,
+// gc, restart.
 #pragma once
 
 #include "api/route.h"

@@ -128,6 +128,9 @@ Result<> SessionCommands::check_folder(const std::string& cwd) const {
 Result<InputBody> SessionCommands::read_change(const State& state, const ChangeBody& body) const {
   ConfigureSession change;
   if (!body.policy.is_empty()) change.what.policy = TRY(body.policy.on(state.policy));
+  if (body.policy.limits && world_.check_limits) {
+    TRY_VOID(world_.check_limits(*body.policy.limits));
+  }
   if (body.cwd) {
     TRY_VOID(check_folder(*body.cwd));
     change.what.workspace = Workspace{.cwd = *body.cwd};

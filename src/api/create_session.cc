@@ -40,6 +40,9 @@ class CreateJob {
     TRY_VOID(check_mcp_servers(body_.mcp_servers));
     TRY_VOID(check_environment(body_.env));
     input_.what.policy = TRY(body_.policy.on(world.policy));
+    if (body_.policy.limits && world.check_limits) {
+      TRY_VOID(world.check_limits(*body_.policy.limits));
+    }
     input_.prompt = TRY(read_first_prompt(body_.prompt));
     if (body_.worktree && body_.cwd.empty()) {
       return fail(Code::invalid_argument, "worktree: it needs the cwd of a repository");

@@ -86,8 +86,9 @@ Result<> ReadRoutes::remove(Call& call, SessionId session) {
                                                     : RemovalMode::only_stopped,
       .request = {.by = call.principal.id, .key = call.key(), .body_hash = call.body_hash()}};
   remove_session(world_.runtime, world_.node, std::move(order),
-                 [session, call = std::move(call)](const Result<>& removed) {
+                 [this, session, call = std::move(call)](const Result<>& removed) {
                    if (!removed) return call.fail(removed.error());
+                   if (world_.forget_session) world_.forget_session(session);
                    call.answer(R"({"deleted":")" + session.text() + R"("})");
                  });
   return {};

@@ -37,6 +37,7 @@ std::string row_json(const SessionRow& row, const RowBeside& beside) {
   out.key("pending_since");
   write_time_or_null(out, summary.pending_since);
   out.key("queue_length").number_unsigned(summary.queue);
+  out.key("queue_held").boolean(summary.queue_held);
   out.key("needs_resume").boolean(summary.needs_resume);
   out.key("is_resumable").boolean(summary.is_resumable);
   out.key("error_message");

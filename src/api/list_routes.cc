@@ -107,16 +107,31 @@ Result<> ReadRoutes::executors(Call& call) {
 }
 
 Result<> ReadRoutes::search(Call& call) {
-  const std::string words = text_parameter(call.request, "q");
-  if (words.empty()) return fail(Code::invalid_argument, "q has to hold what is looked for");
-  const auto limit = TRY(number_parameter(call.request, "limit")).value_or(50);
-  const auto found = TRY(search_sessions(world_.runtime, words, static_cast<std::size_t>(limit),
-                                         may_see(call.principal)));
+  const HttpRequest& request = call.request;
+  TextAsk ask{
+      .words = text_parameter(request, "q"),
+      .limit = static_cast<std::size_t>(TRY(number_parameter(request, "limit")).value_or(50)),
+      .kind = text_parameter(request, "kind"),
+      .agent = text_parameter(request, "agent"),
+      .since = TRY(time_parameter(request, "since")),
+      .until = TRY(time_parameter(request, "until")),
+      .may_see = may_see(call.principal)};
+  if (ask.words.empty()) return fail(Code::invalid_argument, "q has to hold what is looked for");
+  if (const std::string task = text_parameter(request, "task_id"); !task.empty()) {
+    ask.task = TRY(TaskId::parse(task));
+  }
   JsonWriter out;
   out.begin_object().key("hits").begin_array();
-  for (const FoundText& hit : found) {
+  for (const FoundText& hit : TRY(search_sessions(world_.runtime, ask))) {
     out.begin_object().key("session_id").string(hit.session.text());
-    out.key("seq").number_unsigned(hit.seq).key("title").string(hit.title);
+    out.key("seq").number_unsigned(hit.seq).key("kind").string(hit.kind);
+    out.key("ts").string(format_timestamp(hit.at)).key("title").string(hit.title);
+    out.key("agent").string(hit.agent).key("task_id");
+    if (hit.task) {
+      out.string(hit.task.text());
+    } else {
+      out.null();
+    }
     out.key("snippet").string(hit.snippet).end_object();
   }
   out.end_array().end_object();

@@ -110,6 +110,46 @@ std::string_view access_text(Access access) {
   return "";
 }
 
+struct RouteQuery {
+  std::string_view method;
+  std::string_view pattern;
+  std::vector<std::string_view> names;  // `*` in front: required
+};
+
+// What routes take behind the `?`; docs/protocol/http.md says what each means.
+const std::vector<RouteQuery>& route_queries() {
+  static const std::vector<RouteQuery> queries = {
+      {"GET", "/api/sessions", {"archived", "status", "agent", "task_id", "q", "cursor", "limit"}},
+      {"DELETE", "/api/sessions/{id}", {"confirm", "force"}},
+      {"DELETE", "/api/v1/ops/sessions/{id}", {"confirm", "force"}},
+      {"POST", "/api/sessions/{id}/repair", {"dry_run"}},
+      {"GET",
+       "/api/sessions/{id}/events",
+       {"after", "before", "last", "limit", "kind", "run", "log_id", "follow"}},
+      {"GET", "/api/sessions/{id}/history", {"before", "limit"}},
+      {"GET", "/api/sessions/{id}/transcript", {"before", "limit"}},
+      {"GET", "/api/sessions/{id}/rows", {"tail", "before", "around", "limit", "log_id"}},
+      {"GET", "/api/sessions/{id}/at", {"*seq", "tail"}},
+      {"GET", "/api/sessions/{id}/density", {"buckets"}},
+      {"GET", "/api/executors", {"cursor"}},
+      {"GET", "/api/search", {"*q", "limit", "kind", "agent", "task_id", "since", "until"}},
+  };
+  return queries;
+}
+
+void write_query(JsonWriter& out, const Route& route) {
+  for (const RouteQuery& query : route_queries()) {
+    if (query.method != route.method || query.pattern != route.pattern) continue;
+    for (std::string_view name : query.names) {
+      const bool required = name.starts_with('*');
+      if (required) name.remove_prefix(1);
+      out.begin_object().key("name").string(name).key("in").string("query");
+      out.key("required").boolean(required);
+      out.key("schema").begin_object().key("type").string("string").end_object().end_object();
+    }
+  }
+}
+
 void write_parameters(JsonWriter& out, const Route& route) {
   out.key("parameters").begin_array();
   for (const std::string& name : parameters_of(route.pattern)) {
@@ -117,6 +157,7 @@ void write_parameters(JsonWriter& out, const Route& route) {
     out.key("required").boolean(true).key("schema").begin_object().key("type").string("string");
     out.end_object().end_object();
   }
+  write_query(out, route);
   if (route.method == "POST") write_reference(out, "parameters", "IdempotencyKey");
   out.end_array();
 }

@@ -26,6 +26,17 @@ std::string text_parameter(const HttpRequest& request, std::string_view name) {
   return std::string(request.parameter(name).value_or(std::string_view()));
 }
 
+Result<std::optional<Timestamp>> time_parameter(const HttpRequest& request, std::string_view name) {
+  const std::string text = text_parameter(request, name);
+  if (text.empty()) return std::nullopt;
+  const Result<Timestamp> at = parse_timestamp(text);
+  if (!at) {
+    return fail(Code::invalid_argument,
+                std::string(name) + " has to be a time such as 2026-11-15T12:00:00.000Z");
+  }
+  return *at;
+}
+
 bool flag_parameter(const HttpRequest& request, std::string_view name) {
   const std::string text = text_parameter(request, name);
   return !text.empty() && text != "0" && text != "false";

@@ -9,6 +9,7 @@
 
 #include "base/fields.h"
 #include "base/result.h"
+#include "base/time.h"
 #include "http/message.h"
 
 namespace perdure {
@@ -21,6 +22,8 @@ Result<std::optional<std::uint64_t>> number_parameter(const HttpRequest& request
                                                       std::string_view name);
 // The text of the parameter, or the empty one.
 std::string text_parameter(const HttpRequest& request, std::string_view name);
+// A time in RFC 3339; nothing when it is not given.
+Result<std::optional<Timestamp>> time_parameter(const HttpRequest& request, std::string_view name);
 // Given and neither empty, "0" nor "false".
 bool flag_parameter(const HttpRequest& request, std::string_view name);
 

@@ -400,6 +400,17 @@ TEST(ReadRoutes, search_finds_text_over_all_sessions) {
   const auto answer = daemon.get("/api/search?q=what%20is");
   EXPECT_TRUE(answer->body().contains(daemon.session.text())) << answer->body();
   EXPECT_EQ(daemon.get("/api/search")->status(), 400);
+  EXPECT_EQ(daemon.get("/api/search?q=x&since=yesterday")->status(), 400);
+  EXPECT_EQ(daemon.get("/api/search?q=x&task_id=nonsense")->status(), 400);
+  const auto hits = [&](const std::string& filter) {
+    const auto found = daemon.get("/api/search?q=what%20is" + filter);
+    return found->body().contains(daemon.session.text());
+  };
+  EXPECT_FALSE(hits("&agent=nobody"));
+  EXPECT_FALSE(hits("&task_id=" + TaskId(Ulid{1, 2}).text()));
+  EXPECT_FALSE(hits("&until=1980-01-01T00:00:00.000Z"));
+  EXPECT_TRUE(hits("&since=1970-01-01T00:00:00.000Z"));
+  EXPECT_FALSE(hits("&kind=tool.call"));
 }
 
 TEST(ReadRoutes, inbox_shows_what_waits_for_a_person) {

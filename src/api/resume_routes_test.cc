@@ -41,6 +41,18 @@ TEST(ResumeRoutes, A4_A5_A12_K22_K36_a_resume_answers_with_its_receipt_and_promp
   EXPECT_EQ(bench.agentctls.commands<SendPrompt>().size(), prompts);
 }
 
+TEST(ResumeRoutes, A7_stored_metadata_that_cannot_be_read_refuses_the_resume) {
+  ApiBench bench;
+  bench.make_worked();
+  ASSERT_TRUE(bench.disk.flip_bit(bench.session, 1));
+  const std::size_t started = bench.agentctls.started.size();
+  bench.crash();
+  bench.settle();
+  const Asked asked = bench.on_session("resume");
+  EXPECT_EQ(asked.code(), "damaged");
+  EXPECT_EQ(bench.agentctls.started.size(), started) << "nothing was started";
+}
+
 TEST(ResumeRoutes, C14_A6_K8_a_live_session_is_already_running) {
   ApiBench bench;
   bench.make_worked();

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "agents/definition.h"
 #include "base/result.h"
@@ -34,6 +35,7 @@ struct ApiWorld {
   Workspaces& workspaces;
   const AgentCatalog& agents;
   std::string version;
+  BootId boot = {};               // this daemon's life
   std::string workspaces_folder;  // for sessions without a cwd
   Policy policy;                  // of a session that says nothing else
 
@@ -47,6 +49,37 @@ struct ApiWorld {
   std::function<void(WorktreeOrder order, OnWorktree done)> make_worktree;
   // Adds what only the wiring knows to /metrics.
   std::function<void(MetricsText& text)> more_metrics;
+  // Why limits of this kind cannot be kept on this machine; nothing: they can. Without the hook
+  // nothing is refused.
+  std::function<Result<>(const AgentLimits& limits)> check_limits;
+  // Ends in good order and starts again under the program that is there now (D6).
+  std::function<Result<>()> restart;
+  // Takes away what was made for a session that is deleted: its workspace, its environment.
+  std::function<void(SessionId session)> forget_session;
+  // Reads the whole journal beside everything else. `progress` is called on the loop, now and then
+  // and with the end.
+  struct Verified {
+    std::uint64_t sessions = 0;
+    std::uint64_t sessions_done = 0;
+    std::uint64_t records = 0;
+    struct Damaged {
+      std::string session;
+      std::uint64_t good = 0;
+      std::string what;
+    };
+    std::vector<Damaged> damaged;
+    bool is_done = false;
+    std::string error;
+  };
+  std::function<Result<>()> start_verify;
+  std::function<Verified()> verified;
+  // What belongs to no session, as sentences; taken away unless `dry_run`.
+  struct Collected {
+    std::vector<std::string> removed;
+    std::uint64_t bytes = 0;
+  };
+  enum class Collect { look, take };
+  std::function<Result<Collected>(Collect how)> collect;
   // Copies the journal into a new file while it goes on being written (S13). Answers on the loop.
   std::function<void(std::string path, std::move_only_function<void(Result<>)> done)> backup;
 };

@@ -95,6 +95,17 @@ inline constexpr std::size_t streams_per_principal_max = 1024;
 inline constexpr std::size_t frames_cached_max = 1024;  // encoded records kept for other readers
 inline constexpr std::size_t list_snapshot_rows_max = 200;  // the rest is read in pages
 inline constexpr std::size_t search_hits_max = 200;         // a longer answer is cut to it
+// Texts with the words that one search looks at for its filters; the search ends there.
+inline constexpr std::size_t search_looked_at_max = 20'000;
+
+// What may be asked for a session's agent; outside of these: invalid_argument.
+inline constexpr std::uint64_t memory_limit_bytes_min = 16UL << 20;
+inline constexpr std::uint64_t processes_limit_min = 4;
+inline constexpr std::uint64_t cpu_limit_percent_max = 100'000;  // 100: one whole CPU
+inline constexpr std::int64_t run_limit_ms_max = 30LL * 24 * 3600'000;
+
+// The daemon's care of its data.
+inline constexpr std::int64_t answers_sweep_ms = 3600'000;  // expired ones go
 
 // Who may do what.
 inline constexpr std::size_t idempotency_key_bytes_max = 200;     // a longer key is refused

@@ -215,7 +215,11 @@ Outcome<int> transcript(VerbCall& call) {
 }
 
 Outcome<int> search(VerbCall& call) {
-  const Answered answer = TRY(call.get("/api/search", {{"q", call.args().rest(0)}}));
+  std::vector<std::pair<std::string, std::string>> query{{"q", call.args().rest(0)}};
+  for (const char* const filter : {"kind", "agent", "since", "until"}) {
+    if (const auto given = call.args().value(filter)) query.emplace_back(filter, *given);
+  }
+  const Answered answer = TRY(call.get("/api/search", query));
   if (call.print_json(answer)) return exit_done;
   const std::vector<JsonView> results = answer["hits"].items();
   const std::size_t cells = call.world().console.size().cells;
@@ -277,6 +281,10 @@ std::vector<Verb> read_verbs() {
        .group = Group::read,
        .summary = "full text over all sessions",
        .positionals = {{"WORDS", Count::at_least_one}},
+       .options = {{.name = "kind", .value_name = "KIND", .help = "only this: message.user, tool"},
+                   {.name = "agent", .value_name = "AGENT", .help = "only sessions of this agent"},
+                   {.name = "since", .value_name = "TIME", .help = "not older"},
+                   {.name = "until", .value_name = "TIME", .help = "older"}},
        .example = "perdure search \"race condition\"",
        .run = search},
   };

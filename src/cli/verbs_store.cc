@@ -1,5 +1,8 @@
 // Verbs that work on the data folder itself, by what main/ gives: verify, backup, restore, gc,
 // service, config.
+#include <chrono>
+#include <thread>
+
 #include "base/fields_json.h"
 #include "base/json.h"
 #include "cli/clean_text.h"
@@ -13,9 +16,50 @@ std::unexpected<Trouble> missing() {
   return std::unexpected(Trouble::of(Error(Code::internal, "this build does not have that verb")));
 }
 
+constexpr int restart_looks = 600;
+constexpr auto look_again = std::chrono::milliseconds(100);
+
+// Of a daemon that serves: it reads beside everything else, and says how far it is.
+Outcome<VerifyReport> verify_by_daemon(VerbCall& call) {
+  TRY(call.change({.path = "/api/verify"}));
+  while (true) {
+    const Answered answer = TRY(call.get("/api/verify"));
+    const std::uint64_t done = answer["sessions_done"].number();
+    if (!answer["done"].flag()) {
+      if (call.world().console.size().cells > 0 && !call.is_json()) {
+        call.world().console.err("\r" + std::to_string(done) + " of " +
+                                 std::to_string(answer["sessions"].number()) + " sessions ");
+      }
+      std::this_thread::sleep_for(look_again);
+      continue;
+    }
+    if (const std::string error = answer["error"].text(); !error.empty()) {
+      return std::unexpected(Trouble::of(Error(Code::internal, error)));
+    }
+    VerifyReport report{.sessions = done, .records = answer["records"].number()};
+    for (const JsonView damaged : answer["damaged"].items()) {
+      report.damaged.push_back(
+          {damaged["session"].text(), damaged["good_records"].number(), damaged["message"].text()});
+    }
+    return report;
+  }
+}
+
+Outcome<VerifyReport> verify_anyhow(VerbCall& call) {
+  const std::string word = call.args().word(0);
+  if (!call.daemon()) {
+    if (!call.world().local.verify) return missing();
+    return told(call.world().local.verify(word));
+  }
+  VerifyReport report = TRY(verify_by_daemon(call));
+  if (word.empty()) return report;
+  const std::string id = TRY(call.session(word)).id;
+  std::erase_if(report.damaged, [&](const DamagedSession& each) { return each.session != id; });
+  return report;
+}
+
 Outcome<int> verify(VerbCall& call) {
-  if (!call.world().local.verify) return missing();
-  const VerifyReport report = TRY(told(call.world().local.verify(call.args().word(0))));
+  const VerifyReport report = TRY(verify_anyhow(call));
   if (call.is_json()) {
     call.print_line(encode_fields(report));
   } else {
@@ -71,13 +115,45 @@ Outcome<int> restore(VerbCall& call) {
   return exit_done;
 }
 
+// A daemon that runs does it itself: only it knows which sessions are being made.
+Outcome<GcReport> collect(VerbCall& call, const GcLocally& order) {
+  if (!call.daemon()) {
+    if (!call.world().local.gc) return missing();
+    return told(call.world().local.gc(order));
+  }
+  JsonWriter body;
+  body.begin_object().key("dry_run").boolean(order.dry_run).end_object();
+  const Answered answer = TRY(call.change({.path = "/api/gc", .body = std::move(body).take()}));
+  GcReport report{.dry_run = order.dry_run};
+  report.bytes = answer["bytes"].number();
+  for (const JsonView line : answer["removed"].items()) report.removed.push_back(line.text());
+  return report;
+}
+
+// D6: the running daemon starts itself again, and the verb waits for the next one.
+Outcome<int> restart(VerbCall& call) {
+  const std::string before = TRY(call.get("/api/daemon"))["boot_id"].text();
+  TRY(call.change({.path = "/api/restart"}));
+  for (int i = 0; i < restart_looks; ++i) {
+    const auto now = call.get("/api/daemon");
+    if (now && (*now)["boot_id"].text() != before) {
+      if (!call.print_json(*now)) {
+        call.print_line("restarted: perdure " + clean_line((*now)["version"].text()));
+      }
+      return exit_done;
+    }
+    std::this_thread::sleep_for(look_again);
+  }
+  return std::unexpected(
+      Trouble::of(Error(Code::unavailable, "the daemon has not come back within 60 s")));
+}
+
 Outcome<int> gc(VerbCall& call) {
-  if (!call.world().local.gc) return missing();
   const bool is_dry = call.args().has("dry-run");
   if (!is_dry && !call.args().has("yes")) {
     return usage("gc removes things: look with --dry-run first, then give --yes");
   }
-  const GcReport report = TRY(told(call.world().local.gc({.dry_run = is_dry})));
+  const GcReport report = TRY(collect(call, {.dry_run = is_dry}));
   if (call.is_json()) {
     call.print_line(encode_fields(report));
     return exit_done;
@@ -152,6 +228,12 @@ std::vector<Verb> store_verbs() {
        .example = "perdure gc --dry-run",
        .needs = Needs::nothing,
        .run = gc},
+      {.name = "restart",
+       .group = Group::care,
+       .summary = "start the daemon again, with the program that is there now; agents go on",
+       .detail = "Works inside of a session, too.",
+       .example = "perdure restart",
+       .run = restart},
       {.name = "service install",
        .group = Group::care,
        .summary = "run the daemon as a service of this user",

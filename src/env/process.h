@@ -102,6 +102,8 @@ class Processes {
   // Kills (SIGKILL) every process but this one whose environment has NAME=value, wherever in the
   // tree it hides. Gives how many do not end: 0 is proof that none is left that can be seen.
   virtual std::size_t kill_marked(const std::string& mark) = 0;
+  // What the limits of the spawned have refused or ended so far, for people; empty: nothing.
+  virtual std::string limits_met() const { return {}; }
   // Kills everything that is under this process; what its parents left falls to a subreaper.
   virtual std::size_t kill_descendants() = 0;
   // Who of a family lives now, its root not among them. Of those left behind only such as fell to

@@ -106,6 +106,33 @@ CgroupPlaces own_cgroups() {
   return find_cgroups({.mounts = *mounts, .membership = *membership});
 }
 
+std::string own_cgroup_v1(std::string_view controller) {
+  const auto mounts = read_small_file("/proc/self/mountinfo", 1UL << 20);
+  const auto membership = read_small_file("/proc/self/cgroup");
+  if (!mounts || !membership) return {};
+  std::string_view member;
+  for (const std::string_view line : split(*membership, '\n')) {
+    const std::size_t first = line.find(':');
+    const std::size_t second = first == line.npos ? first : line.find(':', first + 1);
+    if (second == line.npos) continue;
+    if (has_word(line.substr(first + 1, second - first - 1), controller)) {
+      member = line.substr(second + 1);
+    }
+  }
+  for (const std::string_view line : split(*mounts, '\n')) {
+    const auto mount = parse_mount(line);
+    if (!mount || mount->type != "cgroup" || !has_word(mount->options, controller)) continue;
+    return member.empty() ? "" : place_below(*mount, member);
+  }
+  return {};
+}
+
+std::optional<std::uint64_t> counter_of(const std::string& path, std::string_view word) {
+  const auto text = read_small_file(path);
+  if (!text) return std::nullopt;
+  return counter_in(*text, word);
+}
+
 OomCounter OomCounter::find() {
   const CgroupPlaces places = own_cgroups();
   const OomCounter unified(places.unified + "/memory.events");
@@ -115,11 +142,7 @@ OomCounter OomCounter::find() {
   return OomCounter("/proc/vmstat", Scope::machine);
 }
 
-std::optional<std::uint64_t> OomCounter::read() const {
-  const auto text = read_small_file(path_);
-  if (!text) return std::nullopt;
-  return counter_in(*text, "oom_kill");
-}
+std::optional<std::uint64_t> OomCounter::read() const { return counter_of(path_, "oom_kill"); }
 
 Result<Cgroup> Cgroup::create(const std::string& name) {
   if (name.empty() || name.front() == '.' || name.find('/') != name.npos) {

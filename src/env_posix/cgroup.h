@@ -29,6 +29,11 @@ CgroupPlaces find_cgroups(const CgroupTexts& texts);
 // Of this process; both empty where /proc does not tell.
 CgroupPlaces own_cgroups();
 
+// Our own place in an older hierarchy, by its controller; empty: it is not mounted.
+std::string own_cgroup_v1(std::string_view controller);
+// The number behind a word at the beginning of a line of a small file.
+std::optional<std::uint64_t> counter_of(const std::string& path, std::string_view word);
+
 // Counts kills by the kernel for want of memory in our group, or on the whole machine where groups
 // do not count.
 class OomCounter {

@@ -99,7 +99,7 @@ Result<std::unique_ptr<Process>> PosixProcesses::spawn(const SpawnSpec& spec,
   const SpawnSetting setting{
       .umask = setting_.child_umask,
       .parent_death = setting_.parent_death,
-      .cgroup_members = cgroup_ == nullptr ? -1 : cgroup_->members().get(),
+      .cgroup_members = cgroups_,
   };
   ProcessEnds ours;
   // The child's ends are closed when this returns, or its end of file would never come.
@@ -129,6 +129,17 @@ Result<std::unique_ptr<Process>> PosixProcesses::spawn(const SpawnSpec& spec,
   auto process = std::make_unique<PosixProcess>(*this, events, std::move(child), std::move(ours));
   process->set_oom_kills_before(oom_kills);
   return process;
+}
+
+void PosixProcesses::set_cgroup(const Cgroup* group) {
+  cgroups_.clear();
+  if (group != nullptr) cgroups_.push_back(group->members().get());
+}
+
+void PosixProcesses::set_limits(LimitGroup group) {
+  limits_ = std::move(group);
+  cgroups_ = limits_->members();
+  if (std::optional<OomCounter> counter = limits_->oom_counter()) setting_.oom_counter = *counter;
 }
 
 void PosixProcesses::forget(pid_t pid, Fd pidfd) {

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <sys/types.h>
 
@@ -14,6 +16,7 @@
 #include "env/process.h"
 #include "env_posix/cgroup.h"
 #include "env_posix/fd.h"
+#include "env_posix/limit_group.h"
 #include "env_posix/loop.h"
 #include "env_posix/signals.h"
 #include "env_posix/spawn.h"
@@ -50,7 +53,10 @@ class PosixProcesses final : public Processes {
   Result<> become_subreaper();
 
   // Children go into this group from now on; null: into none. It outlives this object.
-  void set_cgroup(const Cgroup* group) { cgroup_ = group; }
+  void set_cgroup(const Cgroup* group);
+  // The same with a group that limits them.
+  void set_limits(LimitGroup group);
+  std::string limits_met() const override { return limits_ ? limits_->met() : ""; }
 
   // How many orphans have been reaped.
   std::size_t orphans_reaped() const { return orphans_reaped_; }
@@ -73,7 +79,8 @@ class PosixProcesses final : public Processes {
 
   EpollLoop& loop_;
   ProcessesSetting setting_;
-  const Cgroup* cgroup_ = nullptr;
+  std::vector<int> cgroups_;  // that children move to
+  std::optional<LimitGroup> limits_;
   std::map<pid_t, PosixProcess*> living_;
   std::map<pid_t, Leaving> leaving_;
   std::unique_ptr<SignalWatch> child_signals_;  // once we are a subreaper

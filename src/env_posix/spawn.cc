@@ -40,6 +40,8 @@ struct ChildPlan {
   SpawnSetting setting;
   bool terminal;
   pid_t parent;
+  const int* cgroups;
+  std::size_t cgroup_count;
   const char* cwd;
   char* const* arguments;
   char* const* environment;
@@ -102,9 +104,8 @@ IN_CHILD int child_main(void* argument) {
   reset_signals();
   if (syscall(SYS_setsid) < 0) leave(plan, Step::session);
   lay_stdio(plan);
-  if (plan.setting.cgroup_members >= 0 &&
-      syscall(SYS_write, plan.setting.cgroup_members, "0", 1) != 1) {
-    leave(plan, Step::cgroup);
+  for (std::size_t i = 0; i < plan.cgroup_count; ++i) {
+    if (syscall(SYS_write, plan.cgroups[i], "0", 1) != 1) leave(plan, Step::cgroup);
   }
   close_others();
   syscall(SYS_umask, plan.setting.umask);
@@ -241,6 +242,8 @@ Result<SpawnedChild> spawn_child(const SpawnSpec& spec, const SpawnStdio& stdio,
                  .setting = setting,
                  .terminal = spec.terminal.has_value(),
                  .parent = getpid(),
+                 .cgroups = setting.cgroup_members.data(),
+                 .cgroup_count = setting.cgroup_members.size(),
                  .cwd = spec.cwd.c_str(),
                  .arguments = arguments.data(),
                  .environment = environment.data(),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include <sys/types.h>
 
@@ -19,7 +20,7 @@ enum class ParentDeath : std::uint8_t { nothing, kill };
 struct SpawnSetting {
   mode_t umask = 022;
   ParentDeath parent_death = ParentDeath::nothing;
-  int cgroup_members = -1;  // a group's cgroup.procs; -1: the child stays in ours
+  std::span<const int> cgroup_members;  // of groups that it moves to: their cgroup.procs
 };
 
 // The child's ends; all above 2. With a terminal all three are its one descriptor.

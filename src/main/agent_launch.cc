@@ -84,6 +84,28 @@ Result<Environment> kept_environment(const DataFolder& data, SessionId session) 
   return out;
 }
 
+std::string filled(std::string text, const LaunchSpec& spec) {
+  const std::pair<std::string_view, const std::string&> places[] = {
+      {"{session}", spec.agent_session_id}, {"{message}", spec.last_message_id}};
+  for (const auto& [place, value] : places) {
+    if (const std::size_t at = text.find(place); at != std::string::npos) {
+      text.replace(at, place.size(), value);
+    }
+  }
+  return text;
+}
+
+// K42: an agent that is resumed by its command line is told which session, and behind which
+// message.
+std::vector<std::string> command_of(const AgentDefinition& agent, const LaunchSpec& spec) {
+  std::vector<std::string> out = agent.command;
+  if (spec.agent_session_id.empty() || !agent.profile.native_session_resume) return out;
+  for (const std::string& word : agent.resume_args) out.push_back(filled(word, spec));
+  if (spec.last_message_id.empty()) return out;
+  for (const std::string& word : agent.resume_at_args) out.push_back(filled(word, spec));
+  return out;
+}
+
 AgentTimes times_of(const AgentQuirks& quirks) {
   AgentTimes times;
   if (quirks.load_settle_ms > 0) times.load_settle_ms = quirks.load_settle_ms;
@@ -110,9 +132,12 @@ Result<Bootstrap> make_launch(const LaunchSetting& setting, const LaunchSpec& sp
                       .spool_folder = setting.data.spool() + "/" + exec,
                       .cwd = spec.workspace.cwd,
                       .survive = spec.survive};
+  bootstrap.limits = spec.limits.value_or(setting.limits);
+  bootstrap.agent.times = times_of(agent.quirks);
+  bootstrap.agent.times.run_ms = bootstrap.limits.run_ms;
   if (setting.config.confine) bootstrap.hide = setting.data.path();
   AgentLaunch& launch = bootstrap.agent;
-  launch.command = agent.command;
+  launch.command = command_of(agent, spec);
   launch.environment = inherited(agent, setting.places);
   for (const auto& [name, value] : agent.env) launch.environment.insert_or_assign(name, value);
   for (auto& [name, value] : TRY(kept_environment(setting.data, spec.session))) {
@@ -124,7 +149,6 @@ Result<Bootstrap> make_launch(const LaunchSetting& setting, const LaunchSpec& sp
   launch.steer = agent.profile.steer;
   launch.mcp_servers = spec.mcp_servers;
   launch.clear_commands = agent.quirks.clear_commands;
-  launch.times = times_of(agent.quirks);
   return bootstrap;
 }
 

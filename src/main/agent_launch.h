@@ -21,7 +21,8 @@ struct LaunchSetting {
   const Places& places;
   const AgentCatalog& agents;
   const Config& config;
-  std::string key;  // of the data folder
+  std::string key;          // of the data folder
+  AgentLimits limits = {};  // of sessions that say nothing else, as far as they can be kept
 };
 
 // agent_unknown (A9), workspace_missing, damaged for an environment that cannot be read.

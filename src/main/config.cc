@@ -133,6 +133,8 @@ Result<AgentDefinition> read_agent(const std::string& name, toml::table& table) 
   TRY_VOID(from.take("native_session_resume", profile.native_session_resume));
   TRY_VOID(from.take("history_context_injection", profile.history_context_injection));
   TRY_VOID(from.take("steer", profile.steer));
+  TRY_VOID(from.take("resume_args", agent.resume_args));
+  TRY_VOID(from.take("resume_at_args", agent.resume_at_args));
   TRY_VOID(from.take("resume_command", agent.resume_command));
   TRY_VOID(from.take("fork_command", agent.fork_command));
   TRY_VOID(from.take("continue_command", agent.continue_command));
@@ -192,6 +194,13 @@ Result<> read_limits(Table& top, Config& config) {
   if (!table) return {};
   Table from(*table, "limits.");
   TRY_VOID(from.take("live_agents", config.live_agents_max));
+  TRY_VOID(from.take("memory_bytes", config.limits.memory_bytes));
+  TRY_VOID(from.take("processes", config.limits.processes));
+  TRY_VOID(from.take("cpu_percent", config.limits.cpu_percent));
+  TRY_VOID(from.take("run_ms", config.limits.run_ms));
+  if (const Result<> good = check_limits(config.limits); !good) {
+    return std::unexpected(Error(good.error()).with_context("limits"));
+  }
   TRY_VOID(from.take("log_bytes", config.log_bytes_max));
   TRY_VOID(from.take("log_files", config.log_files));
   TRY_VOID(from.take("streams_per_principal", config.streams_per_principal_max));
@@ -285,6 +294,10 @@ std::string show_config(const Config& config) {
                        {"confine", config.confine}};
   toml::table limits{
       {"live_agents", static_cast<std::int64_t>(config.live_agents_max)},
+      {"memory_bytes", config.limits.memory_bytes},
+      {"processes", config.limits.processes},
+      {"cpu_percent", config.limits.cpu_percent},
+      {"run_ms", config.limits.run_ms},
       {"log_bytes", config.log_bytes_max},
       {"log_files", static_cast<std::int64_t>(config.log_files)},
       {"streams_per_principal", static_cast<std::int64_t>(config.streams_per_principal_max)}};

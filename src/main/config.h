@@ -38,6 +38,7 @@ struct Config {
   bool confine = true;  // agents do not see the data folder
 
   std::size_t live_agents_max = 64;
+  AgentLimits limits;  // of sessions that say nothing else; kept where the machine can
   std::int64_t log_bytes_max = 16L << 20;  // then the log is rotated
   std::size_t log_files = 4;
   std::size_t streams_per_principal_max = 1024;

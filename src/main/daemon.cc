@@ -57,6 +57,17 @@ bool is_loopback(std::string_view address) {
   return address.starts_with("127.") || address == "::1" || address.starts_with("::ffff:127.");
 }
 
+// S12: whether the file is still the one that was there at the first look that found one.
+std::function<bool()> same_file(std::string path) {
+  return [path = std::move(path), known = std::optional<std::pair<dev_t, ino_t>>()] mutable {
+    struct stat now{};
+    if (stat(path.c_str(), &now) != 0) return false;
+    const std::pair<dev_t, ino_t> found(now.st_dev, now.st_ino);
+    if (!known) known = found;
+    return *known == found;
+  };
+}
+
 }  // namespace
 
 Daemon::Daemon(Setting setting)
@@ -82,6 +93,7 @@ Daemon::~Daemon() {
   api_.reset();
   commands_.reset();
   runtime_.reset();
+  verifying_.reset();
   agentctls_.reset();
   store_thread_.reset();
   if (!store_) return;
@@ -119,7 +131,8 @@ Result<> Daemon::open_store() {
                               log->flush();
                               _exit(exit_storage);
                             },
-                        .search_text = [](std::string_view record) { return search_text(record); },
+                        .search_piece = search_piece,
+                        .is_there = same_file(data_->store()),
                         .create = create};
   Result<std::unique_ptr<SqliteStore>> store = SqliteStore::open(std::move(options));
   if (!store) {
@@ -131,11 +144,23 @@ Result<> Daemon::open_store() {
   }
   store_ = std::move(*store);
   key_ = TRY(data_->key());
-  store_thread_ = std::make_unique<StoreThread>(*store_);
+  store_thread_ = std::make_unique<StoreThread>(
+      *store_, StoreThread::Care{.now = [this] { return clock_->now().wall; }});
   return {};
 }
 
+// What the machine cannot keep is said, once, and not kept; the time of a run is ours to keep.
+void Daemon::look_at_limits() {
+  limits_ = setting_.config.limits;
+  if (const Result<> can = can_limit(limits_); !can) {
+    log_->warn("limits.memory_bytes, .processes and .cpu_percent are not kept: " +
+               can.error().message());
+    limits_ = {.run_ms = limits_.run_ms};
+  }
+}
+
 Result<> Daemon::make_agents() {
+  look_at_limits();
   agents_.add(demo_agent_definition(setting_.options.program));
   for (const AgentDefinition& agent : setting_.config.agents) agents_.add(agent);
   TRY(agents_.find(setting_.config.default_agent));
@@ -154,13 +179,12 @@ Result<> Daemon::make_agents() {
       LocalSetting{.agentctl_command = {setting_.options.agentctl},
                    .environment = agentctl_environment(setting_.places)},
       [this](const LaunchSpec& spec) { return launch(spec); });
-  IdSource ids(clock_->now().wall, random_.next());
-  runtime_ =
-      std::make_unique<Runtime>(Runtime::World{*clock_, random_, *shared_loop_, files_, *store_,
-                                               *agentctls_, static_cast<Notifier&>(*this)},
-                                RuntimeConfig{.boot = ids.next<BootId>(),
-                                              .wait_key = key_,
-                                              .resume_parallel = setting_.config.resume_parallel});
+  boot_ = IdSource(clock_->now().wall, random_.next()).next<BootId>();
+  runtime_ = std::make_unique<Runtime>(
+      Runtime::World{*clock_, random_, *shared_loop_, files_, *store_, *agentctls_,
+                     static_cast<Notifier&>(*this)},
+      RuntimeConfig{
+          .boot = boot_, .wait_key = key_, .resume_parallel = setting_.config.resume_parallel});
   agentctls_->set_events(*runtime_);
   return {};
 }
@@ -172,7 +196,7 @@ Result<Bootstrap> Daemon::launch(const LaunchSpec& spec) {
                 std::to_string(setting_.config.live_agents_max) +
                     " agents are live already (limits.live_agents); stop one first");
   }
-  return make_launch({*data_, setting_.places, agents_, setting_.config, key_}, spec);
+  return make_launch({*data_, setting_.places, agents_, setting_.config, key_, limits_}, spec);
 }
 
 Result<> Daemon::make_api() {
@@ -193,6 +217,7 @@ Result<> Daemon::make_api() {
                                                .workspaces = *agentctls_,
                                                .agents = agents_,
                                                .version = std::string(version),
+                                               .boot = boot_,
                                                .workspaces_folder = data_->workspaces(),
                                                .policy = setting_.config.policy});
   give_hooks();
@@ -238,34 +263,6 @@ void Daemon::add_routes() {
   add_openapi_route(router, world_->version);
 }
 
-void Daemon::give_hooks() {
-  world_->make_workspace = [this](SessionId session) -> Result<std::string> {
-    std::string path = data_->workspaces() + "/session_" + session.text();
-    if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
-      return fail(Code::unavailable, path + ": " + std::strerror(errno));
-    }
-    return path;
-  };
-  world_->keep_environment = [this](SessionId session, const auto& values) {
-    return keep_environment(*data_, session, values);
-  };
-  world_->make_worktree = [this](WorktreeOrder order, ApiWorld::OnWorktree done) {
-    const std::string name = order.session.text();
-    worktrees_->add({.repository = order.cwd,
-                     .path = data_->worktrees() + "/" + name,
-                     .branch = order.branch.empty() ? "perdure/" + name : order.branch},
-                    std::move(done));
-  };
-  world_->backup = [this](std::string path, std::move_only_function<void(Result<>)> done) {
-    auto shared = std::make_shared<decltype(done)>(std::move(done));
-    const Result<> started = store_->backup(std::move(path), [this, shared](Result<> result) {
-      shared_loop_->post([shared, result = std::move(result)] { (*shared)(result); });
-    });
-    if (!started) (*shared)(started);
-  };
-  world_->more_metrics = [this](MetricsText& text) { add_metrics(text); };
-}
-
 void Daemon::add_metrics(MetricsText& text) {
   const SqliteStats stats = store_->stats();
   text.family("perdure_store_commits_total", "counter", "Commits of the journal, each one fsync.");
@@ -308,6 +305,7 @@ Result<> Daemon::listen() {
   OwnNames& names = api_->gate().names();
   names.add_listener(address, *port, tls ? Scheme::https : Scheme::http);
   url_ = names.shown_url();
+  listening_ = wanted.host + ":" + std::to_string(*port);
   return {};
 }
 
@@ -347,6 +345,7 @@ void Daemon::notify(SessionId session, const Notify& what) {
 }
 
 void Daemon::run(std::move_only_function<void()> ready) {
+  began_ms_ = clock_->now().since_boot.ms;
   log_->note("perdure " + std::string(version) + " starts on " + data_->path() + ", pid " +
              std::to_string(getpid()));
   runtime_->boot([this, ready = std::move(ready)] mutable {
@@ -362,8 +361,15 @@ void Daemon::run(std::move_only_function<void()> ready) {
 
 void Daemon::stop(int signal) {
   log_->note(std::string("told to stop: ") + strsignal(signal));
-  if (std::exchange(stopping_, true)) return io_->stop();
-  tell_service_manager("STOPPING=1");
+  restarting_ = false;  // whoever says stop does not mean again
+  if (stopping_) return io_->stop();
+  end();
+}
+
+void Daemon::end() {
+  stopping_ = true;
+  // To a service manager a restart is none of its business: the process stays.
+  if (!restarting_) tell_service_manager("STOPPING=1");
   server_->stop_accepting();
   FAILPOINT("shutdown");
   // What was accepted is in the store already; answers on their way get a moment.

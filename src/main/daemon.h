@@ -28,6 +28,7 @@
 #include "main/log.h"
 #include "main/serve.h"
 #include "main/store_thread.h"
+#include "main/verify_thread.h"
 #include "main/worktree.h"
 #include "notify/notify.h"
 #include "runtime/node.h"
@@ -36,6 +37,9 @@
 #include "store_sqlite/sqlite_store.h"
 
 namespace perdure {
+
+// Whether this machine can keep such limits; unavailable says why not.
+Result<> can_limit(const AgentLimits& limits);
 
 class Daemon final : private Notifier {
  public:
@@ -52,6 +56,10 @@ class Daemon final : private Notifier {
   // served.
   void run(std::move_only_function<void()> ready);
 
+  // Asked to start again (D6): whoever runs us does that, once this is gone.
+  bool is_restarting() const { return restarting_; }
+  // ADDRESS:PORT that is listened on.
+  const std::string& listening() const { return listening_; }
   // http://127.0.0.1:7433
   const std::string& url() const { return url_; }
   // The same with a launch token that can be used once.
@@ -68,6 +76,10 @@ class Daemon final : private Notifier {
   void add_metrics(MetricsText& text);
   Result<> listen();
   void stop(int signal);
+  void end();
+  Result<> restart();
+  void look_at_limits();
+  void forget_session(SessionId session);
   void notify(SessionId session, const Notify& what) override;
   Result<Bootstrap> launch(const LaunchSpec& spec);
   SessionId hosted_session(const HttpPeer& peer);
@@ -101,8 +113,14 @@ class Daemon final : private Notifier {
   std::unique_ptr<RuleAnswerer> rules_;
   std::unique_ptr<WsServer> ws_;
   std::unique_ptr<HttpServer> server_;
+  std::unique_ptr<VerifyThread> verifying_;
+  AgentLimits limits_;  // of sessions that say nothing else
   std::string url_;
+  std::string listening_;
+  std::int64_t began_ms_ = 0;
+  BootId boot_;
   bool stopping_ = false;
+  bool restarting_ = false;
 };
 
 }  // namespace perdure

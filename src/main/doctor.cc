@@ -14,6 +14,7 @@
 #include "env_posix/confine.h"
 #include "main/agent_launch.h"
 #include "main/config.h"
+#include "main/daemon.h"
 #include "main/data_folder.h"
 
 namespace perdure {
@@ -69,7 +70,7 @@ DoctorCheck check_agentctl(const std::string& agentctl) {
   return {"agentctl", "fail", agentctl + " is missing", "install perdure-agentctl beside perdure"};
 }
 
-DoctorCheck check_limits() {
+DoctorCheck check_descriptors() {
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
   const std::string text = std::to_string(limit.rlim_max) + " descriptors";
@@ -77,6 +78,19 @@ DoctorCheck check_limits() {
     return {"limits", "warn", text, "raise it (ulimit -Hn, LimitNOFILE=) for many clients"};
   }
   return {"limits", "ok", text, ""};
+}
+
+// Tried for real, with what is configured, or else with all three.
+DoctorCheck check_session_limits(const AgentLimits& wanted) {
+  const bool is_set = wanted.memory_bytes + wanted.processes + wanted.cpu_percent > 0;
+  const AgentLimits tried =
+      is_set ? wanted
+             : AgentLimits{.memory_bytes = 1L << 30, .processes = 1000, .cpu_percent = 100};
+  const Result<> can = can_limit(tried);
+  if (can) return {"session limits", "ok", "memory, processes and CPU can be limited", ""};
+  return {"session limits", is_set ? "fail" : "warn",
+          "memory, processes and CPU of a session cannot be limited: " + can.error().message(),
+          "run as root, or in a delegated control group (systemd: Delegate=yes)"};
 }
 
 // Tried for real, in a child: a namespace cannot be left again.
@@ -139,7 +153,8 @@ std::vector<DoctorCheck> examine(const std::string& agentctl) {
   }
   out.push_back(check_sqlite());
   out.push_back(check_agentctl(agentctl));
-  out.push_back(check_limits());
+  out.push_back(check_descriptors());
+  out.push_back(check_session_limits(config ? config->limits : AgentLimits{}));
   out.push_back(check_confinement());
   return out;
 }

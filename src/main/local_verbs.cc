@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <set>
 #include <utility>
 
 #include "base/json.h"
@@ -12,6 +11,7 @@
 #include "main/config.h"
 #include "main/data_folder.h"
 #include "main/doctor.h"
+#include "main/leftovers.h"
 #include "main/serve.h"
 #include "main/service.h"
 #include "runtime/load.h"
@@ -53,21 +53,6 @@ std::uint64_t bytes_of(const std::string& path) {
   std::error_code error;
   const std::uintmax_t bytes = fs::file_size(path, error);
   return error ? 0 : bytes;
-}
-
-// Every session of the store; the node's own journal is none.
-Result<std::vector<SessionId>> sessions_of(SqliteStore& store) {
-  constexpr std::size_t page = 1000;
-  std::vector<SessionId> out;
-  SessionId after;
-  while (true) {
-    const std::vector<ListedSession> listed = TRY(store.list(after, page));
-    if (listed.empty()) return out;
-    for (const ListedSession& each : listed) {
-      if (each.session != Node::journal_id()) out.push_back(each.session);
-    }
-    after = listed.back().session;
-  }
 }
 
 Result<cli::VerifyReport> verify(const std::string& session) {
@@ -180,34 +165,14 @@ Result<cli::FileReport> restore(const cli::RestoreLocally& order) {
       .file = data->store(), .sessions = sessions, .bytes = bytes_of(data->store())};
 }
 
-// S11: only what belongs to no session is ever taken: spools, environments and workspaces of
-// sessions that are gone.
 Result<cli::GcReport> collect(const cli::GcLocally& order) {
   const Offline offline = TRY(open_offline());
-  std::set<std::string> known;
-  for (const SessionId session : TRY(sessions_of(*offline.store))) known.insert(session.text());
+  ApiWorld::Collected found = TRY(collect_leftovers(
+      *offline.data, *offline.store,
+      {.how = order.dry_run ? ApiWorld::Collect::look : ApiWorld::Collect::take}));
   cli::GcReport report{.dry_run = order.dry_run};
-  const auto take = [&](const fs::path& path, const std::string& session) {
-    if (known.contains(session)) return;
-    std::error_code error;
-    std::uint64_t bytes = 0;
-    for (const auto& entry : fs::recursive_directory_iterator(path, error)) {
-      if (entry.is_regular_file(error)) bytes += entry.file_size(error);
-    }
-    bytes += bytes_of(path);
-    report.bytes += bytes;
-    report.removed.push_back(path.string() + ": of session " + session + ", which is gone");
-    if (!order.dry_run) fs::remove_all(path, error);
-  };
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(offline.data->environments(), error)) {
-    take(entry.path(), entry.path().stem());
-  }
-  for (const auto& entry : fs::directory_iterator(offline.data->workspaces(), error)) {
-    const std::string name = entry.path().filename();
-    constexpr std::string_view prefix = "session_";
-    if (name.starts_with(prefix)) take(entry.path(), name.substr(prefix.size()));
-  }
+  report.removed = std::move(found.removed);
+  report.bytes = found.bytes;
   return report;
 }
 

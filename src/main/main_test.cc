@@ -1,8 +1,10 @@
 // The daemon's settings and its data folder: what is refused, and what a first start makes.
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -17,6 +19,7 @@
 #include "main/data_folder.h"
 #include "main/local_verbs.h"
 #include "main/stop_daemon.h"
+#include "main/store_thread.h"
 #include "store_sqlite/sqlite_store.h"
 
 namespace perdure {
@@ -50,6 +53,10 @@ resume_parallel = 3
 confine = false
 [limits]
 live_agents = 5
+memory_bytes = 1073741824
+processes = 200
+cpu_percent = 150
+run_ms = 60000
 [notify]
 command = ["notify-send", "Perdure"]
 [agents.mine]
@@ -70,6 +77,7 @@ history_context_injection = true
   EXPECT_EQ(config.resume_parallel, 3U);
   EXPECT_FALSE(config.confine);
   EXPECT_EQ(config.live_agents_max, 5U);
+  EXPECT_EQ(config.limits, (AgentLimits{1L << 30, 200, 150, 60'000}));
   ASSERT_EQ(config.agents.size(), 1U);
   EXPECT_EQ(config.agents[0].command, (std::vector<std::string>{"my-agent", "--acp"}));
   EXPECT_EQ(config.agents[0].env.at("MODE"), "fast");
@@ -84,6 +92,7 @@ TEST(Config, what_it_does_not_know_is_refused_with_its_line) {
             "config.toml: limits.live_agents: must not be negative");
   EXPECT_EQ(message_of("[limits]\nlive_agents = \"many\"\n"),
             "config.toml: line 2: limits.live_agents must be a number");
+  EXPECT_NE(message_of("[limits]\nmemory_bytes = 5\n").find("memory_bytes"), std::string::npos);
   EXPECT_EQ(message_of("[agents.x]\ntitle = \"X\"\n"), "config.toml: agents.x.command is missing");
   EXPECT_NE(message_of("listen = [").find("config.toml: line 1: "), std::string::npos);
 }
@@ -181,6 +190,67 @@ TEST_F(Launch, X31_D9_nothing_of_the_daemons_environment_leaks) {
   EXPECT_FALSE(bootstrap.agent.environment.contains("SOME_SECRET"));
   EXPECT_TRUE(bootstrap.agent.environment.contains("PATH"));
   EXPECT_TRUE(bootstrap.agent.environment.contains("HOME"));
+}
+
+TEST_F(Launch, K42_an_agent_resumed_by_flags_is_told_its_session_and_its_last_message) {
+  agents_.add({.profile = {.name = "flags", .native_session_resume = true},
+               .command = {"agent"},
+               .resume_args = {"--resume", "{session}"},
+               .resume_at_args = {"--resume-session-at={message}"}});
+  spec_.agent.name = "flags";
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(make()->agent.command, (Words{"agent"})) << "nothing to resume";
+  spec_.agent_session_id = "s-1";
+  EXPECT_EQ(make()->agent.command, (Words{"agent", "--resume", "s-1"}));
+  spec_.last_message_id = "uuid-7";
+  EXPECT_EQ(make()->agent.command,
+            (Words{"agent", "--resume", "s-1", "--resume-session-at=uuid-7"}));
+}
+
+TEST_F(Launch, G8_limits_are_the_sessions_own_or_the_daemons) {
+  const AgentLimits daemons{.memory_bytes = 1L << 30, .run_ms = 5000};
+  const auto launch = [&] {
+    return make_launch({*data_, places_, agents_, config_, "key", daemons}, spec_).value();
+  };
+  EXPECT_EQ(launch().limits, daemons);
+  EXPECT_EQ(launch().agent.times.run_ms, 5000);
+  spec_.limits = AgentLimits{.processes = 9};
+  EXPECT_EQ(launch().limits.memory_bytes, 0);
+  EXPECT_EQ(launch().limits.processes, 9);
+  EXPECT_EQ(launch().agent.times.run_ms, 0);
+}
+
+TEST_F(Launch, X17_processes_are_marked_with_the_very_folder) {
+  const std::unique_ptr<DataFolder> other = DataFolder::open(root_ + "/other").value();
+  EXPECT_EQ(make()->owner, data_->identity());
+  EXPECT_NE(data_->identity(), other->identity());
+}
+
+TEST_F(Data, G2_answers_that_expired_are_forgotten_and_those_for_ever_stay) {
+  fs::create_directories(root_ + "/s");
+  const std::unique_ptr<SqliteStore> store =
+      SqliteStore::open({.path = root_ + "/s/perdure.db"}).value();
+  const auto answer = [](const char* key, std::optional<Timestamp> expires) {
+    return StoredAnswer{.key = key, .answer = "yes", .expires = expires};
+  };
+  bool is_durable = false;
+  store->append({.session = SessionId(Ulid{1, 2}),
+                 .epoch = store->epoch(),
+                 .records = {"a"},
+                 .answers = {answer("old", Timestamp{1000}), answer("young", Timestamp{9000}),
+                             answer("prompt", std::nullopt)}},
+                [&](Result<> done) { is_durable = done.has_value(); });
+  ASSERT_TRUE(store->step());
+  ASSERT_TRUE(is_durable);
+  const auto has = [&](const char* key) { return store->answer(key)->has_value(); };
+  {
+    StoreThread thread(*store, {.now = [] { return Timestamp{5000}; }});
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (has("old") && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  }
+  EXPECT_FALSE(has("old"));
+  EXPECT_TRUE(has("young"));
+  EXPECT_TRUE(has("prompt"));
 }
 
 TEST_F(Launch, A9_an_agent_that_is_gone_is_said_to_be) {

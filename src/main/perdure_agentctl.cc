@@ -20,6 +20,7 @@
 #include "env_posix/file_tree.h"
 #include "env_posix/folder.h"
 #include "env_posix/identity.h"
+#include "env_posix/limit_group.h"
 #include "env_posix/loop.h"
 #include "env_posix/posix_host.h"
 #include "env_posix/processes.h"
@@ -62,6 +63,20 @@ Result<Bootstrap> read_bootstrap() {
   return decode_bootstrap(text);
 }
 
+// Limits were asked for by whoever made the session, or are the daemon's: without them no agent
+// runs.
+Result<> limit(PosixProcesses& processes, const Bootstrap& bootstrap) {
+  const auto positive = [](std::int64_t number) {
+    return static_cast<std::uint64_t>(number < 0 ? 0 : number);
+  };
+  const GroupLimits limits{.memory_bytes = positive(bootstrap.limits.memory_bytes),
+                           .processes = positive(bootstrap.limits.processes),
+                           .cpu_percent = positive(bootstrap.limits.cpu_percent)};
+  if (!limits.any()) return {};
+  processes.set_limits(TRY(LimitGroup::create(bootstrap.exec.text(), limits)));
+  return {};
+}
+
 // Everything that one execution needs, built in the process that goes on.
 struct World {
   std::unique_ptr<EpollLoop> loop;
@@ -86,6 +101,7 @@ struct World {
     world.loop = TRY(EpollLoop::create());
     world.processes = PosixProcesses::create(
         *world.loop, {.child_umask = child_umask, .parent_death = ParentDeath::kill});
+    TRY_VOID(limit(*world.processes, bootstrap));
     TRY_VOID(world.processes->become_subreaper());
     return world;
   }

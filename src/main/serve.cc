@@ -6,6 +6,8 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -45,6 +47,11 @@ void raise_descriptor_limit() {
 
 Result<Daemon::Setting> read_setting(const ServeOptions& options) {
   Daemon::Setting setting{.options = options, .places = TRY(find_places()), .config = {}};
+  // A restart happens in another folder, where it runs in the background.
+  for (std::string* const path :
+       {&setting.options.config, &setting.options.tls_certificate, &setting.options.tls_key}) {
+    if (!path->empty()) *path = std::filesystem::absolute(*path).string();
+  }
   if (!options.config.empty()) setting.places.config = options.config;
   setting.config = TRY(read_config(setting.places.config));
   if (!options.tls_certificate.empty()) setting.config.tls_certificate = options.tls_certificate;
@@ -63,14 +70,63 @@ std::string started_json(const Daemon& daemon) {
   return std::move(json).take() + "\n";
 }
 
+// D6: the program that is there now takes this process over, on the same port. It is detached
+// already, where it was to be, and what was put aside stays so. Returns only when it cannot.
+void start_again(const ServeOptions& options, const std::string& listening) {
+  std::vector<std::string> words{options.program, "serve", "--listen", listening};
+  const std::pair<const char*, const std::string&> more[] = {
+      {"--config", options.config},
+      {"--tls-certificate", options.tls_certificate},
+      {"--tls-key", options.tls_key}};
+  for (const auto& [name, value] : more) {
+    if (!value.empty()) words.insert(words.end(), {name, value});
+  }
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+  execv(arguments.front(), arguments.data());
+}
+
+// Makes the next life of a daemon whose program could not be started: this one goes on.
+Result<> live_again(Daemon::Setting setting, std::string listening) {
+  setting.config.listen_given = true;
+  while (true) {
+    setting.config.listen = listening;
+    const std::unique_ptr<Daemon> daemon = TRY(Daemon::create(setting));
+    daemon->run([] { tell_service_manager("READY=1"); });
+    if (!daemon->is_restarting()) return {};
+  }
+}
+
+// Runs to its end; true when another life has to follow.
+struct Ended {
+  bool is_restarting = false;
+  std::string listening;
+};
+
+Ended run_to_end(Daemon& daemon, std::move_only_function<void()> ready) {
+  daemon.run(std::move(ready));
+  return {daemon.is_restarting(), daemon.listening()};
+}
+
+Result<> follow(const Daemon::Setting& setting, const Ended& ended) {
+  if (!ended.is_restarting) return {};
+  start_again(setting.options, ended.listening);
+  print(stderr, "perdure serve: " + setting.options.program +
+                    " could not be started, so this one goes on\n");
+  return live_again(setting, ended.listening);
+}
+
 Result<> run_foreground(const Daemon::Setting& setting) {
-  const std::unique_ptr<Daemon> daemon = TRY(Daemon::create(setting));
-  daemon->run([&] {
+  std::unique_ptr<Daemon> daemon = TRY(Daemon::create(setting));
+  const Ended ended = run_to_end(*daemon, [&] {
     tell_service_manager("READY=1");
     print(stdout, "Perdure is ready. Open this once, it signs the browser in:\n\n  " +
                       daemon->launch_url() + "\n\nIn a terminal: perdure ls\n");
   });
-  return {};
+  daemon.reset();
+  return follow(setting, ended);
 }
 
 int serve_in_background(const Daemon::Setting& setting) {
@@ -86,11 +142,12 @@ int serve_in_background(const Daemon::Setting& setting) {
                      exit_code(daemon.error()));
     return exit_code(daemon.error());
   }
-  (*daemon)->run([&] {
+  const Ended ended = run_to_end(**daemon, [&] {
     tell_service_manager("READY=1");
     (void)detached->answer(started_json(**daemon));  // who asked may have left: we serve anyway
   });
-  return 0;
+  daemon->reset();
+  return follow(setting, ended) ? 0 : exit_failed;
 }
 
 int stop_running() {

@@ -16,7 +16,7 @@ constexpr int commits_per_idle_step = 64;
 
 }  // namespace
 
-StoreThread::StoreThread(SqliteStore& store) : store_(store) {
+StoreThread::StoreThread(SqliteStore& store, Care care) : store_(store), care_(std::move(care)) {
   // Signals are for the other thread.
   sigset_t all;
   sigset_t before;
@@ -56,10 +56,19 @@ DurationHistogram StoreThread::commit_times() const {
   return out;
 }
 
+// Answers to repeats are kept for so long and no longer; an error is met again by the next commit.
+void StoreThread::sweep_answers() {
+  const auto now = std::chrono::steady_clock::now();
+  if (!care_.now || (swept_ && now - *swept_ < std::chrono::milliseconds(care_.answers_ms))) return;
+  swept_ = now;
+  (void)store_.forget_answers(care_.now());
+}
+
 void StoreThread::run() {
   int commits = 0;
   while (!stopping_) {
     if (!store_.wait_for_work(idle_wait)) {
+      sweep_answers();
       store_.idle_step();
       continue;
     }

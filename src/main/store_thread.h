@@ -4,10 +4,15 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <thread>
 
 #include "api/metrics_routes.h"
+#include "base/limits.h"
+#include "base/time.h"
 #include "env/env.h"
 #include "env_posix/loop.h"
 #include "store_sqlite/sqlite_store.h"
@@ -17,7 +22,11 @@ namespace perdure {
 // Runs from its making to its end; the store outlives it.
 class StoreThread {
  public:
-  explicit StoreThread(SqliteStore& store);
+  struct Care {
+    std::function<Timestamp()> now;              // called on the thread
+    std::int64_t answers_ms = answers_sweep_ms;  // between two looks for expired answers
+  };
+  StoreThread(SqliteStore& store, Care care);
   ~StoreThread() { stop(); }
   // Everything queued is written first.
   void stop();
@@ -27,8 +36,11 @@ class StoreThread {
 
  private:
   void run();
+  void sweep_answers();
 
   SqliteStore& store_;
+  Care care_;
+  std::optional<std::chrono::steady_clock::time_point> swept_;
   void step();
 
   static constexpr std::array bounds_us{100,   250,    500,    1'000,   2'500,

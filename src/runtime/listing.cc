@@ -54,6 +54,7 @@ SessionSummary summarize(const State& state, const World& world) {
                      .created = state.created,
                      .pending = pending.size(),
                      .queue = state.queue.size(),
+                     .queue_held = state.queue_held,
                      .needs_resume = resume.needs_resume,
                      .is_resumable = resume.is_resumable,
                      .error = shown_error(state),

@@ -63,6 +63,7 @@ struct SessionSummary {
   std::uint64_t pending = 0;
   Timestamp pending_since;  // of the oldest open question
   std::uint64_t queue = 0;
+  bool queue_held = false;
   bool needs_resume = false;
   bool is_resumable = false;
   std::string error;
@@ -82,6 +83,7 @@ struct SessionSummary {
     visit("pending", self.pending);
     visit("pending_since", self.pending_since);
     visit("queue_length", self.queue);
+    visit("queue_held", self.queue_held);
     visit("needs_resume", self.needs_resume);
     visit("is_resumable", self.is_resumable);
     visit("error_message", self.error);

@@ -17,6 +17,7 @@ bool is_present(const State& state, ExecId exec, Gen gen) {
 
 LaunchSpec launch_spec(const State& state) {
   const bool handover = state.resume && state.resume->with;
+  const bool from_nothing = handover || (state.resume && state.resume->how == ResumeHow::fresh);
   return LaunchSpec{.session = state.id,
                     .exec = state.exec.id,
                     .gen = state.exec.gen,
@@ -24,7 +25,10 @@ LaunchSpec launch_spec(const State& state) {
                     .workspace = state.workspace,
                     .runtime = state.runtime,
                     .mcp_servers = state.mcp_servers,
-                    .survive = state.policy.survive};
+                    .survive = state.policy.survive,
+                    .limits = state.policy.limits,
+                    .agent_session_id = from_nothing ? "" : state.context.agent_session_id,
+                    .last_message_id = from_nothing ? "" : state.context.last_agent_message_id};
 }
 
 Result<> Outbox::add(const std::vector<OutboxRow>& rows) {

@@ -22,6 +22,10 @@ struct LaunchSpec {
   std::string runtime;
   RawJson mcp_servers;  // an array; absent: none
   bool survive = true;  // C9
+  std::optional<AgentLimits> limits = {};
+  // K42: what an agent that is resumed by its command line has to be told. Empty: nothing.
+  std::string agent_session_id = {};
+  std::string last_message_id = {};
 };
 
 struct ExecKey {

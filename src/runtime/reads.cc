@@ -258,18 +258,36 @@ Result<HistoryPage> read_history(Runtime& runtime, SessionId session, const Hist
   return out;
 }
 
-Result<std::vector<FoundText>> search_sessions(Runtime& runtime, const std::string& words,
-                                               std::size_t limit, const MaySee& may_see) {
-  const std::size_t wanted = std::clamp<std::size_t>(limit, 1, search_hits_max);
+Result<std::vector<FoundText>> search_sessions(Runtime& runtime, const TextAsk& ask) {
+  // Rows of removed sessions, and the node's own journal, are no sessions here.
+  const auto row_of = [&](SessionId session) -> const SessionRow* {
+    const Result<const SessionRow*> row = runtime.sessions().find(session);
+    return row ? *row : nullptr;
+  };
+  const auto is_wanted = [&](SessionId session) {
+    if (ask.may_see && !ask.may_see(session)) return false;
+    const SessionRow* const row = row_of(session);
+    return row && (ask.agent.empty() || row->summary.agent == ask.agent) &&
+           (!ask.task || row->summary.task == ask.task);
+  };
   std::vector<FoundText> out;
-  // Hits that the caller may not see are passed over, so more of them are asked for.
-  const std::size_t asked = may_see ? 10 * wanted : wanted;
-  for (SearchHit& hit : TRY(runtime.store().search(words, asked))) {
-    if (out.size() == wanted) break;
-    if (may_see && !may_see(hit.session)) continue;
-    const SessionRow* const row = TRY(runtime.sessions().find(hit.session));
-    if (!row) continue;  // removed, or no session: the node's own journal
-    out.push_back({hit.session, hit.seq, row->summary.title, std::move(hit.snippet)});
+  for (SearchHit& hit :
+       TRY(runtime.store().search({.query = ask.words,
+                                   .limit = std::clamp<std::size_t>(ask.limit, 1, search_hits_max),
+                                   .kind = ask.kind,
+                                   .since = ask.since,
+                                   .until = ask.until,
+                                   .is_wanted = is_wanted}))) {
+    const SessionRow* const row = row_of(hit.session);
+    if (!row) continue;
+    out.push_back({.session = hit.session,
+                   .seq = hit.seq,
+                   .kind = std::move(hit.kind),
+                   .at = hit.at,
+                   .title = row->summary.title,
+                   .agent = row->summary.agent,
+                   .task = row->summary.task,
+                   .snippet = std::move(hit.snippet)});
   }
   return out;
 }

@@ -71,12 +71,25 @@ Result<HistoryPage> read_history(Runtime& runtime, SessionId session, const Hist
 
 struct FoundText {
   SessionId session;
-  Seq seq = 0;
+  Seq seq = 0;  // of the message's first record
+  std::string kind;
+  Timestamp at;
   std::string title;
+  std::string agent;
+  TaskId task;
   std::string snippet;  // matches between \x02 and \x03
 };
-// Newest first. Follows behind the commits.
-Result<std::vector<FoundText>> search_sessions(Runtime& runtime, const std::string& words,
-                                               std::size_t limit, const MaySee& may_see);
+struct TextAsk {
+  std::string words;
+  std::size_t limit = 50;  // at most search_hits_max
+  std::string kind;        // `message.user`, or a whole group: `message`; empty: all
+  std::string agent;       // of the session; empty: all
+  TaskId task;             // null: all
+  std::optional<Timestamp> since;
+  std::optional<Timestamp> until;
+  MaySee may_see;
+};
+// By message, newest first. Follows behind the commits.
+Result<std::vector<FoundText>> search_sessions(Runtime& runtime, const TextAsk& ask);
 
 }  // namespace perdure

@@ -286,8 +286,8 @@ struct Fold {
     closed->by = e.by;
   }
   void apply(const TokenMinted& e) const {
-    state.waits[e.token] =
-        Wait{e.token, e.secret_hash, e.wait, origin().run, e.permission, e.expires, event.at};
+    state.waits[e.token] = Wait{e.token,      e.secret_hash, e.wait,   origin().run,
+                                e.permission, e.expires,     event.at, state.head};
   }
   void apply(const TokenConsumed& e) const { close_token(e.token, TokenStatus::consumed, e.by); }
   void apply(const TokenRevoked& e) const { close_token(e.token, TokenStatus::revoked, ""); }

@@ -283,6 +283,15 @@ TEST(Executor, D1_a_reattach_is_recorded_once_per_daemon) {
   EXPECT_EQ(s.count<ExecutorReattached>(), 1U);
 }
 
+TEST(Executor, L19_an_executor_that_is_found_again_was_seen_now_by_this_daemon) {
+  Scenario s = Scenario::worked();
+  const Timestamp before = s.state().exec.last_seen;
+  s.pass(1000).booted().attached();
+  EXPECT_EQ(s.state().exec.boot, s.boot());
+  EXPECT_GT(s.state().exec.last_seen, before);
+  EXPECT_EQ(s.state().exec.status, ExecutorStatus::ready);
+}
+
 TEST(Executor, A3_C3_a_lost_execution_reads_as_interrupted_a_crashed_agent_as_crashed) {
   Scenario lost = Scenario::running();
   lost.gone();

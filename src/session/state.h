@@ -42,6 +42,7 @@ struct Wait {
   PermissionId permission;  // null for a plain input wait
   std::optional<Deadline> deadline;
   Timestamp since;
+  std::uint64_t since_seq = 0;  // the record that opened it
   bool operator==(const Wait&) const = default;
   FIELDS {
     visit("token_id", self.token);
@@ -51,6 +52,7 @@ struct Wait {
     visit("perm_id", self.permission);
     visit("deadline", self.deadline);
     visit("since", self.since);
+    visit("since_seq", self.since_seq);
   }
 };
 

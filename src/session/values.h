@@ -11,6 +11,7 @@
 #include "base/fields.h"
 #include "base/id.h"
 #include "base/json.h"
+#include "base/result.h"
 #include "base/time.h"
 
 namespace perdure {
@@ -57,12 +58,31 @@ struct Workspace {
   }
 };
 
+// What a session's agent, and all that it starts, may use together. 0: no limit.
+struct AgentLimits {
+  std::int64_t memory_bytes = 0;
+  std::int64_t processes = 0;
+  std::int64_t cpu_percent = 0;  // 100: one whole CPU
+  std::int64_t run_ms = 0;       // a turn, without the time that it waits for a person
+  bool operator==(const AgentLimits&) const = default;
+  FIELDS {
+    visit("memory_bytes", self.memory_bytes);
+    visit("processes", self.processes);
+    visit("cpu_percent", self.cpu_percent);
+    visit("run_ms", self.run_ms);
+  }
+};
+
+// invalid_argument for a limit that cannot be, or that no agent could live with.
+Result<> check_limits(const AgentLimits& limits);
+
 struct Policy {
   ResumePolicy resume = ResumePolicy::on_demand;
   Inject inject = Inject::automatic;
-  bool survive = true;         // C9: false: the agent ends with the daemon
-  bool auto_continue = false;  // C11
-  std::int64_t wait_ms = 0;    // C15: 0: a question waits for ever
+  bool survive = true;                // C9: false: the agent ends with the daemon
+  bool auto_continue = false;         // C11
+  std::int64_t wait_ms = 0;           // C15: 0: a question waits for ever
+  std::optional<AgentLimits> limits;  // nothing: those of the daemon
   bool operator==(const Policy&) const = default;
   FIELDS {
     visit("resume", self.resume);
@@ -70,6 +90,7 @@ struct Policy {
     visit("survive", self.survive);
     visit("auto_continue", self.auto_continue);
     visit("wait_ms", self.wait_ms);
+    visit("limits", self.limits);
   }
 };
 

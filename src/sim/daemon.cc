@@ -225,8 +225,8 @@ Result<std::vector<SessionId>> StorePort::open_sessions() {
 Result<std::vector<ListedSession>> StorePort::list(SessionId after, std::size_t limit) {
   return inner_->store().list(after, limit);
 }
-Result<std::vector<SearchHit>> StorePort::search(std::string_view query, std::size_t limit) {
-  return inner_->store().search(query, limit);
+Result<std::vector<SearchHit>> StorePort::search(const SearchAsk& ask) {
+  return inner_->store().search(ask);
 }
 Result<> StorePort::remove(SessionId session) {
   Result<> removed = inner_->store().remove(session);

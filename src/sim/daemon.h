@@ -34,7 +34,7 @@ class StorePort final : public Store {
   Result<std::string> blob(const Hash& hash) override;
   Result<std::vector<SessionId>> open_sessions() override;
   Result<std::vector<ListedSession>> list(SessionId after, std::size_t limit) override;
-  Result<std::vector<SearchHit>> search(std::string_view query, std::size_t limit) override;
+  Result<std::vector<SearchHit>> search(const SearchAsk& ask) override;
   Result<> remove(SessionId session) override;
   Result<> redact(Redaction redaction) override {
     return inner_->store().redact(std::move(redaction));

@@ -25,6 +25,12 @@ std::string mark(std::string_view text, std::string_view query) {
   }
 }
 
+bool is_asked(const SearchAsk& ask, const SearchText& text) {
+  const bool in_group = text.kind.starts_with(ask.kind + ".");
+  return (ask.kind.empty() || text.kind == ask.kind || in_group) &&
+         (!ask.since || text.at >= *ask.since) && (!ask.until || text.at < *ask.until);
+}
+
 std::unexpected<Error> unknown_session(SessionId session) {
   return fail(Code::not_found, "no session " + session.text());
 }
@@ -221,17 +227,32 @@ Result<std::vector<ListedSession>> MemoryStore::list(SessionId after, std::size_
   return listed;
 }
 
-Result<std::vector<SearchHit>> MemoryStore::search(std::string_view query, std::size_t limit) {
-  if (query.empty()) return std::vector<SearchHit>{};
+std::vector<TextsInMemory::Text> MemoryStore::texts_of(const MemoryDisk::Session& session) const {
+  TextsInMemory texts;
+  const Seq good = session.damaged_at ? *session.damaged_at - 1 : session.head();
+  for (Seq seq = 1; seq <= good; ++seq) {
+    const std::string& bytes = session.records[seq - 1].bytes;
+    const std::optional<SearchPiece> piece =
+        options_.search_piece ? options_.search_piece(bytes) : SearchPiece{.parts = {bytes}};
+    if (piece) texts.add(seq, *piece);
+  }
+  return texts.take();
+}
+
+Result<std::vector<SearchHit>> MemoryStore::search(const SearchAsk& ask) {
+  if (ask.query.empty()) return std::vector<SearchHit>{};
   std::map<std::uint64_t, SearchHit, std::greater<>> hits;  // by position, newest first
   for (const auto& [id, session] : disk_.sessions_) {
-    const Seq good = session.damaged_at ? *session.damaged_at - 1 : session.head();
-    for (Seq seq = 1; seq <= good; ++seq) {
-      const MemoryDisk::Record& record = session.records[seq - 1];
-      const std::string text = options_.text_of ? options_.text_of(record.bytes) : record.bytes;
-      if (!text.contains(query)) continue;
-      hits.emplace(record.position, SearchHit{id, seq, mark(text, query)});
-      if (hits.size() > limit) hits.erase(std::prev(hits.end()));
+    if (ask.is_wanted && !ask.is_wanted(id)) continue;
+    for (const TextsInMemory::Text& text : texts_of(session)) {
+      if (!text.words.contains(ask.query) || !is_asked(ask, text.about)) continue;
+      hits.emplace(session.records[text.about.first - 1].position,
+                   SearchHit{.session = id,
+                             .seq = text.about.seq,
+                             .kind = text.about.kind,
+                             .at = text.about.at,
+                             .snippet = mark(text.words, ask.query)});
+      if (hits.size() > ask.limit) hits.erase(std::prev(hits.end()));
     }
   }
   std::vector<SearchHit> newest_first;

@@ -16,6 +16,7 @@
 
 #include "store/memory_disk.h"
 #include "store/store.h"
+#include "wire/search_text.h"
 
 namespace perdure {
 
@@ -35,8 +36,8 @@ enum class CommitFault {
 struct MemoryOptions {
   // Called once, by the step that hits eio_unknown. The process must end.
   std::function<void(const Error&)> on_fatal;
-  // The text of a record that search() looks into; without it, the record's bytes.
-  std::function<std::string(std::string_view record)> text_of;
+  // What a record gives to the texts that search() looks into; without it, its bytes are one.
+  std::function<std::optional<SearchPiece>(std::string_view record)> search_piece;
 };
 
 class MemoryStore final : public Store {
@@ -70,8 +71,8 @@ class MemoryStore final : public Store {
   Result<std::string> blob(const Hash& hash) override;
   Result<std::vector<SessionId>> open_sessions() override;
   Result<std::vector<ListedSession>> list(SessionId after, std::size_t limit) override;
-  // A plain, case-sensitive substring scan over all records.
-  Result<std::vector<SearchHit>> search(std::string_view query, std::size_t limit) override;
+  // A plain, case-sensitive substring scan over all texts.
+  Result<std::vector<SearchHit>> search(const SearchAsk& ask) override;
   // Durable at once. `unavailable` while a sync of that session is under way.
   Result<> remove(SessionId session) override;
   // Durable at once.
@@ -101,6 +102,7 @@ class MemoryStore final : public Store {
   bool is_fenced() const { return epoch_ < disk_.epoch_; }
   void write_group(CommitFault fault);
   void end_sync(CommitFault fault);
+  std::vector<TextsInMemory::Text> texts_of(const MemoryDisk::Session& session) const;
   Result<> validate(const Append& batch, CommitFault fault, const GroupView& group) const;
   Result<> validate_rows(const Append& batch, const GroupView& group) const;
 

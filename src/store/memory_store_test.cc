@@ -166,8 +166,9 @@ TEST(MemoryStore, ACrashEndsTheStoreThatWasOpen) {
 
 TEST(MemoryStore, SearchScansTheInjectedText) {
   MemoryDisk disk;
-  auto store = MemoryStore::open(
-      disk, {.text_of = [](std::string_view record) { return "text of " + std::string(record); }});
+  auto store = MemoryStore::open(disk, {.search_piece = [](std::string_view record) {
+                                   return SearchPiece{.parts = {"text of " + std::string(record)}};
+                                 }});
   for (Seq head = 0; head < 3; ++head) {
     store->append({.session = session_of(1),
                    .epoch = store->epoch(),
@@ -176,7 +177,7 @@ TEST(MemoryStore, SearchScansTheInjectedText) {
                   nullptr);
   }
   store->step();
-  auto hits = store->search("text of r", 2);
+  auto hits = store->search({.query = "text of r", .limit = 2});
   ASSERT_EQ(hits->size(), 2U);
   EXPECT_EQ(hits->front().seq, 3U);
   EXPECT_EQ(hits->front().snippet,

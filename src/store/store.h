@@ -106,9 +106,21 @@ struct ListedSession {
   Listing listing;
 };
 
+// What is looked for. Words must all occur in one text; those in double quotes stand together.
+struct SearchAsk {
+  std::string query;
+  std::size_t limit = 50;
+  std::string kind = {};  // of the text's records, `message.user`, or a group: `message`
+  std::optional<Timestamp> since = {};
+  std::optional<Timestamp> until = {};                 // not at this time any more
+  std::function<bool(SessionId)> is_wanted = nullptr;  // of other sessions nothing is given
+};
+
 struct SearchHit {
   SessionId session;
-  Seq seq = 0;
+  Seq seq = 0;  // of the message's first record
+  std::string kind;
+  Timestamp at;
   std::string snippet;  // matches between \x02 and \x03
 };
 
@@ -150,8 +162,9 @@ class Store {
   // All sessions behind `after` in id order (a null id: from the first), at most `limit`.
   virtual Result<std::vector<ListedSession>> list(SessionId after, std::size_t limit) = 0;
 
-  // Full text over all sessions, newest first. Follows behind the commits.
-  virtual Result<std::vector<SearchHit>> search(std::string_view query, std::size_t limit) = 0;
+  // Full text over all sessions, by message, newest first. Follows behind the commits. Looks at
+  // search_looked_at_max texts with the words at most.
+  virtual Result<std::vector<SearchHit>> search(const SearchAsk& ask) = 0;
 
   // Takes everything of a session away for good, its refs and outbox too. Answers stay.
   virtual Result<> remove(SessionId session) = 0;

@@ -273,19 +273,20 @@ TEST_F(SqliteDamage, S7_a_damaged_search_index_is_rebuilt) {
   open();
   fill(2, 10);
   idle(*store_);
-  EXPECT_EQ(store_->search("session", 100)->size(), 20U);
+  EXPECT_EQ(store_->search({.query = "session", .limit = 100})->size(), 20U);
   ASSERT_TRUE(store_->shut_down());
   store_.reset();
   exec(path(), "UPDATE search_data SET block = zeroblob(20)");
   open();
   ASSERT_TRUE(put(1, 10, {"<session 1 record 11>"}));
   idle(*store_);
-  if (const auto hits = store_->search("session", 100); !hits || hits->size() != 21U) {
+  if (const auto hits = store_->search({.query = "session", .limit = 100});
+      !hits || hits->size() != 21U) {
     const Result<> rebuilt = store_->rebuild_search();
     ASSERT_TRUE(rebuilt) << rebuilt.error().message();
     idle(*store_);
   }
-  EXPECT_EQ(store_->search("session", 100)->size(), 21U);
+  EXPECT_EQ(store_->search({.query = "session", .limit = 100})->size(), 21U);
 }
 
 TEST_F(SqliteDamage, S7_a_lost_index_is_rebuilt_from_the_log) {

@@ -4,6 +4,7 @@
 #include "store_sqlite/extents.h"
 #include "store_sqlite/group_writer.h"
 #include "store_sqlite/schema.h"
+#include "store_sqlite/search.h"
 
 namespace perdure {
 namespace {
@@ -41,9 +42,6 @@ Result<std::unique_ptr<StoreReader>> StoreReader::open(const DbOptions& options)
   reader->open_sessions = TRY(db.prepare("SELECT id FROM sessions WHERE open = 1 ORDER BY id"));
   reader->list = TRY(db.prepare(
       "SELECT id, open, archived, updated, sealed FROM sessions WHERE id > ? ORDER BY id LIMIT ?"));
-  reader->search =
-      TRY(db.prepare("SELECT rowid, snippet(search, 0, char(2), char(3), '…', 24) FROM search "
-                     "WHERE search MATCH ? ORDER BY rowid DESC"));
   return reader;
 }
 
@@ -77,6 +75,22 @@ Result<StoreReader::Plan> StoreReader::plan(const IndexedView& view, const SeqRa
   out.refs.insert(out.refs.end(), view.tail.begin(), view.tail.end());
   drop_before(out, range.after + 1);
   return out;
+}
+
+// Not with the others: a file of before has no texts until the index is made anew.
+Result<bool> StoreReader::prepare_search() {
+  if (has_search) return true;
+  if (!TRY(has_texts(db))) return false;
+  search =
+      TRY(db.prepare("SELECT t.row, t.sid, t.seq, t.kind, t.at FROM search CROSS JOIN texts t "
+                     "ON t.row = search.rowid WHERE search MATCH ?1 AND (?2 = '' OR t.kind = ?2 OR "
+                     "substr(t.kind, 1, length(?2) + 1) = ?2 || '.') AND t.at >= ?3 AND t.at < ?4 "
+                     "ORDER BY search.rowid DESC"));
+  snippet =
+      TRY(db.prepare("SELECT snippet(search, 0, char(2), char(3), '…', 24) FROM search "
+                     "WHERE search MATCH ? AND rowid = ?"));
+  has_search = true;
+  return true;
 }
 
 Result<> StoreReader::put_redactions(const IndexedView& view, RecordPage& page) {

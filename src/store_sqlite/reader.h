@@ -45,7 +45,10 @@ class StoreReader {
   Result<> put_redactions(const IndexedView& view, RecordPage& page);
 
   Statement load_session, extents, session_of_sid, snapshot, outbox, answer, find_ref, blob,
-      open_sessions, list, search;
+      open_sessions, list, search, snippet;
+  // The last two; false when nothing is there to be searched.
+  Result<bool> prepare_search();
+  bool has_search = false;
 
   // Reads the session's records in order and gives each to `take` until that says false. An entry
   // that cannot be read ends it: `damaged`, with the number of the last record before it in *good.

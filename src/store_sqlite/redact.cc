@@ -51,7 +51,10 @@ Result<> Eraser::redact(std::uint64_t sid, const Redaction& what, SearchProjecti
   blank_record(bytes, found.index);
   TRY_VOID(overwrite(found.ref, bytes));
   log_.forget();
-  TRY_VOID(search.forget({.entry = found.ref, .index = found.index}));
+  TRY_VOID(search.forget({.sid = sid, .seq = what.seq}, [&](Seq seq) -> Result<std::string> {
+    const Found at = TRY(find(sid, seq));
+    return std::string(TRY(log_.entry(at.ref)).records.at(at.index));
+  }));
   const std::string sealed = seal(redaction_key(sid, what.seq), what.replacement);
   TRY_VOID(add_redactions(*db_));
   Statement put =
@@ -71,10 +74,13 @@ Result<> Writer::redact(const Redaction& redaction) {
     if (!state) return fail(Code::not_found, "there is no session " + redaction.session.text());
     TRY_VOID(eraser_->redact(state->sid, redaction, *search_));
     Statement drop = TRY(db_.prepare("DELETE FROM snapshots WHERE sid = ?"));
-    return drop.bind_u64(1, state->sid).run();
+    TRY_VOID(drop.bind_u64(1, state->sid).run());
+    // A crash before the WAL is emptied must not leave the text in it for good.
+    return set_meta(db_, meta::scrub_due, 1);
   });
   if (!redacted) return redacted;
-  scrub_due_ = !checkpoint(SQLITE_CHECKPOINT_TRUNCATE);
+  scrub_due_ = true;
+  (void)idle_scrub();  // a reader may be under way: then it is tried again when idle
   return {};
 }
 

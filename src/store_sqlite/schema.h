@@ -18,6 +18,21 @@ inline constexpr std::int64_t format_version = 1;
 inline constexpr const char* search_table_sql =
     "CREATE VIRTUAL TABLE search USING fts5(text, tokenize = 'unicode61 remove_diacritics 2')";
 
+// Its texts by message, and the pieces of those that are still being written. Made with the first
+// text, so that a file of before gets them too.
+inline constexpr const char* texts_tables_sql = R"(
+DROP TABLE IF EXISTS texts;
+DROP TABLE IF EXISTS text_pieces;
+CREATE TABLE texts(row INTEGER PRIMARY KEY, sid INTEGER NOT NULL, seq INTEGER NOT NULL,
+  first INTEGER NOT NULL, last INTEGER NOT NULL, kind TEXT NOT NULL, at INTEGER NOT NULL,
+  key TEXT NOT NULL, name TEXT NOT NULL, is_stream INTEGER NOT NULL, is_open INTEGER NOT NULL,
+  bytes INTEGER NOT NULL, indexed INTEGER NOT NULL);
+CREATE INDEX texts_open ON texts(sid) WHERE is_open = 1;
+CREATE INDEX texts_place ON texts(sid, first);
+CREATE TABLE text_pieces(row INTEGER, number INTEGER, words TEXT NOT NULL,
+  PRIMARY KEY(row, number)) WITHOUT ROWID;
+)";
+
 enum class FileState { fresh, ours };
 
 // What the open file is: fresh (no table at all), ours, or an error: a foreign database
@@ -48,7 +63,9 @@ inline constexpr std::string_view epoch = "epoch";
 inline constexpr std::string_view indexed = "indexed";  // the log before this row is in the extents
 inline constexpr std::string_view searched = "searched";  // first row of the block search is at
 inline constexpr std::string_view searched_entries =
-    "searched_entries";                                     // entries of it that are done
+    "searched_entries";                                               // entries of it that are done
+inline constexpr std::string_view search_version = "search_version";  // form of the texts' tables
+inline constexpr std::string_view scrub_due = "scrub_due";  // 1: the WAL may hold what was erased
 inline constexpr std::string_view is_backup = "is_backup";  // 1: gets a new log_id when opened
 }  // namespace meta
 

@@ -18,7 +18,9 @@ class SqliteUnderTest : public StoreUnderTest {
     options_.path = "journal.db";
     options_.vfs = vfs_.name();
     options_.on_fatal = [](Error error) { CHECK(false, error.message()); };
-    options_.search_text = [](std::string_view record) { return std::string(record); };
+    options_.search_piece = [](std::string_view record) {
+      return SearchPiece{.parts = {std::string(record)}};
+    };
     open();
   }
   ~SqliteUnderTest() override { store_.reset(); }

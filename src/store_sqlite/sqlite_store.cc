@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/limits.h"
 #include "store_sqlite/codec.h"
 #include "store_sqlite/group_writer.h"
 #include "store_sqlite/reader.h"
@@ -215,23 +216,30 @@ Result<std::vector<ListedSession>> SqliteStore::list(SessionId after, std::size_
   return out;
 }
 
-Result<std::vector<SearchHit>> SqliteStore::search(std::string_view query, std::size_t limit) {
-  const std::string words = search_query(query);
+Result<std::vector<SearchHit>> SqliteStore::search(const SearchAsk& ask) {
+  const std::string words = search_query(ask.query);
   std::vector<SearchHit> out;
   if (words.empty()) return out;
   ReaderPool::Lease reader = TRY(parts_->readers.lease());
   const ReadTransaction transaction = TRY(ReadTransaction::begin(*reader));
+  if (!TRY(reader->prepare_search())) return out;
   Query hits(reader->search);
-  hits->bind_text(1, words);
-  while (out.size() < limit && TRY(hits->step())) {
-    const TextPlace place = text_place(hits->int64(0));
-    const Result<Entry> entry = reader->log->entry(place.entry);
-    if (!entry || entry->head.removed) continue;
+  hits->bind_text(1, words).bind_text(2, ask.kind);
+  hits->bind(3, ask.since ? ask.since->ms : INT64_MIN)
+      .bind(4, ask.until ? ask.until->ms : INT64_MAX);
+  for (std::size_t i = 0; i < search_looked_at_max && out.size() < ask.limit; ++i) {
+    if (!TRY(hits->step())) break;
     Query owner(reader->session_of_sid);
-    if (!TRY(owner->bind_u64(1, entry->head.sid).step())) continue;  // removed
-    out.push_back({.session = TRY(session_id(owner->bytes(0))),
-                   .seq = entry->head.first_seq + place.index,
-                   .snippet = std::string(hits->bytes(1))});
+    if (!TRY(owner->bind_u64(1, hits->u64(1)).step())) continue;  // removed
+    const SessionId session = TRY(session_id(owner->bytes(0)));
+    if (ask.is_wanted && !ask.is_wanted(session)) continue;
+    Query snippet(reader->snippet);
+    if (!TRY(snippet->bind_text(1, words).bind(2, hits->int64(0)).step())) continue;
+    out.push_back({.session = session,
+                   .seq = hits->u64(2),
+                   .kind = std::string(hits->bytes(3)),
+                   .at = Timestamp{hits->int64(4)},
+                   .snippet = std::string(snippet->bytes(0))});
   }
   return out;
 }

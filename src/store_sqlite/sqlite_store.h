@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "store/store.h"
+#include "wire/search_text.h"
 
 namespace perdure {
 
@@ -28,9 +29,13 @@ struct SqliteOptions {
   // Runs once, on the thread that met the error, when the outcome of a write is unknown: the
   // process has to end. Must not call the store.
   std::function<void(Error)> on_fatal;
-  // The text by which a record can be found; nothing: the record is not indexed. Runs on the thread
-  // of idle_step(). Without it there is no full-text search.
-  std::function<std::optional<std::string>(std::string_view record)> search_text;
+  // What a record gives to the texts by which its session is found. Runs on the thread of
+  // idle_step(). Without it there is no full-text search.
+  std::function<std::optional<SearchPiece>(std::string_view record)> search_piece;
+
+  // Asked before each group is written: false refuses it (disk_full), for a file that was taken
+  // away under us would take it and lose it.
+  std::function<bool()> is_there;
 
   bool create = true;  // false: a missing file is an error (main knows of other data that is there)
   bool salvage =
@@ -119,7 +124,9 @@ class SqliteStore final : public Store {
 
   // Reads everything and says what is damaged. A session that was quarantined and is whole again is
   // freed. May run beside everything else; blocks long.
-  Result<VerifyReport> verify();
+  // `on_session` is told after each session, and may end it by false.
+  using OnVerified = std::function<bool(const VerifyReport& so_far)>;
+  Result<VerifyReport> verify(const OnVerified& on_session = nullptr);
 
   SqliteStats stats();
 
@@ -133,7 +140,7 @@ class SqliteStore final : public Store {
   Result<std::string> blob(const Hash& hash) override;
   Result<std::vector<SessionId>> open_sessions() override;
   Result<std::vector<ListedSession>> list(SessionId after, std::size_t limit) override;
-  Result<std::vector<SearchHit>> search(std::string_view query, std::size_t limit) override;
+  Result<std::vector<SearchHit>> search(const SearchAsk& ask) override;
   Result<> remove(SessionId session) override;
   Result<> redact(Redaction redaction) override;
   std::uint64_t epoch() const override;

@@ -151,20 +151,20 @@ TEST_F(SqliteStoreTest, search_follows_behind_and_can_be_rebuilt) {
   open();
   ASSERT_TRUE(put(1, 0, {"the quick brown fox", "nothing here"}));
   ASSERT_TRUE(put(2, 0, {"a lazy dog", "another Quick one"}));
-  EXPECT_TRUE(store_->search("quick", 10)->empty());
+  EXPECT_TRUE(store_->search({.query = "quick", .limit = 10})->empty());
   idle(*store_);
   for (const bool rebuilt : {false, true}) {
-    const auto hits = store_->search("quick", 10);
+    const auto hits = store_->search({.query = "quick", .limit = 10});
     ASSERT_TRUE(hits) << hits.error().message();
     ASSERT_EQ(hits->size(), 2U);
     EXPECT_EQ((*hits)[0].session, session(2));
     EXPECT_EQ((*hits)[0].seq, 2U);
     EXPECT_EQ((*hits)[0].snippet, "another \x02Quick\x03 one");
     EXPECT_EQ((*hits)[1].session, session(1));
-    EXPECT_EQ(store_->search("quick", 1)->size(), 1U);
-    EXPECT_TRUE(store_->search("quick dog", 10)->empty());
-    EXPECT_TRUE(store_->search("\"quick AND (", 10));
-    EXPECT_TRUE(store_->search("  ", 10)->empty());
+    EXPECT_EQ(store_->search({.query = "quick", .limit = 1})->size(), 1U);
+    EXPECT_TRUE(store_->search({.query = "quick dog", .limit = 10})->empty());
+    EXPECT_TRUE(store_->search({.query = "\"quick AND (", .limit = 10}));
+    EXPECT_TRUE(store_->search({.query = "  ", .limit = 10})->empty());
     if (rebuilt) break;
     ASSERT_TRUE(store_->rebuild_search());
     idle(*store_);
@@ -191,11 +191,11 @@ TEST_F(SqliteStoreTest, removal_takes_everything_and_leaves_no_byte) {
   EXPECT_TRUE(store_->step());  // both in one block
   ASSERT_TRUE(put(1, 2, {"marmalade alone in its block"}));
   idle(*store_);
-  EXPECT_EQ(store_->search("marmalade", 10)->size(), 3U);
+  EXPECT_EQ(store_->search({.query = "marmalade", .limit = 10})->size(), 3U);
   ASSERT_TRUE(store_->remove(session(1)));
   EXPECT_EQ(store_->remove(session(1)).error().code(), Code::not_found);
   EXPECT_EQ(store_->head(session(1)).error().code(), Code::not_found);
-  EXPECT_TRUE(store_->search("marmalade", 10)->empty());
+  EXPECT_TRUE(store_->search({.query = "marmalade", .limit = 10})->empty());
   EXPECT_EQ(*store_->find_ref("refmarmalade"), std::nullopt);
   EXPECT_EQ(store_->open_sessions()->size(), 1U);
   EXPECT_EQ(store_->blob(sha256(blob)).error().code(), Code::not_found);
@@ -250,7 +250,7 @@ TEST_F(SqliteStoreTest, the_wal_stays_bounded) {
 
 TEST_F(SqliteStoreTest, a_hundred_thousand_sessions_are_not_in_memory) {
   SqliteOptions with = options();
-  with.search_text = nullptr;
+  with.search_piece = nullptr;
   open(with);
   for (std::uint64_t base = 0; base < 100'000; base += 1000) {
     for (std::uint64_t number = base + 1; number <= base + 1000; ++number) {

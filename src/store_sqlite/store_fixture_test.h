@@ -51,7 +51,9 @@ class StoreTest : public testing::Test {
     out.path = path(name).string();
     out.reserve_bytes = 0;
     out.on_fatal = [](const Error& error) { ADD_FAILURE() << error.message(); };
-    out.search_text = [](std::string_view record) { return std::optional(std::string(record)); };
+    out.search_piece = [](std::string_view record) {
+      return SearchPiece{.parts = {std::string(record)}};
+    };
     return out;
   }
 

@@ -25,7 +25,7 @@ Result<> check_structure(StoreReader& reader, VerifyReport& report) {
 
 }  // namespace
 
-Result<VerifyReport> SqliteStore::verify() {
+Result<VerifyReport> SqliteStore::verify(const OnVerified& on_session) {
   VerifyReport report;
   {
     ReaderPool::Lease reader = TRY(parts_->readers.lease());
@@ -39,6 +39,7 @@ Result<VerifyReport> SqliteStore::verify() {
       ReaderPool::Lease reader = TRY(parts_->readers.lease());
       TRY_VOID(parts_->verify_session(*reader, line.session, report));
       after = line.session;
+      if (on_session && !on_session(report)) return report;
     }
     if (page.size() < page_sessions) return report;
   }

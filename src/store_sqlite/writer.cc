@@ -55,10 +55,11 @@ Result<> Writer::prepare() {
   rollback_ = TRY(db_.prepare("ROLLBACK"));
   groups_.emplace(TRY(GroupWriter::create(db_, index_, epoch_)));
   flush_.emplace(TRY(IndexFlush::create(db_, index_)));
-  search_.emplace(TRY(SearchProjection::create(db_, options_.search_text)));
+  search_.emplace(TRY(SearchProjection::create(db_, options_.search_piece)));
   eraser_.emplace(TRY(Eraser::create(db_)));
   const auto indexed = static_cast<std::uint64_t>(TRY(meta_int(db_, meta::indexed)));
   TailScan scan = TRY(scan_tail(db_, index_, {.from = indexed}));
+  scrub_due_ = TRY(meta_int(db_, meta::scrub_due)) != 0;
   next_pos_ = scan.next_pos;
   unindexed_bytes_ = scan.bytes;
   notes_ = std::move(scan.notes);
@@ -146,6 +147,14 @@ bool Writer::step() {
 }
 
 void Writer::commit_group(std::vector<PendingAppend>& group) {
+  if (options_.is_there && !options_.is_there()) {
+    for (PendingAppend& pending : group) {
+      if (pending.refused) continue;
+      pending.refused.emplace(Code::disk_full,
+                              "the journal's file is gone from its place; nothing was recorded");
+    }
+    return;
+  }
   if (full_) refuse_while_full(group);
   std::vector<PendingAppend*> all;
   all.reserve(group.size());
@@ -286,6 +295,10 @@ Result<> Writer::clear_damage(SessionId session) {
 
 Result<> Writer::forget_answers(Timestamp now) {
   const std::scoped_lock lock(write_mutex_);
+  if (failed_ || (options_.is_there && !options_.is_there())) return {};
+  Statement any = TRY(db_.prepare("SELECT 1 FROM answers WHERE expires < ? LIMIT 1"));
+  if (!TRY(any.bind(1, now.ms).step())) return {};
+  any.reset();
   return transact([&]() -> Result<> {
     Statement forget = TRY(db_.prepare("DELETE FROM answers WHERE expires < ?"));
     return forget.bind(1, now.ms).run();

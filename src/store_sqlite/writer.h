@@ -115,6 +115,7 @@ class Writer {
   std::uint64_t wal_frames_ = 0;
   std::uint64_t wal_frames_tried_ = 0;  // at the last checkpoint that could not finish
   bool scrub_due_ = false;              // the WAL still holds what was redacted
+  int quiet_steps_ = 0;                 // idle steps since the search index had to do
   bool search_stopped_ = false;         // its watermark cannot be read; a restart tries again
   bool full_ = false;
   std::uint64_t refusals_ = 0;

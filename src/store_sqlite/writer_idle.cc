@@ -11,6 +11,9 @@ namespace {
 constexpr std::size_t flush_bytes_per_session = 32UL << 10;
 constexpr std::size_t search_slice_bytes = 256UL << 10;
 constexpr std::size_t rebuild_slice_bytes = 64UL << 20;
+// Steps without anything new, after which messages that are being written go to the index as they
+// are.
+constexpr int quiet_steps_min = 20;
 constexpr int backup_pages_per_step = 256;
 
 }  // namespace
@@ -93,7 +96,7 @@ bool Writer::idle_step() {
   bool worked = false;
   {
     const std::scoped_lock lock(write_mutex_);
-    if (failed_) return false;
+    if (failed_ || (options_.is_there && !options_.is_there())) return false;
     if (full_ && !probe_space()) return false;
     if (backup_) {
       const Result<bool> more = backup_->step(backup_pages_per_step);
@@ -103,7 +106,7 @@ bool Writer::idle_step() {
         ended.emplace(*std::move(backup_));
         backup_.reset();
       }
-    } else if (idle_scrub() || idle_erase() || idle_search()) {
+    } else if (idle_erase() || idle_scrub() || idle_search()) {
       worked = true;
     } else if (unindexed_bytes_ > options_.flush_idle_bytes || flush_before_ != 0) {
       if (flush_before_ == 0) {
@@ -123,19 +126,32 @@ bool Writer::idle_erase() {
   if (!eraser_->behind()) return false;
   // Rows are deleted only where the index has passed, so it goes first.
   if (unindexed_bytes_ > 0 && !flush_all()) return false;
-  return transact([&] { return eraser_->slice(*search_, next_pos_); }).has_value() &&
-         eraser_->behind();
+  const Result<> done = transact([&]() -> Result<> {
+    TRY_VOID(eraser_->slice(*search_, next_pos_));
+    return eraser_->behind() ? set_meta(db_, meta::scrub_due, 1) : Result<>();
+  });
+  if (!done || !eraser_->behind()) return false;
+  scrub_due_ = true;
+  return true;
 }
 
-// The WAL keeps old pages until it is emptied, for which no reader may be under way.
+// The WAL keeps old pages until it is emptied, for which no reader may be under way. Only then is
+// the note gone, by which a next life would do it.
 bool Writer::idle_scrub() {
   if (!scrub_due_ || !checkpoint(SQLITE_CHECKPOINT_TRUNCATE)) return false;
+  if (!transact([&] { return set_meta(db_, meta::scrub_due, 0); })) return false;
   scrub_due_ = false;
   return true;
 }
 
 bool Writer::idle_search() {
-  if (search_stopped_ || !search_->behind(next_pos_)) return false;
+  if (search_stopped_) return false;
+  if (!search_->behind(next_pos_)) {
+    if (!search_->has_unwritten() || ++quiet_steps_ < quiet_steps_min) return false;
+    quiet_steps_ = 0;
+    return transact([&] { return search_->write_open(); }).has_value();
+  }
+  quiet_steps_ = 0;
   const Result<> done = transact([&] { return search_->slice(next_pos_, search_slice_bytes); });
   if (done || failed_) return done.has_value();
   if (!search_->reload()) search_stopped_ = true;

@@ -48,6 +48,7 @@ Agent::~Agent() {
   disarm(ladder_timer_);
   disarm(stall_timer_);
   disarm(hold_timer_);
+  disarm(length_timer_);
 }
 
 std::string_view Agent::phase_text() const {
@@ -268,6 +269,15 @@ void Agent::on_exit(const ProcessExit& exit) {
   if (!ending_.empty() && ending_ != "stopped") told.stderr_tail += "\n[perdure] " + ending_;
   told.stderr_tail += oom_text(exit.oom);
   const RunId run = turn_ ? turn_->run : RunId{};
+  const std::string met = ports_.processes.limits_met();
+  if (!met.empty()) told.stderr_tail += "\n[perdure] it had reached " + met;
+  if (turn_ && turn_->timed_out) write(FrameRunFailed{run, too_long()});
+  // Only a limit of the session's own is the run's failure; a machine without memory interrupts it.
+  if (turn_ && !turn_->timed_out && exit.out_of_memory && !met.empty()) {
+    write(
+        FrameRunFailed{run, {.code = "out_of_memory", .message = "the agent was ended at " + met}});
+  }
+  disarm(length_timer_);
   disarm(phase_timer_);
   disarm(ladder_timer_);
   disarm(stall_timer_);

@@ -110,6 +110,9 @@ class Agent final : private ProcessEvents {
     std::size_t prompts_open = 1;  // steered ones too: each gets an answer, the last one ends it
     bool cancelling = false;
     bool clears = false;
+    bool timed_out = false;           // it is being ended for its length
+    std::int64_t ends_ms = 0;         // when it has lasted too long; 0: never
+    std::int64_t asked_since_ms = 0;  // it waits for a person, whose time is not the turn's
     std::optional<std::int64_t> stalled_since_ms;  // told, with the last sign of life at this time
   };
   struct Permission {
@@ -189,6 +192,9 @@ class Agent final : private ProcessEvents {
   void cancel_ignored();
   void set_next_option();
   void look_for_stall();
+  void look_at_length();
+  void note_wait();
+  RunFailed too_long() const;
 
   AgentPorts ports_;
   AgentSetup setup_;
@@ -227,6 +233,7 @@ class Agent final : private ProcessEvents {
   Loop::TimerId ladder_timer_ = 0;
   Loop::TimerId stall_timer_ = 0;
   Loop::TimerId hold_timer_ = 0;
+  Loop::TimerId length_timer_ = 0;
 };
 
 }  // namespace perdure

@@ -130,6 +130,7 @@ void Agent::on(acp::PermissionAsked event) {
     return true;
   });
   permissions_.emplace(std::move(request), Permission{event.id, turn_ ? turn_->run : RunId{}});
+  note_wait();
   write_all(frames);
 }
 

@@ -117,6 +117,10 @@ void Agent::begin_turn(const SendPrompt& command) {
   std::string out;
   client_->prompt(out, session_id_, prompt_blocks(command.prompt, command.context));
   send(out);
+  if (const std::int64_t run_ms = setup_.launch.times.run_ms; run_ms > 0) {
+    turn_->ends_ms = last_sign_ms_ + run_ms;
+    arm(length_timer_, run_ms, &Agent::look_at_length);
+  }
   if (setup_.launch.times.stall_ms > 0) {
     arm(stall_timer_, setup_.launch.times.stall_ms, &Agent::look_for_stall);
   }
@@ -151,6 +155,7 @@ void Agent::cancel_permissions() {
     client_->answer_permission_cancelled(out, permission.id);
   }
   permissions_.clear();
+  note_wait();
   send(out);
 }
 
@@ -170,6 +175,7 @@ void Agent::act(const AnswerRequest& command) {
     client_->answer_permission(out, found->second.id, command.option_id);
   }
   permissions_.erase(found);
+  note_wait();
   last_sign_ms_ = ports_.clock.now().since_boot.ms;  // until now it waited for us
   send(out);
 }
@@ -205,6 +211,7 @@ void Agent::on(acp::TurnEnded event) {
   if (turn_->clears && event.stop_reason == "end_turn") {
     write(FrameContextChanged{BoundaryHow::cleared});
   }
+  if (turn_->timed_out) return end_turn(FrameRunFailed{turn_->run, too_long()});
   if (event.stop_reason == "cancelled" && ends_with_execution()) return leave_turn();
   if (event.stop_reason == "cancelled" || turn_->cancelling) end_commands();
   end_turn(FrameRunFinished{turn_->run, std::move(event.stop_reason)});
@@ -221,6 +228,7 @@ bool Agent::is_answered_in_part() {
 void Agent::fail_turn(const acp::CallFailed& event) {
   if (!turn_) return;
   if (is_answered_in_part()) return write(AgentUpdate{prompt_refused(event.error)});
+  if (turn_->timed_out) return end_turn(FrameRunFailed{turn_->run, too_long()});
   if (event.failure == acp::Failure::cancelled && ends_with_execution()) return leave_turn();
   if (event.failure == acp::Failure::cancelled || turn_->cancelling) end_commands();
   if (event.failure == acp::Failure::cancelled) {
@@ -237,6 +245,7 @@ void Agent::leave_turn() {
   turn_.reset();
   normaliser_.end_turn();
   disarm(stall_timer_);
+  disarm(length_timer_);
 }
 
 void Agent::end_turn(FrameBody end) {
@@ -257,6 +266,35 @@ void Agent::end_commands() {
   };
   const std::size_t found = commands_.end(family(), setup_.launch.times.term_grace_ms, ended);
   if (found > 0) write(AgentUpdate{own_note({"commands_ended", "processes", found})});
+}
+
+RunFailed Agent::too_long() const {
+  return {.code = "run_time_limit",
+          .message = "the run took longer than its limit of " +
+                     std::to_string(setup_.launch.times.run_ms) + " ms and was ended"};
+}
+
+// The time between a question and its answer is a person's, and does not count.
+void Agent::note_wait() {
+  if (!turn_ || turn_->ends_ms == 0) return;
+  const std::int64_t now_ms = ports_.clock.now().since_boot.ms;
+  if (!permissions_.empty()) {
+    if (turn_->asked_since_ms == 0) turn_->asked_since_ms = now_ms;
+  } else if (turn_->asked_since_ms != 0) {
+    turn_->ends_ms += now_ms - std::exchange(turn_->asked_since_ms, 0);
+  }
+}
+
+// A turn that lasts too long is cancelled, by the same ladder as a person's cancel.
+void Agent::look_at_length() {
+  if (!turn_ || turn_->cancelling) return;
+  const std::int64_t left_ms = turn_->ends_ms - ports_.clock.now().since_boot.ms;
+  if (turn_->asked_since_ms != 0 || left_ms > 0) {
+    const std::int64_t run_ms = setup_.launch.times.run_ms;
+    return arm(length_timer_, left_ms > 0 ? left_ms : run_ms, &Agent::look_at_length);
+  }
+  turn_->timed_out = true;
+  act(CancelPrompt{.run = turn_->run});
 }
 
 // P6: quiet, although nothing is known to be under way.

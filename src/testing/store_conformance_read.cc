@@ -68,7 +68,7 @@ void unknown_things(ConformanceBench& bench) {
 void an_empty_store(ConformanceBench& bench) {
   EXPECT_TRUE(bench.store().open_sessions()->empty());
   EXPECT_TRUE(bench.store().list(SessionId(), 10)->empty());
-  EXPECT_TRUE(bench.store().search("word", 10)->empty());
+  EXPECT_TRUE(bench.store().search({.query = "word", .limit = 10})->empty());
   bench.reopen();
   EXPECT_TRUE(bench.store().open_sessions()->empty());
   bench.crash_reopen();
@@ -136,7 +136,7 @@ void search_finds_the_newest_first(ConformanceBench& bench) {
   bench.append({.session = first, .records = {"alpha needle beta", "nothing here"}});
   bench.append({.session = second, .records = {"another needle"}});
   bench.append({.session = first, .expected_head = 2, .records = {"the needle again"}});
-  auto hits = bench.store().search("needle", 10);
+  auto hits = bench.store().search({.query = "needle", .limit = 10});
   ASSERT_TRUE(hits);
   ASSERT_EQ(hits->size(), 3U);
   EXPECT_EQ(hits->at(0).session, first);
@@ -144,18 +144,18 @@ void search_finds_the_newest_first(ConformanceBench& bench) {
   EXPECT_EQ(hits->at(1).session, second);
   EXPECT_EQ(hits->at(2).seq, 1U);
   EXPECT_TRUE(hits->at(2).snippet.contains("\x02needle\x03")) << hits->at(2).snippet;
-  EXPECT_EQ(bench.store().search("needle", 2)->size(), 2U);
-  EXPECT_TRUE(bench.store().search("absent", 10)->empty());
+  EXPECT_EQ(bench.store().search({.query = "needle", .limit = 2})->size(), 2U);
+  EXPECT_TRUE(bench.store().search({.query = "absent", .limit = 10})->empty());
   // Whatever a person types is a query, not an error.
   for (const char* query : {"", "\"", "*", "a OR", "NEAR(", "col:x", "-", "'; --"}) {
-    EXPECT_TRUE(bench.store().search(query, 5)) << query;
+    EXPECT_TRUE(bench.store().search({.query = query, .limit = 5})) << query;
   }
   bench.crash_reopen();
   bench.pump();
-  EXPECT_EQ(bench.store().search("needle", 10)->size(), 3U);
+  EXPECT_EQ(bench.store().search({.query = "needle", .limit = 10})->size(), 3U);
   ASSERT_TRUE(bench.store().remove(first));
   bench.pump();
-  EXPECT_EQ(bench.store().search("needle", 10)->size(), 1U);
+  EXPECT_EQ(bench.store().search({.query = "needle", .limit = 10})->size(), 1U);
 }
 
 constexpr ConformanceTest tests[] = {

@@ -166,7 +166,7 @@ void redact_replaces_one_record(ConformanceBench& bench) {
               std::vector<std::string>{"of another"});
     EXPECT_FALSE(bench.store().snapshot(first)->has_value());
     EXPECT_EQ(bench.store().blob(sha256("secret blob")).error().code(), Code::not_found);
-    EXPECT_TRUE(bench.store().search("secret", 9)->empty());
+    EXPECT_TRUE(bench.store().search({.query = "secret", .limit = 9})->empty());
     bench.crash_reopen();
   }
 }

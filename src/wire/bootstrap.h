@@ -29,6 +29,7 @@ struct AgentTimes {
   std::int64_t stop_grace_ms = 2'000;  // between end of input and SIGTERM at an orderly stop (X12)
   std::int64_t stall_ms = 600'000;  // P6: quiet for so long, no tool in flight: said to be stalled
   std::int64_t backoff_ms = 1'000;  // P14: before the first restart of one that died early; doubles
+  std::int64_t run_ms = 0;          // a turn of which more is ended, and has failed; 0: no limit
   FIELDS {
     visit("initialize_ms", self.initialize_ms);
     visit("open_quiet_ms", self.open_quiet_ms);
@@ -38,6 +39,7 @@ struct AgentTimes {
     visit("stop_grace_ms", self.stop_grace_ms);
     visit("stall_ms", self.stall_ms);
     visit("backoff_ms", self.backoff_ms);
+    visit("run_ms", self.run_ms);
   }
 };
 
@@ -78,6 +80,7 @@ struct Bootstrap {
   // Agents and shells do not see this folder, but for what of it is their cwd; empty: they see all.
   std::string hide;
   bool survive = true;  // C9: false: ends with the link of its daemon
+  AgentLimits limits;   // of the agent and all that it starts; run_ms is among the agent's times
   std::uint64_t spool_bytes = spool_bytes_max;
   std::int64_t orphan_ms = 60'000;              // nobody ever attached: it ends
   std::int64_t abandoned_ms = 7 * 86'400'000L;  // nobody attached for so long: it ends
@@ -95,6 +98,7 @@ struct Bootstrap {
     visit("cwd", self.cwd);
     visit("hide", self.hide);
     visit("survive", self.survive);
+    visit("limits", self.limits);
     visit("spool_bytes", self.spool_bytes);
     visit("orphan_ms", self.orphan_ms);
     visit("abandoned_ms", self.abandoned_ms);

@@ -28,6 +28,8 @@ inline constexpr std::string_view struct_name<Workspace> = "workspace";
 template <>
 inline constexpr std::string_view struct_name<Policy> = "policy";
 template <>
+inline constexpr std::string_view struct_name<AgentLimits> = "limits";
+template <>
 inline constexpr std::string_view struct_name<AgentAbilities> = "abilities";
 template <>
 inline constexpr std::string_view struct_name<OpenAttempt> = "attempt";

@@ -19,6 +19,40 @@ TEST(Snapshot, gives_back_the_state) {
   }
 }
 
+// The names by which the plan lists them are aliases of ours: provider is the agent, last_seq the
+// head, recovery the last boot and how the last run ended.
+TEST(Snapshot, O2_O6_holds_what_a_fast_start_needs) {
+  State state;
+  state.head = 41;
+  state.id = SessionId(Ulid{1, 2});
+  state.title = "parser";
+  state.agent.name = "claude";
+  state.workspace.cwd = "/w";
+  state.created = {1000};
+  state.updated = {2000};
+  state.last_boot = BootId(Ulid{1, 3});
+  state.run = perdure::Run{.id = RunId(Ulid{1, 4}), .boot = BootId(Ulid{1, 3}), .started = {1500}};
+  state.last_run = EndedRun{.id = RunId(Ulid{1, 5}),
+                            .end = RunEnd::interrupted,
+                            .interrupted = InterruptReason::process_restart,
+                            .ended = {1400}};
+  const WaitTokenId token(Ulid{1, 6});
+  state.waits[token] = Wait{.token = token,
+                            .run = state.run->id,
+                            .deadline = Deadline{.wall = {9000}, .granted_ms = 1},
+                            .since = {1600},
+                            .since_seq = 40};
+  const std::string bytes = encode_snapshot(state);
+  for (const char* const part :
+       {"\"head\":41", "\"session_id\":", "\"title\":\"parser\"", "\"claude\"", "\"cwd\":\"/w\"",
+        "\"created\":", "\"updated\":", "\"run_id\":", "\"boot_id\":", "\"started\":", "\"ended\":",
+        "\"wait_kind\":", "\"since_seq\":40", "\"token_id\":", "\"deadline\":", "\"last_boot\":",
+        "\"interrupted\":\"process_restart\""}) {
+    EXPECT_NE(bytes.find(part), std::string::npos) << part << " in " << bytes;
+  }
+  EXPECT_EQ(decode_snapshot(bytes), state);
+}
+
 TEST(Snapshot, finds_every_flipped_bit_and_every_cut) {
   std::string bytes = encode_snapshot(RandomFields(1).make<State>());
   for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {

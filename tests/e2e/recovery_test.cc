@@ -164,7 +164,7 @@ TEST_F(Recovery, A30_O4_a_question_of_an_agent_that_was_lost_cannot_be_answered)
   EXPECT_EQ(client_->post("/api/waits/" + second, answer).status, 401);
 }
 
-TEST_F(Recovery, L9_L14_U13_an_executor_is_found_again_by_its_session) {
+TEST_F(Recovery, L9_L14_L19_U13_an_executor_is_found_again_by_its_session) {
   begin();
   const std::string session = run_once();
   const std::string other = run_once();

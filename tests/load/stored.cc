@@ -93,7 +93,7 @@ Result<std::vector<std::string>> fill_store(const DaemonProcess& daemon, const S
   const std::unique_ptr<SqliteStore> store = TRY(SqliteStore::open(
       {.path = daemon.home() + "/perdure.db",
        .on_fatal = [](const Error& error) { check_failed("store", 0, error.message().c_str()); },
-       .search_text = [](std::string_view record) { return search_text(record); }}));
+       .search_piece = search_piece}));
   IdSource ids(Timestamp{1'700'000'000'000}, 1);
   std::vector<std::string> out;
   for (int i = 0; i < shape.sessions; ++i) {

@@ -1,0 +1,102 @@
+// What the API asks of the wiring: folders, worktrees, backups, verification, the restart.
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "env_posix/limit_group.h"
+#include "main/daemon.h"
+#include "main/leftovers.h"
+
+namespace perdure {
+namespace {
+
+constexpr std::int64_t restart_again_ms = 1'000;  // not sooner after a start
+constexpr std::int64_t leftover_age_ms = 3600'000;
+constexpr std::int64_t restart_answer_ms = 50;  // for the answer to go out
+
+}  // namespace
+
+Result<> can_limit(const AgentLimits& limits) {
+  TRY_VOID(check_limits(limits));
+  return LimitGroup::probe({.memory_bytes = static_cast<std::uint64_t>(limits.memory_bytes),
+                            .processes = static_cast<std::uint64_t>(limits.processes),
+                            .cpu_percent = static_cast<std::uint64_t>(limits.cpu_percent)});
+}
+
+void Daemon::give_hooks() {
+  world_->make_workspace = [this](SessionId session) -> Result<std::string> {
+    std::string path = data_->workspaces() + "/session_" + session.text();
+    if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+      return fail(Code::unavailable, path + ": " + std::strerror(errno));
+    }
+    return path;
+  };
+  world_->keep_environment = [this](SessionId session, const auto& values) {
+    return keep_environment(*data_, session, values);
+  };
+  world_->make_worktree = [this](WorktreeOrder order, ApiWorld::OnWorktree done) {
+    const std::string name = order.session.text();
+    worktrees_->add({.repository = order.cwd,
+                     .path = data_->worktrees() + "/" + name,
+                     .branch = order.branch.empty() ? "perdure/" + name : order.branch},
+                    std::move(done));
+  };
+  world_->backup = [this](std::string path, std::move_only_function<void(Result<>)> done) {
+    auto shared = std::make_shared<decltype(done)>(std::move(done));
+    const Result<> started = store_->backup(std::move(path), [this, shared](Result<> result) {
+      shared_loop_->post([shared, result = std::move(result)] { (*shared)(result); });
+    });
+    if (!started) (*shared)(started);
+  };
+  world_->check_limits = [](const AgentLimits& limits) { return can_limit(limits); };
+  world_->forget_session = [this](SessionId session) { forget_session(session); };
+  world_->restart = [this] { return restart(); };
+  world_->start_verify = [this]() -> Result<> {
+    if (verifying_ && !verifying_->so_far().is_done) {
+      return fail(Code::conflict, "the journal is being verified already");
+    }
+    verifying_ = std::make_unique<VerifyThread>(*store_);
+    return {};
+  };
+  world_->verified = [this] {
+    return verifying_ ? verifying_->so_far() : ApiWorld::Verified{.is_done = true};
+  };
+  world_->collect = [this](ApiWorld::Collect how) {
+    return collect_leftovers(
+        *data_, *store_,
+        {.how = how, .made_before = Timestamp{clock_->now().wall.ms - leftover_age_ms}});
+  };
+  world_->more_metrics = [this](MetricsText& text) { add_metrics(text); };
+}
+
+// Only ever what we made: by name, below our own folders.
+void Daemon::forget_session(SessionId session) {
+  std::error_code error;
+  std::filesystem::remove_all(data_->workspaces() + "/session_" + session.text(), error);
+  if (error) log_->warn("a deleted session's workspace stays: " + error.message());
+  std::filesystem::remove(data_->environments() + "/" + session.text() + ".json", error);
+}
+
+// D6: agents go on, as with every end of a daemon; whoever serve() belongs to starts the program
+// that is there now in this very process.
+Result<> Daemon::restart() {
+  if (stopping_) return fail(Code::conflict, "the daemon is ending already");
+  const std::string& program = setting_.options.program;
+  if (access(program.c_str(), X_OK) != 0) {
+    return fail(Code::unavailable, program + " cannot be started: " + std::strerror(errno));
+  }
+  if (clock_->now().since_boot.ms - began_ms_ < restart_again_ms) {
+    return fail(Code::limit_reached, "the daemon has only just started; try again in a second");
+  }
+  log_->note("told to start again");
+  restarting_ = true;
+  stopping_ = true;
+  loop_->after_ms(restart_answer_ms, [this] { end(); });
+  return {};
+}
+
+}  // namespace perdure
