@@ -1,10 +1,10 @@
 // Rows as the page folds them by itself while records come in: both sides read one table,
 // tests/shared/rows_cases.json; web/src/core/rows_cases.test.ts is the other.
-#include <gtest/gtest.h>
-
 #include <fstream>
 #include <map>
 #include <sstream>
+
+#include <gtest/gtest.h>
 
 #include "api/reads_json.h"
 #include "base/json.h"
@@ -27,7 +27,8 @@ std::vector<std::string_view> elements(std::string_view array) {
 
 // The table leaves the envelope out: records are numbered from 1, a second apart.
 Record record_of(std::string_view members, Seq seq) {
-  const std::string ts = format_timestamp(Timestamp{1'794'744'000'000 + 1000 * static_cast<int>(seq)});
+  const std::string ts =
+      format_timestamp(Timestamp{1'794'744'000'000 + 1000 * static_cast<int>(seq)});
   const std::string bytes = R"({"v":1,"seq":)" + std::to_string(seq) + R"(,"ts":")" + ts +
                             R"(","prev":")" + std::string(64, '0') + "\"," +
                             std::string(members.substr(1));
