@@ -1,5 +1,5 @@
 // Every request that the page makes, by name. Answers are as docs/protocol/http.md has them; refusals are ApiError.
-import { Http } from "./http";
+import { Http, type ApiError } from "./http";
 import { pageOf } from "./rows";
 import type {
   Agent, Brief, DeletePreview, Density, EventsPage, Executor, Inbox, InboxCounts, NewSession, PermissionAnswer, PromptAnswer, PromptWhen,
