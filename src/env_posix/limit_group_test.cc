@@ -29,7 +29,7 @@ TEST_F(LimitGroupTest, P1_memory_above_the_limit_is_an_out_of_memory_exit) {
   ASSERT_TRUE(process) << process.error().message();
   ASSERT_TRUE(until_exit());
   EXPECT_EQ(events_.exit->signal, SIGKILL);
-  EXPECT_TRUE(events_.exit->out_of_memory);
+  EXPECT_EQ(events_.exit->oom, OomEvidence::group);
   EXPECT_EQ(processes_->limits_met(), "the limit of 32 MiB of memory");
 }
 

@@ -273,7 +273,7 @@ void Agent::on_exit(const ProcessExit& exit) {
   if (!met.empty()) told.stderr_tail += "\n[perdure] it had reached " + met;
   if (turn_ && turn_->timed_out) write(FrameRunFailed{run, too_long()});
   // Only a limit of the session's own is the run's failure; a machine without memory interrupts it.
-  if (turn_ && !turn_->timed_out && exit.out_of_memory && !met.empty()) {
+  if (turn_ && !turn_->timed_out && exit.oom == OomEvidence::group && !met.empty()) {
     write(
         FrameRunFailed{run, {.code = "out_of_memory", .message = "the agent was ended at " + met}});
   }
