@@ -408,8 +408,8 @@ TEST(ReadRoutes, search_finds_text_over_all_sessions) {
   };
   EXPECT_FALSE(hits("&agent=nobody"));
   EXPECT_FALSE(hits("&task_id=" + TaskId(Ulid{1, 2}).text()));
-  EXPECT_FALSE(hits("&until=1980-01-01T00:00:00.000Z"));
-  EXPECT_TRUE(hits("&since=1970-01-01T00:00:00.000Z"));
+  EXPECT_FALSE(hits("&since=2100-01-01T00:00:00.000Z"));
+  EXPECT_TRUE(hits("&since=1970-01-01T00:00:00.000Z&until=2100-01-01T00:00:00.000Z"));
   EXPECT_FALSE(hits("&kind=tool.call"));
 }
 

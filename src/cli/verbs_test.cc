@@ -393,6 +393,7 @@ TEST_F(Verbs, doctor_works_without_a_daemon_and_fails_by_its_checks) {
 }
 
 TEST_F(Verbs, verbs_of_the_data_folder_use_what_main_gives) {
+  cli.daemon.is_there = false;
   EXPECT_EQ(cli.run({"verify"}), 1);
   cli.local.verify = [](const std::string&) -> Result<VerifyReport> {
     return VerifyReport{.sessions = 2, .records = 9, .damaged = {{"sess_x", 4, "bit rot"}}};
@@ -402,7 +403,6 @@ TEST_F(Verbs, verbs_of_the_data_folder_use_what_main_gives) {
   cli.local.backup = [](const std::string&) -> Result<FileReport> {
     return fail(Code::conflict, "a daemon holds the folder");
   };
-  cli.daemon.is_there = false;
   EXPECT_EQ(cli.run({"backup", "f"}), 4);
   cli.daemon.is_there = true;
   answer("POST /api/backup", R"({"path":"/h/project/f"})");
@@ -411,6 +411,7 @@ TEST_F(Verbs, verbs_of_the_data_folder_use_what_main_gives) {
   cli.local.gc = [](const GcLocally& wanted) -> Result<GcReport> {
     return GcReport{.dry_run = wanted.dry_run, .bytes = 10, .removed = {"a blob"}};
   };
+  cli.daemon.is_there = false;
   EXPECT_EQ(cli.run({"gc"}), 2);
   EXPECT_EQ(cli.run({"gc", "--dry-run"}), 0);
   EXPECT_TRUE(prints("would free 10 bytes"));

@@ -138,14 +138,17 @@ TEST(AgentctlDocument, has_every_command_and_every_frame_with_its_fields) {
 
 TEST(AgentctlDocument, has_the_limits) {
   const auto mib = [](std::size_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
-  EXPECT_EQ(rows_under("## Limits"), (Rows{{"packet_bytes_max", mib(packet_bytes_max)},
-                                           {"frame_bytes_max", mib(frame_bytes_max)},
-                                           {"spool_bytes_max", mib(spool_bytes_max)},
-                                           {"spool_segment_bytes", mib(spool_segment_bytes)},
-                                           {"link_unsent_bytes_max", mib(link_unsent_bytes_max)},
-                                           {"links_max", std::to_string(links_max)},
-                                           {"calls_open_max", std::to_string(calls_open_max)},
-                                           {"json_depth_max", std::to_string(json_depth_max)}}));
+  EXPECT_EQ(rows_under("## Limits"),
+            (Rows{{"packet_bytes_max", mib(packet_bytes_max)},
+                  {"frame_bytes_max", mib(frame_bytes_max)},
+                  {"spool_bytes_max", mib(spool_bytes_max)},
+                  {"spool_segment_bytes", mib(spool_segment_bytes)},
+                  {"link_unsent_bytes_max", mib(link_unsent_bytes_max)},
+                  {"links_max", std::to_string(links_max)},
+                  {"waits_open_max", std::to_string(waits_open_max)},
+                  {"agent_requests_open_max", std::to_string(agent_requests_open_max)},
+                  {"calls_open_max", std::to_string(calls_open_max)},
+                  {"json_depth_max", std::to_string(json_depth_max)}}));
 }
 
 TEST(AgentctlDocument, its_examples_are_what_this_code_writes) {

@@ -83,7 +83,8 @@ TEST_F(Secrets, X31_an_agent_has_the_environment_that_was_named_and_no_other) {
   for (std::string one; std::getline(environment, one, '\0');)
     names.insert(one.substr(0, one.find('=')));
   EXPECT_EQ(names, (std::set<std::string>{"AGENT_KEY", "HOME", "PATH", "PERDURE_AGENT",
-                                          "PERDURE_EXEC", "PERDURE_SESSION"}));
+                                          "PERDURE_EXEC", "PERDURE_EXEC_MARK", "PERDURE_SESSION",
+                                          "PERDURE_SESSION_MARK"}));
   for (const auto& file : std::filesystem::directory_iterator(driver.bootstrap().spool_folder)) {
     EXPECT_THAT(read_whole(file.path()), Not(HasSubstr("canary-of"))) << file.path();
   }

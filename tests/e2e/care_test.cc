@@ -159,7 +159,8 @@ TEST_F(Care, D6_a_restart_asked_for_from_inside_a_session_finishes_and_the_sessi
   const std::string session = client_->create_session({.agent = "inside"});
   const std::string restart =
       "PERDURE_HOME=" + daemon_->home() + " " + daemon_->setup().program + " restart";
-  const std::string loop = "for i in 1 2 3 4 5 6 7 8 9; do " + restart + " && break; done";
+  // As it says itself, one that has only just started is asked again in a moment.
+  const std::string loop = "for i in $(seq 100); do " + restart + " && break; sleep 0.1; done";
   ASSERT_TRUE(client_->prompt({.session = session, .text = loop}).ok());
   ASSERT_TRUE(until_count(session, "run.completed", 1));
   const std::string said = json_at(record(session, "message.agent"), "text");
