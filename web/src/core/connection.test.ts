@@ -192,14 +192,18 @@ describe("the connection", () => {
     expect(client.got).toEqual(upTo(8));
   });
 
-  it("N1 hears nothing of an older subscription while a newer one is on its way", async () => {
+  it("N1 takes what fits while a newer subscription is on its way, and asks once for what does not", async () => {
     const { daemon, client, connection } = await connected();
     daemon.grow(2);
     daemon.now.isDead = true;
     connection.resubscribe("s");
+    const asked = daemon.now.sent.length;
     daemon.now.isDead = false;
+    daemon.now.record(4);
     daemon.now.record(3);
-    expect(client.got).toEqual([1, 2]);
+    daemon.now.record(6);
+    expect(client.got).toEqual([1, 2, 3]);
+    expect(daemon.now.sent.length).toBe(asked);
   });
 
   it("N2 tells of a foreign cursor, and begins nothing by itself", async () => {

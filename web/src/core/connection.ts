@@ -64,7 +64,8 @@ interface Frame {
 
 interface Subscription {
   follower: Follower;
-  /** Request whose answer is awaited; records before it belong to an older subscription. */
+  /** Request whose answer is awaited: until it is there no other is sent. What still comes by the older subscription
+      is heard too, since a number says by itself whether a record fits; else a swapped one would never get through. */
   awaited: number;
   /** Where it stood when a heartbeat last found it behind. */
   behindAt: Seq;
@@ -269,10 +270,12 @@ export class Connection {
     if (action === "list.changed") return this.list.changed(payload["session"] as Session);
     if (action === "list.removed") return this.list.removed(id);
     const subscription = this.subscriptions.get(id);
-    if (!subscription || subscription.awaited !== 0) return;
+    if (!subscription) return;
     if (action === "session.record") {
-      subscription.follower.record(Number(payload["seq"]), payload["record"] as RecordEnvelope);
-    } else if (action === "session.reset") {
+      return subscription.follower.record(Number(payload["seq"]), payload["record"] as RecordEnvelope);
+    }
+    if (subscription.awaited !== 0) return;
+    if (action === "session.reset") {
       this.subscribe(id, subscription);
     } else if (action === "session.state_changed") {
       subscription.follower.changed();

@@ -20,6 +20,7 @@ export class ChangesView {
   /** There is no repository: a plain sentence, not an error. */
   noGit = $state(false);
   #busy = false;
+  #isStarted = false;
   #again = false;
   #made = $state.raw(new Map<string, string>());
 
@@ -45,6 +46,25 @@ export class ChangesView {
     this.selected = path;
     const file = this.file;
     if (file?.untracked && !this.#made.has(file.path) && !file.path.endsWith("/")) void this.#makePatch(file.path);
+  }
+
+  /** The first reading; whoever comes later finds it made or under way. */
+  async start(): Promise<void> {
+    if (this.#isStarted) return;
+    this.#isStarted = true;
+    await this.refresh();
+  }
+
+  /** Something may have changed. Where there was no repository git is asked again only if there is one now. */
+  async lookAgain(): Promise<void> {
+    if (!this.#isStarted) return;
+    if (this.noGit && !(await this.#hasRepository())) return;
+    await this.refresh();
+  }
+
+  async #hasRepository(): Promise<boolean> {
+    const found = await this.workspace.list("").catch(() => null);
+    return found?.entries.some((entry) => entry.name === ".git") ?? false;
   }
 
   /** One reading at a time; who asks meanwhile gets one more behind it. */

@@ -55,7 +55,7 @@ export class Workbench {
   constructor(readonly view: SessionView) {
     this.workspace = app.api.workspace(view.id);
     this.changes = new ChangesView(this.workspace, () => this.folder);
-    this.files = new FilesView(this.workspace, () => void this.changes.refresh());
+    this.files = new FilesView(this.workspace, () => void this.changes.lookAgain());
     this.events = new EventsView(app.api, view.id);
     this.shells = new ShellsView(this.workspace);
     // Read once: who makes a bench must not make another because a setting changed.
@@ -102,10 +102,11 @@ export class Workbench {
   }
 
   /** Counts on the tabs are known before a panel is opened. Only where the workspace runs: looking starts nothing. */
+  readonly #isReady = $derived(this.state === "ready");
   #look(): void {
-    if (this.state !== "ready") return;
+    if (!this.#isReady) return;
     untrack(() => {
-      if (this.changes.list === null) void this.changes.refresh();
+      void this.changes.start();
       if (!this.shells.loaded) void this.shells.load();
     });
   }
@@ -121,7 +122,8 @@ export class Workbench {
   #lookSoon(): void {
     clearTimeout(this.#timer);
     this.#timer = window.setTimeout(() => {
-      void this.changes.refresh();
+      if (this.state !== "ready") return;
+      void this.changes.lookAgain();
       void this.files.refresh();
     }, lookAgain);
   }
