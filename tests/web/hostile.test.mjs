@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 
 import { bare, log, saidOnPage, untilSaid } from "./harness/transcript.mjs";
+import { settled } from "./harness/wait.mjs";
 
 const markup = [
   "<script>window.hacked = 1</script>",
@@ -64,8 +65,7 @@ export default function (suite) {
       await one.shot("hostile");
       for (const path of ["/", "/tasks", "/search?q=hacked"]) {
         await one.open(path);
-        await one.page.locator("h1").first().waitFor({ state: "attached" });
-        await one.page.waitForTimeout(300);
+        await settled(one.page);
         assert.equal(await one.page.evaluate(() => window.hacked), undefined, path);
       }
     }

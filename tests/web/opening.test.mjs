@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 
 import { log, untilSaid } from "./harness/transcript.mjs";
-import { until } from "./harness/wait.mjs";
+import { settled, until } from "./harness/wait.mjs";
 
 const resumeButton = (page) => page.getByRole("button", { name: /^Resume session/ });
 
@@ -59,7 +59,7 @@ export default function (suite) {
     const requests = counted(one.page);
     await one.open(`/s/${session.id}`);
     await daemon.until(session.id, (now) => now.is_agent_running && now.state === "WAITING_FOR_INPUT", "the agent is back");
-    await one.page.waitForTimeout(800);
+    await settled(one.page);
     assert.equal(requests.of(/POST .*\/resume$/).length, 1);
     assert.equal((await daemon.events(session.id, "resume.requested")).length, asked + 1);
     assert.equal((await daemon.events(session.id, "message.user")).length, 1, "nothing was said to it");
@@ -78,7 +78,7 @@ export default function (suite) {
     await one.open(`/s/${session.id}`);
     await resumeButton(one.page).first().waitFor();
     await one.shot("agent-not-running");
-    await one.page.waitForTimeout(500);
+    await settled(one.page);
     assert.deepEqual(requests.of(/POST .*\/resume$/), [], "opening it starts nothing");
     await resumeButton(one.page).first().click();
     await daemon.until(session.id, (now) => now.is_agent_running, "the agent is back");

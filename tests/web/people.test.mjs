@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 
 import { bare, log, mounted, readAll, untilSaid } from "./harness/transcript.mjs";
-import { until } from "./harness/wait.mjs";
+import { settled, until } from "./harness/wait.mjs";
 
 export default function (suite) {
   suite.test("newcomer_comes_by_the_launch_address_starts_the_demo_and_sees_it_answer", async ({ daemon, person }) => {
@@ -75,7 +75,7 @@ export default function (suite) {
     await keyboard.press("Control+k");
     await one.page.getByRole("dialog").waitFor();
     await keyboard.type("By keys");
-    await one.page.waitForTimeout(300);
+    await one.page.getByRole("dialog").getByText("By keys alone").first().waitFor();
     await one.shot("palette");
     await keyboard.press("Enter");
     await until(() => one.page.url().includes(session.id), "the session is open");
@@ -117,7 +117,7 @@ export default function (suite) {
     for (let back = 0; back < 2; back += 1) {
       await one.page.keyboard.press("[");
       await one.page.getByRole("button", { name: /^Back to live/ }).waitFor();
-      await one.page.waitForTimeout(500);
+      await settled(one.page);
     }
     await one.shot("past");
     const slider = one.page.getByRole("slider").first();

@@ -1,15 +1,17 @@
 // Runs the tests of the page in a real browser against real daemons, and prints a TAP line for each.
-// Pictures of what failed, and of every page, are in build/web-shots.
+// Pictures of what failed, and of every page, are in build/web-shots. A file has a daemon and a browser of
+// its own, and so many files run at once (--jobs); whatever happens, both are ended with the file.
 //
-//   tools/node.sh tests/web/run.mjs [--list] [NAME…]      NAME: part of a test's name, or of its file's
-import { readdirSync } from "node:fs";
+//   tools/node.sh tests/web/run.mjs [--list] [--jobs=N] [NAME…]   NAME: part of a test's name, or of its file's
+import { readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 import { Suite } from "./harness/suite.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const testTimeout = 120_000;
+const testTimeout = 90_000;
+const endTimeout = 15_000;
 
 async function suites() {
   const found = [];
@@ -21,52 +23,86 @@ async function suites() {
   return found;
 }
 
-function withDeadline(promise, name) {
-  let timer;
-  const late = new Promise((_, fail) => {
-    timer = setTimeout(() => fail(new Error(`${name} did not end within ${testTimeout} ms`)), testTimeout);
-  });
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+// The file's name, or its beginning, stands for all of its tests.
+function chosenOf(all, wanted) {
+  const isWanted = (suite, test) => wanted.length === 0 ||
+    wanted.some((word) => test.name.includes(word) || suite.file.startsWith(word));
+  return all.map((suite) => ({ suite, tests: suite.tests.filter((test) => isWanted(suite, test)) }))
+    .filter(({ tests }) => tests.length > 0);
 }
 
 async function runOne(suite, test, browser) {
   const started = Date.now();
   let problem = null;
   try {
-    await withDeadline(suite.run(test, browser), test.name);
+    await suite.run(test, browser, testTimeout);
   } catch (error) {
     problem = error;
   }
-  if (problem) console.log((problem.stack ?? String(problem)).split("\n").slice(0, 40).join("\n"));
-  console.log(`${problem ? "not ok" : "ok"} - ${test.name} # ${((Date.now() - started) / 1000).toFixed(1)} s`);
+  const seconds = ((Date.now() - started) / 1000).toFixed(1);
+  const lines = problem ? (problem.stack ?? String(problem)).split("\n").slice(0, 40) : [];
+  console.log([...lines, `${problem ? "not ok" : "ok"} - ${test.name} # ${seconds} s`].join("\n"));
   return problem === null;
 }
 
-async function main(words) {
-  const isList = words.includes("--list");
-  const wanted = words.filter((word) => !word.startsWith("--"));
-  const all = await suites();
-  const chosen = all.map((suite) => [suite, suite.tests.filter((test) => wanted.length === 0 ||
-    wanted.some((word) => test.name.includes(word) || suite.file.startsWith(word)))]).filter(([, tests]) => tests.length > 0);
-  if (isList) {
-    for (const [, tests] of chosen) tests.forEach((test) => console.log(test.name));
-    return;
+const atMost = (promise, ms) => Promise.race([promise, new Promise((done) => setTimeout(done, ms).unref())]);
+
+class Run {
+  isStopped = false;
+  failures = 0;
+  open = new Set();
+
+  constructor(chosen, launch) {
+    this.waiting = [...chosen];
+    this.launch = launch;
   }
-  const { launchBrowser } = await import("./harness/browser.mjs");
-  const browser = await launchBrowser();
-  try {
-    for (const [suite, tests] of chosen) {
+
+  async work() {
+    for (let next = this.waiting.shift(); next && !this.isStopped; next = this.waiting.shift()) {
+      const held = { suite: next.suite, browser: await this.launch() };
+      this.open.add(held);
       try {
-        for (const test of tests) {
-          if (!await runOne(suite, test, browser)) process.exitCode = 1;
+        for (const test of next.tests) {
+          if (this.isStopped) break;
+          if (!await runOne(next.suite, test, held.browser)) this.failures += 1;
         }
       } finally {
-        await suite.end();
+        await this.close(held);
       }
     }
-  } finally {
-    await browser.close();
   }
+
+  async close(held) {
+    if (!this.open.delete(held)) return;
+    await atMost(held.browser.close().catch(() => {}), endTimeout);
+    await held.suite.end().catch((error) => {
+      this.failures += 1;
+      console.log(`${error.stack}\nnot ok - ${held.suite.file.replace(/\W/g, "_")}_ends_cleanly # 0.0 s`);
+    });
+  }
+
+  async stop() {
+    this.isStopped = true;
+    await Promise.all([...this.open].map((held) => this.close(held)));
+  }
+}
+
+async function main(words) {
+  const wanted = words.filter((word) => !word.startsWith("--"));
+  const jobs = Number(words.find((word) => word.startsWith("--jobs="))?.slice(7) ?? 2);
+  const chosen = chosenOf(await suites(), wanted);
+  if (words.includes("--list")) {
+    for (const { tests } of chosen) tests.forEach((test) => console.log(test.name));
+    return;
+  }
+  const { launchBrowser, shots } = await import("./harness/browser.mjs");
+  for (const name of readdirSync(shots).filter((file) => file.startsWith("failed."))) rmSync(join(shots, name));
+  const run = new Run(chosen, launchBrowser);
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+    process.once(signal, () => void run.stop().finally(() => process.exit(1)));
+  }
+  await Promise.all(Array.from({ length: jobs }, () => run.work()));
+  process.exit(run.failures === 0 ? 0 : 1);
 }
 
 await main(process.argv.slice(2));

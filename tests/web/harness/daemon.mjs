@@ -46,7 +46,13 @@ export class Daemon {
     daemon.port = await freePort();
     daemon.origin = `http://127.0.0.1:${daemon.port}`;
     writeFileSync(join(daemon.folder, "config.toml"), daemon.config(setup));
-    await daemon.up();
+    try {
+      await daemon.up();
+    } catch (error) {
+      const output = daemon.output();
+      await daemon.stop();
+      throw new Error(`${error.message}\n${output}`);
+    }
     return daemon;
   }
 

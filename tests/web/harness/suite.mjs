@@ -21,7 +21,7 @@ export class Suite {
     this.tests.push({ name, run });
   }
 
-  async run(one, browser) {
+  async run(one, browser, ms) {
     this.daemon ??= await Daemon.start(this.setup);
     const people = [];
     const world = {
@@ -34,21 +34,31 @@ export class Suite {
       },
     };
     try {
-      await one.run(world);
+      await withDeadline(one.run(world), one.name, ms);
       const troubles = people.flatMap((person) => person.taken());
       if (troubles.length > 0) throw new Error(`the page had trouble:\n  ${troubles.slice(0, 8).join("\n  ")}`);
     } catch (error) {
-      for (const person of people) await person.shot(`failed.${one.name}`).catch(() => {});
+      for (const [index, person] of people.entries()) await person.shot(`failed.${one.name}.${index + 1}`).catch(() => {});
       const troubles = people.flatMap((person) => person.taken());
       if (troubles.length > 0) error.message += `\n  besides: ${troubles.slice(0, 8).join("\n  ")}`;
       throw error;
     } finally {
-      for (const person of people) await person.leave().catch(() => {});
+      // Whoever is late finds its pages closed, and so ends too.
+      await Promise.all(people.map((person) => person.leave().catch(() => {})));
     }
   }
 
   async end() {
-    await this.daemon?.stop();
+    const { daemon } = this;
     this.daemon = null;
+    await daemon?.stop();
   }
+}
+
+function withDeadline(promise, name, ms) {
+  let timer;
+  const late = new Promise((_, fail) => {
+    timer = setTimeout(() => fail(new Error(`${name} did not end within ${ms} ms`)), ms);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
