@@ -18,7 +18,7 @@ const stopped = async (daemon, session) => {
 const states = {
   created: { make: { agent: "test" }, chip: "Ready", composer: true },
   agent_starting: { make: { agent: "slow", prompt: "say 1" }, chip: "Starting agent", says: /is starting|being brought/, buttons: ["Cancel"], composer: true },
-  running: { make: { agent: "test", prompt: "say 2; hang" }, chip: /^Running/, then: (daemon, session) => daemon.until(session.id, (now) => now.status === "running", "it runs"), buttons: [/^Stop/], composer: true },
+  running: { make: { agent: "test", prompt: "say 2; hang" }, chip: /Running \d/, then: (daemon, session) => daemon.until(session.id, (now) => now.status === "running", "it runs"), buttons: [/^Stop/], composer: true },
   needs_answer: { make: { agent: "test", prompt: "permission 1" }, chip: "Needs your answer", then: asks, buttons: [/^Allow once/, /^Deny/], composer: true },
   ready: { make: { agent: "test", prompt: "say 2" }, chip: "Ready", then: idle, composer: true, none: [resume] },
   can_resume: { make: { agent: "test", prompt: "say 2" }, chip: "Agent not running", then: stopped, says: /can restore this conversation itself/, buttons: [resume, fresh], composer: true },
@@ -26,7 +26,7 @@ const states = {
   not_resumable: { make: { agent: "forgetful", prompt: "say 2", inject: "off" }, chip: "Agent not running", then: idle, lost: true, says: /cannot resume/, buttons: ["Create new session"], none: [resume], composer: false },
   expired_wait: { make: { agent: "test", prompt: "permission 1", wait_ms: 400 }, then: (daemon, session) => daemon.until(session.id, (now) => now.status === "interrupted_waiting", "its wait has expired"), says: /expired|not answered in time/i, none: [/^Allow once/] },
   interrupted: { make: { agent: "test", prompt: "say 2; hang" }, then: (daemon, session) => daemon.until(session.id, (now) => now.status === "running", "it runs"), lost: true, says: /interrupted/i },
-  failed: { make: { agent: "dying", prompt: "say 1" }, chip: /^(Failed|Executor error)/, then: (daemon, session) => daemon.until(session.id, (now) => ["FAILED", "ERROR"].includes(now.state), "it has failed"), composer: null },
+  failed: { make: { agent: "dying", prompt: "say 1" }, chip: "Failed", buttons: ["Try again", "New session"], none: [fresh], then: (daemon, session) => daemon.until(session.id, (now) => ["FAILED", "ERROR"].includes(now.state), "it has failed"), composer: true },
   archived: { make: { agent: "test", prompt: "say 2" }, chip: "Archived", then: async (daemon, session) => { await stopped(daemon, session); await daemon.api("POST", `/api/sessions/${session.id}/archive`); }, buttons: ["Unarchive"], composer: false },
 };
 

@@ -159,6 +159,7 @@ export default function (suite) {
     await confirm.click();
     await until(async () => (await daemon.ask("GET", `/api/sessions/${session.id}`)).status === 404, "it is deleted", 20_000);
     await until(() => new URL(one.page.url()).pathname === "/", "the inbox is there");
-    assert.equal(await one.page.getByRole("link", { name: "Busy one" }).count(), 0);
+    await settled(one.page);
+    assert.equal(await one.page.getByRole("link", { name: "Busy one" }).count(), 0, "no list has it any more");
   });
 }

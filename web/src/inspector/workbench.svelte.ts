@@ -51,6 +51,8 @@ export class Workbench {
   starting = $state(false);
   startError = $state("");
   #timer = 0;
+  /** It was stopped and its workspace goes down, though it is still there: a look now would start it again. */
+  #isEnding = false;
 
   constructor(readonly view: SessionView) {
     this.workspace = app.api.workspace(view.id);
@@ -113,7 +115,9 @@ export class Workbench {
 
   #record(record: RecordEnvelope): void {
     this.events.add(record as JournalRecord);
-    if (this.state !== "ready") return;
+    if (record.kind === "session.stopped") this.#isEnding = true;
+    else if (record.kind.startsWith("executor.")) this.#isEnding = false;
+    if (this.state !== "ready" || this.#isEnding) return;
     const at = this.files.follow ? placeOf(record, this.folder) : null;
     if (at) void this.files.open(at.path, at.line);
     if (mayChangeFiles(record)) this.#lookSoon();
@@ -122,7 +126,7 @@ export class Workbench {
   #lookSoon(): void {
     clearTimeout(this.#timer);
     this.#timer = window.setTimeout(() => {
-      if (this.state !== "ready") return;
+      if (this.state !== "ready" || this.#isEnding) return;
       void this.changes.lookAgain();
       void this.files.refresh();
     }, lookAgain);

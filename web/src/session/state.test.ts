@@ -52,6 +52,7 @@ const rows: readonly Row[] = [
   ["executor stopped", { ...gone, last_run: ended, stop_reason: "stopped_by_user", state: "COMPLETED" },
     { key: "can_resume", word: "Agent not running", acts: ["resume", "fresh"], mode: "resume" }],
   ["failed", { ...gone, state: "FAILED", error_code: "agent_error", error_message: "boom" }, { key: "failed", word: "Failed", acts: ["resume", "fresh"], mode: "resume" }],
+  ["failed at its first start", { ...gone, state: "FAILED", agent_session_id: null, context: null, metadata: { resume_token: null } }, { key: "failed", word: "Failed", acts: ["resume", "new"], mode: "resume" }],
   ["failed for good", { ...gone, state: "FAILED", is_resumable: false }, { key: "failed", word: "Failed", acts: ["new"], mode: "off" }],
   ["completed", { ...gone, state: "COMPLETED", stop_reason: "completed", last_run: ended }, { key: "completed", word: "Completed", acts: [], mode: "resume" }],
   ["cancelled", { ...gone, state: "CANCELLED", stop_reason: "cancelled", last_run: ended }, { key: "cancelled", word: "Cancelled", acts: [], mode: "resume" }],

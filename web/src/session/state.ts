@@ -143,7 +143,7 @@ function bannerOf(key: StateKey, session: Session, beside: Beside): Banner | nul
     case "executor_error":
       return { glyph: "failed", tone: "failure", title: "Executor error", text: `${failed}${sentence(session.error_message) || "The workspace could not be started. "}The transcript is complete up to that moment.`, actions: [{ act: "restart", label: "Restart executor", primary: true }, { act: "details", label: "View log" }] };
     case "failed":
-      return { glyph: "failed", tone: "failure", title: failureTitle(session), text: `${failed}${sentence(session.error_message)}`, actions: failedActions(session) };
+      return { glyph: "failed", tone: "failure", title: failureTitle(session), text: failed.includes(session.error_message ?? "") && failed ? failed : `${failed}${sentence(session.error_message)}`, actions: failedActions(session) };
     case "can_resume":
       return { glyph: "stopped", tone: "plain", title: "The agent is not running", text: `${failed}${interruption(session)}${agent} can restore this conversation itself. ${workspaceNote(session)}`, actions: [resume, fresh, ...retry(session)] };
     case "cannot_resume":
@@ -177,6 +177,7 @@ function failureTitle(session: Session): string {
 
 function failedActions(session: Session): Action[] {
   if (!session.is_resumable) return [{ ...newSession, label: "Create new session", primary: true }];
+  if (!hasHistory(session)) return [{ ...resume, label: "Try again" }, newSession];
   return resumesItself(session) ? [resume, fresh] : [{ ...fresh, primary: true }, newSession];
 }
 

@@ -212,7 +212,9 @@ class App {
       .sort(newestFirst);
   }
 
-  private removed(id: string): void {
+  /** A session is no more: the daemon says so, or this page has just deleted it. What is still known of it goes too. */
+  removed(id: string): void {
+    this.changes.delete(id);
     for (const listener of this.listeners.get(id) ?? []) listener.removed();
     this.sessions = this.sessions.filter((session) => session.id !== id);
     this.refreshSoon();

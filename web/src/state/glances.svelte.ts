@@ -25,7 +25,7 @@ function lineOf(rows: Row[], session: Session): string {
   return plainLine(last.content || last.thinking);
 }
 
-const plainLine = (text: string): string => cut(firstLine(text).replace(/[`*_#>]+/g, "").trim(), 160);
+const plainLine = (text: string): string => cut(firstLine(text).replace(/^[#>\s]+|[`*]+|\b_|_\b/g, "").trim(), 160);
 
 class Glances {
   private readonly known = new SvelteMap<string, Glance>();
