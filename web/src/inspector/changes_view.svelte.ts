@@ -74,7 +74,7 @@ export class ChangesView {
     do {
       this.#again = false;
       await this.#read();
-    } while (this.#again);
+    } while (this.#again && !this.noGit);
     this.#busy = false;
   }
 
