@@ -57,6 +57,9 @@ export class Facts {
   isOpen(id: string, usual: boolean): boolean {
     return this.#open.get(id) ?? usual;
   }
+  open(id: string): void {
+    this.#open.set(id, true);
+  }
   toggle(id: string, usual: boolean): void {
     this.#open.set(id, !this.isOpen(id, usual));
   }

@@ -64,9 +64,11 @@ export class TranscriptList {
   // --- what is shown
 
   update(keys: readonly string[], estimate: (index: number) => number): void {
+    this.#estimate = estimate;
+    // While text streams the rows are the same ones: what grew is measured when it is drawn.
+    if (keys.length === this.#keys.length && keys.every((key, index) => key === this.#keys[index])) return;
     this.#keys = keys;
     this.#indexes = new Map(keys.map((key, index) => [key, index]));
-    this.#estimate = estimate;
     this.#virtualizer.setOptions(this.#options());
     this.#virtualizer._willUpdate();
     this.#changed();
