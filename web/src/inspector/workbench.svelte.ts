@@ -105,7 +105,7 @@ export class Workbench {
   #look(): void {
     if (this.state !== "ready") return;
     untrack(() => {
-      if (this.changes.list === null) void this.changes.refresh();
+      if (this.changes.list === null && !this.changes.noGit && this.changes.error === "") void this.changes.refresh();
       if (!this.shells.loaded) void this.shells.load();
     });
   }
