@@ -192,9 +192,11 @@ async function measureReattach({ daemon, person, small }) {
 }
 
 async function measureScrub({ person, large }) {
-  await person.open(`/s/${large.id}`);
+  // Before the density is there, the timeline has no places to go to.
+  await Promise.all([person.page.waitForResponse(/\/density/), person.open(`/s/${large.id}`)]);
   const slider = person.page.getByRole("slider").first();
   await slider.waitFor();
+  await person.page.waitForTimeout(300);
   const box = await slider.boundingBox();
   const seen = [];
   for (const part of [0.2, 0.7, 0.4]) {

@@ -127,7 +127,8 @@ Result<> ReadRoutes::events(Call& call, SessionId session) {
 Result<> ReadRoutes::rows(Call& call, SessionId session) {
   TRY_VOID(check_log(call.request, log_id()));
   RowsAsk ask{.before = TRY(number_parameter(call.request, "before")),
-              .around = TRY(number_parameter(call.request, "around"))};
+              .around = TRY(number_parameter(call.request, "around")),
+              .at = TRY(number_parameter(call.request, "at"))};
   const auto tail = TRY(number_parameter(call.request, "tail"));
   const auto limit = TRY(number_parameter(call.request, "limit"));
   ask.limit = tail.value_or(limit.value_or(ask.limit));
@@ -154,7 +155,8 @@ Result<> ReadRoutes::page(Call& call, SessionId session) {
     out.null();
   }
   out.key("rows").raw(rows_json(rows, log_id()));
-  out.key("inbox").raw(inbox_counts_json(inbox)).end_object();
+  out.key("inbox").raw(inbox_counts_json(inbox));
+  out.key("resume_on_open").string(world_.resume_on_open).end_object();
   call.answer(std::move(out).take());
   return {};
 }

@@ -303,6 +303,17 @@ TEST(ReadRoutes, L31_one_answer_has_all_that_a_page_starts_from) {
   EXPECT_EQ(page.find("rows"), daemon.get(daemon.at("/rows?tail=2"))->body());
   EXPECT_EQ(page.find("task"), "null");
   EXPECT_EQ(JsonObject::parse(page.find("inbox"))->find("total"), "0");
+  EXPECT_EQ(page.find("resume_on_open"), "\"active\"");
+}
+
+TEST(ReadRoutes, J4_rows_of_a_moment_end_with_it) {
+  ReadDaemon daemon;
+  daemon.make_turn();
+  const JsonObject then = daemon.json(daemon.get(daemon.at("/rows?at=1&tail=80")));
+  EXPECT_EQ(then.find("as_of"), "1");
+  const JsonObject before = daemon.json(daemon.get(daemon.at("/rows?at=3&before=2&limit=80")));
+  EXPECT_EQ(before.find("as_of"), "3");
+  EXPECT_EQ(before.find("rows"), then.find("rows"));
 }
 
 TEST(ReadRoutes, J4_at_a_record_shows_what_was_there_then) {

@@ -219,7 +219,8 @@ Result<> Daemon::make_api() {
                                                .version = std::string(version),
                                                .boot = boot_,
                                                .workspaces_folder = data_->workspaces(),
-                                               .policy = setting_.config.policy});
+                                               .policy = setting_.config.policy,
+                                               .resume_on_open = setting_.config.resume_on_open});
   give_hooks();
   const std::string token = TRY(data_->token());
   GateConfig gate{.admin_token = sha256(token),

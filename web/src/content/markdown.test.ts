@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { markdownBlocks, safeHref, StreamingMarkdown, type Block } from "./markdown";
 
 const htmlOf = (blocks: readonly Block[]): string =>
-  blocks.map((b) => (b.kind === "html" ? b.html : `[code ${b.lang.length} ${b.closed}]`)).join("\n");
+  blocks.map((b) => (b.kind === "html" ? b.html : b.kind === "long" ? `<p>${b.pieces.join("")}${b.end}</p>` : `[code ${b.lang.length} ${b.closed}]`)).join("\n");
 const render = (text: string): string => htmlOf(markdownBlocks(text));
 
 // Every tag and attribute that may ever leave the renderer.

@@ -1,156 +1,13 @@
-// Markdown of an agent, while it streams. Text is cut into blocks; only the last open one is read
-// again when text is added. The HTML is written here, token by token, and every text in it is
-// escaped: what marked does not know how to name cannot reach the document, raw HTML least of all.
-import { Lexer, type Token, type Tokens } from "marked";
-import { escapeHtml, type SafeHtml } from "./policy";
-import { textToHtml } from "./suspicious";
+// Markdown of an agent, while it streams. Text is cut into blocks; only the last open one is read again when
+// text is added. A long paragraph that still grows is not even that: what is added is read alone
+// (long_paragraph.ts), and the whole of it once more when a line ends, at most every 150 ms, and less often where
+// reading takes long. The last reading of a text is always the whole one, so that what is seen in the end
+// does not hang on how the text came.
+import { Lexer, type Token } from "marked";
+import { LongParagraph, type Links } from "./long_paragraph";
+import { blockOf, isClosedFence, type Block } from "./markdown_html";
 
-export interface HtmlBlock {
-  readonly kind: "html";
-  readonly key: number; // where it starts in the text: stable while the text grows
-  readonly html: SafeHtml;
-}
-export interface CodeBlock {
-  readonly kind: "code";
-  readonly key: number;
-  readonly code: string;
-  readonly lang: string;
-  readonly closed: boolean; // no more of it will come
-}
-export type Block = HtmlBlock | CodeBlock;
-
-// Links go to the web or to a mailbox, nowhere else; a relative one has no meaning here.
-export function safeHref(href: string): string | null {
-  const trimmed = href.trim();
-  if (/[\u0000-\u0020\u007f-\u009f\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]/.test(trimmed)) return null;
-  let url: URL;
-  try {
-    url = new URL(trimmed);
-  } catch {
-    return null;
-  }
-  if (url.protocol === "mailto:") return url.href;
-  return (url.protocol === "http:" || url.protocol === "https:") && url.hostname !== "" ? url.href : null;
-}
-
-// The host is shown where the words of a link do not say it themselves.
-function targetOf(href: string, words: string): string {
-  const url = new URL(href);
-  if (url.protocol === "mailto:") return words.includes(url.pathname) ? "" : url.pathname;
-  return words.toLowerCase().startsWith(url.href.toLowerCase().slice(0, words.length)) || words.includes(url.host) ? "" : url.host;
-}
-
-function link(token: Tokens.Link): string {
-  const inner = inlines(token.tokens);
-  const href = safeHref(token.href);
-  // `<p1:2>` is no address but what somebody wrote.
-  if (!href && token.raw.startsWith("<")) return textToHtml(token.raw);
-  if (!href) return `<span class="dead" title="${escapeHtml(`Not opened: ${token.href.slice(0, 200)}`)}">${inner}</span>`;
-  const host = targetOf(href, token.text);
-  const target = host ? `<span class="host">${textToHtml(host, "command")}</span>` : "";
-  return `<a href="${escapeHtml(href)}" target="_blank" rel="noopener noreferrer" title="${escapeHtml(href)}">${inner}</a>${target}`;
-}
-
-// Images are never fetched: an address would tell its host who reads this.
-function image(token: Tokens.Image): string {
-  const words = textToHtml(token.text || "image");
-  const href = safeHref(token.href);
-  if (!href) return `<span class="image">${words}</span>`;
-  return `<a class="image" href="${escapeHtml(href)}" target="_blank" rel="noopener noreferrer" title="${escapeHtml(href)}">${words}</a>`;
-}
-
-function inlines(tokens: readonly Token[] | undefined): string {
-  let html = "";
-  for (const token of tokens ?? []) html += inline(token);
-  return html;
-}
-
-function inline(token: Token): string {
-  switch (token.type) {
-    case "strong": return `<strong>${inlines(token.tokens)}</strong>`;
-    case "em": return `<em>${inlines(token.tokens)}</em>`;
-    case "del": return `<del>${inlines(token.tokens)}</del>`;
-    case "codespan": return `<code>${textToHtml((token as Tokens.Codespan).text, "command")}</code>`;
-    case "br": return "<br>";
-    case "link": return link(token as Tokens.Link);
-    case "image": return image(token as Tokens.Image);
-    case "checkbox": return checkbox(Boolean((token as Tokens.Checkbox).checked));
-    case "escape": return textToHtml((token as Tokens.Escape).text);
-    case "text": {
-      const text = token as Tokens.Text;
-      return text.tokens ? inlines(text.tokens) : textToHtml(text.text);
-    }
-    default: return textToHtml(token.raw);
-  }
-}
-
-function checkbox(checked: boolean): string {
-  return `<span class="box" role="img" aria-label="${checked ? "done" : "to do"}">${checked ? "☑" : "☐"}</span> `;
-}
-
-function cell(part: Tokens.TableCell, tag: "th" | "td"): string {
-  const side = part.align === "right" || part.align === "center" ? ` class="${part.align}"` : "";
-  return `<${tag}${side}>${inlines(part.tokens)}</${tag}>`;
-}
-
-function table(token: Tokens.Table): string {
-  const head = token.header.map((part) => cell(part, "th")).join("");
-  const rows = token.rows.map((row) => `<tr>${row.map((part) => cell(part, "td")).join("")}</tr>`).join("");
-  return `<div class="scroll" tabindex="0" role="region" aria-label="Table"><table><thead><tr>${head}</tr></thead><tbody>${rows}</tbody></table></div>`;
-}
-
-function list(token: Tokens.List): string {
-  const start = token.ordered && typeof token.start === "number" && token.start !== 1 ? ` start="${token.start}"` : "";
-  const tag = token.ordered ? "ol" : "ul";
-  const items = token.items.map((item) => listItem(item)).join("");
-  return `<${tag}${start}>${items}</${tag}>`;
-}
-
-function listItem(item: Tokens.ListItem): string {
-  const boxed = item.tokens.some((token) => token.type === "checkbox" || ("tokens" in token && token.tokens?.some((inner: Token) => inner.type === "checkbox")));
-  const box = item.task && !boxed ? checkbox(item.checked === true) : "";
-  const inner = item.tokens.map((token) => (token.type === "text" ? inline(token) : block(token))).join("");
-  return `<li${item.task ? ' class="task"' : ""}>${box}${inner}</li>`;
-}
-
-function block(token: Token): string {
-  switch (token.type) {
-    case "paragraph": return `<p>${inlines(token.tokens)}</p>`;
-    case "heading": return heading(token as Tokens.Heading);
-    case "code": return `<pre tabindex="0"><code>${textToHtml((token as Tokens.Code).text, "command")}</code></pre>`;
-    case "blockquote": return `<blockquote>${(token.tokens ?? []).map(block).join("")}</blockquote>`;
-    case "list": return list(token as Tokens.List);
-    case "table": return table(token as Tokens.Table);
-    case "hr": return "<hr>";
-    case "space": case "def": return "";
-    case "checkbox": return inline(token);
-    case "text": return `<p>${inline(token)}</p>`;
-    default: return `<p>${textToHtml(token.raw.trim())}</p>`;
-  }
-}
-
-// The page has its own outline: all of an agent's headings are one level below its title, whatever order
-// they come in, and only look different.
-function heading(token: Tokens.Heading): string {
-  return `<h2 class="h${token.depth}">${inlines(token.tokens)}</h2>`;
-}
-
-function isClosedFence(raw: string): boolean {
-  const open = /^ {0,3}(`{3,}|~{3,})/.exec(raw)?.[1];
-  if (!open) return false;
-  const last = raw.trimEnd().split("\n").at(-1)?.trim() ?? "";
-  return raw.trimEnd().includes("\n") && last.startsWith(open) && /^(`+|~+)$/.test(last);
-}
-
-function blockOf(token: Token, key: number, isLast: boolean): Block | null {
-  if (token.type === "space" || token.type === "def") return null;
-  if (token.type === "code") {
-    const code = token as Tokens.Code;
-    const lang = (code.lang ?? "").trim().split(/[\s,{]/)[0]?.toLowerCase() ?? "";
-    return { kind: "code", key, code: code.text, lang, closed: !isLast || isClosedFence(code.raw) };
-  }
-  return { kind: "html", key, html: block(token) as SafeHtml };
-}
+export { safeHref, type Block, type CodeBlock, type HtmlBlock, type LongBlock } from "./markdown_html";
 
 // Where the open part begins: the last block; and the one before as well while the last one's first
 // line is not whole, since `*` may become `**bold**` and belong to what is above it.
@@ -172,7 +29,10 @@ function isOpenEnd(tokens: readonly Token[], index: number): boolean {
   return tokens.slice(index + 1).every((token) => token.type === "space");
 }
 
-type Links = Record<string, { href: string | null; title: string | null }>;
+const longFrom = 1500; // an open paragraph of so many characters is long
+const lineDecides = 200; // so much of a line in, what kind of block it is cannot change any more
+const readAgain = 150; // ms between two readings of a long block
+const share = 20; // and reading takes no more than this part of the time
 
 // One message's markdown. `update` takes the whole text so far; it costs what was added.
 export class StreamingMarkdown {
@@ -181,19 +41,64 @@ export class StreamingMarkdown {
   #blocks: Block[] = []; // final ones
   #tail: Block[] = []; // the others, as last given
   #links: Links = {};
+  #long: LongParagraph | null = null;
+  #readAt = 0; // when the open part was last read whole
+  #cost = 0; // and how long that took
+  #openKind = ""; // of the last token
+  #lineStart = 0; // of the last line, as far as it was read
 
-  update(given: string): readonly Block[] {
+  constructor(private readonly now: () => number = () => performance.now()) {}
+
+  // `live`: more of it will come.
+  update(given: string, live = false): readonly Block[] {
     const text = given.includes("\r") ? given.replace(/\r\n?/g, "\n") : given;
     const grown = text.length >= this.#text.length && text.startsWith(this.#text.slice(-64), Math.max(0, this.#text.length - 64));
     if (!grown) this.#reset();
+    const added = text.slice(this.#text.length);
     this.#text = text;
-    return this.#parse();
+    if (live && this.#long && this.#mayAppend(this.#long, added)) return this.#appended(this.#long, added);
+    return this.#whole(live);
+  }
+
+  // Text of the same line belongs to the same paragraph. A new line may end it: its kind of blocks, and not yet what
+  // is in them, is read again now and then, and at once behind an empty line.
+  #mayAppend(long: LongParagraph, added: string): boolean {
+    const newLine = added.lastIndexOf("\n");
+    if (newLine < 0 && this.#text.length - this.#lineStart > lineDecides) return true;
+    if (newLine >= 0) this.#lineStart = this.#text.length - added.length + newLine + 1;
+    const begin = this.now();
+    const ends = /\n\s*\n/.test(this.#text.slice(-added.length - 2));
+    if (!ends && begin - this.#readAt < Math.max(readAgain, this.#cost * share)) return true;
+    const tokens = new Lexer({ gfm: true, breaks: false }).blockTokens(this.#text.slice(long.key));
+    this.#readAt = this.now();
+    this.#cost = this.#readAt - begin;
+    return tokens.length === 1 && tokens[0]?.type === "paragraph";
+  }
+
+  #appended(long: LongParagraph, added: string): readonly Block[] {
+    if (added !== "") long.add(added);
+    return [...this.#blocks, ...this.#tail.slice(0, -1), long.block];
+  }
+
+  #whole(live: boolean): readonly Block[] {
+    const begin = this.now();
+    const blocks = this.#parse();
+    this.#readAt = this.now();
+    this.#cost = this.#readAt - begin;
+    this.#long = null;
+    const last = this.#tail.at(-1);
+    if (!live || last?.kind !== "html" || this.#openKind !== "paragraph" || this.#text.length - last.key < longFrom) return blocks;
+    this.#lineStart = this.#text.lastIndexOf("\n") + 1;
+    this.#long = new LongParagraph(last.key, this.#text.slice(last.key), this.#links);
+    return this.#appended(this.#long, "");
   }
 
   #reset(): void {
     this.#stable = 0;
     this.#blocks = [];
     this.#links = {};
+    this.#long = null;
+    this.#text = "";
   }
 
   #lex(): Token[] {
@@ -223,6 +128,7 @@ export class StreamingMarkdown {
       offset += token.raw.length;
     });
     this.#tail = tail;
+    this.#openKind = tokens.at(-1)?.type ?? "";
     return tail.length ? [...this.#blocks, ...tail] : this.#blocks;
   }
 

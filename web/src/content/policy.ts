@@ -33,11 +33,18 @@ function policy(): Policy {
   return made;
 }
 
+export function setContent(element: Element, html: SafeHtml): void {
+  element.innerHTML = policy().createHTML(html) as string;
+}
+
+// Puts it before the element; what is there keeps its nodes.
+export function appendContent(before: Element, html: SafeHtml | undefined): void {
+  if (html) before.insertAdjacentHTML("beforebegin", policy().createHTML(html) as string);
+}
+
 // Svelte attachment: the element's content is this HTML, and is set again when it changes.
 export function trustedContent(html: SafeHtml): (element: Element) => void {
-  return (element) => {
-    element.innerHTML = policy().createHTML(html) as string;
-  };
+  return (element) => setContent(element, html);
 }
 
 export function workerUrl(url: string): string {

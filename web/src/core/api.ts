@@ -1,4 +1,5 @@
 // Every request that the page makes, by name. Answers are as docs/protocol/http.md has them; refusals are ApiError.
+import type { ResumeOnOpen } from "./resume_on_open";
 import { Http, type ApiError } from "./http";
 import { pageOf } from "./rows";
 import type {
@@ -25,6 +26,8 @@ export interface SessionPageStart {
   task: Task | null;
   rows: RowsPage;
   inbox: InboxCounts;
+  /** What opening the page may do by itself, as the daemon is set. */
+  resume_on_open: ResumeOnOpen;
 }
 
 export class Api {
@@ -119,7 +122,7 @@ export class Api {
     const raw = await this.http.json<SessionPageStart>(`/api/sessions/${id}/page`, { query: { tail } });
     return { ...raw, rows: pageOf(raw.rows) };
   }
-  async rows(id: string, ask: { tail?: number; before?: Seq; around?: Seq; limit?: number; log_id?: string } = {}): Promise<RowsPage> {
+  async rows(id: string, ask: { tail?: number; before?: Seq; around?: Seq; at?: Seq; limit?: number; log_id?: string } = {}): Promise<RowsPage> {
     return pageOf(await this.http.json<RowsPage>(`/api/sessions/${id}/rows`, { query: { ...ask } }));
   }
   async at(id: string, seq: Seq, tail = 80): Promise<{ session: Session; page: RowsPage }> {

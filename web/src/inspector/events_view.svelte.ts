@@ -5,6 +5,7 @@ import { groupedLines, mergeRecords, rawLines, type EventLine, type FamilyId, ty
 
 const pageSize = 200;
 const keepMax = 5000;
+const gather = 100;
 
 export class EventsView {
   records: JournalRecord[] = $state.raw([]);
@@ -14,6 +15,7 @@ export class EventsView {
   loading = $state(false);
   error = $state("");
   hasOlder = $state(false);
+  readonly #coming: JournalRecord[] = [];
 
   readonly lines: EventLine[] = $derived(
     this.grouped ? groupedLines(this.records, this.family) : rawLines(this.records, this.family),
@@ -44,15 +46,19 @@ export class EventsView {
   /** Fetches what is behind the newest; told by the session's own number. */
   async catchUp(head: number): Promise<void> {
     if (this.records.length === 0 || this.loading) return;
-    while (this.last < head) {
+    while ((this.#coming.at(-1)?.seq ?? this.last) < head) {
       const before = this.last;
       await this.#load({ after: before, limit: 1000 });
       if (this.last === before) return;
     }
   }
 
+  /** As it happens; gathered, since a stream brings a hundred a second and nobody reads them one by one. */
   add(record: JournalRecord): void {
-    if (record.seq === this.last + 1) this.#put([record]);
+    const last = this.#coming.at(-1)?.seq ?? this.last;
+    if (this.records.length === 0 || record.seq !== last + 1) return;
+    this.#coming.push(record);
+    if (this.#coming.length === 1) setTimeout(() => this.#put(this.#coming.splice(0)), gather);
   }
 
   #put(more: readonly JournalRecord[]): void {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { emptyMessage } from "../core/rows";
 import type { MessageRow, RecordEnvelope, Row } from "../core/types";
-import { dotOf, Entries, indexOfSeq, turnsOf, type Entry } from "./entries";
+import { dotOf, Entries, foldedTurnOf, indexOfSeq, turnsOf, type Entry } from "./entries";
 import { detailOf, withoutFence } from "./tool_detail";
 import { markWords, subjectOf, summaryOf } from "./words";
 
@@ -85,6 +85,27 @@ describe("entries", () => {
     expect(indexOfSeq(entries, first + 1)).toBe(1);
     expect(indexOfSeq(entries, first + 100)).toBe(2);
     expect(indexOfSeq(entries, 0)).toBe(-1);
+  });
+});
+
+describe("what an address names", () => {
+  const rows = [
+    user("one"), tool("edit", "a"), result("a"), tool("execute", "b"), say("done"),
+    user("two"), say("yes"), user("three"), say("no"),
+  ];
+  const seqOf = (index: number): number => rows[index]?.seq ?? 0;
+  const turn = rows[0]?.id ?? "";
+
+  it("is looked for in the turn that hides it", () => {
+    const entries = of(rows);
+    expect(foldedTurnOf(rows, entries, seqOf(1))).toBe(turn);
+    expect(foldedTurnOf(rows, entries, seqOf(2))).toBe(turn);
+    expect(foldedTurnOf(rows, entries, seqOf(3))).toBe(turn);
+  });
+  it("opens nothing when it is seen already", () => {
+    const entries = of(rows);
+    for (const index of [0, 4, 5, 6, 8]) expect(foldedTurnOf(rows, entries, seqOf(index))).toBeNull();
+    expect(foldedTurnOf(rows, of(rows, () => true), seqOf(3))).toBeNull();
   });
 });
 

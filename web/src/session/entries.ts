@@ -196,3 +196,11 @@ export function indexOfSeq(entries: readonly Entry[], seq: number): number {
   });
   return found;
 }
+
+// The folded turn that hides the row of an event; null: it is shown.
+export function foldedTurnOf(rows: readonly Row[], entries: readonly Entry[], seq: number): string | null {
+  const row = rows.findLast((one) => one.seq <= seq);
+  const turn = turnsOf(rows).findLast((one) => (one.rows[0]?.seq ?? Infinity) <= seq);
+  if (!row || !turn || entries.some((entry) => entry.kind !== "fold" && entry.seq === row.seq)) return null;
+  return entries.some((entry) => entry.kind === "fold" && entry.folded && entry.turn === turn.id) ? turn.id : null;
+}

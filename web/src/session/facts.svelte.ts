@@ -57,6 +57,9 @@ export class Facts {
   isOpen(id: string, usual: boolean): boolean {
     return this.#open.get(id) ?? usual;
   }
+  open(id: string): void {
+    this.#open.set(id, true);
+  }
   toggle(id: string, usual: boolean): void {
     this.#open.set(id, !this.isOpen(id, usual));
   }
@@ -66,10 +69,12 @@ export class Facts {
   }
 
   start(): () => void {
-    const stop = this.view.onRecord((record) => this.#take(record, true));
+    return this.view.onRecord((record) => this.#take(record, true));
+  }
+  /** What lies before the end of the log, once that is known. */
+  readBack(): void {
     void this.#read("plan", 20);
     void this.#read("context.injected", 10);
-    return stop;
   }
 
   async #read(kind: string, limit: number): Promise<void> {

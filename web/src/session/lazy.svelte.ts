@@ -17,6 +17,8 @@ class Later<Part extends Component<any, any, any>> {
   }
 }
 
+export const timeline = new Later(() => import("./Timeline.svelte"));
+export const sessionBottom = new Later(() => import("./Bottom.svelte"));
 export const toolBody = new Later(() => import("./rows/ToolBody.svelte"));
 export const askedFiles = new Later(() => import("./dock/AskedFiles.svelte"));
 export const sessionDialogs = new Later(() => import("./dialogs/SessionDialogs.svelte"));

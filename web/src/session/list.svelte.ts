@@ -5,6 +5,8 @@
 import { elementScroll, measureElement, observeElementOffset, observeElementRect, Virtualizer, type Range, type VirtualItem } from "@tanstack/virtual-core";
 import { defaultRangeExtractor } from "@tanstack/virtual-core";
 
+// Several rows, the first of them at the top of the screen: an older page may join one with what came before it, and its
+// key is gone then.
 interface Anchor {
   readonly key: string;
   readonly offset: number; // of the screen's top below the row's top
@@ -12,6 +14,7 @@ interface Anchor {
 
 const nearEnd = 24;
 const nearTop = 1500;
+const anchorRows = 6;
 
 export class TranscriptList {
   items: readonly VirtualItem[] = $state.raw([]);
@@ -24,7 +27,7 @@ export class TranscriptList {
   #estimate: (index: number) => number = () => 60;
   #scroller: HTMLElement | null = null;
   #spacer: HTMLElement | null = null;
-  #anchor: Anchor | null = null;
+  #anchors: readonly Anchor[] = [];
   #pinned: string | null = null;
   #touched = 0; // when the person last did something that scrolls
   #holding = false; // a finger or a mouse button is down on the list
@@ -64,9 +67,11 @@ export class TranscriptList {
   // --- what is shown
 
   update(keys: readonly string[], estimate: (index: number) => number): void {
+    this.#estimate = estimate;
+    // While text streams the rows are the same ones: what grew is measured when it is drawn.
+    if (keys.length === this.#keys.length && keys.every((key, index) => key === this.#keys[index])) return;
     this.#keys = keys;
     this.#indexes = new Map(keys.map((key, index) => [key, index]));
-    this.#estimate = estimate;
     this.#virtualizer.setOptions(this.#options());
     this.#virtualizer._willUpdate();
     this.#changed();
@@ -91,16 +96,20 @@ export class TranscriptList {
   }
 
   #anchoredTop(): number | null {
-    if (!this.#anchor || this.#holding) return null;
-    const index = this.#indexes.get(this.#anchor.key);
-    const item = index === undefined ? undefined : this.#virtualizer.measurementsCache[index];
-    return item ? item.start + this.#anchor.offset : null;
+    if (this.#holding) return null;
+    for (const anchor of this.#anchors) {
+      const index = this.#indexes.get(anchor.key);
+      const item = index === undefined ? undefined : this.#virtualizer.measurementsCache[index];
+      if (item) return item.start + anchor.offset;
+    }
+    return null;
   }
 
   #takeAnchor(): void {
     const top = this.#scroller?.scrollTop ?? 0;
-    const item = this.#virtualizer.measurementsCache.find((one) => one.end > top);
-    this.#anchor = item ? { key: String(item.key), offset: top - item.start } : null;
+    const all = this.#virtualizer.measurementsCache;
+    const first = all.findIndex((one) => one.end > top);
+    this.#anchors = first < 0 ? [] : all.slice(first, first + anchorRows).map((item) => ({ key: String(item.key), offset: top - item.start }));
   }
 
   // --- what the person does
@@ -201,8 +210,13 @@ export class TranscriptList {
     const visible = item.start >= scroller.scrollTop && item.end <= scroller.scrollTop + room;
     if (align === "auto" && visible) return;
     const below = align === "center" ? Math.max(24, (room - item.size) / 3) : 24;
-    this.#anchor = { key: String(item.key), offset: -below };
+    this.#anchors = [{ key: String(item.key), offset: -below }];
     this.#settle();
+  }
+
+  /** More may be wanted right away: where the screen stands at the top nothing scrolls any more. */
+  askAgain(): void {
+    if (!this.following && this.#scroller && this.#scroller.scrollTop < nearTop) this.onNearTop();
   }
 
   // Whether nothing is below the screen.

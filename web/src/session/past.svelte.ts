@@ -12,6 +12,7 @@ export class PastSteps {
   /** Where the handle is while it is being dragged; 0: nowhere. */
   wanted = $state(0);
   #busy = false;
+  #readAt = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(readonly view: SessionView) {}
@@ -25,12 +26,12 @@ export class PastSteps {
 
   // Read again when records came since; not more often than every few seconds.
   refresh(head: number): () => void {
-    const age = this.density ? again : 0;
     if (this.density && this.density.as_of >= head) return () => {};
-    this.#timer = setTimeout(() => void this.#read(), age);
+    this.#timer = setTimeout(() => void this.#read(), Math.max(0, this.#readAt + again - Date.now()));
     return () => clearTimeout(this.#timer);
   }
   async #read(): Promise<void> {
+    this.#readAt = Date.now();
     try {
       // Few records, few buckets: a short session is no row of single strokes.
       const buckets = Math.min(240, Math.max(24, Math.round(this.view.head / 3)));

@@ -80,6 +80,9 @@ describe("session states", () => {
     const stopped: Session = { ...base, ...gone, state: "COMPLETED", stop_reason: "stopped_by_user", last_run: ended };
     expect(stateOf(stopped, { agent: "", resumeOnOpen: "active" }).resumesOnOpen).toBe(false);
     expect(stateOf(stopped, { agent: "", resumeOnOpen: "always" }).resumesOnOpen).toBe(true);
+    const completed: Session = { ...stopped, stop_reason: "completed" };
+    expect(stateOf(completed, { agent: "", resumeOnOpen: "always" }).resumesOnOpen).toBe(false);
+    expect(stateOf({ ...lost, archived: true }, { agent: "", resumeOnOpen: "always" }).resumesOnOpen).toBe(false);
     expect(stateOf({ ...lost, is_resumable: false }, { agent: "" }).resumesOnOpen).toBe(false);
   });
 

@@ -1,6 +1,7 @@
 // What a session's page shows for the state it is in: the chip, the workspace's word, the banner with
 // its actions, and what the composer does. One pure function over the session object, so that every row
 // of the table of states is a row of its test. Agent and executor are two facts; nothing mixes them.
+import { resumesOnOpen, type ResumeOnOpen } from "../core/resume_on_open";
 import { faceOf, type Face } from "../core/session_face";
 import type { Pending, Session } from "../core/types";
 
@@ -44,7 +45,6 @@ export interface Beside {
   readonly resumeError?: string; // and that failed
   readonly resumeOnOpen?: ResumeOnOpen;
 }
-export type ResumeOnOpen = "active" | "always" | "never";
 
 export interface Workspace {
   readonly live: boolean; // panels work
@@ -218,12 +218,6 @@ function chipOf(key: StateKey, session: Session): Shown["chip"] {
   }
 }
 
-function resumesOnOpen(key: StateKey, session: Session, policy: ResumeOnOpen): boolean {
-  if (policy === "never" || !session.is_resumable || session.archived) return false;
-  if (session.needs_resume) return true;
-  return policy === "always" && (key === "can_resume" || key === "cannot_resume");
-}
-
 export function stateOf(session: Session, beside: Beside): Shown {
   const key = keyOf(session, beside);
   return {
@@ -233,6 +227,6 @@ export function stateOf(session: Session, beside: Beside): Shown {
     banner: bannerOf(key, session, beside),
     composer: composerOf(key, session),
     canStop: session.run !== null && key !== "stopping" && session.liveness !== "dead",
-    resumesOnOpen: !beside.resuming && resumesOnOpen(key, session, beside.resumeOnOpen ?? "active"),
+    resumesOnOpen: !beside.resuming && resumesOnOpen(session, beside.resumeOnOpen ?? "active"),
   };
 }

@@ -4,6 +4,7 @@ import { tick } from "svelte";
 import { ApiError } from "../core/api";
 import { FarRows } from "../core/far_rows";
 import type { Sending } from "../core/outbox";
+import { policyOf, resumesOnOpen, type ResumeOnOpen } from "../core/resume_on_open";
 import { SessionLog } from "../core/session_log";
 import { ToolRecords } from "../core/tool_records";
 import type { PromptWhen, RecordEnvelope, ResumeAnswer, ResumeHow, Row, RowsPage, Seq, Session, Task } from "../core/types";
@@ -109,7 +110,7 @@ export class SessionView {
       this.publish();
       this.follow();
       this.sender.start();
-      if (isFirst) this.afterOpening();
+      if (isFirst) this.afterOpening(start.resume_on_open);
     } catch (error) {
       this.failed(error);
     }
@@ -122,12 +123,11 @@ export class SessionView {
     if (this.error.isOffline && this.isOpen) app.whenLive(() => void this.load(this.phase !== "ready"));
   }
 
-  private afterOpening(): void {
+  private afterOpening(daemon: ResumeOnOpen): void {
     void this.readLast("usage", (record) => this.saw(record));
     void this.readLast("commands", (record) => this.saw(record));
-    if (this.session?.needs_resume && this.session.is_resumable && app.settings.get("resumeOnOpen") === "active") {
-      this.resume().catch(() => {});
-    }
+    const policy = policyOf(app.settings.get("resumeOnOpen"), daemon);
+    if (this.session && resumesOnOpen(this.session, policy)) this.resume().catch(() => {});
   }
 
   private async readLast(kind: string, then: (record: RecordEnvelope) => void): Promise<void> {
@@ -236,10 +236,10 @@ export class SessionView {
   }
 
   async loadOlder(): Promise<void> {
-    if (this.loadingOlder || !this.hasOlder || this.past !== 0) return;
+    if (this.loadingOlder || !this.hasOlder) return;
     this.loadingOlder = true;
     try {
-      await (this.far ? this.loadFarOlder(this.far) : this.loadLogOlder());
+      await (this.past !== 0 ? this.loadPastOlder() : this.far ? this.loadFarOlder(this.far) : this.loadLogOlder());
     } catch (error) {
       this.error = error instanceof ApiError ? error : null;
     } finally {
@@ -268,6 +268,16 @@ export class SessionView {
 
   private async loadFarOlder(far: FarRows): Promise<void> {
     far.addOlder(await app.api.rows(this.id, { before: far.first, limit: pageRows }));
+  }
+
+  // Rows as they were at the moment that is shown; whoever has gone elsewhere meanwhile does not want them.
+  private async loadPastOlder(): Promise<void> {
+    const ask = this.pastAsk;
+    const first = this.rows[0]?.seq ?? 1;
+    const page = await app.api.rows(this.id, { at: this.past, before: first, limit: pageRows });
+    if (ask !== this.pastAsk) return;
+    this.rows = [...page.rows.filter((row) => row.seq < first), ...this.rows];
+    this.hasOlder = page.has_older && page.rows.length > 0;
   }
 
   /** Further towards the present, from a place far back. */

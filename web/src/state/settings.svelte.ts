@@ -1,4 +1,5 @@
 // What this browser prefers, kept in its storage. Reading it never fails: a private window may have none.
+import type { ResumeWish } from "../core/resume_on_open";
 
 export type Theme = "light" | "dark" | "system";
 
@@ -16,14 +17,14 @@ interface Kept {
   wrapCode: boolean;
   screenReaderTerminal: boolean;
   collapsedTasks: string[];
-  /** Opening the page of a session whose agent was lost while active brings it back, once (K6, K7). */
-  resumeOnOpen: "active" | "never";
+  /** Whether opening a session's page brings its agent back, once (K6, K7). */
+  resumeOnOpen: ResumeWish;
 }
 
 const usual: Kept = {
   theme: "system", letters: true, keys: {}, notify: false, sideWidth: 264, inspectorWidth: 468, inspectorOpen: true,
   diffStyle: "unified", wrapCode: false, screenReaderTerminal: false, collapsedTasks: [],
-  resumeOnOpen: "active",
+  resumeOnOpen: "daemon",
 };
 const place = "perdure.settings";
 

@@ -1,0 +1,149 @@
+// What the page asks for, and when: rows first, nothing twice, nothing of what is gone; and what opening a page may do.
+import assert from "node:assert/strict";
+import { gzipSync } from "node:zlib";
+
+import { Person } from "./harness/browser.mjs";
+import { Daemon } from "./harness/daemon.mjs";
+import { log } from "./harness/transcript.mjs";
+import { until } from "./harness/wait.mjs";
+
+async function turns(daemon, session, count, text = "think 2; say 3; tool 2; say 2") {
+  for (let turn = 0; turn < count; turn += 1) {
+    await daemon.api("POST", `/api/sessions/${session.id}/prompt`, { text });
+    await daemon.untilIdle(session.id);
+  }
+}
+
+// Every answer's scripts, in bytes as gzip sends them, up to the first rows on the screen.
+async function scriptsBeforeRows(person, path) {
+  const scripts = new Map();
+  const gather = async (answer) => {
+    if (!/\.js$/.test(new URL(answer.url()).pathname)) return;
+    const at = Date.now();
+    const body = await answer.body().catch(() => Buffer.alloc(0));
+    scripts.set(new URL(answer.url()).pathname, { at, bytes: gzipSync(body, { level: 9 }).length });
+  };
+  person.page.on("response", gather);
+  await person.page.addInitScript(() => {
+    const look = () => {
+      if (document.querySelectorAll("[role=log] [data-key]").length > 1) window.rowsAt ??= Date.now();
+      else requestAnimationFrame(look);
+    };
+    requestAnimationFrame(look);
+  });
+  await person.open(path);
+  await log(person.page).locator("[data-key]").nth(1).waitFor();
+  await person.page.waitForTimeout(500);
+  const rowsAt = await person.page.evaluate(() => window.rowsAt);
+  person.page.off("response", gather);
+  return [...scripts].filter(([, one]) => one.at <= rowsAt).map(([name, one]) => ({ name, bytes: one.bytes }));
+}
+
+export default function (suite) {
+  suite.configure({ agents: { fast: { switches: ["pace_ms=0"] } } });
+
+  suite.test("loading_a_session_takes_few_scripts_before_its_rows", async ({ daemon, person: sitDown }) => {
+    const session = await daemon.session({ agent: "test", title: "Rows first" });
+    await turns(daemon, session, 1);
+    const person = await sitDown();
+    await person.enter("/settings");
+    const scripts = await scriptsBeforeRows(person, `/s/${session.id}`);
+    const bytes = scripts.reduce((sum, one) => sum + one.bytes, 0);
+    console.log(`  ${(bytes / 1024).toFixed(1)} KB in ${scripts.length} scripts`);
+    assert.ok(!scripts.some((one) => /Bottom|Timeline|workbench|Inbox|Inspector/.test(one.name)), JSON.stringify(scripts));
+  });
+
+  suite.test("loading_asks_for_nothing_while_text_streams", async ({ daemon, person: sitDown }) => {
+    const session = await daemon.session({ agent: "test", title: "Streams" });
+    await turns(daemon, session, 1);
+    const person = await sitDown();
+    await person.enter(`/s/${session.id}`);
+    await log(person.page).locator("[data-key]").nth(1).waitFor();
+    await person.page.waitForTimeout(700);
+    const asked = [];
+    person.page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    await daemon.api("POST", `/api/sessions/${session.id}/prompt`, { text: "paced 200 10" });
+    await daemon.untilIdle(session.id);
+    assert.ok(asked.length < 20, `${asked.length} requests: ${asked.slice(0, 12).join(" ")}`);
+  });
+
+  suite.test("loading_ends_with_a_session_that_is_deleted", async ({ daemon, person: sitDown }) => {
+    const session = await daemon.session({ agent: "test", title: "Goes away" });
+    await turns(daemon, session, 2);
+    const person = await sitDown();
+    await person.enter(`/s/${session.id}`);
+    await log(person.page).locator("[data-key]").nth(1).waitFor();
+    await person.page.waitForTimeout(700);
+    const refused = [];
+    person.page.on("response", (answer) => void (answer.status() === 404 && refused.push(answer.url())));
+    await daemon.api("DELETE", `/api/sessions/${session.id}?confirm=true&force=true`);
+    await person.page.getByText("This session is not there any more").waitFor();
+    await person.page.waitForTimeout(1500);
+    assert.deepEqual(refused.filter((url) => !/git\/status/.test(url)), []);
+  });
+
+  suite.test("loading_a_link_into_a_folded_turn_opens_it", async ({ daemon, person: sitDown }) => {
+    const session = await daemon.session({ agent: "test", title: "Folded" });
+    await turns(daemon, session, 4);
+    const [call] = await daemon.events(session.id, "tool.call");
+    const person = await sitDown();
+    await person.enter("/settings");
+    await person.open(`/s/${session.id}#e${call.seq}`);
+    const row = log(person.page).locator(`[data-key="${call.seq}"]`);
+    await row.waitFor();
+    await until(() => row.isVisible(), "the call is seen");
+  });
+
+  suite.test("loading_the_past_has_its_older_pages", async ({ daemon, person: sitDown }) => {
+    const session = await daemon.session({ agent: "fast", title: "Long ago" });
+    await turns(daemon, session, 60, "say 1; tool 1; say 1; tool 1; say 1");
+    const { seq } = await daemon.sessionOf(session.id);
+    const person = await sitDown();
+    await person.enter(`/s/${session.id}`);
+    const slider = person.page.getByRole("slider").first();
+    await slider.focus();
+    await person.page.keyboard.press("ArrowLeft");
+    await person.page.getByRole("button", { name: /^Back to live/ }).waitFor();
+    const asked = [];
+    person.page.on("request", (request) => asked.push(request.url()));
+    const box = await log(person.page).boundingBox();
+    await person.page.mouse.move(box.x + 300, box.y + 200);
+    await until(async () => {
+      await person.page.mouse.wheel(0, -20_000);
+      await person.page.waitForTimeout(60);
+      return asked.some((url) => /rows\?.*at=/.test(url));
+    }, "an older page of the past is asked for");
+    await until(async () => {
+      await person.page.mouse.wheel(0, -20_000);
+      await person.page.waitForTimeout(60);
+      const keys = await log(person.page).locator("[data-key]").evaluateAll((rows) => rows.map((row) => Number.parseInt(row.dataset.key, 10)));
+      return Math.min(...keys.filter(Number.isFinite)) < seq / 20;
+    }, "its first rows are there");
+  });
+
+  for (const policy of ["active", "never"]) {
+    suite.test(`loading_resumes_a_lost_agent_as_the_daemon_is_set_${policy}`, async ({ browser }) => {
+      const daemon = await Daemon.start({ lines: ["[sessions]", `resume_on_open = "${policy}"`] });
+      try {
+        const session = await daemon.session({ agent: "test", title: "Lost" });
+        await daemon.api("POST", `/api/sessions/${session.id}/prompt`, { text: "paced 2000 20" });
+        await daemon.until(session.id, (one) => one.status === "running", "it runs");
+        await daemon.kill();
+        daemon.killAgents();
+        await daemon.up();
+        await daemon.until(session.id, (one) => one.needs_resume, "its agent is lost");
+        const person = await Person.sitDown(browser, daemon);
+        const asked = [];
+        person.page.on("request", (request) => void (request.method() === "POST" && /\/resume$/.test(request.url()) && asked.push(request.url())));
+        await person.enter(`/s/${session.id}`);
+        await log(person.page).locator("[data-key]").nth(1).waitFor();
+        if (policy === "active") await daemon.until(session.id, (one) => one.is_agent_running, "its agent is back");
+        await person.page.waitForTimeout(500);
+        assert.equal(asked.length, policy === "active" ? 1 : 0);
+        await person.leave();
+      } finally {
+        await daemon.stop();
+      }
+    });
+  }
+}

@@ -1,0 +1,68 @@
+// A long paragraph while it grows. It is kept as pieces that are drawn once, and an end that is read again with each
+// addition. A piece ends at a blank in plain text, with nothing open before it that later text could close
+// (`**`, a backtick, a bracket); past `endMax` it ends all the same, and the reading of the whole paragraph, which
+// follows when it is complete, puts that right.
+import { Lexer, type Token } from "marked";
+import { inlines, type LongBlock } from "./markdown_html";
+import type { SafeHtml } from "./policy";
+
+export type Links = Record<string, { href: string | null; title: string | null }>;
+
+const endUsual = 400;
+const endMax = 3000;
+const mayOpen = /[*_`~[<!]/;
+
+// Tokens of inline markdown alone, with the links that the text defined.
+function inlineTokens(text: string, links: Links): Token[] {
+  const lexer = new Lexer({ gfm: true, breaks: false });
+  Object.assign(lexer.tokens.links, links);
+  return lexer.inlineTokens(text);
+}
+
+// Up to where nothing that follows can change the meaning; 0: nowhere.
+export function settledLength(tokens: readonly Token[], force: boolean): number {
+  let offset = 0;
+  let settled = 0;
+  for (const token of tokens) {
+    const isText = token.type === "text";
+    const opens = isText ? token.raw.search(mayOpen) : -1;
+    const plain = opens < 0 || force ? token.raw : token.raw.slice(0, opens);
+    const blank = isText ? Math.max(plain.lastIndexOf(" "), plain.lastIndexOf("\n")) : -1;
+    if (blank >= 0) settled = offset + blank + 1;
+    if (opens >= 0 && !force) break;
+    offset += token.raw.length;
+  }
+  return settled;
+}
+
+export class LongParagraph {
+  #pieces: SafeHtml[] = [];
+  #end = "";
+  #endHtml = "" as SafeHtml;
+
+  constructor(
+    readonly key: number,
+    text: string,
+    private readonly links: Links,
+  ) {
+    this.add(text);
+  }
+
+  add(text: string): void {
+    this.#end += text;
+    let tokens = inlineTokens(this.#end, this.links);
+    if (this.#end.length > endUsual) {
+      const settled = settledLength(tokens, this.#end.length > endMax);
+      if (settled > 0) {
+        this.#pieces.push(inlines(inlineTokens(this.#end.slice(0, settled), this.links)) as SafeHtml);
+        this.#end = this.#end.slice(settled);
+        tokens = inlineTokens(this.#end, this.links);
+      }
+    }
+    this.#endHtml = inlines(tokens) as SafeHtml;
+  }
+
+  get block(): LongBlock {
+    return { kind: "long", key: this.key, pieces: this.#pieces, end: this.#endHtml };
+  }
+}
