@@ -1,6 +1,7 @@
 // Parts that are loaded when they are first needed and are there at once from then on: a row that comes
 // back into view must not be empty for a moment.
 import type { Component } from "svelte";
+import { patiently } from "../core/patient";
 
 class Later<Part extends Component<any, any, any>> {
   component: Part | null = $state.raw(null);
@@ -11,7 +12,7 @@ class Later<Part extends Component<any, any, any>> {
   get(): Part | null {
     if (!this.#asked) {
       this.#asked = true;
-      void this.load().then((loaded) => (this.component = loaded.default), () => (this.#asked = false));
+      void patiently(this.load).then((loaded) => (this.component = loaded.default));
     }
     return this.component;
   }

@@ -1,0 +1,44 @@
+// Everything that a person may need next is fetched while nothing else happens: a daemon that goes away must not
+// take away a page that was not opened yet. The terminal is left out, which is large and of no use without a daemon.
+import { patiently } from "../core/patient";
+
+const parts: (() => Promise<unknown>)[] = [
+  () => import("../session/SessionPage.svelte"),
+  () => import("../session/Bottom.svelte"),
+  () => import("../session/Timeline.svelte"),
+  () => import("../session/rows/ToolBody.svelte"),
+  () => import("../session/dock/AskedFiles.svelte"),
+  () => import("../inspector/workbench.svelte"),
+  () => import("../inspector/Inspector.svelte"),
+  () => import("../inspector/InspectorPanel.svelte"),
+  () => import("../session/dialogs/SessionDialogs.svelte"),
+  () => import("../pages/Inbox.svelte"),
+  () => import("../pages/Tasks.svelte"),
+  () => import("../pages/Task.svelte"),
+  () => import("../pages/Search.svelte"),
+  () => import("../pages/NewSession.svelte"),
+  () => import("../pages/Settings.svelte"),
+  () => import("./Palette.svelte"),
+  () => import("./KeyList.svelte"),
+];
+
+const settle = 1_000;
+
+/** The function that it gives ends that. */
+export function warmUp(): () => void {
+  let isWanted = true;
+  const idle = (call: () => void): void => {
+    if ("requestIdleCallback" in window) requestIdleCallback(call, { timeout: 2_000 });
+    else setTimeout(call, 50);
+  };
+  const next = (at: number): void => {
+    const part = parts[at];
+    if (!isWanted || !part) return;
+    idle(() => void patiently(part).then(() => next(at + 1)));
+  };
+  const timer = setTimeout(() => next(0), settle);
+  return () => {
+    isWanted = false;
+    clearTimeout(timer);
+  };
+}
