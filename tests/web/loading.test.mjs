@@ -18,15 +18,15 @@ async function turns(daemon, session, count, text = "think 2; say 3; tool 2; say
 async function scriptsBeforeRows(person, path) {
   const scripts = new Map();
   const gather = async (answer) => {
-    if (!/\.js$/.test(new URL(answer.url()).pathname)) return;
-    const at = Date.now();
+    const path = new URL(answer.url()).pathname;
+    if (!path.endsWith(".js")) return;
     const body = await answer.body().catch(() => Buffer.alloc(0));
-    scripts.set(new URL(answer.url()).pathname, { at, bytes: gzipSync(body, { level: 9 }).length });
+    scripts.set(path, gzipSync(body, { level: 9 }).length);
   };
   person.page.on("response", gather);
   await person.page.addInitScript(() => {
     const look = () => {
-      if (document.querySelectorAll("[role=log] [data-key]").length > 1) window.rowsAt ??= Date.now();
+      if (document.querySelectorAll("[role=log] [data-key]").length > 1) window.rowsAt ??= performance.now();
       else requestAnimationFrame(look);
     };
     requestAnimationFrame(look);
@@ -34,9 +34,10 @@ async function scriptsBeforeRows(person, path) {
   await person.open(path);
   await log(person.page).locator("[data-key]").nth(1).waitFor();
   await person.page.waitForTimeout(500);
-  const rowsAt = await person.page.evaluate(() => window.rowsAt);
+  const early = await person.page.evaluate(() => performance.getEntriesByType("resource")
+    .filter((one) => one.startTime <= window.rowsAt).map((one) => new URL(one.name).pathname));
   person.page.off("response", gather);
-  return [...scripts].filter(([, one]) => one.at <= rowsAt).map(([name, one]) => ({ name, bytes: one.bytes }));
+  return early.filter((name) => scripts.has(name)).map((name) => ({ name, bytes: scripts.get(name) }));
 }
 
 export default function (suite) {
@@ -50,6 +51,7 @@ export default function (suite) {
     const scripts = await scriptsBeforeRows(person, `/s/${session.id}`);
     const bytes = scripts.reduce((sum, one) => sum + one.bytes, 0);
     console.log(`  ${(bytes / 1024).toFixed(1)} KB in ${scripts.length} scripts`);
+    assert.ok(scripts.length > 2, "the page's own scripts are among them");
     assert.ok(!scripts.some((one) => /Bottom|Timeline|workbench|Inbox|Inspector/.test(one.name)), JSON.stringify(scripts));
   });
 
