@@ -459,6 +459,23 @@ TEST(ReadRoutes, U11_a_deletion_needs_to_be_confirmed_and_forced_while_it_runs) 
   EXPECT_TRUE(daemon.get("/api/sessions")->body().contains("\"sessions\":[]"));
 }
 
+TEST(ReadRoutes, U11_a_workspace_that_is_started_in_the_middle_of_a_deletion_is_stopped_too) {
+  ReadDaemon daemon;
+  daemon.make_turn();
+  const auto forced =
+      daemon.request({.method = "DELETE", .target = daemon.at("?confirm=true&force=true")});
+  ASSERT_EQ(daemon.agentctls.stopped.size(), 1U);
+  daemon.runtime->on_gone(daemon.exec(), "test");
+  daemon.runtime->submit(daemon.session, {.by = "uid:0", .body = StartWorkspace{}},
+                         [](const Result<Reply>&) {});
+  daemon.settle();
+  ASSERT_EQ(daemon.agentctls.stopped.size(), 2U);
+  daemon.runtime->on_gone(daemon.exec(), "test");
+  daemon.settle();
+  EXPECT_EQ(forced->status(), 200) << forced->body();
+  EXPECT_EQ(daemon.get(daemon.at())->status(), 404);
+}
+
 TEST(ReadRoutes, U11_a_deletion_cut_short_by_a_crash_is_finished_at_boot) {
   ReadDaemon daemon;
   daemon.make_turn();

@@ -35,9 +35,9 @@ struct ApiWorld {
   Workspaces& workspaces;
   const AgentCatalog& agents;
   std::string version;
-  BootId boot = {};               // this daemon's life
-  std::string workspaces_folder;  // for sessions without a cwd
-  Policy policy;                  // of a session that says nothing else
+  BootId boot = {};                       // this daemon's life
+  std::string workspaces_folder;          // for sessions without a cwd
+  Policy policy;                          // of a session that says nothing else
   std::string resume_on_open = "active";  // of the page (K6): active, always, never
 
   // Makes the folder of a session without a cwd and gives its path. Asked twice it gives the same.

@@ -1,6 +1,7 @@
 #include "runtime/removal.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -51,20 +52,19 @@ class Removal : public std::enable_shared_from_this<Removal> {
     if (may_live && order_.mode == RemovalMode::only_stopped) {
       return finish(fail(Code::conflict, "the session runs or may run; stop it first, or force"));
     }
-    if (may_live) return stop();
-    stopping_ = false;
+    if (may_live) return stop(state ? state->exec.gen : 0);
     if (!buried_) return bury(state ? state->title : std::string());
     const Result<> erased = runtime_.erase(order_.session);
     if (!erased && erased.error().code() == Code::unavailable) return look_later();
     finish(erased);
   }
 
-  void stop() {
-    if (std::exchange(stopping_, true)) return;
+  // Each execution once: somebody's look into the workspace may start another meanwhile.
+  void stop(Gen gen) {
+    if (std::exchange(stopped_, gen) == gen) return;
     runtime_.submit(order_.session,
                     {.by = order_.request.by, .body = StopSession{.reason = "deleted"}},
                     [self = shared_from_this()](const Result<Reply>& stopped) {
-                      self->stopping_ = stopped.has_value();
                       if (!stopped) self->finish(std::unexpected(stopped.error()));
                     });
   }
@@ -105,7 +105,7 @@ class Removal : public std::enable_shared_from_this<Removal> {
   std::uint64_t watch_ = 0;
   Loop::TimerId timer_ = 0;
   bool looking_ = false;
-  bool stopping_ = false;
+  std::optional<Gen> stopped_;  // the execution that was told to end
   bool burying_ = false;
   bool buried_ = false;
 };
