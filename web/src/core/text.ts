@@ -43,7 +43,7 @@ export function cut(text: string, max: number): string {
   return points.length <= max ? text : `${points.slice(0, max - 1).join("")}…`;
 }
 
-/** `/home/ada/work/billing` as `~/work/billing`, where that is somebody's home. */
+/** A path below somebody's home with `~` for it: `~/work/billing`. */
 export function shortPath(path: string): string {
   return path.replace(/^\/(?:home\/[^/]+|root|Users\/[^/]+)(?=\/|$)/, "~");
 }
