@@ -218,8 +218,9 @@ void RealHost::on_leaving(const ExecKey& exec, const Leaving& leaving) {
   });
   if (execution.stop_asked) return;
   const Bootstrap& bootstrap = execution.bootstrap;
-  std::int64_t patience_ms = std::min(bootstrap.abandoned_ms, bootstrap.idle_ms);
-  if (execution.found_by == 0) patience_ms = std::min(patience_ms, bootstrap.orphan_ms);
+  std::int64_t patience_ms = bootstrap.abandoned_ms;
+  if (leaving.reason == "idle") patience_ms = bootstrap.idle_ms;
+  if (leaving.reason == "nobody attached") patience_ms = bootstrap.orphan_ms;
   machine_.universe.verdict.expect(leaving.alone_ms >= patience_ms - slack_ms, "PROC4", [&] {
     return tail(exec.exec) + " leaves by itself (" + leaving.reason + ") " +
            std::to_string(leaving.alone_ms) + " ms after its daemon";

@@ -10,6 +10,12 @@
 #include "wire/spool.h"
 
 namespace perdure::sim {
+namespace {
+
+// From the decision to leave until the agent is gone, with every grace there is.
+constexpr std::int64_t leave_ms_max = 30'000;
+
+}  // namespace
 
 // Sees the commands go by, and which of them the supervisor acts on.
 class SimAgentctl::WatchedLink final : public Link, private LinkEvents {
@@ -31,7 +37,7 @@ class SimAgentctl::WatchedLink final : public Link, private LinkEvents {
     constexpr std::size_t type_at = 4;
     const bool attaches =
         bytes.size() > type_at && static_cast<PacketType>(bytes[type_at]) == PacketType::attached;
-    if (attaches && !std::exchange(is_attached_, true)) ++owner_.attached_;
+    if (attaches && !std::exchange(is_attached_, true)) owner_.note_attach();
     inner_->send(std::move(bytes));
   }
   std::size_t unsent_bytes() const override { return inner_->unsent_bytes(); }
@@ -103,6 +109,20 @@ SimAgentctl::SimAgentctl(Machine& machine, ProcPtr self, Bootstrap bootstrap, Si
 
 SimAgentctl::~SimAgentctl() { self_->on_killed = nullptr; }
 
+void SimAgentctl::note_attach() {
+  const std::int64_t now_ms = universe_.scheduler.now_ms();
+  if (attached_++ > 0) return;
+  alone_before_ms_ = now_ms - detached_ms_;
+  attached_ms_ = now_ms;
+}
+
+// One that attaches while it leaves comes too late to change that.
+std::int64_t SimAgentctl::alone_ms() const {
+  const std::int64_t now_ms = universe_.scheduler.now_ms();
+  if (attached_ == 0) return now_ms - detached_ms_;
+  return now_ms - attached_ms_ <= leave_ms_max ? alone_before_ms_ : 0;
+}
+
 void SimAgentctl::begin() {
   detached_ms_ = universe_.scheduler.now_ms();
   machine_.sockets[socket()] = {
@@ -123,8 +143,7 @@ BootstrapAnswer SimAgentctl::answer() const {
 // In good order: nobody can call any more, and nothing is left below.
 void SimAgentctl::end(const std::string& reason) {
   if (!self_->is_alive()) return;
-  const std::int64_t now_ms = universe_.scheduler.now_ms();
-  listener_.on_leaving(key_, {reason, attached_ > 0 ? 0 : now_ms - detached_ms_});
+  listener_.on_leaving(key_, {reason, alone_ms()});
   universe_.trace.note("agentctl", key_.gen, [&] { return tail(key_.exec) + " leaves"; });
   machine_.sockets.erase(socket());
   self_->on_killed = nullptr;
