@@ -131,7 +131,7 @@ EXAMPLES = {
         [session("// to do: nothing"), session('auto s = "TO' + 'DO";  // the state TO' + 'DO')]),
     "no_path_of_somebody_s_machine": (
         [session('auto p = "/wo' + 'rk/main";'), {"docs/a.md": "see /ho" + "me/someone/x"}],
-        [session("// net/work/a, ~/work, frame/home/x, /home alone")]),
+        [session("// net/wo" "rk/a, ~/wo" "rk, frame/ho" "me/x, /ho" "me alone")]),
     "no_package_registry_is_named": (
         [{"tools/a.sh": "curl https://registry." + "example.org/x"}, {"a.md": "py" + "pi.org"}],
         [{"docs/a.md": "the registry, www.example.org, json.org"}]),

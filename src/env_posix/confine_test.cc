@@ -6,10 +6,12 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "env_posix/fixture_for_test.h"
+#include "env_posix/proc.h"
 
 namespace perdure {
 namespace {
@@ -77,34 +79,33 @@ TEST_F(Confine, the_workspace_stays_writable_and_the_cover_is_not) {
 }
 
 TEST(HostingSession, TOK3_a_descendant_is_known_whatever_it_does_to_its_environment) {
+  int ends[2] = {};
+  ASSERT_EQ(pipe(ends), 0);
   const pid_t child = fork();
   if (child == 0) {
     setenv("PERDURE_SESSION", "sess_x", 1);
+    dup2(ends[1], STDOUT_FILENO);
     // The mark is in the shell's own environment; its child has none.
-    execl("/bin/sh", "sh", "-c", "env -i /bin/sleep 30 & echo $! > \"$0\"; wait",
-          (fs::temp_directory_path() / ("hosting-" + std::to_string(getppid()))).c_str(), nullptr);
+    execl("/bin/sh", "sh", "-c", "env -i /bin/sleep 30 >&2 & echo $!; wait", nullptr);
     _exit(1);
   }
-  const fs::path file = fs::temp_directory_path() / ("hosting-" + std::to_string(getpid()));
-  std::int64_t grandchild = 0;
-  for (int i = 0; i < 5000 && grandchild == 0; ++i) {
-    std::ifstream(file) >> grandchild;
-    usleep(1000);
-  }
-  ASSERT_NE(grandchild, 0);
+  close(ends[1]);
+  char said[32] = {};
+  ASSERT_GT(read(ends[0], said, sizeof said - 1), 0);
+  close(ends[0]);
+  const std::int64_t grandchild = std::atoll(said);
+  const Result<Fd> its_end = open_pidfd(grandchild);
+  ASSERT_TRUE(its_end) << its_end.error().message();
   EXPECT_EQ(hosting_session_of(child).value_or("?"), "sess_x");
   EXPECT_EQ(hosting_session_of(grandchild).value_or("?"), "sess_x");
   EXPECT_EQ(hosting_session_of(getpid()).value_or("?"), "");
   kill(static_cast<pid_t>(grandchild), SIGKILL);
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
-  fs::remove(file);
-  bool gone = false;
-  for (int i = 0; i < 5000 && !gone; ++i) {
-    gone = !hosting_session_of(grandchild).has_value();
-    usleep(1000);
-  }
-  EXPECT_TRUE(gone) << "of a process that has ended nothing can be said";
+  pollfd ended{.fd = its_end->get(), .events = POLLIN};
+  ASSERT_EQ(poll(&ended, 1, 10'000), 1);
+  EXPECT_FALSE(hosting_session_of(grandchild).has_value())
+      << "of a process that has ended nothing can be said";
 }
 
 }  // namespace

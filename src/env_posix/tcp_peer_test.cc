@@ -6,6 +6,7 @@
 #include <string>
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -62,6 +63,8 @@ TEST_P(TcpPeer, TOK3_a_connection_belongs_to_the_session_of_the_process_that_hol
   Pair pair;
   if (!connect_pair(GetParam(), pair)) GTEST_SKIP() << "no IPv6 on this machine";
   EXPECT_EQ(hosting_session_of(pair.peer).value_or("?"), "");
+  int ends[2] = {};
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);  // its writing end closes with the child's exec
   const pid_t child = fork();
   if (child == 0) {
     char name[] = "sleep";
@@ -73,12 +76,11 @@ TEST_P(TcpPeer, TOK3_a_connection_belongs_to_the_session_of_the_process_that_hol
     _exit(1);
   }
   pair.client = Fd();
-  std::string found;
-  for (int i = 0; i < 5'000 && found.empty(); ++i) {
-    found = hosting_session_of(pair.peer).value_or("");
-    usleep(1'000);
-  }
-  EXPECT_EQ(found, "sess_x");
+  close(ends[1]);
+  char none = 0;
+  ASSERT_EQ(read(ends[0], &none, 1), 0);
+  close(ends[0]);
+  EXPECT_EQ(hosting_session_of(pair.peer).value_or(""), "sess_x");
   // Another connection of the same port, from elsewhere, is not theirs.
   LoopbackPeer other = pair.peer;
   other.address = "127.0.0.77";

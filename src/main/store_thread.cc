@@ -1,11 +1,9 @@
 #include "main/store_thread.h"
 
 #include <chrono>
-#include <csignal>
-
-#include <pthread.h>
 
 #include "base/failpoint.h"
+#include "main/quiet_thread.h"
 
 namespace perdure {
 namespace {
@@ -17,13 +15,7 @@ constexpr int commits_per_idle_step = 64;
 }  // namespace
 
 StoreThread::StoreThread(SqliteStore& store, Care care) : store_(store), care_(std::move(care)) {
-  // Signals are for the other thread.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = start_quiet_thread([this] { run(); });
 }
 
 void StoreThread::stop() {

@@ -1,8 +1,6 @@
 #include "main/verify_thread.h"
 
-#include <csignal>
-
-#include <pthread.h>
+#include "main/quiet_thread.h"
 
 namespace perdure {
 namespace {
@@ -23,13 +21,7 @@ std::uint64_t count_sessions(SqliteStore& store) {
 }  // namespace
 
 VerifyThread::VerifyThread(SqliteStore& store) : store_(store) {
-  // Signals are for the main thread.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = start_quiet_thread([this] { run(); });
 }
 
 VerifyThread::~VerifyThread() {

@@ -23,8 +23,6 @@ class StoreUnderTest {
   virtual void reopen() = 0;
   // Abandons the store without closing it, as kill -9 or a power cut does, and opens again.
   virtual void crash_reopen() = 0;
-  // Whether search() looks into the bytes of records as they are.
-  virtual bool searches_records() const { return true; }
 };
 
 using StoreFactory = std::function<std::unique_ptr<StoreUnderTest>()>;

@@ -5,8 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "api_client.h"
-#include "daemon_process.h"
+#include "daemon_test.h"
 #include "event_reader.h"
 
 namespace perdure {
@@ -14,20 +13,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Recovery : public ::testing::Test {
+class Recovery : public DaemonTest {
  protected:
-  void begin(DaemonSetup setup = {}) {
-    daemon_ = std::make_unique<DaemonProcess>(std::move(setup));
-    const Result<> started = daemon_->start();
-    ASSERT_TRUE(started) << started.error().message();
-    client_ = std::make_unique<ApiClient>(daemon_->endpoint());
-  }
   void begin_again() {
     const Result<> started = daemon_->start();
     ASSERT_TRUE(started) << started.error().message();
-  }
-  bool until_count(const std::string& session, std::string_view kind, std::size_t count) {
-    return until([&] { return client_->count(session, kind) >= count; });
   }
   std::string run_once(const ApiClient::NewSession& wanted = {}) {
     const std::string session = client_->create_session(wanted);
@@ -43,9 +33,6 @@ class Recovery : public ::testing::Test {
     EXPECT_TRUE(until_count(session, "tool.update", 1));
     return session;
   }
-  std::string field(const std::string& session, const std::string& path) {
-    return client_->get("/api/sessions/" + session).at("session." + path);
-  }
   ApiReply post(const std::string& session, const std::string& verb,
                 const std::string& body = "{}") {
     return client_->post("/api/sessions/" + session + "/" + verb, body);
@@ -55,9 +42,6 @@ class Recovery : public ::testing::Test {
         daemon_->processes(),
         [](const MarkedProcess& process) { return process.kind == ProcessKind::agent; }));
   }
-
-  std::unique_ptr<DaemonProcess> daemon_;
-  std::unique_ptr<ApiClient> client_;
 };
 
 TEST_F(Recovery, L2_O1_C8_the_log_alone_decides_and_nobody_has_to_look) {
