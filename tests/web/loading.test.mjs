@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import { Person } from "./harness/browser.mjs";
 import { Daemon } from "./harness/daemon.mjs";
 import { log } from "./harness/transcript.mjs";
-import { until } from "./harness/wait.mjs";
+import { settled, until } from "./harness/wait.mjs";
 
 async function turns(daemon, session, count, text = "think 2; say 3; tool 2; say 2") {
   for (let turn = 0; turn < count; turn += 1) {
@@ -32,8 +32,8 @@ async function scriptsBeforeRows(person, path) {
     requestAnimationFrame(look);
   });
   await person.open(path);
-  await log(person.page).locator("[data-key]").nth(1).waitFor();
-  await person.page.waitForTimeout(500);
+  await until(() => person.page.evaluate(() => window.rowsAt !== undefined), "its rows are there");
+  await settled(person.page);
   const early = await person.page.evaluate(() => performance.getEntriesByType("resource")
     .filter((one) => one.startTime <= window.rowsAt).map((one) => new URL(one.name).pathname));
   person.page.off("response", gather);
@@ -61,9 +61,10 @@ export default function (suite) {
     const person = await sitDown();
     await person.enter(`/s/${session.id}`);
     await log(person.page).locator("[data-key]").nth(1).waitFor();
-    await person.page.waitForTimeout(700);
+    await settled(person.page);
     const asked = [];
-    person.page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    // Parts of the page that are fetched while nothing else happens do not count.
+    person.page.on("request", (request) => void (/\/api\//.test(request.url()) && asked.push(new URL(request.url()).pathname)));
     await daemon.api("POST", `/api/sessions/${session.id}/prompt`, { text: "paced 200 10" });
     await daemon.untilIdle(session.id);
     assert.ok(asked.length < 20, `${asked.length} requests: ${asked.slice(0, 12).join(" ")}`);
@@ -75,12 +76,12 @@ export default function (suite) {
     const person = await sitDown();
     await person.enter(`/s/${session.id}`);
     await log(person.page).locator("[data-key]").nth(1).waitFor();
-    await person.page.waitForTimeout(700);
+    await settled(person.page);
     const refused = [];
     person.page.on("response", (answer) => void (answer.status() === 404 && refused.push(answer.url())));
     await daemon.api("DELETE", `/api/sessions/${session.id}?confirm=true&force=true`);
     await person.page.getByText("This session is not there any more").waitFor();
-    await person.page.waitForTimeout(1500);
+    await settled(person.page);
     assert.deepEqual(refused.filter((url) => !/git\/status/.test(url)), []);
   });
 
@@ -112,12 +113,10 @@ export default function (suite) {
     await person.page.mouse.move(box.x + 300, box.y + 200);
     await until(async () => {
       await person.page.mouse.wheel(0, -20_000);
-      await person.page.waitForTimeout(60);
       return asked.some((url) => /rows\?.*at=/.test(url));
     }, "an older page of the past is asked for");
     await until(async () => {
       await person.page.mouse.wheel(0, -20_000);
-      await person.page.waitForTimeout(60);
       const keys = await log(person.page).locator("[data-key]").evaluateAll((rows) => rows.map((row) => Number.parseInt(row.dataset.key, 10)));
       return Math.min(...keys.filter(Number.isFinite)) < seq / 20;
     }, "its first rows are there");
@@ -140,7 +139,7 @@ export default function (suite) {
         await person.enter(`/s/${session.id}`);
         await log(person.page).locator("[data-key]").nth(1).waitFor();
         if (policy === "active") await daemon.until(session.id, (one) => one.is_agent_running, "its agent is back");
-        await person.page.waitForTimeout(500);
+        await settled(person.page);
         assert.equal(asked.length, policy === "active" ? 1 : 0);
         await person.leave();
       } finally {

@@ -141,10 +141,19 @@ export default function (suite) {
     await one.enter(`/s/${session.id}`);
     await untilSaid(one.page, "<p1:end=2>");
     one.expectDeadDaemon();
+    const words = "reconnecting|cannot be reached|offline";
+    const said = one.page.getByText(new RegExp(words, "i")).filter({ visible: true });
+    await one.page.evaluate((pattern) => {
+      window.saidOfIt = 0;
+      const look = () => { if (new RegExp(pattern, "i").test(document.body.innerText)) window.saidOfIt += 1; };
+      new MutationObserver(look).observe(document.body, { subtree: true, childList: true, characterData: true });
+    }, words);
     await daemon.kill();
-    const said = one.page.getByText(/reconnecting|cannot be reached|offline/i).filter({ visible: true });
-    await one.page.waitForTimeout(1200);
-    assert.equal(await said.count(), 0, "nothing is said of a short drop");
+    await daemon.up();
+    await daemon.api("POST", `/api/sessions/${session.id}/prompt`, { text: "say 1" });
+    await untilSaid(one.page, "<p2:end=1>", 30_000);
+    assert.equal(await one.page.evaluate(() => window.saidOfIt), 0, "nothing is said of a short drop");
+    await daemon.kill();
     await said.first().waitFor();
     await one.shot("daemon-down");
     await daemon.up();

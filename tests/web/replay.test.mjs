@@ -2,7 +2,7 @@
 // is missing, none is there twice.
 import assert from "node:assert/strict";
 
-import { bare, faultsOfMarkers, log, mounted, readAll, saidOnPage, untilSaid } from "./harness/transcript.mjs";
+import { bare, faultsOfMarkers, log, mounted, readAll, saidOnPage, scrolled, untilSaid } from "./harness/transcript.mjs";
 import { until } from "./harness/wait.mjs";
 
 const assistantText = async (daemon, id) => bare((await daemon.transcript(id))
@@ -26,7 +26,6 @@ export default function (suite) {
     await untilSaid(one.page, "<p1:20>");
     one.expectDeadDaemon();
     await daemon.kill();
-    await one.page.waitForTimeout(400);
     await daemon.up();
     await untilSaid(one.page, "<p1:end=160>", 30_000);
     await daemon.untilIdle(session.id);
@@ -181,12 +180,12 @@ export default function (suite) {
     await one.enter(`/s/${session.id}`);
     await untilSaid(one.page, "<p1:100>", 30_000);
     const box = await log(one.page).boundingBox();
-    await one.page.mouse.move(box.x + box.width / 2, box.y + 200);
-    await one.page.mouse.wheel(0, -900);
-    await one.page.waitForTimeout(300);
+    await scrolled(one.page, -900);
     // The entry that is read: the one that reaches over the upper edge.
-    const before = (await mounted(one.page)).findLast((row) => row.text !== "" && row.top <= box.y + 10);
-    await one.page.waitForTimeout(1500);
+    const entries = (await mounted(one.page)).filter((row) => row.text !== "");
+    const before = entries.findLast((row) => row.top <= box.y + 10) ?? entries[0];
+    const seq = (await daemon.api("GET", `/api/sessions/${session.id}`)).session.seq;
+    await daemon.until(session.id, (now) => now.seq > seq + 60, "more has arrived");
     const after = (await mounted(one.page)).find((row) => row.key === before.key);
     assert.ok(after, "the row is still there");
     assert.ok(Math.abs(after.top - before.top) <= 1, `moved by ${after.top - before.top}px`);

@@ -12,7 +12,7 @@ export function mounted(page) {
 }
 
 // Turns the wheel over the transcript; says where that led.
-async function scrolled(page, by) {
+export async function scrolled(page, by) {
   const box = await log(page).boundingBox();
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
   await page.mouse.wheel(0, by);

@@ -43,7 +43,7 @@ export function cut(text: string, max: number): string {
   return points.length <= max ? text : `${points.slice(0, max - 1).join("")}…`;
 }
 
-/** A path below somebody's home with `~` for it: `~/work/billing`. */
+/** A path below somebody's home with `~` for it: `~/projects/billing`. */
 export function shortPath(path: string): string {
   return path.replace(/^\/(?:home\/[^/]+|root|Users\/[^/]+)(?=\/|$)/, "~");
 }

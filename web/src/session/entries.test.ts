@@ -143,6 +143,6 @@ describe("words", () => {
   });
   it("says what a boundary is", () => {
     const record = { v: 1, seq: 1, ts: "", kind: "context.boundary", how: "injected", verified: "none", attempts: [{ method: "resume", failure: "session_unknown" }] };
-    expect(markWords(record)).toEqual({ title: "Started fresh with history", detail: "resume did not serve: the agent no longer knows the session", failed: false });
+    expect(markWords(record)).toEqual({ title: "Started fresh with history", detail: "Resume did not serve: the agent no longer knows the session", failed: false });
   });
 });

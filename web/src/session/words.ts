@@ -101,7 +101,8 @@ function boundaryWords(record: RecordEnvelope): MarkWords {
   const first = how === "fresh" && text(record, "reason") === "never_prompted";
   const checked = verified[text(record, "verified")] ?? "";
   const parts = [first ? "" : checked, attemptsOf(record)].filter((part) => part !== "");
-  return { title: first ? "Agent started" : (boundaries[how] ?? how), detail: parts.join("; "), failed: false };
+  const detail = parts.join("; ");
+  return { title: first ? "Agent started" : (boundaries[how] ?? how), detail: detail.charAt(0).toUpperCase() + detail.slice(1), failed: false };
 }
 
 export function markWords(record: RecordEnvelope): MarkWords {
