@@ -29,6 +29,7 @@ using Timer = asio::basic_waitable_timer<std::chrono::steady_clock,
                                          Context::executor_type>;
 
 constexpr std::size_t read_buffer_bytes = 64UL << 10;
+constexpr std::size_t handlers_at_once = 64;  // of run_for_ms()
 
 class ReactorDescriptor final : public Descriptor {
  public:
@@ -116,8 +117,8 @@ class AsioIo final : public HttpIo, public HttpReactor {
   void run_for_ms(int wait_ms) override {
     context_.restart();
     // Asio runs nothing at all in a time of 0.
-    if (context_.poll() > 0 || wait_ms <= 0) return;
-    if (context_.run_one_for(std::chrono::milliseconds(wait_ms)) > 0) context_.poll();
+    if (run_some() > 0 || wait_ms <= 0) return;
+    if (context_.run_one_for(std::chrono::milliseconds(wait_ms)) > 0) run_some();
   }
 
   void post(Task task) override { asio::post(context_, std::move(task)); }
@@ -168,6 +169,13 @@ class AsioIo final : public HttpIo, public HttpReactor {
   void* context() override { return &context_; }
 
  private:
+  // What is always ready, such as a stream at its end, must not keep the caller out for ever.
+  std::size_t run_some() {
+    std::size_t ran = 0;
+    while (ran < handlers_at_once && context_.poll_one() > 0) ++ran;
+    return ran;
+  }
+
   Context context_;
   asio::executor_work_guard<Context::executor_type> guard_;
   asio::ip::tcp::resolver resolver_{context_};

@@ -1,11 +1,14 @@
 // The loop: another one driven inside of it, tasks and timers in order, and how it is stopped.
 #include "http/io.h"
 
+#include <array>
 #include <vector>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "http/fixture_for_test.h"
 #include "http/reactor.h"
@@ -14,6 +17,18 @@ namespace perdure {
 namespace {
 
 using namespace http_test;
+
+TEST(Io, G8_what_is_always_ready_does_not_keep_the_caller_out) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  ::close(ends[1]);  // at its end, and so readable for ever
+  const auto io = HttpIo::create();
+  int calls = 0;
+  io->drive(ends[0], [&] { calls += 1; });
+  io->run_for_ms(1000);
+  EXPECT_GT(calls, 0);
+  ::close(ends[0]);
+}
 
 TEST(Io, drives_another_loop_as_long_as_it_has_something) {
   const auto io = HttpIo::create();

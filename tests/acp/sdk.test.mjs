@@ -79,6 +79,17 @@ export default function (test) {
     assert.deepEqual(numbers(one.text(sessionId), 1), upTo(30));
   });
 
+  test("ACK1_ACK2_a_prompt_of_a_time_without_a_daemon_is_delivered_once", async ({ daemon, work, editor }) => {
+    const one = await editor();
+    const { sessionId } = await one.create(work);
+    await daemon.kill();
+    const turn = one.prompt(sessionId, "say 2");
+    await daemon.up();
+    assert.equal((await turn).stopReason, "end_turn");
+    assert.deepEqual(numbers(one.text(sessionId), 1), [1, 2]);
+    assert.equal((await daemon.events(sessionId, "message.user")).length, 1);
+  });
+
   test("N5_TOK3_two_editors_see_one_session_and_the_first_answer_counts", async ({ daemon, work, editor }) => {
     const answers = [];
     const first = await editor({ answer: () => undefined });
