@@ -56,6 +56,7 @@ CHECKS = [
     Check("docs", ["python3", "tools/check_docs.py", "build/dev/perdure"], tap=True),
     Check("acp_schema", ["node", "tools/check_acp_schema.mjs", "build/dev/perdure-acp-samples"],
           long=True, tap=True, timeout_s=300),
+    Check("acp_clients", ["tools/node.sh", "tests/acp/run.mjs"], long=True, tap=True, timeout_s=900),
     Check("openapi", ["node", "tools/check_openapi.mjs", "build/dev/perdure-openapi-sample"],
           long=True, tap=True, timeout_s=300),
     Check("web_unit", ["tools/node.sh", "tests/web/unit.mjs"], tap=True, timeout_s=600),

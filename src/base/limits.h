@@ -254,6 +254,20 @@ inline constexpr std::size_t prompt_history_max = 500;           // the oldest i
 inline constexpr std::size_t tool_cards_max = 256;   // open at once; the oldest is shown no more
 inline constexpr std::size_t diff_lines_max = 2000;  // of either text; a longer one is only counted
 
+// Perdure as an agent for editors (face/).
+// A longer line or message from an editor is skipped and answered with an error.
+inline constexpr std::size_t face_line_bytes_max = 32UL << 20;
+inline constexpr std::size_t face_sessions_max = 64;  // open on a connection; one more is refused
+inline constexpr std::size_t face_calls_open_max = 256;  // unanswered; one more request is refused
+inline constexpr std::size_t face_list_rows = 50;        // of a page of session/list
+// Records that wait behind one whose update is stored apart; beyond it that is shown in short.
+inline constexpr std::size_t face_held_bytes_max = 16UL << 20;
+// Written and not read by the editor: no more is read from the daemon meanwhile.
+inline constexpr std::size_t face_unsent_bytes_max = 1UL << 20;
+inline constexpr std::int64_t face_write_ms = 60'000;     // without a byte taken: the end
+inline constexpr std::int64_t face_revive_ms = 3'000;     // without a daemon: one is started
+inline constexpr std::int64_t call_patience_ms = 60'000;  // for a call that may wait; then it fails
+
 // The agent's half of ACP (the demo agent, the test agent).
 // A longer line from the client is dropped whole and counted.
 inline constexpr std::size_t agent_line_bytes_max = 32UL << 20;
