@@ -88,6 +88,11 @@ TEST_F(Care, G8_P1_an_agent_at_its_limit_of_memory_is_said_to_be_out_of_memory) 
   ASSERT_TRUE(until_count(session, "agent.exited", 1));
   EXPECT_EQ(json_at(record(session, "agent.exited"), "why"), "out_of_memory");
   EXPECT_EQ(client_->count(session, "run.interrupted"), 0u);
+  EXPECT_EQ(field(session, "error_code"), "out_of_memory");
+  EXPECT_NE(field(session, "error_message").find("64 MiB"), std::string::npos);
+  EXPECT_EQ(field(session, "last_run.code"), "out_of_memory");
+  EXPECT_EQ(field(session, "stop_reason"), "agent_crashed");
+  EXPECT_EQ(field(session, "is_resumable"), "true");
 }
 
 TEST_F(Care, G8_doctor_says_whether_sessions_can_be_limited) {
