@@ -82,9 +82,12 @@ inline constexpr std::size_t page_records_max = 1000;
 inline constexpr std::size_t import_bytes_max = 256UL << 20;  // of an exported session; more: 413
 // Records that one filtered read looks at; the page then ends and says that there is more.
 inline constexpr std::size_t scan_records_max = 5000;
-inline constexpr std::size_t rows_max = 500;              // a longer page of rows or turns is cut
-inline constexpr std::size_t density_buckets_max = 2000;  // more are cut to it
-inline constexpr std::size_t density_marks_max = 2000;    // more are counted, not shown
+inline constexpr std::size_t rows_max = 500;                // a longer page of rows or turns is cut
+inline constexpr std::size_t density_buckets_max = 2000;    // more are cut to it
+inline constexpr std::size_t density_marks_max = 2000;      // more are counted, not shown
+inline constexpr std::size_t timeline_moments_max = 16384;  // more are joined two by two
+inline constexpr std::size_t past_sessions_max = 16;        // whose past is kept for the next look
+inline constexpr std::size_t past_states_max = 64;          // of each of them; more: every other
 // Of records whose text is given as one document; a longer session: limit_reached.
 inline constexpr std::size_t whole_text_bytes_max = 64UL << 20;
 // A transcript of more records has no hash on its pages.

@@ -137,6 +137,9 @@ TEST_F(Verbs, run_fails_when_the_agent_does_not_start) {
                         R"({"kind":"resume.failed","message":"no such program"})"};
   EXPECT_EQ(cli.run({"run", "demo", "hi"}), 1);
   EXPECT_TRUE(prints("the agent did not come back: no such program"));
+  cli.daemon.records[1] = R"({"kind":"resume.failed","gen":1,"message":"no such program"})";
+  EXPECT_EQ(cli.run({"run", "demo", "hi"}), 1);
+  EXPECT_TRUE(prints("no agent: no such program"));
 }
 
 TEST_F(Verbs, C13_resume_can_bind_a_session_to_a_folder_first) {
