@@ -169,11 +169,13 @@ TEST(Updates, bytes_of_a_terminal_come_with_and_without_padding) {
 
 TEST(Updates, X14_what_options_can_be_set_to_goes_from_an_answer_into_an_update_and_back) {
   const RawJson options = options_update(
-      R"({"sessionId":"s","configOptions":[{"id":"m","name":"M","category":"mode","type":"select","currentValue":"a","options":[{"value":"a","name":"A"}]}]})");
+      R"({"sessionId":"s","configOptions":[{"id":"m","name":"M","category":"mode","type":)"
+      R"("select","currentValue":"a","options":[{"value":"a","name":"A"}]}]})");
   EXPECT_EQ(parse_update(options.text).kind, "config_option_update");
   ASSERT_EQ(parse_options_update(options.text).size(), 1U);
   const RawJson modes = options_update(
-      R"({"modes":{"currentModeId":"b","availableModes":[{"id":"a","name":"A"},{"id":"b","name":"B"}]}})");
+      R"({"modes":{"currentModeId":"b","availableModes":[{"id":"a","name":"A"},{"id":"b","name":)"
+      R"("B"}]}})");
   EXPECT_EQ(parse_update(modes.text).kind, "current_mode_update");
   const std::vector<ConfigOption> parsed = parse_options_update(modes.text);
   ASSERT_EQ(parsed.size(), 1U);

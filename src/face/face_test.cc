@@ -41,7 +41,8 @@ TEST(Face, U9_requests_that_need_no_daemon_are_answered_at_once) {
        R"({"jsonrpc":"2.0","id":1,"method":"session/delete","params":{"sessionId":"s1"}})",
        R"("code":-32601)"},
       {"a prompt to a session that is not open",
-       R"({"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"x","prompt":[]}})",
+       R"({"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"x","prompt":)"
+       R"([]}})",
        R"("code":-32002)"},
       {"new without a folder", R"({"jsonrpc":"2.0","id":1,"method":"session/new","params":{}})",
        R"("code":-32602)"},
@@ -63,7 +64,8 @@ TEST(Face, U9_requests_that_need_no_daemon_are_answered_at_once) {
 TEST(Face, U9_a_new_session_is_made_its_agent_started_and_told_once_its_journal_was_read) {
   FaceOnStage stage({.version = "1", .agent = "claude", .key_prefix = "k"});
   stage.editor(
-      R"({"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/w","mcpServers":[{"name":"m"}]}})");
+      R"({"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/w","mcpServers":[{)"
+      R"("name":"m"}]}})");
   EXPECT_EQ(stage.calls.at(0).request.body,
             R"({"cwd":"/w","agent":"claude","mcp_servers":[{"name":"m"}]})");
   EXPECT_EQ(stage.calls.at(0).request.key, "k-1");
@@ -302,7 +304,8 @@ TEST(Face, options_are_checked_named_as_the_runtime_does_and_answered_with_all_o
       "mode",
       R"("option":"model","value":"calm","update":{"sessionUpdate":"config_option_update",)"
       R"("configOptions":[{"id":"llm","name":"Model","category":"model","type":"select",)"
-      R"("currentValue":"calm","options":[{"value":"calm","name":"Calm"},{"value":"bold","name":"Bold"}]}]})");
+      R"("currentValue":"calm","options":[{"value":"calm","name":"Calm"},{"value":"bold","name":)"
+      R"("Bold"}]}]})");
   stage.lines.clear();
   const auto set = [&](const char* option, const char* value) {
     stage.editor(std::string(R"({"jsonrpc":"2.0","id":7,"method":"session/set_config_option",)") +
@@ -317,8 +320,8 @@ TEST(Face, options_are_checked_named_as_the_runtime_does_and_answered_with_all_o
   EXPECT_EQ(stage.calls.at(0).request.body, R"({"model":"bold"})");
   stage.answer("POST /api/sessions/s1/options", "{}");
   EXPECT_TRUE(has(stage.says(R"("currentValue":"bold")")));
-  stage.editor(
-      R"({"jsonrpc":"2.0","id":8,"method":"session/set_model","params":{"sessionId":"s1","modelId":"calm"}})");
+  stage.editor(R"({"jsonrpc":"2.0","id":8,"method":"session/set_model","params":{"sessionId":"s1",)"
+               R"("modelId":"calm"}})");
   stage.answer("POST /api/sessions/s1/options", "{}");
   EXPECT_TRUE(has(stage.says(R"("id":8,"result":{})")));
 }
@@ -451,7 +454,8 @@ TEST(Face, a_given_session_is_what_the_editor_takes_for_a_new_one) {
 TEST(Face, the_first_prompt_names_a_session_that_has_no_title) {
   FaceOnStage stage;
   stage.editor(
-      R"({"jsonrpc":"2.0","id":1,"method":"session/resume","params":{"sessionId":"s1","cwd":"/w"}})");
+      R"({"jsonrpc":"2.0","id":1,"method":"session/resume","params":{"sessionId":"s1","cwd":)"
+      R"("/w"}})");
   stage.answer("GET /api/sessions/s1", R"({"session":{"id":"s1","title":"","seq":1}})");
   stage.record("session.created");
   stage.prompt(5, "first");

@@ -173,6 +173,7 @@ export default function (test) {
     const { sessionId } = await one.create(work);
     await assert.rejects(one.prompt(sessionId, "error -32603 the model is out"), /the model is out/);
     await assert.rejects(one.prompt(sessionId, "say 1; crash kill"), /turn (failed|was interrupted)/);
+    assert.equal((await one.prompt(sessionId, "say 1")).stopReason, "end_turn", "the next prompt brings the agent back");
   });
 
   test("P7_an_update_of_400_kB_is_told_whole_live_and_again", async ({ work, editor }) => {
