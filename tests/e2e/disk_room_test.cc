@@ -54,7 +54,7 @@ class DiskRoom : public DaemonTest {
     const Result<> started = daemon_->start();
     ASSERT_TRUE(started) << started.error().message();
     client_ = std::make_unique<ApiClient>(daemon_->endpoint());
-    const std::string cwd = daemon_->folder() + "/work";
+    const std::string cwd = daemon_->folder() + "/place";
     fs::create_directories(cwd);
     session_ = client_->create_session({.more = R"("cwd":")" + cwd + "\""});
     ASSERT_TRUE(client_->prompt({.session = session_, .text = "say 1"}).ok());
@@ -70,7 +70,7 @@ class DiskRoom : public DaemonTest {
 
 TEST_F(DiskRoom, H4_a_full_workspace_refuses_its_own_writes_and_the_session_goes_on) {
   daemon_ = std::make_unique<DaemonProcess>();
-  const SmallDisk disk(daemon_->folder() + "/work", "size=1m");
+  const SmallDisk disk(daemon_->folder() + "/place", "size=1m");
   if (!disk.is_mounted()) GTEST_SKIP() << "needs root to mount a small disk";
   serve();
   disk.fill();
@@ -78,7 +78,7 @@ TEST_F(DiskRoom, H4_a_full_workspace_refuses_its_own_writes_and_the_session_goes
   EXPECT_EQ(refused.status, 507) << refused.body;
   EXPECT_EQ(refused.at("error.code"), "disk_full");
   EXPECT_NE(refused.at("error.message").find("workspace"), std::string::npos) << refused.body;
-  EXPECT_FALSE(fs::exists(daemon_->folder() + "/work/file")) << "not half of it";
+  EXPECT_FALSE(fs::exists(daemon_->folder() + "/place/file")) << "not half of it";
   ASSERT_TRUE(client_->prompt({.session = session_, .text = "say 2"}).ok());
   EXPECT_TRUE(until_count(session_, "run.completed", 2));
   disk.free();
@@ -101,7 +101,7 @@ TEST_F(DiskRoom, H4_S5_a_full_journal_disk_refuses_prompts_and_the_workspace_goe
   EXPECT_NE(refused.at("error.message").find("journal"), std::string::npos) << refused.body;
   const ApiReply written = write_file(100'000);
   EXPECT_TRUE(written.ok()) << written.body;
-  EXPECT_EQ(fs::file_size(daemon_->folder() + "/work/file"), 100'000u);
+  EXPECT_EQ(fs::file_size(daemon_->folder() + "/place/file"), 100'000u);
   disk.free();
   EXPECT_TRUE(until([&] { return client_->prompt({.session = session_, .text = "say 1"}).ok(); }));
 }
