@@ -140,8 +140,11 @@ HttpAdmission Api::on_head(const HttpRequest& head) {
   }
   Router::Match match = router_.find(head.method, head.path);
   const bool is_405 = examined.error().code() == Code::invalid_argument && !match.route;
+  const bool is_nobody = examined.error().code() == Code::unauthenticated ||
+                         examined.error().code() == Code::limit_reached;
   return {.refuse = refusal(examined.error(),
-                            is_405 ? std::move(match.allowed) : std::vector<std::string>())};
+                            is_405 ? std::move(match.allowed) : std::vector<std::string>()),
+          .refuse_after_ms = is_nobody ? gate_.refusal_delay_ms(head) : 0};
 }
 
 void Api::on_request(HttpRequest request, std::shared_ptr<HttpExchange> exchange) {

@@ -26,6 +26,11 @@ Error unknown_credentials() {
   return Error(Code::unauthenticated, "these credentials are not known here");
 }
 
+// Where failures are counted.
+std::string source_of(const HttpPeer& peer) {
+  return peer.is_unix ? "uid:" + std::to_string(peer.uid) : peer.address;
+}
+
 // A process of a session acts as that session, whatever it presents: never above operate.
 Principal inside_of(SessionId session, Principal principal) {
   principal.id = "session:" + session.text();
@@ -166,10 +171,12 @@ Result<Principal> Gate::identify(const HttpRequest& request, Ticket ticket, Orig
   return principal;
 }
 
+std::int64_t Gate::refusal_delay_ms(const HttpRequest& request) const {
+  return request.peer ? failures_.delay_ms(source_of(*request.peer), now()) : 0;
+}
+
 Error Gate::refused(const HttpRequest& request, Error error) {
-  const std::string source =
-      request.peer->is_unix ? "uid:" + std::to_string(request.peer->uid) : request.peer->address;
-  if (!failures_.note(source, now())) return error;
+  if (!failures_.note(source_of(*request.peer), now())) return error;
   return Error(Code::limit_reached, "too many failed logins: try again in some seconds");
 }
 

@@ -55,6 +55,10 @@ class Gate {
   Result<Principal> identify(const HttpRequest& request, Ticket ticket,
                              Origins origins = Origins::look_up);
 
+  // How long a refusal of identify() or take_launch_token() is to be held back: longer with each
+  // failure from there, nothing for the first few.
+  std::int64_t refusal_delay_ms(const HttpRequest& request) const;
+
   // The form of a change. `caller` null: nobody yet, as for a login.
   Result<> check_change(const HttpRequest& request, BodyType body, const Principal* caller) const;
 

@@ -60,7 +60,12 @@ void log_in(ApiWorld& world, Gate& gate, Call call) {
         Error(Code::secret_already_shown, "this login was done before, as " + *shown));
   }
   Result<Principal> by = gate.take_launch_token(login->call.request, body->token);
-  if (!by) return login->call.fail(by.error());
+  if (!by) {
+    const std::int64_t delay_ms = gate.refusal_delay_ms(login->call.request);
+    if (delay_ms == 0) return login->call.fail(by.error());
+    world.loop.after_ms(delay_ms, [login, error = by.error()] { login->call.fail(error); });
+    return;
+  }
   login->by = std::move(*by);
   login->cookie_text = gate.make_secret_text(SecretKind::cookie);
   login->key_text = gate.make_secret_text(SecretKind::key);

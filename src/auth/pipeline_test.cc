@@ -369,6 +369,27 @@ TEST(Failures, too_many_are_told_so_until_time_has_passed) {
   EXPECT_TRUE(failures.note("10.0.0.1", BootTime{auth_failure_ms}));
 }
 
+TEST(Failures, N16_each_failure_is_held_back_longer_up_to_a_limit_and_time_heals) {
+  AuthFailures failures;
+  EXPECT_EQ(failures.delay_ms("10.0.0.1", BootTime{0}), 0);
+  std::int64_t before_ms = 0;
+  for (std::int64_t i = 1; i <= auth_failures_max; ++i) {
+    failures.note("10.0.0.1", BootTime{0});
+    const std::int64_t delay_ms = failures.delay_ms("10.0.0.1", BootTime{0});
+    if (i <= auth_free_failures) {
+      EXPECT_EQ(delay_ms, 0) << i;
+    } else if (before_ms < auth_delay_max_ms) {
+      EXPECT_GT(delay_ms, before_ms) << i;
+    }
+    EXPECT_LE(delay_ms, auth_delay_max_ms);
+    before_ms = delay_ms;
+  }
+  EXPECT_EQ(before_ms, auth_delay_max_ms);
+  EXPECT_EQ(failures.delay_ms("10.0.0.2", BootTime{0}), 0) << "another address is not to blame";
+  const BootTime later{auth_failure_ms * (auth_failures_max - auth_free_failures)};
+  EXPECT_EQ(failures.delay_ms("10.0.0.1", later), 0);
+}
+
 TEST(Failures, the_addresses_remembered_are_bounded) {
   AuthFailures failures;
   for (std::int64_t i = 0; i <= auth_failures_max; ++i) failures.note("guilty", BootTime{0});

@@ -35,6 +35,17 @@ constexpr std::array<std::string_view, 13> names = {"accept.before_commit",
                                                     "checkpoint.after",
                                                     "shutdown"};
 
+constexpr std::array<std::string_view, 9> agentctl_names = {
+    "agentctl.before_claim",  // of the spool
+    "agentctl.after_claim",
+    "agentctl.before_answer",  // to its bootstrap
+    "agentctl.after_spawn",    // of the agent, before anything was sent to it
+    "command.taken",           // its number is known, and nothing was done yet
+    "command.acted",           // done, and not confirmed
+    "spool.before_write",
+    "spool.written",  // and not sent
+    "ack.before_cut"};
+
 struct Term {
   std::uint64_t times = 0;
   int signal = 0;  // 0: off
@@ -86,6 +97,7 @@ Result<Term> parse_term(std::string_view text) {
 }  // namespace
 
 std::span<const std::string_view> failpoint_names() { return names; }
+std::span<const std::string_view> agentctl_failpoint_names() { return agentctl_names; }
 
 Result<> arm_failpoints(std::string_view text) {
   if (!is_test_build) {
@@ -95,7 +107,8 @@ Result<> arm_failpoints(std::string_view text) {
   while (!text.empty()) {
     std::string_view terms = cut(text, ";");
     const std::string name(cut(terms, "="));
-    if (std::ranges::find(names, name) == names.end()) {
+    if (std::ranges::find(names, name) == names.end() &&
+        std::ranges::find(agentctl_names, name) == agentctl_names.end()) {
       return fail(Code::invalid_argument, "there is no failpoint '" + name + "'");
     }
     std::vector<Term>& point = points[name];

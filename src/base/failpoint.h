@@ -10,11 +10,12 @@
 
 namespace perdure {
 
-// Null until points are armed. `name` is one of failpoint_names().
+// Null until points are armed. `name` is one of those below.
 inline void (*failpoint_hook)(const char* name) = nullptr;
 
-// Every point that there is.
+// Every point that there is, of the daemon and of an agentctl.
 std::span<const std::string_view> failpoint_names();
+std::span<const std::string_view> agentctl_failpoint_names();
 
 // "commit.after=37*off->1*kill;checkpoint.before=1*stop": what the hits of a point do, in order;
 // off when the list is over. `kill` and `stop` are SIGKILL and SIGSTOP. denied: not a test build;

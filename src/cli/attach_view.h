@@ -37,7 +37,8 @@ struct AttachWish {
 
 class AttachView {
  public:
-  AttachView(Style style, ScreenSize size) : style_(style), size_(size), view_(style, size.cells) {}
+  AttachView(Style style, ScreenSize size)
+      : style_(style), size_(size), view_(style, size.cells, OpenQuestions::apart) {}
 
   // The session as it is. Records up to the first one's seq are replay: they ring no bell.
   void on_state(JsonView state, std::int64_t now_ms);

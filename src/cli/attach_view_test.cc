@@ -182,6 +182,31 @@ TEST_F(Attach, hostile_output_reaches_the_terminal_as_text) {
   EXPECT_EQ(screen.notices, (std::vector<std::string>{"parser needs an answer"}));
 }
 
+TEST_F(Attach, G7_a_question_is_shown_once_while_it_is_open_and_once_with_its_answer) {
+  const auto times = [&] {
+    std::size_t count = 0;
+    const std::string text = screen.text();
+    for (std::size_t at = text.find("rm -rf"); at != std::string::npos;
+         at = text.find("rm -rf", at + 1)) {
+      ++count;
+    }
+    return count;
+  };
+  record(R"({"kind":"run.started","run_id":"run_1"})");
+  record(R"({"kind":"tool.call","tool_call_id":"t","title":"Run rm -rf build?",)"
+         R"("status":"pending"})");
+  ask("perm_1");
+  EXPECT_EQ(times(), 1U) << screen.text();
+  record(R"({"kind":"permission.resolved","perm_id":"perm_1","outcome":"selected",)"
+         R"("option_id":"a","by":"uid:1"})");
+  EXPECT_TRUE(shows("? Run rm -rf build?\n  → Allow (uid:1)")) << screen.text();
+  // One that nobody answered stays readable behind the end of its run.
+  ask("perm_2");
+  record(R"({"kind":"run.interrupted","run_id":"run_1","reason":"wait_lost"})");
+  EXPECT_TRUE(shows("? Run rm -rf build?\n  → Allow")) << screen.text();
+  EXPECT_GE(times(), 2U);
+}
+
 TEST_F(Attach, G7_a_question_is_answered_by_one_key) {
   ask("perm_1");
   now += 1000;

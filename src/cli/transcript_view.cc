@@ -45,7 +45,7 @@ void TranscriptView::add(JsonView record) {
   add_session_record(kind, record);
 }
 
-void TranscriptView::reset() { *this = TranscriptView(style_, cells_); }
+void TranscriptView::reset() { *this = TranscriptView(style_, cells_, open_questions_); }
 
 std::vector<std::string> TranscriptView::take_rows() { return std::exchange(rows_, {}); }
 
@@ -250,6 +250,9 @@ std::vector<std::string> TranscriptView::open_rows(std::size_t rows_max) const {
   for (const Tool& tool : tools_) {
     std::string title = clean_line(tool.title.empty() ? tool.kind : tool.title);
     if (title.empty()) title = clean_line(tool.id);
+    const bool is_asked_for =
+        std::ranges::find(questions_, tool.title, &Question::title) != questions_.end();
+    if (open_questions_ == OpenQuestions::apart && is_asked_for) continue;
     const std::size_t room = cells_ > 16 ? cells_ - 4 : 12;
     rows.push_back(style_.paint(Ink::cyan, "◌ ") + shorten(title + "  " + tool.status, room));
   }

@@ -20,9 +20,14 @@ namespace perdure::cli {
 // What somebody who looks elsewhere would want to be called back for.
 enum class Notice { needs_input, finished, failed, stalled };
 
+// Who shows a question that is open: the rows, or whoever has a place for it apart from them. Then
+// it becomes a row with its answer, and the tool that it is about is not shown beside it.
+enum class OpenQuestions { in_rows, apart };
+
 class TranscriptView {
  public:
-  TranscriptView(Style style, std::size_t cells) : style_(style), cells_(cells), markdown_(style) {}
+  TranscriptView(Style style, std::size_t cells, OpenQuestions questions = OpenQuestions::in_rows)
+      : style_(style), cells_(cells), open_questions_(questions), markdown_(style) {}
 
   // One record as served.
   void add(JsonView record);
@@ -83,9 +88,11 @@ class TranscriptView {
   void settle_all(std::string_view outcome);
   void end_run(std::string_view end);
   void resolve(JsonView record);
+  void add_question(const Question& question);
 
   Style style_;
   std::size_t cells_;
+  OpenQuestions open_questions_;
   Markdown markdown_;
   TextCleaner cleaner_;
   Speaker speaker_ = Speaker::nobody;

@@ -51,7 +51,14 @@ void TranscriptView::end_run(std::string_view end) {
   run_.clear();
   is_cancelling_ = false;
   last_end_ = end;
+  for (const Question& question : questions_) {
+    if (open_questions_ == OpenQuestions::apart) add_question(question);
+  }
   questions_.clear();
+}
+
+void TranscriptView::add_question(const Question& question) {
+  add_row(Ink::yellow, "? ", clean_line(question.title));
 }
 
 bool TranscriptView::add_wait_record(std::string_view kind, JsonView record) {
@@ -59,7 +66,7 @@ bool TranscriptView::add_wait_record(std::string_view kind, JsonView record) {
     end_speech();
     Question question = read_question(record);
     question.since = read_time(record["ts"]);
-    add_row(Ink::yellow, "? ", clean_line(question.title));
+    if (open_questions_ == OpenQuestions::in_rows) add_question(question);
     questions_.push_back(std::move(question));
     notices_.push_back(Notice::needs_input);
   } else if (kind == "permission.resolved") {
@@ -84,6 +91,9 @@ void TranscriptView::resolve(JsonView record) {
     }
   }
   const std::string by = record["by"].text();
+  if (open_questions_ == OpenQuestions::apart && question != questions_.end()) {
+    add_question(*question);
+  }
   add_row(Ink::dim, "  → ", clean_line(words + (by.empty() ? "" : " (" + by + ")")));
   if (question != questions_.end()) questions_.erase(question);
 }

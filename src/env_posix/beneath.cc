@@ -49,7 +49,7 @@ Error error_of(int number, std::string_view subject) {
     case ENAMETOOLONG:
     case EINVAL: return {Code::invalid_argument, name + ": " + std::strerror(number)};
     case ENOSPC:
-    case EDQUOT: return {Code::disk_full, name + ": no space is left"};
+    case EDQUOT: return {Code::disk_full, name + ": no space is left in the workspace"};
     case EMFILE:
     case ENFILE:
     case ENOMEM:

@@ -101,7 +101,7 @@ bool Connection::admit(RequestHead head) {
   if (admission.refuse) {
     // The body is not read, so where the next request begins is not known.
     lingers_ = head.body.kind != BodyKind::none;
-    send_last(*admission.refuse);
+    send_last(*admission.refuse, admission.refuse_after_ms);
     return false;
   }
   const BodyReader body(head.body, admission.body_bytes_max);
@@ -145,13 +145,17 @@ void Connection::refuse(Refusal refusal) {
 }
 
 // An answer behind which the connection ends, whatever the client still sends.
-void Connection::send_last(const HttpResponse& response) {
+void Connection::send_last(const HttpResponse& response, std::int64_t delay_ms) {
   reading_.reset();
   in_ = {};
   deadline_ms_ = 0;
   closes_ = true;
   phase_ = Phase::handling;
-  respond(response);
+  if (delay_ms <= 0) return respond(response);
+  host_->reactor().after_ms(delay_ms, [weak = weak_from_this(), response] {
+    const auto self = weak.lock();
+    if (self && !self->host_->is_down()) self->respond(response);
+  });
 }
 
 void Connection::respond(HttpResponse response) {

@@ -83,7 +83,7 @@ class Connection final : public ByteStreamEvents, public std::enable_shared_from
   bool take_body();
   void hand_over();
   void refuse(Refusal refusal);
-  void send_last(const HttpResponse& response);
+  void send_last(const HttpResponse& response, std::int64_t delay_ms = 0);
   Sent send_queued();
   void all_sent();
   void answer_done();

@@ -102,7 +102,8 @@ void ServerCore::adopt(Socket socket, const TlsIdentity* identity) {
   if (connections_.size() >= limits_.connections_max) return;  // closed as it goes out of scope
   auto peer = std::make_shared<const HttpPeer>(peer_of(socket.get()));
   auto stream = make_plain_stream(reactor_, std::move(socket));
-  if (identity != nullptr) stream = make_tls_server_stream(reactor_, *identity, std::move(stream));
+  if (identity != nullptr)
+    stream = make_tls_server_stream(reactor_, *identity, std::move(stream), limits_.handshake_ms);
   auto connection =
       std::make_shared<Connection>(shared_from_this(), std::move(stream), std::move(peer));
   connection->place = connections_.size();

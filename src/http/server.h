@@ -84,6 +84,7 @@ class HttpExchange {
 struct HttpAdmission {
   std::optional<HttpResponse> refuse;       // sent instead of reading the body; the connection ends
   std::size_t body_bytes_max = 16UL << 20;  // a longer body: 413
+  std::int64_t refuse_after_ms = 0;         // how long the refusal is held back
 };
 
 // A request by HEAD comes as GET; what is answered is sent without its body.
@@ -98,6 +99,7 @@ class HttpHandler {
 struct HttpServerLimits {
   std::size_t head_bytes_max = 16UL << 10;  // more: 431
   std::size_t connections_max = 12'000;     // one more is closed at once
+  std::int64_t handshake_ms = 10'000;       // for TLS to be agreed on; then the connection ends
   std::int64_t head_ms = 10'000;            // for a whole head, once its first byte is there
   std::int64_t body_ms = 60'000;            // without a byte of the body: 408
   std::int64_t idle_ms = 75'000;            // between two requests

@@ -39,6 +39,8 @@ std::string openssl_trouble() {
   return text.data();
 }
 
+constexpr std::int64_t client_handshake_ms = 10'000;
+
 class TlsStream final : public ByteStream,
                         public ByteStreamEvents,
                         public std::enable_shared_from_this<TlsStream> {
@@ -50,10 +52,19 @@ class TlsStream final : public ByteStream,
     ::SSL_set_mode(ssl_.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                    SSL_MODE_RELEASE_BUFFERS);
   }
-  ~TlsStream() override { inner_->close(); }
+  ~TlsStream() override {
+    reactor_.cancel(handshake_timer_);
+    inner_->close();
+  }
 
-  void start() {
+  void start(std::int64_t handshake_ms) {
     inner_->set_events(this);
+    handshake_timer_ = reactor_.after_ms(handshake_ms, [weak = weak_from_this()] {
+      const auto self = weak.lock();
+      if (!self) return;
+      self->handshake_timer_ = 0;
+      self->break_off("the handshake took too long");
+    });
     ::ERR_clear_error();
     (void)::SSL_do_handshake(ssl_.get());
     flush();
@@ -223,6 +234,7 @@ class TlsStream final : public ByteStream,
                                      : ::X509_verify_cert_error_string(verdict));
       return false;
     }
+    reactor_.cancel(std::exchange(handshake_timer_, 0));
     tell_writable();
     return !is_broken_;
   }
@@ -234,6 +246,7 @@ class TlsStream final : public ByteStream,
   }
 
   HttpReactor& reactor_;
+  Loop::TimerId handshake_timer_ = 0;
   Ssl ssl_;
   std::shared_ptr<ByteStream> inner_;
   ByteStreamEvents* events_ = nullptr;
@@ -265,9 +278,10 @@ SSL_CTX* client_context() {
 }
 
 std::shared_ptr<ByteStream> start_stream(HttpReactor& reactor, Ssl ssl,
-                                         std::shared_ptr<ByteStream> inner) {
+                                         std::shared_ptr<ByteStream> inner,
+                                         std::int64_t handshake_ms) {
   auto stream = std::make_shared<TlsStream>(reactor, std::move(ssl), std::move(inner));
-  stream->start();
+  stream->start(handshake_ms);
   return stream;
 }
 
@@ -291,11 +305,12 @@ Result<std::shared_ptr<TlsIdentity>> load_tls_identity(const TlsFiles& files) {
 
 std::shared_ptr<ByteStream> make_tls_server_stream(HttpReactor& reactor,
                                                    const TlsIdentity& identity,
-                                                   std::shared_ptr<ByteStream> inner) {
+                                                   std::shared_ptr<ByteStream> inner,
+                                                   std::int64_t handshake_ms) {
   Ssl ssl(::SSL_new(identity.context.get()));
   CHECK(ssl != nullptr, "OpenSSL gives no connection");
   ::SSL_set_accept_state(ssl.get());
-  return start_stream(reactor, std::move(ssl), std::move(inner));
+  return start_stream(reactor, std::move(ssl), std::move(inner), handshake_ms);
 }
 
 Result<std::shared_ptr<ByteStream>> make_tls_client_stream(HttpReactor& reactor,
@@ -310,7 +325,7 @@ Result<std::shared_ptr<ByteStream>> make_tls_client_stream(HttpReactor& reactor,
              ::SSL_set_tlsext_host_name(ssl.get(), host.c_str()) != 1) {
     return fail(Code::invalid_argument, "not a host's name: " + host);
   }
-  return start_stream(reactor, std::move(ssl), std::move(inner));
+  return start_stream(reactor, std::move(ssl), std::move(inner), client_handshake_ms);
 }
 
 }  // namespace perdure

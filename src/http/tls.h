@@ -2,6 +2,7 @@
 // nothing for it. Up to 64 KiB that are encrypted already may wait inside of it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -18,9 +19,12 @@ class TlsIdentity;
 // invalid_argument names what is wrong with the files.
 Result<std::shared_ptr<TlsIdentity>> load_tls_identity(const TlsFiles& files);
 
+// A peer whose part of the handshake is not complete by then, however it cuts it into pieces, is
+// cut off.
 std::shared_ptr<ByteStream> make_tls_server_stream(HttpReactor& reactor,
                                                    const TlsIdentity& identity,
-                                                   std::shared_ptr<ByteStream> inner);
+                                                   std::shared_ptr<ByteStream> inner,
+                                                   std::int64_t handshake_ms);
 
 // The peer must show a certificate for this name or address that the system's store trusts; else
 // the stream breaks, and its trouble() says so.

@@ -163,6 +163,23 @@ TEST_F(Tls, files_that_do_not_fit_are_refused_by_name) {
   }
 }
 
+TEST_F(Tls, G8_a_handshake_that_does_not_come_to_its_end_is_cut_off) {
+  const HttpServerLimits limits{.handshake_ms = 100};
+  server = HttpServer::create(*io, handler, limits);
+  const auto listening = server->listen_tcp({.host = "127.0.0.1"}, trusted());
+  ASSERT_TRUE(listening) << listening.error().message();
+  port = *listening;
+  auto silent = connect();
+  auto slow = connect();
+  slow.send(std::string("\x16\x03\x01\x02\x00", 5));  // the head of a record, and no more
+  EXPECT_TRUE(silent.until_ended());
+  EXPECT_TRUE(slow.until_ended());
+  // One that was quick has all the time between two requests that there is.
+  const HttpEndpoint to{.host = "127.0.0.1", .port = port, .tls = true};
+  EXPECT_TRUE(call(to));
+  EXPECT_EQ(handler.requests, 1);
+}
+
 TEST_F(Tls, bytes_that_are_not_tls_end_that_connection_only) {
   const auto to = listen_with(trusted());
   auto plain = connect();

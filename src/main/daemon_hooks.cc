@@ -79,6 +79,8 @@ void Daemon::forget_session(SessionId session) {
   std::filesystem::remove_all(data_->workspaces() + "/session_" + session.text(), error);
   if (error) log_->warn("a deleted session's workspace stays: " + error.message());
   std::filesystem::remove(data_->environments() + "/" + session.text() + ".json", error);
+  // Nobody may start an agent for it any more: nothing is left that two could contend for.
+  std::filesystem::remove(data_->agentctl_run() + "/" + session.text() + ".lock", error);
 }
 
 // D6: agents go on, as with every end of a daemon; whoever serve() belongs to starts the program

@@ -3,6 +3,7 @@
 // that was killed. It has no configuration, no log and no terminal: what it has to say are frames.
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include <unistd.h>
 
+#include "base/failpoint.h"
 #include "base/id.h"
 #include "base/limits.h"
 #include "base/result.h"
@@ -96,7 +98,9 @@ struct World {
     world.locks.push_back(
         TRY(FileLock::try_acquire(*world.run_folder, bootstrap.session.text() + ".lock")));
     world.spool_folder = TRY(PosixFolder::create(bootstrap.spool_folder));
+    FAILPOINT("agentctl.before_claim");
     TRY_VOID(claim_spool(*world.spool_folder));
+    FAILPOINT("agentctl.after_claim");
     world.clock = TRY(PosixClock::create());
     world.loop = TRY(EpollLoop::create());
     world.processes = PosixProcesses::create(
@@ -149,6 +153,7 @@ Result<> run(const Bootstrap& bootstrap, Detached& detached) {
                               [&](int number) { supervisor.stop(strsignal(number)); }));
   hide_data(bootstrap);
   supervisor.begin();
+  FAILPOINT("agentctl.before_answer");
   TRY_VOID(detached.answer(
       encode_bootstrap_answer({.instance = instance,
                                .url = url,
@@ -161,6 +166,11 @@ Result<> run(const Bootstrap& bootstrap, Detached& detached) {
 }
 
 int start() {
+  const char* const points = std::getenv("FAILPOINT");
+  if (const Result<> armed = points ? arm_failpoints(points) : Result<>(); !armed) {
+    print(stdout, encode_failure(armed.error()));
+    return exit_failed;
+  }
   Result<Bootstrap> bootstrap = read_bootstrap();
   if (!bootstrap) {
     print(stdout, encode_failure(bootstrap.error()));

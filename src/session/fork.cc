@@ -1,10 +1,48 @@
 #include "session/fork.h"
 
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+
+#include "base/limits.h"
+#include "base/text.h"
 #include "session/draft.h"
 #include "session/repair.h"
 #include "session/status.h"
 
 namespace perdure {
+namespace {
+
+constexpr std::size_t id_end_chars = 6;  // enough to know it by
+
+// "Fix it" becomes "Fix it (fork)", then "Fix it (fork 2)": a list shows which is which.
+std::string copied_title(const State& state, SessionId from, CopyKind kind) {
+  const std::string word = kind == CopyKind::imported ? "imported" : "fork";
+  if (state.title.empty()) {
+    const std::string id = from.text();
+    return word + " of " + id.substr(id.size() - std::min(id.size(), id_end_chars));
+  }
+  std::string_view base = state.title;
+  std::uint64_t number = 1;
+  const std::size_t open = base.rfind(" (" + word);
+  if (open != std::string_view::npos && base.ends_with(')')) {
+    std::string_view count = base.substr(open + 2 + word.size());
+    count.remove_suffix(1);
+    const bool is_first = count.empty();
+    if (!is_first) count.remove_prefix(1);
+    std::uint64_t earlier = 1;
+    const auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), earlier);
+    if (is_first || (error == std::errc() && end == count.data() + count.size())) {
+      base = base.substr(0, open);
+      number = earlier + 1;
+    }
+  }
+  const std::string suffix =
+      " (" + word + (number > 1 ? " " + std::to_string(number) : std::string()) + ")";
+  return std::string(utf8_prefix(base, title_bytes_max - suffix.size())) + suffix;
+}
+
+}  // namespace
 
 std::vector<Event> Forker::copy(std::span<const Record> records) {
   std::vector<Event> out;
@@ -74,6 +112,7 @@ std::vector<Event> Forker::close() {
     const Origin exec{.exec = state_.exec.id, .gen = state_.exec.gen};
     add(out, ExecutorStopped{why, "never started here"}, exec);
   }
+  add(out, SessionRenamed{copied_title(state_, order_.from, order_.kind)});
   add(out, SessionStopped{why, order_.by});
   const World world{.liveness = Liveness::dead, .boot = {}, .now = order_.now};
   const std::string status(enum_text(derive_status(state_, world)));

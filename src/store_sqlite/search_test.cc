@@ -144,6 +144,38 @@ TEST_F(SqliteSearch, a_redacted_chunk_is_not_found_and_the_rest_of_its_message_i
   EXPECT_EQ(slurp(path()).find("hunter2"), std::string::npos);
 }
 
+// A reader with an old view of the file keeps the log from being emptied. What was redacted goes as
+// soon as it lets go, also when the store was closed in between by a crash.
+TEST_F(SqliteSearch, J2_a_redaction_that_a_reader_holds_up_is_finished_when_it_lets_go) {
+  const auto holds = [&] {
+    return (slurp(path()) + slurp(path("journal.db-wal"))).find("hunter2") != std::string::npos;
+  };
+  for (const bool crashes : {false, true}) {
+    const std::uint64_t number = crashes ? 2 : 1;
+    say(number, {MessageAgent{.text = "hunter2"}, RunCompleted{}});
+    settle();
+    sqlite3* reader = nullptr;
+    ASSERT_EQ(sqlite3_open_v2(path().c_str(), &reader, SQLITE_OPEN_READONLY, nullptr), SQLITE_OK);
+    ASSERT_EQ(sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM sqlite_master", nullptr, nullptr,
+                           nullptr),
+              SQLITE_OK);
+    ASSERT_TRUE(store_->redact({.session = session(number),
+                                .seq = 1,
+                                .replacement = encode_tombstone(all(number)[0]).value(),
+                                .blobs = {}}));
+    (void)store_->idle_step();
+    EXPECT_TRUE(holds()) << "the reader still sees the old file: this test shows nothing";
+    EXPECT_EQ(all(number)[0].find("hunter2"), std::string::npos);
+    ASSERT_EQ(sqlite3_close(reader), SQLITE_OK);
+    if (crashes) {
+      store_.reset();  // without shut_down(): nothing is tidied up
+      open(options_);
+    }
+    settle();
+    EXPECT_FALSE(holds()) << crashes;
+  }
+}
+
 TEST_F(SqliteSearch, a_removed_session_is_not_found_and_leaves_no_word) {
   say(1, {MessageAgent{.text = "marmalade "}, MessageAgent{.text = "toast"}});
   say(2, {MessageAgent{.text = "ordinary toast"}});

@@ -25,7 +25,7 @@ Code code_of(int result) {
 Error sqlite_error(int result, std::string_view doing, std::string_view detail) {
   std::string message(doing);
   message += ": ";
-  message += (result & 0xff) == SQLITE_FULL ? "the disk is full" : sqlite3_errstr(result);
+  message += (result & 0xff) == SQLITE_FULL ? "the journal's disk is full" : sqlite3_errstr(result);
   message += " (SQLite " + std::to_string(result) + ")";
   if (!detail.empty() && detail != sqlite3_errstr(result)) message.append(": ").append(detail);
   return {code_of(result), std::move(message)};

@@ -194,7 +194,7 @@ void Writer::refuse_while_full(std::vector<PendingAppend>& group) {
     refusals_ += 1;
     if (refusals_ % refusals_per_probe == 0 && probe_space()) return;
     if (failed_) return;
-    pending.refused.emplace(Code::disk_full, "the disk is full; nothing was recorded");
+    pending.refused.emplace(Code::disk_full, "the journal's disk is full; nothing was recorded");
   }
 }
 

@@ -8,6 +8,8 @@
 namespace perdure {
 namespace {
 
+constexpr int busy_wait_ms = 2'000;  // as the connection was opened with
+
 constexpr std::size_t flush_bytes_per_session = 32UL << 10;
 constexpr std::size_t search_slice_bytes = 256UL << 10;
 constexpr std::size_t rebuild_slice_bytes = 64UL << 20;
@@ -138,7 +140,13 @@ bool Writer::idle_erase() {
 // The WAL keeps old pages until it is emptied, for which no reader may be under way. Only then is
 // the note gone, by which a next life would do it.
 bool Writer::idle_scrub() {
-  if (!scrub_due_ || !checkpoint(SQLITE_CHECKPOINT_TRUNCATE)) return false;
+  if (!scrub_due_) return false;
+  // Commits wait behind this: a reader that is under way is not waited for, but tried without
+  // later.
+  sqlite3_busy_timeout(db_.handle(), 0);
+  const bool is_empty = checkpoint(SQLITE_CHECKPOINT_TRUNCATE);
+  sqlite3_busy_timeout(db_.handle(), busy_wait_ms);
+  if (!is_empty) return false;
   if (!transact([&] { return set_meta(db_, meta::scrub_due, 0); })) return false;
   scrub_due_ = false;
   return true;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/failpoint.h"
 #include "base/limits.h"
 #include "base/probe.h"
 #include "base/text.h"
@@ -124,6 +125,7 @@ void Agent::spawn() {
         {}, FrameAgentExited{{.why = "not_started", .stderr_tail = spawned.error().message()}});
     return;
   }
+  FAILPOINT("agentctl.after_spawn");
   process_ = std::move(*spawned);
   if (paused_) process_->pause_output();
   phase_ = Phase::starting;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/failpoint.h"
 #include "base/limits.h"
 #include "base/probe.h"
 #include "supervisor/peer.h"
@@ -90,6 +91,7 @@ Result<> Supervisor::on_owner_packet(Peer& peer, const Packet& packet) {
   switch (packet.type) {
     case PacketType::command: return obey(packet.body);
     case PacketType::ack:
+      FAILPOINT("ack.before_cut");
       TRY_VOID(spool_.ack(TRY(decode_ack(packet.body)).frame));
       adjust_backpressure();
       pump();
@@ -163,7 +165,9 @@ Result<> Supervisor::obey(std::string_view body) {
   }
   if (command->number > acted_) {
     acted_ = command->number;
+    FAILPOINT("command.taken");
     if (stopping_.empty()) visit([this](const auto& one) { agent_.act(one); }, command->body);
+    FAILPOINT("command.acted");
   }
   if (command->number < acted_) SIM_PROBE("command number repeated");
   if (owner_.peer) owner_.peer->send_packet(ActedPacket{acted_});

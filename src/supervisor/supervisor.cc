@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/failpoint.h"
 #include "base/limits.h"
 #include "base/probe.h"
 #include "supervisor/peer.h"
@@ -82,6 +83,7 @@ void Supervisor::flush_soon() {
 
 void Supervisor::flush() {
   if (flush_timer_ != 0) ports_.loop.cancel(std::exchange(flush_timer_, 0));
+  FAILPOINT("spool.before_write");
   const Result<> flushed = spool_.flush();
   if (!flushed) {
     SIM_PROBE("spool could not be written");
@@ -93,6 +95,7 @@ void Supervisor::flush() {
     });
     return;
   }
+  FAILPOINT("spool.written");
   adjust_backpressure();
   pump();
 }

@@ -113,10 +113,34 @@ TEST_F(Login, N16_many_failures_are_held_back_and_the_right_token_is_not) {
     connection.send(daemon().text_of({.headers = {{"Authorization", "Bearer " + token}}}));
     return connection.read_answer().status;
   };
+  // All at once: one behind the other each would wait for longer.
+  std::vector<RawConnection> wrong;
+  for (int i = 0; i < 60; ++i) {
+    wrong.push_back(RawConnection::to_port(daemon().port, 1));
+    wrong.back().send(daemon().text_of({.headers = {{"Authorization", "Bearer wrong"}}}));
+  }
   int held_back = 0;
-  for (int i = 0; i < 60; ++i) held_back += ask("wrong") == 429 ? 1 : 0;
+  for (RawConnection& each : wrong) held_back += each.read_answer().status == 429 ? 1 : 0;
   EXPECT_GT(held_back, 20);
   EXPECT_EQ(ask(daemon().process.admin_token()), 200);
+}
+
+TEST_F(Login, N16_each_failure_from_an_address_waits_longer_and_the_right_token_does_not) {
+  using Clock = std::chrono::steady_clock;
+  const auto took_ms = [](const std::string& token) {
+    const auto began = Clock::now();
+    RawConnection connection = RawConnection::to_port(daemon().port, 77);
+    connection.send(daemon().text_of({.headers = {{"Authorization", "Bearer " + token}}}));
+    EXPECT_EQ(connection.read_answer().status, token == "wrong" ? 401 : 200);
+    return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began).count();
+  };
+  for (int i = 0; i < 3; ++i) took_ms("wrong");  // at once, as far as the machine is quick
+  // An answer never comes early, however busy the machine is.
+  EXPECT_GE(took_ms("wrong"), 50);
+  EXPECT_GE(took_ms("wrong"), 100);
+  EXPECT_GE(took_ms("wrong"), 200);
+  EXPECT_GE(took_ms("wrong"), 400);
+  EXPECT_LT(took_ms(daemon().process.admin_token()), 400);
 }
 
 TEST_F(Login, N16_oversized_heads_and_bodies_are_refused_before_they_are_read) {
