@@ -6,13 +6,13 @@
 //   tools/check_acp_schema.mjs build/dev/perdure-acp-samples
 
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
+import { check, Schema } from "./acp_schema.mjs";
 import { installed, root } from "./npm_cache.mjs";
 
 const packages = { "@agentclientprotocol/sdk": "2.4.0", ajv: "8.17.1" };
-const { cache, require } = installed("acp-schema", packages);
+const from = installed("acp-schema", packages);
 
 let failures = 0;
 function report(good, name, detail = "") {
@@ -22,53 +22,10 @@ function report(good, name, detail = "") {
   if (detail) console.log(detail);
 }
 
-class Schema {
-  constructor(name, Ajv) {
-    const [version, unstable] = name.split(".");
-    const file = unstable ? "schema.unstable.json" : "schema.json";
-    const path = join(cache, "node_modules/@agentclientprotocol/sdk/schema", version, file);
-    this.document = JSON.parse(readFileSync(path, "utf8"));
-    this.ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true });
-    this.ajv.addSchema({ ...this.document, $id: name });
-    this.name = name;
-  }
-
-  // The definition of a method's request or notification, or of its answer.
-  definition(method, isAnswer) {
-    const suffix = isAnswer ? /Response$/ : /(Request|Notification)$/;
-    return Object.entries(this.document.$defs).find(
-      ([name, schema]) => schema["x-method"] === method && suffix.test(name),
-    )?.[0];
-  }
-
-  errors(definition, value) {
-    const validate = this.ajv.getSchema(`${this.name}#/$defs/${definition}`);
-    return validate(value) ? [] : validate.errors;
-  }
-
-  // The update variants that it names.
-  variants() {
-    const { oneOf, anyOf } = this.document.$defs.SessionUpdate;
-    return (oneOf ?? anyOf).map((one) => one.properties?.sessionUpdate?.const).filter(Boolean);
-  }
-}
-
-// What is wrong with a sample; empty when nothing is.
-function check(sample, schema) {
-  const { message, answers } = sample;
-  if (message.jsonrpc !== "2.0") return "no jsonrpc";
-  if (message.error) return schema.errors("Error", message.error);
-  const method = message.method ?? answers;
-  const definition = schema.definition(method, !message.method);
-  if (!definition) return `the schema has no ${method}`;
-  return schema.errors(definition, message.method ? message.params : message.result);
-}
-
 function main() {
-  const Ajv = require("ajv/dist/2020").default;
   const schemas = new Map();
   for (const name of ["v1", "v1.unstable", "v2", "v2.unstable"]) {
-    schemas.set(name, new Schema(name, Ajv));
+    schemas.set(name, new Schema(name, from));
   }
 
   const program = process.argv[2] ?? join(root, "build/dev/perdure-acp-samples");

@@ -31,7 +31,8 @@ class Sanitized:
 # names end in `Long` are left out there, and by ./test --quick.
 SANITIZED = [
     Sanitized("asan", ["base_test", "session_test", "acp_test", "wire_test", "store_test",
-                       "store_sqlite_test", "http_test"]),
+                       "store_sqlite_test", "http_test", "supervisor_test", "agentctl_test",
+                       "runtime_test", "api_test"]),
 ]
 
 # Seconds for one GoogleTest executable; the default, then exceptions.
@@ -57,6 +58,7 @@ CHECKS = [
     Check("docs", ["python3", "tools/check_docs.py", "build/dev/perdure"], tap=True),
     Check("acp_schema", ["node", "tools/check_acp_schema.mjs", "build/dev/perdure-acp-samples"],
           long=True, tap=True, timeout_s=300),
+    Check("acp_clients", ["tools/node.sh", "tests/acp/run.mjs"], long=True, tap=True, timeout_s=900),
     Check("openapi", ["node", "tools/check_openapi.mjs", "build/dev/perdure-openapi-sample"],
           long=True, tap=True, timeout_s=300),
     Check("model_server", ["tools/node.sh", "tests/e2e/model-server/selftest.mjs"], tap=True),

@@ -34,6 +34,17 @@ def requirements(missing=""):
     return {"docs/requirements.txt": "".join(f"{i} A sentence.\n" for i in ids if i != missing)}
 
 
+def components(without="", text=()):
+    from tidy_rules import COMPONENTS
+    files = {"docs/glossary.md": "".join(f"| {name} | here |\n" for name in COMPONENTS)}
+    for places in COMPONENTS.values():
+        for path, found in places:
+            files[path] = files.get(path, "// A part of this example.\n") + found + "\n"
+    if text:
+        files[text[0]] = text[1]
+    return {path: content for path, content in files.items() if path != without}
+
+
 # rule: (trees that break it, trees that keep it)
 EXAMPLES = {
     "layers_hold_for_every_include": (
@@ -92,6 +103,19 @@ EXAMPLES = {
          api('auto s = "interrupted_waiting";'), api("auto s = derive_status(x);"),
          api('#include "session/status.h"')],
         [api('#include "session/read_model.h"\nreply(model.status);')]),
+    "O5_O24_each_component_stands_where_the_glossary_says_and_has_a_test_of_its_own": (
+        [components(without="src/runtime/actor_test.cc"),
+         components(text=("docs/glossary.md", "| Nobody | here |")),
+         components(text=("src/session/status.h", "int other();")),
+         components(text=("docs/glossary.md", "| RunStateProjector | `session/gone.h` |"))],
+        [components()]),
+    "O25_one_place_derives_status_and_storage_alone_syncs": (
+        [api("if (s == Status::running) {}"), api("case Status::idle: return;"),
+         api("fsync(fd);"), session("Status derive_early(const State& s) {\n}"),
+         {"src/main/a.cc": "// Wires.\nfdatasync(fd);\n"}],
+        [api("Status status = Status::idle;"), session("if (s == Status::running) {}"),
+         {"src/store_sqlite/a.cc": "// Storage.\nfsync(fd);\n"},
+         {"src/session/status.cc": "// Derives.\nStatus derive_status(const State& s) {\n}\n"}]),
     "every_header_has_pragma_once": (
         [{"src/session/a.h": "// A header.\nint a();\n"}], [{}]),
     "every_source_opens_with_what_it_is": (

@@ -205,6 +205,60 @@ def api_is_a_facade(tree):
                      "'{}' in api/: the projector alone derives status", tree.text))
 
 
+# The glossary says where the work of each is done; here stand the names that must be found there,
+# and the test that needs nothing but that part.
+COMPONENTS = {
+    "ExecutionCoordinator": [("src/runtime/actor.h", "class SessionActor"),
+                             ("src/runtime/runtime.h", "submit("),
+                             ("src/runtime/actor_test.cc", "TEST")],
+    "RecoveryManager": [("src/runtime/runtime.h", "boot("), ("src/session/lifecycle.cc", "Boot"),
+                        ("src/runtime/recovery_test.cc", "TEST"),
+                        ("src/session/lifecycle_test.cc", "TEST")],
+    "RunStateProjector": [("src/session/status.h", "Status derive_status("),
+                          ("src/session/status_test.cc", "TEST")],
+    "MessageLogWriter": [("src/store/store.h", "append("),
+                         ("src/store/memory_conformance_test.cc", "conformance")],
+    "ResumeTokenService": [("src/session/token_index.h", "class TokenIndex"),
+                           ("src/session/waits.cc", "TokenMinted"),
+                           ("src/session/token_index_test.cc", "TEST"),
+                           ("src/session/waits_test.cc", "TEST")],
+}
+
+
+@rule("O5_O24_each_component_stands_where_the_glossary_says_and_has_a_test_of_its_own")
+def components_stand(tree):
+    glossary, found = tree.text("docs/glossary.md"), []
+    for name, places in COMPONENTS.items():
+        row = re.search(rf"^\| {name} \|(.*)$", glossary, re.M)
+        if not row:
+            found.append(f"docs/glossary.md:1: {name} is missing")
+            continue
+        for path in re.findall(r"`([\w/]+\.(?:h|cc))`", row[1]):
+            if f"src/{path}" not in tree.paths:
+                found.append(f"docs/glossary.md:1: {name} is said to be in {path}: no such file")
+        for path, text in places:
+            if path not in tree.paths:
+                found.append(f"{path}:1: {name} has no such file any more")
+            elif text not in tree.text(path):
+                found.append(f"{path}:1: '{text}' of {name} is not there")
+    return found
+
+
+@rule("O25_one_place_derives_status_and_storage_alone_syncs")
+def one_projector_one_syncer(tree):
+    elsewhere = [path for path in tree.cpp("src/") if not path.endswith(("_test.cc", "_for_test.h"))
+                 and folder_of(path) not in ("session", "sim", "testing")]
+    syncing = ("env_posix", "store", "store_sqlite", "store_files", "store_postgres")
+    rules = r"(?:[=!]=|\bcase|\?)\s*Status::\w+|\bStatus::\w+\s*(?:[=!]=|\?)"
+    definition = r"^Status derive_\w+\([^;]*?\{"
+    sessions = [path for path in tree.cpp("src/session/") if path != "src/session/status.cc"]
+    return (search(tree, elsewhere, rules, "'{}' outside of session/: a rule of status")
+            + search(tree, elsewhere + sessions, definition, "'{}': status.cc derives status")
+            + search(tree, [path for path in elsewhere if folder_of(path) not in syncing],
+                     r"\bf(?:data)?sync\s*\(|\bsync_file_range\s*\(",
+                     "'{}': storage alone knows what is on the disk"))
+
+
 # --- files --------------------------------------------------------------------------------------
 
 

@@ -114,21 +114,29 @@ async function busyMs(person) {
   return { read, end: () => cdp.detach() };
 }
 
-async function measureStream({ daemon, person, large }) {
+async function streamed({ daemon, large }) {
+  const begun = Date.now();
+  await daemon.api("POST", `/api/sessions/${large.id}/prompt`, { text: "paced 1500 10" });
+  await daemon.untilIdle(large.id);
+  return (Date.now() - begun) / 1000;
+}
+
+// Twice: who counts frames makes the browser draw sixty a second, so the work is measured without that.
+async function measureStream(world) {
+  const { person, large } = world;
   await person.open(`/s/${large.id}`);
   await log(person.page).locator("[data-key]").nth(1).waitFor();
+  await person.page.waitForTimeout(3_000); // what is fetched ahead is no part of it
   const busy = await busyMs(person);
   const before = await busy.read();
+  const unwatched = await streamed(world);
+  say("streaming 100 updates/s: main thread", `${((await busy.read() - before) / unwatched).toFixed(0)} ms per s`, "120 ms per s");
+  await busy.end();
   await watchFrames(person.page);
-  await daemon.api("POST", `/api/sessions/${large.id}/prompt`, { text: "paced 1500 10" });
-  const begun = Date.now();
-  await daemon.untilIdle(large.id);
-  const seconds = (Date.now() - begun) / 1000;
+  const seconds = await streamed(world);
   const { frames, tasks } = await takeFrames(person.page);
   say("streaming 100 updates/s: frame p95 / p99", `${quantile(frames, 0.95).toFixed(1)} / ${quantile(frames, 0.99).toFixed(1)} ms`, "17 / 34 ms");
   say("streaming 100 updates/s: tasks over 50 ms", `${tasks.length} of ${seconds.toFixed(0)} s`, "0");
-  say("streaming 100 updates/s: main thread", `${((await busy.read() - before) / seconds).toFixed(0)} ms per s`, "120 ms per s");
-  await busy.end();
 }
 
 async function measureMemory({ daemon, person, small }) {

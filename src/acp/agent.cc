@@ -9,7 +9,7 @@
 namespace perdure::acp {
 
 struct Agent::Parts final : LineSink {
-  explicit Parts(AgentSetup given) : setup(std::move(given)) {}
+  explicit Parts(AgentSetup given) : setup(std::move(given)), lines(setup.line_bytes_max) {}
 
   void on_object(std::string_view json) override;
   void on_noise(std::string_view bytes, NoiseKind kind) override { add(make_noise(bytes, kind)); }

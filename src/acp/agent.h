@@ -3,6 +3,7 @@
 // in initialize.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -15,6 +16,7 @@
 #include "acp/rpc.h"
 #include "acp/session_setup.h"
 #include "acp/updates.h"
+#include "base/limits.h"
 
 namespace perdure::acp {
 
@@ -39,6 +41,7 @@ struct SessionAsked {
   Call call = Call::open_new;
   std::string session_id;  // not of open_new
   SessionSetup setup;
+  RawJson meta;  // `_meta` as it came
 };
 // session/close and delete.
 struct SessionEndAsked {
@@ -109,6 +112,7 @@ struct AgentSetup {
   std::string version;
   AgentAbilities abilities;
   Versions versions = Versions::v1_only;
+  std::size_t line_bytes_max = acp_line_bytes_max;
 };
 
 // What session/new and its like answer.

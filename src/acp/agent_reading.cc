@@ -55,7 +55,7 @@ AgentEvent read_authenticate(const RpcMessage& message, const Slices& params) {
 
 AgentEvent read_new(const RpcMessage& message, const Slices& params) {
   if (const auto name = missing_text(params, {"cwd"})) return lacks(message, *name);
-  return SessionAsked{message.id, Call::open_new, "", read_setup(params)};
+  return SessionAsked{message.id, Call::open_new, "", read_setup(params), params.json("_meta")};
 }
 
 AgentEvent read_reopening(const RpcMessage& message, const Slices& params) {
@@ -63,7 +63,8 @@ AgentEvent read_reopening(const RpcMessage& message, const Slices& params) {
   Call call = Call::resume;
   if (message.method == "session/load" || params.has("replayFrom")) call = Call::load;
   if (message.method == "session/fork") call = Call::fork;
-  return SessionAsked{message.id, call, params.text("sessionId"), read_setup(params)};
+  return SessionAsked{message.id, call, params.text("sessionId"), read_setup(params),
+                      params.json("_meta")};
 }
 
 AgentEvent read_session_end(const RpcMessage& message, const Slices& params) {

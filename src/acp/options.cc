@@ -47,6 +47,37 @@ std::vector<ConfigOption> parse_options(std::string_view raw) {
   return options;
 }
 
+RawJson options_update(std::string_view result) {
+  const Slices members(result);
+  JsonWriter out;
+  if (members.raw("configOptions").starts_with('[')) {
+    out.begin_object().key("sessionUpdate").string("config_option_update");
+    return {
+        std::move(out.key("configOptions").raw(members.raw("configOptions")).end_object()).take()};
+  }
+  const Slices modes(members.raw("modes"));
+  if (!modes.raw("availableModes").starts_with('[')) return {};
+  out.begin_object().key("sessionUpdate").string("current_mode_update");
+  out.key("currentModeId").string(modes.text("currentModeId"));
+  return {
+      std::move(out.key("availableModes").raw(modes.raw("availableModes")).end_object()).take()};
+}
+
+std::vector<ConfigOption> parse_options_update(std::string_view update) {
+  const Slices members(update);
+  if (members.has("configOptions")) return parse_options(members.raw("configOptions"));
+  ConfigOption mode{.id = "mode",
+                    .name = "Mode",
+                    .category = "mode",
+                    .type = "select",
+                    .value = members.text("currentModeId")};
+  for (const std::string_view item : members.elements("availableModes")) {
+    mode.choices.push_back({Slices(item).text("id"), Slices(item).text("name")});
+  }
+  if (mode.choices.empty()) return {};
+  return {std::move(mode)};
+}
+
 std::vector<OptionValue> option_values(const std::vector<ConfigOption>& options) {
   std::vector<OptionValue> values;
   for (const ConfigOption& option : options) {

@@ -256,6 +256,12 @@ ToolContent parse_tool_content(std::string_view raw);
 std::vector<ConfigOption> parse_options(std::string_view raw);
 std::vector<PermissionChoice> parse_choices(std::string_view raw);
 
+// The options or modes that an answer to session/new and its like shows, with what each can be set
+// to, as the update that would tell them; modes bring `availableModes` besides. Empty: it has none.
+RawJson options_update(std::string_view result);
+// The options in such an update: those of `configOptions`, or the modes as one option.
+std::vector<ConfigOption> parse_options_update(std::string_view update);
+
 // As the rest of the runtime names them: see OptionValue.
 std::vector<OptionValue> option_values(const std::vector<ConfigOption>& options);
 

@@ -33,7 +33,8 @@ Result<> ReadRoutes::redact(Call& call, SessionId session) {
   }
   redact_record(
       world_.runtime, session, *seq,
-      [session, seq = *seq, call = std::move(call)](const Result<>& redacted) {
+      [this, session, seq = *seq, call = std::move(call)](const Result<>& redacted) {
+        past_.forget(session);
         if (!redacted) return call.fail(redacted.error());
         call.answer(R"({"redacted":")" + session.text() + "/" + std::to_string(seq) + R"("})");
       });
@@ -72,7 +73,7 @@ Result<> ReadRoutes::answer_preview(Call& call, SessionId session, int status) {
     out.end_object();
     call.answer(status, std::move(out).take());
   };
-  scan_journal(world_.runtime, session, view.seq, fold, std::move(answer));
+  scan_journal(world_.runtime, session, {.upto = view.seq}, fold, std::move(answer));
   return {};
 }
 
@@ -88,6 +89,7 @@ Result<> ReadRoutes::remove(Call& call, SessionId session) {
   remove_session(world_.runtime, world_.node, std::move(order),
                  [this, session, call = std::move(call)](const Result<>& removed) {
                    if (!removed) return call.fail(removed.error());
+                   past_.forget(session);
                    if (world_.forget_session) world_.forget_session(session);
                    call.answer(R"({"deleted":")" + session.text() + R"("})");
                  });

@@ -161,39 +161,39 @@ Result<> ReadRoutes::page(Call& call, SessionId session) {
   return {};
 }
 
-// The state is folded from the first record on; the rows are one page of what was there.
+// The rows are one page of what was there.
 Result<> ReadRoutes::at(Call& call, SessionId session) {
   const auto seq = TRY(number_parameter(call.request, "seq"));
   if (!seq || *seq == 0) return fail(Code::invalid_argument, "seq has to name a record");
   const RowsAsk ask{.at = *seq, .limit = TRY(number_parameter(call.request, "tail")).value_or(80)};
   RowsPage page = TRY(read_rows(world_.runtime, session, ask));
-  auto fold = std::make_shared<StateFold>();
-  scan_journal(world_.runtime, session, *seq, fold,
-               [this, fold, session, page = std::move(page),
-                call = std::move(call)](const Result<>& scanned) {
-                 if (!scanned) return call.fail(scanned.error());
-                 // What lived then does not live now: nothing is known of it but the journal.
-                 World then = world_.runtime.world_of(session);
-                 then.liveness = Liveness::unknown;
-                 const SessionView view = project_session(fold->state(), then);
-                 JsonWriter out;
-                 out.begin_object().key("session").raw(session_json(view, {0, log_id()}));
-                 out.key("page").raw(rows_json(page, log_id())).end_object();
-                 call.answer(std::move(out).take());
-               });
+  past_.state(
+      session, *seq,
+      [this, session, page = std::move(page), call = std::move(call)](const Result<State>& state) {
+        if (!state) return call.fail(state.error());
+        // What lived then does not live now: nothing is known of it but the journal.
+        World then = world_.runtime.world_of(session);
+        then.liveness = Liveness::unknown;
+        const SessionView view = project_session(*state, then);
+        JsonWriter out;
+        out.begin_object().key("session").raw(session_json(view, {0, log_id()}));
+        out.key("page").raw(rows_json(page, log_id())).end_object();
+        call.answer(std::move(out).take());
+      });
   return {};
 }
 
 Result<> ReadRoutes::density(Call& call, SessionId session) {
   const State state = TRY(world_.runtime.state(session));
   const auto buckets = TRY(number_parameter(call.request, "buckets")).value_or(200);
-  auto fold = std::make_shared<DensityFold>(DensityFold::Span{state.created, state.updated},
-                                            static_cast<std::size_t>(buckets));
-  scan_journal(world_.runtime, session, state.head, fold,
-               [fold, head = state.head, call = std::move(call)](const Result<>& scanned) {
-                 if (!scanned) return call.fail(scanned.error());
-                 call.answer(density_json(*fold, head));
-               });
+  const Timeline::Span span{state.created, state.updated};
+  past_.timeline(session, state.head,
+                 [span, buckets,
+                  call = std::move(call)](const Result<std::shared_ptr<const Timeline>>& timeline) {
+                   if (!timeline) return call.fail(timeline.error());
+                   const auto wanted = static_cast<std::size_t>(buckets);
+                   call.answer(density_json(**timeline, (*timeline)->density(span, wanted)));
+                 });
   return {};
 }
 
@@ -202,7 +202,7 @@ Result<> ReadRoutes::blob(Call& call, SessionId session) {
   const Hash hash = TRY(Hash::parse_hex(call.arguments.at(1)));
   const Seq head = TRY(world_.runtime.state(session)).head;
   auto fold = std::make_shared<BlobFold>(hash);
-  scan_journal(world_.runtime, session, head, fold,
+  scan_journal(world_.runtime, session, {.upto = head}, fold,
                [this, fold, hash, call = std::move(call)](const Result<>& scanned) {
                  if (!scanned) return call.fail(scanned.error());
                  if (!fold->found()) return call.fail({Code::not_found, "no such blob"});

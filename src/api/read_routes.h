@@ -6,6 +6,7 @@
 #include "api/route.h"
 #include "api/streams.h"
 #include "api/world.h"
+#include "runtime/past.h"
 
 namespace perdure {
 
@@ -14,7 +15,10 @@ class ReadRoutes {
   // World and slots (Api::streams()) outlive it; it outlives the router that it was added to.
   // `still_valid` is Gate::still_valid().
   ReadRoutes(ApiWorld& world, StreamSlots& slots, StillValid still_valid)
-      : world_(world), streams_(world, slots, std::move(still_valid)), lists_(streams_) {}
+      : world_(world),
+        streams_(world, slots, std::move(still_valid)),
+        lists_(streams_),
+        past_(world.runtime) {}
 
   ~ReadRoutes() { streams_.drop_all(); }
 
@@ -62,6 +66,7 @@ class ReadRoutes {
   ApiWorld& world_;
   Streams streams_;
   ListStreams lists_;
+  KeptPast past_;
 };
 
 }  // namespace perdure

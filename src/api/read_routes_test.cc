@@ -345,6 +345,24 @@ TEST(ReadRoutes, density_counts_every_record_once_and_marks_prompts) {
   EXPECT_TRUE(density.find("marks").contains("\"boundary\""));
 }
 
+TEST(ReadRoutes, density_and_the_past_go_on_where_the_last_look_ended) {
+  ReadDaemon daemon;
+  daemon.make_turn();
+  const Seq then = daemon.state().head;
+  const std::string at = "/at?seq=" + std::to_string(then);
+  const std::string before(daemon.json(daemon.get(daemon.at(at))).find("session"));
+  daemon.get(daemon.at("/density"));
+  daemon.make_turn();
+  EXPECT_EQ(daemon.json(daemon.get(daemon.at(at))).find("session"), before);
+  const JsonObject density = daemon.json(daemon.get(daemon.at("/density?buckets=3")));
+  EXPECT_EQ(density.find("as_of"), std::to_string(daemon.state().head));
+  std::uint64_t records = 0;
+  for (const std::string& bucket : elements(density.find("buckets"))) {
+    records += json_uint(JsonObject::parse(bucket)->find("records")).value();
+  }
+  EXPECT_EQ(records, daemon.state().head);
+}
+
 TEST(ReadRoutes, large_updates_are_read_as_blobs_of_their_own_session) {
   ReadDaemon daemon;
   daemon.make_turn();

@@ -80,22 +80,22 @@ std::string history_json(const HistoryPage& page, const std::string& log_id) {
   return std::move(out).take();
 }
 
-std::string density_json(const DensityFold& fold, Seq as_of) {
+std::string density_json(const Timeline& timeline, const std::vector<Timeline::Bucket>& buckets) {
   JsonWriter out;
-  out.begin_object().key("as_of").number_unsigned(as_of).key("buckets").begin_array();
-  for (const DensityFold::Bucket& bucket : fold.buckets()) {
+  out.begin_object().key("as_of").number_unsigned(timeline.last()).key("buckets").begin_array();
+  for (const Timeline::Bucket& bucket : buckets) {
     out.begin_object().key("from").string(format_timestamp(bucket.from));
     out.key("records").number_unsigned(bucket.records);
     out.key("first_seq").number_unsigned(bucket.first_seq);
     out.key("last_seq").number_unsigned(bucket.last_seq).end_object();
   }
   out.end_array().key("marks").begin_array();
-  for (const DensityFold::Mark& mark : fold.marks()) {
+  for (const Timeline::Mark& mark : timeline.marks()) {
     out.begin_object().key("seq").number_unsigned(mark.seq);
     out.key("ts").string(format_timestamp(mark.at));
     out.key("kind").string(enum_text(mark.kind)).end_object();
   }
-  out.end_array().key("marks_left_out").number_unsigned(fold.marks_left_out()).end_object();
+  out.end_array().key("marks_left_out").number_unsigned(timeline.marks_left_out()).end_object();
   return std::move(out).take();
 }
 

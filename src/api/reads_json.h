@@ -22,6 +22,6 @@ std::string message_json(const TranscriptMessage& message);
 
 std::string rows_json(const RowsPage& page, const std::string& log_id);
 std::string history_json(const HistoryPage& page, const std::string& log_id);
-std::string density_json(const DensityFold& fold, Seq as_of);
+std::string density_json(const Timeline& timeline, const std::vector<Timeline::Bucket>& buckets);
 
 }  // namespace perdure

@@ -45,7 +45,7 @@ TEST(ResumeRoutes, A7_stored_metadata_that_cannot_be_read_refuses_the_resume) {
   ApiBench bench;
   bench.make_worked();
   ASSERT_TRUE(bench.disk.flip_bit(bench.session, 1));
-  bench.crash();
+  bench.kill_daemon();
   bench.settle();
   const std::size_t started = bench.agentctls.started.size();
   const Asked asked = bench.on_session("resume");

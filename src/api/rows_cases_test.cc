@@ -49,7 +49,7 @@ Folded fold(const std::vector<std::string_view>& records) {
     const Record record = record_of(records[seq - 1], seq);
     out.folder.add(record);
     if (is_flush_point(record)) out.segment = seq;
-    const auto kind = mark_of(record.event);
+    const auto kind = mark_of(event_kind(record.event));
     if (kind && *kind != MarkKind::prompt) {
       out.marks.push_back({.seq = seq, .rev = seq, .mark = std::string(records[seq - 1])});
     }

@@ -44,7 +44,7 @@ Result<> ReadRoutes::history(Call& call, SessionId session) {
   }
   const Seq head = TRY(world_.runtime.state(session)).head;
   auto fold = std::make_shared<TextFold>();
-  scan_journal(world_.runtime, session, head, fold,
+  scan_journal(world_.runtime, session, {.upto = head}, fold,
                [fold, call = std::move(call)](const Result<>& scanned) {
                  if (!scanned) return call.fail(scanned.error());
                  call.exchange->respond(
@@ -58,7 +58,7 @@ Result<> ReadRoutes::transcript(Call& call, SessionId session) {
   if (wanted_form(call.request) == Wanted::markdown) {
     auto fold = std::make_shared<TextFold>();
     scan_journal(
-        world_.runtime, session, view.seq, fold,
+        world_.runtime, session, {.upto = view.seq}, fold,
         [fold, view, call = std::move(call)](const Result<>& scanned) {
           if (!scanned) return call.fail(scanned.error());
           call.exchange->respond(text_response("text/markdown; charset=utf-8",
@@ -80,7 +80,7 @@ Result<> ReadRoutes::transcript(Call& call, SessionId session) {
   auto fold = std::make_shared<TextFold>();
   const Seq upto = answer.slice.last_seq;
   scan_journal(
-      world_.runtime, session, upto, fold,
+      world_.runtime, session, {.upto = upto}, fold,
       [fold, answer = std::move(answer), call = std::move(call)](const Result<>& scanned) mutable {
         // Without the hash the page is as good.
         if (scanned) answer.hash = transcript_hash(fold->messages());

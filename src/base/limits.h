@@ -88,9 +88,12 @@ inline constexpr std::size_t page_records_max = 1000;
 inline constexpr std::size_t import_bytes_max = 256UL << 20;  // of an exported session; more: 413
 // Records that one filtered read looks at; the page then ends and says that there is more.
 inline constexpr std::size_t scan_records_max = 5000;
-inline constexpr std::size_t rows_max = 500;              // a longer page of rows or turns is cut
-inline constexpr std::size_t density_buckets_max = 2000;  // more are cut to it
-inline constexpr std::size_t density_marks_max = 2000;    // more are counted, not shown
+inline constexpr std::size_t rows_max = 500;                // a longer page of rows or turns is cut
+inline constexpr std::size_t density_buckets_max = 2000;    // more are cut to it
+inline constexpr std::size_t density_marks_max = 2000;      // more are counted, not shown
+inline constexpr std::size_t timeline_moments_max = 16384;  // more are joined two by two
+inline constexpr std::size_t past_sessions_max = 16;        // whose past is kept for the next look
+inline constexpr std::size_t past_states_max = 64;          // of each of them; more: every other
 // Of records whose text is given as one document; a longer session: limit_reached.
 inline constexpr std::size_t whole_text_bytes_max = 64UL << 20;
 // A transcript of more records has no hash on its pages.
@@ -256,6 +259,20 @@ inline constexpr std::size_t prompt_line_bytes_max = 1UL << 20;  // what is type
 inline constexpr std::size_t prompt_history_max = 500;           // the oldest is forgotten
 inline constexpr std::size_t tool_cards_max = 256;   // open at once; the oldest is shown no more
 inline constexpr std::size_t diff_lines_max = 2000;  // of either text; a longer one is only counted
+
+// Perdure as an agent for editors (face/).
+// A longer line or message from an editor is skipped and answered with an error.
+inline constexpr std::size_t face_line_bytes_max = 32UL << 20;
+inline constexpr std::size_t face_sessions_max = 64;  // open on a connection; one more is refused
+inline constexpr std::size_t face_calls_open_max = 256;  // unanswered; one more request is refused
+inline constexpr std::size_t face_list_rows = 50;        // of a page of session/list
+// Records that wait behind one whose update is stored apart; beyond it that is shown in short.
+inline constexpr std::size_t face_held_bytes_max = 16UL << 20;
+// Written and not read by the editor: no more is read from the daemon meanwhile.
+inline constexpr std::size_t face_unsent_bytes_max = 1UL << 20;
+inline constexpr std::int64_t face_write_ms = 60'000;     // without a byte taken: the end
+inline constexpr std::int64_t face_revive_ms = 3'000;     // without a daemon: one is started
+inline constexpr std::int64_t call_patience_ms = 60'000;  // for a call that may wait; then it fails
 
 // The agent's half of ACP (the demo agent, the test agent).
 // A longer line from the client is dropped whole and counted.

@@ -10,6 +10,7 @@
 
 #include "base/fields.h"
 #include "base/result.h"
+#include "client/api.h"
 
 namespace perdure::cli {
 
@@ -105,11 +106,24 @@ struct InstallService {
   bool enable = false;  // start it now, and at every login
 };
 
+// What `perdure acp` was called with.
+struct BridgeOptions {
+  std::string agent;    // of new sessions; empty: the daemon's default
+  std::string session;  // its id: session/new opens this one
+};
+// The way to the daemon, and how to start it again where that is allowed; both outlive the bridge.
+struct BridgeWorld {
+  client::DaemonApi& daemon;
+  std::function<Result<>()> revive;
+};
+
 // What works on the data folder itself. A verb whose function is not given says that this build
 // does not have it (exit 1). `conflict`: a daemon holds the folder.
 struct LocalVerbs {
   std::string version;
   std::function<int(const ServeOptions&)> serve;
+  // Speaks ACP on stdin and stdout until the editor goes. Gives the exit code.
+  std::function<int(const BridgeWorld&, const BridgeOptions&)> acp;
   std::function<std::vector<DoctorCheck>()> doctor;
   std::function<Result<VerifyReport>(const std::string& session)> verify;  // empty: all
   std::function<Result<RepairReport>(const RepairLocally&)> repair;

@@ -58,6 +58,9 @@ class FakeApi final : public client::DaemonApi {
     if (answer.status > 299) answer.refusal = client::read_refusal(answer.status, answer.body);
     return answer;
   }
+  void send(client::ApiRequest request, client::OnApiAnswer done) override {
+    done(call(std::move(request)));
+  }
   std::unique_ptr<client::Following> follow(client::FollowRequest request,
                                             client::FollowEvents& events) override {
     cursor_ = request.after;

@@ -98,7 +98,9 @@ bool TranscriptView::add_session_record(std::string_view kind, JsonView record) 
                                std::to_string(record["turns_of"].number()) +
                                " turns went along with the prompt");
   } else if (kind == "resume.failed") {
-    add_rule(Ink::red, "the agent did not come back: " + record["message"].text());
+    const bool first = record["gen"].number() == 1;
+    add_rule(Ink::red,
+             (first ? "no agent: " : "the agent did not come back: ") + record["message"].text());
     notices_.push_back(Notice::failed);
   } else if (kind == "session.created" || kind == "session.renamed") {
     title_ = clean_line(record["title"].text());

@@ -48,8 +48,7 @@ std::string session_path(const std::string& id, std::string_view rest) {
   return "/api/sessions/" + encode_segment(id) + std::string(rest);
 }
 
-Outcome<client::DaemonApi*> VerbCall::daemon() {
-  if (daemon_) return daemon_.get();
+Outcome<client::ClientSettings> VerbCall::settings() {
   client::ClientSettings settings;
   settings.host_url =
       args().value("host").value_or(world_.environment("PERDURE_HOST").value_or(""));
@@ -65,8 +64,19 @@ Outcome<client::DaemonApi*> VerbCall::daemon() {
   } else if (args().has("no-start") || verb().needs != Needs::daemon) {
     settings.start = client::StartPolicy::never;
   }
-  daemon_ = TRY(told(world_.connect(std::move(settings))));
+  return settings;
+}
+
+Outcome<client::DaemonApi*> VerbCall::daemon() {
+  if (!daemon_) daemon_ = TRY(told(world_.connect(TRY(settings()))));
   return daemon_.get();
+}
+
+Result<> VerbCall::revive() {
+  auto wanted = settings();
+  if (!wanted) return fail(Code::invalid_argument, wanted.error().message);
+  TRY_VOID(world_.connect(std::move(*wanted)));
+  return {};
 }
 
 Outcome<std::string> VerbCall::call(client::ApiRequest request) {

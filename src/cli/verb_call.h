@@ -53,6 +53,8 @@ class VerbCall {
 
   // Connects at the first call; the exit code of a trouble is 5.
   Outcome<client::DaemonApi*> daemon();
+  // Starts the daemon again where it is gone and that is allowed.
+  Result<> revive();
   Outcome<Answered> get(const std::string& path, Query query = {});
   Outcome<std::string> get_text(const std::string& path, const std::string& accept);
   Outcome<Answered> change(Change change);
@@ -74,6 +76,7 @@ class VerbCall {
 
  private:
   Outcome<std::string> call(client::ApiRequest request);
+  Outcome<client::ClientSettings> settings();
 
   CliWorld& world_;
   const ParsedCall& parsed_;

@@ -104,9 +104,17 @@ Outcome<int> man(VerbCall& call) {
   return exit_done;
 }
 
-Outcome<int> acp(VerbCall&) {
-  return std::unexpected(
-      Trouble::of(Error(Code::internal, "the bridge for editors is not in this build yet")));
+Outcome<int> acp(VerbCall& call) {
+  if (!call.world().local.acp) {
+    return std::unexpected(Trouble::of(Error(Code::internal, "this build has no bridge")));
+  }
+  BridgeOptions options{.agent = call.args().value("agent").value_or(""), .session = {}};
+  if (const std::string word = call.args().value("session").value_or(""); !word.empty()) {
+    options.session = TRY(call.session(word)).id;
+  }
+  client::DaemonApi* const daemon = TRY(call.daemon());
+  const BridgeWorld world{*daemon, [&call] { return call.revive(); }};
+  return call.world().local.acp(world, options);
 }
 
 }  // namespace
@@ -131,9 +139,20 @@ std::vector<Verb> plumbing_verbs() {
        .run = completion},
       {.name = "acp",
        .group = Group::plumbing,
-       .summary = "speak ACP to an editor over stdio (not in this build yet)",
-       .example = "perdure acp",
-       .needs = Needs::nothing,
+       .summary = "speak ACP to an editor over stdio",
+       .options = {{.name = "agent",
+                    .value_name = "NAME",
+                    .help = "the agent of new sessions; else the default one",
+                    .completes = Completes::agent},
+                   {.name = "session",
+                    .value_name = "SESSION",
+                    .help = "what the editor takes for a new session is this one",
+                    .completes = Completes::session}},
+       .detail =
+           "An editor starts it instead of an agent. It ends with the editor; sessions and their "
+           "turns go on.",
+       .example = "perdure acp --agent claude",
+       .needs = Needs::daemon,
        .run = acp},
       {.name = "__complete",
        .group = Group::plumbing,

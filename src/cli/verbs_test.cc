@@ -137,6 +137,9 @@ TEST_F(Verbs, run_fails_when_the_agent_does_not_start) {
                         R"({"kind":"resume.failed","message":"no such program"})"};
   EXPECT_EQ(cli.run({"run", "demo", "hi"}), 1);
   EXPECT_TRUE(prints("the agent did not come back: no such program"));
+  cli.daemon.records[1] = R"({"kind":"resume.failed","gen":1,"message":"no such program"})";
+  EXPECT_EQ(cli.run({"run", "demo", "hi"}), 1);
+  EXPECT_TRUE(prints("no agent: no such program"));
 }
 
 TEST_F(Verbs, C13_resume_can_bind_a_session_to_a_folder_first) {
@@ -436,7 +439,22 @@ TEST_F(Verbs, verbs_of_the_data_folder_use_what_main_gives) {
 TEST_F(Verbs, what_is_not_there_yet_says_so) {
   EXPECT_EQ(cli.run({"adopt"}), 1);
   EXPECT_TRUE(says("not in this build yet"));
-  EXPECT_EQ(cli.run({"acp"}), 1);
+}
+
+TEST_F(Verbs, U9_acp_hands_its_agent_and_session_to_the_bridge) {
+  EXPECT_EQ(cli.run({"acp"}), 1) << "no bridge is wired";
+  BridgeOptions given;
+  cli.local.acp = [&](const BridgeWorld& world, const BridgeOptions& options) {
+    given = options;
+    EXPECT_TRUE(world.revive().has_value());
+    return 7;
+  };
+  cli.daemon.answers["GET /api/sessions/fix"] = {200, R"({"session":{"id":"sess_1"}})"};
+  EXPECT_EQ(cli.run({"acp", "--agent", "claude", "--session", "fix"}), 7);
+  EXPECT_EQ(given.agent, "claude");
+  EXPECT_EQ(given.session, "sess_1");
+  EXPECT_EQ(cli.daemon.connects.back().start, client::StartPolicy::may_start);
+  EXPECT_EQ(cli.run({"acp", "--session", "none"}), 3);
 }
 
 TEST_F(Verbs, help_is_there_for_every_way_of_asking) {

@@ -99,6 +99,9 @@ std::string status_sentence(const SessionBrief& session) {
   if (session.status == "interrupted_waiting") {
     return name + "was interrupted while it waited for an answer that did not come in time.";
   }
+  if (session.state == "FAILED" && session.error_code == "startup") {
+    return name + "is idle; its agent could not be started.";
+  }
   if (session.state == "FAILED") return name + "is idle; its last run has failed.";
   if (session.state == "ERROR") return name + "is idle; its agent could not be brought back.";
   if (session.state == "CANCELLED") return name + "is idle; its last run was cancelled.";

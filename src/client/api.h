@@ -44,6 +44,8 @@ struct ApiAnswer {
   std::optional<Refusal> refusal;  // given for every status but 2xx
 };
 
+using OnApiAnswer = std::move_only_function<void(Result<ApiAnswer>)>;
+
 // Reads an error body; whatever it holds, something can be told.
 Refusal read_refusal(int status, std::string_view body);
 
@@ -83,6 +85,9 @@ class DaemonApi {
 
   // Blocks. An error says that nobody answered; a refusal is an answer. Not from inside a callback.
   virtual Result<ApiAnswer> call(ApiRequest request) = 0;
+  // The same without waiting: `done` is called once, from step(), unless this goes first. Nobody
+  // answering is borne for call_patience_ms, so that a daemon may be started again meanwhile.
+  virtual void send(ApiRequest request, OnApiAnswer done) = 0;
   // Reconnects by its cursor until it is dropped or refused. The events outlive it.
   virtual std::unique_ptr<Following> follow(FollowRequest request, FollowEvents& events) = 0;
   // Calls `readable` from step() whenever the descriptor is, for as long as this lives.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -62,7 +64,18 @@ std::string content_type_of(const HttpResponse& response) {
   return {};
 }
 
-// What one follower and its client share.
+ApiAnswer answer_of(HttpResponse response) {
+  ApiAnswer answer{.status = response.status,
+                   .content_type = content_type_of(response),
+                   .body = std::move(response.body),
+                   .refusal = {}};
+  if (answer.status < 200 || answer.status > 299) {
+    answer.refusal = read_refusal(answer.status, answer.body);
+  }
+  return answer;
+}
+
+// What one follower or sent call and its client share.
 class StreamDriver {
  public:
   virtual ~StreamDriver() = default;
@@ -76,6 +89,7 @@ class Client final : public DaemonApi {
       : endpoint_(std::move(endpoint)), token_(std::move(token)), io_(HttpIo::create()) {}
 
   Result<ApiAnswer> call(ApiRequest request) override;
+  void send(ApiRequest request, OnApiAnswer done) override;
   std::unique_ptr<Following> follow(FollowRequest request, FollowEvents& events) override;
   void watch(int descriptor, std::move_only_function<void()> readable) override {
     io_->drive(descriptor, std::move(readable));
@@ -94,12 +108,65 @@ class Client final : public DaemonApi {
   const HttpEndpoint& endpoint() const { return endpoint_; }
   void add(StreamDriver* driver) { drivers_.insert(driver); }
   void remove(StreamDriver* driver) { drivers_.erase(driver); }
+  // Once the loop is back in step(): it is the caller that goes.
+  void forget_sent(StreamDriver* driver) { over_.push_back(driver); }
 
  private:
   HttpEndpoint endpoint_;
   std::string token_;
   std::unique_ptr<HttpIo> io_;
   std::set<StreamDriver*> drivers_;
+  std::map<StreamDriver*, std::unique_ptr<StreamDriver>> sent_;  // calls under way
+  std::vector<StreamDriver*> over_;
+};
+
+// A call that nobody waits for. Made again under its key for as long as nobody answers.
+class SentCall final : public StreamDriver {
+ public:
+  SentCall(Client& client, ApiRequest request, OnApiAnswer done)
+      : client_(client), request_(std::move(request)), done_(std::move(done)) {
+    client_.add(this);
+  }
+  ~SentCall() override { client_.remove(this); }
+  SentCall(const SentCall&) = delete;
+  SentCall& operator=(const SentCall&) = delete;
+
+  std::int64_t drive(std::int64_t now_ms) override {
+    if (is_over_) return now_ms + stream_silence_ms;
+    if (give_up_ms_ == 0) give_up_ms_ = now_ms + call_patience_ms;
+    if (outcome_) {
+      Result<HttpResponse> outcome = std::move(*outcome_);
+      outcome_.reset();
+      call_.reset();
+      if (outcome) return end(answer_of(std::move(*outcome)), now_ms);
+      if (now_ms >= give_up_ms_) return end(std::unexpected(std::move(outcome).error()), now_ms);
+      due_ms_ = now_ms + std::min(call_retry_ms << std::min(failures_, 4), reconnect_longest_ms);
+      failures_ += 1;
+    }
+    if (!call_ && now_ms >= due_ms_) {
+      call_ = http_fetch(client_.io(), client_.endpoint(), client_.make_request(request_), {},
+                         [this](Result<HttpResponse> outcome) { outcome_ = std::move(outcome); });
+    }
+    return call_ ? now_ms + stream_silence_ms : due_ms_;
+  }
+
+ private:
+  std::int64_t end(Result<ApiAnswer> answer, std::int64_t now_ms) {
+    is_over_ = true;
+    client_.forget_sent(this);
+    done_(std::move(answer));
+    return now_ms + stream_silence_ms;
+  }
+
+  Client& client_;
+  ApiRequest request_;
+  OnApiAnswer done_;
+  std::shared_ptr<HttpCall> call_;
+  std::optional<Result<HttpResponse>> outcome_;
+  std::int64_t give_up_ms_ = 0;
+  std::int64_t due_ms_ = 0;
+  int failures_ = 0;
+  bool is_over_ = false;
 };
 
 // Its callbacks only note what happened; drive() tells the core, so that nothing of the caller runs
@@ -214,14 +281,14 @@ Result<ApiAnswer> Client::call(ApiRequest request) {
     response = attempt(request, {});
   }
   if (!response) return std::unexpected(std::move(response).error());
-  ApiAnswer answer{.status = response->status,
-                   .content_type = content_type_of(*response),
-                   .body = std::move(response->body),
-                   .refusal = {}};
-  if (answer.status < 200 || answer.status > 299) {
-    answer.refusal = read_refusal(answer.status, answer.body);
-  }
-  return answer;
+  return answer_of(std::move(*response));
+}
+
+void Client::send(ApiRequest request, OnApiAnswer done) {
+  if (request.method != "GET" && request.key.empty()) request.key = make_key();
+  auto sent = std::make_unique<SentCall>(*this, std::move(request), std::move(done));
+  StreamDriver* const driver = sent.get();
+  sent_.emplace(driver, std::move(sent));
 }
 
 std::unique_ptr<Following> Client::follow(FollowRequest request, FollowEvents& events) {
@@ -237,6 +304,7 @@ void Client::step(int wait_ms) {
     }
     return next;
   };
+  for (StreamDriver* driver : std::exchange(over_, {})) sent_.erase(driver);
   const std::int64_t next = drive_all();
   io_->run_for_ms(static_cast<int>(std::max<std::int64_t>(0, next - steady_ms())));
   drive_all();

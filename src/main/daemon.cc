@@ -88,6 +88,7 @@ Daemon::~Daemon() {
   if (log_ && stopping_) log_->note("stopped");
   // No callback may find half a daemon: first who calls from outside, then who is called.
   server_.reset();
+  acp_.reset();
   ws_.reset();
   rules_.reset();
   reads_.reset();
@@ -249,6 +250,9 @@ void Daemon::add_routes() {
     return api_->gate().still_valid(principal);
   });
   ws_ = std::make_unique<WsServer>(reads_->streams(), *commands_);
+  acp_ = std::make_unique<AcpServer>(
+      reads_->streams(), LocalApi{router, api_->gate(), *shared_loop_, *clock_, random_},
+      world_->version);
   rules_ = std::make_unique<RuleAnswerer>(*runtime_, *node_);
   reads_->add_to(router);
   add_session_command_routes(router, *commands_);
@@ -263,6 +267,7 @@ void Daemon::add_routes() {
   add_task_routes(router, *world_);
   add_rule_routes(router, *world_);
   add_ws_route(router, *ws_);
+  acp_->add_to(router);
   add_openapi_route(router, world_->version);
 }
 

@@ -22,6 +22,7 @@
 #include "hosting/local_agentctls.h"
 #include "http/io.h"
 #include "http/server.h"
+#include "main/acp_socket.h"
 #include "main/agent_launch.h"
 #include "main/config.h"
 #include "main/data_folder.h"
@@ -112,6 +113,7 @@ class Daemon final : private Notifier {
   std::unique_ptr<ReadRoutes> reads_;
   std::unique_ptr<RuleAnswerer> rules_;
   std::unique_ptr<WsServer> ws_;
+  std::unique_ptr<AcpServer> acp_;
   std::unique_ptr<HttpServer> server_;
   std::unique_ptr<VerifyThread> verifying_;
   AgentLimits limits_;  // of sessions that say nothing else

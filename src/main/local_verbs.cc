@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "env_posix/world.h"
+#include "face/stdio.h"
 #include "main/clean_start.h"
 #include "main/config.h"
 #include "main/data_folder.h"
@@ -192,6 +193,11 @@ cli::LocalVerbs local_verbs(const std::string& program) {
                   .stop = options.stop,
                   .program = program,
                   .agentctl = agentctl});
+  };
+  verbs.acp = [](const cli::BridgeWorld& world, const cli::BridgeOptions& options) {
+    return face::serve_stdio(
+        {world.daemon, world.revive},
+        {.version = PERDURE_VERSION, .agent = options.agent, .session = options.session});
   };
   verbs.doctor = [agentctl] { return examine(agentctl); };
   verbs.verify = verify;

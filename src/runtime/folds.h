@@ -1,5 +1,5 @@
-// What is made of a whole journal by scan_journal(): its density over time, the state it had at a
-// record, its size, its transcript and history, and whether it holds a blob.
+// What is made of a whole journal by scan_journal(): its size, its transcript and history, and
+// whether it holds a blob.
 #pragma once
 
 #include <cstddef>
@@ -11,60 +11,9 @@
 
 #include "runtime/journal_scan.h"
 #include "session/history.h"
-#include "session/machine.h"
 #include "session/transcript.h"
 
 namespace perdure {
-
-// A place in the journal that a person looks for.
-enum class MarkKind { prompt, boundary, failure, permission, restart, stop };
-ENUM_TEXT(MarkKind, "prompt", "boundary", "failure", "permission", "restart", "stop");
-
-// Nothing for a record that is no such place.
-std::optional<MarkKind> mark_of(const Event& event);
-
-// The histogram under a session's timeline: how many records fell into each piece of its time.
-class DensityFold final : public JournalFold {
- public:
-  struct Span {
-    Timestamp begin;
-    Timestamp end;
-  };
-  DensityFold(Span span, std::size_t buckets);
-  Result<> add(Seq seq, std::string_view bytes) override;
-
-  struct Bucket {
-    Timestamp from;
-    std::uint64_t records = 0;
-    Seq first_seq = 0;  // 0: none fell into it
-    Seq last_seq = 0;
-  };
-  struct Mark {
-    Seq seq = 0;
-    Timestamp at;
-    MarkKind kind = MarkKind::prompt;
-  };
-  const std::vector<Bucket>& buckets() const { return buckets_; }
-  // At most density_marks_max; of more the last ones are left out, and counted.
-  const std::vector<Mark>& marks() const { return marks_; }
-  std::uint64_t marks_left_out() const { return marks_left_out_; }
-
- private:
-  Span span_;
-  std::vector<Bucket> buckets_;
-  std::vector<Mark> marks_;
-  std::uint64_t marks_left_out_ = 0;
-};
-
-// The state as it was behind the last record given.
-class StateFold final : public JournalFold {
- public:
-  Result<> add(Seq seq, std::string_view bytes) override;
-  const State& state() const { return state_; }
-
- private:
-  State state_;
-};
 
 // What a deletion would take.
 class SizeFold final : public JournalFold {

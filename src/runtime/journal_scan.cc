@@ -14,11 +14,14 @@ class Scan : public std::enable_shared_from_this<Scan> {
  public:
   struct Order {
     SessionId session;
-    Seq upto = 0;
+    ScanRange range;
     std::shared_ptr<JournalFold> fold;
   };
   Scan(Runtime& runtime, Order order, OnScanned done)
-      : runtime_(runtime), order_(std::move(order)), done_(std::move(done)) {}
+      : runtime_(runtime),
+        order_(std::move(order)),
+        done_(std::move(done)),
+        read_(order_.range.after) {}
 
   void go_on() {
     runtime_.loop().post([self = shared_from_this(), alive = runtime_.alive()] {
@@ -34,8 +37,9 @@ class Scan : public std::enable_shared_from_this<Scan> {
   }
 
   Result<bool> slice() {
-    if (read_ >= order_.upto || !order_.fold->wants_more()) return true;
-    const auto want = static_cast<std::size_t>(std::min<Seq>(slice_records, order_.upto - read_));
+    if (read_ >= order_.range.upto || !order_.fold->wants_more()) return true;
+    const auto want =
+        static_cast<std::size_t>(std::min<Seq>(slice_records, order_.range.upto - read_));
     const RecordPage page = TRY(runtime_.store().read(
         order_.session, {.after = read_, .limit = want, .bytes_max = slice_bytes}));
     if (page.records.empty()) return fail(Code::damaged, "records are missing");
@@ -43,20 +47,20 @@ class Scan : public std::enable_shared_from_this<Scan> {
       TRY_VOID(order_.fold->add(++read_, bytes));
       if (!order_.fold->wants_more()) return true;
     }
-    return read_ >= order_.upto;
+    return read_ >= order_.range.upto;
   }
 
   Runtime& runtime_;
   Order order_;
   OnScanned done_;
-  Seq read_ = 0;
+  Seq read_;
 };
 
 }  // namespace
 
-void scan_journal(Runtime& runtime, SessionId session, Seq upto, std::shared_ptr<JournalFold> fold,
-                  OnScanned done) {
-  std::make_shared<Scan>(runtime, Scan::Order{session, upto, std::move(fold)}, std::move(done))
+void scan_journal(Runtime& runtime, SessionId session, ScanRange range,
+                  std::shared_ptr<JournalFold> fold, OnScanned done) {
+  std::make_shared<Scan>(runtime, Scan::Order{session, range, std::move(fold)}, std::move(done))
       ->go_on();
 }
 

@@ -23,9 +23,15 @@ class JournalFold {
 
 using OnScanned = std::move_only_function<void(Result<>)>;
 
-// Gives the records 1…upto to the fold, which stays alive until `done` has run; the answer comes
-// from the loop, never from inside the call. `damaged` when a record is missing or cannot be read.
-void scan_journal(Runtime& runtime, SessionId session, Seq upto, std::shared_ptr<JournalFold> fold,
-                  OnScanned done);
+struct ScanRange {
+  Seq after = 0;
+  Seq upto = 0;
+};
+
+// Gives the records behind `after`, up to `upto`, to the fold, which stays alive until `done` has
+// run; the answer comes from the loop, never from inside the call. `damaged` when a record is
+// missing or cannot be read.
+void scan_journal(Runtime& runtime, SessionId session, ScanRange range,
+                  std::shared_ptr<JournalFold> fold, OnScanned done);
 
 }  // namespace perdure

@@ -121,7 +121,7 @@ Result<PageWithMarks> read_page(Store& store, SessionId session, TranscriptPage:
   Seq segment = 0;
   const auto note = [&](const Record& record) {
     if (is_flush_point(record)) segment = std::max(segment, record.seq);
-    const std::optional<MarkKind> kind = mark_of(record.event);
+    const std::optional<MarkKind> kind = mark_of(event_kind(record.event));
     if (kind && *kind != MarkKind::prompt) marks.push_back(record.seq);
   };
   TranscriptSlice slice = TRY(read_transcript(store, session, ask, {.at = at, .on_record = note}));
@@ -156,36 +156,52 @@ Result<std::vector<Row>> make_rows(Store& store, SessionId session, PageWithMark
   return rows;
 }
 
-// Half of the page before the record and half behind it. What lies behind is found by reading ever
-// further pages that end behind it.
+// The record at which, read from behind `after` on, more than so many messages have begun. One that
+// was under way counts, too.
+struct Beginnings {
+  Seq after = 0;
+  Seq head = 0;
+  std::size_t messages = 0;
+};
+Result<Seq> find_beginnings(Store& store, SessionId session, const Beginnings& ask) {
+  TranscriptFolder folder;
+  Seq at = ask.after;
+  while (at < ask.head) {
+    const Seq upto = std::min(ask.head, at + window_records);
+    for (const Record& record : TRY(read_records(store, session, at, upto))) {
+      folder.add(record);
+      if (folder.messages().size() > ask.messages) return record.seq;
+    }
+    at = upto;
+  }
+  return ask.head;
+}
+
+// Half of the page before the record and half behind it. Where it ends is found by reading on from
+// the record; then it is a page like any other.
 Result<RowsPage> read_around(Store& store, SessionId session, const RowsAsk& ask, Seq head) {
   const Seq centre = std::min(*ask.around, head);
   const std::size_t half = std::max<std::size_t>(ask.limit / 2, 1);
-  for (Seq reach = window_records;; reach *= 2) {
-    const Seq before = std::min(head, centre + reach) + 1;
-    const bool all = before == head + 1;
-    PageWithMarks page =
-        TRY(read_page(store, session, {.before = before, .limit = rows_max}, ask.at));
-    std::vector<TranscriptMessage>& messages = page.slice.messages;
-    const auto middle =
-        std::ranges::upper_bound(messages, centre, {}, &TranscriptMessage::first_seq);
-    const auto newer = static_cast<std::size_t>(messages.end() - middle);
-    if (!all && newer < half && messages.size() < rows_max) continue;
-    const auto older = static_cast<std::size_t>(middle - messages.begin());
-    const std::size_t drop_old = older > half ? older - half : 0;
-    const std::size_t drop_new = newer > half ? newer - half : 0;
-    RowsPage out{.as_of = head,
-                 .has_older = page.slice.has_older || drop_old > 0,
-                 .has_newer = !all || drop_new > 0,
-                 .segment = page.segment};
-    messages.erase(messages.end() - static_cast<std::ptrdiff_t>(drop_new), messages.end());
-    messages.erase(messages.begin(), messages.begin() + static_cast<std::ptrdiff_t>(drop_old));
-    const Seq first = out.has_older && !messages.empty() ? messages.front().first_seq : 1;
-    const Seq last = out.has_newer && !messages.empty() ? messages.back().last_seq : head;
-    std::erase_if(page.marks, [&](Seq seq) { return seq < first || seq > last; });
-    out.rows = TRY(make_rows(store, session, std::move(page)));
-    return out;
-  }
+  const Seq end = TRY(find_beginnings(store, session, {centre, head, half + 1}));
+  PageWithMarks page =
+      TRY(read_page(store, session, {.before = end + 1, .limit = 2 * half + 4}, ask.at));
+  std::vector<TranscriptMessage>& messages = page.slice.messages;
+  const auto middle = std::ranges::upper_bound(messages, centre, {}, &TranscriptMessage::first_seq);
+  const auto newer = static_cast<std::size_t>(messages.end() - middle);
+  const auto older = static_cast<std::size_t>(middle - messages.begin());
+  const std::size_t drop_old = older > half ? older - half : 0;
+  const std::size_t drop_new = newer > half ? newer - half : 0;
+  RowsPage out{.as_of = head,
+               .has_older = page.slice.has_older || drop_old > 0,
+               .has_newer = end < head || drop_new > 0,
+               .segment = page.segment};
+  messages.erase(messages.end() - static_cast<std::ptrdiff_t>(drop_new), messages.end());
+  messages.erase(messages.begin(), messages.begin() + static_cast<std::ptrdiff_t>(drop_old));
+  const Seq first = out.has_older && !messages.empty() ? messages.front().first_seq : 1;
+  const Seq last = out.has_newer && !messages.empty() ? messages.back().last_seq : head;
+  std::erase_if(page.marks, [&](Seq seq) { return seq < first || seq > last; });
+  out.rows = TRY(make_rows(store, session, std::move(page)));
+  return out;
 }
 
 std::size_t runs_started(const std::vector<Record>& records) {

@@ -12,6 +12,7 @@
 #include "runtime/folds.h"
 #include "runtime/journal_reader.h"
 #include "runtime/session_list.h"
+#include "runtime/timeline.h"
 #include "session/history.h"
 
 namespace perdure {

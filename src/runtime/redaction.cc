@@ -62,7 +62,7 @@ void redact_record(Runtime& runtime, SessionId session, Seq seq, OnScanned done)
   }
   auto fold = std::make_shared<RedactedFold>(session, seq);
   const Seq head = state->head;
-  scan_journal(runtime, session, head, fold,
+  scan_journal(runtime, session, {.upto = head}, fold,
                [&runtime, session, fold, before = std::move(*state),
                 done = std::move(done)](const Result<>& scanned) mutable {
                  if (!scanned) return done(scanned);

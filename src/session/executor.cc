@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/probe.h"
+#include "base/text.h"
 #include "session/draft.h"
 
 namespace perdure {
@@ -29,6 +30,33 @@ void fail_executor(Draft& draft, const std::string& code, const std::string& mes
   draft.add(ExecutorError{code, message}, draft.exec_origin());
   draft.effect(StopExecutor{draft.state.exec.id, draft.state.exec.gen});
   if (resume_fails) fail_resume(draft, OpenFailure::startup, message);
+}
+
+// The last line that says something: programs name their reason at the end.
+std::string_view last_line(std::string_view text) {
+  const auto end = text.find_last_not_of(" \t\r\n");
+  if (end == std::string_view::npos) return {};
+  text = text.substr(0, end + 1);
+  const auto line = text.find_last_of('\n');
+  if (line != std::string_view::npos) text.remove_prefix(line + 1);
+  return utf8_prefix(text, 300);
+}
+
+// Why no session was opened, for who reads only the failure and not what came before it.
+std::string early_end_words(const AgentExited& exit) {
+  std::string words = "the agent ended";
+  if (exit.why == "not_started") {
+    words = "the agent could not be started";
+  } else if (exit.signal) {
+    words += " by signal " + std::to_string(*exit.signal) + " before its session was open";
+  } else if (exit.exit_code) {
+    words += " with code " + std::to_string(*exit.exit_code) + " before its session was open";
+  } else {
+    words += " before its session was open";
+  }
+  const std::string_view reason = last_line(exit.stderr_tail);
+  if (!reason.empty()) words.append(": ").append(reason);
+  return words;
 }
 
 // The end of an execution, proved. Closes what it left open, and goes on where somebody waits.
@@ -110,7 +138,7 @@ void on_frame(Draft& draft, const Frame& frame, const FrameAgentExited& body) {
   }
   close_waits(draft, {.outcome = PermissionOutcome::expired, .reason = "interrupted"});
   if (serves_resume(draft.state)) {
-    fail_resume(draft, OpenFailure::startup, "the agent ended before its session was open");
+    fail_resume(draft, OpenFailure::startup, early_end_words(body.exit));
   }
   deliver_next(draft);
 }

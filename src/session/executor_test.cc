@@ -200,8 +200,26 @@ TEST(Executor, P14_X7_an_agent_that_dies_at_start_fails_the_resume_and_keeps_the
   s.agent_exits({.exit_code = 1, .why = "crashed", .stderr_tail = "no key"});
   EXPECT_THAT(s.kinds(), ElementsAre("agent.exited", "resume.failed"));
   EXPECT_EQ(s.event<ResumeFailed>()->failure, OpenFailure::startup);
+  EXPECT_EQ(s.event<ResumeFailed>()->message,
+            "the agent ended with code 1 before its session was open: no key");
   EXPECT_EQ(s.state().context.agent_session_id, id);
   EXPECT_EQ(s.commands<StartAgent>(), 2U);
+}
+
+TEST(Executor, P14_the_failure_of_a_start_names_its_reason) {
+  const auto words = [](AgentExited exit) {
+    Scenario s = Scenario::lost();
+    s.submit("go on");
+    s.executor_ready();
+    s.agent_exits(std::move(exit));
+    return s.event<ResumeFailed>()->message;
+  };
+  EXPECT_EQ(words({.why = "not_started", .stderr_tail = "run nothing: No such file\n"}),
+            "the agent could not be started: run nothing: No such file");
+  EXPECT_EQ(words({.signal = 11, .why = "crashed", .stderr_tail = " \n\n"}),
+            "the agent ended by signal 11 before its session was open");
+  EXPECT_EQ(words({.exit_code = 2, .why = "crashed", .stderr_tail = "a\nb: bad\r\n \n"}),
+            "the agent ended with code 2 before its session was open: b: bad");
 }
 
 TEST(Executor, L20_L24_L37_A3_the_executor_outlives_its_agent_and_starts_another) {

@@ -20,6 +20,8 @@ class HostWatcher {
   virtual void on_frames_acked(const ExecKey& exec, FrameNo frame) = 0;
   // A person called this execution dead, rightly or not.
   virtual bool was_declared_dead(const ExecKey& exec) = 0;
+  // Nobody acts for a session whose journal is damaged, until it is repaired or deleted.
+  virtual bool is_damaged(SessionId session) const = 0;
   // Its end is in the journal, and was proved.
   virtual bool has_ended(const ExecKey& exec) = 0;
 };

@@ -44,7 +44,7 @@ class Judge final : public WorldFacts, public HostWatcher {
 
   // A record of this session was damaged by us.
   void set_damaged(SessionId session) { damaged_.insert(session); }
-  bool is_damaged(SessionId session) const { return damaged_.contains(session); }
+  bool is_damaged(SessionId session) const override { return damaged_.contains(session); }
 
   void note_answer(AnswerGiven answer);
   void note_prompt(const std::string& key, PromptWhen when) { prompts_[key] = when; }

@@ -126,7 +126,8 @@ void RealHost::check_quiet() {
     check_said(key, execution);
     const bool has_agentctl = execution.agentctl && execution.agentctl->proc()->is_alive();
     const bool was_started = !execution.frames.empty();
-    if (was_started && !has_agentctl && !watcher_.was_declared_dead(key)) {
+    const bool given_up = watcher_.was_declared_dead(key) || watcher_.is_damaged(key.session);
+    if (was_started && !has_agentctl && !given_up) {
       machine_.universe.verdict.expect(!lives(key), "PROC4", [&] {
         return tail(key.exec) + " is gone, and processes of its agent live on";
       });

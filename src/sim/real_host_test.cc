@@ -26,6 +26,7 @@ struct Bench final : HostWatcher, AgentctlEvents {
   }
   void on_frames_acked(const ExecKey&, FrameNo) override {}
   bool was_declared_dead(const ExecKey&) override { return false; }
+  bool is_damaged(SessionId) const override { return false; }
   bool has_ended(const ExecKey&) override { return ended; }
 
   void on_attached(const ExecKey&) override { attached = true; }

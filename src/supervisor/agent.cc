@@ -271,6 +271,9 @@ void Agent::on_exit(const ProcessExit& exit) {
   const RunId run = turn_ ? turn_->run : RunId{};
   const std::string met = ports_.processes.limits_met();
   if (!met.empty()) told.stderr_tail += "\n[perdure] it had reached " + met;
+  if (const std::string work = normaliser_.work_left(); !work.empty()) {
+    told.stderr_tail += "\n[perdure] lost with it, as it was said to be at work: " + work;
+  }
   if (turn_ && turn_->timed_out) write(FrameRunFailed{run, too_long()});
   // Only a limit of the session's own is the run's failure; a machine without memory interrupts it.
   if (turn_ && !turn_->timed_out && exit.oom == OomEvidence::group && !met.empty()) {
@@ -292,6 +295,7 @@ void Agent::on_exit(const ProcessExit& exit) {
   asked_.clear();
   session_id_.clear();
   normaliser_.end_turn();
+  normaliser_.forget_work();
   phase_ = Phase::stopping;
   if (!restart_) ports_.frames.write(run, FrameAgentExited{std::move(told)});
   // Not from inside its own call.

@@ -155,7 +155,7 @@ void Agent::finish_open() {
   std::vector<acp::OptionValue> options;
   for (const auto& [name, value] : opening.observed) options.push_back({name, value});
   std::vector<FrameBody> frames;
-  normaliser_.options(options, {}, frames);
+  normaliser_.options(options, acp::options_update(opening.answer->result.text), frames);
   write_all(frames);
   for (acp::Updated& early : opening.early) on(std::move(early));
 }

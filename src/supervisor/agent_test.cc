@@ -269,6 +269,31 @@ TEST_F(AgentTest, P1_out_of_memory_is_told_no_surer_than_its_evidence) {
   EXPECT_EQ(told<FrameAgentExited>().back().exit.stderr_tail, "");
 }
 
+TEST_F(AgentTest, P15_what_was_at_work_beyond_its_turn_is_reported_as_lost) {
+  open();
+  prompt();
+  update(R"({"sessionUpdate":"subagent_update","sessionId":"c1","title":"Explore",)"
+         R"("state":{"state":"running"}})");
+  update(R"({"sessionUpdate":"subagent_update","sessionId":"c2","title":"Review",)"
+         R"("state":{"state":"running"}})");
+  update(R"({"sessionUpdate":"tool_call","toolCallId":"t1","title":"npm run dev",)"
+         R"("status":"in_progress"})");
+  update(R"({"sessionUpdate":"tool_call","toolCallId":"t2","title":"ls","status":"pending"})");
+  answer("session/prompt", R"({"stopReason":"end_turn"})");
+  update(R"({"sessionUpdate":"subagent_update","sessionId":"c2","state":{"state":"idle"}})");
+  update(R"({"sessionUpdate":"tool_call_update","toolCallId":"t2","status":"completed"})");
+  exit({.code = 0});
+  const std::string told_tail = told<FrameAgentExited>().back().exit.stderr_tail;
+  EXPECT_THAT(told_tail, HasSubstr("lost with it"));
+  EXPECT_THAT(told_tail, HasSubstr("subagent Explore; tool npm run dev"));
+  EXPECT_THAT(told_tail, Not(HasSubstr("Review")));
+  EXPECT_THAT(told_tail, Not(HasSubstr("ls")));
+  // The next one has nothing of it.
+  open();
+  exit({.code = 0});
+  EXPECT_EQ(told<FrameAgentExited>().back().exit.stderr_tail, "");
+}
+
 TEST_F(AgentTest, O26_C9_a_turn_that_only_a_stop_cancelled_is_left_without_an_end) {
   open();
   prompt();

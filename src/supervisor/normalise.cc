@@ -55,6 +55,11 @@ std::size_t whole_bytes(std::string_view bytes) {
   return bytes.size();
 }
 
+constexpr std::size_t work_told_max = 8;
+constexpr std::size_t work_name_chars_max = 80;
+
+std::string subagent_key(const std::string& session) { return "subagent " + session; }
+
 bool has_ended(const std::string& status) {
   return status == "completed" || status == "failed" || status == "cancelled";
 }
@@ -86,13 +91,44 @@ void Normaliser::note_tool(const acp::ToolUpserted& tool) {
   known_tools_.set(tool.tool_call_id);
   if (has_ended(tool.status.value_or(""))) {
     open_tools_.erase(tool.tool_call_id);
+    working_.erase(tool.tool_call_id);
   } else if (is_new) {
-    open_tools_.set(tool.tool_call_id);
+    open_tools_.set(tool.tool_call_id, tool.title.value_or(""));
   }
   if (!tool.content) return;
   for (const std::string& terminal : tool.content->terminals) {
     terminals_.set(terminal, tool.tool_call_id);
   }
+}
+
+// A state says that it works or rests; without one the last word stands.
+void Normaliser::note_subagent(const acp::SubagentShown& shown) {
+  if (shown.session_id.empty()) return;
+  const std::string key = subagent_key(shown.session_id);
+  if (shown.state && *shown.state != "running" && *shown.state != "requires_action") {
+    working_.erase(key);
+    return;
+  }
+  const std::string* const known = working_.find(key);
+  if (!shown.state && !known) return;
+  const std::string before = known ? *known : "subagent " + shown.session_id;
+  working_.set(key, shown.title ? "subagent " + *shown.title : before);
+}
+
+std::string Normaliser::work_left() const {
+  std::string line;
+  std::size_t told = 0;
+  for (const auto& [key, name] : working_) {
+    if (told++ == work_told_max) break;
+    line += line.empty() ? "" : "; ";
+    for (const char letter : utf8_prefix_chars(name.empty() ? key : name, work_name_chars_max)) {
+      line += static_cast<unsigned char>(letter) < ' ' ? ' ' : letter;
+    }
+  }
+  if (working_.size() > work_told_max) {
+    line += "; and " + std::to_string(working_.size() - work_told_max) + " more";
+  }
+  return line;
 }
 
 void Normaliser::tool(const acp::ToolUpserted& tool, const RawJson& update,
@@ -239,6 +275,10 @@ void Normaliser::update(acp::SessionUpdate update, std::vector<FrameBody>& frame
           [&](acp::UsageShown& usage) {
             frames.emplace_back(Usage{usage.used, usage.size, std::move(raw)});
           },
+          [&](acp::SubagentShown& shown) {
+            note_subagent(shown);
+            frames.emplace_back(AgentUpdate{std::move(raw)});
+          },
           [&](acp::CompactionShown& compaction) {
             frames.emplace_back(AgentUpdate{std::move(raw)});
             if (compaction.status == "completed") {
@@ -251,6 +291,7 @@ void Normaliser::update(acp::SessionUpdate update, std::vector<FrameBody>& frame
 }
 
 void Normaliser::end_turn() {
+  for (const auto& [id, title] : open_tools_) working_.set(id, "tool " + title);
   open_tools_.clear();
   // An update of an earlier turn's tool is still an update, as long as there is room to know it.
   if (known_tools_.has_refused()) known_tools_.clear();

@@ -36,6 +36,12 @@ class Normaliser {
   std::size_t tools_in_flight() const { return open_tools_.size(); }
   // The turn is over: whatever the agent left open is closed by the journal.
   void end_turn();
+  // What the agent said to be at work and not to have ended, turns apart: its subagents, and tools
+  // that a turn left open, as a background shell is. Nothing of it lives longer than the agent.
+  // Empty: nothing; else one line.
+  std::string work_left() const;
+  // The agent has ended.
+  void forget_work() { working_.clear(); }
 
  private:
   // Its length and checksum are enough to know it again at the front of a longer text.
@@ -50,6 +56,7 @@ class Normaliser {
   ShownText& shown_of(const std::string& message_id);
   void whole_message(const acp::MessageWhole& message, RawJson raw, std::vector<FrameBody>& frames);
   void note_tool(const acp::ToolUpserted& tool);
+  void note_subagent(const acp::SubagentShown& shown);
   // Output of a tool that may not have been mentioned; without an id it is kept as it came.
   void tool_output(ToolUpdate update, std::vector<FrameBody>& frames);
   std::string tool_of(const std::string& terminal) const;
@@ -57,6 +64,7 @@ class Normaliser {
 
   BoundedTexts known_tools_{{tools_open_max, agent_ids_bytes_max}};
   BoundedTexts open_tools_{{tools_open_max, agent_ids_bytes_max}};
+  BoundedTexts working_{{tools_open_max, agent_ids_bytes_max}};  // with what they are called
   BoundedTexts told_options_{{options_known_max, agent_ids_bytes_max}};
   // Which tool shows a terminal's output.
   RecentTexts terminals_{{agent_terminals_known_max, agent_ids_bytes_max}};

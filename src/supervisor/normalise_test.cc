@@ -464,6 +464,20 @@ TEST(NormaliseBounds, G8_ids_are_remembered_up_to_so_many_bytes) {
   EXPECT_TRUE(is_call(1)) << "room for others";
 }
 
+TEST(NormaliseBounds, G8_P15_of_much_work_that_was_left_eight_are_named) {
+  Normaliser normaliser;
+  for (int i = 10; i < 30; ++i) {
+    told(normaliser, R"({"sessionUpdate":"subagent_update","sessionId":"c)" + std::to_string(i) +
+                         R"(","title":")" + std::string(200, 'x') + "\\n" +
+                         R"(","state":{"state":"running"}})");
+  }
+  const std::string line = normaliser.work_left();
+  EXPECT_TRUE(line.ends_with("; and 12 more")) << line;
+  EXPECT_LT(line.size(), 8 * 82 + 20U);
+  normaliser.forget_work();
+  EXPECT_EQ(normaliser.work_left(), "");
+}
+
 TEST(NormaliseBounds, G8_settings_and_messages_are_remembered_up_to_so_many_bytes) {
   Normaliser normaliser;
   const std::string large(agent_ids_bytes_max / 2, 'v');

@@ -163,6 +163,7 @@ class TestAgent {
   Progress stream_paced(Session& session, Turn& turn, const Step& step);
   void open_tool(Session& session, Turn& turn);
   Progress run_tool(Session& session, Turn& turn, const Step& step);
+  Progress run_output(Session& session, Turn& turn, const Step& step);
   Progress run_command(Session& session, Turn& turn, const Step& step);
   Progress ask_permission(Session& session, Turn& turn, const Step& step);
   Progress call_client(Session& session, Turn& turn, const Step& step);

@@ -42,6 +42,7 @@ std::int64_t default_count(Verb verb) {
   switch (verb) {
     case Verb::say: return 3;
     case Verb::think: return 2;
+    case Verb::output: return 3;
     case Verb::background: return 3;
     case Verb::sleep: return 100;
     case Verb::sleep_tool: return 1000;

@@ -19,6 +19,7 @@ enum class Verb {
   think,        // think N: N chunks of thought
   tool,         // tool N: N tool calls, one after the other
   sleep_tool,   // sleep_tool MS: a tool call that takes that long
+  output,       // output N: a tool call whose output comes in N pieces
   permission,   // permission N [concurrent] [reused_id]
   plan,         // a plan, and its items done one by one
   usage,        // usage N
@@ -61,9 +62,9 @@ std::deque<Step> parse_script(std::string_view prompt);
 
 }  // namespace testagent
 
-ENUM_TEXT(testagent::Verb, "say", "chunks", "paced", "think", "tool", "sleep_tool", "permission",
-          "plan", "usage", "title", "commands", "mode", "recall", "sleep", "hang", "crash", "exit",
-          "spawn_child", "command", "flood", "stderr", "background", "clear", "compact", "error",
-          "stop", "call", "raw", "(huge)", "(broken_utf8)", "(exit_asking)");
+ENUM_TEXT(testagent::Verb, "say", "chunks", "paced", "think", "tool", "sleep_tool", "output",
+          "permission", "plan", "usage", "title", "commands", "mode", "recall", "sleep", "hang",
+          "crash", "exit", "spawn_child", "command", "flood", "stderr", "background", "clear",
+          "compact", "error", "stop", "call", "raw", "(huge)", "(broken_utf8)", "(exit_asking)");
 
 }  // namespace perdure

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/base64.h"
 #include "base/check.h"
 #include "testing/test_agent.h"
 
@@ -26,6 +27,34 @@ std::string without_markers(std::string text) {
 
 std::string filler(std::int64_t bytes) {
   return std::string(static_cast<std::size_t>(std::max<std::int64_t>(bytes, 0)), '.');
+}
+
+struct OutputPiece {
+  std::string tool;
+  std::int64_t number = 0;
+  std::string text;
+};
+
+// Version 1 as codex does it: pieces stand beside the update, for clients that show a terminal.
+// Version 2 has updates for them, of the call and of the terminal that bears its name.
+std::string print_piece(const OutputPiece& piece, Dialect dialect) {
+  const auto& [tool, number, text] = piece;
+  JsonWriter json;
+  json.begin_object().key("sessionUpdate");
+  if (dialect == Dialect::v1) {
+    json.string("tool_call_update").key("toolCallId").string(tool);
+    json.key("_meta").begin_object().key("terminal_output_delta").begin_object();
+    json.key("data").string(text).key("terminal_id").string(tool).end_object().end_object();
+  } else if (number % 2 == 1) {
+    json.string("tool_call_content_chunk").key("toolCallId").string(tool);
+    json.key("content").begin_object().key("type").string("content").key("content");
+    json.begin_object().key("type").string("text").key("text").string(text).end_object();
+    json.end_object();
+  } else {
+    json.string("terminal_output_chunk").key("terminalId").string(tool);
+    json.key("data").string(base64_encode(text));
+  }
+  return std::move(json.end_object()).take();
 }
 
 }  // namespace
@@ -102,6 +131,25 @@ TestAgent::Progress TestAgent::run_tool(Session& session, Turn& turn, const Step
   session.kept.remember({"tool", name, "run " + name});
   turn.progress += 1;
   return sleeps || turn.progress >= step.count ? Progress::next_step : Progress::again;
+}
+
+TestAgent::Progress TestAgent::run_output(Session& session, Turn& turn, const Step& step) {
+  if (turn.open_tool.empty()) {
+    open_tool(session, turn);
+    return Progress::again;
+  }
+  if (turn.progress < step.count) {
+    turn.progress += 1;
+    const std::string text =
+        "<p" + std::to_string(turn.number) + ":o" + std::to_string(turn.progress) + ">line\n";
+    update(session, {print_piece({turn.open_tool, turn.progress, text}, dialect_)});
+    turn.not_before_ms = now_ms_ + switches_.pace_ms;
+    return Progress::again;
+  }
+  const std::string name = std::exchange(turn.open_tool, {});
+  update(session, demo::tool_update({.id = name, .status = "completed"}, Mention::later, dialect_));
+  session.kept.remember({"tool", name, "run " + name});
+  return Progress::next_step;
 }
 
 // As codex and auggie do it: the command outlives the cancel.
@@ -199,6 +247,7 @@ TestAgent::Progress TestAgent::run_step(Session& session, Turn& turn, const Step
     case Verb::paced: return stream_paced(session, turn, step);
     case Verb::tool:
     case Verb::sleep_tool: return run_tool(session, turn, step);
+    case Verb::output: return run_output(session, turn, step);
     case Verb::command: return run_command(session, turn, step);
     case Verb::permission: return ask_permission(session, turn, step);
     case Verb::call: return call_client(session, turn, step);

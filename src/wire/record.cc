@@ -241,6 +241,29 @@ Result<DecodedRecord> decode_record(std::string_view bytes) {
   return out;
 }
 
+Result<RecordGlance> glance_at_record(std::string_view bytes) {
+  constexpr std::string_view begin = R"({"v":1,"seq":)";
+  constexpr std::string_view time = R"(,"ts":")";
+  constexpr std::string_view kind = R"(","kind":")";
+  constexpr std::size_t time_size = std::string_view("2026-11-15T20:00:00.000Z").size();
+  std::string_view rest = bytes.substr(0, 160);
+  if (rest.starts_with(begin)) {
+    rest.remove_prefix(begin.size());
+    rest.remove_prefix(std::min(rest.find_first_not_of("0123456789"), rest.size()));
+    const std::size_t kind_at = time.size() + time_size;
+    if (rest.starts_with(time) && rest.size() > kind_at && rest.substr(kind_at).starts_with(kind)) {
+      const Result<Timestamp> at = parse_timestamp(rest.substr(time.size(), time_size));
+      rest.remove_prefix(kind_at + kind.size());
+      const std::size_t end = rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz._");
+      if (at && end != std::string_view::npos && rest[end] == '"') {
+        return RecordGlance{*at, std::string(rest.substr(0, end))};
+      }
+    }
+  }
+  const DecodedRecord decoded = TRY(decode_record(bytes));
+  return RecordGlance{decoded.record.event.at, std::string(event_kind(decoded.record.event))};
+}
+
 Hash record_hash(std::string_view bytes) { return sha256(bytes); }
 
 Hash chain_hash(const DecodedRecord& decoded, std::string_view bytes) {

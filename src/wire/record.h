@@ -44,6 +44,14 @@ std::string encode_record(std::uint64_t seq, const Hash& prev, const Event& even
 // invalid_argument, naming the field, for everything else that is no record.
 Result<DecodedRecord> decode_record(std::string_view bytes);
 
+// When a record was written, and its kind: the beginning of what this version writes tells that
+// without the rest; of everything else by decode_record, with its errors.
+struct RecordGlance {
+  Timestamp at;
+  std::string kind;
+};
+Result<RecordGlance> glance_at_record(std::string_view bytes);
+
 // SHA-256 of the stored bytes.
 Hash record_hash(std::string_view bytes);
 // What the next record's `prev` holds: the hash of these bytes, or of those a tombstone replaced.

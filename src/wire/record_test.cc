@@ -65,6 +65,9 @@ TEST(Record, every_kind_reads_back_as_it_was_written) {
       ASSERT_EQ(decoded.prev, prev);
       ASSERT_EQ(decoded.version, record_version);
       ASSERT_TRUE(decoded.extra.text.empty()) << decoded.extra.text;
+      const RecordGlance glance = glance_at_record(bytes).value();
+      ASSERT_EQ(glance.at, event.at);
+      ASSERT_EQ(glance.kind, event_kind(event));
       ASSERT_EQ(encode_record(7, decoded.prev, decoded.record.event, decoded.extra), bytes);
     }
   }

@@ -62,6 +62,12 @@ std::vector<std::string> lines_with(const std::string& path, std::string_view te
 std::vector<pid_t> marked_processes(const std::string& mark);
 std::vector<pid_t> agent_processes(const Driver& driver);
 std::vector<pid_t> exec_processes(const Driver& driver);
+// A sanitizer keeps what was freed for a while: bounds of memory say nothing there.
+#if __has_feature(address_sanitizer)
+inline constexpr bool is_memory_measured = false;
+#else
+inline constexpr bool is_memory_measured = true;
+#endif
 // A line of /proc/PID/status in KiB, e.g. VmRSS; 0: there is none.
 std::uint64_t status_kib(pid_t pid, std::string_view name);
 std::uint64_t folder_bytes(const std::string& folder);

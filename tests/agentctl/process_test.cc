@@ -121,7 +121,7 @@ TEST_F(AgentProcess, P7_a_line_beyond_the_limit_is_passed_over) {
   ASSERT_TRUE(driver.open_session());
   ASSERT_TRUE(driver.run("say 1"));
   EXPECT_EQ(driver.count("message.agent"), 2U) << "the short chunk and the end";
-  EXPECT_LT(status_kib(agentctl_pid(), "VmRSS"), 100'000U);
+  if (is_memory_measured) EXPECT_LT(status_kib(agentctl_pid(), "VmRSS"), 100'000U);
 }
 
 TEST_F(AgentProcess, P7_a_flood_on_stderr_costs_nothing) {
@@ -129,7 +129,7 @@ TEST_F(AgentProcess, P7_a_flood_on_stderr_costs_nothing) {
   ASSERT_TRUE(driver.open_session());
   ASSERT_TRUE(driver.run("say 3"));
   EXPECT_EQ(turn(driver, 1), (SeenTurn{3, true}));
-  EXPECT_LT(status_kib(agentctl_pid(), "VmHWM"), 30'000U);
+  if (is_memory_measured) EXPECT_LT(status_kib(agentctl_pid(), "VmHWM"), 30'000U);
 }
 
 TEST_F(AgentProcess, P8_every_kind_of_noise_does_no_harm) {
@@ -237,7 +237,8 @@ TEST_F(AgentProcess, X17_a_launcher_that_forwards_no_signal_ends_with_its_agent)
                               });
   ASSERT_TRUE(driver.open_session());
   ASSERT_TRUE(driver.run("spawn_child setsid; say 1"));
-  EXPECT_GE(agent_processes(driver).size(), 3U);
+  // The child has its mark once it has become another program.
+  EXPECT_TRUE(driver.until([&] { return agent_processes(driver).size() >= 3; }));
   stop(driver);
   EXPECT_TRUE(agent_processes(driver).empty());
 }

@@ -49,7 +49,7 @@ TEST_F(Backpressure, P7_PROC5_X24_a_flood_that_nobody_acks_waits_and_arrives_who
     ASSERT_LE(spool_bytes(driver), disk_bytes_max);
   }
   const std::uint64_t full_kib = status_kib(agentctl_pid(), "VmRSS");
-  EXPECT_LT(full_kib, before_kib + 8'192) << "from " << before_kib;
+  if (is_memory_measured) EXPECT_LT(full_kib, before_kib + 8'192) << "from " << before_kib;
   EXPECT_EQ(driver.count("run.stalled"), 0U) << "it is not the agent that is quiet";
   EXPECT_EQ(driver.count("run.finished"), 0U);
   EXPECT_EQ(driver.count("agent.exited"), 0U);
@@ -65,7 +65,7 @@ TEST_F(Backpressure, P7_PROC5_X24_a_flood_that_nobody_acks_waits_and_arrives_who
   }
   RecordProperty("rss_kib_before", static_cast<int>(before_kib));
   RecordProperty("rss_kib_full", static_cast<int>(full_kib));
-  EXPECT_LT(status_kib(agentctl_pid(), "VmHWM"), before_kib + 16'384);
+  if (is_memory_measured) EXPECT_LT(status_kib(agentctl_pid(), "VmHWM"), before_kib + 16'384);
 }
 
 TEST_F(Backpressure, a_full_spool_does_not_keep_an_abandoned_agentctl_alive) {

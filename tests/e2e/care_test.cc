@@ -88,6 +88,32 @@ TEST_F(Care, G8_P1_an_agent_at_its_limit_of_memory_is_said_to_be_out_of_memory) 
   ASSERT_TRUE(until_count(session, "agent.exited", 1));
   EXPECT_EQ(json_at(record(session, "agent.exited"), "why"), "out_of_memory");
   EXPECT_EQ(client_->count(session, "run.interrupted"), 0u);
+  EXPECT_EQ(field(session, "error_code"), "out_of_memory");
+  EXPECT_NE(field(session, "error_message").find("64 MiB"), std::string::npos);
+  EXPECT_EQ(field(session, "last_run.code"), "out_of_memory");
+  EXPECT_EQ(field(session, "stop_reason"), "agent_crashed");
+  EXPECT_EQ(field(session, "is_resumable"), "true");
+}
+
+TEST_F(Care, P15_a_subagent_that_dies_with_its_agent_is_reported_as_lost) {
+  begin();
+  const std::string session = client_->create_session({});
+  ASSERT_TRUE(client_->prompt({.session = session, .text = "say 1"}).ok());
+  ASSERT_TRUE(until_count(session, "run.completed", 1));
+  const std::string update =
+      R"(raw {\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\")" +
+      field(session, "agent_session_id") +
+      R"(\",\"update\":{\"sessionUpdate\":\"subagent_update\",\"sessionId\":\"c1\",)"
+      R"(\"title\":\"Explore\",\"state\":{\"state\":\"running\"}}}})";
+  const ApiReply sent =
+      client_->post("/api/sessions/" + session + "/prompt", R"({"text":")" + update + R"("})");
+  ASSERT_TRUE(sent.ok()) << sent.body;
+  ASSERT_TRUE(until_count(session, "run.completed", 2));
+  ASSERT_TRUE(client_->post("/api/sessions/" + session + "/stop").ok());
+  ASSERT_TRUE(until_count(session, "agent.exited", 1));
+  const std::string tail = json_at(record(session, "agent.exited"), "stderr_tail");
+  EXPECT_NE(tail.find("lost with it"), std::string::npos) << tail;
+  EXPECT_NE(tail.find("subagent Explore"), std::string::npos) << tail;
 }
 
 TEST_F(Care, G8_doctor_says_whether_sessions_can_be_limited) {

@@ -102,6 +102,19 @@ export class Daemon {
     }
   }
 
+  // Those of the test whose command line fits.
+  killWhere(fits) {
+    const chosen = processesOf(this.folder).filter((pid) => {
+      try {
+        return fits(readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " "));
+      } catch {
+        return false;
+      }
+    });
+    chosen.forEach(end);
+    return { killed: chosen.length };
+  }
+
   async stop() {
     await this.kill();
     await until(() => {

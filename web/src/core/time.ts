@@ -5,6 +5,20 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
+// Written out: a formatter of Intl costs far more than the words are worth where text streams.
+const weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"] as const;
+const months = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"] as const;
+
+/** `Tuesday` */
+export function weekday(at: string | number | Date): string {
+  return weekdays[new Date(at).getDay()] ?? "";
+}
+
+/** `Tue` */
+export function weekdayShort(at: string | number | Date): string {
+  return weekday(at).slice(0, 3);
+}
+
 const pad = (n: number): string => String(n).padStart(2, "0");
 
 /** `10:41:07` */
@@ -35,7 +49,7 @@ export function compact(at: string | number | Date, now: number): string {
   if (age < 12 * hour) return `${Math.floor(age / hour)}h`;
   const days = daysBetween(then, new Date(now));
   if (days === 0) return clockShort(then);
-  if (days < 7) return then.toLocaleDateString("en", { weekday: "short" });
+  if (days < 7) return weekdayShort(then);
   return shortDate(then, now);
 }
 
@@ -50,13 +64,13 @@ export function ago(at: string | number | Date, now: number): string {
   const days = daysBetween(then, new Date(now));
   if (days === 0) return `today ${clockShort(then)}`;
   if (days === 1) return `yesterday ${clockShort(then)}`;
-  if (days < 7) return `${then.toLocaleDateString("en", { weekday: "long" })} ${clockShort(then)}`;
+  if (days < 7) return `${weekday(then)} ${clockShort(then)}`;
   return shortDate(then, now);
 }
 
 function shortDate(then: Date, now: number): string {
   const sameYear = then.getFullYear() === new Date(now).getFullYear();
-  const day = `${then.getDate()} ${then.toLocaleDateString("en", { month: "short" })}`;
+  const day = `${then.getDate()} ${months[then.getMonth()]?.slice(0, 3) ?? ""}`;
   return sameYear ? day : `${day} ${then.getFullYear()}`;
 }
 
@@ -77,6 +91,5 @@ export function durationShort(ms: number): string {
 /** Whole, for titles and readers: `Tuesday, 12 November 2026, 14:07:31` */
 export function whole(at: string | number | Date): string {
   const date = new Date(at);
-  const text = date.toLocaleDateString("en", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
-  return `${text}, ${clock(date)}`;
+  return `${weekday(date)}, ${date.getDate()} ${months[date.getMonth()] ?? ""} ${date.getFullYear()}, ${clock(date)}`;
 }

@@ -32,6 +32,7 @@ export class TranscriptList {
   #touched = 0; // when the person last did something that scrolls
   #holding = false; // a finger or a mouse button is down on the list
   #lastTop = 0;
+  #moved = false; // by this list, since the last scroll event
   #virtualizer: Virtualizer<HTMLElement, HTMLElement>;
 
   constructor() {
@@ -93,6 +94,7 @@ export class TranscriptList {
     if (wanted === null || Math.abs(scroller.scrollTop - wanted) < 1) return;
     scroller.scrollTop = wanted;
     this.#lastTop = scroller.scrollTop;
+    this.#moved = true;
   }
 
   #anchoredTop(): number | null {
@@ -180,9 +182,15 @@ export class TranscriptList {
   #scrolled(): void {
     const scroller = this.#scroller;
     if (!scroller) return;
+    const byPerson = this.#holding || performance.now() - this.#touched < 1200;
+    // To ask where it stands costs a layout: not while it follows by itself.
+    if (this.#moved && this.following && !byPerson) {
+      this.#moved = false;
+      return this.onNearEnd();
+    }
+    this.#moved = false;
     const top = scroller.scrollTop;
     const left = scroller.scrollHeight - scroller.clientHeight - top;
-    const byPerson = this.#holding || performance.now() - this.#touched < 1200;
     if (byPerson && left <= nearEnd && top >= this.#lastTop) this.following = true;
     else if (byPerson && left > nearEnd && top < this.#lastTop - 1) this.following = false;
     this.#lastTop = top;

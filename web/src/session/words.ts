@@ -112,7 +112,7 @@ export function markWords(record: RecordEnvelope): MarkWords {
     case "session.stopped": return { title: stops[text(record, "reason")] ?? "Stopped", detail: byWords(text(record, "by")), failed: false };
     case "run.failed": return { title: "The turn failed", detail: text(record, "message") || text(record, "code"), failed: true };
     case "run.interrupted": return { title: interruptions[text(record, "reason")] ?? "Interrupted here.", detail: "", failed: text(record, "reason") !== "forked" };
-    case "resume.failed": return { title: "Resume failed, history kept", detail: text(record, "message") || (failures[text(record, "failure")] ?? ""), failed: true };
+    case "resume.failed": return { title: record["gen"] === 1 ? "The agent could not be started" : "Resume failed, history kept", detail: text(record, "message") || (failures[text(record, "failure")] ?? ""), failed: true };
     case "executor.error": return { title: "Executor error", detail: text(record, "message") || text(record, "code"), failed: true };
     case "permission.requested": return { title: "Asked for permission", detail: text(record, "title"), failed: false };
     default: return { title: record.kind, detail: "", failed: false };

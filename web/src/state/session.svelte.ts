@@ -308,17 +308,24 @@ export class SessionView {
     return this.rows.findLast((row) => row.seq <= seq);
   }
 
-  /** Shows the session as it was behind this record. Of many quick calls the last one counts. */
+  /** Shows the session as it was behind this record. Of many quick calls the last one counts. The rows are shown as soon
+      as they are there: the state of long ago takes the daemon longer. */
   async at(seq: Seq): Promise<void> {
     const ask = ++this.pastAsk;
-    const { session, page } = await app.api.at(this.id, Math.max(1, Math.min(seq, this.head)), 2 * pageRows);
+    const then = Math.max(1, Math.min(seq, this.head));
+    const page = await app.api.rows(this.id, { at: then, tail: pageRows });
     if (ask !== this.pastAsk) return;
     this.past = page.as_of;
-    this.pastSession = session;
+    this.pastSession = null;
     this.rows = page.rows;
     this.asOf = page.as_of;
     this.hasOlder = page.has_older;
     this.hasNewer = false;
+    void this.stateAt(then, ask);
+  }
+  private async stateAt(seq: Seq, ask: number): Promise<void> {
+    const answer = await app.api.at(this.id, seq, 1).catch(() => null);
+    if (answer && ask === this.pastAsk) this.pastSession = answer.session;
   }
 
   /** Back to the present. */

@@ -1,0 +1,46 @@
+// What an open session uses of the connection that it is open on.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <string_view>
+
+#include "acp/rpc.h"
+#include "client/api.h"
+
+namespace perdure::face {
+
+class Connection {
+ public:
+  virtual ~Connection() = default;
+
+  // To the editor, in order. `update` and `result` are JSON.
+  virtual void update(std::string_view session, std::string_view update) = 0;
+  virtual acp::RpcId ask(const acp::RpcCall& call) = 0;
+  virtual void tell(const acp::RpcCall& call) = 0;
+  virtual void give_result(const acp::RpcId& id, std::string_view result) = 0;
+  virtual void give_error(const acp::RpcId& id, const acp::RpcError& error) = 0;
+
+  // To the daemon. `done` is called once, later.
+  virtual void call(client::ApiRequest request, client::OnApiAnswer done) = 0;
+
+  // For whoever looks after the connection: a line on stderr, or in the log.
+  virtual void remark(std::string text) = 0;
+};
+
+// A refusal of the daemon in ACP's words; its code and what can be done about it stand in `data`.
+acp::RpcError rpc_error_of(const client::Refusal& refusal);
+// The answer's body, or why there is none. `done` of a call gets one of both.
+std::expected<std::string, acp::RpcError> body_of(Result<client::ApiAnswer> answer);
+
+struct Post {
+  std::string path;
+  std::string body = "{}";
+  std::string key = {};  // empty: one is made up
+};
+client::ApiRequest post_request(Post post);
+client::ApiRequest get_request(std::string path);
+// /api/sessions/<id> and what follows it.
+std::string session_path(std::string_view id, std::string_view rest = {});
+
+}  // namespace perdure::face

@@ -1,0 +1,123 @@
+// One session that is open on an editor's connection. It reads the session's records from the first
+// on and keeps what the editor waits for: turns, questions, settings. Pure: what it wants goes to
+// its Connection. Dropping it detaches; nothing is cancelled or stopped.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "acp/agent.h"
+#include "face/connection.h"
+#include "face/record_teller.h"
+
+namespace perdure::face {
+
+// What the editor is told of the records up to the head at which the session was opened.
+enum class Past { told, silent };
+
+class OpenSession {
+ public:
+  struct Setup {
+    std::string id;
+    Past past = Past::silent;
+    std::uint64_t head = 0;  // caught up with this record
+    bool is_titled = true;   // else its first prompt names it
+  };
+  // Given once: when the records up to the head were told, or why that will not be.
+  using OnCaughtUp = std::move_only_function<void(std::expected<void, acp::RpcError>)>;
+
+  OpenSession(Connection& connection, Setup setup, OnCaughtUp on_caught_up);
+
+  const std::string& id() const { return setup_.id; }
+  const RecordTeller& teller() const { return teller_; }
+  bool is_caught_up() const { return caught_up_; }
+  bool has_prompts() const { return !prompts_.empty(); }
+
+  // The stream of its records.
+  void on_state(std::string_view json);
+  void on_record(std::uint64_t seq, std::string_view json);
+  void on_reset();
+  void on_refused(const client::Refusal& refusal);
+  // Caught up only with this record, if it has not been reached yet.
+  void wait_for(std::uint64_t head);
+  // Behind the answer that opened it: the commands that are offered, the questions that are open.
+  void go_live();
+
+  // What the editor asks. The key is unlike every other one.
+  void prompt(const acp::PromptAsked& asked, std::string key);
+  void cancel();
+  // The turn that this request asked for.
+  void cancel_prompt(const acp::RpcId& id);
+  void set_option(const acp::OptionAsked& asked);
+  // False: the request was none of this session's.
+  bool answer(const acp::PermissionAnswered& answered);
+  bool refuse(const acp::RpcId& id);
+  // Every open request is answered with the error.
+  void give_up(const acp::RpcError& error);
+
+ private:
+  struct Prompt {
+    acp::RpcId id;
+    std::string key;
+    std::string message = {};  // the daemon's id of it, once known
+    std::string run = {};
+    bool started = false;
+    bool edited = false;  // by another client: what runs is not what was typed here
+    bool cancelling = false;
+  };
+  struct Question {
+    std::string params;  // of session/request_permission
+    acp::RpcId asked;    // null: not asked, or answered
+  };
+
+  void take(std::uint64_t seq, std::string_view json);
+  void process(std::uint64_t seq, JsonView record, std::string_view update);
+  void fetch_update(std::uint64_t seq, std::string record);
+  void drain();
+  void catch_up_if_there();
+  bool is_telling() const;
+  void say(std::uint64_t seq, std::string_view text);
+
+  // open_session_turns.cc
+  // Gives whether the record is a prompt of this editor's own, which it shows already.
+  bool note_turn(JsonView record);
+  Prompt* find_prompt(std::string_view member, JsonView record);
+  void name_after(const std::string& text);
+  void placed(const std::string& key, JsonView answer);
+  void end_run(JsonView record);
+  void finish(const std::string& run, std::string_view stop_reason);
+  void fail(const std::string& run, const acp::RpcError& error);
+  void withdraw(Prompt& prompt);
+  void cancel_run();
+  void note_question(JsonView record, std::string_view update);
+  void ask(Question& question);
+  void close_question(const std::string& permission);
+
+  Connection& connection_;
+  Setup setup_;
+  OnCaughtUp on_caught_up_;
+  RecordTeller teller_;
+  std::uint64_t cursor_ = 0;    // the last record that was told
+  std::uint64_t received_ = 0;  // the last one that came; it may be held
+  bool caught_up_ = false;
+  bool live_ = false;
+  bool reset_ = false;  // of the log: what is told again up to the head was told
+  std::vector<Prompt> prompts_;
+  std::map<std::string, Question> questions_;  // open ones, by the id of the permission
+  // Behind a record whose update is being fetched.
+  std::deque<std::pair<std::uint64_t, std::string>> held_;
+  std::size_t held_bytes_ = 0;
+  std::uint64_t fetching_ = 0;  // the record; 0: none
+  std::string fetched_record_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace perdure::face

@@ -1,0 +1,67 @@
+// A session over time: how many records fell into each moment, and the places that a person looks
+// for. Grows with the journal; a histogram of any fineness is made of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "runtime/journal_scan.h"
+#include "session/machine.h"
+
+namespace perdure {
+
+enum class MarkKind { prompt, boundary, failure, permission, restart, stop };
+ENUM_TEXT(MarkKind, "prompt", "boundary", "failure", "permission", "restart", "stop");
+
+// Nothing for a record that is no such place.
+std::optional<MarkKind> mark_of(std::string_view kind);
+
+class Timeline final : public JournalFold {
+ public:
+  // A record that was given before changes nothing, so that two scans may feed it.
+  Result<> add(Seq seq, std::string_view bytes) override;
+  Seq last() const { return last_; }
+
+  struct Mark {
+    Seq seq = 0;
+    Timestamp at;
+    MarkKind kind = MarkKind::prompt;
+  };
+  // At most density_marks_max; of more the last ones are left out, and counted.
+  const std::vector<Mark>& marks() const { return marks_; }
+  std::uint64_t marks_left_out() const { return marks_left_out_; }
+
+  struct Span {
+    Timestamp begin;
+    Timestamp end;
+  };
+  struct Bucket {
+    Timestamp from;
+    std::uint64_t records = 0;
+    Seq first_seq = 0;  // 0: none fell into it
+    Seq last_seq = 0;
+  };
+  // Clocks jump: what lies outside the span counts at its ends.
+  std::vector<Bucket> density(Span span, std::size_t buckets) const;
+
+ private:
+  // Records in a row that were written in the same moment.
+  struct Moment {
+    std::int64_t number = 0;  // of milliseconds, in units of moment_ms_
+    std::uint32_t records = 0;
+    Seq first = 0;
+  };
+  void count(Seq seq, Timestamp at);
+  void coarsen();
+
+  Seq last_ = 0;
+  std::int64_t moment_ms_ = 100;
+  std::vector<Moment> moments_;
+  std::vector<Mark> marks_;
+  std::uint64_t marks_left_out_ = 0;
+};
+
+}  // namespace perdure
