@@ -58,10 +58,6 @@ inline constexpr std::int64_t agentctl_answer_ms = 5'000;
 inline constexpr std::size_t agent_error_bytes_max = 16UL << 10;
 // For the slot of an agent's clock in which a session must not be loaded; then it is loaded anyway.
 inline constexpr std::int64_t load_wait_ms_max = 120'000;
-// A probe of an agent: longer, and its remaining steps are not measured; one at a time.
-inline constexpr std::int64_t probe_ms_max = 600'000;
-inline constexpr std::int64_t probe_step_ms_max = 60'000;
-inline constexpr std::size_t probe_report_bytes_max = 64UL << 10;
 
 // Session machine.
 inline constexpr std::size_t queue_prompts_max = 100;       // one more: limit_reached
