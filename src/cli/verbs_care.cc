@@ -271,7 +271,7 @@ std::vector<Verb> care_verbs() {
        .run = agents_ls},
       {.name = "agents probe",
        .group = Group::care,
-       .summary = "start an agent once and see what it can do",
+       .summary = "start an agent once and see what it can do (not in this build yet)",
        .positionals = {{"AGENT", Count::one, Completes::agent}},
        .example = "perdure agents probe codex",
        .run = agents_probe},
