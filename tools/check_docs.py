@@ -97,16 +97,16 @@ def check_routes(document, page):
 def check_settings(source, page):
     """Within its section, each key that the parser takes has a row, and no row is without a key."""
     problems = []
-    sections = {"read_agent": "## `[agents.NAME]`", "read_sessions": "## `[sessions]`",
+    sections = {"read_agent|read_quirks": "## `[agents.NAME]`", "read_sessions": "## `[sessions]`",
                 "read_limits": "## `[limits]`", "read_notify": "## `[notify]`",
                 "read_tables": "## Top level"}
     for function, heading in sections.items():
-        body = re.search(rf"^Result<[^\n]*> {function}\(.*?^}}", source, re.M | re.S)
+        body = re.findall(rf"^Result<[^\n]*> (?:{function})\(.*?^}}", source, re.M | re.S)
         section = re.search(rf"^{re.escape(heading)}$(.*?)(?=^## |\Z)", page, re.M | re.S)
         if not body or not section:
             problems.append(f"{function} or {heading} is not found")
             continue
-        keys = set(re.findall(r'\.take(?:_enum)?\("(\w+)"', body[0]))
+        keys = set(re.findall(r'\.take(?:_enum)?\("(\w+)"', "\n".join(body)))
         rows = set(re.findall(r"^\| `(\w+)` \|", section[1], re.M))
         problems += [f"{heading}: {key} has no row" for key in sorted(keys - rows)]
         problems += [f"{heading}: {key} is no setting" for key in sorted(rows - keys)]

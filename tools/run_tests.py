@@ -258,9 +258,11 @@ def cases_of_tap(check, done):
             continue
         outcome = "passed" if match[1] == "ok" else "failed"
         detail = "\n".join(lines).strip() if outcome == "failed" else ""
+        if skip := re.search(r" # SKIP (.+)", line):
+            outcome, detail = "skipped", skip[1]
         cases.append(Case(f"{check.name}.{match[2]}", outcome, float(match[3] or 0), detail))
         lines = []
-    broke = done.code is None or (done.code != 0 and all(c.outcome == "passed" for c in cases))
+    broke = done.code is None or (done.code != 0 and all(c.outcome != "failed" for c in cases))
     if broke or not cases:
         cases.append(Case(f"{check.name}.exit", "failed", done.seconds,
                           f"exit code {done.code}\n{tail(done.output)}"))

@@ -70,6 +70,8 @@ CASES = {
     "tap_lines_are_counted": lambda: check_outcome(
         "echo 'ok - a # 0.1 s'; echo why; echo 'not ok - b'; exit 1", tap=True)
         == {"shell.a": "passed", "shell.b": "failed"},
+    "tap_skips_are_named_and_not_counted": lambda: check_outcome(
+        "echo 'ok - a # SKIP it is not there'", tap=True) == {"shell.a": "skipped"},
     "tap_without_lines_fails": lambda: check_outcome("exit 0", tap=True)
         == {"shell.exit": "failed"},
     "tap_that_dies_fails": lambda: check_outcome("echo 'ok - a'; exit 9", tap=True)["shell.exit"]

@@ -15,24 +15,36 @@
 
 namespace perdure {
 
-// Waits that differ from the usual ones; 0: the usual one.
+// Where an agent differs from the others. Of the times, 0 is the usual one.
 struct AgentQuirks {
   std::int64_t protocol_version = 1;
   std::int64_t load_settle_ms = 0;
+  // A session is not loaded within the slot of the wall clock, so long, in which it was last
+  // opened: an agent that names its files by the minute would overwrite them.
+  std::int64_t load_slot_ms = 0;
   std::int64_t stop_grace_ms = 0;
   std::int64_t stall_ms = 0;
   std::vector<std::string> clear_commands;
   bool fs = true;
   bool terminal = true;
+  bool exits_on_eof = true;  // false: the end of its input is no sign to it, only a signal is
+  bool wraps = false;        // what is started starts another process, which does the work
+  bool cwd_bound = false;    // it finds a session only from the folder in which it was made
+  bool uuid_ids = false;     // ids of its sessions are UUIDs; another form is an error of its own
   bool operator==(const AgentQuirks&) const = default;
   FIELDS {
     visit("protocol_version", self.protocol_version);
     visit("load_settle_ms", self.load_settle_ms);
+    visit("load_slot_ms", self.load_slot_ms);
     visit("stop_grace_ms", self.stop_grace_ms);
     visit("stall_ms", self.stall_ms);
     visit("clear_commands", self.clear_commands);
     visit("fs", self.fs);
     visit("terminal", self.terminal);
+    visit("exits_on_eof", self.exits_on_eof);
+    visit("wraps", self.wraps);
+    visit("cwd_bound", self.cwd_bound);
+    visit("uuid_ids", self.uuid_ids);
   }
 };
 
@@ -40,8 +52,13 @@ struct AgentDefinition {
   AgentProfile profile;  // profile.name is its name
   std::string title;     // for people
   std::vector<std::string> command;
+  std::string npm;      // package@version that npx runs where the program is not on the PATH
+  std::string install;  // the command that installs it; shown, never run
   std::map<std::string, std::string> env;  // set for it
-  std::vector<std::string> env_pass;       // names passed on from the daemon's environment
+  // Names passed on from the daemon's environment; one that ends in * means all that begin so.
+  // Those of env_strip are not, whatever else says so.
+  std::vector<std::string> env_pass;
+  std::vector<std::string> env_strip;
   // K42: added to the command of an agent that is to restore a session: `{session}` and, in those
   // of resume_at_args, `{message}` are replaced. The latter are left out without a message.
   std::vector<std::string> resume_args;
@@ -50,15 +67,21 @@ struct AgentDefinition {
   std::string fork_command;
   std::string continue_command;
   std::string login_hint;
-  bool measured = false;  // abilities were seen, not read somewhere
+  bool measured = false;               // abilities were seen, not read somewhere
+  std::string measured_version;        // of the program that they were seen of
+  std::vector<std::string> abilities;  // session/… calls that it serves
+  bool built_in = false;               // comes with the program; false: the user's config says it
   AgentQuirks quirks;
   bool operator==(const AgentDefinition&) const = default;
   FIELDS {
     self.profile.fields(visit);
     visit("title", self.title);
     visit("command", self.command);
+    visit("npm", self.npm);
+    visit("install", self.install);
     visit("env", self.env);
     visit("env_pass", self.env_pass);
+    visit("env_strip", self.env_strip);
     visit("resume_args", self.resume_args);
     visit("resume_at_args", self.resume_at_args);
     visit("resume_command", self.resume_command);
@@ -66,6 +89,9 @@ struct AgentDefinition {
     visit("continue_command", self.continue_command);
     visit("login_hint", self.login_hint);
     visit("measured", self.measured);
+    visit("measured_version", self.measured_version);
+    visit("abilities", self.abilities);
+    visit("built_in", self.built_in);
     visit("quirks", self.quirks);
   }
 };

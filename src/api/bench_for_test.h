@@ -104,7 +104,8 @@ class ApiBench : public Daemon {
  public:
   ApiBench() {
     agents.add({.profile = {.name = "demo"}, .title = "Demo", .command = {"demo"}});
-    agents.add({.profile = {.name = "other"}, .env = {{"API_KEY", "s3cret"}}});
+    agents.add(
+        {.profile = {.name = "other"}, .command = {"other"}, .env = {{"API_KEY", "s3cret"}}});
     serve();
   }
   ~ApiBench() { close(); }

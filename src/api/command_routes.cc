@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "api/agent_json.h"
 #include "api/query.h"
 #include "api/session_argument.h"
 #include "base/fields_json.h"
@@ -68,30 +69,6 @@ void handle_queue_item(SessionCommands& commands, Call call) {
         };
         commands.submit(std::move(asker), session, read(), std::move(done));
       });
-}
-
-std::string agent_json(const AgentDefinition& agent, const std::string& default_name) {
-  std::vector<std::string> env_names = agent.env_pass;
-  for (const auto& [name, value] : agent.env) env_names.push_back(name);
-  std::string command;
-  append_json(command, agent.command);
-  std::string names;
-  append_json(names, env_names);
-  const AgentProfile& profile = agent.profile;
-  JsonWriter out;
-  out.begin_object().key("name").string(profile.name).key("title").string(agent.title);
-  out.key("default").boolean(profile.name == default_name).key("command").raw(command);
-  out.key("env_names").raw(names);
-  out.key("supports_session_resume").boolean(profile.supports_session_resume);
-  out.key("native_session_resume").boolean(profile.native_session_resume);
-  out.key("history_context_injection").boolean(profile.history_context_injection);
-  out.key("steer").boolean(profile.steer).key("measured").boolean(agent.measured);
-  out.key("resume_command").string(agent.resume_command);
-  out.key("fork_command").string(agent.fork_command);
-  out.key("continue_command").string(agent.continue_command);
-  out.key("login_hint").string(agent.login_hint);
-  out.key("quirks").raw(encode_fields(agent.quirks)).end_object();
-  return std::move(out).take();
 }
 
 }  // namespace
@@ -186,7 +163,7 @@ void add_agent_routes(Router& router, ApiWorld& world) {
                 JsonWriter out;
                 out.begin_object().key("agents").begin_array();
                 for (const auto& [name, agent] : world.agents.all()) {
-                  out.raw(agent_json(agent, world.agents.default_name()));
+                  out.raw(agent_json(agent, world));
                 }
                 out.end_array().end_object();
                 call.answer(std::move(out).take());

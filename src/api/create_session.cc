@@ -2,6 +2,7 @@
 // environment are made, and last the session itself. A repeat of the key makes nothing.
 #include <utility>
 
+#include "api/agent_json.h"
 #include "api/commands.h"
 #include "base/limits.h"
 #include "base/text.h"
@@ -34,7 +35,9 @@ class CreateJob {
       return fail(Code::denied, "this caller may work on its own sessions only");
     }
     const std::string& name = body_.agent.empty() ? world.agents.default_name() : body_.agent;
-    input_.what.agent = TRY(world.agents.find(name))->profile;
+    const AgentDefinition& agent = *TRY(world.agents.find(name));
+    TRY_VOID(check_presence(agent, programs_of(world, agent)));
+    input_.what.agent = agent.profile;
     if (!body_.cwd.empty()) TRY_VOID(commands_.check_folder(body_.cwd));
     TRY_VOID(commands_.check_task(body_.task));
     TRY_VOID(check_mcp_servers(body_.mcp_servers));

@@ -1,6 +1,7 @@
 // Resumes and forks: the commands whose answer takes more than one commit.
 #include <utility>
 
+#include "api/agent_json.h"
 #include "api/commands.h"
 #include "api/route.h"
 #include "base/limits.h"
@@ -17,6 +18,10 @@ Result<ResumeSession> SessionCommands::read_resume(const State& state,
   // A9: whoever is to go on must still be known here.
   const std::string& name = body.with.empty() ? state.agent.name : body.with;
   const AgentDefinition* const agent = TRY(world_.agents.find(name));
+  // One that lives needs no program any more; the resume will say so.
+  if (!body.with.empty() || world_.runtime.liveness(state.id) == Liveness::dead) {
+    TRY_VOID(check_presence(*agent, programs_of(world_, *agent)));
+  }
   if (!body.with.empty()) input.with = agent->profile;
   return input;
 }

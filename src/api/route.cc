@@ -73,6 +73,7 @@ int status_of(Code code) {
     case Code::session_archived:
     case Code::not_resumable:
     case Code::workspace_missing:
+    case Code::agent_missing:
     case Code::token_consumed:
     case Code::token_scope_mismatch:
     case Code::cursor_invalid:
@@ -101,6 +102,7 @@ std::vector<std::string> actions_of(Code code) {
     case Code::not_resumable: return {"fresh", "fork"};
     case Code::workspace_missing: return {"recreate", "rebind", "fresh"};
     case Code::agent_unknown: return {"agents", "handover"};
+    case Code::agent_missing: return {"install", "handover"};
     case Code::token_expired:
     case Code::token_revoked: return {"prompt"};
     case Code::cursor_invalid: return {"start_over"};

@@ -53,6 +53,14 @@ TEST(SessionRoutes, L35_what_a_session_does_not_say_is_as_the_daemon_is_set) {
   EXPECT_EQ(bench.state().policy.wait_ms, 7);
 }
 
+TEST(SessionRoutes, A9_an_agent_that_is_not_on_this_machine_is_refused) {
+  ApiBench bench;
+  bench.world->has_program = [](const AgentDefinition&, const std::string&) { return false; };
+  const Asked refused = bench.make(R"({"cwd":"/w"})");
+  EXPECT_EQ(refused.code(), "agent_missing");
+  EXPECT_EQ(refused.status(), 409);
+}
+
 TEST(SessionRoutes, A9_an_unknown_agent_is_refused_and_the_others_are_named) {
   ApiBench bench;
   const Asked refused = bench.make(R"({"cwd":"/w","agent":"nobody"})");

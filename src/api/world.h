@@ -53,6 +53,8 @@ struct ApiWorld {
   // Why limits of this kind cannot be kept on this machine; nothing: they can. Without the hook
   // nothing is refused.
   std::function<Result<>(const AgentLimits& limits)> check_limits;
+  // Whether a program that an agent needs is on this machine. Without the hook everything is.
+  std::function<bool(const AgentDefinition& agent, const std::string& program)> has_program;
   // Ends in good order and starts again under the program that is there now (D6).
   std::function<Result<>()> restart;
   // Takes away what was made for a session that is deleted: its workspace, its environment.

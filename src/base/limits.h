@@ -56,6 +56,8 @@ inline constexpr std::int64_t agentctl_quiet_ms = 10'000;
 inline constexpr std::int64_t agentctl_answer_ms = 5'000;
 // Of what an agent says of an error; the rest is cut.
 inline constexpr std::size_t agent_error_bytes_max = 16UL << 10;
+// For the slot of an agent's clock in which a session must not be loaded; then it is loaded anyway.
+inline constexpr std::int64_t load_wait_ms_max = 120'000;
 
 // Session machine.
 inline constexpr std::size_t queue_prompts_max = 100;       // one more: limit_reached

@@ -17,6 +17,7 @@ std::string_view code_name(Code code) {
     case Code::not_resumable: return "not_resumable";
     case Code::workspace_missing: return "workspace_missing";
     case Code::agent_unknown: return "agent_unknown";
+    case Code::agent_missing: return "agent_missing";
     case Code::permission_closed: return "permission_closed";
     case Code::token_not_found: return "token_not_found";
     case Code::token_invalid: return "token_invalid";

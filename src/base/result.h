@@ -21,6 +21,7 @@ enum class Code {
   not_resumable,      // nothing is left to resume from, or `strict` forbade losing context
   workspace_missing,  // the session's folder is gone (C13)
   agent_unknown,      // the agent definition is not available any more
+  agent_missing,      // the agent is known here, and its program is not on this machine
   permission_closed,  // the question has its answer already, or expired
   token_not_found,    // O20: distinct answers for each way a wait token can be wrong
   token_invalid,

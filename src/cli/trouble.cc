@@ -22,6 +22,7 @@ int exit_of(Code code) {
     case Code::session_archived:
     case Code::not_resumable:
     case Code::workspace_missing:
+    case Code::agent_missing:
     case Code::permission_closed:
     case Code::token_invalid:
     case Code::token_expired:

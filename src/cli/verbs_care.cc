@@ -85,17 +85,28 @@ Outcome<int> doctor(VerbCall& call) {
 Outcome<int> agents_ls(VerbCall& call) {
   const Answered answer = TRY(call.get("/api/agents"));
   if (call.print_json(answer)) return exit_done;
-  call.print_line(pad("NAME", 16) + pad("RESUMES", 10) + pad("INJECTS", 9) + "COMMAND");
+  call.print_line(pad("NAME", 12) + pad("INSTALLED", 11) + pad("RESUMES", 9) + pad("MEASURED", 10) +
+                  "COMMAND");
   for (const JsonView agent : answer["agents"].items()) {
     std::string command;
     for (const JsonView word : agent["command"].items()) {
       command += (command.empty() ? "" : " ") + clean_line(word.text());
     }
-    const bool is_native = agent["native_session_resume"].flag();
+    const std::string presence = agent["presence"].text();
+    if (presence == "missing") command = "→ " + clean_line(agent["install"].text());
+    const std::string version = clean_line(agent["measured_version"].text());
     call.print_line(
-        pad(clean_line(agent["name"].text()) + (agent["default"].flag() ? " *" : ""), 16) +
-        pad(is_native ? "itself" : "no", 10) +
-        pad(agent["history_context_injection"].flag() ? "yes" : "no", 9) + command);
+        pad(clean_line(agent["name"].text()) + (agent["default"].flag() ? " *" : ""), 12) +
+        pad(presence == "installed" ? "yes"
+            : presence == "npx"     ? "by npx"
+                                    : "no",
+            11) +
+        pad(agent["native_session_resume"].flag() ? "itself" : "history", 9) +
+        pad(!agent["measured"].flag() ? "no"
+            : version.empty()         ? "yes"
+                                      : version,
+            10) +
+        command);
   }
   return exit_done;
 }
@@ -260,7 +271,7 @@ std::vector<Verb> care_verbs() {
        .run = agents_ls},
       {.name = "agents probe",
        .group = Group::care,
-       .summary = "start an agent once and see what it can do",
+       .summary = "start an agent once and see what it can do (not in this build yet)",
        .positionals = {{"AGENT", Count::one, Completes::agent}},
        .example = "perdure agents probe codex",
        .run = agents_probe},

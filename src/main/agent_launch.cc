@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/json.h"
+#include "main/programs.h"
 
 extern char** environ;
 
@@ -42,12 +43,19 @@ constexpr std::string_view passed_always[] = {"PATH",
                                               "SSL_CERT_FILE",
                                               "SSL_CERT_DIR",
                                               "NODE_EXTRA_CA_CERTS"};
-constexpr std::string_view path_otherwise = "/usr/local/bin:/usr/bin:/bin";
+constexpr std::int64_t download_ms = 300'000;  // for npx to fetch a package before it starts it
 
 bool is_passed(std::string_view name, const AgentDefinition& agent) {
   const auto is_it = [&](std::string_view known) { return known == name; };
+  const auto is_meant = [&](std::string_view known) {
+    return known.ends_with('*') ? name.starts_with(known.substr(0, known.size() - 1))
+                                : known == name;
+  };
+  // Never ours, whatever a pattern says: a token in there opens everything.
+  if (name.starts_with("PERDURE_") && !std::ranges::any_of(agent.env_pass, is_it)) return false;
+  if (std::ranges::any_of(agent.env_strip, is_meant)) return false;
   return name.starts_with("LC_") || std::ranges::any_of(passed_always, is_it) ||
-         std::ranges::any_of(agent.env_pass, is_it);
+         std::ranges::any_of(agent.env_pass, is_meant);
 }
 
 using Environment = std::map<std::string, std::string>;
@@ -98,7 +106,7 @@ std::string filled(std::string text, const LaunchSpec& spec) {
 // K42: an agent that is resumed by its command line is told which session, and behind which
 // message.
 std::vector<std::string> command_of(const AgentDefinition& agent, const LaunchSpec& spec) {
-  std::vector<std::string> out = agent.command;
+  std::vector<std::string> out = command_by(presence_of(agent, programs_for(agent)), agent);
   if (spec.agent_session_id.empty() || !agent.profile.native_session_resume) return out;
   for (const std::string& word : agent.resume_args) out.push_back(filled(word, spec));
   if (spec.last_message_id.empty()) return out;
@@ -106,8 +114,22 @@ std::vector<std::string> command_of(const AgentDefinition& agent, const LaunchSp
   return out;
 }
 
-AgentTimes times_of(const AgentQuirks& quirks) {
+// The slot behind the one in which the session was opened, with a second for clocks that round.
+Timestamp next_slot(Timestamp opened, std::int64_t slot_ms) {
+  constexpr std::int64_t rounding_ms = 1'000;
+  return {.ms = (opened.ms / slot_ms + 1) * slot_ms + rounding_ms};
+}
+
+AgentTimes times_of(const AgentDefinition& agent, const LaunchSpec& spec) {
+  const AgentQuirks& quirks = agent.quirks;
   AgentTimes times;
+  if (presence_of(agent, programs_for(agent)) == AgentPresence::npx) {
+    times.initialize_ms = download_ms;
+  }
+  if (quirks.load_slot_ms > 0 && spec.context_opened.ms > 0) {
+    times.load_not_before = next_slot(spec.context_opened, quirks.load_slot_ms);
+  }
+  if (!quirks.exits_on_eof) times.stop_grace_ms = 1;
   if (quirks.load_settle_ms > 0) times.load_settle_ms = quirks.load_settle_ms;
   if (quirks.stop_grace_ms > 0) times.stop_grace_ms = quirks.stop_grace_ms;
   if (quirks.stall_ms > 0) times.stall_ms = quirks.stall_ms;
@@ -133,7 +155,7 @@ Result<Bootstrap> make_launch(const LaunchSetting& setting, const LaunchSpec& sp
                       .cwd = spec.workspace.cwd,
                       .survive = spec.survive};
   bootstrap.limits = spec.limits.value_or(setting.limits);
-  bootstrap.agent.times = times_of(agent.quirks);
+  bootstrap.agent.times = times_of(agent, spec);
   bootstrap.agent.times.run_ms = bootstrap.limits.run_ms;
   if (setting.config.confine) bootstrap.hide = setting.data.path();
   AgentLaunch& launch = bootstrap.agent;

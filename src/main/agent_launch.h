@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agents/definition.h"
@@ -15,6 +16,9 @@
 #include "wire/bootstrap.h"
 
 namespace perdure {
+
+// Of agents where nobody has said a PATH.
+inline constexpr std::string_view path_otherwise = "/usr/local/bin:/usr/bin:/bin";
 
 struct LaunchSetting {
   const DataFolder& data;

@@ -24,6 +24,7 @@
 #define TOML_UNREACHABLE __builtin_unreachable()
 #include <toml++/toml.h>
 
+#include "agents/profiles.h"
 #include "base/text.h"
 
 namespace perdure {
@@ -121,14 +122,42 @@ class Table {
   std::string name_;
 };
 
+Result<> read_quirks(Table& from, AgentQuirks& quirks) {
+  TRY_VOID(from.take("protocol_version", quirks.protocol_version));
+  TRY_VOID(from.take("load_settle_ms", quirks.load_settle_ms));
+  TRY_VOID(from.take("load_slot_ms", quirks.load_slot_ms));
+  TRY_VOID(from.take("stop_grace_ms", quirks.stop_grace_ms));
+  TRY_VOID(from.take("stall_ms", quirks.stall_ms));
+  TRY_VOID(from.take("clear_commands", quirks.clear_commands));
+  TRY_VOID(from.take("fs", quirks.fs));
+  TRY_VOID(from.take("terminal", quirks.terminal));
+  TRY_VOID(from.take("exits_on_eof", quirks.exits_on_eof));
+  TRY_VOID(from.take("wraps", quirks.wraps));
+  TRY_VOID(from.take("cwd_bound", quirks.cwd_bound));
+  return from.take("uuid_ids", quirks.uuid_ids);
+}
+
 Result<AgentDefinition> read_agent(const std::string& name, toml::table& table) {
   Table from(table, "agents." + name + ".");
   AgentDefinition agent{.profile = {.name = name}, .title = name};
+  if (const AgentDefinition* const known = known_agent(name)) agent = *known;
+  agent.built_in = false;
   AgentProfile& profile = agent.profile;
   TRY_VOID(from.take("title", agent.title));
-  TRY_VOID(from.take("command", agent.command));
+  std::vector<std::string> command;
+  TRY_VOID(from.take("command", command));
+  if (!command.empty()) {
+    // Another program: no package stands in for it, and nobody has measured it.
+    agent.command = std::move(command);
+    agent.npm.clear();
+    agent.install.clear();
+    agent.measured = false;
+  }
+  TRY_VOID(from.take("npm", agent.npm));
+  TRY_VOID(from.take("install", agent.install));
   TRY_VOID(from.take("env", agent.env));
   TRY_VOID(from.take("env_pass", agent.env_pass));
+  TRY_VOID(from.take("env_strip", agent.env_strip));
   TRY_VOID(from.take("supports_session_resume", profile.supports_session_resume));
   TRY_VOID(from.take("native_session_resume", profile.native_session_resume));
   TRY_VOID(from.take("history_context_injection", profile.history_context_injection));
@@ -139,14 +168,7 @@ Result<AgentDefinition> read_agent(const std::string& name, toml::table& table) 
   TRY_VOID(from.take("fork_command", agent.fork_command));
   TRY_VOID(from.take("continue_command", agent.continue_command));
   TRY_VOID(from.take("login_hint", agent.login_hint));
-  AgentQuirks& quirks = agent.quirks;
-  TRY_VOID(from.take("protocol_version", quirks.protocol_version));
-  TRY_VOID(from.take("load_settle_ms", quirks.load_settle_ms));
-  TRY_VOID(from.take("stop_grace_ms", quirks.stop_grace_ms));
-  TRY_VOID(from.take("stall_ms", quirks.stall_ms));
-  TRY_VOID(from.take("clear_commands", quirks.clear_commands));
-  TRY_VOID(from.take("fs", quirks.fs));
-  TRY_VOID(from.take("terminal", quirks.terminal));
+  TRY_VOID(read_quirks(from, agent.quirks));
   TRY_VOID(from.end());
   if (agent.command.empty()) {
     return fail(Code::invalid_argument, "agents." + name + ".command is missing");

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agents/profiles.h"
 #include "api/care_routes.h"
 #include "api/metrics_routes.h"
 #include "api/node_routes.h"
@@ -163,6 +164,7 @@ void Daemon::look_at_limits() {
 Result<> Daemon::make_agents() {
   look_at_limits();
   agents_.add(demo_agent_definition(setting_.options.program));
+  for (const AgentDefinition& agent : known_agents()) agents_.add(agent);
   for (const AgentDefinition& agent : setting_.config.agents) agents_.add(agent);
   TRY(agents_.find(setting_.config.default_agent));
   agents_.set_default(setting_.config.default_agent);

@@ -10,6 +10,7 @@
 #include "env_posix/limit_group.h"
 #include "main/daemon.h"
 #include "main/leftovers.h"
+#include "main/programs.h"
 
 namespace perdure {
 namespace {
@@ -54,6 +55,9 @@ void Daemon::give_hooks() {
   };
   world_->check_limits = [](const AgentLimits& limits) { return can_limit(limits); };
   world_->forget_session = [this](SessionId session) { forget_session(session); };
+  world_->has_program = [](const AgentDefinition& agent, const std::string& program) {
+    return programs_for(agent)(program);
+  };
   world_->restart = [this] { return restart(); };
   world_->start_verify = [this]() -> Result<> {
     if (verifying_ && !verifying_->so_far().is_done) {

@@ -11,11 +11,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agents/presence.h"
+#include "agents/profiles.h"
 #include "env_posix/confine.h"
 #include "main/agent_launch.h"
 #include "main/config.h"
 #include "main/daemon.h"
 #include "main/data_folder.h"
+#include "main/programs.h"
 
 namespace perdure {
 namespace {
@@ -110,26 +113,29 @@ DoctorCheck check_confinement() {
           "allow user namespaces; until then an agent can read the data folder of its own user"};
 }
 
+// Those of the config must be there; of those that we know it is only said which are.
 std::vector<DoctorCheck> check_agents(const Config& config) {
   std::vector<DoctorCheck> out;
-  const char* const path = std::getenv("PATH");
   for (const AgentDefinition& agent : config.agents) {
-    const std::string& program = agent.command.front();
-    bool found = access(program.c_str(), X_OK) == 0;
-    std::string_view rest = path ? path : "";
-    while (!found && !rest.empty() && program.find('/') == std::string::npos) {
-      const std::string folder(rest.substr(0, rest.find(':')));
-      rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
-      found = access((folder + "/" + program).c_str(), X_OK) == 0;
-    }
     const std::string label = "agent " + agent.profile.name;
-    if (found) {
-      out.push_back({label, "ok", program, ""});
-    } else {
-      out.push_back(
-          {label, "fail", program + " is not found", "install it, or change its command"});
+    const Result<> there = check_presence(agent, programs_for(agent));
+    if (there) {
+      out.push_back({label, "ok", agent.command.front(), ""});
+      continue;
     }
+    const std::string install = install_command(agent);
+    out.push_back({label, "fail", agent.command.front() + " is not found",
+                   install.empty() ? "install it, or change its command" : install});
   }
+  std::string installed;
+  for (const AgentDefinition& agent : known_agents()) {
+    if (presence_of(agent, programs_for(agent)) != AgentPresence::installed) continue;
+    installed += (installed.empty() ? "" : ", ") + agent.profile.name;
+  }
+  out.push_back({"known agents", "ok",
+                 installed.empty() ? "none is installed; the demo agent is always there"
+                                   : "installed: " + installed,
+                 installed.empty() ? "perdure agents ls says how to install one" : ""});
   return out;
 }
 

@@ -13,11 +13,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agents/profiles.h"
 #include "env_posix/fd.h"
 #include "main/agent_launch.h"
 #include "main/config.h"
 #include "main/data_folder.h"
 #include "main/local_verbs.h"
+#include "main/programs.h"
 #include "main/stop_daemon.h"
 #include "main/store_thread.h"
 #include "store_sqlite/sqlite_store.h"
@@ -95,6 +97,36 @@ TEST(Config, what_it_does_not_know_is_refused_with_its_line) {
   EXPECT_NE(message_of("[limits]\nmemory_bytes = 5\n").find("memory_bytes"), std::string::npos);
   EXPECT_EQ(message_of("[agents.x]\ntitle = \"X\"\n"), "config.toml: agents.x.command is missing");
   EXPECT_NE(message_of("listen = [").find("config.toml: line 1: "), std::string::npos);
+}
+
+TEST(Config, X12_a_known_agent_is_changed_in_what_is_said_and_in_nothing_else) {
+  const AgentDefinition gemini =
+      parse_config("[agents.gemini]\nenv = { GEMINI_API_KEY = \"k\" }\n", "x").value().agents[0];
+  EXPECT_EQ(gemini.command, known_agent("gemini")->command);
+  EXPECT_EQ(gemini.npm, known_agent("gemini")->npm);
+  EXPECT_EQ(gemini.quirks.load_slot_ms, 60'000);
+  EXPECT_TRUE(gemini.measured);
+  EXPECT_FALSE(gemini.built_in);
+  const AgentDefinition own = parse_config(
+                                  "[agents.gemini]\ncommand = [\"my-gemini\"]\n"
+                                  "load_slot_ms = 0\nexits_on_eof = true\n",
+                                  "x")
+                                  .value()
+                                  .agents[0];
+  EXPECT_EQ(own.npm, "") << "no package stands in for another program";
+  EXPECT_FALSE(own.measured);
+  EXPECT_EQ(own.quirks.load_slot_ms, 0);
+  EXPECT_TRUE(own.quirks.exits_on_eof);
+  EXPECT_FALSE(own.quirks.fs);
+}
+
+TEST(Programs, a_name_is_looked_for_and_a_folder_is_no_program) {
+  EXPECT_TRUE(has_program("sh", "/nowhere:/bin"));
+  EXPECT_FALSE(has_program("sh", "/nowhere"));
+  EXPECT_FALSE(has_program("sh", ""));
+  EXPECT_TRUE(has_program("/bin/sh", ""));
+  EXPECT_FALSE(has_program("/bin", ""));
+  EXPECT_FALSE(has_program("", "/bin"));
 }
 
 TEST(Config, shown_it_can_be_read_again_and_holds_no_secret) {
@@ -205,6 +237,43 @@ TEST_F(Launch, K42_an_agent_resumed_by_flags_is_told_its_session_and_its_last_me
   spec_.last_message_id = "uuid-7";
   EXPECT_EQ(make()->agent.command,
             (Words{"agent", "--resume", "s-1", "--resume-session-at=uuid-7"}));
+}
+
+TEST_F(Launch, X31_a_pattern_passes_what_begins_so_and_stripped_ones_never_pass) {
+  agents_.add({.profile = {.name = "env"},
+               .command = {"/bin/sh"},
+               .env_pass = {"MAKER_*", "PERDURE*"},
+               .env_strip = {"MAKER_INSIDE"}});
+  spec_.agent.name = "env";
+  for (const char* name : {"MAKER_KEY", "MAKER_INSIDE", "PERDURE_TOKEN"}) setenv(name, "x", 1);
+  const auto environment = make()->agent.environment;
+  for (const char* name : {"MAKER_KEY", "MAKER_INSIDE", "PERDURE_TOKEN"}) unsetenv(name);
+  EXPECT_TRUE(environment.contains("MAKER_KEY"));
+  EXPECT_FALSE(environment.contains("MAKER_INSIDE"));
+  EXPECT_FALSE(environment.contains("PERDURE_TOKEN"));
+}
+
+TEST_F(Launch, X12_quirks_become_times_and_npx_gets_time_to_fetch) {
+  fs::create_directories(root_ + "/bin");
+  std::ofstream(root_ + "/bin/npx") << "#!/bin/sh\n";
+  fs::permissions(root_ + "/bin/npx", fs::perms::owner_all);
+  AgentDefinition agent{.profile = {.name = "far"},
+                        .command = {"far-agent", "--acp"},
+                        .npm = "far@1.0.0",
+                        .env = {{"PATH", root_ + "/bin"}},
+                        .quirks = {.load_slot_ms = 60'000, .exits_on_eof = false}};
+  agents_.add(agent);
+  spec_.agent.name = "far";
+  spec_.context_opened = Timestamp{1'780'000'030'000};
+  const AgentLaunch launch = make()->agent;
+  EXPECT_EQ(launch.command, (std::vector<std::string>{"npx", "-y", "far@1.0.0", "--acp"}));
+  EXPECT_GT(launch.times.initialize_ms, AgentTimes{}.initialize_ms);
+  EXPECT_EQ(launch.times.stop_grace_ms, 1);
+  EXPECT_EQ(launch.times.load_not_before.ms, 1'780'000'081'000) << "the next minute, and a second";
+  // An agent that lives is found again, though its program is gone.
+  fs::remove(root_ + "/bin/npx");
+  EXPECT_EQ(make()->agent.command, agent.command);
+  EXPECT_EQ(make()->secret, make()->secret);
 }
 
 TEST_F(Launch, G8_limits_are_the_sessions_own_or_the_daemons) {

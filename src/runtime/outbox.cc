@@ -28,7 +28,8 @@ LaunchSpec launch_spec(const State& state) {
                     .survive = state.policy.survive,
                     .limits = state.policy.limits,
                     .agent_session_id = from_nothing ? "" : state.context.agent_session_id,
-                    .last_message_id = from_nothing ? "" : state.context.last_agent_message_id};
+                    .last_message_id = from_nothing ? "" : state.context.last_agent_message_id,
+                    .context_opened = state.context.opened};
 }
 
 Result<> Outbox::add(const std::vector<OutboxRow>& rows) {

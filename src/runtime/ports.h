@@ -26,6 +26,7 @@ struct LaunchSpec {
   // K42: what an agent that is resumed by its command line has to be told. Empty: nothing.
   std::string agent_session_id = {};
   std::string last_message_id = {};
+  Timestamp context_opened = {};  // when the agent last made or restored that session
 };
 
 struct ExecKey {

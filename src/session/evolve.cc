@@ -174,6 +174,7 @@ struct Fold {
       context.turns = 0;
     }
     context.agent_session_id = e.agent_session_id;
+    context.opened = event.at;
     context.rejected = false;
     context.cwd = e.cwd;
     context.inject_armed = e.inject;

@@ -289,13 +289,9 @@ ResumeContext render_resume_context(std::span<const Record> records,
   return builder.build();
 }
 
-std::string compose_prompt(const std::string& history, const std::string& typed) {
-  if (history.empty()) return typed;
-  std::string prompt = history;
-  prompt += request_head;
-  prompt += typed;
-  prompt += instructions;
-  return prompt;
+PromptSurrounds surrounds_of(const std::string& history) {
+  if (history.empty()) return {};
+  return {.before = history + std::string(request_head), .after = std::string(instructions)};
 }
 
 }  // namespace perdure

@@ -66,9 +66,13 @@ class ResumeContextBuilder {
 // The same from records at hand, in order of seq.
 ResumeContext render_resume_context(std::span<const Record> records, ResumeContextBuilder::Ask ask);
 
-// What is sent: the history, then the prompt as typed, then the instructions. Without history the
-// prompt alone.
-std::string compose_prompt(const std::string& history, const std::string& typed);
+// What stands around a prompt when it is sent: the history and the heading of the request in front,
+// the instructions behind. Without history nothing does.
+struct PromptSurrounds {
+  std::string before;
+  std::string after;
+};
+PromptSurrounds surrounds_of(const std::string& history);
 
 // The text with everything broken up that reads as a section marker or a role tag of K30.
 std::string neutralise(std::string_view text);

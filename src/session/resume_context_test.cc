@@ -51,12 +51,11 @@ TEST(ResumeContext, K30_format) {
 }
 
 TEST(ResumeContext, K30_K29_prompt_goes_in_when_it_is_sent) {
-  const std::string sent = compose_prompt("HISTORY\n", "now this: === INSTRUCTIONS ===");
-  EXPECT_THAT(sent, ::testing::StartsWith(
-                        "HISTORY\n\n=== CURRENT REQUEST ===\nnow this: === INSTRUCTIONS ===\n\n"
-                        "=== INSTRUCTIONS ===\n"));
-  EXPECT_THAT(sent, HasSubstr("Do not repeat work that was already completed."));
-  EXPECT_EQ(compose_prompt("", "typed"), "typed");
+  const PromptSurrounds around = surrounds_of("HISTORY\n");
+  EXPECT_EQ(around.before, "HISTORY\n\n=== CURRENT REQUEST ===\n");
+  EXPECT_THAT(around.after, ::testing::StartsWith("\n\n=== INSTRUCTIONS ===\n"));
+  EXPECT_THAT(around.after, HasSubstr("Do not repeat work that was already completed."));
+  EXPECT_EQ(surrounds_of("").before + surrounds_of("").after, "");
 }
 
 TEST(ResumeContext, K26_nothing_to_tell_is_empty) {

@@ -215,6 +215,7 @@ struct Context {
   std::uint64_t history_from = 0;     // seq behind which history counts: the last clear (X26)
   std::uint64_t history_prompts = 0;  // user prompts since then
   std::string last_agent_message_id;  // K42: the last message that the agent named
+  Timestamp opened;                   // when the agent last made or restored the session
   bool operator==(const Context&) const = default;
   FIELDS {
     visit("agent_session_id", self.agent_session_id);
@@ -229,6 +230,7 @@ struct Context {
     visit("history_from", self.history_from);
     visit("history_prompts", self.history_prompts);
     visit("last_agent_message_id", self.last_agent_message_id);
+    visit("opened", self.opened);
   }
 };
 

@@ -166,6 +166,7 @@ class Agent final : private ProcessEvents {
   void show(acp::Updated event);
 
   // Opening: agent_open.cc
+  std::int64_t early_for_load_ms() const;
   void call_open();
   bool is_awaited(const OpenAnswer& answer) const;
   void gate(acp::Updated event);

@@ -1,7 +1,9 @@
 // Opening a session: one rung of the ladder, tried as the daemon says. It is open when the agent
 // answered, its replay has drained and the settings are what they were (R4, R9, X14).
+#include <algorithm>
 #include <utility>
 
+#include "base/limits.h"
 #include "base/probe.h"
 #include "supervisor/agent.h"
 
@@ -24,7 +26,16 @@ void Agent::act(const OpenSession& command) {
   normaliser_.forget_options();
   opening_ = Opening{.command = command};
   refused_sessions_.erase(command.agent_session_id);
+  const std::int64_t early_ms = early_for_load_ms();
+  if (early_ms > 0) return arm(phase_timer_, early_ms, &Agent::call_open);
   call_open();
+}
+
+// At most a slot's length, as make_launch says it: a clock that was set back delays nothing more.
+std::int64_t Agent::early_for_load_ms() const {
+  if (opening_->command.method != OpenMethod::load) return 0;
+  const std::int64_t early_ms = setup_.launch.times.load_not_before.ms - ports_.clock.now().wall.ms;
+  return std::min(early_ms, load_wait_ms_max);
 }
 
 void Agent::call_open() {

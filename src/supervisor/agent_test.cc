@@ -132,6 +132,28 @@ TEST_F(AgentTest, R4_a_load_is_open_when_its_replay_has_settled) {
   EXPECT_EQ(told<MessageAgent>().size(), 1U);
 }
 
+TEST_F(AgentTest, X12_a_load_waits_for_the_moment_at_which_the_agent_can_do_it) {
+  AgentSetup later = setup();
+  later.launch.times.load_not_before = Timestamp{clock_.now().wall.ms + 5'000};
+  agent_.emplace(AgentPorts{clock_, loop_, processes_, static_cast<FrameSink&>(*this)}, later);
+  start();
+  agent_->act(OpenSession{.method = OpenMethod::load, .agent_session_id = "s1"});
+  loop_.advance_ms(4'999);
+  EXPECT_EQ(heard("session/load"), 0U);
+  loop_.advance_ms(1);
+  EXPECT_EQ(heard("session/load"), 1U);
+}
+
+TEST_F(AgentTest, X12_a_clock_that_was_set_back_delays_a_load_no_longer_than_the_limit) {
+  AgentSetup later = setup();
+  later.launch.times.load_not_before = Timestamp{clock_.now().wall.ms + 10 * load_wait_ms_max};
+  agent_.emplace(AgentPorts{clock_, loop_, processes_, static_cast<FrameSink&>(*this)}, later);
+  start();
+  agent_->act(OpenSession{.method = OpenMethod::load, .agent_session_id = "s1"});
+  loop_.advance_ms(load_wait_ms_max);
+  EXPECT_EQ(heard("session/load"), 1U);
+}
+
 TEST_F(AgentTest, an_answer_to_a_rung_that_was_given_up_is_not_that_of_the_next) {
   start();
   agent_->act(OpenSession{.method = OpenMethod::resume, .agent_session_id = "s1"});

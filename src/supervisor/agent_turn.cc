@@ -6,32 +6,10 @@
 #include "base/limits.h"
 #include "base/probe.h"
 #include "supervisor/agent.h"
+#include "wire/prompt_blocks.h"
 
 namespace perdure {
 namespace {
-
-void append_text_block(std::string& blocks, std::string_view text) {
-  JsonWriter json;
-  json.begin_object().key("type").string("text").key("text").string(text).end_object();
-  if (blocks.size() > 1) blocks += ',';
-  blocks += json.text();
-}
-
-// The injected history, if any, is a block of its own in front.
-std::string prompt_blocks(const Prompt& prompt, const std::string& context) {
-  std::string blocks = "[";
-  if (!context.empty()) append_text_block(blocks, context);
-  const auto given = json_elements(prompt.blocks.text);
-  if (prompt.blocks.text.empty() || !given) {
-    append_text_block(blocks, prompt.text);
-    return blocks + "]";
-  }
-  for (const std::string_view block : *given) {
-    if (blocks.size() > 1) blocks += ',';
-    blocks += block;
-  }
-  return blocks + "]";
-}
 
 RunFailed run_failure(const acp::CallFailed& event, Timestamp now) {
   RunFailed failed{.code = "agent_error", .message = error_text(event.error)};

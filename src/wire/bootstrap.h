@@ -30,6 +30,7 @@ struct AgentTimes {
   std::int64_t stall_ms = 600'000;  // P6: quiet for so long, no tool in flight: said to be stalled
   std::int64_t backoff_ms = 1'000;  // P14: before the first restart of one that died early; doubles
   std::int64_t run_ms = 0;          // a turn of which more is ended, and has failed; 0: no limit
+  Timestamp load_not_before;        // no session/load before this; zero: at once
   FIELDS {
     visit("initialize_ms", self.initialize_ms);
     visit("open_quiet_ms", self.open_quiet_ms);
@@ -40,6 +41,7 @@ struct AgentTimes {
     visit("stall_ms", self.stall_ms);
     visit("backoff_ms", self.backoff_ms);
     visit("run_ms", self.run_ms);
+    visit("load_not_before", self.load_not_before);
   }
 };
 

@@ -38,7 +38,7 @@ function processesOf(folder) {
 
 export class Daemon {
   static async start(setup = {}) {
-    const daemon = new Daemon();
+    const daemon = new this();
     daemon.folder = mkdtempSync(join(tmpdir(), "perdure-web-"));
     daemon.home = join(daemon.folder, "home");
     for (const name of ["home", "user", "agent", "work"]) mkdirSync(join(daemon.folder, name));

@@ -20,6 +20,11 @@ function resumeOf(agent: Agent): Pick<AgentWords, "resume" | "level"> {
   return { resume: "cannot resume", level: "none" };
 }
 
+/** One that a person would choose: it is installed, or the settings declare it. */
+export function isAtHand(agent: Agent): boolean {
+  return agent.presence === "installed" || !agent.built_in;
+}
+
 /** Abilities beside resuming, for a list. */
 export function abilitiesOf(agent: Agent): string[] {
   const out: string[] = [];

@@ -301,6 +301,11 @@ export interface Agent {
   history_context_injection: boolean;
   steer: boolean;
   measured: boolean;
+  measured_version: string;
+  abilities: string[];
+  built_in: boolean;
+  presence: "installed" | "npx" | "missing";
+  install: string;
   resume_command: string;
   fork_command: string;
   continue_command: string;

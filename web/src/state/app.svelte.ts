@@ -1,4 +1,5 @@
 // What the whole page knows: the daemon's lists, the connection, and what this browser prefers. One object, `app`.
+import { isAtHand } from "../core/agent_words";
 import { Api, ApiError } from "../core/api";
 import { Connection, type ConnectionState } from "../core/connection";
 import { briefOf } from "../core/session_face";
@@ -41,6 +42,7 @@ class App {
   inbox: Inbox | null = $state.raw(null);
   tasks: Task[] = $state.raw([]);
   agents: Agent[] = $state.raw([]);
+  agentsAtHand: Agent[] = $derived(this.agents.filter(isAtHand));
   /** The lists were read once. */
   isLoaded = $state(false);
 
