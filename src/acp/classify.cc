@@ -34,7 +34,7 @@ struct Rule {
 };
 
 // The first that fits decides. tests/golden/acp/errors.jsonl has the words that were
-// recorded; the rest, all of the rate limits among it, is expected and was not seen yet. Where
+// recorded; the rest, most of the rate limits among it, is expected and was not seen yet. Where
 // words have several meanings the narrower stands first.
 constexpr auto rules = std::to_array<Rule>({
     {any_call, "method not found", Failure::method_missing},

@@ -139,6 +139,9 @@ TEST(Classify, P13_rate_limit_has_its_reset_time) {
            {"usage_limit_reached", R"({"resetsAt":"2026-11-15T12:00:00Z"})", at_noon},
            {"usage_limit_reached", R"({"resetsAt":"2026-11-15T12:00:00+01:00"})", {}},
            {"usage_limit_reached", R"({"plan":"x","resets_in_seconds":90})", after(90'000)},
+           // A time of day, in a zone that is not told: no span of four seconds.
+           {"You've hit your usage limit. Try again at 4:08 AM.", "", {}},
+           {"You've hit your limit, resets at 3pm", "", {}},
            {"Rate limit reached. Please try again in 1m30.5s.", "", after(90'500)},
            {"Rate limit reached. Please try again in 2 hours", "", after(7'200'000)},
            {"429 Too Many Requests, Retry-After: 20", "", after(20'000)},

@@ -51,8 +51,18 @@ double take_unit_ms(std::string_view& text) {
   return second_ms;
 }
 
+// "4:08 AM", "3pm": a time of day in a zone that nobody names. It is no span, and a wrong time is
+// worse than none.
+bool is_time_of_day(std::string_view text) {
+  while (!text.empty() && is_digit(text[0])) text.remove_prefix(1);
+  if (text.starts_with(':')) return true;
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  return text.starts_with("am") || text.starts_with("pm");
+}
+
 // "20s", "1m30s", "45", "1.5 hours".
 std::optional<std::int64_t> read_span(std::string_view text) {
+  if (is_time_of_day(text)) return std::nullopt;
   double total_ms = 0;
   bool any = false;
   while (auto number = take_number(text)) {

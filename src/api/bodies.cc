@@ -35,7 +35,8 @@ Result<std::string> text_of_blocks(const std::vector<std::string_view>& blocks) 
 }  // namespace
 
 bool PolicyFields::is_empty() const {
-  return !resume && !inject && !survive && !auto_continue && !wait_ms && !limits;
+  return !resume && !inject && !survive && !auto_continue && !wait_ms && !limits &&
+         !continue_at_reset && !continue_times && !continue_hours;
 }
 
 Result<Policy> PolicyFields::on(Policy policy) const {
@@ -45,6 +46,14 @@ Result<Policy> PolicyFields::on(Policy policy) const {
   if (limits) {
     TRY_VOID(check_limits(*limits));
     policy.limits = *limits;
+  }
+  if (continue_at_reset || continue_times || continue_hours) {
+    ContinueAtReset terms = policy.continue_at_reset.value_or(ContinueAtReset{});
+    terms.on = continue_at_reset.value_or(terms.on);
+    terms.times = continue_times.value_or(terms.times);
+    terms.hours = continue_hours.value_or(terms.hours);
+    TRY_VOID(check_continue(terms));
+    policy.continue_at_reset = terms;
   }
   policy.resume = resume.value_or(policy.resume);
   policy.inject = inject.value_or(policy.inject);

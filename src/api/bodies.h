@@ -42,6 +42,9 @@ struct PolicyFields {
   std::optional<bool> auto_continue;
   std::optional<std::int64_t> wait_ms;
   std::optional<AgentLimits> limits;  // as a whole
+  std::optional<bool> continue_at_reset;
+  std::optional<std::int64_t> continue_times;
+  std::optional<std::int64_t> continue_hours;
   FIELDS {
     visit("resume", self.resume);
     visit("inject", self.inject);
@@ -49,6 +52,9 @@ struct PolicyFields {
     visit("auto_continue", self.auto_continue);
     visit("wait_ms", self.wait_ms);
     visit("limits", self.limits);
+    visit("continue_at_reset", self.continue_at_reset);
+    visit("continue_times", self.continue_times);
+    visit("continue_hours", self.continue_hours);
   }
   bool is_empty() const;
   // The policy with these values in it; invalid_argument for a wait or a limit that cannot be.

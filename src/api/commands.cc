@@ -68,8 +68,7 @@ const SessionVerb* find_session_verb(std::string_view name) {
 
 Result<std::string> SessionCommands::shown(SessionId session) const {
   const SessionView view = TRY(world_.runtime.view(session));
-  return session_json(view, {.connections = world_.runtime.connections(session),
-                             .log_id = world_.runtime.store().log_id()});
+  return session_json(view, beside_session(world_, view));
 }
 
 Result<State> SessionCommands::seen(const Asker& asker, SessionId session) const {

@@ -98,8 +98,7 @@ void EventStream::write_state() {
   Runtime& runtime = streams_.world().runtime;
   const Result<SessionView> view = runtime.view(order_.session);
   if (!view) return;
-  const ServedBeside beside{.connections = runtime.connections(order_.session),
-                            .log_id = runtime.store().log_id()};
+  const ServedBeside beside = beside_session(streams_.world(), *view);
   JsonWriter out;
   out.begin_object().key("log_id").string(beside.log_id);
   out.key("as_of").number_unsigned(view->seq).key("head").number_unsigned(view->seq);

@@ -42,6 +42,14 @@ std::string row_json(const SessionRow& row, const RowBeside& beside) {
   out.key("is_resumable").boolean(summary.is_resumable);
   out.key("error_message");
   write_text_or_null(out, beside.damage.empty() ? summary.error : beside.damage);
+  out.key("error_code");
+  write_text_or_null(out, summary.error_code);
+  out.key("limit");
+  if (summary.limit) {
+    out.raw(encode_fields(*summary.limit));
+  } else {
+    out.null();
+  }
   out.key("damaged").boolean(!beside.damage.empty());
   out.key("in_memory").boolean(row.in_memory);
   out.key("connections").number_unsigned(beside.connections);

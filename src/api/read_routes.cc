@@ -82,14 +82,14 @@ void ReadRoutes::add_session(Router& router) {
 
 Result<> ReadRoutes::session(Call& call, SessionId session) {
   const SessionView view = TRY(world_.runtime.view(session));
-  const ServedBeside beside{world_.runtime.connections(session), log_id()};
+  const ServedBeside beside = beside_session(world_, view);
   call.answer(R"({"session":)" + session_json(view, beside) + "}");
   return {};
 }
 
 Result<> ReadRoutes::status(Call& call, SessionId session) {
   const SessionView view = TRY(world_.runtime.view(session));
-  call.answer(status_json(view, {world_.runtime.connections(session), log_id()}));
+  call.answer(status_json(view, beside_session(world_, view)));
   return {};
 }
 
@@ -145,7 +145,7 @@ Result<> ReadRoutes::page(Call& call, SessionId session) {
   const std::vector<InboxItem> inbox = TRY(world_.sessions.inbox(may_see));
   JsonWriter out;
   out.begin_object().key("session");
-  out.raw(session_json(view, {world_.runtime.connections(session), log_id()}));
+  out.raw(session_json(view, beside_session(world_, view)));
   out.key("task");
   Result<TaskView> task = fail(Code::not_found, "of none");
   if (view.task) task = read_task(world_.sessions, world_.node.state(), view.task, may_see);

@@ -1,5 +1,6 @@
 #include "api/session_json.h"
 
+#include "api/world.h"
 #include "base/fields_json.h"
 
 namespace perdure {
@@ -97,8 +98,13 @@ void write_status(JsonWriter& out, const SessionView& view, const ServedBeside& 
   write_text_or_null(out, view.error_code);
   out.key("error_message");
   write_text_or_null(out, view.error_message);
+  out.key("limit");
+  write_fields_or_null(out, view.limit);
+  out.key("login_hint");
+  write_text_or_null(out, needs_login(view.error_code) ? beside.login_hint : "");
   out.key("connections").number_unsigned(beside.connections);
   out.key("active_runs").number_unsigned(view.active_runs);
+  out.key("runs").number_unsigned(view.runs);
   write_pending(out, view);
   out.key("queue_length").number_unsigned(view.queue.size());
   out.key("queue_held").boolean(view.queue_held);
@@ -109,6 +115,17 @@ void write_status(JsonWriter& out, const SessionView& view, const ServedBeside& 
 }
 
 }  // namespace
+
+ServedBeside beside_session(ApiWorld& world, const SessionView& view) {
+  const auto agent = world.agents.all().find(view.agent);
+  return {.connections = world.runtime.connections(view.session),
+          .log_id = world.runtime.store().log_id(),
+          .login_hint = agent == world.agents.all().end() ? "" : agent->second.login_hint};
+}
+
+bool needs_login(std::string_view error_code) {
+  return error_code == "auth_needed" || error_code == "auth";
+}
 
 void write_text_or_null(JsonWriter& out, std::string_view text) {
   if (text.empty()) {

@@ -15,7 +15,13 @@ namespace perdure {
 struct ServedBeside {
   std::uint64_t connections = 0;  // streams and sockets that read it now (U10)
   std::string log_id;
+  std::string login_hint;  // of the session's agent: told when it needs a login (P12)
 };
+struct ApiWorld;
+ServedBeside beside_session(ApiWorld& world, const SessionView& view);
+
+// Whether an error says that a person has to log in.
+bool needs_login(std::string_view error_code);
 
 // L28 and the contract's "Status and state".
 std::string status_json(const SessionView& view, const ServedBeside& beside);

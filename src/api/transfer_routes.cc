@@ -113,9 +113,47 @@ SessionId imported_id(ApiWorld& world, const Call& call) {
   return SessionId(ulid);
 }
 
+// What the caller binds an adopted session to; nothing without `agent_session_id`. The folder may
+// be gone: then the session can be read, and a resume says what is missing.
+Result<std::optional<AdoptedBinding>> binding_of(ApiWorld& world, const Call& call) {
+  AdoptedBinding binding{.agent = {},
+                         .agent_session_id = text_parameter(call.request, "agent_session_id"),
+                         .cwd = text_parameter(call.request, "cwd"),
+                         .policy = world.policy};
+  if (binding.agent_session_id.empty()) return std::nullopt;
+  const AgentDefinition* const agent =
+      TRY(world.agents.find(text_parameter(call.request, "agent")));
+  binding.agent = agent->profile;
+  if (!binding.cwd.empty() && !binding.cwd.starts_with('/')) {
+    return fail(Code::invalid_argument, "cwd: it is an absolute path");
+  }
+  return binding;
+}
+
+void serve_adoption(ApiWorld& world, Call call, ParsedExport file, AdoptedBinding binding) {
+  const SessionId to =
+      adopted_session({.agent = binding.agent.name, .agent_session_id = binding.agent_session_id});
+  const std::string by = call.principal.id;
+  world.runtime.adopt_session(
+      std::move(file), to, by, std::move(binding),
+      [&world, call = std::make_shared<Call>(std::move(call))](const Result<Reply>& reply) {
+        if (!reply) return call->fail(reply.error());
+        const Result<SessionView> view = world.runtime.view(reply->session);
+        if (!view) return call->fail(view.error());
+        JsonWriter json;
+        json.begin_object().key("session").raw(session_json(*view, beside_session(world, *view)));
+        json.key("session_id").string(reply->session.text());
+        json.key("nothing_to_do").boolean(reply->nothing_to_do).end_object();
+        call->answer(reply->nothing_to_do ? 200 : 201, std::move(json).take());
+      });
+}
+
 void serve_import(ApiWorld& world, Call call) {
   Result<ParsedExport> file = parse_export(call.request.body);
   if (!file) return call.fail(file.error());
+  Result<std::optional<AdoptedBinding>> binding = binding_of(world, call);
+  if (!binding) return call.fail(binding.error());
+  if (*binding) return serve_adoption(world, std::move(call), std::move(*file), **binding);
   const std::string git = file->head.git.text;
   const SessionId to = imported_id(world, call);
   const std::string by = call.principal.id;
@@ -126,8 +164,7 @@ void serve_import(ApiWorld& world, Call call) {
         const Result<SessionView> view = world.runtime.view(reply->session);
         if (!view) return call->fail(view.error());
         JsonWriter json;
-        json.begin_object().key("session").raw(
-            session_json(*view, {.log_id = world.runtime.store().log_id()}));
+        json.begin_object().key("session").raw(session_json(*view, beside_session(world, *view)));
         json.key("session_id").string(reply->session.text());
         json.key("git").raw(git.empty() ? "null" : git).end_object();
         call->answer(201, std::move(json).take());

@@ -158,8 +158,7 @@ void WsConnection::show_status(const WsRequest& request) {
   if (!task->empty() && (!view->task || view->task.text() != *task)) {
     return respond_error(request, Error(Code::not_found, "the task has no such session"));
   }
-  respond(request, status_json(*view, {.connections = runtime.connections(*session),
-                                       .log_id = runtime.store().log_id()}));
+  respond(request, status_json(*view, beside_session(place_.server.world(), *view)));
 }
 
 void WsConnection::subscribe(const WsRequest& request) {

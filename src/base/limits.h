@@ -68,6 +68,14 @@ inline constexpr std::size_t waits_closed_kept = 64;   // older closed tokens re
 inline constexpr std::size_t tools_open_max = 4096;    // one open tool call is forgotten
 inline constexpr std::size_t ladder_attempts_max = 8;  // then the resume fails
 
+// A provider's limit is waited out at least so long, and one that is said to last longer than the
+// second is shown as a failure only. What may be asked for going on by itself at its reset; outside
+// of these: invalid_argument.
+inline constexpr std::int64_t limit_wait_ms_min = 5'000;
+inline constexpr std::int64_t limit_wait_ms_max = 31LL * 24 * 3600'000;
+inline constexpr std::int64_t continue_times_max = 100;
+inline constexpr std::int64_t continue_hours_max = 31LL * 24;
+
 // Resume context (K31, C12): characters kept of each item, and of the whole.
 inline constexpr std::size_t context_message_chars = 2000;
 inline constexpr std::size_t context_tool_result_chars = 500;
@@ -249,6 +257,13 @@ inline constexpr std::int64_t daemon_ready_ms = 30'000;  // for one that was sta
 inline constexpr std::int64_t completion_ms = 200;       // then a shell completes without sessions
 // Of the standard input, for a prompt or an import; more: limit_reached.
 inline constexpr std::size_t input_bytes_max = 256UL << 20;
+// Adopting sessions that other programs left on the disk. A longer file is named and not read.
+inline constexpr std::size_t adopt_file_bytes_max = 256UL << 20;
+// A longer line counts as one that cannot be read.
+inline constexpr std::size_t adopt_line_bytes_max = 32UL << 20;
+inline constexpr std::size_t adopt_text_bytes_max = 1UL << 20;  // of one message; the rest is cut
+inline constexpr std::size_t adopt_files_max = 20'000;    // looked at; more are counted, not read
+inline constexpr std::size_t adopt_folders_max = 20'000;  // entered; the same
 // The attached view.
 inline constexpr std::size_t attach_replay_records = 2000;       // older ones are named, not shown
 inline constexpr std::size_t prompt_line_bytes_max = 1UL << 20;  // what is typed beyond is ignored

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "base/fields.h"
 #include "base/result.h"
 #include "client/api.h"
+#include "env/file_tree.h"
 
 namespace perdure::cli {
 
@@ -133,6 +135,9 @@ struct LocalVerbs {
   std::function<Result<std::string>(const InstallService&)> service_install;  // sentences
   std::function<Result<std::string>()> service_status;                        // sentences
   std::function<Result<std::string>()> config_show;                           // the TOML in force
+  // For `adopt`: how to look into folders, and into a database of OpenCode.
+  std::function<Result<std::unique_ptr<FileTree>>(const std::string& root)> open_tree;
+  std::function<Result<std::vector<std::string>>(const std::string& file)> opencode_sessions;
 };
 
 // Runs one command line and gives its exit code. Blocks.

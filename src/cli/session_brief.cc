@@ -55,6 +55,9 @@ SessionBrief read_session(JsonView json) {
   out.pending_count = json["pending"].is_array() ? out.pending.size() : json["pending"].number();
   out.pending_since =
       out.pending.empty() ? read_time(json["pending_since"]) : out.pending.front().since;
+  out.limit_reset = read_time(json["limit"]["reset_at"]);
+  out.limit_at_reset = json["limit"]["at_reset"].text();
+  out.login_hint = json["login_hint"].text();
   return out;
 }
 

@@ -58,6 +58,9 @@ struct SessionBrief {
   std::vector<Question> pending;  // only in a session that is shown alone
   std::uint64_t pending_count = 0;
   Timestamp pending_since;
+  Timestamp limit_reset;       // its agent's provider takes no more until then; 0: no limit
+  std::string limit_at_reset;  // what will then be: continued, not_asked, …
+  std::string login_hint;      // only when a login is needed
 
   // What a person calls it: its title, else the end of its id.
   std::string name() const;

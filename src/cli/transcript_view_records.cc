@@ -32,6 +32,17 @@ bool TranscriptView::add_run_record(std::string_view kind, JsonView record) {
     const std::string message = clean_line(record["message"].text());
     add_row(Ink::red, "✗ ", "failed: " + (message.empty() ? record["code"].text() : message));
     notices_.push_back(Notice::failed);
+  } else if (kind == "limit.waiting") {
+    const std::string at = record["reset_at"].text();
+    add_row(Ink::yellow, "… ", "the limit is used up until " + clean_line(at));
+  } else if (kind == "limit.over") {
+    const bool goes_on = record["outcome"].text() == "continued";
+    add_row(Ink::yellow, "… ",
+            goes_on ? "the limit is over; it goes on by itself" : "the limit is over");
+  } else if (kind == "session.adopted") {
+    add_row(Ink::dim, "· ",
+            "adopted from " + clean_line(record["agent"].text()) + ": " +
+                std::to_string(record["turns"].number()) + " turns");
   } else if (kind == "run.cancelled") {
     end_run("cancelled");
     add_row(Ink::yellow, "■ ", "cancelled");

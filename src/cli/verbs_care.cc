@@ -242,11 +242,6 @@ Outcome<int> version(VerbCall& call) {
   return exit_done;
 }
 
-Outcome<int> adopt(VerbCall&) {
-  return std::unexpected(Trouble::of(
-      Error(Code::internal, "taking over another tool's sessions is not in this build yet")));
-}
-
 }  // namespace
 
 std::vector<Verb> care_verbs() {
@@ -275,13 +270,6 @@ std::vector<Verb> care_verbs() {
        .positionals = {{"AGENT", Count::one, Completes::agent}},
        .example = "perdure agents probe codex",
        .run = agents_probe},
-      {.name = "adopt",
-       .group = Group::care,
-       .summary = "take over a session of another tool (not in this build yet)",
-       .positionals = {{"FILE", Count::optional, Completes::file}},
-       .example = "perdure adopt",
-       .needs = Needs::nothing,
-       .run = adopt},
       {.name = "repair",
        .group = Group::care,
        .summary = "close what a crash left open in a session's journal",

@@ -7,6 +7,7 @@
 #include "cli/verbs.h"
 #include "cli/watching.h"
 #include "cli/width.h"
+#include "cli/words.h"
 
 namespace perdure::cli {
 namespace {
@@ -103,6 +104,10 @@ std::string waits_text(const SessionBrief& session, Timestamp now) {
     if (session.pending_since.ms == 0) return count;
     return age_text(now.ms - session.pending_since.ms) + " " + count;
   }
+  if (session.limit_reset.ms != 0) {
+    return "limit, " + age_text(session.limit_reset.ms - now.ms) + " left";
+  }
+  if (needs_login(session)) return "login needed";
   if (session.queue_held) return std::to_string(session.queue_length) + " held";
   if (session.queue_length > 0) return std::to_string(session.queue_length) + " queued";
   return "-";
@@ -245,6 +250,10 @@ Outcome<int> show(VerbCall& call) {
       call, "context",
       session.context.empty() ? "" : session.context + " (" + session.context_verified + ")");
   print_field(call, "stopped", session.stop_reason);
+  if (session.limit_reset.ms != 0) {
+    print_field(call, "limit", "used up " + reset_words(session.limit_reset, now));
+  }
+  print_field(call, "login", session.login_hint);
   print_field(call, "error", session.error_message);
   for (const Question& question : session.pending) print_field(call, "asks", question.title);
   if (session.queue_length > 0) {
@@ -267,7 +276,14 @@ Outcome<int> status(VerbCall& call) {
   const Answered answer = TRY(call.get(session_path(session.id, "/status")));
   if (call.print_json(answer)) return exit_done;
   const SessionBrief now = read_session(answer.view());
-  call.print_line(now.status.empty() ? session.status : now.status);
+  std::string words = now.status.empty() ? session.status : now.status;
+  if (now.limit_reset.ms != 0) {
+    words += ": limit used up " + reset_words(now.limit_reset, call.world().now());
+  } else if (needs_login(now)) {
+    words += ": login needed";
+    if (!now.login_hint.empty()) words += " (" + clean_line(now.login_hint) + ")";
+  }
+  call.print_line(words);
   return exit_done;
 }
 

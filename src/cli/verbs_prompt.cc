@@ -5,6 +5,7 @@
 #include "cli/verb_call.h"
 #include "cli/verbs.h"
 #include "cli/watching.h"
+#include "cli/words.h"
 
 namespace perdure::cli {
 namespace {
@@ -79,7 +80,9 @@ Outcome<int> send(VerbCall& call) {
                                           .timeout_ms = timeout})));
 }
 
+// A limit is worth waiting for only when the session goes on behind it.
 bool is_busy(const SessionBrief& session) {
+  if (session.limit_reset.ms != 0) return session.limit_at_reset == "continued";
   return session.status == "running" || session.status == "waiting" || session.state == "STARTING";
 }
 
@@ -101,9 +104,14 @@ Outcome<int> wait(VerbCall& call) {
   std::string run_end;
   bool has_told = false;
   while (is_busy(session) || (session.queue_length > 0 && !session.queue_held)) {
-    const bool is_asked = session.status == "waiting" && args.has("or-question");
+    const bool is_limited = session.limit_reset.ms != 0;
+    const bool is_asked = session.status == "waiting" && !is_limited && args.has("or-question");
     Watched watched{.end = Watched::End::asked, .run_end = {}};
     // Who waits for something that waits for them shall know it.
+    if (is_limited && !std::exchange(has_told, true)) {
+      call.remark("it waits for the end of a limit, " +
+                  reset_words(session.limit_reset, call.world().now()));
+    }
     if (!is_asked && session.status == "waiting" && !std::exchange(has_told, true)) {
       call.remark("it waits for an answer: `perdure approve " + short_id(session.id) +
                   "` or `perdure deny " + short_id(session.id) + "`");

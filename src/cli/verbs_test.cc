@@ -436,11 +436,6 @@ TEST_F(Verbs, verbs_of_the_data_folder_use_what_main_gives) {
   }
 }
 
-TEST_F(Verbs, what_is_not_there_yet_says_so) {
-  EXPECT_EQ(cli.run({"adopt"}), 1);
-  EXPECT_TRUE(says("not in this build yet"));
-}
-
 TEST_F(Verbs, U9_acp_hands_its_agent_and_session_to_the_bridge) {
   EXPECT_EQ(cli.run({"acp"}), 1) << "no bridge is wired";
   BridgeOptions given;

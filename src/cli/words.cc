@@ -89,8 +89,36 @@ void add_resume(const SessionBrief& session, std::vector<std::string>& out) {
   }
 }
 
+// What comes of the limit's end, as the daemon foretells it.
+std::string limit_sentence(std::string_view at_reset, const std::string& id) {
+  if (at_reset == "continued") return "It goes on by itself then.";
+  if (at_reset == "too_often") return "It went on by itself as often as it may; prompt it then.";
+  if (at_reset == "too_late") return "That is later than it may go on by itself; prompt it then.";
+  if (at_reset == "tool_open") {
+    return "A tool call was cut off, so it does not go on by itself; look, and prompt it then.";
+  }
+  if (at_reset == "queue_full") return "Its queue is full, so it does not go on by itself.";
+  return "It does not go on by itself; prompt it then with `perdure send " + id + "`.";
+}
+
+void add_limit(const SessionBrief& session, Timestamp now, std::vector<std::string>& out) {
+  if (session.limit_reset.ms != 0) {
+    out.push_back("The limit of its agent's provider is used up " +
+                  reset_words(session.limit_reset, now) + ". " +
+                  limit_sentence(session.limit_at_reset, short_id(session.id)));
+  }
+  if (!needs_login(session)) return;
+  out.push_back("The agent needs a login" +
+                (session.login_hint.empty() ? std::string(": log in with its own program")
+                                            : ": " + clean_line(session.login_hint)) +
+                ". Then prompt it again.");
+}
+
 std::string status_sentence(const SessionBrief& session) {
   const std::string name = "\"" + clean_line(session.name()) + "\" ";
+  if (session.status == "waiting" && session.limit_reset.ms != 0) {
+    return name + "is waiting for the end of a limit.";
+  }
   if (session.status == "running") return name + "is running: the agent works on a prompt.";
   if (session.status == "waiting") return name + "is waiting: the agent needs an answer.";
   if (session.status == "interrupted_startup") {
@@ -167,10 +195,22 @@ std::string interruption_words(std::string_view reason) {
   return clean_line(reason);
 }
 
+std::string reset_words(Timestamp reset, Timestamp now) {
+  const std::string at = format_timestamp(reset);
+  const bool is_near = reset.ms - now.ms < 20 * 3600'000LL;
+  const std::string when = is_near ? at.substr(11, 5) : at.substr(0, 10) + " " + at.substr(11, 5);
+  return "until " + when + " UTC (in " + age_text(reset.ms - now.ms) + ")";
+}
+
+bool needs_login(const SessionBrief& session) {
+  return session.error_code == "auth_needed" || session.error_code == "auth";
+}
+
 std::vector<std::string> why_sentences(const SessionBrief& session, Timestamp now) {
   std::vector<std::string> out;
   out.push_back(status_sentence(session));
   add_pending(session, now, out);
+  add_limit(session, now, out);
   if (const std::string message = clean_line(session.error_message); !message.empty()) {
     out.push_back("What went wrong: " + message +
                   (session.error_code.empty() ? "" : " [" + session.error_code + "]") + ".");

@@ -21,6 +21,10 @@ std::string boundary_words(JsonView record);
 std::string interruption_words(std::string_view reason);
 
 // Why the session is in the state it is in, and what can be done: one sentence each.
+// "until 14:05 UTC (in 3h)"; of a limit that is waited out.
+std::string reset_words(Timestamp reset, Timestamp now);
+bool needs_login(const SessionBrief& session);
+
 std::vector<std::string> why_sentences(const SessionBrief& session, Timestamp now);
 
 }  // namespace perdure::cli

@@ -198,6 +198,12 @@ Result<> read_sessions(Table& top, Config& config) {
   TRY_VOID(from.take("survive", config.policy.survive));
   TRY_VOID(from.take("auto_continue", config.policy.auto_continue));
   TRY_VOID(from.take("wait_ms", config.policy.wait_ms));
+  ContinueAtReset terms;
+  TRY_VOID(from.take("continue_at_reset", terms.on));
+  TRY_VOID(from.take("continue_times", terms.times));
+  TRY_VOID(from.take("continue_hours", terms.hours));
+  TRY_VOID(check_continue(terms));
+  if (terms != ContinueAtReset{}) config.policy.continue_at_reset = terms;
   TRY_VOID(from.take("resume_on_open", config.resume_on_open));
   TRY_VOID(from.take("resume_parallel", config.resume_parallel));
   TRY_VOID(from.take("confine", config.confine));
@@ -306,11 +312,15 @@ Result<Config> read_config(const std::string& path) {
 }
 
 std::string show_config(const Config& config) {
+  const ContinueAtReset terms = config.policy.continue_at_reset.value_or(ContinueAtReset{});
   toml::table sessions{{"resume", enum_text(config.policy.resume)},
                        {"inject", enum_text(config.policy.inject)},
                        {"survive", config.policy.survive},
                        {"auto_continue", config.policy.auto_continue},
                        {"wait_ms", config.policy.wait_ms},
+                       {"continue_at_reset", terms.on},
+                       {"continue_times", terms.times},
+                       {"continue_hours", terms.hours},
                        {"resume_on_open", config.resume_on_open},
                        {"resume_parallel", static_cast<std::int64_t>(config.resume_parallel)},
                        {"confine", config.confine}};

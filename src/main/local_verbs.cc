@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "env_posix/file_tree.h"
 #include "env_posix/world.h"
 #include "face/stdio.h"
 #include "main/clean_start.h"
@@ -13,6 +14,7 @@
 #include "main/data_folder.h"
 #include "main/doctor.h"
 #include "main/leftovers.h"
+#include "main/opencode_rows.h"
 #include "main/serve.h"
 #include "main/service.h"
 #include "runtime/load.h"
@@ -213,6 +215,8 @@ cli::LocalVerbs local_verbs(const std::string& program) {
     const Places places = TRY(find_places());
     return "# " + places.config + "\n" + show_config(TRY(read_config(places.config)));
   };
+  verbs.open_tree = [](const std::string& root) { return open_file_tree(root); };
+  verbs.opencode_sessions = opencode_sessions;
   return verbs;
 }
 

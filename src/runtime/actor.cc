@@ -297,6 +297,7 @@ void SessionActor::arm_timer() {
   if (execution_may_live(state_) && state_.exec.status == ExecutorStatus::starting) {
     soonest = std::min(soonest, state_.exec.ready_by.remaining_ms(now));
   }
+  if (state_.limit) soonest = std::min(soonest, state_.limit->until.remaining_ms(now));
   if (soonest == std::numeric_limits<std::int64_t>::max()) return;
   deadline_timer_ =
       shared_.world.loop.after_ms(soonest, [this, alive = std::weak_ptr<bool>(alive_)] {
@@ -317,6 +318,10 @@ void SessionActor::on_timer() {
   if (execution_may_live(state_) && state_.exec.status == ExecutorStatus::starting &&
       state_.exec.ready_by.remaining_ms(now) == 0) {
     input(ReadyDeadlinePassed{state_.exec.id, state_.exec.gen});
+    any = true;
+  }
+  if (state_.limit && state_.limit->until.remaining_ms(now) == 0) {
+    input(LimitResetPassed{state_.limit->run});
     any = true;
   }
   if (!any) arm_timer();  // woken early

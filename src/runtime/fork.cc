@@ -25,8 +25,8 @@ class ForkJob : public std::enable_shared_from_this<ForkJob> {
       : shared_(shared),
         order_(std::move(order)),
         reply_(std::move(reply)),
-        forker_({order_.from, order_.to, order_.by, shared.world.clock.now(),
-                 order_.file ? CopyKind::imported : CopyKind::forked}) {}
+        forker_({order_.from, order_.to, order_.by, shared.world.clock.now(), kind_of(order_),
+                 order_.binding.value_or(AdoptedBinding{})}) {}
 
   void start() {
     if (order_.file) {
@@ -44,6 +44,11 @@ class ForkJob : public std::enable_shared_from_this<ForkJob> {
   }
 
  private:
+  static CopyKind kind_of(const ForkOrder& order) {
+    if (!order.file) return CopyKind::forked;
+    return order.binding ? CopyKind::adopted : CopyKind::imported;
+  }
+
   void finish(Result<Reply> result) {
     // Half a copy is of no use to anybody. When it cannot be removed now, the next boot does it.
     if (!result && committed_) std::ignore = shared_.world.store.remove(order_.to);

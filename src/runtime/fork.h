@@ -4,11 +4,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/shared.h"
 #include "runtime/transfer.h"
+#include "session/fork.h"
 #include "store/store.h"
 
 namespace perdure {
@@ -21,6 +23,8 @@ struct ForkOrder {
   // Given: the records come out of this file, and `from` is the session it was made of. Nothing of
   // it is trusted (CopyKind::imported).
   std::shared_ptr<ParsedExport> file;
+  // Given with a file: another program's session, bound to this (CopyKind::adopted).
+  std::optional<AdoptedBinding> binding = {};
 };
 
 // Answers once, when the whole copy is durable. not_found, cursor_invalid or conflict change

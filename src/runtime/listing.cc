@@ -39,6 +39,13 @@ std::string shown_error(const State& state) {
   return failed ? state.last_run->message : std::string();
 }
 
+std::string shown_error_code(const State& state) {
+  if (state.failure) return state.failure->code;
+  if (state.exec.status == ExecutorStatus::error) return state.exec.error_code;
+  const bool failed = !state.run && state.last_run && state.last_run->end == RunEnd::failed;
+  return failed ? state.last_run->code : std::string();
+}
+
 }  // namespace
 
 SessionSummary summarize(const State& state, const World& world) {
@@ -58,8 +65,10 @@ SessionSummary summarize(const State& state, const World& world) {
                      .needs_resume = resume.needs_resume,
                      .is_resumable = resume.is_resumable,
                      .error = shown_error(state),
+                     .error_code = shown_error_code(state),
                      .inbox = project_inbox(state, world),
                      .executor = summarize_executor(state)};
+  out.limit = derive_limit(state);
   if (!pending.empty()) out.pending_since = pending.front().since;
   for (InboxItem& item : out.inbox) item.age_ms = 0;
   return out;
@@ -74,7 +83,7 @@ bool is_open(const State& state, bool has_effects) {
   const bool wants_to_run =
       std::ranges::any_of(state.queue, [](const QueuedPrompt& item) { return !item.held; });
   return has_effects || execution_may_live(state) || state.run || state.resume ||
-         !state.waits.empty() || (wants_to_run && !state.archived);
+         !state.waits.empty() || state.limit || (wants_to_run && !state.archived);
 }
 
 Listing make_listing(const ActorShared& shared, const State& state, bool has_effects) {

@@ -67,6 +67,8 @@ struct SessionSummary {
   bool needs_resume = false;
   bool is_resumable = false;
   std::string error;
+  std::string error_code;
+  std::optional<LimitView> limit;
   std::vector<InboxItem> inbox;  // without ages
   std::optional<ExecutorSummary> executor;
   bool copying = false;  // a fork that is not whole yet: not a session so far
@@ -90,6 +92,8 @@ struct SessionSummary {
     visit("inbox", self.inbox);
     visit("executor", self.executor);
     visit("copying", self.copying);
+    visit("error_code", self.error_code);
+    visit("limit", self.limit);
   }
 };
 

@@ -293,6 +293,19 @@ void Runtime::import_session(ParsedExport file, SessionId to, const std::string&
       std::move(reply));
 }
 
+void Runtime::adopt_session(ParsedExport file, SessionId to, const std::string& by,
+                            AdoptedBinding binding, ReplyFn reply) {
+  const Result<SessionHead> there = shared_->world.store.head(to);
+  if (there) return reply(Reply{.seq = there->seq, .session = to, .nothing_to_do = true});
+  start_fork(*shared_,
+             {.from = file.head.session,
+              .to = to,
+              .by = by,
+              .file = std::make_shared<ParsedExport>(std::move(file)),
+              .binding = std::move(binding)},
+             std::move(reply));
+}
+
 std::uint64_t Runtime::dropped_frames() const { return shared_->dropped_frames; }
 
 Result<SessionId> Runtime::find_session(std::string_view ref) {

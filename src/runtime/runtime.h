@@ -20,6 +20,7 @@
 #include "runtime/counts.h"
 #include "runtime/ports.h"
 #include "runtime/transfer.h"
+#include "session/fork.h"
 #include "session/machine.h"
 #include "session/read_model.h"
 #include "store/store.h"
@@ -135,6 +136,11 @@ class Runtime final : public AgentctlEvents {
   // neither folder nor anything that could run until a person binds one. Asked again for the same
   // `to`, it answers with what is there.
   void import_session(ParsedExport file, SessionId to, const std::string& by, ReplyFn reply);
+  // The same of a session that another program left: bound at once to agent and folder, and with
+  // the agent's own session, so that a resume can ask for that. One that is there already answers
+  // `nothing_to_do`.
+  void adopt_session(ParsedExport file, SessionId to, const std::string& by, AdoptedBinding binding,
+                     ReplyFn reply);
 
   // Sessions that could not be loaded, with the reason; all others are served (G9).
   const std::map<SessionId, Error>& damaged() const { return damaged_; }

@@ -27,10 +27,6 @@ std::optional<Hash> blob_of(std::string_view record) {
   return hash ? std::optional(*hash) : std::nullopt;
 }
 
-Hash sum_with(const Hash& before, std::string_view line) {
-  return sha256(before.hex() + std::string(line));
-}
-
 struct Lines {
   std::string_view rest;
   std::optional<std::string_view> next() {
@@ -76,21 +72,11 @@ Result<> check_records(const ParsedExport& parsed) {
 
 }  // namespace
 
-void SessionExport::add_line(std::string& out, std::string_view line) {
-  sum_ = sum_with(sum_, line);
-  out += line;
-  out += '\n';
-}
-
 Result<> SessionExport::add_blobs(std::string& out, std::string_view record) {
   const std::optional<Hash> hash = blob_of(record);
   if (!hash || !blobs_given_.insert(*hash).second) return {};
   const std::string bytes = TRY(store_.blob(*hash));
-  JsonWriter json;
-  json.begin_object().key("blob").string(hash->hex());
-  json.key("base64").string(base64_encode(bytes)).end_object();
-  add_line(out, json.text());
-  blobs_ += 1;
+  out += lines_.blob(*hash, bytes);
   return {};
 }
 
@@ -98,7 +84,7 @@ Result<std::string> SessionExport::next() {
   std::string out;
   if (!head_given_) {
     head_given_ = true;
-    add_line(out, encode_fields(head_));
+    out += lines_.head(head_);
   }
   while (out.size() < portion_bytes && given_ < head_.records) {
     const auto want = std::min<Seq>(page_records_max, head_.records - given_);
@@ -108,18 +94,13 @@ Result<std::string> SessionExport::next() {
     if (page.records.empty()) return fail(Code::damaged, "records are missing");
     for (const std::string& record : page.records) {
       TRY_VOID(add_blobs(out, record));
-      JsonWriter json;
-      json.begin_object().key("record").raw(record).end_object();
-      add_line(out, json.text());
+      out += lines_.record(record);
     }
     given_ += page.records.size();
   }
   if (given_ < head_.records || ended_) return out;
   ended_ = true;
-  JsonWriter end;
-  end.begin_object().key("end").boolean(true).key("records").number_unsigned(given_);
-  end.key("blobs").number_unsigned(blobs_).key("sha256").string(sum_.hex()).end_object();
-  return out + end.text() + "\n";
+  return out + lines_.end();
 }
 
 Result<ParsedExport> parse_export(std::string_view file) {
@@ -134,7 +115,7 @@ Result<ParsedExport> parse_export(std::string_view file) {
   }
   ParsedExport parsed;
   parsed.head = TRY(decode_fields<ExportHead>(*first)).value;
-  Hash sum = sum_with({}, *first);
+  Hash sum = export_sum({}, *first);
   while (const auto line = lines.next()) {
     if (line->starts_with("{\"end\":")) {
       TRY_VOID(check_end(*line, parsed, sum));
@@ -142,7 +123,7 @@ Result<ParsedExport> parse_export(std::string_view file) {
       TRY_VOID(check_records(parsed));
       return parsed;
     }
-    sum = sum_with(sum, *line);
+    sum = export_sum(sum, *line);
     constexpr std::string_view record_begin = "{\"record\":";
     if (line->starts_with(record_begin) && line->ends_with('}')) {
       parsed.records.emplace_back(

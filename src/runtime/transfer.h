@@ -10,40 +10,12 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fields.h"
 #include "base/hash.h"
-#include "base/json.h"
 #include "base/result.h"
 #include "store/store.h"
+#include "wire/export_file.h"
 
 namespace perdure {
-
-inline constexpr std::int64_t export_version = 1;
-
-struct ExportHead {
-  std::int64_t version = export_version;
-  SessionId session;
-  std::string title;
-  std::string agent;
-  std::string cwd;
-  std::uint64_t records = 0;
-  std::string log_id;
-  Timestamp at;
-  std::string made_by;  // the program's version
-  RawJson git;          // branch, commit and changes of the workspace; absent: not known
-  FIELDS {
-    visit("perdure_export", self.version);
-    visit("session_id", self.session);
-    visit("title", self.title);
-    visit("agent", self.agent);
-    visit("cwd", self.cwd);
-    visit("records", self.records);
-    visit("log_id", self.log_id);
-    visit("ts", self.at);
-    visit("made_by", self.made_by);
-    visit("git", self.git);
-  }
-};
 
 // Gives the file piece by piece, as of the head that the session had when it was begun.
 class SessionExport {
@@ -56,7 +28,6 @@ class SessionExport {
   Result<std::string> next();
 
  private:
-  void add_line(std::string& out, std::string_view line);
   Result<> add_blobs(std::string& out, std::string_view record);
 
   Store& store_;
@@ -64,9 +35,8 @@ class SessionExport {
   bool head_given_ = false;
   bool ended_ = false;
   Seq given_ = 0;
-  std::uint64_t blobs_ = 0;
   std::set<Hash> blobs_given_;
-  Hash sum_;  // of all lines so far, each with the sum before it
+  ExportLines lines_;
 };
 
 struct ParsedExport {

@@ -97,6 +97,16 @@ struct CloseWaits {
 };
 void close_waits(Draft& draft, const CloseWaits& how);
 
+// limits.cc
+Outcome on(Draft& draft, const LimitResetPassed& input);
+// Called behind the end of a run that failed: a limit with a known reset is waited out.
+struct LimitMet {
+  RunId run;
+  Timestamp reset_at;
+  bool tools_open = false;
+};
+void wait_for_reset(Draft& draft, const LimitMet& met);
+
 // executor.cc
 Outcome on(Draft& draft, const ExecutorAttached& input);
 Outcome on(Draft& draft, const ExecutorGone& input);

@@ -85,6 +85,26 @@ struct SessionUnarchived {
   FIELDS { visit("by", self.by); }
 };
 
+// Where an adopted session comes from: another program's own file (docs/adopt.md). What stands
+// before it in the journal was read from there.
+struct SessionAdopted {
+  std::string agent;
+  std::string agent_session_id;  // that program's id for it
+  std::string file;
+  std::uint64_t turns = 0;
+  std::uint64_t bytes = 0;       // of the file, as it was read
+  std::uint64_t lines_lost = 0;  // that could not be read
+  RECORD_KIND(SessionAdopted, "session.adopted");
+  FIELDS {
+    visit("agent", self.agent);
+    visit("agent_session_id", self.agent_session_id);
+    visit("file", self.file);
+    visit("turns", self.turns);
+    visit("bytes", self.bytes);
+    visit("lines_lost", self.lines_lost);
+  }
+};
+
 // Executor and agent. The execution they speak of is in Origin.
 struct ExecutorStarting {
   BootId boot;
@@ -252,7 +272,7 @@ struct ResumeRequested {
 struct RunStarted {
   BootId boot;
   MessageId message;
-  std::string trigger;         // prompt, auto_continue
+  std::string trigger;         // prompt, auto_continue, continue_at_reset
   std::uint64_t ahead_of = 0;  // prompts that were held and that this one overtook
   RECORD_KIND(RunStarted, "run.started");
   FIELDS {
@@ -324,6 +344,31 @@ struct RunInterrupted {
   InterruptReason reason = InterruptReason::process_exit;
   RECORD_KIND(RunInterrupted, "run.interrupted");
   FIELDS { visit("reason", self.reason); }
+};
+
+// The agent's provider takes no more until the reset (P13). The run that met the limit has ended.
+struct LimitWaiting {
+  RunId of;
+  Timestamp reset_at;       // as told
+  Deadline until;           // the same, as a time that a clock which jumps cannot make longer
+  bool tools_open = false;  // a tool call was cut off: nothing goes on over it by itself
+  RECORD_KIND(LimitWaiting, "limit.waiting");
+  FIELDS {
+    visit("of", self.of);
+    visit("reset_at", self.reset_at);
+    visit("until", self.until);
+    visit("tools_open", self.tools_open);
+  }
+};
+// The reset came. `continued`: a prompt was queued with this record; else why not.
+struct LimitOver {
+  RunId of;
+  LimitOutcome outcome = LimitOutcome::not_asked;
+  RECORD_KIND(LimitOver, "limit.over");
+  FIELDS {
+    visit("of", self.of);
+    visit("outcome", self.outcome);
+  }
 };
 
 // Conversation. `update` is the agent's own ACP update, whole.
@@ -607,15 +652,15 @@ struct UnknownEvent {
 
 using EventKinds =
     Kinds<SessionCreated, SessionRenamed, SessionConfigured, SessionStopped, SessionArchived,
-          SessionUnarchived, ExecutorStarting, ExecutorReady, ExecutorReattached, ExecutorError,
-          ExecutorStopped, AgentStarted, AgentExited, ContextBoundary, ContextInjected,
-          ContextAttempt, ResumeFailed, ResumeRequested, RunStarted, RunRetried, RunWaiting,
-          RunResumed, RunCancelling, RunStalled, RunCompleted, RunFailed, RunCancelled,
-          RunInterrupted, MessageUser, MessageAgent, MessageThought, ToolCall, ToolUpdate, Plan,
-          Usage, Mode, Commands, AgentUpdate, PermissionRequested, PermissionResolved, TokenMinted,
-          TokenConsumed, TokenRevoked, TokenExpired, QueueAdded, QueueEdited, QueueRemoved,
-          QueueDelivered, QueueReleased, RepairClosedMessage, RepairClosedTool, RepairTruncated,
-          StatusDerived, UnknownEvent>;
+          SessionUnarchived, SessionAdopted, ExecutorStarting, ExecutorReady, ExecutorReattached,
+          ExecutorError, ExecutorStopped, AgentStarted, AgentExited, ContextBoundary,
+          ContextInjected, ContextAttempt, ResumeFailed, ResumeRequested, RunStarted, RunRetried,
+          RunWaiting, RunResumed, RunCancelling, RunStalled, RunCompleted, RunFailed, RunCancelled,
+          RunInterrupted, LimitWaiting, LimitOver, MessageUser, MessageAgent, MessageThought,
+          ToolCall, ToolUpdate, Plan, Usage, Mode, Commands, AgentUpdate, PermissionRequested,
+          PermissionResolved, TokenMinted, TokenConsumed, TokenRevoked, TokenExpired, QueueAdded,
+          QueueEdited, QueueRemoved, QueueDelivered, QueueReleased, RepairClosedMessage,
+          RepairClosedTool, RepairTruncated, StatusDerived, UnknownEvent>;
 using EventBody = OneOf<EventKinds>;
 
 // Whose event it is: fencing and grouping. Null ids and zero numbers are absent.

@@ -95,10 +95,15 @@ struct Fold {
   void apply(const SessionStopped& e) const {
     state.stop_reason = e.reason;
     state.resume.reset();
+    state.limit.reset();  // whoever stops a session does not want it to go on by itself
     ask_to_stop();
     hold_queue(true);
   }
-  void apply(const SessionArchived&) const { state.archived = true; }
+  void apply(const SessionArchived&) const {
+    state.archived = true;
+    state.limit.reset();
+  }
+  void apply(const SessionAdopted&) const {}
   void apply(const SessionUnarchived&) const { state.archived = false; }
 
   void apply(const ExecutorStarting& e) const {
@@ -180,6 +185,7 @@ struct Fold {
     context.inject_armed = e.inject;
     if (e.how == BoundaryHow::handover && state.resume && state.resume->with) {
       state.agent = *state.resume->with;
+      state.limit.reset();  // it was the other one's
     }
     state.exec.agent = AgentPhase::ready;
     state.resume.reset();
@@ -220,6 +226,8 @@ struct Fold {
     state.stop_reason.clear();
     state.last_boot = e.boot;
     state.auto_continued = e.trigger == "auto_continue";
+    state.limit.reset();
+    if (e.trigger == "prompt") state.limit_series.reset();
   }
   void apply(const RunRetried&) const {}
   void apply(const RunWaiting&) const {}
@@ -233,6 +241,7 @@ struct Fold {
   void apply(const RunCompleted&) const {
     end_run({.end = RunEnd::completed});
     state.context.turns += 1;
+    state.limit_series.reset();
   }
   void apply(const RunFailed& e) const {
     end_run({.end = RunEnd::failed, .code = e.code, .message = e.message});
@@ -243,6 +252,17 @@ struct Fold {
   }
   void apply(const RunInterrupted& e) const {
     end_run({.end = RunEnd::interrupted, .interrupted = e.reason});
+  }
+
+  void apply(const LimitWaiting& e) const {
+    state.limit = LimitWait{e.of, e.reset_at, e.until, e.tools_open};
+    if (!state.limit_series) state.limit_series = LimitSeries{.since = event.at};
+  }
+  void apply(const LimitOver& e) const {
+    state.limit.reset();
+    if (e.outcome == LimitOutcome::continued && state.limit_series) {
+      state.limit_series->continued += 1;
+    }
   }
 
   void apply(const MessageUser& e) const {

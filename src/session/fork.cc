@@ -53,8 +53,12 @@ std::vector<Event> Forker::copy(std::span<const Record> records) {
       created->session = order_.to;
       created->by = order_.by;
     }
-    if (order_.kind == CopyKind::imported) take_away_reach(event.body);
-    event.origin.copied_from = order_.from.text() + "/" + std::to_string(record.seq);
+    if (order_.kind != CopyKind::forked) take_away_reach(event.body);
+    if (order_.kind == CopyKind::adopted) {
+      bind(event.body);
+    } else {
+      event.origin.copied_from = order_.from.text() + "/" + std::to_string(record.seq);
+    }
     state_ = evolve(std::move(state_), event);
     out.push_back(std::move(event));
   }
@@ -74,6 +78,17 @@ void Forker::take_away_reach(EventBody& body) const {
     configured->workspace.reset();
     configured->task.reset();
     configured->mcp_servers = {};
+  }
+}
+
+void Forker::bind(EventBody& body) const {
+  const AdoptedBinding& binding = order_.binding;
+  if (auto* created = get_if<SessionCreated>(&body)) {
+    created->agent = binding.agent;
+    created->workspace.cwd = binding.cwd;
+    created->policy = binding.policy;
+  } else if (auto* boundary = get_if<ContextBoundary>(&body)) {
+    boundary->cwd = binding.cwd;
   }
 }
 
@@ -102,7 +117,9 @@ std::vector<Event> Forker::close() {
   if (state_.run) add(out, RunInterrupted{InterruptReason::forked}, run);
   const auto queue = state_.queue;
   for (const QueuedPrompt& item : queue) add(out, QueueRemoved{item.message, order_.by});
-  if (!state_.context.agent_session_id.empty()) {
+  const bool keeps_id = order_.kind == CopyKind::adopted &&
+                        state_.context.agent_session_id == order_.binding.agent_session_id;
+  if (!state_.context.agent_session_id.empty() && !keeps_id) {
     ContextBoundary boundary{.how = BoundaryHow::fresh};
     boundary.previous_agent_session_id = state_.context.agent_session_id;
     boundary.reason = why;

@@ -12,9 +12,18 @@
 namespace perdure {
 
 // Where the records come from. Those of a file bring nothing along that could reach or run
-// anything here: folder, MCP servers and environment are bound anew by a person (C13).
-enum class CopyKind { forked, imported };
-ENUM_TEXT(CopyKind, "forked", "imported");
+// anything here: folder, MCP servers and environment are bound anew by a person (C13). Those of an
+// adoption are bound by whoever asks for it, and keep the agent's own session.
+enum class CopyKind { forked, imported, adopted };
+ENUM_TEXT(CopyKind, "forked", "imported", "adopted");
+
+// What an adoption is bound to; nothing of it is taken from the file.
+struct AdoptedBinding {
+  AgentProfile agent;
+  std::string agent_session_id;
+  std::string cwd;
+  Policy policy;
+};
 
 class Forker {
  public:
@@ -24,6 +33,7 @@ class Forker {
     std::string by;
     Moment now;
     CopyKind kind = CopyKind::forked;
+    AdoptedBinding binding = {};  // with CopyKind::adopted
   };
   explicit Forker(Order order) : order_(std::move(order)) {}
 
@@ -37,6 +47,7 @@ class Forker {
 
  private:
   void take_away_reach(EventBody& body) const;
+  void bind(EventBody& body) const;
   void add(std::vector<Event>& out, EventBody body, Origin origin = {});
 
   Order order_;

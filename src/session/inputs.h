@@ -18,8 +18,12 @@ struct CreateSession {
   std::optional<Prompt> prompt;
   std::string key;
 };
-struct RenameSession { std::string title; };
-struct ConfigureSession { SessionConfigured what; };
+struct RenameSession {
+  std::string title;
+};
+struct ConfigureSession {
+  SessionConfigured what;
+};
 struct SubmitPrompt {
   Prompt prompt;
   PromptWhen when = PromptWhen::automatic;
@@ -29,11 +33,17 @@ struct EditQueued {
   MessageId message;
   Prompt prompt;
 };
-struct RemoveQueued { MessageId message; };
+struct RemoveQueued {
+  MessageId message;
+};
 struct ReleaseQueue {};
 // `force` ends the run at once, ahead of the agent's frames: the disk is full, or a person insists.
-struct CancelRun { bool force = false; };
-struct StopSession { std::string reason; };
+struct CancelRun {
+  bool force = false;
+};
+struct StopSession {
+  std::string reason;
+};
 struct ArchiveSession {};
 struct UnarchiveSession {};
 struct ResumeSession {
@@ -66,7 +76,9 @@ struct AnswerWait {
 struct RepairSession {};
 // Names the session that a fork of this one will be: kept as the answer to the client's key, so
 // that a repeat finds the first copy.
-struct NameFork { SessionId to; };
+struct NameFork {
+  SessionId to;
+};
 
 // Frames of the execution (exec, gen). Conversation frames are the events they become. The field
 // list of a frame is its format in the spool and on the link.
@@ -190,7 +202,10 @@ struct Frame {
 };
 
 // From the runtime itself.
-struct ExecutorAttached { ExecId exec; Gen gen = 0; };
+struct ExecutorAttached {
+  ExecId exec;
+  Gen gen = 0;
+};
 struct ExecutorGone {
   ExecId exec;
   Gen gen = 0;
@@ -203,8 +218,17 @@ struct InjectionReady {
   std::uint64_t turns_of = 0;
   std::uint64_t chars = 0;
 };
-struct WaitDeadlinePassed { WaitTokenId token; };
-struct ReadyDeadlinePassed { ExecId exec; Gen gen = 0; };
+struct WaitDeadlinePassed {
+  WaitTokenId token;
+};
+struct ReadyDeadlinePassed {
+  ExecId exec;
+  Gen gen = 0;
+};
+// The time came at which the limit that this run met is over.
+struct LimitResetPassed {
+  RunId run;
+};
 // The daemon came up (reconcile): derive the status anew, start what the policy says.
 struct DaemonBooted {};
 
@@ -213,7 +237,7 @@ using InputKinds =
           ReleaseQueue, CancelRun, StopSession, ArchiveSession, UnarchiveSession, ResumeSession,
           StartWorkspace, DeclareDead, AnswerPermission, AnswerWait, RepairSession, NameFork, Frame,
           ExecutorAttached, ExecutorGone, InjectionReady, WaitDeadlinePassed, ReadyDeadlinePassed,
-          DaemonBooted>;
+          LimitResetPassed, DaemonBooted>;
 using InputBody = OneOf<InputKinds>;
 
 struct Input {

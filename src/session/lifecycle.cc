@@ -26,7 +26,8 @@ void stop_everything(Draft& draft, const std::string& reason) {
 }
 
 bool something_lives(const State& state) {
-  return state.run || execution_may_live(state) || state.resume || !state.waits.empty();
+  return state.run || execution_may_live(state) || state.resume || !state.waits.empty() ||
+         state.limit;
 }
 
 // Stopped, or on its way there: nothing is left to end, and the reason is on record.

@@ -61,7 +61,8 @@ void report_queue_position(Draft& draft) {
 void begin_run(Draft& draft, const QueuedPrompt& item, const InjectionReady* history) {
   const auto held =
       static_cast<std::uint64_t>(std::ranges::count_if(draft.state.queue, &QueuedPrompt::held));
-  const std::string trigger = item.by == "auto_continue" ? "auto_continue" : "prompt";
+  const bool by_itself = item.by == "auto_continue" || item.by == "continue_at_reset";
+  const std::string trigger = by_itself ? item.by : "prompt";
   // A new run revokes what is still asked from before it, outside of any run (O17, O22).
   close_waits(draft, {.reason = "new_run", .tell_agent = true});
   draft.add(RunStarted{draft.input.boot, item.message, trigger, held},

@@ -120,6 +120,7 @@ class RandomInputs {
     policy.inject = static_cast<Inject>(dice_.one_in(3) ? dice_.below(3) : 0);
     policy.auto_continue = dice_.one_in(3);
     policy.wait_ms = dice_.one_in(3) ? 30'000 : 0;
+    if (dice_.one_in(2)) policy.continue_at_reset = ContinueAtReset{.on = true, .times = 2};
     return policy;
   }
 
@@ -234,6 +235,7 @@ class RandomInputs {
       case 5: return WaitDeadlinePassed{some_token(state)};
       case 6: return ReadyDeadlinePassed{exec.id, gen};
       case 7: return DaemonBooted{};
+      case 8: return LimitResetPassed{state.limit ? state.limit->run : ids_.next<RunId>()};
       default: return injection(state);
     }
   }
@@ -298,7 +300,14 @@ class RandomInputs {
       case 0:
       case 1:
       case 2: return FrameRunFinished{run, dice_.one_in(4) ? "cancelled" : "end_turn"};
-      case 3: return FrameRunFailed{run, {.code = "agent_error", .message = "it broke"}};
+      case 3:
+        if (dice_.one_in(2)) {
+          return FrameRunFailed{run,
+                                {.code = "rate_limited",
+                                 .message = "not now",
+                                 .reset_at = Timestamp{now_.wall.ms + 60'000}}};
+        }
+        return FrameRunFailed{run, {.code = "agent_error", .message = "it broke"}};
       case 4:
       case 5:
       case 6: return permission();

@@ -160,6 +160,11 @@ std::vector<PendingItem> derive_pending(const State& state, const World& world) 
   return pending;
 }
 
+std::optional<LimitView> derive_limit(const State& state) {
+  if (!state.limit) return std::nullopt;
+  return LimitView{state.limit->reset_at, limit_outcome(state, state.limit->until.wall)};
+}
+
 SessionView project_session(const State& state, const World& world) {
   SessionView view{.seq = state.head,
                    .session = state.id,
@@ -176,10 +181,12 @@ SessionView project_session(const State& state, const World& world) {
                    .pending = derive_pending(state, world),
                    .queue_held = state.queue_held,
                    .active_runs = state.run ? 1U : 0U,
+                   .runs = state.runs,
                    .run = state.run,
                    .last_run = state.last_run,
                    .workspace = state.workspace,
-                   .options = state.options};
+                   .options = state.options,
+                   .limit = derive_limit(state)};
   for (const QueuedPrompt& item : state.queue) {
     view.queue.push_back(
         {view.queue.size() + 1, item.message, item.run, item.prompt, item.by, item.held});

@@ -92,6 +92,17 @@ struct QueueItem {
   }
 };
 
+// The limit that is waited out. `at_reset` says what will then be: `continued`, or why not.
+struct LimitView {
+  Timestamp reset_at;
+  LimitOutcome at_reset = LimitOutcome::not_asked;
+  bool operator==(const LimitView&) const = default;
+  FIELDS {
+    visit("reset_at", self.reset_at);
+    visit("at_reset", self.at_reset);
+  }
+};
+
 // Fields that the pure machine cannot know (connections) are added by whoever serves it.
 struct SessionView {
   std::uint64_t seq = 0;  // the record this view is as of (C8)
@@ -120,6 +131,7 @@ struct SessionView {
 
   bool active = false;  // a live agent; `is_agent_running` says the same in L28's words
   std::uint64_t active_runs = 0;
+  std::uint64_t runs = 0;  // begun so far
   std::optional<Run> run;
   std::optional<EndedRun> last_run;
 
@@ -134,6 +146,8 @@ struct SessionView {
   Workspace workspace;
   std::map<std::string, std::string> options;
 
+  std::optional<LimitView> limit;  // P13
+
   bool history_enabled = false;  // K32
   bool needs_resume_context = false;
   bool resume_context_injected = false;
@@ -146,6 +160,8 @@ SessionView project_session(const State& state, const World& world);
 SessionState derive_state(const State& state, const World& world);
 ResumeVerdict derive_resume(const State& state, const World& world);
 std::vector<PendingItem> derive_pending(const State& state, const World& world);
+
+std::optional<LimitView> derive_limit(const State& state);
 
 // What is known of the execution's life: without an execution there is nothing alive.
 Liveness derive_liveness(const State& state, const World& world);

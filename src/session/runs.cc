@@ -120,7 +120,11 @@ void on_frame(Draft& draft, const Frame& frame, const FrameRunFailed& body) {
   if (draft.state.run->cancelling) {
     end_run(draft, RunCancelled{.by = draft.state.run->cancelled_by}, frame.number);
   } else {
+    const bool tools_open = !draft.state.open_tools.empty();
     end_run(draft, body.failure, frame.number);
+    if (body.failure.code == "rate_limited" && body.failure.reset_at) {
+      wait_for_reset(draft, {body.run, *body.failure.reset_at, tools_open});
+    }
   }
   deliver_next(draft);
 }

@@ -199,6 +199,7 @@ class Scenario {
   const State& state() const { return machine_.state(); }
   const Decision& last() const { return last_; }
   BootId boot() const { return boot_; }
+  const Moment& now() const { return now_; }
   const std::vector<Record>& records() const { return machine_.records(); }
   const std::vector<Effect>& effects() const { return machine_.effects(); }
   std::string status() const { return state().status; }

@@ -146,6 +146,30 @@ struct EndedRun {
   }
 };
 
+// The provider's limit that a session waits out, and how often it went on by itself before.
+struct LimitWait {
+  RunId run;  // that met it
+  Timestamp reset_at;
+  Deadline until;
+  bool tools_open = false;
+  bool operator==(const LimitWait&) const = default;
+  FIELDS {
+    visit("run_id", self.run);
+    visit("reset_at", self.reset_at);
+    visit("until", self.until);
+    visit("tools_open", self.tools_open);
+  }
+};
+struct LimitSeries {
+  Timestamp since;  // the first limit of the series
+  std::int64_t continued = 0;
+  bool operator==(const LimitSeries&) const = default;
+  FIELDS {
+    visit("since", self.since);
+    visit("continued", self.continued);
+  }
+};
+
 // How far the agent of an execution has come.
 enum class AgentPhase { none, starting, opening, ready };
 ENUM_TEXT(AgentPhase, "none", "starting", "opening", "ready");
@@ -247,6 +271,10 @@ struct Failure {
   }
 };
 
+struct State;
+// What comes of the limit that the state waits out, should its reset come at this time.
+LimitOutcome limit_outcome(const State& state, Timestamp at);
+
 struct State {
   State();
   State(const State&);
@@ -282,8 +310,10 @@ struct State {
   std::optional<EndedRun> last_run;
   std::uint64_t runs = 0;
   std::deque<QueuedPrompt> queue;
-  bool queue_held = false;      // some of the queue is held
-  bool auto_continued = false;  // C11: once per interruption
+  bool queue_held = false;                  // some of the queue is held
+  bool auto_continued = false;              // C11: once per interruption
+  std::optional<LimitWait> limit;           // until its reset, or until a run starts
+  std::optional<LimitSeries> limit_series;  // since a run ended well or a person prompted
 
   std::map<WaitTokenId, Wait> waits;
   std::map<PermissionId, Permission> permissions;  // open ones
@@ -326,6 +356,8 @@ struct State {
     visit("last_boot", self.last_boot);
     visit("status", self.status);
     visit("mcp_servers", self.mcp_servers);
+    visit("limit", self.limit);
+    visit("limit_series", self.limit_series);
   }
 };
 

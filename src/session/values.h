@@ -76,6 +76,29 @@ struct AgentLimits {
 // invalid_argument for a limit that cannot be, or that no agent could live with.
 Result<> check_limits(const AgentLimits& limits);
 
+// P13: whether a session goes on by itself when a limit of its agent's provider is over, and how
+// often and for how long it may, counted from the first limit since a run ended well or a person
+// prompted.
+struct ContinueAtReset {
+  bool on = false;
+  std::int64_t times = 5;
+  std::int64_t hours = 24;
+  bool operator==(const ContinueAtReset&) const = default;
+  FIELDS {
+    visit("on", self.on);
+    visit("times", self.times);
+    visit("hours", self.hours);
+  }
+};
+
+// invalid_argument for a cap that cannot be.
+Result<> check_continue(const ContinueAtReset& terms);
+
+// What came of a limit's end.
+enum class LimitOutcome { continued, not_asked, too_often, too_late, tool_open, queue_full };
+ENUM_TEXT(LimitOutcome, "continued", "not_asked", "too_often", "too_late", "tool_open",
+          "queue_full");
+
 struct Policy {
   ResumePolicy resume = ResumePolicy::on_demand;
   Inject inject = Inject::automatic;
@@ -83,6 +106,7 @@ struct Policy {
   bool auto_continue = false;         // C11
   std::int64_t wait_ms = 0;           // C15: 0: a question waits for ever
   std::optional<AgentLimits> limits;  // nothing: those of the daemon
+  std::optional<ContinueAtReset> continue_at_reset;
   bool operator==(const Policy&) const = default;
   FIELDS {
     visit("resume", self.resume);
@@ -91,6 +115,7 @@ struct Policy {
     visit("auto_continue", self.auto_continue);
     visit("wait_ms", self.wait_ms);
     visit("limits", self.limits);
+    visit("continue_at_reset", self.continue_at_reset);
   }
 };
 

@@ -201,14 +201,26 @@ bool Agentctl::play(Act act) {
     case Act::say_late: write(MessageAgent{.text = unique("late")}, agent_.last_run); return true;
     case Act::finish: end_prompt(FrameRunFinished{agent_.run, "end_turn"}); return false;
     case Act::finish_cancelled: end_prompt(FrameRunFinished{agent_.run, "cancelled"}); return false;
-    case Act::fail:
-      end_prompt(FrameRunFailed{agent_.run, {.code = "agent_error", .message = "simulated"}});
-      return false;
+    case Act::fail: end_prompt(FrameRunFailed{agent_.run, draw_failure()}); return false;
     case Act::crash: agent_exits(std::nullopt, 11, "crashed"); return false;
     case Act::exit_clean: agent_exits(0, std::nullopt, "exited"); return false;
     case Act::hang: agent_.hangs = !universe_.healed; return !agent_.hangs;
   }
   return false;
+}
+
+// Some failures are limits of a provider, some of which tell when they are over.
+RunFailed Agentctl::draw_failure() {
+  Prng& prng = universe_.prng;
+  if (universe_.healed || prng.chance(500'000)) {
+    return {.code = "agent_error", .message = "simulated"};
+  }
+  RunFailed failed{.code = "rate_limited", .message = "simulated"};
+  if (prng.chance(800'000)) {
+    const auto wait_ms = static_cast<std::int64_t>(prng.between(0, 60'000));
+    failed.reset_at = Timestamp{universe_.clock.now().wall.ms + wait_ms};
+  }
+  return failed;
 }
 
 // One to three questions at once; now and then one is taken back before it is answered.

@@ -137,6 +137,7 @@ class Agentctl {
   void tick();
   void keep_ticking();
   bool play(Act act);
+  RunFailed draw_failure();
   void ask();
   void end_prompt(FrameBody body);
   void agent_exits(std::optional<std::int64_t> code, std::optional<std::int64_t> signal,

@@ -179,6 +179,8 @@ void Ledger::end_records() {
   expect(!delivered_, "ACK4", "queue.delivered without its run.started");
   expect(!owed_.death_claimed, "PROC3", "a run was interrupted and nothing died");
   expect(!owed_.must_continue, "RUN1", "auto_continue was due and did not come");
+  expect(!owed_.must_wait, "P13", "a limit with a reset is not waited out");
+  expect(!owed_.must_go_on, "P13", "a limit's end said it goes on, and nothing was queued");
   if (run_) expect(run_->has_message, "RUN3", "a run started without its message");
   expect(!owed_.must_cancel, "C23", "a prompt that ends the open run did not");
   see_waits_closed_together();
@@ -254,7 +256,8 @@ void Ledger::see_command(const SendCommand& command) {
 bool Ledger::needs_reconcile() const {
   const bool wants_to_run =
       std::ranges::any_of(queue_, [](const Queued& item) { return !item.held; });
-  return may_live() || run_ || resume_ || !active_tokens_.empty() || (wants_to_run && !archived_);
+  return may_live() || run_ || resume_ || !active_tokens_.empty() || limit_ ||
+         (wants_to_run && !archived_);
 }
 
 // The row of the list that goes along with the batch.
@@ -279,9 +282,10 @@ void Ledger::see_status() {
   } else if (!last_end_.empty()) {
     wanted = last_end_;
   } else {
-    wanted = active_tokens_.empty() ? "idle" : "waiting";
+    wanted = active_tokens_.empty() && !limit_ ? "idle" : "waiting";
   }
-  const bool may_be_over = deadlines && !run_ && wanted == "waiting" && fold_.status == "idle";
+  const bool may_be_over =
+      deadlines && !run_ && !limit_ && wanted == "waiting" && fold_.status == "idle";
   // Whether a deadline had passed when it was decided cannot be told from here.
   const bool may_be_late = deadlines && run_ && fold_.status == "interrupted_waiting";
   expect(fold_.status == wanted || may_be_late || may_be_over, "C8",
@@ -295,6 +299,8 @@ void Ledger::check_quiet() {
   expect(waits_for_person, "Q1", "an accepted prompt neither ran nor is held");
   expect(!resume_, "Q1", "a resume has neither a boundary nor a failure");
   expect(!may_live() || !stop_requested_, "PROC6", "an execution was told to stop and is not gone");
+  expect(!limit_ || limit_->until.remaining_ms(facts_.now()) > 0, "P13",
+         "a limit is waited for behind its reset");
   for (const WaitTokenId token : active_tokens_) {
     const auto& expires = tokens_.at(token).expires;
     expect(!expires || expires->remaining_ms(facts_.now()) > 0, "TOK3",

@@ -139,6 +139,8 @@ class Ledger {
     std::size_t stops = 0;
     bool death_claimed = false;  // a run ended with its agent; executor.stopped must follow
     bool must_continue = false;  // auto_continue is due
+    bool must_wait = false;      // a limit with a reset was met: limit.waiting is due
+    bool must_go_on = false;     // its end said that the session continues
   };
 
   template <class What>
@@ -165,6 +167,7 @@ class Ledger {
   void see_placement(const QueueAdded& e);
   void see_waits_closed_together();
   void end_records();
+  LimitOutcome outcome_of_limit(Timestamp at) const;
   const Frame* frame_of(const Origin& origin) const;
 
   // One for each kind that has a rule of its own.
@@ -195,6 +198,8 @@ class Ledger {
   void see(const Event& event, const RunFailed& e);
   void see(const Event& event, const RunCancelled& e);
   void see(const Event& event, const RunInterrupted& e);
+  void see(const Event& event, const LimitWaiting& e);
+  void see(const Event& event, const LimitOver& e);
   void see(const Event& event, const MessageUser& e);
   void see(const Event& event, const MessageAgent& e);
   void see(const Event& event, const MessageThought& e);
@@ -255,6 +260,9 @@ class Ledger {
   std::uint64_t runs_ = 0;
   std::optional<EndedRun> last_run_;
   std::string last_end_;  // the status that the last end of a run leaves behind; empty: none
+  std::optional<LimitWait> limit_;
+  std::optional<LimitSeries> limit_series_;
+  std::set<RunId> limits_over_;
   std::deque<Queued> queue_;
   std::optional<MessageId> delivered_;  // queue.delivered; its run.started must follow
   std::map<std::string, MessageId> keys_;

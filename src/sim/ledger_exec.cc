@@ -44,12 +44,14 @@ void Ledger::ask_to_stop() {
 }
 
 void Ledger::see(const Event& event, const SessionStopped& e) {
-  expect(copying_ || may_live() || resume_ || stop_reason_.empty(), "C3", "stopped twice");
+  expect(copying_ || may_live() || resume_ || limit_ || stop_reason_.empty(), "C3",
+         "stopped twice");
   expect(active_tokens_.empty() || copying_, "TOK3", "a session stops with an open question");
   stop_reason_ = e.reason;
   expect(!run_, "RUN1", "a session stops with an open run");
   copied_ = copying_ && event.origin.copied_from.empty();
   resume_.reset();
+  limit_.reset();
   if (may_live() && !copying_) owed_.stops = 1;
   ask_to_stop();
   hold_queue(true);
@@ -59,6 +61,7 @@ void Ledger::see(const Event&, const SessionArchived&) {
   expect(!run_, "RUN1", "a session is archived with an open run");
   expect(!archived_, "C3", "archived twice");
   archived_ = ever_archived_ = true;
+  limit_.reset();
 }
 
 void Ledger::see(const Event&, const SessionUnarchived&) {
@@ -206,7 +209,10 @@ void Ledger::see(const Event& event, const ContextBoundary& e) {
            "the reason of a handover");
     if (!kept) expect(e.previous_agent_session_id == agent_session_id_, "C5", "an id was erased");
   }
-  if (e.how == BoundaryHow::handover && resume_ && resume_->with) agent_ = *resume_->with;
+  if (e.how == BoundaryHow::handover && resume_ && resume_->with) {
+    agent_ = *resume_->with;
+    limit_.reset();
+  }
   if (e.how != BoundaryHow::native_resume && e.how != BoundaryHow::native_load) {
     prompts_ = 0;
     turns_ = 0;

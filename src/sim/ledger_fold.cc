@@ -46,6 +46,7 @@ void Ledger::see_fold_of_run() {
         return a.message == b.message && a.held == b.held && a.prompt->text == b.text;
       });
   same(queue_same, "queue");
+  same(s.limit == limit_ && s.limit_series == limit_series_, "limit");
   same(s.queue_held == std::ranges::any_of(queue_, &Queued::held), "queue_held");
   same(s.waits.size() == active_tokens_.size() &&
            std::ranges::all_of(

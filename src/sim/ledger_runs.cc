@@ -1,6 +1,7 @@
 // Runs, the queue and the conversation: one end each, in order, nothing behind the end.
 #include <algorithm>
 
+#include "base/limits.h"
 #include "sim/ledger.h"
 
 namespace perdure::sim {
@@ -22,6 +23,10 @@ void Ledger::see(const Event&, const QueueAdded& e) {
     expect(owed_.must_continue || copying_, "C11", "auto_continue where it is not allowed");
     owed_.must_continue = false;
     expect(e.front, "C11", "auto_continue behind others");
+  } else if (e.by == "continue_at_reset") {
+    expect(owed_.must_go_on || copying_, "P13", "it goes on and no limit's end says so");
+    owed_.must_go_on = false;
+    expect(e.front, "P13", "what goes on by itself stands behind others");
   } else {
     accept(e.message, e.key);
     if (!copying_) see_placement(e);
@@ -92,6 +97,8 @@ void Ledger::see(const Event& event, const RunStarted& e) {
                  .message = e.message,
                  .needs_injection = inject_armed_,
                  .auto_continued = e.trigger == "auto_continue"};
+  limit_.reset();
+  if (e.trigger == "prompt") limit_series_.reset();
   last_end_.clear();
   runs_ += 1;
   stop_reason_.clear();
@@ -150,6 +157,7 @@ void Ledger::see(const Event& event, const RunCompleted& e) {
                       e.stop_reason != "cancelled"),
          "RUN1", "run.completed without the agent's word");
   turns_ += 1;
+  limit_series_.reset();
   last_end_.clear();
   end_run(event, {.note = NotifyWhat::finished, .end = RunEnd::completed});
 }
@@ -161,6 +169,9 @@ void Ledger::see(const Event& event, const RunFailed& e) {
   expect(copying_ || exited || (said && said->run == event.origin.run), "RUN1",
          "run.failed without a cause");
   expect(!run_ || !run_->cancelling, "RUN5", "a cancelled run is called failed");
+  if (said && !copying_ && e.code == "rate_limited" && e.reset_at) {
+    owed_.must_wait = e.reset_at->ms - event.at.ms <= limit_wait_ms_max;
+  }
   last_end_.clear();
   end_run(event, {.note = NotifyWhat::failed,
                   .holds_queue = true,
@@ -222,7 +233,7 @@ void Ledger::see(const Event&, const MessageUser& e) {
     expect(run_ && (agent_.steer || copying_), "C23", "steered into an agent that cannot");
     if (!copying_) owed_.steers.push_back(e.message);
   }
-  if (e.by != "auto_continue") accept(e.message, e.key);
+  if (e.by != "auto_continue" && e.by != "continue_at_reset") accept(e.message, e.key);
 }
 
 void Ledger::see(const Event& event, const MessageAgent& e) {

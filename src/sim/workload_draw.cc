@@ -129,6 +129,10 @@ Order Workload::draw_configure(const Client& client, SessionId session) {
                          .survive = !prng.chance(200'000),
                          .auto_continue = prng.chance(400'000),
                          .wait_ms = prng.chance(400'000) ? prng.between(100, 20'000) : 0};
+    if (prng.chance(500'000)) {
+      what.policy->continue_at_reset =
+          ContinueAtReset{.on = true, .times = static_cast<std::int64_t>(prng.between(1, 3))};
+    }
   }
   static constexpr const char* modes[] = {"ask", "auto", "plan", "mode-0"};
   static constexpr const char* models[] = {"small", "large", "model-0"};

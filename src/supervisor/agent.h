@@ -114,6 +114,8 @@ class Agent final : private ProcessEvents {
     std::int64_t ends_ms = 0;         // when it has lasted too long; 0: never
     std::int64_t asked_since_ms = 0;  // it waits for a person, whose time is not the turn's
     std::optional<std::int64_t> stalled_since_ms;  // told, with the last sign of life at this time
+    std::string said;                              // the beginning of what the agent said
+    bool did_more = false;                         // than saying something
   };
   struct Permission {
     acp::RpcId id;
@@ -170,6 +172,8 @@ class Agent final : private ProcessEvents {
   void call_open();
   bool is_awaited(const OpenAnswer& answer) const;
   void gate(acp::Updated event);
+  void note_said(const std::vector<FrameBody>& frames);
+  std::optional<RunFailed> failure_told_as_text() const;
   void observe(const std::vector<acp::OptionValue>& options);
   void settled();
   void option_answered();

@@ -4,10 +4,13 @@
 
 #include "base/limits.h"
 #include "base/probe.h"
+#include "base/text.h"
 #include "supervisor/agent.h"
 
 namespace perdure {
 namespace {
+
+constexpr std::size_t error_text_bytes_max = 2048;  // of what a turn said, looked at for an error
 
 // What an id may take: its share, so that all that are open together stay within the whole.
 constexpr std::size_t request_id_bytes_max = agent_ids_bytes_max / agent_requests_open_max;
@@ -68,7 +71,20 @@ void Agent::on(acp::Updated event) {
 void Agent::show(acp::Updated event) {
   std::vector<FrameBody> frames;
   normaliser_.update(std::move(event.update), frames);
+  note_said(frames);
   write_all(frames);
+}
+
+void Agent::note_said(const std::vector<FrameBody>& frames) {
+  if (!turn_) return;
+  for (const FrameBody& frame : frames) {
+    if (const auto* message = get_if<MessageAgent>(&frame)) {
+      const std::size_t room = error_text_bytes_max - turn_->said.size();
+      turn_->said += utf8_prefix(message->text, room);
+    }
+    turn_->did_more = turn_->did_more || holds_alternative<ToolCall>(frame) ||
+                      holds_alternative<ToolUpdate>(frame) || holds_alternative<Plan>(frame);
+  }
 }
 
 // Conversation is history here, and settings are what the agent woke up with: told when it is open.

@@ -54,6 +54,22 @@ TEST_F(AgentTest, X4_a_cancel_that_is_obeyed_ends_the_ladder) {
   EXPECT_EQ(told<FrameRunFinished>()[0].stop_reason, "cancelled");
 }
 
+TEST_F(AgentTest, P13_a_limit_that_is_told_as_the_only_words_of_a_good_turn_is_a_failure) {
+  open();
+  prompt();
+  chunk("agent_message_chunk", "Error: 429 Rate limit reached. Please try again in 2h0m0s.");
+  answer("session/prompt", R"({"stopReason":"end_turn"})");
+  ASSERT_EQ(told<FrameRunFailed>().size(), 1U);
+  EXPECT_EQ(told<FrameRunFailed>()[0].failure.code, "rate_limited");
+  EXPECT_TRUE(told<FrameRunFailed>()[0].failure.reset_at.has_value());
+  // Words about a limit are no limit.
+  prompt();
+  chunk("agent_message_chunk", "The server says Error: 429 Rate limit reached.");
+  answer("session/prompt", R"({"stopReason":"end_turn"})");
+  EXPECT_EQ(told<FrameRunFailed>().size(), 1U);
+  EXPECT_EQ(told<FrameRunFinished>().size(), 1U);
+}
+
 TEST_F(AgentTest, C23_a_turn_lasts_until_what_was_steered_into_it_is_answered_too) {
   open();
   const RunId run = prompt();

@@ -1,7 +1,10 @@
 // Turns: one at a time, whatever the agent would do with two (trap 6). A turn ends by the agent's
 // answer or by the end of its process, never by our guess.
+#include <optional>
+#include <string_view>
 #include <utility>
 
+#include "acp/classify.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/probe.h"
@@ -180,6 +183,23 @@ void Agent::set_next_option() {
   }
 }
 
+// Copilot ends a turn that its provider refused as a good one, with the error as its only words:
+// "Error: 429 Rate limit reached …". Taken for a failure only where the whole turn is nothing else.
+std::optional<RunFailed> Agent::failure_told_as_text() const {
+  constexpr std::string_view begin = "Error: ";
+  const std::string_view said = turn_->said;
+  if (turn_->did_more || !said.starts_with(begin)) return std::nullopt;
+  const std::string_view status = said.substr(begin.size());
+  if (!status.starts_with("429 ") && !status.starts_with("401 ")) return std::nullopt;
+  acp::CallFailed failed;
+  failed.error = {.code = acp::rpc_code::internal_error, .message = turn_->said, .data = {}};
+  const acp::Verdict verdict = acp::classify(acp::Call::prompt, failed.error);
+  failed.failure = verdict.failure;
+  failed.reset_at = verdict.reset_at;
+  failed.retry_after_ms = verdict.retry_after_ms;
+  return run_failure(failed, ports_.clock.now().wall);
+}
+
 void Agent::on(acp::TurnEnded event) {
   if (!turn_) return;
   if (!event.usage.text.empty()) {
@@ -190,6 +210,11 @@ void Agent::on(acp::TurnEnded event) {
     write(FrameContextChanged{BoundaryHow::cleared});
   }
   if (turn_->timed_out) return end_turn(FrameRunFailed{turn_->run, too_long()});
+  if (event.stop_reason == "end_turn") {
+    if (auto failed = failure_told_as_text()) {
+      return end_turn(FrameRunFailed{turn_->run, std::move(*failed)});
+    }
+  }
   if (event.stop_reason == "cancelled" && ends_with_execution()) return leave_turn();
   if (event.stop_reason == "cancelled" || turn_->cancelling) end_commands();
   end_turn(FrameRunFinished{turn_->run, std::move(event.stop_reason)});

@@ -38,8 +38,8 @@ std::span<const KindSchema> shared_schema() {
   static const std::vector<KindSchema> schemas = [] {
     std::vector<KindSchema> out;
     const auto add = [&]<class... T>() { (out.push_back(schema_of<T>(struct_name<T>)), ...); };
-    add.operator()<AgentProfile, Workspace, Policy, AgentLimits, AgentAbilities, OpenAttempt,
-                   PermissionOption, Deadline>();
+    add.operator()<AgentProfile, Workspace, Policy, AgentLimits, ContinueAtReset, AgentAbilities,
+                   OpenAttempt, PermissionOption, Deadline>();
     return out;
   }();
   return schemas;

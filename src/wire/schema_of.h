@@ -30,6 +30,8 @@ inline constexpr std::string_view struct_name<Policy> = "policy";
 template <>
 inline constexpr std::string_view struct_name<AgentLimits> = "limits";
 template <>
+inline constexpr std::string_view struct_name<ContinueAtReset> = "continue_at_reset";
+template <>
 inline constexpr std::string_view struct_name<AgentAbilities> = "abilities";
 template <>
 inline constexpr std::string_view struct_name<OpenAttempt> = "attempt";

@@ -145,6 +145,8 @@ class Pump {
     char bytes[1 << 16];
     const ssize_t count = read(STDIN_FILENO, bytes, sizeof bytes);
     if (count > 0) {
+      // What it answers may depend on the time, which has gone on while nothing came.
+      if (acts_.empty()) agent_.tick(steady_wall_ms());
       agent_.feed({bytes, static_cast<std::size_t>(count)});
     } else if (count == 0 || errno != EINTR) {
       input_ended_ = true;

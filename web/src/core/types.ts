@@ -105,6 +105,10 @@ export interface Session {
   resume_reason: ResumeReason | null;
   error_code: string | null;
   error_message: string | null;
+  /** The agent's provider takes no more until then; `at_reset`: `continued`, or why it does not go on by itself. */
+  limit?: { reset_at: string; at_reset: string } | null;
+  /** Only when the agent needs a login. */
+  login_hint?: string | null;
   connections: number;
   active_runs: number;
   pending: Pending[];

@@ -57,6 +57,9 @@ const rows: readonly Row[] = [
   ["completed", { ...gone, state: "COMPLETED", stop_reason: "completed", last_run: ended }, { key: "completed", word: "Completed", acts: [], mode: "resume" }],
   ["cancelled", { ...gone, state: "CANCELLED", stop_reason: "cancelled", last_run: ended }, { key: "cancelled", word: "Cancelled", acts: [], mode: "resume" }],
   ["archived", { archived: true }, { key: "archived", word: "Archived", acts: ["unarchive", "new"], mode: "off" }],
+  ["P13 a limit", { status: "waiting", error_code: "rate_limited", last_run: ended, limit: { reset_at: "2030-01-01T00:00:00.000Z", at_reset: "continued" } }, { key: "limited", word: "Waiting for a limit", acts: [], mode: "send" }],
+  ["P12 a login is missing", { error_code: "auth_needed", error_message: "no key", login_hint: "codex login", last_run: ended }, { key: "login", word: "Needs a login", acts: [], mode: "send" }],
+  ["P12 a login is missing at the start", { ...gone, state: "FAILED", error_code: "auth", error_message: "no key" }, { key: "login", word: "Needs a login", acts: ["resume"], mode: "resume" }],
   ["held queue", { queue_held: true, queue: [{ position: 1, message_id: "m" }] }, { key: "held", word: "Ready", acts: ["release"], mode: "send" }],
   ["nobody knows", { status: "running", run, liveness: "unknown" }, { key: "unknown", word: "Agent not running", acts: ["declare_dead"], mode: "queue", stop: true }],
 ];

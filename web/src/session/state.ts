@@ -27,7 +27,7 @@ export interface Composer {
 }
 export type StateKey =
   | "archived" | "needs_answer" | "executor_starting" | "agent_starting" | "resuming" | "running" | "stopping" | "unknown"
-  | "executor_error" | "failed" | "can_resume" | "cannot_resume" | "lost" | "held" | "history_armed" | "completed" | "cancelled" | "created" | "ready";
+  | "executor_error" | "failed" | "can_resume" | "cannot_resume" | "lost" | "held" | "history_armed" | "completed" | "cancelled" | "created" | "ready" | "limited" | "login";
 export interface Shown {
   readonly key: StateKey;
   readonly chip: Pick<Face, "glyph" | "tone" | "word">;
@@ -93,7 +93,11 @@ function keyOf(session: Session, beside: Beside): StateKey {
   return keyAtRest(session);
 }
 
+const needsLogin = (session: Session): boolean => session.error_code === "auth_needed" || session.error_code === "auth";
+
 function keyAtRest(session: Session): StateKey {
+  if (session.limit) return "limited";
+  if (needsLogin(session) && session.is_resumable) return "login";
   if (session.state === "ERROR" || session.executor_status === "error") return "executor_error";
   if (session.state === "FAILED") return "failed";
   if (session.state === "CANCELLED") return "cancelled";
@@ -142,6 +146,10 @@ function bannerOf(key: StateKey, session: Session, beside: Beside): Banner | nul
       return { glyph: "stopped", tone: "needs", title: "Is the agent still there?", text: "Its process cannot be reached just now. Perdure keeps trying.", actions: [{ act: "declare_dead", label: "Take it for dead and resume" }] };
     case "executor_error":
       return { glyph: "failed", tone: "failure", title: "Executor error", text: `${failed}${sentence(session.error_message) || "The workspace could not be started. "}The transcript is complete up to that moment.`, actions: [{ act: "restart", label: "Restart executor", primary: true }, { act: "details", label: "View log" }] };
+    case "limited":
+      return { glyph: "stopped", tone: "needs", title: `The agent's limit is used up until ${resetTime(session)}`, text: limitText(session), actions: [] };
+    case "login":
+      return { glyph: "needs", tone: "needs", title: "The agent needs a login", text: `${failed}${sentence(session.error_message)}${session.login_hint ? `Log in with: ${session.login_hint}. ` : ""}Then write again.`, actions: session.is_agent_running ? [] : [{ ...resume, label: "Try again" }] };
     case "failed":
       return { glyph: "failed", tone: "failure", title: failureTitle(session), text: failed.includes(session.error_message ?? "") && failed ? failed : `${failed}${sentence(session.error_message)}`, actions: failedActions(session) };
     case "can_resume":
@@ -169,6 +177,22 @@ function workspaceNote(session: Session): string {
   return session.executor_status === "stopped" || session.executor_status === "none" ? "The workspace is off; files and shell start it." : stayNote;
 }
 
+function resetTime(session: Session): string {
+  const at = new Date(session.limit?.reset_at ?? "");
+  const near = at.getTime() - Date.now() < 20 * 3600_000;
+  return near ? at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }) : at.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+}
+
+function limitText(session: Session): string {
+  switch (session.limit?.at_reset) {
+    case "continued": return "It goes on by itself then. Nothing is lost meanwhile.";
+    case "too_often": return "It went on by itself as often as it may. Write to it then.";
+    case "too_late": return "That is later than it may go on by itself. Write to it then.";
+    case "tool_open": return "A tool call was cut off, so it does not go on by itself. Look, and write to it then.";
+    default: return "It does not go on by itself. Write to it then.";
+  }
+}
+
 function failureTitle(session: Session): string {
   if (session.error_code === "auth_needed") return "The agent needs a login";
   if (session.error_code === "rate_limited") return "The agent's limit is used up";
@@ -192,6 +216,7 @@ function composerOf(key: StateKey, session: Session): Composer {
     case "lost": return { mode: "off", placeholder: "This agent cannot resume." };
     case "running": case "needs_answer": case "stopping": case "executor_starting": case "agent_starting": case "resuming": case "unknown": return queue;
     case "can_resume": return resumes;
+    case "limited": case "login": return session.is_agent_running ? send : resumes;
     case "cannot_resume": return { mode: "resume", placeholder: "Or just write. The agent starts fresh and gets this history first." };
     case "executor_error": return { mode: "resume", placeholder: "Messages are queued until the executor runs." };
     case "failed": return session.is_resumable ? resumes : { mode: "off", placeholder: "This agent cannot resume." };
@@ -213,6 +238,8 @@ function chipOf(key: StateKey, session: Session): Shown["chip"] {
     case "completed": return { glyph: "done", tone: "success", word: "Completed" };
     case "cancelled": return { glyph: "cancelled", tone: "plain", word: "Cancelled" };
     case "archived": return { glyph: "done", tone: "plain", word: "Archived" };
+    case "limited": return { glyph: "stopped", tone: "needs", word: "Waiting for a limit" };
+    case "login": return { glyph: "needs", tone: "needs", word: "Needs a login" };
     case "created": case "ready": case "held": case "history_armed": return { glyph: "ready", tone: "plain", word: "Ready" };
     default: return faceOf(session);
   }

@@ -1,8 +1,8 @@
-#include "client/json_view.h"
+#include "base/json_view.h"
 
 #include "base/json.h"
 
-namespace perdure::client {
+namespace perdure {
 
 std::optional<JsonView> JsonView::read(std::string_view text) {
   if (!json_validate(text)) return std::nullopt;
@@ -47,4 +47,4 @@ std::uint64_t JsonView::number() const { return is_there() ? json_uint(raw_).val
 
 std::int64_t JsonView::signed_number() const { return is_there() ? json_int(raw_).value_or(0) : 0; }
 
-}  // namespace perdure::client
+}  // namespace perdure

@@ -1,0 +1,72 @@
+// The portable file of a session, as it is written: lines of JSON, a head, records and blobs, and
+// an end with a checksum over all before it. runtime/transfer.h reads it back.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/fields.h"
+#include "base/hash.h"
+#include "base/id.h"
+#include "base/json.h"
+#include "base/time.h"
+
+namespace perdure {
+
+inline constexpr std::int64_t export_version = 1;
+
+struct ExportHead {
+  std::int64_t version = export_version;
+  SessionId session;
+  std::string title;
+  std::string agent;
+  std::string cwd;
+  std::uint64_t records = 0;
+  std::string log_id;
+  Timestamp at;
+  std::string made_by;  // the program's version
+  RawJson git;          // branch, commit and changes of the workspace; absent: not known
+  FIELDS {
+    visit("perdure_export", self.version);
+    visit("session_id", self.session);
+    visit("title", self.title);
+    visit("agent", self.agent);
+    visit("cwd", self.cwd);
+    visit("records", self.records);
+    visit("log_id", self.log_id);
+    visit("ts", self.at);
+    visit("made_by", self.made_by);
+    visit("git", self.git);
+  }
+};
+
+// The checksum behind one more line.
+Hash export_sum(const Hash& before, std::string_view line);
+
+// Gives the lines, each with its newline, and keeps the counts that the last one tells. The order
+// is the caller's: one head, then records and the blobs they name, then one end.
+class ExportLines {
+ public:
+  std::string head(const ExportHead& head);
+  std::string record(std::string_view bytes);  // as stored
+  std::string blob(const Hash& hash, std::string_view bytes);
+  std::string end() const;
+
+ private:
+  std::string summed(std::string line);
+
+  std::uint64_t records_ = 0;
+  std::uint64_t blobs_ = 0;
+  Hash sum_;
+};
+
+// The session that a program's own session becomes here: always the same one, so that a second
+// adoption finds the first.
+struct AdoptedName {
+  std::string agent;
+  std::string agent_session_id;
+};
+SessionId adopted_session(const AdoptedName& name);
+
+}  // namespace perdure
