@@ -6,12 +6,14 @@
 #include <filesystem>
 #include <vector>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/check.h"
+#include "env_posix/fd.h"
 #include "env_posix/world.h"
 
 namespace perdure {
@@ -117,7 +119,10 @@ Result<std::string> DataFolder::secret_file(const std::string& name, std::string
   TRY_VOID(folder_->remove(fresh));
   TRY_VOID(folder_->append(fresh, text + "\n"));
   const int descriptor = folder_->descriptor().get();
-  if (renameat(descriptor, fresh.c_str(), descriptor, name.c_str()) != 0 ||
+  // Its bytes before its name: a power cut must not leave an empty secret.
+  const Fd file(openat(descriptor, fresh.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file || fsync(file.get()) != 0 ||
+      renameat(descriptor, fresh.c_str(), descriptor, name.c_str()) != 0 ||
       fsync(descriptor) != 0) {
     return fail(Code::unavailable, path_ + "/" + name + ": " + std::strerror(errno));
   }
