@@ -395,7 +395,8 @@ bool Workload::care() {
       submit(add(make(nurse, session, ReleaseQueue{})));
     }
     const bool queued = !state.queue.empty() && !state.archived;
-    if (state.run || state.resume || queued) quiet = false;
+    // A limit ends by itself, and what goes on behind it is part of coming to rest (P13).
+    if (state.run || state.resume || queued || state.limit) quiet = false;
     // Whoever is asked again must not fall into a death that the daemon has not heard of.
     const bool may_live = state.exec.status != ExecutorStatus::none && !state.exec.gone;
     Runtime* const runtime = daemon_.serving();

@@ -129,7 +129,7 @@ Order Workload::draw_configure(const Client& client, SessionId session) {
                          .survive = !prng.chance(200'000),
                          .auto_continue = prng.chance(400'000),
                          .wait_ms = prng.chance(400'000) ? prng.between(100, 20'000) : 0};
-    if (prng.chance(500'000)) {
+    if (prng.chance(800'000)) {
       what.policy->continue_at_reset =
           ContinueAtReset{.on = true, .times = static_cast<std::int64_t>(prng.between(1, 3))};
     }
