@@ -30,7 +30,7 @@ Result<> check_presence(const AgentDefinition& agent, const HasProgram& has_prog
                         " on the PATH";
   if (!agent.npm.empty()) message += ", nor npx";
   if (const std::string install = install_command(agent); !install.empty()) {
-    message += "; install it with: " + install;
+    message += "; to install it: " + install;
   }
   return fail(Code::agent_missing, std::move(message));
 }
