@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "acp/line_reader.h"
 #include "acp/rpc.h"
 #include "base/check.h"
 #include "base/json.h"
@@ -18,7 +19,7 @@
 namespace perdure::face {
 namespace {
 
-class Story {
+class Story final : acp::LineSink {
  public:
   void line(std::string_view text) {
     if (text.starts_with('=')) {
@@ -50,11 +51,13 @@ class Story {
     auto& [session, seq] = *followed_.begin();
     face_.on_record(session, ++seq, json);
   }
-  void note_request(std::string_view text) {
-    if (!json_validate(text) || !text.starts_with('{')) return;
-    const auto message = acp::parse_rpc(text);
+  // A request may stand behind noise on its line: the same reader says where.
+  void note_request(std::string_view text) { requests_.feed(std::string(text) + "\n", *this); }
+  void on_object(std::string_view json) override {
+    const auto message = acp::parse_rpc(json);
     if (message && message->kind == acp::RpcMessage::Kind::request) owed_[message->id] += 1;
   }
+  void on_noise(std::string_view, acp::NoiseKind) override {}
   void collect() {
     const std::string output = face_.take_output();
     for (std::size_t from = 0; from < output.size();) {
@@ -87,6 +90,7 @@ class Story {
   Face face_{{.version = "1", .key_prefix = "k"}};
   std::vector<std::uint64_t> calls_;
   std::map<std::string, std::uint64_t> followed_;
+  acp::LineReader requests_;
   std::map<acp::RpcId, int> owed_;
 };
 
