@@ -14,7 +14,7 @@ class Scan : public std::enable_shared_from_this<Scan> {
  public:
   struct Order {
     SessionId session;
-    ScanRange range;
+    JournalPart range;
     std::shared_ptr<JournalFold> fold;
   };
   Scan(Runtime& runtime, Order order, OnScanned done)
@@ -58,7 +58,7 @@ class Scan : public std::enable_shared_from_this<Scan> {
 
 }  // namespace
 
-void scan_journal(Runtime& runtime, SessionId session, ScanRange range,
+void scan_journal(Runtime& runtime, SessionId session, JournalPart range,
                   std::shared_ptr<JournalFold> fold, OnScanned done) {
   std::make_shared<Scan>(runtime, Scan::Order{session, range, std::move(fold)}, std::move(done))
       ->go_on();

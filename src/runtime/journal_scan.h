@@ -23,7 +23,7 @@ class JournalFold {
 
 using OnScanned = std::move_only_function<void(Result<>)>;
 
-struct ScanRange {
+struct JournalPart {
   Seq after = 0;
   Seq upto = 0;
 };
@@ -31,7 +31,7 @@ struct ScanRange {
 // Gives the records behind `after`, up to `upto`, to the fold, which stays alive until `done` has
 // run; the answer comes from the loop, never from inside the call. `damaged` when a record is
 // missing or cannot be read.
-void scan_journal(Runtime& runtime, SessionId session, ScanRange range,
+void scan_journal(Runtime& runtime, SessionId session, JournalPart range,
                   std::shared_ptr<JournalFold> fold, OnScanned done);
 
 }  // namespace perdure
