@@ -26,86 +26,87 @@ struct Case {
   const char* update;  // empty: nothing is told
 };
 
+constexpr Case table[] = {
+    {"an agent's chunk goes on as it came",
+     R"({"kind":"message.agent","text":"a","update":{"sessionUpdate":"agent_message_chunk",)"
+     R"("content":{"type":"text","text":"a"},"messageId":"m","_meta":{"x":1}}})",
+     R"({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"},)"
+     R"("messageId":"m","_meta":{"x":1}})"},
+    {"an image of an agent too",
+     R"({"kind":"message.agent","update":{"sessionUpdate":"agent_message_chunk","content":{)"
+     R"("type":"image","data":"AA==","mimeType":"image/png"}}})",
+     R"({"sessionUpdate":"agent_message_chunk","content":{"type":"image","data":"AA==",)"
+     R"("mimeType":"image/png"}})"},
+    {"a whole message of v2 as the piece that is new",
+     R"({"kind":"message.agent","agent_message_id":"m","text":"new","update":{"sessionUpdate":)"
+     R"("agent_message","messageId":"m"}})",
+     R"({"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":)"
+     R"("new"}})"},
+    {"a block that lacks its text",
+     R"({"kind":"message.thought","text":"t","update":{"sessionUpdate":"agent_thought_chunk",)"
+     R"("content":{"type":"text"}}})",
+     R"({"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"t"}})"},
+    {"a prompt", R"({"kind":"message.user","message_id":"m","content":"hi"})",
+     R"({"sessionUpdate":"user_message_chunk","messageId":"m","content":{"type":"text","text":)"
+     R"("hi"}})"},
+    {"a tool as it came",
+     R"({"kind":"tool.call","tool_call_id":"t","update":{"sessionUpdate":"tool_call",)"
+     R"("toolCallId":"t","title":"T","rawInput":{"a":1}}})",
+     R"({"sessionUpdate":"tool_call","toolCallId":"t","title":"T","rawInput":{"a":1}})"},
+    {"a first mention is announced, whatever the agent called it",
+     R"({"kind":"tool.call","tool_call_id":"t","title":"T","status":"pending","update":{)"
+     R"("sessionUpdate":"tool_call_update","toolCallId":"t","title":"T","status":"pending"}})",
+     R"({"sessionUpdate":"tool_call","toolCallId":"t","title":"T","status":"pending"})"},
+    {"a tool that nobody named", R"({"kind":"tool.call","tool_call_id":"t"})",
+     R"({"sessionUpdate":"tool_call","toolCallId":"t","title":"tool"})"},
+    {"a terminal is the workspace's: its text is told",
+     R"({"kind":"tool.update","tool_call_id":"t","text":"out","update":{"sessionUpdate":)"
+     R"("tool_call_update","toolCallId":"t","content":[{"type":"terminal","terminalId":"x"}]}})",
+     R"({"sessionUpdate":"tool_call_update","toolCallId":"t","content":[{"type":"content",)"
+     R"("content":{"type":"text","text":"out"}}]})"},
+    {"a status and a kind that v1 does not have",
+     R"({"kind":"tool.update","tool_call_id":"t","status":"cancelled","tool_kind":"dance",)"
+     R"("update":{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"cancelled",)"
+     R"("kind":"dance"}})",
+     R"({"sessionUpdate":"tool_call_update","toolCallId":"t","kind":"other","status":"failed"})"},
+    {"a tool that was closed for its agent",
+     R"({"kind":"repair.closed_tool","tool_call_id":"t","outcome":"unknown"})",
+     R"({"sessionUpdate":"tool_call_update","toolCallId":"t","status":"failed"})"},
+    {"a plan",
+     R"({"kind":"plan","update":{"sessionUpdate":"plan","entries":[{"content":"c","priority":)"
+     R"("high","status":"pending"}]}})",
+     R"({"sessionUpdate":"plan","entries":[{"content":"c","priority":"high","status":)"
+     R"("pending"}]})"},
+    {"a plan in words of v2",
+     R"({"kind":"plan","update":{"sessionUpdate":"plan_update","plan":{"type":"items","planId":)"
+     R"("p","entries":[{"content":"c","priority":"odd","status":"cancelled"}]}}})",
+     R"({"sessionUpdate":"plan","entries":[{"content":"c","priority":"medium","status":)"
+     R"("completed"}]})"},
+    {"usage",
+     R"({"kind":"usage","used":1,"size":2,"update":{"sessionUpdate":"usage_update","used":1,)"
+     R"("size":2}})",
+     R"({"sessionUpdate":"usage_update","used":1,"size":2})"},
+    {"commands",
+     R"({"kind":"commands","update":{"sessionUpdate":"available_commands_update",)"
+     R"("availableCommands":[]}})",
+     R"({"sessionUpdate":"available_commands_update","availableCommands":[]})"},
+    {"a mode alone", R"({"kind":"mode","option":"mode","value":"plan"})",
+     R"({"sessionUpdate":"current_mode_update","currentModeId":"plan"})"},
+    {"a title", R"({"kind":"session.renamed","title":"T"})",
+     R"({"sessionUpdate":"session_info_update","title":"T"})"},
+    {"the agent's own title",
+     R"({"kind":"agent.update","update":{"sessionUpdate":"session_info_update","title":"T"}})",
+     R"({"sessionUpdate":"session_info_update","title":"T"})"},
+    {"our own prompt, echoed",
+     R"({"kind":"agent.update","update":{"sessionUpdate":"user_message_chunk","content":{)"
+     R"("type":"text","text":"x"}}})",
+     ""},
+    {"what nobody knows", R"({"kind":"agent.update","update":{"sessionUpdate":"dance"}})", ""},
+    {"a kind of a later version", R"({"kind":"weather","text":"rain"})", ""},
+    {"a redacted record", R"({"kind":"redacted","hash":"00"})", ""},
+};
+
 TEST(RecordTeller, A20_A21_every_kind_is_told_in_words_that_an_editor_reads) {
-  const Case table[] = {
-      {"an agent's chunk goes on as it came",
-       R"({"kind":"message.agent","text":"a","update":{"sessionUpdate":"agent_message_chunk",)"
-       R"("content":{"type":"text","text":"a"},"messageId":"m","_meta":{"x":1}}})",
-       R"({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"},)"
-       R"("messageId":"m","_meta":{"x":1}})"},
-      {"an image of an agent too",
-       R"({"kind":"message.agent","update":{"sessionUpdate":"agent_message_chunk","content":{)"
-       R"("type":"image","data":"AA==","mimeType":"image/png"}}})",
-       R"({"sessionUpdate":"agent_message_chunk","content":{"type":"image","data":"AA==",)"
-       R"("mimeType":"image/png"}})"},
-      {"a whole message of v2 as the piece that is new",
-       R"({"kind":"message.agent","agent_message_id":"m","text":"new","update":{"sessionUpdate":)"
-       R"("agent_message","messageId":"m"}})",
-       R"({"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":)"
-       R"("new"}})"},
-      {"a block that lacks its text",
-       R"({"kind":"message.thought","text":"t","update":{"sessionUpdate":"agent_thought_chunk",)"
-       R"("content":{"type":"text"}}})",
-       R"({"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"t"}})"},
-      {"a prompt", R"({"kind":"message.user","message_id":"m","content":"hi"})",
-       R"({"sessionUpdate":"user_message_chunk","messageId":"m","content":{"type":"text","text":)"
-       R"("hi"}})"},
-      {"a tool as it came",
-       R"({"kind":"tool.call","tool_call_id":"t","update":{"sessionUpdate":"tool_call",)"
-       R"("toolCallId":"t","title":"T","rawInput":{"a":1}}})",
-       R"({"sessionUpdate":"tool_call","toolCallId":"t","title":"T","rawInput":{"a":1}})"},
-      {"a first mention is announced, whatever the agent called it",
-       R"({"kind":"tool.call","tool_call_id":"t","title":"T","status":"pending","update":{)"
-       R"("sessionUpdate":"tool_call_update","toolCallId":"t","title":"T","status":"pending"}})",
-       R"({"sessionUpdate":"tool_call","toolCallId":"t","title":"T","status":"pending"})"},
-      {"a tool that nobody named", R"({"kind":"tool.call","tool_call_id":"t"})",
-       R"({"sessionUpdate":"tool_call","toolCallId":"t","title":"tool"})"},
-      {"a terminal is the workspace's: its text is told",
-       R"({"kind":"tool.update","tool_call_id":"t","text":"out","update":{"sessionUpdate":)"
-       R"("tool_call_update","toolCallId":"t","content":[{"type":"terminal","terminalId":"x"}]}})",
-       R"({"sessionUpdate":"tool_call_update","toolCallId":"t","content":[{"type":"content",)"
-       R"("content":{"type":"text","text":"out"}}]})"},
-      {"a status and a kind that v1 does not have",
-       R"({"kind":"tool.update","tool_call_id":"t","status":"cancelled","tool_kind":"dance",)"
-       R"("update":{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"cancelled",)"
-       R"("kind":"dance"}})",
-       R"({"sessionUpdate":"tool_call_update","toolCallId":"t","kind":"other","status":"failed"})"},
-      {"a tool that was closed for its agent",
-       R"({"kind":"repair.closed_tool","tool_call_id":"t","outcome":"unknown"})",
-       R"({"sessionUpdate":"tool_call_update","toolCallId":"t","status":"failed"})"},
-      {"a plan",
-       R"({"kind":"plan","update":{"sessionUpdate":"plan","entries":[{"content":"c","priority":)"
-       R"("high","status":"pending"}]}})",
-       R"({"sessionUpdate":"plan","entries":[{"content":"c","priority":"high","status":)"
-       R"("pending"}]})"},
-      {"a plan in words of v2",
-       R"({"kind":"plan","update":{"sessionUpdate":"plan_update","plan":{"type":"items","planId":)"
-       R"("p","entries":[{"content":"c","priority":"odd","status":"cancelled"}]}}})",
-       R"({"sessionUpdate":"plan","entries":[{"content":"c","priority":"medium","status":)"
-       R"("completed"}]})"},
-      {"usage",
-       R"({"kind":"usage","used":1,"size":2,"update":{"sessionUpdate":"usage_update","used":1,)"
-       R"("size":2}})",
-       R"({"sessionUpdate":"usage_update","used":1,"size":2})"},
-      {"commands",
-       R"({"kind":"commands","update":{"sessionUpdate":"available_commands_update",)"
-       R"("availableCommands":[]}})",
-       R"({"sessionUpdate":"available_commands_update","availableCommands":[]})"},
-      {"a mode alone", R"({"kind":"mode","option":"mode","value":"plan"})",
-       R"({"sessionUpdate":"current_mode_update","currentModeId":"plan"})"},
-      {"a title", R"({"kind":"session.renamed","title":"T"})",
-       R"({"sessionUpdate":"session_info_update","title":"T"})"},
-      {"the agent's own title",
-       R"({"kind":"agent.update","update":{"sessionUpdate":"session_info_update","title":"T"}})",
-       R"({"sessionUpdate":"session_info_update","title":"T"})"},
-      {"our own prompt, echoed",
-       R"({"kind":"agent.update","update":{"sessionUpdate":"user_message_chunk","content":{)"
-       R"("type":"text","text":"x"}}})",
-       ""},
-      {"what nobody knows", R"({"kind":"agent.update","update":{"sessionUpdate":"dance"}})", ""},
-      {"a kind of a later version", R"({"kind":"weather","text":"rain"})", ""},
-      {"a redacted record", R"({"kind":"redacted","hash":"00"})", ""},
-  };
   for (const Case& one : table) {
     RecordTeller teller;
     const std::vector<std::string> updates = told(teller, one.record);
