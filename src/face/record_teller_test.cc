@@ -26,7 +26,7 @@ struct Case {
   const char* update;  // empty: nothing is told
 };
 
-constexpr Case table[] = {
+constexpr Case record_cases[] = {
     {"an agent's chunk goes on as it came",
      R"({"kind":"message.agent","text":"a","update":{"sessionUpdate":"agent_message_chunk",)"
      R"("content":{"type":"text","text":"a"},"messageId":"m","_meta":{"x":1}}})",
@@ -107,7 +107,7 @@ constexpr Case table[] = {
 };
 
 TEST(RecordTeller, A20_A21_every_kind_is_told_in_words_that_an_editor_reads) {
-  for (const Case& one : table) {
+  for (const Case& one : record_cases) {
     RecordTeller teller;
     const std::vector<std::string> updates = told(teller, one.record);
     if (std::string(one.update).empty()) {
