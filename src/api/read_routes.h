@@ -54,6 +54,7 @@ class ReadRoutes {
 
   Result<> history(Call& call, SessionId session);
   Result<> transcript(Call& call, SessionId session);
+  Result<> resume_context(Call& call, SessionId session);
 
   Result<> delete_preview(Call& call, SessionId session);
   Result<> remove(Call& call, SessionId session);

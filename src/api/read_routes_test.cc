@@ -5,6 +5,7 @@
 
 #include "api/fixture_for_test.h"
 #include "base/limits.h"
+#include "runtime/journal_reader.h"
 #include "runtime/removal.h"
 
 namespace perdure {
@@ -343,6 +344,18 @@ TEST(ReadRoutes, density_counts_every_record_once_and_marks_prompts) {
   EXPECT_EQ(elements(density.find("buckets")).size(), 7U);
   EXPECT_TRUE(density.find("marks").contains("\"prompt\""));
   EXPECT_TRUE(density.find("marks").contains("\"boundary\""));
+}
+
+TEST(ReadRoutes, K30_C12_what_would_be_injected_can_be_read_before) {
+  ReadDaemon daemon;
+  daemon.make_turn();
+  const JsonObject told = daemon.json(daemon.get(daemon.at("/resume-context")));
+  EXPECT_EQ(told.find("turns"), "1");
+  EXPECT_EQ(told.find("turns_of"), "1");
+  const auto context = read_resume_context(daemon.runtime->store(), daemon.session,
+                                           {.boundary = daemon.state().head, .turns_of = 1});
+  EXPECT_EQ(json_string(told.find("text")).value(), context->text);
+  EXPECT_FALSE(context->text.empty());
 }
 
 TEST(ReadRoutes, density_and_the_past_go_on_where_the_last_look_ended) {

@@ -32,6 +32,26 @@ void ReadRoutes::add_text(Router& router) {
       &ReadRoutes::history);
   get(router, "/api/sessions/{id}/transcript", "The conversation as messages, or as a document",
       &ReadRoutes::transcript);
+  get(router, "/api/sessions/{id}/resume-context",
+      "What an agent that starts fresh is told with the next prompt", &ReadRoutes::resume_context);
+}
+
+// C12: the very text, made the way an injection makes it; before a boundary that is armed, else
+// before one that would be made now.
+Result<> ReadRoutes::resume_context(Call& call, SessionId session) {
+  const State state = TRY(world_.runtime.state(session));
+  const Context& context = state.context;
+  const ResumeContext told =
+      TRY(read_resume_context(world_.runtime.store(), session,
+                              {.history_from = context.history_from,
+                               .boundary = context.inject_armed ? context.boundary : state.head,
+                               .turns_of = context.history_prompts}));
+  JsonWriter out;
+  out.begin_object().key("text").string(told.text).key("turns").number_unsigned(told.turns);
+  out.key("turns_of").number_unsigned(told.turns_of).key("chars").number_unsigned(told.chars);
+  out.key("as_of").number_unsigned(state.head).key("log_id").string(log_id()).end_object();
+  call.answer(std::move(out).take());
+  return {};
 }
 
 Result<> ReadRoutes::history(Call& call, SessionId session) {

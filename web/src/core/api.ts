@@ -142,6 +142,10 @@ export class Api {
   async markdown(id: string): Promise<string> {
     return (await this.http.raw(`/api/sessions/${id}/transcript`, { accept: "text/markdown" })).text();
   }
+  /** What an agent that starts fresh is told with the next prompt. */
+  resumeContext(id: string): Promise<{ text: string; turns: number; turns_of: number; chars: number }> {
+    return this.http.json(`/api/sessions/${id}/resume-context`);
+  }
   async exportFile(id: string): Promise<Blob> {
     return (await this.http.raw(`/api/sessions/${id}/export`, { accept: "*/*" })).blob();
   }
