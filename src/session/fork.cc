@@ -129,7 +129,10 @@ std::vector<Event> Forker::close() {
     const Origin exec{.exec = state_.exec.id, .gen = state_.exec.gen};
     add(out, ExecutorStopped{why, "never started here"}, exec);
   }
-  add(out, SessionRenamed{copied_title(state_, order_.from, order_.kind)});
+  // An adopted one is the only one of its name here.
+  if (order_.kind != CopyKind::adopted) {
+    add(out, SessionRenamed{copied_title(state_, order_.from, order_.kind)});
+  }
   add(out, SessionStopped{why, order_.by});
   const World world{.liveness = Liveness::dead, .boot = {}, .now = order_.now};
   const std::string status(enum_text(derive_status(state_, world)));
