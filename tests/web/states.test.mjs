@@ -53,20 +53,6 @@ export default function (suite) {
   suite.configure({ agents: { slow: { switches: ["slow_start=20000"] }, dying: { switches: ["exit_at_start=3"] },
     broken: { switches: ["resume_error", "load_error"] } } });
 
-  suite.test("states_K30_the_preview_shows_the_very_text_that_goes_along", async ({ daemon, person }) => {
-    const session = await daemon.session({ agent: "forgetful", title: "Forgets", prompt: "say 2" });
-    await stopped(daemon, session);
-    const one = await person();
-    await one.enter(`/s/${session.id}`);
-    await one.page.getByRole("button", { name: "Preview history" }).click();
-    const shown = one.page.getByRole("dialog").locator("pre");
-    await shown.waitFor();
-    const { text } = await daemon.api("GET", `/api/sessions/${session.id}/resume-context`);
-    assert.equal(await shown.textContent(), text);
-    assert.match(text, /say 2/);
-    await one.shot("dialog-history-preview");
-  });
-
   suite.test("states_a_first_run_offers_the_composer_and_the_agents", async ({ person }) => {
     const one = await person();
     await one.enter("/");
@@ -129,5 +115,19 @@ export default function (suite) {
     await one.shot("state-gone");
     await one.page.getByRole("link", { name: "Back to the inbox" }).click();
     await until(() => new URL(one.page.url()).pathname === "/", "the inbox is there");
+  });
+
+  suite.test("states_K30_the_preview_shows_the_very_text_that_goes_along", async ({ daemon, person }) => {
+    const session = await daemon.session({ agent: "forgetful", title: "Forgets", prompt: "say 2" });
+    await stopped(daemon, session);
+    const one = await person();
+    await one.enter(`/s/${session.id}`);
+    await one.page.getByRole("button", { name: "Preview history" }).click();
+    const shown = one.page.getByRole("dialog").locator("pre");
+    await shown.waitFor();
+    const { text } = await daemon.api("GET", `/api/sessions/${session.id}/resume-context`);
+    assert.equal(await shown.textContent(), text);
+    assert.match(text, /say 2/);
+    await one.shot("dialog-history-preview");
   });
 }
