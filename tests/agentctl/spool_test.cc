@@ -69,7 +69,7 @@ TEST_F(Backpressure, P7_PROC5_X24_a_flood_that_nobody_acks_waits_and_arrives_who
 }
 
 TEST_F(Backpressure, a_full_spool_does_not_keep_an_abandoned_agentctl_alive) {
-  Driver& driver = begin_small(300);
+  Driver& driver = begin_small(3'000);
   ASSERT_TRUE(driver.open_session());
   ASSERT_TRUE(fill(driver));
   const FrameNo last = driver.frames.back().number;
