@@ -395,8 +395,10 @@ bool Workload::care() {
       submit(add(make(nurse, session, ReleaseQueue{})));
     }
     const bool queued = !state.queue.empty() && !state.archived;
-    // A limit ends by itself, and what goes on behind it is part of coming to rest (P13).
-    if (state.run || state.resume || queued || state.limit) quiet = false;
+    // A limit ends by itself, and what goes on behind it is part of coming to rest (P13); not one
+    // whose reset lies far off, because the agent's clock and ours disagreed.
+    const bool limited = patient && state.limit;
+    if (state.run || state.resume || queued || limited) quiet = false;
     // Whoever is asked again must not fall into a death that the daemon has not heard of.
     const bool may_live = state.exec.status != ExecutorStatus::none && !state.exec.gone;
     Runtime* const runtime = daemon_.serving();
