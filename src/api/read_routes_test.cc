@@ -550,6 +550,22 @@ TEST(ReadRoutes, J2_a_redacted_record_keeps_its_hash_and_loses_its_text) {
   EXPECT_EQ(after.last_run, before.last_run);
 }
 
+TEST(ReadRoutes, J2_nothing_that_was_kept_of_the_past_outlives_a_redaction) {
+  ReadDaemon daemon;
+  daemon.make_turn();
+  const Seq kept = 2048;  // a state of the past is kept there
+  while (daemon.state().head + 1 < kept) {
+    ASSERT_TRUE(daemon.ask(RenameSession{std::to_string(daemon.state().head)}).has_value());
+  }
+  ASSERT_TRUE(daemon.ask(RenameSession{"a secret"}).has_value());
+  ASSERT_EQ(daemon.state().head, kept);
+  ASSERT_TRUE(daemon.ask(RenameSession{"plain"}).has_value());
+  const std::string then = daemon.at("/at?seq=" + std::to_string(kept));
+  ASSERT_TRUE(daemon.get(then)->body().contains("a secret"));
+  ASSERT_EQ(daemon.post(daemon.at("/redact"), R"({"seq":2048})")->status(), 200);
+  EXPECT_FALSE(daemon.get(then)->body().contains("a secret"));
+}
+
 TEST(ReadRoutes, A28_stop_and_resume_give_one_history) {
   ReadDaemon daemon;
   daemon.make_turn();

@@ -27,7 +27,7 @@ export async function toTop(page) {
   for (let turn = 0; turn < 100 && quiet < 2; turn += 1) {
     const before = (await mounted(page))[0]?.key;
     const { top } = await scrolled(page, -100_000);
-    await page.waitForTimeout(40);
+    await log(page).getByText("Loading older entries").waitFor({ state: "hidden" });
     quiet = top <= 1 && (await mounted(page))[0]?.key === before ? quiet + 1 : 0;
   }
 }
