@@ -39,6 +39,11 @@ std::string agent_json(const AgentDefinition& agent, const ApiWorld& world) {
   out.key("fork_command").string(agent.fork_command);
   out.key("continue_command").string(agent.continue_command);
   out.key("login_hint").string(agent.login_hint);
+  if (world.probed) {
+    const ApiWorld::Probed probed = world.probed(profile.name);
+    out.key("probing").boolean(probed.is_running);
+    if (probed.report) out.key("probe").raw(encode_fields(*probed.report));
+  }
   out.key("quirks").raw(encode_fields(agent.quirks)).end_object();
   return std::move(out).take();
 }

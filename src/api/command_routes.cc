@@ -154,7 +154,51 @@ void add_wait_routes(Router& router, SessionCommands& commands) {
               }});
 }
 
+namespace {
+
+void tell_probed(const ApiWorld::Probed& probed, const Call& call, int status) {
+  JsonWriter json;
+  std::string steps;
+  append_json(steps, probed.steps);
+  json.begin_object().key("running").boolean(probed.is_running).key("steps").raw(steps);
+  json.key("error").string(probed.error);
+  if (probed.report) json.key("report").raw(encode_fields(*probed.report));
+  json.end_object();
+  call.answer(status, std::move(json).take());
+}
+
+void add_probe_routes(Router& router, ApiWorld& world) {
+  router.add({.method = "POST",
+              .pattern = "/api/agents/{name}/probe",
+              .access = Access::admin,
+              .summary = "Starts the agent in a scratch folder and measures what it can do",
+              .handler = [&world](const Call& call) {
+                const std::string& name = call.arguments.at(0);
+                if (!world.start_probe) {
+                  return call.fail(Error(Code::unavailable, "not in this daemon"));
+                }
+                const Result<> begun = world.start_probe(name);
+                if (!begun) return call.fail(begun.error());
+                tell_probed(world.probed(name), call, 202);
+              }});
+  router.add({.method = "GET",
+              .pattern = "/api/agents/{name}/probe",
+              .access = Access::observe,
+              .summary = "How far the probe of an agent is, and its last report",
+              .handler = [&world](const Call& call) {
+                const std::string& name = call.arguments.at(0);
+                if (const auto known = world.agents.find(name); !known) {
+                  return call.fail(known.error());
+                }
+                if (!world.probed) return call.fail(Error(Code::unavailable, "not in this daemon"));
+                tell_probed(world.probed(name), call, 200);
+              }});
+}
+
+}  // namespace
+
 void add_agent_routes(Router& router, ApiWorld& world) {
+  add_probe_routes(router, world);
   router.add({.method = "GET",
               .pattern = "/api/agents",
               .access = Access::observe,

@@ -3,10 +3,12 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "agents/definition.h"
+#include "agents/probe_report.h"
 #include "base/result.h"
 #include "env/env.h"
 #include "runtime/node.h"
@@ -83,6 +85,16 @@ struct ApiWorld {
   };
   enum class Collect { look, take };
   std::function<Result<Collected>(Collect how)> collect;
+  // Starts an agent for real and measures it, in a process of its own. agent_unknown,
+  // agent_missing, conflict while it is being probed.
+  struct Probed {
+    bool is_running = false;
+    std::vector<ProbeStep> steps;       // of the run that is under way, or that was last
+    std::optional<ProbeReport> report;  // the last that there is
+    std::string error;                  // why the last run gave none
+  };
+  std::function<Result<>(const std::string& agent)> start_probe;
+  std::function<Probed(const std::string& agent)> probed;
   // Copies the journal into a new file while it goes on being written (S13). Answers on the loop.
   std::function<void(std::string path, std::move_only_function<void(Result<>)> done)> backup;
 };

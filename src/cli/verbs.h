@@ -17,6 +17,7 @@ std::vector<Verb> open_verbs();
 std::vector<Verb> read_verbs();
 std::vector<Verb> decide_verbs();
 std::vector<Verb> care_verbs();
+std::vector<Verb> agent_verbs();
 std::vector<Verb> adopt_verbs();
 std::vector<Verb> store_verbs();
 std::vector<Verb> plumbing_verbs();

@@ -1,4 +1,4 @@
-// Verbs that look after things: doctor, why, agents, repair, export, import, version.
+// Verbs that look after things: doctor, why, repair, export, import, version.
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -80,49 +80,6 @@ Outcome<int> doctor(VerbCall& call) {
     }
   }
   return has_failed ? exit_failed : exit_done;
-}
-
-Outcome<int> agents_ls(VerbCall& call) {
-  const Answered answer = TRY(call.get("/api/agents"));
-  if (call.print_json(answer)) return exit_done;
-  call.print_line(pad("NAME", 12) + pad("INSTALLED", 11) + pad("RESUMES", 9) + pad("MEASURED", 10) +
-                  "COMMAND");
-  for (const JsonView agent : answer["agents"].items()) {
-    std::string command;
-    for (const JsonView word : agent["command"].items()) {
-      command += (command.empty() ? "" : " ") + clean_line(word.text());
-    }
-    const std::string presence = agent["presence"].text();
-    if (presence == "missing") command = "→ " + clean_line(agent["install"].text());
-    const std::string version = clean_line(agent["measured_version"].text());
-    call.print_line(
-        pad(clean_line(agent["name"].text()) + (agent["default"].flag() ? " *" : ""), 12) +
-        pad(presence == "installed" ? "yes"
-            : presence == "npx"     ? "by npx"
-                                    : "no",
-            11) +
-        pad(agent["native_session_resume"].flag() ? "itself" : "history", 9) +
-        pad(!agent["measured"].flag() ? "no"
-            : version.empty()         ? "yes"
-                                      : version,
-            10) +
-        command);
-  }
-  return exit_done;
-}
-
-Outcome<int> agents_probe(VerbCall& call) {
-  const std::string name = call.args().word(0);
-  const Answered answer =
-      TRY(call.change({.path = "/api/agents/" + encode_segment(name) + "/probe"}));
-  if (call.print_json(answer)) return exit_done;
-  for (JsonWalk walk(answer.text()); walk.next();) {
-    const std::string key = json_string(walk.quoted_key()).value_or("");
-    const JsonView value(walk.value());
-    call.print_line(pad(clean_line(key), 28) +
-                    clean_line(value.is_string() ? value.text() : value.raw()));
-  }
-  return exit_done;
 }
 
 void print_steps(VerbCall& call, const RepairReport& report) {
@@ -259,17 +216,6 @@ std::vector<Verb> care_verbs() {
        .positionals = {one_session},
        .example = "perdure why parser",
        .run = why},
-      {.name = "agents ls",
-       .group = Group::care,
-       .summary = "list the agents that are known",
-       .example = "perdure agents ls",
-       .run = agents_ls},
-      {.name = "agents probe",
-       .group = Group::care,
-       .summary = "start an agent once and see what it can do (not in this build yet)",
-       .positionals = {{"AGENT", Count::one, Completes::agent}},
-       .example = "perdure agents probe codex",
-       .run = agents_probe},
       {.name = "repair",
        .group = Group::care,
        .summary = "close what a crash left open in a session's journal",

@@ -174,6 +174,19 @@ Result<Bootstrap> make_launch(const LaunchSetting& setting, const LaunchSpec& sp
   return bootstrap;
 }
 
+Result<ProbeOrder> make_probe_order(const LaunchSetting& setting, std::string_view agent) {
+  const AgentDefinition& found = *TRY(setting.agents.find(agent));
+  TRY_VOID(check_presence(found, programs_for(found)));
+  ProbeOrder order{.agent = found.profile.name,
+                   .command = command_of(found, {}),
+                   .environment = inherited(found, setting.places),
+                   .start_ms = times_of(found, {}).initialize_ms,
+                   .hide = setting.config.confine ? setting.data.path() : "",
+                   .quirks = found.quirks};
+  for (const auto& [name, value] : found.env) order.environment.insert_or_assign(name, value);
+  return order;
+}
+
 Result<> keep_environment(const DataFolder& data, SessionId session, const Environment& values) {
   if (values.empty()) return {};
   JsonWriter json;

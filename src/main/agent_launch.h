@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "agents/definition.h"
+#include "agents/probe_report.h"
 #include "base/result.h"
 #include "main/config.h"
 #include "main/data_folder.h"
@@ -31,6 +32,9 @@ struct LaunchSetting {
 
 // agent_unknown (A9), workspace_missing, damaged for an environment that cannot be read.
 Result<Bootstrap> make_launch(const LaunchSetting& setting, const LaunchSpec& spec);
+
+// How that agent is started to be probed: as for a session that says nothing of its own.
+Result<ProbeOrder> make_probe_order(const LaunchSetting& setting, std::string_view agent);
 
 // Values that a person gave for one session; never in the journal (K19).
 Result<> keep_environment(const DataFolder& data, SessionId session,

@@ -199,7 +199,11 @@ Result<Bootstrap> Daemon::launch(const LaunchSpec& spec) {
                 std::to_string(setting_.config.live_agents_max) +
                     " agents are live already (limits.live_agents); stop one first");
   }
-  return make_launch({*data_, setting_.places, agents_, setting_.config, key_, limits_}, spec);
+  return make_launch(launch_setting(), spec);
+}
+
+LaunchSetting Daemon::launch_setting() const {
+  return {*data_, setting_.places, agents_, setting_.config, key_, limits_};
 }
 
 Result<> Daemon::make_api() {
@@ -210,6 +214,11 @@ Result<> Daemon::make_api() {
   worktrees_ = std::make_unique<Worktrees>(
       Worktrees::Ports{*shared_loop_, *processes_},
       Worktrees::Setting{path ? path : "/usr/bin:/bin", setting_.places.home});
+  probes_ = std::make_unique<ProbeRuns>(
+      ProbeRuns::Ports{*shared_loop_, *processes_},
+      ProbeRuns::Setting{.folder = data_->probes(),
+                         .command = {setting_.options.program, "probe-agent"},
+                         .environment = agentctl_environment(setting_.places)});
   world_ = std::make_unique<ApiWorld>(ApiWorld{.runtime = *runtime_,
                                                .node = *node_,
                                                .sessions = runtime_->sessions(),

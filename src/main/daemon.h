@@ -27,6 +27,7 @@
 #include "main/config.h"
 #include "main/data_folder.h"
 #include "main/log.h"
+#include "main/probe_runs.h"
 #include "main/serve.h"
 #include "main/store_thread.h"
 #include "main/verify_thread.h"
@@ -82,6 +83,7 @@ class Daemon final : private Notifier {
   void look_at_limits();
   void forget_session(SessionId session);
   void notify(SessionId session, const Notify& what) override;
+  LaunchSetting launch_setting() const;
   Result<Bootstrap> launch(const LaunchSpec& spec);
   SessionId hosted_session(const HttpPeer& peer);
 
@@ -106,6 +108,7 @@ class Daemon final : private Notifier {
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<Node> node_;
   std::unique_ptr<Worktrees> worktrees_;
+  std::unique_ptr<ProbeRuns> probes_;
   std::unique_ptr<ApiWorld> world_;
   std::unique_ptr<SessionCommands> commands_;
   std::unique_ptr<Api> api_;

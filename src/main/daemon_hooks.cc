@@ -59,6 +59,10 @@ void Daemon::give_hooks() {
     return programs_for(agent)(program);
   };
   world_->restart = [this] { return restart(); };
+  world_->start_probe = [this](const std::string& agent) -> Result<> {
+    return probes_->start(TRY(make_probe_order(launch_setting(), agent)));
+  };
+  world_->probed = [this](const std::string& agent) { return probes_->so_far(agent); };
   world_->start_verify = [this]() -> Result<> {
     if (verifying_ && !verifying_->so_far().is_done) {
       return fail(Code::conflict, "the journal is being verified already");

@@ -41,6 +41,7 @@ class DataFolder {
   std::string environments() const { return path_ + "/env"; }
   std::string workspaces() const { return path_ + "/workspaces"; }
   std::string worktrees() const { return path_ + "/worktrees"; }
+  std::string probes() const { return path_ + "/probes"; }
   std::string logs() const { return path_ + "/log"; }
   std::string store() const { return path_ + "/perdure.db"; }
 

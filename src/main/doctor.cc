@@ -1,8 +1,10 @@
 #include "main/doctor.h"
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <map>
 
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -18,6 +20,7 @@
 #include "main/config.h"
 #include "main/daemon.h"
 #include "main/data_folder.h"
+#include "main/probe_runs.h"
 #include "main/programs.h"
 
 namespace perdure {
@@ -114,7 +117,8 @@ DoctorCheck check_confinement() {
 }
 
 // Those of the config must be there; of those that we know it is only said which are.
-std::vector<DoctorCheck> check_agents(const Config& config) {
+std::vector<DoctorCheck> check_agents(const Config& config,
+                                      const std::map<std::string, ProbeReport>& reports) {
   std::vector<DoctorCheck> out;
   for (const AgentDefinition& agent : config.agents) {
     const std::string label = "agent " + agent.profile.name;
@@ -126,6 +130,14 @@ std::vector<DoctorCheck> check_agents(const Config& config) {
     const std::string install = install_command(agent);
     out.push_back({label, "fail", agent.command.front() + " is not found",
                    install.empty() ? "install it, or change its command" : install});
+  }
+  for (const auto& [name, report] : reports) {
+    const auto failed = std::ranges::find(report.steps, ProbeOutcome::failed, &ProbeStep::outcome);
+    const bool is_good = failed == report.steps.end();
+    out.push_back({"probe of " + name, is_good ? "ok" : "warn",
+                   is_good ? report.program_version + ", comes back by " + report.rung
+                           : failed->name + ": " + failed->says,
+                   is_good ? "" : "perdure agents probe " + name + " measures it again"});
   }
   std::string installed;
   for (const AgentDefinition& agent : known_agents()) {
@@ -153,7 +165,8 @@ std::vector<DoctorCheck> examine(const std::string& agentctl) {
   const Result<Config> config = read_config(places->config);
   if (config) {
     out.push_back({"config", "ok", places->config, ""});
-    for (DoctorCheck& check : check_agents(*config)) out.push_back(std::move(check));
+    for (DoctorCheck& check : check_agents(*config, read_probe_reports(places->data + "/probes")))
+      out.push_back(std::move(check));
   } else {
     out.push_back({"config", "fail", config.error().message(), "correct the file"});
   }

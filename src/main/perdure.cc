@@ -1,5 +1,5 @@
-// The program `perdure`: the command line, and behind two of its verbs the daemon and the demo
-// agent.
+// The program `perdure`: the command line, behind one of its verbs the daemon, and two programs
+// that the daemon starts: the demo agent and the one that probes agents.
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "demo/demo_program.h"
 #include "main/local_verbs.h"
+#include "probe/probe_program.h"
 
 namespace perdure {
 namespace {
@@ -24,6 +25,9 @@ int demo_agent() {
   return demo::demo_agent_main(folders);
 }
 
+// Nor is this: started by the daemon to see what an agent can do.
+constexpr std::string_view probe_word = "probe-agent";
+
 // After an upgrade the kernel adds a word to the name of the file that we came from.
 std::string own_program() {
   std::error_code error;
@@ -38,5 +42,6 @@ std::string own_program() {
 
 int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == "demo-agent") return perdure::demo_agent();
+  if (argc == 2 && argv[1] == perdure::probe_word) return perdure::probe::probe_program_main();
   return perdure::cli::cli_main(argc, argv, perdure::local_verbs(perdure::own_program()));
 }

@@ -11,6 +11,15 @@ namespace {
 constexpr std::int64_t count_max = 1'000'000;
 constexpr std::int64_t size_max = std::int64_t{1} << 30;
 
+// What a probe asks of every agent, in words that a model understands.
+struct PlainWords {
+  std::string_view words;
+  std::string_view script;
+};
+constexpr PlainWords plain_words[] = {{"Which word did I ask you to remember?", "recall"},
+                                      {"Count from 1 to 300", "paced 300 20"},
+                                      {"Use your shell tool to run exactly", "permission 1"}};
+
 std::vector<std::string_view> words_of(std::string_view text) {
   std::vector<std::string_view> words;
   constexpr std::string_view blanks = " \t\r\n";
@@ -79,6 +88,9 @@ std::optional<Step> parse_step(std::string_view text) {
 }  // namespace
 
 std::deque<Step> parse_script(std::string_view prompt) {
+  for (const auto& [words, script] : plain_words) {
+    if (prompt.starts_with(words)) return parse_script(script);
+  }
   std::deque<Step> steps;
   while (!prompt.empty()) {
     const std::size_t end = prompt.find(';');

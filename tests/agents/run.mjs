@@ -2,10 +2,12 @@
 // into build/agents; one that cannot be had is skipped with its reason.
 //
 //   tools/node.sh tests/agents/run.mjs [--list] [--keep] [NAME…]   NAME: an agent's, or part of a test's
+import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { install, startBench } from "./bench.mjs";
+import { outcomes, probed, withProbeBench } from "./probe.mjs";
 import { scenes } from "./scenes.mjs";
 import { agents } from "./table.mjs";
 
@@ -46,11 +48,35 @@ async function runAgent(agent, next, wanted) {
   return broken === null;
 }
 
+// One is enough here: the others are for `tests/agents/probe.mjs`, which takes minutes.
+const probedName = "opencode_L23_a_probe_measures_what_it_can_do";
+
+async function runProbe(agent) {
+  const started = Date.now();
+  let problem = null;
+  try {
+    await withProbeBench([agent], async ({ daemon }) => {
+      const report = await probed(daemon, agent.name);
+      const found = outcomes(report);
+      for (const step of ["new", "prompt", "permission", "cancel", "kill", "resume", "load", "unknown id", "two", "end"]) {
+        assert.equal(found[step], "yes", JSON.stringify(report.steps, null, 1));
+      }
+      assert.equal(report.rung, "resume");
+    });
+  } catch (error) {
+    problem = error;
+  }
+  say(probedName, started, problem);
+  return problem === null;
+}
+
 async function main(words) {
   const asked = words.filter((word) => !word.startsWith("--"));
   const wanted = (name) => asked.length === 0 || asked.some((word) => name.includes(word));
   const chosen = agents.filter((agent) => names(agent).some(wanted));
-  if (words.includes("--list")) return void chosen.flatMap(names).filter(wanted).forEach((name) => console.log(name));
+  if (words.includes("--list")) {
+    return void [...chosen.flatMap(names), probedName].filter(wanted).forEach((name) => console.log(name));
+  }
   const reasons = new Map(agents.map((agent) => [agent, install(agent)]));
   const there = agents.filter((agent) => !reasons.get(agent));
   let isGood = true;
@@ -63,6 +89,9 @@ async function main(words) {
     const next = there[(there.indexOf(agent) + 1) % there.length];
     isGood = await runAgent(agent, next, wanted) && isGood;
   }
+  const [probable] = agents.filter(({ name }) => probedName.startsWith(name));
+  if (wanted(probedName) && reasons.get(probable)) console.log(`ok - ${probedName} # SKIP ${reasons.get(probable)}`);
+  else if (wanted(probedName)) isGood = await runProbe(probable) && isGood;
   process.exit(isGood ? 0 : 1);
 }
 

@@ -81,3 +81,24 @@ export const agents = [
     forget: [".gemini/tmp"],
   },
 ];
+
+// Measured by a probe, not taken through the scenes.
+export const probedOnly = [
+  {
+    name: "copilot",
+    packages: { "@github/copilot": "1.0.102" },
+    command: (modules) => [join(modules, ".bin/copilot"), "--acp", "--no-auto-update"],
+    env: (_home, base) => ({ COPILOT_PROVIDER_BASE_URL: `${base}/v1`, COPILOT_PROVIDER_API_KEY: "dummy", COPILOT_MODEL: "fake-1",
+      COPILOT_OFFLINE: "true" }),
+    prepare: () => {},
+    forget: [],
+  },
+  {
+    name: "codex-zed",
+    packages: { "@zed-industries/codex-acp": "0.16.0" },
+    command: (modules) => [join(modules, ".bin/codex-acp")],
+    env: (home) => ({ CODEX_HOME: join(home, "codex"), FAKE_API_KEY: "dummy" }),
+    prepare: (home, base) => agents.find(({ name }) => name === "codex").prepare(home, base),
+    forget: [],
+  },
+];

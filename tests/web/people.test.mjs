@@ -63,6 +63,20 @@ export default function (suite) {
     await other.page.getByText(/deleted|gone|not there/i).first().waitFor();
   });
 
+  suite.test("L23_an_agent_is_probed_from_the_page_and_the_report_stays", async ({ daemon, person }) => {
+    const one = await person();
+    await one.enter("/settings/agents");
+    const item = one.page.getByRole("listitem").filter({ hasText: "Agent test" });
+    await item.getByRole("button", { name: "Probe" }).click();
+    await item.getByRole("row", { name: /^permission yes/ }).waitFor();
+    await item.getByRole("button", { name: "Probe again" }).waitFor({ timeout: 60_000 });
+    await item.getByText(/comes back by session\/resume/).waitFor();
+    await one.shot("agent-probe");
+    await one.page.reload();
+    await item.getByText(/comes back by session\/resume/).waitFor();
+    assert.equal((await daemon.api("GET", "/api/agents/test/probe")).report.rung, "resume");
+  });
+
   suite.test("keyboard_alone_finds_opens_writes_and_answers", async ({ daemon, person }) => {
     const session = await daemon.session({ agent: "test", title: "By keys alone", prompt: "say 1" });
     await daemon.untilIdle(session.id);

@@ -12,9 +12,10 @@
 //         { "status": 500, "message": "…" }        an error
 //         { "status": 429, "reset_s": 60 }         a rate limit and when it ends
 //         { "echo": "history" }                    one line for each message that the model was shown
+//         { "recall": "PATTERN" }                  what first fits it in what the user has said, if anything does
 import { readFileSync } from "node:fs";
 
-const kinds = ["text", "tool", "status", "echo"];
+const kinds = ["text", "tool", "status", "echo", "recall"];
 
 export function checkScenario(scenario) {
   const check = (step, where) => {

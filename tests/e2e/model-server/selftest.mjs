@@ -16,6 +16,7 @@ const scenario = { begins: "=== NOW ===", rules: [
   { when: "BROKEN", steps: [{ status: 500 }] },
   { when: "LIMIT", steps: [{ status: 429, reset_s: 7 }] },
   { when: "ECHO", steps: [{ echo: "history" }] },
+  { when: "RECALL", steps: [{ recall: "W-[0-9]+" }] },
   { steps: [{ text: "else" }] }] };
 
 const schema = { type: "object", properties: { command: { type: "string" } }, required: ["command"] };
@@ -73,6 +74,10 @@ for (const form of Object.keys(forms)) {
     assert.equal(text, "user: before\nassistant: yes\nuser: ECHO");
   };
 }
+tests.what_the_user_has_said_is_recalled_and_nothing_else = async (server) => {
+  assert.equal((await heard(server, "chat", [["user", "keep W-12"], ["assistant", "W-9"], ["user", "RECALL"]])).text, "W-12");
+  assert.equal((await heard(server, "chat", [["assistant", "W-9"], ["user", "RECALL"]])).text, "Nobody has said that.");
+};
 tests.a_hold_keeps_the_rest_until_it_is_released = async (server) => {
   const answer = await ask(server, "chat", [["user", "HELD"]]);
   const reader = answer.body.getReader();

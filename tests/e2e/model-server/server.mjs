@@ -116,7 +116,8 @@ export class ModelServer {
       tools: asked.tools.map(({ name }) => name) });
     if (step.status) return fail(api, step, answer);
     const out = api.write(sink(answer), { model: asked.model, id: `fake_${n}` });
-    const reply = { text: step.echo ? echo(asked) : step.text ?? "", tool: null, reason: "end" };
+    const reply = { text: step.echo ? echo(asked) : step.recall ? recall(asked, step.recall) : step.text ?? "",
+      tool: null, reason: "end" };
     if (step.tool) {
       const tool = toolFor(step, asked.tools);
       if (tool) Object.assign(reply, { tool: { ...tool, call: `call_${n}` }, reason: "tool" });
@@ -163,6 +164,9 @@ const sink = (answer) => ({
 });
 
 const echo = ({ messages }) => messages.map(({ role, text }) => `${role}: ${text}`).join("\n");
+
+const recall = ({ messages }, pattern) =>
+  messages.filter(({ role }) => role === "user").map(({ text }) => new RegExp(pattern).exec(text)?.[0]).find(Boolean) ?? "Nobody has said that.";
 
 function fail(api, step, answer) {
   const resetSeconds = step.reset_s ?? 60;

@@ -72,6 +72,10 @@ export class Daemon {
     return `${lines.join("\n")}\n`;
   }
 
+  program(name) {
+    return join(programs, name);
+  }
+
   async up() {
     const output = openSync(join(this.folder, "output"), "a");
     this.process = spawn(join(programs, "perdure"),

@@ -18,6 +18,11 @@ describe("agentWords", () => {
     expect(agentWords(agent({ supports_session_resume: false })).resume).toContain("keeps nothing");
     expect(agentWords(agent({ measured: false })).source).toContain("not measured");
   });
+  it("believes a probe more than what was written", () => {
+    const probe = { at: "2026-01-01T00:00:00Z", rung: "inject", steps: [] };
+    expect(agentWords(agent({ measured: false, probe }))).toMatchObject({ level: "history", source: "measured" });
+    expect(agentWords(agent({ native_session_resume: false, probe: { ...probe, rung: "load" } })).level).toBe("full");
+  });
   it("offers those that are installed or declared", () => {
     expect(isAtHand(agent({ built_in: true }))).toBe(true);
     expect(isAtHand(agent({ built_in: true, presence: "npx" }))).toBe(false);

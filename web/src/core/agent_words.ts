@@ -10,7 +10,14 @@ export interface AgentWords {
 }
 
 export function agentWords(agent: Agent): AgentWords {
+  if (agent.probe) return { ...probedResume(agent.probe.rung), source: "measured" };
   return { ...resumeOf(agent), source: agent.measured ? "measured" : "as configured, not measured yet" };
+}
+
+// What was seen on this machine counts more than what was written of it.
+function probedResume(rung: string): Pick<AgentWords, "resume" | "level"> {
+  return rung === "inject" ? { resume: "cannot resume; gets history instead", level: "history" }
+    : { resume: "resumes its own sessions", level: "full" };
 }
 
 function resumeOf(agent: Agent): Pick<AgentWords, "resume" | "level"> {

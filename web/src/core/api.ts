@@ -3,7 +3,7 @@ import type { ResumeOnOpen } from "./resume_on_open";
 import { Http, type ApiError } from "./http";
 import { pageOf } from "./rows";
 import type {
-  Agent, Brief, DeletePreview, Density, EventsPage, Executor, Inbox, InboxCounts, NewSession, PermissionAnswer, PromptAnswer, PromptWhen,
+  Agent, Brief, DeletePreview, Density, EventsPage, Executor, Inbox, InboxCounts, NewSession, PermissionAnswer, ProbeState, PromptAnswer, PromptWhen,
   ResumeAnswer, ResumeHow, RowsPage, Rule, SearchHit, Seq, Session, Task, Token,
 } from "./types";
 import { WorkspaceApi } from "./workspace_api";
@@ -191,6 +191,12 @@ export class Api {
   }
   agents(): Promise<{ agents: Agent[] }> {
     return this.http.json("/api/agents");
+  }
+  probe(agent: string): Promise<ProbeState> {
+    return this.http.json(`/api/agents/${encodeURIComponent(agent)}/probe`);
+  }
+  startProbe(agent: string): Promise<ProbeState> {
+    return this.http.json(`/api/agents/${encodeURIComponent(agent)}/probe`, { method: "POST" });
   }
   executors(): Promise<{ executors: Executor[]; next: string | null }> {
     return this.http.json("/api/executors");

@@ -315,6 +315,31 @@ export interface Agent {
   continue_command: string;
   login_hint: string;
   quirks: Record<string, unknown>;
+  probing?: boolean;
+  probe?: ProbeReport;
+}
+
+export interface ProbeStep {
+  name: string;
+  outcome: "yes" | "partly" | "no" | "failed" | "skipped";
+  ms?: number;
+  says?: string;
+}
+
+export interface ProbeReport {
+  at: string;
+  program?: string;
+  program_version?: string;
+  rung: string;
+  steps: ProbeStep[];
+}
+
+/** A probe that is under way, or the last one. */
+export interface ProbeState {
+  running: boolean;
+  steps: ProbeStep[];
+  error: string;
+  report?: ProbeReport;
 }
 
 export interface Executor {

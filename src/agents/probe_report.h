@@ -1,0 +1,87 @@
+// What a probe of an agent is told and what it found: the order that the daemon gives to the
+// program which probes, and the report that is kept and shown.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "agents/definition.h"
+#include "base/fields.h"
+#include "base/result.h"
+#include "base/time.h"
+
+namespace perdure {
+
+inline constexpr std::int64_t probe_version = 1;  // of order and report
+
+struct ProbeOrder {
+  std::int64_t v = probe_version;
+  std::string agent;
+  std::vector<std::string> command;
+  std::map<std::string, std::string> environment;  // the whole of it
+  std::int64_t start_ms = 0;                       // for the agent to answer its first call
+  std::string hide;                                // a folder that it must not see; empty: none
+  AgentQuirks quirks;
+  FIELDS {
+    visit("v", self.v);
+    visit("agent", self.agent);
+    visit("command", self.command);
+    visit("environment", self.environment);
+    visit("start_ms", self.start_ms);
+    visit("hide", self.hide);
+    visit("quirks", self.quirks);
+  }
+};
+
+enum class ProbeOutcome {
+  yes,      // as it should be
+  partly,   // it works, with a drawback that `says` names
+  no,       // it cannot do that
+  failed,   // an error, or no answer in time
+  skipped,  // what it needs did not work
+};
+ENUM_TEXT(ProbeOutcome, "yes", "partly", "no", "failed", "skipped");
+
+struct ProbeStep {
+  std::string name;  // initialize, new, prompt, permission, cancel, kill, resume, load, …
+  ProbeOutcome outcome = ProbeOutcome::skipped;
+  std::int64_t ms = 0;
+  std::string says;  // one line for a person
+  bool operator==(const ProbeStep&) const = default;
+  FIELDS {
+    visit("name", self.name);
+    visit("outcome", self.outcome);
+    visit("ms", self.ms);
+    visit("says", self.says);
+  }
+};
+
+struct ProbeReport {
+  std::int64_t v = probe_version;
+  std::string agent;
+  Timestamp at;                 // when it began
+  std::string program;          // as it names itself
+  std::string program_version;  // the same
+  std::int64_t protocol_version = 0;
+  std::vector<std::string> advertised;  // session/… calls that it says it serves
+  std::vector<std::string> abilities;   // those that were seen to keep what it knew
+  std::string rung;                     // the best way back: resume, load or inject
+  std::vector<ProbeStep> steps;
+  bool operator==(const ProbeReport&) const = default;
+  FIELDS {
+    visit("v", self.v);
+    visit("agent", self.agent);
+    visit("at", self.at);
+    visit("program", self.program);
+    visit("program_version", self.program_version);
+    visit("protocol_version", self.protocol_version);
+    visit("advertised", self.advertised);
+    visit("abilities", self.abilities);
+    visit("rung", self.rung);
+    visit("steps", self.steps);
+  }
+};
+
+}  // namespace perdure
