@@ -10,6 +10,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <fcntl.h>
@@ -190,6 +191,8 @@ void measure_memory(const std::string& programs, int count) {
     CHECK(drivers.back()->open_session());
     CHECK(drivers.back()->run("say 3"));
   }
+  // Idle is what nobody has used for some seconds.
+  std::this_thread::sleep_for(std::chrono::seconds(4));
   for (const auto& driver : drivers) {
     const std::int64_t pid = driver->attaches.back().pid;
     const long own = memory_kib(pid, "Private_Dirty") + memory_kib(pid, "Private_Clean");

@@ -26,6 +26,7 @@
 #include "env_posix/loop.h"
 #include "env_posix/posix_host.h"
 #include "env_posix/processes.h"
+#include "env_posix/program_pages.h"
 #include "env_posix/signals.h"
 #include "env_posix/unix_link.h"
 #include "env_posix/world.h"
@@ -41,6 +42,8 @@ constexpr int exit_failed = 1;
 constexpr int exit_usage = 2;
 constexpr std::string_view version = PERDURE_VERSION;
 constexpr std::size_t bootstrap_bytes_max = 16UL << 20;
+constexpr std::int64_t settled_ms = 2'000;       // after a start most of the code has had its use
+constexpr std::int64_t pages_again_ms = 60'000;  // after that, what was needed meanwhile
 
 constexpr std::string_view usage_text =
     "usage: perdure-agentctl start  < bootstrap.json\n"
@@ -127,6 +130,14 @@ void hide_data(const Bootstrap& bootstrap) {
   (void)hide_folder(hidden);
 }
 
+// Ten of us sleep most of the day: only what is in use stays in memory.
+void release_pages_after(EpollLoop& loop, std::int64_t delay_ms) {
+  loop.after_ms(delay_ms, [&loop] {
+    release_program_pages();
+    release_pages_after(loop, pages_again_ms);
+  });
+}
+
 // Runs until the execution is over. The answer goes out once a daemon can attach.
 Result<> run(const Bootstrap& bootstrap, Detached& detached) {
   World world = TRY(World::create(bootstrap, detached.umask_before()));
@@ -161,6 +172,7 @@ Result<> run(const Bootstrap& bootstrap, Detached& detached) {
                                .pid_started = static_cast<std::int64_t>(self.started),
                                .host_boot = self.host_boot}) +
       "\n"));
+  release_pages_after(*world.loop, settled_ms);
   world.loop->run();
   return {};
 }
