@@ -41,6 +41,8 @@ constexpr std::array calls = {
     WorkspaceCall{"POST", "/git/commit", "git.commit", "Commits what is staged"},
     WorkspaceCall{"POST", "/git/worktree_add", "git.worktree_add", "Makes a worktree"},
     WorkspaceCall{"POST", "/git/worktree_remove", "git.worktree_remove", "Removes a worktree"},
+    WorkspaceCall{"POST", "/lend", "agent.lend", "Waits for a request of the agent to an editor"},
+    WorkspaceCall{"POST", "/lent", "agent.lent", "Answers such a request"},
     WorkspaceCall{"GET", "/shells", "shell.list", "The shells that run"},
     WorkspaceCall{"POST", "/shells", "shell.open", "Opens a shell"},
     WorkspaceCall{"GET", "/shells/read", "shell.read", "Output of a shell from an offset"},

@@ -23,6 +23,8 @@ class Connection {
 
   // To the daemon. `done` is called once, later.
   virtual void call(client::ApiRequest request, client::OnApiAnswer done) = 0;
+  // The same for a question whose answer may take long and which nobody waits for.
+  virtual void call_quietly(client::ApiRequest request, client::OnApiAnswer done) = 0;
 
   // For whoever looks after the connection: a line on stderr, or in the log.
   virtual void remark(std::string text) = 0;

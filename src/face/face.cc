@@ -43,6 +43,7 @@ void Face::on_answer(std::uint64_t number, Result<client::ApiAnswer> answer) {
   if (found == calls_.end()) return;
   client::OnApiAnswer done = std::move(found->second);
   calls_.erase(found);
+  quiet_.erase(number);
   done(std::move(answer));
 }
 
@@ -71,7 +72,7 @@ void Face::on_refused(const std::string& session, const client::Refusal& refusal
 }
 
 bool Face::is_waiting() const {
-  if (!calls_.empty()) return true;
+  if (has_calls()) return true;
   for (const auto& [id, session] : sessions_) {
     if (session->has_prompts()) return true;
   }
@@ -94,6 +95,12 @@ void Face::remark(std::string text) { remarks_.push_back(std::move(text)); }
 void Face::call(client::ApiRequest request, client::OnApiAnswer done) {
   calls_.emplace(++last_call_, std::move(done));
   wishes_.emplace_back(CallWish{last_call_, std::move(request)});
+}
+
+void Face::call_quietly(client::ApiRequest request, client::OnApiAnswer done) {
+  calls_.emplace(++last_call_, std::move(done));
+  quiet_.insert(last_call_);
+  wishes_.emplace_back(CallWish{last_call_, std::move(request), true});
 }
 
 std::string Face::next_key() { return setup_.key_prefix + "-" + std::to_string(++last_key_); }
@@ -128,6 +135,7 @@ void Face::close(const std::string& session) {
 }
 
 void Face::on(const acp::InitializeAsked& asked) {
+  lent_ = {.fs_read = asked.fs_read, .fs_write = asked.fs_write, .terminal = asked.terminal};
   agent_.answer_initialize(output_, asked.id, {});
 }
 // Whoever reaches the daemon is known to it: there is nothing to log in to.
@@ -203,10 +211,15 @@ void Face::on(const acp::PermissionAnswered& answered) {
   }
 }
 
-void Face::on(const acp::AnswerGiven&) {}
+void Face::on(const acp::AnswerGiven& given) {
+  for (const auto& [id, session] : sessions_) {
+    if (session->lending().answer(given)) return;
+  }
+}
 
 void Face::on(const acp::AnswerRefused& refused) {
   for (const auto& [id, session] : sessions_) {
+    if (session->lending().refuse(refused)) return;
     if (!session->refuse(refused.id)) continue;
     if (refused.error.code != acp::rpc_code::cancelled) {
       remark("the editor could not ask for permission: " + refused.error.message);

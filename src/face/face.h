@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "acp/agent.h"
 #include "client/api.h"
 #include "face/connection.h"
+#include "face/lending.h"
 #include "face/open_session.h"
 
 namespace perdure::face {
@@ -33,6 +35,7 @@ struct FaceSetup {
 struct CallWish {
   std::uint64_t number = 0;
   client::ApiRequest request;
+  bool is_quiet = false;  // its answer may take long
 };
 struct FollowWish { std::string session; };  // from the first record on; in place of an earlier one
 struct UnfollowWish { std::string session; };
@@ -57,7 +60,7 @@ class Face final : private Connection {
   // For a log: what went wrong without anybody asking for it.
   std::vector<std::string> take_remarks() { return std::exchange(remarks_, {}); }
   // Something was asked of the daemon that it has not answered.
-  bool has_calls() const { return !calls_.empty(); }
+  bool has_calls() const { return calls_.size() > quiet_.size(); }
   // The same, or the editor waits for a turn to end.
   bool is_waiting() const;
 
@@ -70,6 +73,7 @@ class Face final : private Connection {
   void give_result(const acp::RpcId& id, std::string_view result) override;
   void give_error(const acp::RpcId& id, const acp::RpcError& error) override;
   void call(client::ApiRequest request, client::OnApiAnswer done) override;
+  void call_quietly(client::ApiRequest request, client::OnApiAnswer done) override;
   void remark(std::string text) override;
 
   void handle(acp::AgentEvent& event);
@@ -103,6 +107,7 @@ class Face final : private Connection {
     acp::Call call = acp::Call::open_new;
     Past past = Past::silent;
     OpenSession::OnCaughtUp then = nullptr;  // instead of the answer
+    std::string cwd = {};                    // as the editor names it
   };
   OpenSession& open(Opening opening);
   void give_opened(const Opening& opening);
@@ -123,6 +128,8 @@ class Face final : private Connection {
   // Closed from inside one of their own calls: they go at the next event.
   std::vector<std::unique_ptr<OpenSession>> closed_;
   std::map<std::uint64_t, client::OnApiAnswer> calls_;
+  std::set<std::uint64_t> quiet_;  // of these
+  LentAbilities lent_;             // by the editor
   std::uint64_t last_call_ = 0;
   std::uint64_t last_key_ = 0;
 };

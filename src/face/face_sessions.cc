@@ -65,7 +65,9 @@ OpenSession& Face::open(Opening opening) {
   OpenSession::Setup setup{.id = id,
                            .past = opening.past,
                            .head = session["seq"].number(),
-                           .is_titled = !session["title"].text().empty()};
+                           .is_titled = !session["title"].text().empty(),
+                           .lent = opening.cwd == session["cwd"].text() ? lent_ : LentAbilities{},
+                           .lender = setup_.key_prefix + "-" + id};
   OpenSession::OnCaughtUp then = std::move(opening.then);
   if (!then) {
     then = [this, opening = std::move(opening)](std::expected<void, acp::RpcError> caught_up) {
@@ -119,7 +121,7 @@ void Face::start_agent(const acp::SessionAsked& asked, const SessionJson& sessio
            return give_error(asked.id, error);
          }
          const SessionJson now = session_in(*body);
-         open({.id = asked.id, .session = now.empty() ? session : now});
+         open({.id = asked.id, .session = now.empty() ? session : now, .cwd = asked.setup.cwd});
        });
 }
 
@@ -162,7 +164,8 @@ void Face::reopen(const acp::SessionAsked& asked) {
          open({.id = asked.id,
                .session = std::move(session),
                .call = asked.call,
-               .past = asked.call == acp::Call::load ? Past::told : Past::silent});
+               .past = asked.call == acp::Call::load ? Past::told : Past::silent,
+               .cwd = asked.setup.cwd});
        });
 }
 
@@ -172,7 +175,7 @@ void Face::fork(const acp::SessionAsked& asked) {
        [this, asked](Result<client::ApiAnswer> answer) {
          const auto body = body_of(std::move(answer));
          if (!body) return give_error(asked.id, body.error());
-         open({.id = asked.id, .session = session_in(*body)});
+         open({.id = asked.id, .session = session_in(*body), .cwd = asked.setup.cwd});
        });
 }
 

@@ -451,6 +451,34 @@ TEST(Face, a_given_session_is_what_the_editor_takes_for_a_new_one) {
   EXPECT_THAT(stage.lines.back(), HasSubstr("earlier"));
 }
 
+TEST(Face, L24_an_editor_lends_its_files_while_a_turn_runs) {
+  FaceOnStage stage;
+  stage.editor(R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,)"
+               R"("clientCapabilities":{"fs":{"readTextFile":true,"writeTextFile":false}}}})");
+  stage.open();
+  EXPECT_THAT(stage.calls, ::testing::IsEmpty());
+  stage.record("run.started", R"("run_id":"r1")");
+  const CallWish lend = stage.call("POST /api/sessions/s1/lend");
+  EXPECT_THAT(lend.request.body, HasSubstr(R"("fs_read":true,"fs_write":false)"));
+  EXPECT_TRUE(lend.is_quiet);
+  EXPECT_FALSE(stage.face.has_calls()) << "an editor that leaves need not wait for that";
+  stage.face.on_answer(lend.number,
+                       client::ApiAnswer{.body = R"({"request":{"id":3,"method":)"
+                                                 R"("fs/read_text_file","params":{"sessionId":"x",)"
+                                                 R"("path":"/w/f"}}})"});
+  stage.collect();
+  const std::string passed = stage.says("fs/read_text_file");
+  EXPECT_THAT(passed, HasSubstr(R"("sessionId":"s1","path":"/w/f")"));
+  const client::JsonView request(passed);
+  stage.editor(R"({"jsonrpc":"2.0","id":)" + std::string(request["id"].raw()) +
+               R"(,"result":{"content":"typed"}})");
+  EXPECT_EQ(stage.call("POST /api/sessions/s1/lent").request.body,
+            R"({"id":3,"result":{"content":"typed"}})");
+  EXPECT_THAT(stage.call("POST /api/sessions/s1/lend").request.body, HasSubstr(R"("got":3)"));
+  stage.record("run.completed", R"("run_id":"r1","stop_reason":"end_turn")");
+  EXPECT_THAT(stage.calls, ::testing::IsEmpty());
+}
+
 TEST(Face, the_first_prompt_names_a_session_that_has_no_title) {
   FaceOnStage stage;
   stage.editor(

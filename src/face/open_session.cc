@@ -16,10 +16,18 @@ std::string blob_of(std::string_view update) {
   return reference["bytes"].is_there() ? reference["blob"].text() : std::string();
 }
 
+bool is_end_of_run(std::string_view kind) {
+  return kind == "run.completed" || kind == "run.failed" || kind == "run.cancelled" ||
+         kind == "run.interrupted";
+}
+
 }  // namespace
 
 OpenSession::OpenSession(Connection& connection, Setup setup, OnCaughtUp on_caught_up)
-    : connection_(connection), setup_(std::move(setup)), on_caught_up_(std::move(on_caught_up)) {}
+    : connection_(connection),
+      setup_(std::move(setup)),
+      on_caught_up_(std::move(on_caught_up)),
+      lending_(connection, {setup_.id, setup_.lender, setup_.lent}) {}
 
 bool OpenSession::is_telling() const {
   if (reset_) return false;
@@ -31,6 +39,7 @@ void OpenSession::say(std::uint64_t seq, std::string_view text) {
 }
 
 void OpenSession::on_state(std::string_view json) {
+  if (live_) lending_.set_running(runs_);
   if (!reset_) return;
   setup_.head = JsonView(json)["head"].number();
   if (setup_.head == 0) reset_ = false;
@@ -44,6 +53,7 @@ void OpenSession::on_reset() {
       "the session again to see it as it is now.");
   give_up({.message = "the journal of this session was replaced; load the session again"});
   reset_ = true;
+  runs_ = false;
   cursor_ = 0;
   received_ = 0;
   teller_ = RecordTeller();
@@ -121,6 +131,8 @@ void OpenSession::process(std::uint64_t seq, JsonView record, std::string_view u
   }
   const std::string kind = record["kind"].text();
   if (kind == "session.renamed") setup_.is_titled = true;
+  runs_ = (runs_ || kind == "run.started") && !is_end_of_run(kind);
+  if (live_) lending_.set_running(runs_);
   if (kind == "permission.requested") {
     note_question(record, update);
   } else if (kind == "permission.resolved") {
@@ -130,8 +142,7 @@ void OpenSession::process(std::uint64_t seq, JsonView record, std::string_view u
       say(seq, "The agent could not be started: " + record["message"].text() +
                    " Prompts that wait are kept.");
     }
-  } else if (kind == "run.completed" || kind == "run.failed" || kind == "run.cancelled" ||
-             kind == "run.interrupted") {
+  } else if (is_end_of_run(kind)) {
     end_run(record);
   }
   if (reset_ && cursor_ >= setup_.head) reset_ = false;
@@ -147,6 +158,7 @@ void OpenSession::catch_up_if_there() {
 void OpenSession::go_live() {
   const bool was_told = setup_.past == Past::told;
   live_ = true;
+  lending_.set_running(runs_);
   if (!was_told && !teller_.commands().empty()) connection_.update(id(), teller_.commands());
   for (auto& [permission, question] : questions_) ask(question);
 }

@@ -16,6 +16,7 @@
 
 #include "acp/agent.h"
 #include "face/connection.h"
+#include "face/lending.h"
 #include "face/record_teller.h"
 
 namespace perdure::face {
@@ -30,6 +31,8 @@ class OpenSession {
     Past past = Past::silent;
     std::uint64_t head = 0;  // caught up with this record
     bool is_titled = true;   // else its first prompt names it
+    LentAbilities lent = {};
+    std::string lender = {};
   };
   // Given once: when the records up to the head were told, or why that will not be.
   using OnCaughtUp = std::move_only_function<void(std::expected<void, acp::RpcError>)>;
@@ -38,6 +41,7 @@ class OpenSession {
 
   const std::string& id() const { return setup_.id; }
   const RecordTeller& teller() const { return teller_; }
+  Lending& lending() { return lending_; }
   bool is_caught_up() const { return caught_up_; }
   bool has_prompts() const { return !prompts_.empty(); }
 
@@ -105,6 +109,8 @@ class OpenSession {
   Setup setup_;
   OnCaughtUp on_caught_up_;
   RecordTeller teller_;
+  Lending lending_;
+  bool runs_ = false;           // a turn does
   std::uint64_t cursor_ = 0;    // the last record that was told
   std::uint64_t received_ = 0;  // the last one that came; it may be held
   bool caught_up_ = false;

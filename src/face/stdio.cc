@@ -138,7 +138,7 @@ class Bridge {
 
   void fulfil(Wish& wish) {
     if (auto* const call = std::get_if<CallWish>(&wish)) {
-      calls_.emplace(call->number, world_.daemon.now_ms());
+      if (!call->is_quiet) calls_.emplace(call->number, world_.daemon.now_ms());
       world_.daemon.send(std::move(call->request),
                          [this, number = call->number](Result<client::ApiAnswer> answer) {
                            calls_.erase(number);

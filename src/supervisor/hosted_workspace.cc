@@ -16,6 +16,8 @@ HostedWorkspace::HostedWorkspace(Ports ports, const Bootstrap& bootstrap)
 void HostedWorkspace::call(std::string_view method, std::string_view params,
                            WorkspacePort::Reply reply) {
   if (stopped_) return reply(fail(Code::unavailable, "the execution ends"));
+  if (method == "agent.lend") return lending().lend(params, std::move(reply));
+  if (method == "agent.lent") return reply(lending().give_back(params));
   if (!calls_) {
     calls_.emplace(WorkspaceSetup{.loop = ports_.loop,
                                   .processes = ports_.processes,
@@ -35,6 +37,7 @@ void HostedWorkspace::set_on_shell_news(std::move_only_function<void(std::string
 void HostedWorkspace::stop() {
   stopped_ = true;
   calls_.reset();
+  lending_.reset();
   services_.reset();
 }
 
@@ -43,6 +46,25 @@ bool HostedWorkspace::serve(const std::string& method, const std::string& params
   const bool offered = (launch_.fs && method.starts_with("fs/")) ||
                        (launch_.terminal && method.starts_with("terminal/"));
   if (!offered || stopped_) return false;
+  if (lending_ && lending_->offer(method, params, reply)) return true;
+  return serve_here(method, params, std::move(reply));
+}
+
+Lending& HostedWorkspace::lending() {
+  if (!lending_) {
+    lending_.emplace(
+        Lending::Setup{.loop = ports_.loop,
+                       .roots = {ports_.files.root(), cwd_},
+                       .workspace = [this](const std::string& method, const std::string& params,
+                                           AgentRequests::Reply reply) {
+                         (void)serve_here(method, params, std::move(reply));
+                       }});
+  }
+  return *lending_;
+}
+
+bool HostedWorkspace::serve_here(const std::string& method, const std::string& params,
+                                 AgentRequests::Reply reply) {
   if (!services_) {
     services_.emplace(AcpServicesSetup{.loop = ports_.loop,
                                        .processes = ports_.processes,

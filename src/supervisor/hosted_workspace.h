@@ -12,6 +12,7 @@
 #include "env/process.h"
 #include "supervisor/acp_services.h"
 #include "supervisor/agent.h"
+#include "supervisor/lending.h"
 #include "supervisor/workspace.h"
 #include "supervisor/workspace_port.h"
 #include "wire/bootstrap.h"
@@ -37,6 +38,9 @@ class HostedWorkspace final : public WorkspacePort, public AgentRequests {
              AgentRequests::Reply reply) override;
 
  private:
+  bool serve_here(const std::string& method, const std::string& params, AgentRequests::Reply reply);
+  Lending& lending();
+
   Ports ports_;
   AgentLaunch launch_;
   std::string cwd_;
@@ -45,6 +49,7 @@ class HostedWorkspace final : public WorkspacePort, public AgentRequests {
   bool stopped_ = false;
   std::optional<WorkspaceCalls> calls_;
   std::optional<AcpServices> services_;
+  std::optional<Lending> lending_;
 };
 
 }  // namespace perdure

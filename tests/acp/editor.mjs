@@ -62,7 +62,7 @@ export class Editor {
   questions = [];
 
   // `answer` gets a question and gives an option's id, or nothing to leave it open.
-  static async start({ daemon, sdk, schemas, words = ["--no-start", "--agent", "test"], answer = () => undefined }) {
+  static async start({ daemon, sdk, schemas, words = ["--no-start", "--agent", "test"], answer = () => undefined, files }) {
     const editor = new Editor();
     editor.process = spawn(program, ["acp", ...words], { env: environment(daemon), stdio: ["pipe", "pipe", "pipe"] });
     editor.ended = new Promise((done) => editor.process.on("exit", (code, signal) => done({ code, signal })));
@@ -73,11 +73,11 @@ export class Editor {
     const out = watched((line) => wire.sent(line));
     out.readable.pipeTo(Writable.toWeb(editor.process.stdin)).catch(() => {});
     const into = Readable.toWeb(editor.process.stdout).pipeThrough(watched((line) => wire.got(line)));
-    await editor.begin(sdk, sdk.ndJsonStream(out.writable, into), wire, answer);
+    await editor.begin(sdk, sdk.ndJsonStream(out.writable, into), wire, answer, files);
     return editor;
   }
 
-  static async overWebSocket({ daemon, sdk, schemas, query = "agent=test", answer = () => undefined }) {
+  static async overWebSocket({ daemon, sdk, schemas, query = "agent=test", answer = () => undefined, files }) {
     const editor = new Editor();
     const token = readFileSync(join(daemon.home, "token"), "utf8").trim();
     const socket = new WebSocket(`ws://127.0.0.1:${daemon.port}/acp?${query}`, { headers: { Authorization: `Bearer ${token}` } });
@@ -103,13 +103,22 @@ export class Editor {
       },
     });
     editor.socket = socket;
-    await editor.begin(sdk, { readable, writable }, wire, answer);
+    await editor.begin(sdk, { readable, writable }, wire, answer, files);
     return editor;
   }
 
-  async begin(sdk, stream, wire, answer) {
+  // `files`, a Map of what is open in the editor by its path, makes one that lends its files.
+  async begin(sdk, stream, wire, answer, files) {
     this.wire = wire;
-    this.connection = sdk.client({ name: "test-editor" })
+    let client = sdk.client({ name: "test-editor" });
+    if (files) {
+      client = client.onRequest("fs/read_text_file", ({ params }) => ({ content: files.get(params.path) ?? "" }))
+        .onRequest("fs/write_text_file", ({ params }) => {
+          files.set(params.path, params.content);
+          return {};
+        });
+    }
+    this.connection = client
       .onNotification("session/update", ({ params }) => { this.updates.push(params); })
       .onRequest("session/request_permission", async ({ params, signal }) => {
         this.questions.push(params);
@@ -120,7 +129,8 @@ export class Editor {
       })
       .connect(stream);
     this.agent = this.connection.agent;
-    this.abilities = await this.agent.request("initialize", { protocolVersion: 1, clientCapabilities: {} });
+    this.abilities = await this.agent.request("initialize", { protocolVersion: 1,
+      clientCapabilities: files ? { fs: { readTextFile: true, writeTextFile: true } } : {} });
   }
 
   create(cwd, more = {}) {

@@ -1,6 +1,8 @@
 // The SDK's client on `perdure acp`: what an editor sees, through kills of either side.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 
 import { until } from "../web/harness/wait.mjs";
@@ -185,6 +187,27 @@ export default function (test) {
     const again = await editor();
     await again.load(sessionId, work);
     assert.equal(again.text(sessionId), live);
+  });
+
+  test("L24_an_editor_gives_the_agent_what_is_typed_and_not_saved", async ({ daemon, work, editor }) => {
+    const path = join(work, "open.txt");
+    writeFileSync(path, "as saved");
+    const files = new Map([[path, "as typed"]]);
+    const one = await editor({ answer: allow, files });
+    const { sessionId } = await one.create(work);
+    const ask = (method, params) => `permission 1; sleep 1500; call ${method} ${JSON.stringify(params)}`;
+    await one.prompt(sessionId, ask("fs/read_text_file", { path }));
+    assert.match(one.text(sessionId), /as typed/);
+    await one.prompt(sessionId, ask("fs/write_text_file", { path, content: "by the agent" }));
+    assert.equal(files.get(path), "by the agent");
+    assert.equal(readFileSync(path, "utf8"), "as saved", "the editor saves it, not we");
+    await one.prompt(sessionId, ask("fs/read_text_file", { path: "/etc/hostname" }));
+    assert.equal(one.wire.lines.some(({ params }) => params?.path === "/etc/hostname"), false, "that is not the workspace's");
+    await one.close();
+    await daemon.api("POST", `/api/sessions/${sessionId}/prompt`, { text: `call fs/read_text_file ${JSON.stringify({ path })}` });
+    await until(async () => (await daemon.events(sessionId, "run.completed")).length === 4, "the turn is over", 40_000);
+    const said = (await daemon.transcript(sessionId)).map(({ content }) => content).join("\n");
+    assert.match(said, /as saved/, "without an editor the workspace serves it");
   });
 
   test("U9_a_given_session_comes_with_its_history_where_a_new_one_was_asked_for", async ({ daemon, work, editor }) => {

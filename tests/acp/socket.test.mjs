@@ -1,5 +1,7 @@
 // The daemon's /acp: the same core, over a WebSocket, with the rights of whoever opened it.
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 
 import { until } from "../web/harness/wait.mjs";
 
@@ -29,6 +31,15 @@ export default function (test) {
     await stdio.untilText(sessionId, "<p1:end=");
     assert.equal(stdio.text(sessionId), socket.text(sessionId));
     assert.equal(socket.wire.lines.filter((line) => line.method === "$/cancel_request").length, 1);
+  });
+
+  test("L24_an_editor_on_a_socket_lends_its_files_too", async ({ work, socketEditor }) => {
+    const path = join(work, "open.txt");
+    writeFileSync(path, "as saved");
+    const one = await socketEditor({ answer: allow, files: new Map([[path, "as typed"]]) });
+    const { sessionId } = await one.create(work);
+    await one.prompt(sessionId, `permission 1; sleep 1500; call fs/read_text_file ${JSON.stringify({ path })}`);
+    assert.match(one.text(sessionId), /as typed/);
   });
 
   test("STREAM1_a_long_history_over_a_socket_is_whole", async ({ daemon, work, socketEditor }) => {

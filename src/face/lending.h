@@ -1,0 +1,53 @@
+// What an editor lends to the agent of an open session: its files, with what was typed and not
+// saved, and its terminals. While a turn runs it is asked for what the agent wants, and the
+// daemon gets the answers. Pure, as everything of the face.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "acp/agent.h"
+#include "client/json_view.h"
+#include "face/connection.h"
+
+namespace perdure::face {
+
+struct LentAbilities {
+  bool fs_read = false;
+  bool fs_write = false;
+  bool terminal = false;
+  bool any() const { return fs_read || fs_write || terminal; }
+};
+
+class Lending {
+ public:
+  struct Setup {
+    std::string session;
+    std::string lender;  // unlike that of every other connection, ever
+    LentAbilities abilities;
+  };
+  Lending(Connection& connection, Setup setup);
+
+  // A turn runs, or has ended. Also said again: whoever was cut off lends again.
+  void set_running(bool running);
+  // False: the answer was to none of its requests.
+  bool answer(const acp::AnswerGiven& given);
+  bool refuse(const acp::AnswerRefused& refused);
+
+ private:
+  void wait_for_request();
+  void pass_on(client::JsonView request);
+  void give_back(const acp::RpcId& asked, std::string_view member, std::string_view json);
+
+  Connection& connection_;
+  Setup setup_;
+  bool is_running_ = false;
+  bool is_waiting_ = false;                     // for a request
+  std::uint64_t got_ = 0;                       // the last request
+  std::map<acp::RpcId, std::uint64_t> passed_;  // to the editor, and not answered yet
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace perdure::face
