@@ -5,74 +5,23 @@
 
 #include "api/session_json.h"
 #include "api/ws_connection.h"
+#include "api/ws_subscription.h"
 #include "base/limits.h"
-#include "wire/record.h"
 
 namespace perdure {
 namespace {
 
-constexpr std::size_t records_at_once = 32;
 constexpr std::uint16_t close_policy = 1008;
 constexpr std::uint16_t close_not_text = 1003;
 
+// Without what every record changes.
+SessionView face_of(SessionView view) {
+  view.seq = 0;
+  view.updated = {};
+  return view;
+}
+
 }  // namespace
-
-// One session read by one socket.
-class WsConnection::Subscription final : public RecordSink {
- public:
-  Subscription(WsConnection& owner, SessionId session) : owner_(owner), session_(session) {}
-  ~Subscription() override {
-    if (id_ != 0) owner_.place_.server.world().runtime.unsubscribe(id_);
-  }
-
-  // Named events are told of records behind the head only: the others are history.
-  Result<> start(Seq after, const std::string& log_id, Seq head) {
-    live_after_ = head;
-    id_ = TRY(owner_.place_.server.world().runtime.subscribe(session_, after, log_id, *this));
-    return {};
-  }
-  void drained() {
-    if (id_ != 0) owner_.place_.server.world().runtime.drained(id_);
-  }
-
-  bool is_cut() const { return id_ == 0; }
-
-  std::size_t room() const override { return owner_.has_room() ? records_at_once : 0; }
-
-  void on_records(Seq first, std::span<const std::shared_ptr<const std::string>> records) override {
-    for (Seq seq = first; const auto& bytes : records) {
-      const Result<std::string> served = encode_served(session_, *bytes);
-      const Result<DecodedRecord> decoded = decode_record(*bytes);
-      if (served) {
-        owner_.event("session.record", session_,
-                     ",\"seq\":" + std::to_string(seq) + ",\"record\":" + *served);
-      }
-      if (decoded) tell_names(decoded->record);
-      seq += 1;
-    }
-  }
-
-  // C16: cut with its cursor; the client subscribes again behind it.
-  void on_cut(Seq cursor) override {
-    id_ = 0;
-    owner_.event("session.reset", session_,
-                 ",\"after\":" + std::to_string(cursor) + ",\"reason\":\"behind\"");
-    owner_.forget_cut(session_);
-  }
-
- private:
-  void tell_names(const Record& record) {
-    for (const NamedEvent& named : namer_.add(record)) {
-      if (record.seq > live_after_) owner_.event(named.action, session_, named.members);
-    }
-  }
-
-  WsConnection& owner_;
-  SessionId session_;
-  SubscriptionId id_ = 0;
-  Seq live_after_ = 0;
-  EventNamer namer_;
-};
 
 WsConnection::WsConnection(Place place, Principal principal)
     : place_(place), principal_(std::move(principal)) {}
@@ -157,25 +106,50 @@ void WsConnection::flush_changes() {
       if (lists_ && view.error().code() == Code::not_found) event("list.removed", session, "");
       continue;
     }
-    if (lists_) {
-      if (const auto shown = place_.server.commands().shown(session)) {
-        event("list.changed", session, ",\"session\":" + *shown);
-      }
-    }
-    if (!subscriptions_.contains(session)) continue;
-    JsonWriter members;
-    members.begin_object().key("state").string(enum_text(view->state));
-    members.key("status").string(enum_text(view->status));
-    members.key("executor_status").string(enum_text(view->executor_status));
-    members.key("needs_resume").boolean(view->resume.needs_resume).end_object();
-    std::string text = std::move(members).take();
-    std::string& told = states_[session];
-    if (told == text) continue;
-    told = text;
-    text.front() = ',';
-    text.pop_back();
-    event("session.state_changed", session, text + ",\"seq\":" + std::to_string(view->seq));
+    if (lists_) tell_list(*view);
+    if (subscriptions_.contains(session)) tell_state(*view);
   }
+}
+
+// One that only got longer, as it does while an agent talks, is told of now and then.
+void WsConnection::tell_list(const SessionView& view) {
+  SessionView face = face_of(view);
+  const auto rested = rested_.find(view.session);
+  if (rested != rested_.end() && rested->second == face) {
+    longer_.insert(view.session);
+    return;
+  }
+  const auto shown = place_.server.commands().shown(view.session);
+  if (!shown) return;
+  event("list.changed", view.session, ",\"session\":" + *shown);
+  longer_.erase(view.session);
+  rested_.insert_or_assign(view.session, std::move(face));
+  if (rest_timer_ != 0) return;
+  rest_timer_ = place_.server.world().loop.after_ms(ws_list_rest_ms, [self = weak_from_this()] {
+    if (const auto alive = self.lock()) alive->wake_rested();
+  });
+}
+
+void WsConnection::wake_rested() {
+  rest_timer_ = 0;
+  rested_.clear();
+  changed_.merge(std::exchange(longer_, {}));
+  flush_later();
+}
+
+void WsConnection::tell_state(const SessionView& view) {
+  JsonWriter members;
+  members.begin_object().key("state").string(enum_text(view.state));
+  members.key("status").string(enum_text(view.status));
+  members.key("executor_status").string(enum_text(view.executor_status));
+  members.key("needs_resume").boolean(view.resume.needs_resume).end_object();
+  std::string text = std::move(members).take();
+  std::string& told = states_[view.session];
+  if (told == text) return;
+  told = text;
+  text.front() = ',';
+  text.pop_back();
+  event("session.state_changed", view.session, text + ",\"seq\":" + std::to_string(view.seq));
 }
 
 void WsConnection::on_binary(std::string_view) { close(close_not_text, "text only"); }
@@ -216,7 +190,7 @@ Result<> WsConnection::begin_subscription(const Cursor& cursor) {
   if (!subscriptions_.contains(cursor.session) && subscriptions_.size() >= ws_subscriptions_max) {
     return fail(Code::limit_reached, "the socket has 256 subscriptions already");
   }
-  auto made = std::make_unique<Subscription>(*this, cursor.session);
+  auto made = std::make_unique<Subscription>(*this, cursor);
   TRY_VOID(made->start(cursor.after.value_or(state->head), cursor.log_id, state->head));
   subscriptions_.insert_or_assign(cursor.session, std::move(made));
   return {};

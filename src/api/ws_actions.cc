@@ -168,6 +168,12 @@ void WsConnection::subscribe(const WsRequest& request) {
                   .log_id = TRY(optional_text(payload, "log_id"))};
     const std::string_view after = payload.find("after");
     cursor.after = after.empty() || json_is_null(after) ? 0 : TRY(json_uint(after));
+    const std::string_view gather = payload.find("gather_ms");
+    const std::uint64_t gather_ms = gather.empty() ? 0 : TRY(json_uint(gather));
+    if (gather_ms > ws_gather_max_ms) {
+      return fail(Code::invalid_argument, "gather_ms: at most 1000");
+    }
+    cursor.gather_ms = static_cast<std::int64_t>(gather_ms);
     return cursor;
   };
   const Result<Cursor> cursor = read();

@@ -64,6 +64,7 @@ class WsConnection final : public WebSocketEvents,
     SessionId session;
     std::optional<Seq> after;  // not given: behind the head
     std::string log_id;
+    std::int64_t gather_ms = 0;  // 0: each record at once, with the events that follow from it
   };
   Result<> begin_subscription(const Cursor& cursor);
   void respond_with_subscription(const WsRequest& request, const Cursor& cursor);
@@ -83,6 +84,9 @@ class WsConnection final : public WebSocketEvents,
   void forget_cut(SessionId session);
   void flush_changes();
   void flush_later();
+  void tell_list(const SessionView& view);
+  void tell_state(const SessionView& view);
+  void wake_rested();
 
   Place place_;
   Principal principal_;
@@ -90,8 +94,11 @@ class WsConnection final : public WebSocketEvents,
   std::map<SessionId, std::unique_ptr<Subscription>> subscriptions_;
   std::map<SessionId, std::string> states_;  // as last told
   std::set<SessionId> changed_;
-  std::uint64_t seat_ = 0;  // among the open streams
+  std::map<SessionId, SessionView> rested_;  // told by list.changed a moment ago, as it was then
+  std::set<SessionId> longer_;               // of these, what only got longer since
+  std::uint64_t seat_ = 0;                   // among the open streams
   std::size_t calls_open_ = 0;
+  Loop::TimerId rest_timer_ = 0;
   bool lists_ = false;
   bool flushing_ = false;
   bool closed_ = false;

@@ -289,6 +289,92 @@ TEST(Ws, U8_list_changes_come_to_those_who_asked_once_however_many_there_were) {
   EXPECT_EQ(at_path(client.events("list.changed")[0], "session.state"), "WAITING_FOR_INPUT");
 }
 
+// Numbers of all gathered records, in the order in which they came.
+std::vector<std::uint64_t> gathered(const WsClient& client) {
+  std::vector<std::uint64_t> out;
+  for (const std::string& payload : client.events("session.records")) {
+    const Result<JsonObject> object = JsonObject::parse(payload);
+    for (const std::string_view record : *json_elements(object->find("records"))) {
+      out.push_back(*json_uint(JsonObject::parse(record)->find("seq")));
+    }
+  }
+  return out;
+}
+
+TEST(Ws, STREAM1_gathered_records_come_together_and_all_of_them) {
+  ApiBench bench;
+  bench.make_worked();
+  bench.on_session("prompt", R"({"text":"talk"})");
+  WsClient client = bench.connect();
+  client.ask("session.subscribe", about(bench, R"(,"gather_ms":50)"));
+  const std::size_t at_once = client.events("session.records").size();
+  EXPECT_EQ(at_once, 1U);  // what was missed, without waiting
+  const RunId run = bench.state().run->id;
+  for (int i = 0; i < 20; ++i) bench.frame(MessageAgent{.text = "x"}, run);
+  EXPECT_EQ(client.events("session.records").size(), at_once);
+  bench.settle(50);
+  EXPECT_EQ(client.events("session.records").size(), at_once + 1);
+  bench.settle(50);
+  bench.frame(MessageAgent{.text = "y"}, run);
+  EXPECT_EQ(client.events("session.records").size(), at_once + 2);  // after a rest, at once
+  const std::vector<std::uint64_t> seen = gathered(client);
+  ASSERT_EQ(seen.size(), bench.state().head);
+  for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(seen[i], i + 1);
+  EXPECT_THAT(client.events("session.record"), SizeIs(0));
+  EXPECT_THAT(client.events("session.message.updated"), SizeIs(0));
+}
+
+TEST(Ws, X24_gathered_records_do_not_wait_when_they_are_many_and_come_before_a_cut) {
+  ApiBench bench;
+  bench.make_worked();
+  bench.on_session("prompt", R"({"text":"talk"})");
+  WsClient client = bench.connect();
+  client.ask("session.subscribe", about(bench, R"(,"gather_ms":1000)"));
+  const RunId run = bench.state().run->id;
+  bench.frame(MessageAgent{.text = std::string(ws_gather_bytes_max, 'x')}, run);
+  EXPECT_EQ(gathered(client).size(), bench.state().head);
+  bench.frame(MessageAgent{.text = "waits"}, run);
+  client.socket->unsent = ws_unsent_bytes_max;
+  for (std::size_t i = 0; i < subscriber_records_max + 10; ++i) {
+    bench.frame(MessageAgent{.text = "x"}, run);
+  }
+  ASSERT_THAT(client.events("session.reset"), SizeIs(1));
+  EXPECT_EQ(std::to_string(gathered(client).back()),
+            at_path(client.events("session.reset")[0], "after"));
+}
+
+TEST(Ws, gather_ms_is_a_number_within_its_limit) {
+  ApiBench bench;
+  bench.make_worked();
+  WsClient client = bench.connect();
+  for (const char* const wish : {"1001", "-1", R"("50")", "true"}) {
+    const std::string answer =
+        client.ask("session.subscribe", about(bench, std::string(",\"gather_ms\":") + wish));
+    EXPECT_EQ(at_path(answer, "type"), "error") << wish;
+  }
+  EXPECT_THAT(client.events("session.records"), SizeIs(0));
+}
+
+TEST(Ws, U8_a_session_that_only_gets_longer_is_listed_now_and_then_and_a_new_state_at_once) {
+  ApiBench bench;
+  bench.make_worked();
+  bench.on_session("prompt", R"({"text":"talk"})");
+  WsClient client = bench.connect();
+  client.ask("list.subscribe", "{}");
+  const RunId run = bench.state().run->id;
+  for (int i = 0; i < 30; ++i) bench.frame(MessageAgent{.text = "x"}, run);
+  EXPECT_THAT(client.events("list.changed"), SizeIs(1));
+  bench.settle(ws_list_rest_ms);
+  ASSERT_THAT(client.events("list.changed"), SizeIs(2));
+  EXPECT_EQ(at_path(client.events("list.changed")[1], "session.seq"),
+            std::to_string(bench.state().head));
+  bench.frame(MessageAgent{.text = "x"}, run);
+  const std::size_t before = client.events("list.changed").size();
+  bench.asks();
+  ASSERT_GT(client.events("list.changed").size(), before);
+  EXPECT_EQ(at_path(client.events("list.changed").back(), "session.status"), "waiting");
+}
+
 TEST(Ws, TOK2_N3_a_socket_hears_a_heartbeat_and_ends_with_its_principals_right) {
   ApiBench bench;
   bench.make_worked();

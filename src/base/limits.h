@@ -205,6 +205,11 @@ inline constexpr std::size_t ws_calls_open_max = 64;  // unanswered; one more: l
 // Queued for a client that does not read: then nothing more is read for it, and one that stays
 // behind is cut with its cursor.
 inline constexpr std::size_t ws_unsent_bytes_max = 1UL << 20;
+inline constexpr std::uint64_t ws_gather_max_ms = 1'000;  // a longer wish: invalid_argument
+// A session that only got longer is told of again by list.changed after so long.
+inline constexpr std::int64_t ws_list_rest_ms = 500;
+// Gathered for a client that wants its records together: more is sent before the time is up.
+inline constexpr std::size_t ws_gather_bytes_max = 128UL << 10;
 
 // Processes and sockets.
 inline constexpr int link_backlog_max = 64;  // callers not yet accepted; one more is turned away

@@ -60,7 +60,7 @@ export default function (suite) {
     one.expect(/WebSocket connection to/);
     let drops = 0;
     await bendSocket(one.page, (socket, server) => {
-      let left = 7 + 5 * drops;
+      let left = 2 + drops;
       server.onMessage((message) => {
         socket.send(message);
         left -= 1;
@@ -92,7 +92,7 @@ export default function (suite) {
     await bendSocket(one.page, (socket, server) => {
       let kept = null;
       server.onMessage((message) => {
-        if (!String(message).includes('"session.record"')) return socket.send(message);
+        if (!String(message).includes('"session.records"')) return socket.send(message);
         if (falls(17)) { bent += 1; return undefined; }
         if (falls(11)) { kept = message; bent += 1; return undefined; }
         socket.send(message);

@@ -56,11 +56,13 @@ export class Daemon {
     return daemon;
   }
 
-  // Agents: `test` behaves, `forgetful` cannot resume, and whatever the setup adds as name -> switches.
+  // Agents: `test` behaves, `forgetful` cannot resume, and whatever the setup adds as name -> switches. `names` are those
+  // under which it is known besides its address.
   config(setup) {
     const agents = { test: {}, forgetful: { switches: ["no_load", "no_resume"], lines: [
       "supports_session_resume = false", "native_session_resume = false"] }, ...setup.agents };
-    const lines = [...(setup.lines ?? [])];
+    const names = (setup.names ?? []).map((name) => `http://${name}:${this.port}`);
+    const lines = [...(names.length > 0 ? [`public_urls = ${JSON.stringify(names)}`] : []), ...(setup.lines ?? [])];
     for (const [name, { switches = [], lines: more = [] }] of Object.entries(agents)) {
       const home = join(this.folder, "agent", name);
       mkdirSync(home);

@@ -26,7 +26,20 @@ export interface LongBlock {
 export type Block = HtmlBlock | CodeBlock | LongBlock;
 
 // Links go to the web or to a mailbox, nowhere else; a relative one has no meaning here.
+// What was asked is remembered: a block that streams is read again and again, with the same links in it.
+const known = new Map<string, string | null>();
+const knownMax = 200;
+
 export function safeHref(href: string): string | null {
+  const old = known.get(href);
+  if (old !== undefined) return old;
+  const made = checkedHref(href);
+  if (known.size >= knownMax) known.clear();
+  if (href.length < 500) known.set(href, made);
+  return made;
+}
+
+function checkedHref(href: string): string | null {
   const trimmed = href.trim();
   if (/[\u0000-\u0020\u007f-\u009f\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]/.test(trimmed)) return null;
   let url: URL;

@@ -2,7 +2,7 @@
 // foreign cursor is refused and a snapshot serves (N2), a silent loss is found (N3), sleep and new networks end in a
 // reconnect (N4).
 import { describe, expect, it } from "vitest";
-import { Connection, probeMax, silenceMax, type ConnectionState, type ConnectionWorld, type Follower, type SocketLike } from "./connection";
+import { Connection, lookEvery, probeMax, silenceMax, type ConnectionState, type ConnectionWorld, type Follower, type SocketLike } from "./connection";
 import { ApiError } from "./http";
 import type { RecordEnvelope, Seq, Session } from "./types";
 
@@ -45,6 +45,7 @@ class Daemon {
   logId = "log_1";
   sockets: FakeSocket[] = [];
   refuses: ApiError | null = null;
+  isUp = false;
   get now(): FakeSocket {
     return this.sockets[this.sockets.length - 1] as FakeSocket;
   }
@@ -98,7 +99,7 @@ class FakeSocket implements SocketLike {
     }
   }
   record(seq: Seq): void {
-    this.say({ type: "event", action: "session.record", payload: { session_id: "s", seq, record: { seq } } });
+    this.say({ type: "event", action: "session.records", payload: { session_id: "s", records: [{ seq }] } });
   }
   /** Records that the client never gets, though the socket goes on. */
   skip(by: number): void {
@@ -125,7 +126,12 @@ class Client implements Follower {
   last: Seq = 0;
   logId = "log_1";
   refusals: string[] = [];
+  readonly gatherMs = 50;
+  together = 0;
   connection: Connection | null = null;
+  settled(): void {
+    this.together += 1;
+  }
   cursor(): { after: Seq; log_id: string } {
     return { after: this.last, log_id: this.logId };
   }
@@ -151,6 +157,7 @@ function stage(visible = true) {
   const sees = { visible };
   const world: ConnectionWorld = {
     now: () => clock.time, after: (ms, call) => clock.after(ms, call), random: () => 0.5, isVisible: () => sees.visible, open: () => daemon.open(),
+    isUp: () => Promise.resolve(daemon.isUp),
   };
   const connection = new Connection(world, { changed() {}, removed() {} }, (state) => states.push(state));
   client.connection = connection;
@@ -293,6 +300,43 @@ describe("the connection", () => {
     await clock.turn(0);
     daemon.now.accept();
     expect(connection.state.name).toBe("live");
+  });
+
+  it("N4 is back soon after the daemon is, however long that took", async () => {
+    const { clock, daemon, client, connection } = await connected();
+    daemon.refuses = new ApiError("offline", "nobody");
+    daemon.now.drop();
+    await clock.turn(60_000);
+    expect(connection.state.name).toBe("down");
+    daemon.refuses = null;
+    daemon.isUp = true;
+    await clock.turn(lookEvery + 1);
+    daemon.now.accept();
+    expect(connection.state.name).toBe("live");
+    daemon.grow(2);
+    expect(client.got).toEqual([1, 2]);
+  });
+
+  it("gives what came together to its follower in one go", async () => {
+    const { daemon, client } = await connected();
+    daemon.head = 3;
+    daemon.now.say({ type: "event", action: "session.records", payload: { session_id: "s", records: [{ seq: 1 }, { seq: 2 }, { seq: 3 }] } });
+    expect(client.got).toEqual([1, 2, 3]);
+    expect(client.together).toBe(1);
+    expect(daemon.now.sent.find((one) => one.action === "session.subscribe")?.payload["gather_ms"]).toBe(50);
+  });
+
+  it("N4 has no socket and no timer while it is put away, and goes on behind its cursor", async () => {
+    const { clock, daemon, client, connection } = await connected();
+    daemon.grow(2);
+    connection.rest();
+    await clock.turn(3_600_000);
+    expect(daemon.sockets.length).toBe(1);
+    daemon.grow(3);
+    connection.wake();
+    await clock.turn(0);
+    daemon.now.accept();
+    expect(client.got).toEqual(upTo(5));
   });
 
   it("tries nothing while nobody looks, and at once when somebody does", async () => {

@@ -20,6 +20,8 @@ export interface ConnectionWorld {
   isVisible(): boolean;
   /** Rejects with an ApiError where the daemon refused or is not there. */
   open(): Promise<SocketLike>;
+  /** Whether a daemon answers at all; says so soon, and never rejects. */
+  isUp(): Promise<boolean>;
 }
 
 export type ConnectionState =
@@ -33,7 +35,11 @@ export type ConnectionState =
 export interface Follower {
   /** The last record that it has. */
   cursor(): { after: Seq; log_id: string };
+  /** How long the daemon may gather records before it sends them together. */
+  readonly gatherMs: number;
   record(seq: Seq, record: RecordEnvelope): void;
+  /** All that came together was given to `record`. */
+  settled(): void;
   /** The session as the daemon has it now: at each (re)subscription, and whenever it changes. */
   session(session: Session): void;
   /** Its state changed in some way that only a look at the session tells. */
@@ -54,6 +60,8 @@ export const probeMax = 4_000;
 const openMax = 10_000;
 const backoffMin = 250;
 const backoffMax = 8_000;
+/** Between two looks whether a daemon is back, while the next try is further away than that. */
+export const lookEvery = 600;
 
 interface Frame {
   id?: number | string;
@@ -133,6 +141,15 @@ export class Connection {
     void this.connect();
   }
 
+  /** The page is put away, perhaps to come back as it is: a browser keeps no page that has a socket open. */
+  rest(): void {
+    if (!this.isStarted || this.state.name === "refused") return;
+    this.cancelTimers();
+    this.drop();
+    if (this.downSince === 0) this.downSince = this.world.now();
+    this.setState({ name: "down", since: this.downSince, attempt: 0, retryAt: 0 });
+  }
+
   private setState(state: ConnectionState): void {
     this.state = state;
     this.onState(state);
@@ -197,9 +214,25 @@ export class Connection {
     const ceiling = Math.min(backoffMax, backoffMin * 2 ** (this.attempt - 1));
     const wait = ceiling / 2 + (this.world.random() * ceiling) / 2;
     const sees = this.world.isVisible();
-    if (sees) this.stopRetry = this.world.after(wait, () => void this.connect());
-    this.setState({
-      name: "down", since: this.downSince, attempt: this.attempt, retryAt: sees ? this.world.now() + wait : 0,
+    const retryAt = sees ? this.world.now() + wait : 0;
+    if (sees) this.waitFor(retryAt);
+    this.setState({ name: "down", since: this.downSince, attempt: this.attempt, retryAt });
+  }
+
+  // Until it is time, or a daemon that is back says so: a look costs nobody anything, a try costs a ticket and a socket.
+  private waitFor(retryAt: number): void {
+    const left = retryAt - this.world.now();
+    if (left <= lookEvery) {
+      this.stopRetry = this.world.after(left, () => void this.connect());
+      return;
+    }
+    const { life } = this;
+    this.stopRetry = this.world.after(lookEvery, () => {
+      void this.world.isUp().then((isUp) => {
+        if (life !== this.life || this.state.name !== "down") return;
+        if (isUp) void this.connect();
+        else this.waitFor(retryAt);
+      });
     });
   }
 
@@ -238,7 +271,8 @@ export class Connection {
     subscription.behindAt = -1;
     const request = this.requests + 1;
     subscription.awaited = request;
-    this.request("session.subscribe", { session_id: id, after, log_id }, (frame) => {
+    const gather_ms = subscription.follower.gatherMs;
+    this.request("session.subscribe", { session_id: id, after, log_id, gather_ms }, (frame) => {
       if (this.subscriptions.get(id) !== subscription || subscription.awaited !== request) return;
       subscription.awaited = 0;
       const payload = frame.payload ?? {};
@@ -271,15 +305,18 @@ export class Connection {
     if (action === "list.removed") return this.list.removed(id);
     const subscription = this.subscriptions.get(id);
     if (!subscription) return;
-    if (action === "session.record") {
-      return subscription.follower.record(Number(payload["seq"]), payload["record"] as RecordEnvelope);
-    }
+    if (action === "session.records") return this.records(subscription.follower, payload["records"] as RecordEnvelope[]);
     if (subscription.awaited !== 0) return;
     if (action === "session.reset") {
       this.subscribe(id, subscription);
     } else if (action === "session.state_changed") {
       subscription.follower.changed();
     }
+  }
+
+  private records(follower: Follower, records: RecordEnvelope[]): void {
+    for (const record of records) follower.record(record.seq, record);
+    follower.settled();
   }
 
   // Twice in a row behind at the same place: what is missing will not come by itself (N3).

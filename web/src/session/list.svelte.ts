@@ -4,6 +4,7 @@
 // stays where it is, whatever grows, shrinks or comes before it. A row that has the focus stays mounted.
 import { elementScroll, measureElement, observeElementOffset, observeElementRect, Virtualizer, type Range, type VirtualItem } from "@tanstack/virtual-core";
 import { defaultRangeExtractor } from "@tanstack/virtual-core";
+import { afterPaint } from "../state/painted";
 
 // Several rows, the first of them at the top of the screen: an older page may join one with what came before it, and its
 // key is gone then.
@@ -15,6 +16,9 @@ interface Anchor {
 const nearEnd = 24;
 const nearTop = 1500;
 const anchorRows = 6;
+const overscan = 6; // rows beside those on the screen
+const firstOverscan = 1; // until the first of them are drawn
+const growing = 3; // rows at the end that may grow while text streams
 
 export class TranscriptList {
   items: readonly VirtualItem[] = $state.raw([]);
@@ -33,6 +37,8 @@ export class TranscriptList {
   #holding = false; // a finger or a mouse button is down on the list
   #lastTop = 0;
   #moved = false; // by this list, since the last scroll event
+  #overscan = firstOverscan;
+  #isOver = false;
   #virtualizer: Virtualizer<HTMLElement, HTMLElement>;
 
   constructor() {
@@ -51,7 +57,7 @@ export class TranscriptList {
       observeElementRect,
       observeElementOffset,
       measureElement,
-      overscan: 6,
+      overscan: this.#overscan,
       paddingStart: 16,
       paddingEnd: 16,
       rangeExtractor: (range: Range) => this.#withPinned(defaultRangeExtractor(range)),
@@ -75,6 +81,25 @@ export class TranscriptList {
     this.#indexes = new Map(keys.map((key, index) => [key, index]));
     this.#virtualizer.setOptions(this.#options());
     this.#virtualizer._willUpdate();
+    this.#changed();
+    if (keys.length > 1 && this.#overscan !== overscan) afterPaint(() => this.#widen());
+  }
+
+  /** What streams has grown by now: measured and followed before the frame is drawn, since whatever moves in
+      a frame costs a second one. */
+  grown(): void {
+    if (!this.#scroller || !this.following) return;
+    for (let index = this.#keys.length - 1; index >= Math.max(0, this.#keys.length - growing); index -= 1) {
+      const element = this.#virtualizer.elementsCache.get(this.#keys[index] ?? index);
+      if (element?.isConnected) this.#virtualizer.resizeItem(index, element.offsetHeight);
+    }
+  }
+
+  /** The rows on the screen are drawn: now those beside them. */
+  #widen(): void {
+    if (this.#isOver || !this.#scroller || this.#overscan === overscan) return;
+    this.#overscan = overscan;
+    this.#virtualizer.setOptions(this.#options());
     this.#changed();
   }
 
@@ -139,6 +164,7 @@ export class TranscriptList {
     resize.observe(element);
     this.#changed();
     return () => {
+      this.#isOver = true;
       for (const [name, listener] of listeners) element.removeEventListener(name, listener);
       removeEventListener("pointerup", release);
       resize.disconnect();

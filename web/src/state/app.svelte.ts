@@ -154,6 +154,11 @@ class App {
     this.connection.wake();
   }
 
+  /** The page is put away. */
+  rest(): void {
+    this.connection.rest();
+  }
+
   /** What the browser knows of its network. */
   watchNetwork(): () => void {
     const look = (): void => void (this.isOffline = !navigator.onLine);

@@ -11,6 +11,13 @@ export function browserWorld(open: () => Promise<WebSocket>): ConnectionWorld {
     random: () => Math.random(),
     isVisible: () => document.visibilityState === "visible",
     open: async () => (await open()) as SocketLike,
+    isUp: async () => {
+      try {
+        return (await fetch("/healthz", { cache: "no-store", signal: AbortSignal.timeout(1_000) })).ok;
+      } catch {
+        return false;
+      }
+    },
   };
 }
 
@@ -26,4 +33,10 @@ export function onWake(wake: () => void): () => void {
     document.removeEventListener("visibilitychange", seen);
     for (const name of names) removeEventListener(name, wake);
   };
+}
+
+/** Calls when the page is left for one that may lead back to it. Returns how to stop. */
+export function onPutAway(rest: () => void): () => void {
+  addEventListener("pagehide", rest);
+  return () => removeEventListener("pagehide", rest);
 }

@@ -4,11 +4,13 @@ import { tick } from "svelte";
 import { ApiError } from "../core/api";
 import { FarRows } from "../core/far_rows";
 import type { Sending } from "../core/outbox";
+import { Pace } from "../core/pace";
 import { policyOf, resumesOnOpen, type ResumeOnOpen } from "../core/resume_on_open";
 import { SessionLog } from "../core/session_log";
 import { ToolRecords } from "../core/tool_records";
 import type { PromptWhen, RecordEnvelope, ResumeAnswer, ResumeHow, Row, RowsPage, Seq, Session, Task } from "../core/types";
 import { app } from "./app.svelte";
+import { afterPaint } from "./painted";
 import { Sender } from "./sender.svelte";
 
 export type { Sending } from "../core/outbox";
@@ -18,6 +20,9 @@ export type Sync = "live" | "catching_up" | "stale";
 
 const pageRows = 80;
 const rowsMax = 500;
+/** Between two visual updates of what streams, in ms: the daemon gathers as long. */
+const usualPause = 50;
+const slack = 10;
 
 export class SessionView {
   readonly id: string;
@@ -59,7 +64,8 @@ export class SessionView {
   private stopFollowing: (() => void) | null = null;
   private isOpen = false;
   private timer = 0;
-  private pause = matchMedia("(pointer: coarse)").matches ? 50 : 33;
+  private readonly pace = new Pace(usualPause);
+  private flushedAt = 0;
   private restarting = false;
   private pastAsk = 0;
   /** A place far back that is not joined to the live rows. */
@@ -124,8 +130,11 @@ export class SessionView {
   }
 
   private afterOpening(daemon: ResumeOnOpen): void {
-    void this.readLast("usage", (record) => this.saw(record));
-    void this.readLast("commands", (record) => this.saw(record));
+    // In a long session these take the daemon a while, and the rows come first.
+    afterPaint(() => {
+      void this.readLast("usage", (record) => this.saw(record));
+      void this.readLast("commands", (record) => this.saw(record));
+    });
     const policy = policyOf(app.settings.get("resumeOnOpen"), daemon);
     if (this.session && resumesOnOpen(this.session, policy)) this.resume().catch(() => {});
   }
@@ -144,7 +153,9 @@ export class SessionView {
     this.stopFollowing?.();
     this.stopFollowing = app.connection.follow(this.id, {
       cursor: () => ({ after: this.log.last, log_id: this.log.logId }),
+      gatherMs: usualPause,
       record: (_, record) => this.record(record),
+      settled: () => this.flushSoon(),
       session: (session) => this.setSession(session),
       changed: () => {},
       head: (seq) => this.setHead(seq),
@@ -172,7 +183,6 @@ export class SessionView {
     this.sender.saw(record);
     for (const listener of this.listeners) listener(record);
     if (this.log.needsRows) void this.restart();
-    this.flushSoon();
   }
 
   private saw(record: RecordEnvelope): void {
@@ -210,18 +220,21 @@ export class SessionView {
     this.head = Math.max(this.log.last, seq);
   }
 
-  // Coalesced: one visual update per pause, twice as rarely while an update takes long.
+  // Coalesced: one visual update per pause.
   private flushSoon(): void {
     if (this.timer !== 0) return;
-    this.timer = setTimeout(() => void this.flush(), this.pause) as unknown as number;
+    const left = this.flushedAt + this.pace.pause - performance.now();
+    // What comes in the daemon's beat is shown at once.
+    if (left < slack) void this.flush();
+    else this.timer = setTimeout(() => void this.flush(), left) as unknown as number;
   }
   private async flush(): Promise<void> {
     this.timer = 0;
-    const begin = performance.now();
+    this.flushedAt = performance.now();
     this.publish();
     await tick();
-    const usual = matchMedia("(pointer: coarse)").matches ? 50 : 33;
-    this.pause = performance.now() - begin > 8 ? usual * 2 : usual;
+    // Behind what the list measures then.
+    queueMicrotask(() => this.pace.took(performance.now() - this.flushedAt));
   }
 
   private publish(): void {
