@@ -12,11 +12,6 @@
 
 namespace perdure {
 
-// A few may be typing errors and are answered at once. Each one more doubles the wait.
-inline constexpr std::int64_t auth_free_failures = 3;
-inline constexpr std::int64_t auth_delay_first_ms = 50;
-inline constexpr std::int64_t auth_delay_max_ms = 1'000;
-
 class AuthFailures {
  public:
   // Notes one. True: there were too many lately, tell them so instead of looking further.

@@ -131,6 +131,9 @@ inline constexpr std::int64_t browser_ms = 90LL * 24 * 3600'000;  // then a page
 inline constexpr std::int64_t auth_failure_ms = 3'000;
 inline constexpr std::int64_t auth_failures_max = 20;
 inline constexpr std::size_t auth_sources_max = 1024;  // addresses; the least guilty is forgotten
+inline constexpr std::int64_t auth_free_failures = 3;  // typing errors; each one more waits longer
+inline constexpr std::int64_t auth_delay_first_ms = 50;   // doubled with each
+inline constexpr std::int64_t auth_delay_max_ms = 1'000;  // and no longer
 
 // The node journal: what a daemon knows beside its sessions.
 inline constexpr std::size_t tasks_max = 10'000;                      // one more: limit_reached
@@ -189,6 +192,14 @@ inline constexpr std::size_t terminals_max = 32;                     // one more
 inline constexpr std::size_t terminal_output_bytes_max = 1UL << 20;  // the oldest is dropped
 inline constexpr std::size_t terminal_waits_max = 16;          // for one exit; one more is refused
 inline constexpr std::size_t acp_text_bytes_max = 16UL << 20;  // a longer text is refused
+inline constexpr std::int64_t lend_hold_ms = 20'000;           // then a lender is told to ask again
+inline constexpr std::int64_t lend_return_ms = 5'000;          // for it to do so; then nobody lends
+inline constexpr std::int64_t lend_answer_ms = 120'000;  // of an editor; then the workspace serves
+inline constexpr std::size_t lenders_max = 8;            // one more: limit_reached
+inline constexpr std::size_t lent_requests_max = 64;     // one more is served by the workspace
+inline constexpr std::size_t lent_terminals_max = 64;    // one more is not known later
+inline constexpr std::size_t probe_runs_max = 2;         // probes at once; one more: limit_reached
+inline constexpr std::int64_t probe_run_ms = 30L * 60 * 1000;  // then the probe is killed
 
 // API: bodies.
 inline constexpr std::size_t mcp_servers_bytes_max = 256UL << 10;  // a longer list: limit_reached

@@ -7,6 +7,7 @@
 
 #include "base/fields_json.h"
 #include "base/json_view.h"
+#include "base/limits.h"
 #include "base/text.h"
 #include "env_posix/file_tree.h"
 #include "env_posix/folder.h"
@@ -14,8 +15,6 @@
 namespace perdure {
 namespace {
 
-constexpr std::size_t runs_max = 2;  // at once: each starts an agent that is not small
-constexpr std::int64_t run_ms = 30L * 60 * 1000;
 constexpr std::size_t line_bytes_max = 256UL << 10;
 constexpr std::size_t report_bytes_max = 256UL << 10;
 constexpr std::size_t words_max = 2UL << 10;
@@ -74,7 +73,7 @@ class ProbeRuns::Run final : public ProcessEvents {
     process_ = TRY(owner_.ports_.processes.spawn(spec, *this));
     process_->write(encode_fields(order));
     process_->close_input();
-    timer_ = owner_.ports_.loop.after_ms(run_ms, [this] {
+    timer_ = owner_.ports_.loop.after_ms(probe_run_ms, [this] {
       timer_ = 0;
       process_->signal(SIGKILL);
     });
@@ -117,8 +116,8 @@ class ProbeRuns::Run final : public ProcessEvents {
     owner_.ports_.loop.cancel(std::exchange(timer_, 0));
     is_over_ = true;
     if (has_report_) return;
-    error_ = exit.signal ? "the probe was ended; it may take " + std::to_string(run_ms / 60'000) +
-                               " minutes at most"
+    error_ = exit.signal ? "the probe was ended; it may take " +
+                               std::to_string(probe_run_ms / 60'000) + " minutes at most"
                          : "the probe ended without a report: " + utf8_scrub(words_);
   }
 
@@ -149,7 +148,7 @@ Result<> ProbeRuns::start(const ProbeOrder& order) {
     if (agent == order.agent) return fail(Code::conflict, agent + " is being probed already");
     ++running;
   }
-  if (running >= runs_max) {
+  if (running >= probe_runs_max) {
     return fail(Code::limit_reached, "two agents are being probed; wait for one of them");
   }
   auto run = std::make_unique<Run>(*this, order.agent);

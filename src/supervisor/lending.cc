@@ -14,13 +14,6 @@
 namespace perdure {
 namespace {
 
-constexpr std::int64_t lend_hold_ms = 20'000;     // a lender's question is answered by then
-constexpr std::int64_t lend_return_ms = 5'000;    // for one that was answered to ask again
-constexpr std::int64_t lend_answer_ms = 120'000;  // for an editor to serve one request
-constexpr std::size_t lenders_max = 8;
-constexpr std::size_t lent_max = 64;
-constexpr std::size_t lent_terminals_max = 64;
-
 // What a lender must have said to be asked for this; empty: nobody is ever asked for it.
 std::string_view ability_of(std::string_view method) {
   if (method == "fs/read_text_file") return "fs_read";
@@ -124,7 +117,7 @@ bool Lending::offer(const std::string& method, const std::string& params, AgentR
       return true;
     }
   }
-  if (!is_there(ability) || lent_.size() >= lent_max) return false;
+  if (!is_there(ability) || lent_.size() >= lent_requests_max) return false;
   if (!is_terminal && !is_inside(params)) return false;
   const std::uint64_t id = ++last_id_;
   Lent lent{{}, method, params, std::move(reply), 0};
