@@ -20,6 +20,7 @@ export type Sync = "live" | "catching_up" | "stale";
 
 const pageRows = 80;
 const rowsMax = 500;
+const rowsKept = 600;
 /** Between two visual updates of what streams, in ms: the daemon gathers as long. */
 const usualPause = 50;
 const slack = 10;
@@ -193,12 +194,18 @@ export class SessionView {
     }
   }
 
-  // Rare: a record spoke of a tool of this turn that lies before what is loaded.
-  private async restart(): Promise<void> {
+  /** Lets go of the rows far above, once there are many: they are read again when somebody goes there. */
+  trim(): void {
+    if (this.past === 0 && !this.far && !this.loadingOlder && this.log.size > rowsKept) void this.restart(2 * pageRows);
+  }
+
+  // Everything from a newer page: to let go of rows, or, rarely, because a record spoke of a tool of this turn that lies
+  // before what is loaded.
+  private async restart(tail = Math.min(rowsMax, this.log.size + pageRows)): Promise<void> {
     if (this.restarting) return;
     this.restarting = true;
     try {
-      const page = await app.api.rows(this.id, { tail: Math.min(rowsMax, this.log.size + pageRows) });
+      const page = await app.api.rows(this.id, { tail });
       if (this.isOpen && page.log_id === this.log.logId) this.log.restart(page);
       this.flushSoon();
     } catch {
