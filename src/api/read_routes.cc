@@ -47,8 +47,10 @@ std::string lines(const EventsPage& page) {
 RouteHandler ReadRoutes::of_session(OfSession handler) {
   return [this, handler](Call call) {
     const Result<SessionId> session = session_of(world_, call);
-    if (!session) return call.fail(session.error());
-    if (const Result<> done = (this->*handler)(call, *session); !done) call.fail(done.error());
+    if (!session) return fail_without_session(world_, call, session.error());
+    if (const Result<> done = (this->*handler)(call, *session); !done) {
+      fail_without_session(world_, call, done.error());
+    }
   };
 }
 

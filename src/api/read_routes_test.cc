@@ -488,6 +488,13 @@ TEST(ReadRoutes, U11_a_deletion_needs_to_be_confirmed_and_forced_while_it_runs) 
   EXPECT_EQ(daemon.store->head(daemon.session).error().code(), Code::not_found);
   EXPECT_TRUE(daemon.node->state().tombstones.contains(daemon.session));
   EXPECT_TRUE(daemon.get("/api/sessions")->body().contains("\"sessions\":[]"));
+  const JsonObject gone = daemon.json(daemon.get(daemon.at("/page")));
+  const Tombstone& left = daemon.node->state().tombstones.at(daemon.session);
+  EXPECT_TRUE(gone.find("error").contains("\"code\":\"not_found\""));
+  const JsonObject told = *JsonObject::parse(gone.find("tombstone"));
+  EXPECT_EQ(json_string(told.find("title")).value(), left.title);
+  EXPECT_EQ(json_string(told.find("deleted")).value(), format_timestamp(left.deleted));
+  EXPECT_EQ(json_string(told.find("by")).value(), left.by);
 }
 
 TEST(ReadRoutes, U11_a_workspace_that_is_started_in_the_middle_of_a_deletion_is_stopped_too) {

@@ -1,5 +1,8 @@
 #include "api/session_argument.h"
 
+#include "base/json.h"
+#include "base/time.h"
+
 namespace perdure {
 
 MaySee may_see(const Principal& principal) {
@@ -8,6 +11,30 @@ MaySee may_see(const Principal& principal) {
 
 Result<SessionId> session_of(ApiWorld& world, const Call& call) {
   return world.sessions.resolve(call.arguments.at(0), may_see(call.principal));
+}
+
+std::string tombstone_members(ApiWorld& world, const Principal& principal, SessionId session) {
+  const auto& tombstones = world.node.state().tombstones;
+  const auto at = tombstones.find(session);
+  if (at == tombstones.end() || !principal.may_see(session)) return "";
+  JsonWriter out;
+  out.begin_object().key("title").string(at->second.title);
+  out.key("deleted").string(format_timestamp(at->second.deleted));
+  out.key("by").string(at->second.by).end_object();
+  const std::string text = std::move(out).take();
+  return text.substr(1, text.size() - 2);
+}
+
+void fail_without_session(ApiWorld& world, const Call& call, const Error& error) {
+  const Result<SessionId> session = SessionId::parse(call.arguments.at(0));
+  const std::string members = session && error.code() == Code::not_found
+                                  ? tombstone_members(world, call.principal, *session)
+                                  : std::string();
+  if (members.empty()) return call.fail(error);
+  HttpResponse response = error_response(Error(Code::not_found, "the session was deleted"));
+  response.body.pop_back();
+  response.body += ",\"tombstone\":{" + members + "}}";
+  call.exchange->respond(std::move(response));
 }
 
 }  // namespace perdure

@@ -15,4 +15,11 @@ MaySee may_see(const Principal& principal);
 // not_found (N17), an ambiguous text conflict, with the candidates.
 Result<SessionId> session_of(ApiWorld& world, const Call& call);
 
+// What is known of a session that was deleted, as members of an object: title, when, by whom. Empty
+// where it was not, or where the principal might not have seen it.
+std::string tombstone_members(ApiWorld& world, const Principal& principal, SessionId session);
+
+// Answers with the error. The not_found of a path whose session was deleted says what it was.
+void fail_without_session(ApiWorld& world, const Call& call, const Error& error);
+
 }  // namespace perdure

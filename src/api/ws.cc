@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/session_argument.h"
 #include "api/session_json.h"
 #include "api/ws_connection.h"
 #include "api/ws_subscription.h"
@@ -103,12 +104,17 @@ void WsConnection::flush_changes() {
     changed_.erase(changed_.begin());
     const Result<SessionView> view = place_.server.world().runtime.view(session);
     if (!view) {
-      if (lists_ && view.error().code() == Code::not_found) event("list.removed", session, "");
+      if (lists_ && view.error().code() == Code::not_found) tell_removed(session);
       continue;
     }
     if (lists_) tell_list(*view);
     if (subscriptions_.contains(session)) tell_state(*view);
   }
+}
+
+void WsConnection::tell_removed(SessionId session) {
+  const std::string known = tombstone_members(place_.server.world(), principal_, session);
+  event("list.removed", session, known.empty() ? known : "," + known);
 }
 
 // One that only got longer, as it does while an agent talks, is told of now and then.

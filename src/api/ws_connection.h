@@ -85,6 +85,7 @@ class WsConnection final : public WebSocketEvents,
   void flush_changes();
   void flush_later();
   void tell_list(const SessionView& view);
+  void tell_removed(SessionId session);
   void tell_state(const SessionView& view);
   void wake_rested();
 

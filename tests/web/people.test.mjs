@@ -60,7 +60,10 @@ export default function (suite) {
     if (await word.count() > 0 && !await confirm.isEnabled()) await word.fill("delete");
     await confirm.click();
     await until(async () => (await daemon.ask("GET", `/api/sessions/${session.id}`)).status === 404, "it is deleted");
-    await other.page.getByText(/deleted|gone|not there/i).first().waitFor();
+    await other.page.getByText(/“To be deleted” was deleted from a browser, \w+day, /).waitFor();
+    await other.shot("state-deleted");
+    await other.page.reload();
+    await other.page.getByText(/“To be deleted” was deleted from a browser, \w+day, /).waitFor();
   });
 
   suite.test("L23_an_agent_is_probed_from_the_page_and_the_report_stays", async ({ daemon, person }) => {

@@ -2,7 +2,7 @@
 // stand and are made again behind that, so that no record is missed and none comes twice (N1). Whoever sleeps, changes
 // the network or loses the last events finds out by a heartbeat or a probe (N3, N4). Pure: sockets, clock and dice are given.
 import { ApiError } from "./http";
-import type { RecordEnvelope, Seq, Session } from "./types";
+import { tombstoneOf, type RecordEnvelope, type Seq, type Session, type Tombstone } from "./types";
 
 export interface SocketLike {
   send(text: string): void;
@@ -52,7 +52,7 @@ export interface Follower {
 
 export interface ListListener {
   changed(session: Session): void;
-  removed(id: string): void;
+  removed(id: string, tombstone: Tombstone | null): void;
 }
 
 export const silenceMax = 25_000;
@@ -302,7 +302,7 @@ export class Connection {
     if (action === "heartbeat") return this.beat(payload["heads"] as Record<string, Seq> | undefined);
     const id = String(payload["session_id"] ?? "");
     if (action === "list.changed") return this.list.changed(payload["session"] as Session);
-    if (action === "list.removed") return this.list.removed(id);
+    if (action === "list.removed") return this.list.removed(id, tombstoneOf(payload));
     const subscription = this.subscriptions.get(id);
     if (!subscription) return;
     if (action === "session.records") return this.records(subscription.follower, payload["records"] as RecordEnvelope[]);

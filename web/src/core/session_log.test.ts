@@ -86,7 +86,7 @@ class Walk {
   private stream: Seq = 0;
   private asked: { ticket: PageTicket; before: Seq; page: RowsPage | null } | null = null;
   private lives = 1;
-  constructor(private readonly log: SessionLog, private readonly dice: Dice) {
+  constructor(protected readonly log: SessionLog, protected readonly dice: Dice) {
     this.server = this.newServer();
     this.open();
   }
@@ -104,7 +104,12 @@ class Walk {
     const record = this.server.records[seq - 1];
     if (!record) return;
     if (this.log.apply(record) === "gap") this.stream = this.log.last;
-    if (this.log.needsRows) this.log.restart(this.server.page(this.server.head - this.dice.below(2), this.log.size + 3));
+    const tail = this.tail();
+    if (tail > 0) this.log.restart(this.server.page(this.server.head - this.dice.below(2), tail));
+  }
+  /** So many rows are read anew; 0: none. */
+  protected tail(): number {
+    return this.log.needsRows ? this.log.size + 3 : 0;
   }
   private settle(): void {
     const asked = this.asked;
@@ -158,9 +163,16 @@ class Walk {
   }
 }
 
-function walk(seed: number, make: () => SessionLog, steps = 160): void {
+/** One that now and then lets go of the rows above. */
+class TrimmingWalk extends Walk {
+  protected override tail(): number {
+    return super.tail() || (this.dice.chance(0.05) ? 4 : 0);
+  }
+}
+
+function walk(seed: number, make: () => SessionLog, kind = Walk, steps = 160): void {
   const dice = new Dice(seed);
-  const one = new Walk(make(), dice);
+  const one = new kind(make(), dice);
   for (let i = 0; i < steps; i += 1) one.step();
   one.finish();
 }
@@ -168,10 +180,10 @@ function walk(seed: number, make: () => SessionLog, steps = 160): void {
 const seeds = Number(process.env["PERDURE_FUZZ_SEEDS"] ?? 120);
 
 describe("a session's log", () => {
-  it("is the truth after every step of a bad network", () => {
+  it.each([["", Walk], [", also where rows are let go", TrimmingWalk]])("is the truth after every step of a bad network%s", (_, kind) => {
     for (let seed = 1; seed <= seeds; seed += 1) {
       try {
-        walk(seed, () => new SessionLog());
+        walk(seed, () => new SessionLog(), kind);
       } catch (error) {
         throw new Error(`seed ${seed}: ${String(error)}`);
       }

@@ -20,6 +20,14 @@ export interface PageTicket {
   merged: (() => void) | null;
 }
 
+// The row that is here, where the new one says the same. A mark never changes.
+function sameAs(old: Row | undefined, row: Row): Row {
+  if (!old) return row;
+  if (old.role === "mark" && row.role === "mark" && old.rev === row.rev) return old;
+  const names = Object.keys(row) as (keyof Row)[];
+  return names.every((name) => old[name] === row[name]) ? old : row;
+}
+
 export class SessionLog {
   logId = "";
   last: Seq = 0;
@@ -58,7 +66,9 @@ export class SessionLog {
   /** The same log from a newer page. What came behind that page is a gap, and so comes again. */
   restart(page: RowsPage): void {
     const asked = this.fold.asked;
-    this.start(page);
+    const known = new Map(this.rows().map((row) => [row.id, row]));
+    // Nobody draws again what is the same.
+    this.start({ ...page, rows: page.rows.map((row) => sameAs(known.get(row.id), row)) });
     this.fold.settleAsked(asked, page.as_of);
   }
 

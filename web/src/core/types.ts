@@ -457,3 +457,15 @@ export interface NewSession {
 
 export type PromptWhen = "auto" | "queue" | "interrupt" | "steer";
 export type ResumeHow = "auto" | "resume" | "load" | "inject" | "fresh";
+
+/** What is left of a session that was deleted. */
+export interface Tombstone {
+  title: string;
+  deleted: string;
+  by: string;
+}
+
+export function tombstoneOf(raw: unknown): Tombstone | null {
+  const { title, deleted, by } = (raw ?? {}) as Partial<Tombstone>;
+  return typeof deleted === "string" ? { title: title ?? "", deleted, by: by ?? "" } : null;
+}

@@ -3,13 +3,14 @@ import { isAtHand } from "../core/agent_words";
 import { Api, ApiError } from "../core/api";
 import { Connection, type ConnectionState } from "../core/connection";
 import { briefOf } from "../core/session_face";
-import type { Agent, Brief, Inbox, Session, Task } from "../core/types";
+import type { Agent, Brief, Inbox, Session, Task, Tombstone } from "../core/types";
 import { browserWorld } from "./browser_world";
 import { readStored, Settings, writeStored } from "./settings.svelte";
 
 export interface SessionListener {
   changed(session: Session): void;
-  removed(): void;
+  /** Null: nothing is known of when and by whom. */
+  removed(tombstone: Tombstone | null): void;
 }
 export interface Toast {
   id: number;
@@ -51,7 +52,7 @@ class App {
 
   readonly connection = new Connection(
     browserWorld(() => this.api.socket("/ws")),
-    { changed: (session) => this.changed(session), removed: (id) => this.removed(id) },
+    { changed: (session) => this.changed(session), removed: (id, tombstone) => this.removed(id, tombstone) },
     (state) => this.linked(state),
   );
   private key: string | null = readStored<string>(keyPlace);
@@ -220,9 +221,9 @@ class App {
   }
 
   /** A session is no more: the daemon says so, or this page has just deleted it. What is still known of it goes too. */
-  removed(id: string): void {
+  removed(id: string, tombstone: Tombstone | null = null): void {
     this.changes.delete(id);
-    for (const listener of this.listeners.get(id) ?? []) listener.removed();
+    for (const listener of this.listeners.get(id) ?? []) listener.removed(tombstone);
     this.sessions = this.sessions.filter((session) => session.id !== id);
     this.refreshSoon();
   }

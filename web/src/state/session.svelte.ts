@@ -8,7 +8,7 @@ import { Pace } from "../core/pace";
 import { policyOf, resumesOnOpen, type ResumeOnOpen } from "../core/resume_on_open";
 import { SessionLog } from "../core/session_log";
 import { ToolRecords } from "../core/tool_records";
-import type { PromptWhen, RecordEnvelope, ResumeAnswer, ResumeHow, Row, RowsPage, Seq, Session, Task } from "../core/types";
+import { tombstoneOf, type PromptWhen, type RecordEnvelope, type ResumeAnswer, type ResumeHow, type Row, type RowsPage, type Seq, type Session, type Task, type Tombstone } from "../core/types";
 import { app } from "./app.svelte";
 import { afterPaint } from "./painted";
 import { Sender } from "./sender.svelte";
@@ -20,6 +20,7 @@ export type Sync = "live" | "catching_up" | "stale";
 
 const pageRows = 80;
 const rowsMax = 500;
+const rowsKept = 600;
 /** Between two visual updates of what streams, in ms: the daemon gathers as long. */
 const usualPause = 50;
 const slack = 10;
@@ -30,6 +31,8 @@ export class SessionView {
   error: ApiError | null = $state.raw(null);
   session: Session | null = $state.raw(null);
   task: Task | null = $state.raw(null);
+  /** Once it is gone: what is known of its deletion. */
+  tombstone: Tombstone | null = $state.raw(null);
   /** Oldest first; a row that changed is another object with the same id. */
   rows: Row[] = $state.raw([]);
   /** The last record that is in `rows`. */
@@ -88,7 +91,7 @@ export class SessionView {
     void this.load(true);
     const stopSession = app.onSession(this.id, {
       changed: (session) => this.setSession(session),
-      removed: () => (this.phase = "gone"),
+      removed: (tombstone) => this.gone(tombstone),
     });
     return () => {
       stopSession();
@@ -122,9 +125,14 @@ export class SessionView {
     }
   }
 
+  private gone(tombstone: Tombstone | null): void {
+    this.phase = "gone";
+    this.tombstone ??= tombstone;
+  }
+
   private failed(error: unknown): void {
     this.error = error instanceof ApiError ? error : new ApiError("unknown", String(error));
-    if (this.error.status === 404) this.phase = "gone";
+    if (this.error.status === 404) this.gone(tombstoneOf((this.error.body as { tombstone?: unknown } | null)?.tombstone));
     else if (this.phase === "loading") this.phase = "error";
     if (this.error.isOffline && this.isOpen) app.whenLive(() => void this.load(this.phase !== "ready"));
   }
@@ -164,10 +172,7 @@ export class SessionView {
   }
 
   private refused(error: ApiError): void {
-    if (error.code === "not_found") {
-      this.phase = "gone";
-      return;
-    }
+    if (error.code === "not_found") return this.gone(null);
     this.notice = "Reloaded: the log was replaced";
     this.tools.clear();
     this.live();
@@ -193,12 +198,18 @@ export class SessionView {
     }
   }
 
-  // Rare: a record spoke of a tool of this turn that lies before what is loaded.
-  private async restart(): Promise<void> {
+  /** Lets go of the rows far above, once there are many: they are read again when somebody goes there. */
+  trim(): void {
+    if (this.past === 0 && !this.far && !this.loadingOlder && this.log.size > rowsKept) void this.restart(2 * pageRows);
+  }
+
+  // Everything from a newer page: to let go of rows, or, rarely, because a record spoke of a tool of this turn that lies
+  // before what is loaded.
+  private async restart(tail = Math.min(rowsMax, this.log.size + pageRows)): Promise<void> {
     if (this.restarting) return;
     this.restarting = true;
     try {
-      const page = await app.api.rows(this.id, { tail: Math.min(rowsMax, this.log.size + pageRows) });
+      const page = await app.api.rows(this.id, { tail });
       if (this.isOpen && page.log_id === this.log.logId) this.log.restart(page);
       this.flushSoon();
     } catch {
