@@ -42,7 +42,6 @@ class DataFolder {
   std::string workspaces() const { return path_ + "/workspaces"; }
   std::string worktrees() const { return path_ + "/worktrees"; }
   std::string logs() const { return path_ + "/log"; }
-  std::string store() const { return path_ + "/perdure.db"; }
 
   // The admin token; made at the first start, 0600.
   Result<std::string> token();

@@ -9,7 +9,7 @@
 namespace perdure {
 namespace {
 
-constexpr std::size_t missing_max = 64;
+constexpr std::size_t fresh_max = 16;
 
 }  // namespace
 
@@ -25,14 +25,16 @@ Result<FilesBackup> FilesBackup::begin(std::unique_ptr<JournalDisk> target, Stor
   return FilesBackup(std::move(target), std::move(done));
 }
 
-std::vector<SessionId> FilesBackup::missing(Contents& contents) const {
-  std::vector<SessionId> out;
+FilesBackup::Missing FilesBackup::missing(Contents& contents) const {
+  Missing out;
   const std::scoped_lock lock(contents.mutex);
   for (const auto& [id, session] : contents.sessions) {
     const auto copied = copied_.find(id);
-    if (copied != copied_.end() && copied->second == session.position) continue;
-    out.push_back(id);
-    if (out.size() == missing_max) break;
+    if (copied == copied_.end()) {
+      if (out.fresh.size() < fresh_max) out.fresh.push_back(id);
+    } else if (copied->second != session.position) {
+      out.changed.push_back(id);
+    }
   }
   return out;
 }
@@ -148,13 +150,13 @@ Result<bool> FilesWriter::backup_slice() {
     }
     return backup_->begin_session(disk_, session);
   };
-  const std::vector<SessionId> missing = backup_->missing(contents_);
-  // Many are taken in turn; the last few at once, since nobody writes meanwhile.
-  if (missing.size() > backup_at_once) {
-    TRY_VOID(copy_next(missing.front()));
+  const FilesBackup::Missing missing = backup_->missing(contents_);
+  // First everybody once, in turn; then those that changed meanwhile at once: nobody writes now.
+  if (!missing.fresh.empty()) {
+    TRY_VOID(copy_next(missing.fresh.front()));
     return true;
   }
-  for (const SessionId id : missing) {
+  for (const SessionId id : missing.changed) {
     TRY_VOID(copy_next(id));
     while (TRY(backup_->copy_some(slice_bytes))) {}
   }

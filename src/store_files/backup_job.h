@@ -21,8 +21,13 @@ class FilesBackup {
   // conflict: something is at that place.
   static Result<FilesBackup> begin(std::unique_ptr<JournalDisk> target, Store::Done done);
 
-  // Sessions of the source that are not in the copy as they are now, a few at most.
-  std::vector<SessionId> missing(Contents& contents) const;
+  // Sessions of the source that are not in the copy at all, a few at most, and those that changed
+  // since they were copied.
+  struct Missing {
+    std::vector<SessionId> fresh;
+    std::vector<SessionId> changed;
+  };
+  Missing missing(Contents& contents) const;
   // Begins the copy of a session that was just saved.
   Result<> begin_session(JournalDisk& source, const StoredSession& session);
   // Copies some bytes on; false when no session is under way.

@@ -71,8 +71,9 @@ Result<> FilesWriter::apply_redaction(const Redaction& redaction, const Contents
     if (found == contents_.sessions.end() || at.group <= found->second.saved_position) return {};
     place = place_of(found->second);
   }
-  const Result<RecordFiles::Filled> filled =
-      records_.replace(place, {.seq = redaction.seq, .record = redaction.replacement});
+  const Result<RecordFiles::Filled> filled = records_.replace(
+      place,
+      {.seq = redaction.seq, .record = redaction.replacement, .is_again = !log_.has_value()});
   if (filled) TRY_VOID(disk_.sync_folder("sessions"));
   {
     const std::scoped_lock lock(contents_.mutex);

@@ -203,10 +203,24 @@ Result<> FilesWriter::shut_down() {
   return saved;
 }
 
+Result<> FilesWriter::rewrite_answers() {
+  std::string lines;
+  {
+    const std::scoped_lock lock(contents_.mutex);
+    for (const auto& [key, answer] : contents_.answers) lines += answer_line(answer);
+  }
+  TRY_VOID(replace_file(disk_, answers_name, lines, Replace::synced));
+  TRY_VOID(disk_.sync_folder(""));
+  answers_dead_ = 0;
+  answers_bytes_ = lines.size();
+  const std::scoped_lock lock(contents_.mutex);
+  contents_.answers_unsaved.clear();
+  return {};
+}
+
 Result<> FilesWriter::forget_answers(Timestamp now) {
   const std::scoped_lock lock(write_mutex_);
   if (failed_ || (options_.is_there && !options_.is_there())) return {};
-  std::string lines;
   {
     const std::scoped_lock contents_lock(contents_.mutex);
     answers_dead_ += std::erase_if(contents_.answers, [&](const auto& answer) {
@@ -214,19 +228,10 @@ Result<> FilesWriter::forget_answers(Timestamp now) {
     });
     // Written anew once the dead are the greater part.
     if (answers_dead_ <= contents_.answers.size()) return {};
-    for (const auto& [key, answer] : contents_.answers) lines += answer_line(answer);
   }
-  const auto write = [&]() -> Result<> {
-    TRY_VOID(replace_file(disk_, answers_name, lines, Replace::synced));
-    return disk_.sync_folder("");
-  };
-  const Result<> written = write();
-  if (!goes_on(written)) return written;
-  answers_dead_ = 0;
-  answers_bytes_ = lines.size();
-  const std::scoped_lock contents_lock(contents_.mutex);
-  contents_.answers_unsaved.clear();
-  return {};
+  const Result<> written = rewrite_answers();
+  goes_on(written);
+  return written;
 }
 
 }  // namespace perdure

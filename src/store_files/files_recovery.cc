@@ -18,6 +18,7 @@ Result<> FilesWriter::recover() {
   TRY_VOID(load_answers());
   LogScan scan = TRY(replay());
   notes_.insert(notes_.end(), scan.notes.begin(), scan.notes.end());
+  TRY_VOID(mend_answers());
   TRY_VOID(adopt_strays());
   TRY_VOID(collect_blobs());
   std::uint64_t numbered_to = 0;
@@ -99,14 +100,9 @@ Result<> FilesWriter::load_answers() {
     const std::string_view line = rest.substr(0, end);
     const Result<JsonObject> object = open_sealed(line, "a stored answer");
     Result<StoredAnswer> answer = object ? read_answer(*object) : std::unexpected(object.error());
-    if (end == std::string_view::npos) break;
-    rest.remove_prefix(end + 1);
+    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
     if (!answer) {
-      // Behind the last whole line it is what a crash left of a write; the log has it.
-      if (rest.find("\n{\"crc\":") != std::string_view::npos) {
-        notes_.emplace_back("a stored answer is damaged and was left out");
-        answers_bytes_ = text->size() - rest.size();
-      }
+      answers_torn_ += 1;
       continue;
     }
     answers_bytes_ = text->size() - rest.size();
@@ -114,6 +110,16 @@ Result<> FilesWriter::load_answers() {
     contents_.answers.insert_or_assign(std::move(key), *std::move(answer));
   }
   return {};
+}
+
+// What a crash left of a write is still in the log, whole; what is missing there was lost later.
+Result<> FilesWriter::mend_answers() {
+  if (answers_torn_ == 0) return {};
+  if (answers_torn_ > contents_.answers_unsaved.size()) {
+    notes_.push_back(std::to_string(answers_torn_) + " stored answers are damaged and left out");
+  }
+  answers_torn_ = 0;
+  return rewrite_answers();
 }
 
 Result<LogScan> FilesWriter::replay() {

@@ -16,7 +16,7 @@ Result<FilesWriter::Verdict> FilesWriter::judge(SessionId id) {
     std::uint64_t records = 0;
     bool fits = true;
     const auto take = [&](const RecordSeen& seen) {
-      fits = chain.add(seen.record);
+      fits = chain.add(seen.record) != LineChain::Link::broken;
       if (fits) ++records;
       return fits;
     };
@@ -43,9 +43,7 @@ Result<FilesWriter::Verdict> FilesWriter::judge(SessionId id) {
     if (found == contents_.sessions.end()) return fail(Code::not_found, id.text());
     place = place_of(found->second);
   }
-  const RecordFiles::Filled found = TRY(records_.scan(place));
-  if (found.filled == place.filled && found.filled_bytes == place.filled_bytes) {
-    TRY(records_.rebuild_index(place));
+  if (TRY(records_.mend_index(place))) {
     verdict.good.reset();
     verdict.records = TRY(look(verdict.good));
     if (!verdict.good) return end_quarantine(id, verdict);

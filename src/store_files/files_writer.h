@@ -70,14 +70,13 @@ class FilesWriter {
     std::set<Hash> blobs;
   };
 
-  static constexpr std::size_t backup_at_once = 8;  // sessions of a backup's last slice
-
   explicit FilesWriter(FilesOptions options);
   Result<> recover();
   Result<> open_identity();
   Result<> load_sessions();
   Result<> load_session(SessionId session);
   Result<> load_answers();
+  Result<> mend_answers();
   Result<LogScan> replay();
   Result<> replay_change(LoggedChange change, const LoggedGroup& group);
   Result<> adopt_strays();
@@ -107,6 +106,7 @@ class FilesWriter {
   Result<bool> save_old();
   Result<bool> save_quiet();
   Result<> save_answers();
+  Result<> rewrite_answers();
   Result<> save_everything();
   bool has_unsaved_before(std::uint64_t segment) const;
   bool goes_on(const Result<>& result);
@@ -138,6 +138,7 @@ class FilesWriter {
   std::optional<FilesBackup> backup_;
   std::uint64_t answers_bytes_ = 0;  // of answers.jsonl
   std::uint64_t answers_dead_ = 0;   // lines of it that were forgotten
+  std::uint64_t answers_torn_ = 0;   // lines of it that could not be read at opening
   std::uint64_t idle_steps_ = 0;
   std::uint64_t refusals_ = 0;
   bool reserve_made_ = false;

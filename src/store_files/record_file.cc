@@ -106,15 +106,18 @@ void OpenFiles::forget(const std::string& name) {
   open_.erase(name);
 }
 
-bool LineChain::add(std::string_view record) {
+LineChain::Link LineChain::add(std::string_view record) {
   const std::optional<Hash> prev = hash_behind(record, R"("prev":")");
-  const bool fits = !prev || !before_ || *prev == *before_;
+  Link link = Link::silent;
+  if (before_) link = prev == before_ ? Link::vouches : Link::broken;
+  if (!before_ && prev && is_first_ && *prev != Hash{}) link = Link::broken;
   std::optional<Hash> replaced;
   if (record.substr(0, envelope_bytes).contains(R"("kind":"redacted")")) {
     replaced = hash_behind(record, R"("hash":")");
   }
   before_ = prev ? std::optional(replaced.value_or(sha256(record))) : std::nullopt;
-  return fits;
+  is_first_ = false;
+  return link;
 }
 
 Result<RecordFiles::Filled> RecordFiles::fill(const StoredSession& session) {
@@ -197,9 +200,20 @@ struct RecordFiles::Scan {
   Seq good = 0;
   std::uint64_t bytes = 0;
   std::string entries;
+  bool is_vouched = true;  // every line, by its entry or by the next one
 };
 
-Result<RecordFiles::Scan> RecordFiles::scan_lines(const RecordPlace& place) {
+// All that the index holds, of whatever worth; nothing when it is not there.
+Result<std::string> RecordFiles::known_entries(SessionId session) {
+  Result<std::string> entries = read_whole(disk_, session_file(session, SessionPart::index));
+  if (!entries && entries.error().code() == Code::not_found) return std::string();
+  return entries;
+}
+
+// A line counts when the entry that is known of it says so, or, where there is none that is whole,
+// when it is linked to the one before and the next one vouches for it, if there is a next one.
+Result<RecordFiles::Scan> RecordFiles::scan_lines(const RecordPlace& place,
+                                                  std::string_view known) {
   Scan scan;
   const auto file =
       open_.get(session_file(place.session, SessionPart::records), JournalOpen::existing);
@@ -207,7 +221,8 @@ Result<RecordFiles::Scan> RecordFiles::scan_lines(const RecordPlace& place) {
   if (!file) return std::unexpected(file.error());
   LineChain chain;
   std::string text;
-  std::size_t at = 0;  // of the next line in the text
+  std::size_t at = 0;           // of the next line in the text
+  bool is_before_open = false;  // nobody vouched for the line before yet
   std::uint64_t read_to = 0;
   while (scan.good < place.filled) {
     const std::size_t end = text.find('\n', at);
@@ -223,12 +238,25 @@ Result<RecordFiles::Scan> RecordFiles::scan_lines(const RecordPlace& place) {
     }
     const std::string_view line = std::string_view(text).substr(at, end - at);
     const Result<std::string> record = record_of_line(line);
-    if (!record || !chain.add(*record)) break;
+    const LineChain::Link link = record ? chain.add(*record) : LineChain::Link::broken;
+    if (link == LineChain::Link::broken) break;
+    if (link == LineChain::Link::silent && is_before_open) scan.is_vouched = false;
+    Entry entry{.end = scan.bytes + line.size() + 1, .position = 0, .crc = crc32c(line)};
+    const std::size_t entry_at = scan.good * entry_bytes;
+    if (known.size() >= entry_at + entry_bytes) {
+      const auto before = entry_of(known.substr(entry_at, entry_bytes), scan.good + 1);
+      if (before && (before->crc != entry.crc || before->end != entry.end)) break;
+      if (before) entry.position = before->position;
+      is_before_open = !before;
+    } else {
+      is_before_open = true;
+    }
     scan.good += 1;
-    scan.bytes += line.size() + 1;
-    append_entry(scan.entries, {.end = scan.bytes, .position = 0, .crc = crc32c(line)}, scan.good);
+    scan.bytes = entry.end;
+    append_entry(scan.entries, entry, scan.good);
     at = end + 1;
   }
+  if (is_before_open) scan.is_vouched = false;
   return scan;
 }
 
@@ -239,14 +267,18 @@ Result<> RecordFiles::put_index(SessionId session, std::string_view entries) {
 }
 
 Result<RecordFiles::Filled> RecordFiles::rebuild_index(const RecordPlace& place) {
-  const Scan scan = TRY(scan_lines(place));
+  const Scan scan = TRY(scan_lines(place, TRY(known_entries(place.session))));
   TRY_VOID(put_index(place.session, scan.entries));
   return Filled{.filled = scan.good, .filled_bytes = scan.bytes};
 }
 
-Result<RecordFiles::Filled> RecordFiles::scan(const RecordPlace& place) {
-  const Scan found = TRY(scan_lines(place));
-  return Filled{.filled = found.good, .filled_bytes = found.bytes};
+Result<bool> RecordFiles::mend_index(const RecordPlace& place) {
+  const Scan scan = TRY(scan_lines(place, TRY(known_entries(place.session))));
+  if (scan.good != place.filled || scan.bytes != place.filled_bytes || !scan.is_vouched) {
+    return false;
+  }
+  TRY_VOID(put_index(place.session, scan.entries));
+  return true;
 }
 
 Result<bool> RecordFiles::has_sizes(const RecordPlace& place) {
@@ -324,10 +356,10 @@ Result<RecordFiles::Filled> RecordFiles::rewrite(const RecordPlace& place,
 Result<RecordFiles::Filled> RecordFiles::replace(RecordPlace place,
                                                  const Replacement& replacement) {
   Result<Filled> done = rewrite(place, replacement);
-  if (done || done.error().code() != Code::damaged) return done;
-  // A crash between the two renames leaves an index that is not of these lines.
+  if (done || done.error().code() != Code::damaged || !replacement.is_again) return done;
   const Scan scan = TRY(scan_lines(
-      {.session = place.session, .filled = place.filled, .filled_bytes = ~std::uint64_t{0} >> 1}));
+      {.session = place.session, .filled = place.filled, .filled_bytes = ~std::uint64_t{0} >> 1},
+      {}));
   if (scan.good < place.filled) return done;
   TRY_VOID(put_index(place.session, scan.entries));
   place.filled_bytes = scan.bytes;

@@ -59,15 +59,20 @@ struct RecordSeen {
 // False ends the reading.
 using OnRecord = std::function<bool(const RecordSeen&)>;
 
-// Follows the hash chain over stored bytes without knowing what they mean. Bytes that are no
-// envelope are let through, and the chain begins anew behind them.
+// Follows the hash chain over stored bytes without knowing what they mean.
 class LineChain {
  public:
-  // False: this record does not hold the hash of the one before.
-  bool add(std::string_view record);
+  // What a record says of the one before it.
+  enum class Link {
+    vouches,  // it holds that one's hash
+    silent,   // neither of the two is linked: format 0, or no journal of ours
+    broken    // it should hold the hash, and does not
+  };
+  Link add(std::string_view record);
 
  private:
   std::optional<Hash> before_;
+  bool is_first_ = true;
 };
 
 class RecordFiles {
@@ -87,11 +92,13 @@ class RecordFiles {
   // last good one that was given.
   Result<> read(const RecordPlace& place, SeqSpan span, const OnRecord& on_record);
 
-  // Makes the index anew from the lines and their chain, and says how many are whole and fit. For
-  // a session whose rows are gone `place` names no end.
+  // Makes the index anew from the lines and their chain, and says how many are whole and fit. What
+  // the index that is there says of a line counts as far as it is whole itself. For a session whose
+  // rows are gone `place` names no end.
   Result<Filled> rebuild_index(const RecordPlace& place);
-  // The same without writing anything.
-  Result<Filled> scan(const RecordPlace& place);
+  // The same if all lines are whole, where each needs an entry that is whole or a next line that
+  // vouches for it; else nothing changes. Says whether they are.
+  Result<bool> mend_index(const RecordPlace& place);
   // Whether index and lines are at least as long as they must be.
   Result<bool> has_sizes(const RecordPlace& place);
 
@@ -99,6 +106,8 @@ class RecordFiles {
   struct Replacement {
     Seq seq = 0;
     std::string_view record;
+    // A life before may have ended in the middle of it: then the index is not of these lines.
+    bool is_again = false;
   };
   Result<Filled> replace(RecordPlace place, const Replacement& replacement);
 
@@ -109,7 +118,8 @@ class RecordFiles {
   struct Scan;
   class Rewriting;
   Result<Filled> rewrite(const RecordPlace& place, const Replacement& replacement);
-  Result<Scan> scan_lines(const RecordPlace& place);
+  Result<Scan> scan_lines(const RecordPlace& place, std::string_view known);
+  Result<std::string> known_entries(SessionId session);
   Result<> put_index(SessionId session, std::string_view entries);
 
   JournalDisk& disk_;
