@@ -12,7 +12,10 @@ from tidy_source import functions, line_of
 RULES = {}
 
 # Folders whose code must do the same thing for the same input, every time.
-DETERMINISTIC = ("session", "acp", "auth", "wire", "store", "store_sqlite", "runtime", "supervisor")
+DETERMINISTIC = ("session", "acp", "auth", "wire", "store", "store_sqlite", "store_files",
+                 "runtime", "supervisor")
+# Engines below store/.
+ENGINES = ("store_sqlite", "store_files")
 # Folders without any input or output of their own.
 PURE = ("session", "acp", "auth", "wire")
 # Coroutines stay at the edge.
@@ -130,8 +133,8 @@ SOCKETS = (r"#\s*include\s*<(?:sys/socket|sys/un|sys/epoll|poll|sys/select|netdb
 def no_threads(tree):
     sentence = "'{}' in a deterministic folder: a thread is made in main/"
     found = search(tree, production(tree, DETERMINISTIC), THREADS, sentence)
-    # store_sqlite's writer is stepped by one thread and fed by others: it may lock, and no more.
-    unlocked = [folder for folder in DETERMINISTIC if folder != "store_sqlite"]
+    # An engine's writer is stepped by one thread and fed by others: it may lock, and no more.
+    unlocked = [folder for folder in DETERMINISTIC if folder not in ENGINES]
     return found + search(tree, production(tree, unlocked), LOCKS, sentence)
 
 

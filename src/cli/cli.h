@@ -21,6 +21,7 @@ struct ServeOptions {
   std::string config;               // a file; empty: the usual one
   std::string tls_certificate;
   std::string tls_key;
+  std::string store;         // the engine; empty: the one that the data folder has, else sqlite
   bool background = false;   // detach, and return once /readyz is 200
   bool clean_start = false;  // U12: what was there is archived first
   bool stop = false;         // of the one that runs; starts none
@@ -93,6 +94,26 @@ struct GcReport {
   }
 };
 
+struct CopyReport {
+  std::uint64_t sessions = 0;
+  std::uint64_t records = 0;
+  std::uint64_t answers = 0;
+  std::uint64_t blobs = 0;
+  FIELDS {
+    visit("sessions", self.sessions);
+    visit("records", self.records);
+    visit("answers", self.answers);
+    visit("blobs", self.blobs);
+  }
+};
+
+// Places are sqlite:FILE, files:FOLDER, or a path with a store.
+struct CopyLocally {
+  std::string from;
+  std::string to;
+  // Told now and then: what is being done, and how far it is.
+  std::function<void(const std::string& sentence)> on_progress;
+};
 struct RepairLocally {
   std::string session;  // empty: all
   bool dry_run = false;
@@ -128,6 +149,9 @@ struct LocalVerbs {
   std::function<int(const BridgeWorld&, const BridgeOptions&)> acp;
   std::function<std::vector<DoctorCheck>()> doctor;
   std::function<Result<VerifyReport>(const std::string& session)> verify;  // empty: all
+  std::function<Result<CopyReport>(const CopyLocally&)> store_copy;
+  // Of a store at any place.
+  std::function<Result<VerifyReport>(const std::string& place)> store_verify;
   std::function<Result<RepairReport>(const RepairLocally&)> repair;
   std::function<Result<FileReport>(const std::string& file)> backup;
   std::function<Result<FileReport>(const RestoreLocally&)> restore;

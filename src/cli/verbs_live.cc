@@ -22,6 +22,10 @@ Outcome<int> serve(VerbCall& call) {
   options.config = args.value("config").value_or("");
   options.tls_certificate = args.value("tls-certificate").value_or("");
   options.tls_key = args.value("tls-key").value_or("");
+  options.store = args.value("store").value_or("");
+  if (!options.store.empty() && options.store != "sqlite" && options.store != "files") {
+    return usage("--store is sqlite or files");
+  }
   options.background = args.has("background");
   options.clean_start = args.has("clean-start");
   options.stop = args.has("stop");
@@ -325,6 +329,9 @@ std::vector<Verb> live_verbs() {
              .help = "PEM, the chain",
              .completes = Completes::file},
             {.name = "tls-key", .value_name = "FILE", .help = "PEM", .completes = Completes::file},
+            {.name = "store",
+             .value_name = "ENGINE",
+             .help = "of a new data folder: sqlite (unless given) or files"},
             {.name = "background", .help = "detach; returns once it is ready"},
             {.name = "clean-start", .help = "archive everything that was there before"},
             {.name = "stop", .help = "end the daemon of this data folder; its agents go on"}},

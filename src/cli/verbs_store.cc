@@ -1,5 +1,5 @@
-// Verbs that work on the data folder itself, by what main/ gives: verify, backup, restore, gc,
-// service, config.
+// Verbs that work on the data folder itself, by what main/ gives: verify, store, backup, restore,
+// gc, service, config.
 #include <chrono>
 #include <thread>
 
@@ -58,8 +58,7 @@ Outcome<VerifyReport> verify_anyhow(VerbCall& call) {
   return report;
 }
 
-Outcome<int> verify(VerbCall& call) {
-  const VerifyReport report = TRY(verify_anyhow(call));
+int print_verified(VerbCall& call, const VerifyReport& report) {
   if (call.is_json()) {
     call.print_line(encode_fields(report));
   } else {
@@ -72,6 +71,35 @@ Outcome<int> verify(VerbCall& call) {
     if (report.damaged.empty()) call.print_line("All of it is as it was written.");
   }
   return report.damaged.empty() ? exit_done : exit_failed;
+}
+
+Outcome<int> verify(VerbCall& call) { return print_verified(call, TRY(verify_anyhow(call))); }
+
+Outcome<int> store_verify(VerbCall& call) {
+  if (!call.world().local.store_verify) return missing();
+  return print_verified(call, TRY(told(call.world().local.store_verify(call.args().word(0)))));
+}
+
+Outcome<int> store_copy(VerbCall& call) {
+  if (!call.world().local.store_copy) return missing();
+  const bool is_watched = call.world().console.size().cells > 0 && !call.is_json();
+  CopyLocally order{.from = call.args().word(0), .to = call.args().word(1), .on_progress = {}};
+  if (is_watched) {
+    order.on_progress = [&](const std::string& sentence) {
+      call.world().console.err("\r\x1b[K" + clean_line(sentence));
+    };
+  }
+  const auto copied = told(call.world().local.store_copy(order));
+  if (is_watched) call.world().console.err("\r\x1b[K");
+  const CopyReport report = TRY(copied);
+  if (call.is_json()) {
+    call.print_line(encode_fields(report));
+  } else {
+    call.print_line("copied and compared: " + std::to_string(report.sessions) + " sessions, " +
+                    std::to_string(report.records) + " records, " + std::to_string(report.answers) +
+                    " stored answers, " + std::to_string(report.blobs) + " blobs");
+  }
+  return exit_done;
 }
 
 void print_report(VerbCall& call, std::string_view done, const FileReport& report) {
@@ -204,6 +232,22 @@ std::vector<Verb> store_verbs() {
        .example = "perdure verify",
        .needs = Needs::nothing,
        .run = verify},
+      {.name = "store copy",
+       .group = Group::care,
+       .summary = "copy a store, to another engine if you like, and compare the two",
+       .positionals = {{"FROM", Count::one, Completes::file}, {"TO", Count::one, Completes::file}},
+       .detail = "FROM and TO are sqlite:FILE or files:FOLDER; FROM may also be a data folder. No "
+                 "daemon may use either. TO must not be there yet.",
+       .example = "perdure store copy ~/.local/state/perdure files:/srv/perdure",
+       .needs = Needs::nothing,
+       .run = store_copy},
+      {.name = "store verify",
+       .group = Group::care,
+       .summary = "read every record of a store that no daemon uses",
+       .positionals = {{"PLACE", Count::one, Completes::file}},
+       .example = "perdure store verify files:/srv/perdure",
+       .needs = Needs::nothing,
+       .run = store_verify},
       {.name = "backup",
        .group = Group::care,
        .summary = "save all sessions into one file",

@@ -16,17 +16,12 @@ namespace {
 namespace fs = std::filesystem;
 
 // Those of the journal first.
-constexpr std::array moved = {"perdure.db",
-                              "perdure.db-wal",
-                              "perdure.db-shm",
-                              "perdure.db.reserve",
-                              "spool",
-                              "env",
-                              "workspaces",
-                              "worktrees",
-                              "log",
-                              "wait.key"};
-constexpr std::size_t of_journal = 5;
+constexpr std::array moved = {
+    "perdure.db", "store.json", "answers.jsonl",  "sessions",       "commits",
+    "blobs",      "reserve",    "perdure.db-wal", "perdure.db-shm", "perdure.db.reserve",
+    "spool",      "env",        "workspaces",     "worktrees",      "log",
+    "wait.key"};
+constexpr std::size_t of_journal = 11;
 
 }  // namespace
 
@@ -49,7 +44,9 @@ Result<> end_agentctls(const DataFolder& data) {
 
 Result<std::string> put_aside(const std::string& data_path, Aside what) {
   std::error_code error;
-  if (!fs::exists(data_path + "/perdure.db", error)) return std::string();
+  const bool has_journal =
+      fs::exists(data_path + "/perdure.db", error) || fs::exists(data_path + "/store.json", error);
+  if (!has_journal) return std::string();
   const std::unique_ptr<DataFolder> data = TRY(DataFolder::open(data_path));
   TRY_VOID(data->lock());
   TRY_VOID(end_agentctls(*data));

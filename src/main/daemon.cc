@@ -22,6 +22,7 @@
 #include "env_posix/confine.h"
 #include "env_posix/tcp_peer.h"
 #include "http/static_files.h"
+#include "main/open_journal.h"
 #include "runtime/removal.h"
 #include "wire/search_text.h"
 
@@ -124,21 +125,21 @@ Result<> Daemon::open_data() {
 Result<> Daemon::open_store() {
   // S7: the key of a life before is there and its journal is not. Starting empty would hide that.
   const bool create = !data_->was_used();
-  SqliteOptions options{.path = data_->store(),
-                        .on_fatal =
-                            [log = log_.get()](const Error& error) {
-                              // DISK1: what was in flight is unknown. Nobody is answered; recovery
-                              // reads the truth.
-                              log->error("the disk failed, so the daemon ends: " + error.message());
-                              log->flush();
-                              _exit(exit_storage);
-                            },
-                        .search_piece = search_piece,
-                        .is_there = same_file(data_->store()),
-                        .create = create};
-  Result<std::unique_ptr<SqliteStore>> store = SqliteStore::open(std::move(options));
+  const StorePlace place = TRY(choose_journal(data_->path(), setting_.options.store));
+  OpenJournal order{.on_fatal =
+                        [log = log_.get()](const Error& error) {
+                          // DISK1: what was in flight is unknown. Nobody is answered; recovery
+                          // reads the truth.
+                          log->error("the disk failed, so the daemon ends: " + error.message());
+                          log->flush();
+                          _exit(exit_storage);
+                        },
+                    .search_piece = search_piece,
+                    .is_there = same_file(landmark(place)),
+                    .create = create};
+  Result<std::unique_ptr<StoreEngine>> store = open_journal(place, std::move(order));
   if (!store) {
-    Error error = std::move(store).error().with_context(data_->store());
+    Error error = std::move(store).error().with_context(landmark(place));
     if (create) return std::unexpected(std::move(error));
     return fail(error.code(), error.message() +
                                   " (other data is here, so no empty journal is made; restore a "
@@ -281,7 +282,7 @@ void Daemon::add_routes() {
 }
 
 void Daemon::add_metrics(MetricsText& text) {
-  const SqliteStats stats = store_->stats();
+  const EngineTotals stats = store_->totals();
   text.family("perdure_store_commits_total", "counter", "Commits of the journal, each one fsync.");
   text.sample("perdure_store_commits_total", {}, static_cast<double>(stats.commits));
   text.family("perdure_store_appends_total", "counter", "Batches of sessions in those commits.");

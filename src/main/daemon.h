@@ -36,7 +36,7 @@
 #include "runtime/node.h"
 #include "runtime/rules.h"
 #include "runtime/runtime.h"
-#include "store_sqlite/sqlite_store.h"
+#include "store/engine.h"
 
 namespace perdure {
 
@@ -100,7 +100,7 @@ class Daemon final : private Notifier {
   std::unique_ptr<SignalWatch> signals_;
   std::unique_ptr<PosixProcesses> processes_;
   std::unique_ptr<PosixHost> host_;
-  std::unique_ptr<SqliteStore> store_;
+  std::unique_ptr<StoreEngine> store_;
   std::unique_ptr<StoreThread> store_thread_;
   AgentCatalog agents_;
   std::unique_ptr<Notifications> notifications_;

@@ -43,7 +43,6 @@ class DataFolder {
   std::string worktrees() const { return path_ + "/worktrees"; }
   std::string probes() const { return path_ + "/probes"; }
   std::string logs() const { return path_ + "/log"; }
-  std::string store() const { return path_ + "/perdure.db"; }
 
   // The admin token; made at the first start, 0600.
   Result<std::string> token();

@@ -23,7 +23,7 @@ std::uint64_t bytes_below(const fs::path& path) {
 
 }  // namespace
 
-Result<std::vector<SessionId>> sessions_of(SqliteStore& store) {
+Result<std::vector<SessionId>> sessions_of(StoreEngine& store) {
   constexpr std::size_t page = 1000;
   std::vector<SessionId> out;
   SessionId after;
@@ -37,7 +37,7 @@ Result<std::vector<SessionId>> sessions_of(SqliteStore& store) {
   }
 }
 
-Result<ApiWorld::Collected> collect_leftovers(const DataFolder& data, SqliteStore& store,
+Result<ApiWorld::Collected> collect_leftovers(const DataFolder& data, StoreEngine& store,
                                               const CollectOrder& order) {
   std::set<std::string> known;
   for (const SessionId session : TRY(sessions_of(store))) known.insert(session.text());

@@ -8,12 +8,12 @@
 #include "api/world.h"
 #include "base/result.h"
 #include "main/data_folder.h"
-#include "store_sqlite/sqlite_store.h"
+#include "store/engine.h"
 
 namespace perdure {
 
 // Every session of the store; the node's own journal is none.
-Result<std::vector<SessionId>> sessions_of(SqliteStore& store);
+Result<std::vector<SessionId>> sessions_of(StoreEngine& store);
 
 struct CollectOrder {
   ApiWorld::Collect how = ApiWorld::Collect::look;
@@ -21,7 +21,7 @@ struct CollectOrder {
   std::optional<Timestamp> made_before;
 };
 // S11: of a session that is there nothing is ever taken.
-Result<ApiWorld::Collected> collect_leftovers(const DataFolder& data, SqliteStore& store,
+Result<ApiWorld::Collected> collect_leftovers(const DataFolder& data, StoreEngine& store,
                                               const CollectOrder& order);
 
 }  // namespace perdure

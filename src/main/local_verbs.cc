@@ -11,16 +11,17 @@
 #include "face/stdio.h"
 #include "main/clean_start.h"
 #include "main/config.h"
+#include "main/copy_store.h"
 #include "main/data_folder.h"
 #include "main/doctor.h"
 #include "main/leftovers.h"
+#include "main/open_journal.h"
 #include "main/opencode_rows.h"
 #include "main/serve.h"
 #include "main/service.h"
 #include "runtime/load.h"
 #include "runtime/node.h"
 #include "session/repair.h"
-#include "store_sqlite/sqlite_store.h"
 
 namespace perdure {
 namespace {
@@ -30,7 +31,7 @@ namespace fs = std::filesystem;
 // The data folder under its lock, and its store if it has one.
 struct Offline {
   std::unique_ptr<DataFolder> data;
-  std::unique_ptr<SqliteStore> store;
+  std::unique_ptr<StoreEngine> store;
 };
 
 Result<std::unique_ptr<DataFolder>> locked_folder() {
@@ -48,27 +49,61 @@ Result<std::unique_ptr<DataFolder>> locked_folder() {
 
 Result<Offline> open_offline() {
   Offline out{.data = TRY(locked_folder()), .store = nullptr};
-  out.store = TRY(SqliteStore::open({.path = out.data->store(), .create = false}));
+  const StorePlace place = TRY(choose_journal(out.data->path(), std::nullopt));
+  out.store = TRY(open_journal(place, {}));
   return out;
 }
 
+// Of a file, or of all files below a folder.
 std::uint64_t bytes_of(const std::string& path) {
   std::error_code error;
-  const std::uintmax_t bytes = fs::file_size(path, error);
-  return error ? 0 : bytes;
+  if (!fs::is_directory(path, error)) {
+    const std::uintmax_t bytes = fs::file_size(path, error);
+    return error ? 0 : bytes;
+  }
+  std::uint64_t bytes = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(path, error)) {
+    if (entry.is_regular_file(error)) bytes += entry.file_size(error);
+  }
+  return bytes;
+}
+
+Result<cli::VerifyReport> verify_store(StoreEngine& store) {
+  const VerifyReport found = TRY(store.verify());
+  cli::VerifyReport report{.sessions = TRY(sessions_of(store)).size(),
+                           .records = found.record_count};
+  for (const Damage& damage : found.damages) {
+    const std::string name = damage.session ? damage.session->text() : "";
+    report.damaged.push_back({name, damage.good, damage.what});
+  }
+  return report;
 }
 
 Result<cli::VerifyReport> verify(const std::string& session) {
   const Offline offline = TRY(open_offline());
-  const VerifyReport found = TRY(offline.store->verify());
-  cli::VerifyReport report{.sessions = TRY(sessions_of(*offline.store)).size(),
-                           .records = found.record_count};
-  for (const Damage& damage : found.damages) {
-    const std::string name = damage.session ? damage.session->text() : "";
-    if (!session.empty() && name != session) continue;
-    report.damaged.push_back({name, damage.good, damage.what});
-  }
+  cli::VerifyReport report = TRY(verify_store(*offline.store));
+  std::erase_if(report.damaged, [&](const cli::DamagedSession& damaged) {
+    return !session.empty() && damaged.session != session;
+  });
   return report;
+}
+
+Result<cli::VerifyReport> verify_place(const std::string& text) {
+  const StorePlace place = TRY(parse_store_place(text));
+  const StoreLock lock = TRY(StoreLock::acquire(place));
+  const std::unique_ptr<StoreEngine> store = TRY(open_journal(place, {}));
+  return verify_store(*store);
+}
+
+Result<cli::CopyReport> copy(const cli::CopyLocally& order) {
+  const StorePlace from = TRY(parse_store_place(order.from));
+  const StorePlace to = TRY(parse_store_place(order.to));
+  const CopiedStore copied =
+      TRY(copy_store({.from = from, .to = to, .on_progress = order.on_progress}));
+  return cli::CopyReport{.sessions = copied.sessions,
+                         .records = copied.records,
+                         .answers = copied.answers,
+                         .blobs = copied.blobs};
 }
 
 // Writes nothing here: a repair is appended by the daemon when it next looks at the session.
@@ -109,22 +144,29 @@ Result<cli::FileReport> back_up(const std::string& file) {
       .file = path, .sessions = TRY(sessions_of(*offline.store)).size(), .bytes = bytes_of(path)};
 }
 
+// The parts of a store that is at a place of its own: a file and what SQLite puts beside it, or a
+// folder.
+std::vector<std::string> parts_of(const StorePlace& place) {
+  if (place.engine == EngineName::files) return {place.path};
+  std::vector<std::string> parts;
+  for (const char* const tail : {"", "-wal", "-shm", ".reserve"}) {
+    parts.push_back(place.path + tail);
+  }
+  return parts;
+}
+
 // Copies the backup to `candidate` and reads all of it. How many sessions there are; after an error
 // there is no candidate.
-Result<std::size_t> copy_and_verify(const std::string& from, const std::string& candidate) {
+Result<std::size_t> copy_and_verify(const std::string& from, const StorePlace& candidate) {
   std::error_code error;
   const auto without = [&] {
-    for (const char* const tail : {"", "-wal", "-shm", ".reserve"}) {
-      fs::remove(candidate + tail, error);
-    }
+    for (const std::string& part : parts_of(candidate)) fs::remove_all(part, error);
   };
   without();
   const auto read = [&]() -> Result<std::size_t> {
-    if (!fs::copy_file(from, candidate, error)) {
-      return fail(Code::unavailable, candidate + ": " + error.message());
-    }
-    const std::unique_ptr<SqliteStore> store =
-        TRY(SqliteStore::open({.path = candidate, .create = false}));
+    fs::copy(from, candidate.path, fs::copy_options::recursive, error);
+    if (error) return fail(Code::unavailable, candidate.path + ": " + error.message());
+    const std::unique_ptr<StoreEngine> store = TRY(open_journal(candidate, {}));
     const VerifyReport found = TRY(store->verify());
     if (!found.damages.empty()) return fail(Code::damaged, found.damages.front().what);
     const std::size_t sessions = TRY(sessions_of(*store)).size();
@@ -137,20 +179,44 @@ Result<std::size_t> copy_and_verify(const std::string& from, const std::string& 
   return std::unexpected(std::move(sessions).error().with_context(from));
 }
 
-// The file is looked at before anything is touched; what was there is put aside, not destroyed.
+// A folder's files move one by one; the one that says a store is there comes last.
+Result<> put_in_place(const StorePlace& candidate, const std::string& data) {
+  std::error_code error;
+  if (candidate.engine == EngineName::sqlite) {
+    for (const std::string& part : parts_of(candidate)) {
+      if (part != candidate.path) fs::remove(part, error);
+    }
+    fs::rename(candidate.path, data + "/perdure.db", error);
+    return error ? fail(Code::unavailable, data + ": " + error.message()) : Result<>();
+  }
+  for (const char* const name :
+       {"reserve", "blobs", "commits", "sessions", "answers.jsonl", "store.json"}) {
+    const std::string from = candidate.path + "/" + name;
+    if (!fs::exists(from, error)) continue;
+    fs::rename(from, data + "/" + name, error);
+    if (error) return fail(Code::unavailable, from + ": " + error.message());
+  }
+  fs::remove_all(candidate.path, error);
+  return {};
+}
+
+// The backup is looked at before anything is touched; what was there is put aside, not destroyed.
 Result<cli::FileReport> restore(const cli::RestoreLocally& order) {
   const std::string from = fs::absolute(order.file).lexically_normal();
   std::error_code error;
-  if (!fs::is_regular_file(from, error)) {
-    return fail(Code::not_found, from + " is not there, or no file");
+  const bool is_folder = fs::exists(from + "/store.json", error);
+  if (!is_folder && !fs::is_regular_file(from, error)) {
+    return fail(Code::not_found, from + " is not there, or no backup");
   }
   const Places places = TRY(find_places());
-  const bool has_store = fs::exists(places.data + "/perdure.db", error);
+  const bool has_store = TRY(find_journal(places.data)).has_value();
   if (has_store && !order.replace) {
     return fail(Code::conflict,
                 places.data + " has a journal already; with --replace it is put aside first");
   }
-  const std::string candidate = places.data + "/perdure.db.restoring";
+  const StorePlace candidate =
+      is_folder ? StorePlace{EngineName::files, places.data + "/restoring"}
+                : StorePlace{EngineName::sqlite, places.data + "/perdure.db.restoring"};
   std::size_t sessions = 0;
   {
     const std::unique_ptr<DataFolder> data = TRY(locked_folder());
@@ -159,13 +225,11 @@ Result<cli::FileReport> restore(const cli::RestoreLocally& order) {
   }
   TRY(put_aside(places.data, Aside::journal));
   const std::unique_ptr<DataFolder> data = TRY(locked_folder());
-  for (const char* const tail : {"-wal", "-shm", ".reserve"}) {
-    fs::remove(candidate + tail, error);
-  }
-  fs::rename(candidate, data->store(), error);
-  if (error) return fail(Code::unavailable, data->store() + ": " + error.message());
-  return cli::FileReport{
-      .file = data->store(), .sessions = sessions, .bytes = bytes_of(data->store())};
+  TRY_VOID(put_in_place(candidate, data->path()));
+  const StorePlace restored = TRY(choose_journal(data->path(), std::nullopt));
+  return cli::FileReport{.file = restored.path,
+                         .sessions = sessions,
+                         .bytes = bytes_of(is_folder ? from : restored.path)};
 }
 
 Result<cli::GcReport> collect(const cli::GcLocally& order) {
@@ -186,10 +250,13 @@ cli::LocalVerbs local_verbs(const std::string& program) {
   cli::LocalVerbs verbs;
   verbs.version = PERDURE_VERSION;
   verbs.serve = [program, agentctl](const cli::ServeOptions& options) {
+    std::optional<EngineName> engine;
+    if (const Result<EngineName> asked = parse_engine(options.store)) engine = *asked;
     return serve({.listen = options.listen.empty() ? "" : options.listen.front(),
                   .config = options.config,
                   .tls_certificate = options.tls_certificate,
                   .tls_key = options.tls_key,
+                  .store = engine,
                   .background = options.background,
                   .clean_start = options.clean_start,
                   .stop = options.stop,
@@ -203,6 +270,8 @@ cli::LocalVerbs local_verbs(const std::string& program) {
   };
   verbs.doctor = [agentctl] { return examine(agentctl); };
   verbs.verify = verify;
+  verbs.store_copy = copy;
+  verbs.store_verify = verify_place;
   verbs.repair = repair;
   verbs.backup = back_up;
   verbs.restore = restore;

@@ -3,10 +3,12 @@
 // them again.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "main/open_journal.h"
 
 namespace perdure {
 
@@ -15,11 +17,12 @@ struct ServeOptions {
   std::string config;  // a file; empty: the usual one
   std::string tls_certificate;
   std::string tls_key;
-  bool background = false;   // detach; the starting process ends when the daemon serves
-  bool clean_start = false;  // U12: what is there is put aside first
-  bool stop = false;         // end the daemon that runs on this data folder, and nothing else
-  std::string program;       // this executable, for the demo agent
-  std::string agentctl;      // the supervisor's executable
+  std::optional<EngineName> store;  // nothing: the one that the data folder has, else sqlite
+  bool background = false;          // detach; the starting process ends when the daemon serves
+  bool clean_start = false;         // U12: what is there is put aside first
+  bool stop = false;     // end the daemon that runs on this data folder, and nothing else
+  std::string program;   // this executable, for the demo agent
+  std::string agentctl;  // the supervisor's executable
 };
 
 // The exit code.

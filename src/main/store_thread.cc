@@ -14,7 +14,7 @@ constexpr int commits_per_idle_step = 64;
 
 }  // namespace
 
-StoreThread::StoreThread(SqliteStore& store, Care care) : store_(store), care_(std::move(care)) {
+StoreThread::StoreThread(StoreEngine& store, Care care) : store_(store), care_(std::move(care)) {
   thread_ = start_quiet_thread([this] { run(); });
 }
 

@@ -15,7 +15,7 @@
 #include "base/time.h"
 #include "env/env.h"
 #include "env_posix/loop.h"
-#include "store_sqlite/sqlite_store.h"
+#include "store/engine.h"
 
 namespace perdure {
 
@@ -26,7 +26,7 @@ class StoreThread {
     std::function<Timestamp()> now;              // called on the thread
     std::int64_t answers_ms = answers_sweep_ms;  // between two looks for expired answers
   };
-  StoreThread(SqliteStore& store, Care care);
+  StoreThread(StoreEngine& store, Care care);
   ~StoreThread() { stop(); }
   // Everything queued is written first.
   void stop();
@@ -38,7 +38,7 @@ class StoreThread {
   void run();
   void sweep_answers();
 
-  SqliteStore& store_;
+  StoreEngine& store_;
   Care care_;
   std::optional<std::chrono::steady_clock::time_point> swept_;
   void step();

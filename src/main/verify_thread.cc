@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t list_page = 1000;
 
-std::uint64_t count_sessions(SqliteStore& store) {
+std::uint64_t count_sessions(StoreEngine& store) {
   std::uint64_t count = 0;
   SessionId after;
   while (true) {
@@ -20,7 +20,7 @@ std::uint64_t count_sessions(SqliteStore& store) {
 
 }  // namespace
 
-VerifyThread::VerifyThread(SqliteStore& store) : store_(store) {
+VerifyThread::VerifyThread(StoreEngine& store) : store_(store) {
   thread_ = start_quiet_thread([this] { run(); });
 }
 

@@ -6,14 +6,14 @@
 #include <thread>
 
 #include "api/world.h"
-#include "store_sqlite/sqlite_store.h"
+#include "store/engine.h"
 
 namespace perdure {
 
 // Begins at once; its end is awaited by the destructor, which stops it behind the session at hand.
 class VerifyThread {
  public:
-  explicit VerifyThread(SqliteStore& store);
+  explicit VerifyThread(StoreEngine& store);
   ~VerifyThread();
   // From any thread.
   ApiWorld::Verified so_far() const;
@@ -22,7 +22,7 @@ class VerifyThread {
   void run();
   void note(const VerifyReport& report);
 
-  SqliteStore& store_;
+  StoreEngine& store_;
   mutable std::mutex mutex_;
   ApiWorld::Verified verified_;
   std::atomic<bool> stopping_ = false;

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "store/store.h"
+#include "store/engine.h"
 #include "wire/search_text.h"
 
 namespace perdure {
@@ -58,19 +58,6 @@ struct SqliteOptions {
   std::size_t readers_max = 4;             // read-only connections
 };
 
-// What verify() found wrong.
-struct Damage {
-  std::optional<SessionId> session;  // nothing: the file as a whole
-  Seq good = 0;                      // records 1…good of the session are whole
-  std::string what;
-};
-
-struct VerifyReport {
-  std::uint64_t session_count = 0;
-  std::uint64_t record_count = 0;
-  std::vector<Damage> damages;
-};
-
 // Counters for /metrics and tests.
 struct SqliteStats {
   std::uint64_t commits = 0;
@@ -83,7 +70,7 @@ struct SqliteStats {
   bool failed = false;     // the fatal hook has run
 };
 
-class SqliteStore final : public Store {
+class SqliteStore final : public StoreEngine {
  public:
   // Opens or makes the store and recovers what an earlier life left. May block for as long as
   // reading the WAL and the unindexed end of the log takes; does not grow with the sessions stored.
@@ -97,21 +84,21 @@ class SqliteStore final : public Store {
 
   // Takes everything queued, commits it, runs the Dones; then flushes or checkpoints if a threshold
   // was passed. Says whether there was anything. Blocks for the fsync. One thread at a time.
-  bool step();
+  bool step() override;
   // A bounded slice of background work: backup pages, search, erasing, flush, checkpoint, a look
   // whether a full disk has room again. Says whether it did anything.
-  bool idle_step();
+  bool idle_step() override;
   // Blocks until something is queued, wake() is called or the time is over; false for the last.
-  bool wait_for_work(std::chrono::milliseconds timeout);
-  void wake();
+  bool wait_for_work(std::chrono::milliseconds timeout) override;
+  void wake() override;
 
   // Flushes, checkpoints and empties the WAL, for an orderly end. May block.
-  Result<> shut_down();
+  Result<> shut_down() override;
 
   // Starts copying the store to a new file while it goes on; idle_step() does the work, and `done`
   // runs there. The copy is the state at its end. When opened it gets a log_id of its own. conflict
   // when the file is there or another backup runs.
-  Result<> backup(std::string path, Done done);
+  Result<> backup(std::string path, Done done) override;
 
   // Drops the full-text index; idle_step() builds it anew.
   Result<> rebuild_search();
@@ -120,13 +107,14 @@ class SqliteStore final : public Store {
   // Looks again whether the disk has room; true when appends are accepted.
   bool retry_space();
   // Forgets stored answers that expired before `now`.
-  Result<> forget_answers(Timestamp now);
+  Result<> forget_answers(Timestamp now) override;
 
-  // Reads everything and says what is damaged. A session that was quarantined and is whole again is
-  // freed. May run beside everything else; blocks long.
-  // `on_session` is told after each session, and may end it by false.
-  using OnVerified = std::function<bool(const VerifyReport& so_far)>;
-  Result<VerifyReport> verify(const OnVerified& on_session = nullptr);
+  using StoreEngine::verify;
+  Result<VerifyReport> verify(const OnVerified& on_session) override;
+
+  EngineTotals totals() override;
+  Result<SessionBelongings> belongings(SessionId session) override;
+  Result<std::vector<StoredAnswer>> answers(std::string_view after, std::size_t limit) override;
 
   SqliteStats stats();
 

@@ -99,24 +99,54 @@ std::optional<FaultKind> FaultDisk::truncate(DiskFile& file, std::uint64_t size)
   return std::nullopt;
 }
 
-std::optional<FaultKind> FaultDisk::sync(const std::shared_ptr<DiskFile>& file) {
-  const auto fault = count({.op = DiskOp::sync, .file = file->name_});
-  for (DiskFile::Change& change : file->changes_) {
+// A sync that failed leaves what it was for in doubt, and no later one makes that good.
+std::optional<FaultKind> FaultDisk::settle_sync(DiskFile& file) {
+  const auto fault = count({.op = DiskOp::sync, .file = file.name_});
+  for (DiskFile::Change& change : file.changes_) {
     if (change.state != DiskFile::State::unsynced) continue;
     change.state = fault ? DiskFile::State::doubtful : DiskFile::State::synced;
   }
   if (fault) return fault;
+  const bool in_doubt = std::ranges::any_of(file.changes_, [](const DiskFile::Change& change) {
+    return change.state == DiskFile::State::doubtful;
+  });
+  if (in_doubt) return std::nullopt;
+  for (const DiskFile::Change& change : file.changes_) apply(file.durable_, change);
+  file.changes_.clear();
+  return std::nullopt;
+}
+
+std::optional<FaultKind> FaultDisk::sync(const std::shared_ptr<DiskFile>& file) {
+  if (const auto fault = settle_sync(*file)) return fault;
   auto seen = names_.find(file->name_);
   auto durable = durable_names_.find(file->name_);
   const bool is_named = seen != names_.end() && seen->second == file;
   const bool is_durably = durable != durable_names_.end() && durable->second == file;
   if (is_named && !is_durably) durable_names_ = names_;
-  const bool in_doubt = std::ranges::any_of(file->changes_, [](const DiskFile::Change& change) {
-    return change.state == DiskFile::State::doubtful;
-  });
-  if (in_doubt) return std::nullopt;
-  for (const DiskFile::Change& change : file->changes_) apply(file->durable_, change);
-  file->changes_.clear();
+  return std::nullopt;
+}
+
+std::optional<FaultKind> FaultDisk::sync_bytes(const std::shared_ptr<DiskFile>& file) {
+  return settle_sync(*file);
+}
+
+std::optional<FaultKind> FaultDisk::sync_names(const std::string& prefix) {
+  if (const auto fault = count({.op = DiskOp::sync, .file = prefix})) return fault;
+  std::erase_if(durable_names_, [&](const auto& one) { return one.first.starts_with(prefix); });
+  for (const auto& [name, file] : names_) {
+    if (name.starts_with(prefix)) durable_names_[name] = file;
+  }
+  return std::nullopt;
+}
+
+std::optional<FaultKind> FaultDisk::rename(const Renaming& names) {
+  if (const auto fault = count({.op = DiskOp::rename, .file = names.from})) return fault;
+  auto found = names_.find(names.from);
+  if (found == names_.end()) return std::nullopt;
+  std::shared_ptr<DiskFile> file = std::move(found->second);
+  names_.erase(found);
+  file->name_ = names.to;
+  names_[names.to] = std::move(file);
   return std::nullopt;
 }
 

@@ -15,7 +15,7 @@
 
 namespace perdure {
 
-enum class DiskOp : std::uint8_t { open, read, write, sync, truncate, remove };
+enum class DiskOp : std::uint8_t { open, read, write, sync, truncate, remove, rename };
 
 // A set of kinds of operation.
 class DiskOps {
@@ -24,8 +24,8 @@ class DiskOps {
     for (DiskOp op : ops) bits_ |= 1U << static_cast<unsigned>(op);
   }
   static constexpr DiskOps all() {
-    return {DiskOp::open, DiskOp::read,     DiskOp::write,
-            DiskOp::sync, DiskOp::truncate, DiskOp::remove};
+    return {DiskOp::open,     DiskOp::read,   DiskOp::write, DiskOp::sync,
+            DiskOp::truncate, DiskOp::remove, DiskOp::rename};
   }
   constexpr bool has(DiskOp op) const { return (bits_ >> static_cast<unsigned>(op) & 1U) != 0; }
 
@@ -143,6 +143,16 @@ class FaultDisk {
   // The first sync of a new file syncs the folder too, as SQLite's unix VFS does for a journal and
   // a WAL: all names are durable then.
   std::optional<FaultKind> sync(const std::shared_ptr<DiskFile>& file);
+  // As a plain fdatasync: the bytes, and no name.
+  std::optional<FaultKind> sync_bytes(const std::shared_ptr<DiskFile>& file);
+  // As an fsync of a folder: the names that begin so, and no bytes.
+  std::optional<FaultKind> sync_names(const std::string& prefix);
+  // One that is not there is left alone.
+  struct Renaming {
+    std::string from;
+    std::string to;
+  };
+  std::optional<FaultKind> rename(const Renaming& names);
   // Whether the removal syncs the folder.
   enum class RemoveMode { unsynced, synced };
   std::optional<FaultKind> remove(const std::string& name, RemoveMode mode);
@@ -151,6 +161,7 @@ class FaultDisk {
 
  private:
   std::optional<FaultKind> count(LoggedOp op);
+  std::optional<FaultKind> settle_sync(DiskFile& file);
   static void apply(std::string& image, const DiskFile::Change& change);
   void apply_torn(std::string& image, const DiskFile::Change& change, CrashOutcome outcome);
   void settle(DiskFile& file, CrashOutcome outcome);

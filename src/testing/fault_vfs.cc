@@ -20,6 +20,7 @@ int error_of(DiskOp op, FaultKind kind) {
     case DiskOp::sync: return SQLITE_IOERR_FSYNC;
     case DiskOp::truncate: return SQLITE_IOERR_TRUNCATE;
     case DiskOp::remove: return SQLITE_IOERR_DELETE;
+    case DiskOp::rename: break;  // SQLite asks for none
   }
   CHECK(false, "unknown operation");
 }

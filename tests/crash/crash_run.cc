@@ -13,7 +13,8 @@ void add(std::vector<std::string>& found, const std::vector<std::string>& more) 
 
 }  // namespace
 
-CrashRun::CrashRun(const Setup& setup) {
+CrashRun::CrashRun(const Setup& setup)
+    : store_(setup.store), daemon_({.arguments = {"--store", setup.store}}) {
   for (int i = 1; i <= setup.clients; ++i) {
     clients_.push_back(std::make_unique<CrashClient>(CrashClientSetup{
         .daemon = daemon_.endpoint(),
@@ -97,7 +98,8 @@ std::vector<std::string> CrashRun::end() {
   if (const int code = daemon_.stop(); code != 0) {
     found.push_back("the daemon ended with " + std::to_string(code));
   }
-  add(found, judge_store(daemon_.home() + "/perdure.db"));
+  const bool is_files = store_ == "files";
+  add(found, is_files ? judge_files(daemon_.home()) : judge_store(daemon_.home() + "/perdure.db"));
   if (!found.empty()) found.push_back(daemon_.output());
   return found;
 }

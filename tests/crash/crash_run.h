@@ -18,6 +18,7 @@ class CrashRun {
     int clients = 8;
     std::uint64_t seed = 1;
     std::size_t sessions_max = 2;  // of each client
+    std::string store = "sqlite";  // the engine of the daemon
   };
   explicit CrashRun(const Setup& setup);
 
@@ -41,6 +42,7 @@ class CrashRun {
   void catch_up(std::vector<std::string>& found);
   void judge_all(std::vector<std::string>& found);
 
+  std::string store_;
   DaemonProcess daemon_;
   std::vector<std::unique_ptr<CrashClient>> clients_;
   std::uint64_t records_ = 0;

@@ -1,8 +1,8 @@
 // The crash harness on the real programs: eight clients work against a daemon while it, agentctls
 // and agents are killed or stopped at random moments; then everything heals, and the journal, the
 // clients' logs, the store's file and /proc must agree. How many rounds: PERDURE_DAEMON_KILLS;
-// which ones: PERDURE_CRASH_SEED. Each check reads whole journals, so many seeds go farther than
-// many rounds.
+// which ones: PERDURE_CRASH_SEED. Once on each engine. Each check reads whole journals, so many
+// seeds go farther than many rounds.
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
@@ -33,7 +33,7 @@ struct Kills {
   std::uint64_t all() const { return daemon + agentctl + agent; }
 };
 
-class DaemonKillLong : public testing::Test {
+class DaemonKillLong : public testing::TestWithParam<std::string> {
  protected:
   // SIGKILL, or a moment of SIGSTOP, to one process of that kind, if there is one.
   bool strike(ProcessKind kind, int number) {
@@ -70,21 +70,25 @@ class DaemonKillLong : public testing::Test {
   void print(std::uint64_t rounds) {
     const CrashClient::Counts sum = run_.counts();
     std::printf(
-        "%lu rounds: %lu kills (%lu daemon, %lu agentctl, %lu agent), %lu stops; %zu sessions, %lu "
+        "%s: %lu rounds: %lu kills (%lu daemon, %lu agentctl, %lu agent), %lu stops; %zu sessions, "
+        "%lu "
         "prompts, %lu answers, %lu requests (%lu sent again), %lu stream connections, %lu records; "
         "seed %lu\n",
-        rounds, kills_.all(), kills_.daemon, kills_.agentctl, kills_.agent, kills_.stopped,
-        run_.sessions(), sum.prompts, sum.answers, sum.requests, sum.unanswered, sum.connections,
-        run_.records(), seed_);
+        GetParam().c_str(), rounds, kills_.all(), kills_.daemon, kills_.agentctl, kills_.agent,
+        kills_.stopped, run_.sessions(), sum.prompts, sum.answers, sum.requests, sum.unanswered,
+        sum.connections, run_.records(), seed_);
   }
 
   const std::uint64_t seed_ = wanted("PERDURE_CRASH_SEED", 20261115);
   std::mt19937_64 dice_{seed_};
-  CrashRun run_{{.clients = 8, .seed = seed_}};
+  CrashRun run_{{.clients = 8, .seed = seed_, .store = GetParam()}};
   Kills kills_;
 };
 
-TEST_F(DaemonKillLong, ACK1_ACK2_RUN1_STREAM1_STREAM2_TOK3_PROC1_PROC6_J2_kills_lose_nothing) {
+INSTANTIATE_TEST_SUITE_P(Engines, DaemonKillLong, testing::Values("sqlite", "files"),
+                         [](const auto& of) { return of.param; });
+
+TEST_P(DaemonKillLong, ACK1_ACK2_RUN1_STREAM1_STREAM2_TOK3_PROC1_PROC6_J2_kills_lose_nothing) {
   const std::uint64_t rounds = wanted("PERDURE_DAEMON_KILLS", 100);
   const Result<> started = run_.daemon().start();
   ASSERT_TRUE(started) << started.error().message();

@@ -6,6 +6,8 @@
 
 #include "api_client.h"
 #include "base/hash.h"
+#include "store_files/files_store.h"
+#include "store_files/posix_disk.h"
 #include "store_sqlite/sqlite_store.h"
 #include "testing/sequence.h"
 
@@ -160,14 +162,23 @@ std::vector<std::string> judge_view(const JudgedSession& session,
   return {};
 }
 
-std::vector<std::string> judge_store(const std::string& path) {
-  const auto store = SqliteStore::open({.path = path, .create = false});
+static std::vector<std::string> judge_engine(const Result<std::unique_ptr<StoreEngine>>& store) {
   if (!store) return {"DISK3 the store does not open: " + store.error().message()};
   const Result<VerifyReport> report = (*store)->verify();
   if (!report) return {"DISK3 verify: " + report.error().message()};
   std::vector<std::string> found;
   for (const Damage& damage : report->damages) found.push_back("DISK3 " + damage.what);
   return found;
+}
+
+std::vector<std::string> judge_store(const std::string& path) {
+  return judge_engine(SqliteStore::open({.path = path, .create = false}));
+}
+
+std::vector<std::string> judge_files(const std::string& folder) {
+  Result<std::unique_ptr<JournalDisk>> disk = open_posix_disk(folder, JournalOpen::existing);
+  if (!disk) return {"DISK3 " + disk.error().message()};
+  return judge_engine(FilesStore::open({.disk = std::move(*disk), .create = false}));
 }
 
 }  // namespace perdure

@@ -32,5 +32,7 @@ std::vector<std::string> judge_view(const JudgedSession& session,
 
 // perdure.db read in place, with no daemon on it: DISK3, J2.
 std::vector<std::string> judge_store(const std::string& path);
+// The same of the folder of a files store.
+std::vector<std::string> judge_files(const std::string& folder);
 
 }  // namespace perdure

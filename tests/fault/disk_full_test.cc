@@ -5,8 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "store_sqlite/sqlite_store.h"
-#include "testing/fault_vfs.h"
+#include "fault_engine.h"
 #include "testing/store_model.h"
 
 namespace perdure {
@@ -14,17 +13,14 @@ namespace {
 
 const SessionId session = SessionId(Ulid{.high = 1, .low = 1});
 
-class FullDisk : public ::testing::Test {
+class FullDisk : public ::testing::TestWithParam<EngineKind> {
  protected:
   void SetUp() override { open(); }
   void TearDown() override { store_.reset(); }
 
   void open() {
-    auto opened =
-        SqliteStore::open({.path = "journal.db",
-                           .vfs = vfs_.name(),
-                           .on_fatal = [](const Error& error) { ADD_FAILURE() << error.message(); },
-                           .reserve_bytes = 512UL << 10});
+    auto opened = engine_->open_plain([](const Error& error) { ADD_FAILURE() << error.message(); },
+                                      512UL << 10);
     ASSERT_TRUE(opened) << opened.error().message();
     store_ = *std::move(opened);
   }
@@ -50,8 +46,8 @@ class FullDisk : public ::testing::Test {
 
   // Leaves so much room beyond what is used, and fills it.
   void fill(std::uint64_t room_bytes) {
-    capacity_bytes_ = vfs_.disk().bytes_used() + room_bytes;
-    vfs_.disk().set_capacity(capacity_bytes_);
+    capacity_bytes_ = engine_->disk().bytes_used() + room_bytes;
+    engine_->disk().set_capacity(capacity_bytes_);
     for (int i = 0; i < 1000; ++i) {
       if (const auto refusal = append(Weight::ordinary)) {
         EXPECT_EQ(*refusal, Code::disk_full);
@@ -61,13 +57,16 @@ class FullDisk : public ::testing::Test {
     FAIL() << "the disk never became full";
   }
 
-  FaultVfs vfs_;
-  std::unique_ptr<SqliteStore> store_;
+  std::unique_ptr<FaultEngine> engine_ = make_fault_engine(GetParam(), 1);
+  std::unique_ptr<StoreEngine> store_;
   StoreModel model_;
   std::uint64_t capacity_bytes_ = 0;
 };
 
-TEST_F(FullDisk, DISK2_RefusesCleanlyAndTakesTheEssential) {
+INSTANTIATE_TEST_SUITE_P(Engines, FullDisk, testing::Values(EngineKind::sqlite, EngineKind::files),
+                         [](const auto& of) { return std::string(engine_name(of.param)); });
+
+TEST_P(FullDisk, DISK2_RefusesCleanlyAndTakesTheEssential) {
   append(Weight::ordinary);
   fill(200'000);
   EXPECT_EQ(append(Weight::ordinary), Code::disk_full);
@@ -77,12 +76,12 @@ TEST_F(FullDisk, DISK2_RefusesCleanlyAndTakesTheEssential) {
   expect_store_equals(*store_, model_);
 }
 
-TEST_F(FullDisk, DISK2_ServesAgainWithoutARestart) {
+TEST_P(FullDisk, DISK2_ServesAgainWithoutARestart) {
   fill(100'000);
   EXPECT_EQ(append(Weight::essential, 300), std::nullopt);
-  vfs_.disk().set_capacity(std::nullopt);
+  engine_->disk().set_capacity(std::nullopt);
   for (int i = 0; i < 100 && store_->idle_step(); ++i) {}
-  EXPECT_TRUE(store_->retry_space());
+  EXPECT_TRUE(engine_->retry_space(*store_));
   EXPECT_EQ(append(Weight::ordinary), std::nullopt);
   // And again: the reserve is there a second time.
   fill(100'000);
@@ -90,37 +89,37 @@ TEST_F(FullDisk, DISK2_ServesAgainWithoutARestart) {
   expect_store_equals(*store_, model_);
 }
 
-TEST_F(FullDisk, DISK2_ACrashOnAFullDiskLosesNothing) {
+TEST_P(FullDisk, DISK2_ACrashOnAFullDiskLosesNothing) {
   for (CrashOutcome outcome : {CrashOutcome::process_only, CrashOutcome::lost, CrashOutcome::torn,
                                CrashOutcome::garbage, CrashOutcome::kept}) {
     fill(100'000);
     EXPECT_EQ(append(Weight::essential, 300), std::nullopt);
-    vfs_.crash(outcome);
+    engine_->crash(outcome);
     store_.reset();
     // Still full: it opens, shows everything, and says disk_full.
-    vfs_.disk().set_capacity(capacity_bytes_);
+    engine_->disk().set_capacity(capacity_bytes_);
     open();
     ASSERT_TRUE(store_);
     expect_store_equals(*store_, model_);
     for (int i = 0; i < 1000 && append(Weight::ordinary) == std::nullopt; ++i) {}
     EXPECT_EQ(append(Weight::ordinary), Code::disk_full);
     expect_store_equals(*store_, model_);
-    vfs_.disk().set_capacity(std::nullopt);
-    EXPECT_TRUE(store_->retry_space());
+    engine_->disk().set_capacity(std::nullopt);
+    EXPECT_TRUE(engine_->retry_space(*store_));
     EXPECT_EQ(append(Weight::ordinary), std::nullopt);
   }
 }
 
 // Others have taken the last byte: nothing opens, nothing is lost.
-TEST_F(FullDisk, DISK2_WithoutAnyRoomItDoesNotOpenAndLosesNothing) {
+TEST_P(FullDisk, DISK2_WithoutAnyRoomItDoesNotOpenAndLosesNothing) {
   fill(100'000);
-  vfs_.crash(CrashOutcome::lost);
+  engine_->crash(CrashOutcome::lost);
   store_.reset();
-  vfs_.disk().set_capacity(0);
-  auto opened = SqliteStore::open({.path = "journal.db", .vfs = vfs_.name()});
+  engine_->disk().set_capacity(0);
+  auto opened = engine_->open_plain(nullptr, 4UL << 20);
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code(), Code::disk_full);
-  vfs_.crash(CrashOutcome::torn);
+  engine_->crash(CrashOutcome::torn);
   open();
   expect_store_equals(*store_, model_);
 }

@@ -1,4 +1,4 @@
-// One workload on the SQLite engine over the fault VFS, and what must hold after it.
+// One workload on an engine over the fault disk, and what must hold after it.
 #include "fault_run.h"
 
 #include <algorithm>
@@ -20,13 +20,13 @@ SessionId session_of(std::uint64_t n) {
 
 }  // namespace
 
-FaultRun::FaultRun(std::uint64_t seed, CrashOutcome after_fatal)
-    : vfs_(seed), after_fatal_(after_fatal) {}
+FaultRun::FaultRun(EngineKind kind, std::uint64_t seed, CrashOutcome after_fatal)
+    : engine_(make_fault_engine(kind, seed)), after_fatal_(after_fatal) {}
 
 FaultRun::~FaultRun() { store_.reset(); }
 
 bool FaultRun::go(FaultPlan plan) {
-  vfs_.disk().plan(plan);
+  engine_->disk().plan(plan);
   if (!open()) restart(after_fatal_);
   for (int round = 0; round < rounds && !::testing::Test::HasFailure(); ++round) {
     if (round == rounds / 2) {
@@ -42,20 +42,9 @@ bool FaultRun::go(FaultPlan plan) {
 }
 
 bool FaultRun::open() {
-  vfs_.disk().clear_log();
+  engine_->disk().clear_log();
   life_fatals_ = 0;
-  // Thresholds so small that flushes and checkpoints are part of the workload.
-  auto opened = SqliteStore::open({.path = "journal.db",
-                                   .vfs = vfs_.name(),
-                                   .on_fatal = [this](const Error&) { ++life_fatals_; },
-                                   .reserve_bytes = 64UL << 10,
-                                   .flush_bytes_min = 8192,
-                                   .flush_bytes_max = 16384,
-                                   .flush_idle_bytes = 2048,
-                                   .checkpoint_bytes = 96UL << 10,
-                                   .checkpoint_idle_bytes = 32UL << 10,
-                                   .sessions_cached_max = 3,
-                                   .readers_max = 1});
+  auto opened = engine_->open([this](const Error&) { ++life_fatals_; });
   if (!opened) {
     open_error_ = opened.error().message();
     return false;
@@ -79,7 +68,7 @@ void FaultRun::step() {
   }
   if (life_fatals_ == 0) EXPECT_TRUE(pending_.empty()) << "idle, and batches are unanswered";
   EXPECT_LE(life_fatals_, 1) << "on_fatal runs once";
-  if (vfs_.disk().sync_has_failed())
+  if (engine_->disk().sync_has_failed())
     EXPECT_EQ(life_fatals_, 1) << "a sync failed and nobody was told";
 }
 
@@ -115,7 +104,7 @@ void FaultRun::queue_batch(int round, int place) {
 }
 
 void FaultRun::answered(std::uint64_t number, const Result<>& result) {
-  EXPECT_FALSE(vfs_.disk().sync_has_failed()) << "DISK1: answered after a failed sync";
+  EXPECT_FALSE(engine_->disk().sync_has_failed()) << "DISK1: answered after a failed sync";
   EXPECT_EQ(life_fatals_, 0) << "DISK1: answered after on_fatal";
   auto found = std::ranges::find(pending_, number, &Pending::number);
   ASSERT_NE(found, pending_.end()) << "answered twice";
@@ -134,25 +123,25 @@ void FaultRun::answered(std::uint64_t number, const Result<>& result) {
 }
 
 void FaultRun::end_life() {
-  hit_ = hit_ || vfs_.disk().fault_hit();
+  hit_ = hit_ || engine_->disk().fault_hit();
   store_.reset();
   fatals_ += life_fatals_;
   // While the file is being made there is nothing to lose, and SQLite rolls its own journal back.
-  if (was_open_) EXPECT_EQ(vfs_.disk().syncs_after_failed_sync(), 0U) << "DISK1";
+  if (was_open_) EXPECT_EQ(engine_->disk().syncs_after_failed_sync(), 0U) << "DISK1";
 }
 
 void FaultRun::restart(CrashOutcome outcome) {
   ++restarts_;
-  hit_ = hit_ || vfs_.disk().fault_hit();
-  vfs_.crash(outcome);
+  hit_ = hit_ || engine_->disk().fault_hit();
+  engine_->crash(outcome);
   end_life();
   ASSERT_TRUE(open()) << "no fault, and the store does not open: " << open_error_;
   resolve_pending();
   expect_store_equals(*store_, model_);
   // What recovery has shown must not be taken back by a power cut right behind it.
-  vfs_.crash(CrashOutcome::lost);
+  engine_->crash(CrashOutcome::lost);
   end_life();
-  check_integrity();
+  engine_->check_integrity();
   ASSERT_TRUE(open()) << open_error_;
   expect_store_equals(*store_, model_);
 }
@@ -167,23 +156,6 @@ void FaultRun::resolve_pending() {
     }
   }
   pending_.clear();
-}
-
-void FaultRun::check_integrity() {
-  sqlite3* db = nullptr;
-  ASSERT_EQ(sqlite3_open_v2("journal.db", &db, SQLITE_OPEN_READWRITE, vfs_.name().c_str()),
-            SQLITE_OK);
-  sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-  sqlite3_stmt* statement = nullptr;
-  EXPECT_EQ(sqlite3_prepare_v2(db, "PRAGMA integrity_check", -1, &statement, nullptr), SQLITE_OK)
-      << sqlite3_errmsg(db);
-  std::string verdict = "error";
-  if (statement && sqlite3_step(statement) == SQLITE_ROW) {
-    verdict = reinterpret_cast<const char*>(sqlite3_column_text(statement, 0));
-  }
-  sqlite3_finalize(statement);
-  sqlite3_close(db);
-  EXPECT_EQ(verdict, "ok");
 }
 
 }  // namespace perdure

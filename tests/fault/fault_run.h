@@ -1,5 +1,5 @@
-// One run of the disk-fault sweep: a workload of 200 records over five sessions on the SQLite
-// engine over the fault VFS, with one planned fault, every restart it leads to, and the judgement
+// One run of the disk-fault sweep: a workload of 200 records over five sessions on an engine
+// over the fault disk, with one planned fault, every restart it leads to, and the judgement
 // after each. What was acknowledged is there, what was refused is not, and what was neither is
 // there whole or not at all.
 #pragma once
@@ -10,8 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "store_sqlite/sqlite_store.h"
-#include "testing/fault_vfs.h"
+#include "fault_engine.h"
 #include "testing/store_model.h"
 
 namespace perdure {
@@ -19,7 +18,7 @@ namespace perdure {
 class FaultRun {
  public:
   // `after_fatal` is what a crash makes of unsynced writes, whenever the run has to restart.
-  FaultRun(std::uint64_t seed, CrashOutcome after_fatal);
+  FaultRun(EngineKind kind, std::uint64_t seed, CrashOutcome after_fatal);
   ~FaultRun();
 
   // The whole of it. False when the planned operation was never reached: the sweep is over.
@@ -45,11 +44,10 @@ class FaultRun {
   void restart(CrashOutcome outcome);
   void end_life();
   void resolve_pending();
-  void check_integrity();
 
-  FaultVfs vfs_;
+  std::unique_ptr<FaultEngine> engine_;
   CrashOutcome after_fatal_;
-  std::unique_ptr<SqliteStore> store_;
+  std::unique_ptr<StoreEngine> store_;
   StoreModel model_;
   std::vector<Pending> pending_;
   std::uint64_t batches_ = 0;

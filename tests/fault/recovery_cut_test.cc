@@ -1,23 +1,23 @@
 // Recovery itself is cut off at every change it makes, and again in the next try: what was
-// acknowledged before is never in danger from it. All commits are in the WAL, the last among them
+// acknowledged before is never in danger from it. All commits are in the log, the last among them
 // acknowledged or in doubt.
 #include <memory>
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "store_sqlite/sqlite_store.h"
-#include "testing/fault_vfs.h"
+#include "fault_engine.h"
 #include "testing/store_model.h"
 
 namespace perdure {
 namespace {
 
-constexpr DiskOps changes = {DiskOp::write, DiskOp::sync, DiskOp::truncate, DiskOp::remove};
+constexpr DiskOps changes = {DiskOp::write, DiskOp::sync, DiskOp::truncate, DiskOp::remove,
+                             DiskOp::rename};
 
 class World {
  public:
-  explicit World(std::uint64_t seed) : vfs(seed) {
+  World(EngineKind kind, std::uint64_t seed) : engine(make_fault_engine(kind, seed)) {
     auto store = open();
     for (Seq head = 0; head < 12; ++head) {
       Append batch{.session = SessionId(Ulid{.high = 1, .low = 1 + head % 3}),
@@ -30,33 +30,39 @@ class World {
       });
       while (store->step()) {}
     }
-    vfs.crash(CrashOutcome::process_only);
+    engine->crash(CrashOutcome::process_only);
   }
 
-  std::unique_ptr<SqliteStore> open() {
-    auto opened = SqliteStore::open({.path = "journal.db", .vfs = vfs.name(), .reserve_bytes = 0});
+  std::unique_ptr<StoreEngine> open() {
+    auto opened = engine->open_plain(nullptr, 0);
     return opened ? *std::move(opened) : nullptr;
   }
 
   // Cuts the power at the n-th change of a recovery; false when there are not so many.
   bool cut(std::uint64_t n) {
-    vfs.disk().plan({.at = n, .ops = changes, .kind = FaultKind::power_cut});
+    engine->disk().plan({.at = n, .ops = changes, .kind = FaultKind::power_cut});
     open();
-    const bool hit = vfs.disk().fault_hit();
-    vfs.crash(CrashOutcome::garbage);
+    const bool hit = engine->disk().fault_hit();
+    engine->crash(CrashOutcome::garbage);
     return hit;
   }
 
-  FaultVfs vfs;
+  std::unique_ptr<FaultEngine> engine;
   StoreModel model;
 };
 
-TEST(RecoveryCut, S1_NothingAcknowledgedIsInDanger) {
+class RecoveryCut : public testing::TestWithParam<EngineKind> {};
+
+INSTANTIATE_TEST_SUITE_P(Engines, RecoveryCut,
+                         testing::Values(EngineKind::sqlite, EngineKind::files),
+                         [](const auto& of) { return std::string(engine_name(of.param)); });
+
+TEST_P(RecoveryCut, S1_NothingAcknowledgedIsInDanger) {
   std::uint64_t points = 0;
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     for (std::uint64_t n = 1;; ++n) {
       SCOPED_TRACE("seed " + std::to_string(seed) + ", change " + std::to_string(n));
-      World world(seed * 1000 + n);
+      World world(GetParam(), seed * 1000 + n);
       ASSERT_EQ(world.model.sessions.size(), 3U);
       const bool hit = world.cut(n);
       world.cut(1 + n % 4);

@@ -1,0 +1,93 @@
+// What the tests of this folder share: a store on a disk in memory, appends that are carried out at
+// once, and the files to look at and to damage.
+#pragma once
+
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "store_files/files_store.h"
+#include "testing/fault_files.h"
+
+namespace perdure::files_test {
+
+inline SessionId session(std::uint64_t number) { return SessionId(Ulid{1, number}); }
+
+inline std::string file_of(std::uint64_t number, const std::string& tail) {
+  return "sessions/" + session(number).text() + tail;
+}
+
+// Lines of a file below tests/.
+inline std::vector<std::string> golden_lines(const std::string& name) {
+  std::ifstream in(std::string(PERDURE_SOURCE_FOLDER) + "/tests/golden/" + name);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  EXPECT_FALSE(lines.empty()) << name;
+  return lines;
+}
+
+class FilesTest : public testing::Test {
+ protected:
+  FilesOptions options() {
+    FilesOptions out;
+    out.disk = make_fault_files(disk_);
+    out.new_log_id = "log";
+    out.reserve_bytes = 0;
+    out.on_fatal = [](const Error& error) { ADD_FAILURE() << error.message(); };
+    return out;
+  }
+  void open() { open(options()); }
+  void open(FilesOptions with) {
+    store_.reset();
+    auto opened = FilesStore::open(std::move(with));
+    ASSERT_TRUE(opened) << opened.error().message();
+    store_ = *std::move(opened);
+  }
+  Error open_error() {
+    store_.reset();
+    auto opened = FilesStore::open(options());
+    if (opened) return {Code::internal, "it opened"};
+    return opened.error();
+  }
+  // As kill -9 does: what was written is still there.
+  void kill() {
+    disk_.crash(CrashOutcome::process_only);
+    open();
+  }
+  // Everything in its place, and no log any more.
+  void settle() { ASSERT_TRUE(store_->shut_down()); }
+
+  Result<> commit(Append batch) {
+    batch.epoch = store_->epoch();
+    std::optional<Result<>> out;
+    store_->append(std::move(batch), [&](Result<> result) { out = std::move(result); });
+    store_->step();
+    if (!out) return fail(Code::internal, "the Done did not run");
+    return *out;
+  }
+  Result<> put(std::uint64_t number, Seq head, std::vector<std::string> records) {
+    return commit(
+        {.session = session(number), .expected_head = head, .records = std::move(records)});
+  }
+  std::vector<std::string> all(std::uint64_t number) {
+    auto page = store_->read(session(number), {.after = 0, .limit = 10'000'000});
+    return page ? page->records : std::vector<std::string>{page.error().message()};
+  }
+  std::string contents(const std::string& name) { return disk_.contents(name).value_or(""); }
+  void flip(const std::string& name, std::size_t at) {
+    const std::string bytes = contents(name);
+    ASSERT_LT(at, bytes.size()) << name;
+    disk_.overwrite(name, at, std::string(1, static_cast<char>(bytes[at] ^ 1)));
+  }
+
+  FaultDisk disk_{1};
+  std::unique_ptr<FilesStore> store_;
+};
+
+}  // namespace perdure::files_test

@@ -1,0 +1,152 @@
+// The one who writes a files store: gathers appends into groups, commits them to the log, fills the
+// session files behind, and saves sessions so that the log can be cut. Everything that changes the
+// disk holds write_mutex_; what readers see changes under the contents' own lock, after the commit.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "store_files/backup_job.h"
+#include "store_files/commit_log.h"
+#include "store_files/contents.h"
+#include "store_files/files_store.h"
+
+namespace perdure {
+
+class FilesWriter {
+ public:
+  static Result<std::unique_ptr<FilesWriter>> open(FilesOptions options);
+
+  // See FilesStore for these.
+  void append(Append&& batch, Store::Done&& done);
+  bool step();
+  bool idle_step();
+  bool wait_for_work(std::chrono::milliseconds timeout);
+  void wake();
+  Result<> shut_down();
+  Result<> backup(std::string path, Store::Done done);
+  Result<> forget_answers(Timestamp now);
+  Result<> remove(SessionId session);
+  Result<> redact(const Redaction& redaction);
+  bool retry_space();
+  EngineTotals totals();
+
+  // verify() looked at a session: its index is made anew if that helps, and its quarantine begins
+  // or ends.
+  struct Verdict {
+    std::optional<Seq> good;  // nothing: whole
+    std::uint64_t records = 0;
+  };
+  Result<Verdict> judge(SessionId session);
+  Result<std::vector<SearchHit>> search(const SearchAsk& ask);
+  // The runtime's snapshot in the session's file; nothing when there is none that can be read.
+  Result<std::optional<StoredSnapshot>> saved_snapshot(SessionId session);
+
+  Contents& contents() { return contents_; }
+  RecordFiles& records() { return records_; }
+  const FilesOptions& options() const { return options_; }
+  std::uint64_t epoch() const { return epoch_; }
+  const std::string& log_id() const { return log_id_; }
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  struct Pending {
+    Append batch;
+    Store::Done done;
+    std::optional<Error> refused;
+    std::size_t bytes = 0;
+  };
+  // What the batches before in the same group change for those behind them.
+  struct Staged {
+    std::map<SessionId, Seq> heads;
+    std::set<std::string, std::less<>> keys;
+    std::set<Hash> blobs;
+  };
+
+  explicit FilesWriter(FilesOptions options);
+  Result<> recover();
+  Result<> open_identity();
+  Result<> load_sessions();
+  Result<> load_session(SessionId session);
+  Result<> load_answers();
+  Result<> mend_answers();
+  Result<LogScan> replay();
+  Result<> replay_change(LoggedChange change, const LoggedGroup& group);
+  Result<> adopt_strays();
+  Result<> collect_blobs();
+
+  void take_queued();
+  void commit_group(std::vector<Pending>& group);
+  Result<> attempt(std::vector<Pending*>& group);
+  Result<> admit(const Append& batch, const Staged& staged);
+  Result<> write_blobs(const std::vector<Pending*>& group, Staged& staged);
+  void refuse_while_full(std::vector<Pending>& group);
+  void retry_essential(std::vector<Pending*>& group, const Error& full);
+  bool probe_space();
+  Result<> make_reserve();
+  Result<> release_reserve();
+  Contents::Committed committed(std::uint64_t group) const;
+
+  // True for errors that leave the store as it was; any other is the end.
+  bool survives(const Error& error);
+  void fail_forever(const Error& error);
+
+  void maintain();
+  Result<> maintain_log();
+  Result<> fill(SessionId session);
+  Result<bool> fill_all();
+  Result<> save(const std::vector<SessionId>& sessions);
+  Result<bool> save_old();
+  Result<bool> save_quiet();
+  Result<> save_answers();
+  Result<> rewrite_answers();
+  Result<> save_everything();
+  bool has_unsaved_before(std::uint64_t segment) const;
+  bool goes_on(const Result<>& result);
+  Result<> drop_log();
+  Result<> write_views(const StoredSession& session);
+  Result<Verdict> end_quarantine(SessionId session, Verdict verdict);
+  bool step_backup();
+  Result<bool> backup_slice();
+  Result<> apply_redaction(const Redaction& redaction, const Contents::Committed& at);
+  Result<> remove_blobs(const std::vector<Hash>& blobs);
+
+  const FilesOptions options_;
+  JournalDisk& disk_;
+  Contents contents_;
+  RecordFiles records_;
+  std::optional<CommitLog> log_;
+  std::uint64_t epoch_ = 0;
+  std::string log_id_;
+  std::vector<std::string> notes_;
+  std::set<SessionId> removed_;  // in the commit log, so that strays of theirs are no news
+
+  std::mutex queue_mutex_;
+  std::condition_variable queued_;
+  std::vector<Pending> queue_;
+  std::vector<Pending> group_;
+  bool woken_ = false;
+
+  std::mutex write_mutex_;
+  std::optional<FilesBackup> backup_;
+  std::uint64_t answers_bytes_ = 0;  // of answers.jsonl
+  std::uint64_t answers_dead_ = 0;   // lines of it that were forgotten
+  std::uint64_t answers_torn_ = 0;   // lines of it that could not be read at opening
+  std::uint64_t idle_steps_ = 0;
+  std::uint64_t refusals_ = 0;
+  bool reserve_made_ = false;
+  bool full_ = false;
+  std::atomic<bool> failed_ = false;
+  EngineTotals totals_;
+};
+
+std::string blob_file(const Hash& hash);
+
+}  // namespace perdure

@@ -1,0 +1,25 @@
+// store.json: which engine this folder belongs to, the name of the log's life, and how often it was
+// opened.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace perdure {
+
+inline constexpr const char* identity_name = "store.json";
+
+struct StoreIdentity {
+  std::string log_id;
+  std::uint64_t epoch = 0;
+  bool is_backup = false;  // opened, it begins a life of its own
+};
+
+std::string encode_identity(const StoreIdentity& identity);
+// damaged; format_too_new.
+Result<StoreIdentity> decode_identity(std::string_view text);
+
+}  // namespace perdure

@@ -1,0 +1,32 @@
+// JSON objects that vouch for their own bytes: {"crc":"1a2b3c4d", …}, where the checksum is that of
+// everything behind it. Every line and file that the engine writes for itself has this form, so
+// that people can read it and a flipped bit is found.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace perdure {
+
+// Takes an object with at least one member, without line breaks.
+std::string seal(std::string_view object);
+bool is_sealed(std::string_view text);
+// The members of a sealed object; `damaged` for anything else. `what` names it in the error.
+Result<JsonObject> open_sealed(std::string_view text, std::string_view what);
+
+std::string crc_text(std::uint32_t crc);
+
+// Bytes under a key: as a string where they are text, else as `<key>_base64`.
+struct BytesField {
+  std::string_view key;
+  std::string_view bytes;
+};
+void write_bytes(JsonWriter& json, const BytesField& field);
+// Empty where the key is missing.
+Result<std::string> read_bytes(const JsonObject& object, std::string_view key);
+
+}  // namespace perdure
