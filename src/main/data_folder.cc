@@ -87,8 +87,8 @@ Result<std::unique_ptr<DataFolder>> DataFolder::open(const std::string& path) {
   }
   std::unique_ptr<DataFolder> made(new DataFolder(path, std::move(folder)));
   for (const std::string& inner :
-       {made->run(), made->agentctl_run(), made->spool(), made->environments(), made->workspaces(),
-        made->worktrees(), made->logs()}) {
+       {made->run(), made->agentctl_run(), made->container_run(), made->spool(),
+        made->environments(), made->workspaces(), made->worktrees(), made->logs()}) {
     TRY_VOID(make_folder(inner));
   }
   return made;
