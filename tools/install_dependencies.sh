@@ -15,7 +15,10 @@ build_packages=(
 # some sources, without from others.
 command -v npm >/dev/null || build_packages+=(nodejs npm)
 # Chromium runs the tests of the page.
-test_packages=(lld-19 llvm-19 libclang-rt-19-dev clang-tidy-19 clang-format-19 sqlite3 chromium)
+# podman with runc runs the sessions in containers, with an image of busybox; dockerd is used, too,
+# where it is there.
+test_packages=(lld-19 llvm-19 libclang-rt-19-dev clang-tidy-19 clang-format-19 sqlite3 chromium
+  podman runc busybox-static)
 
 case "${1:-test}" in
   run) wanted=("${build_packages[@]}") ;;

@@ -67,6 +67,9 @@ struct AgentDefinition {
   std::string fork_command;
   std::string continue_command;
   std::string login_hint;
+  // Of its sessions that say nothing else: standalone or local_docker, and the image of the latter.
+  std::string runtime;
+  std::string image;
   bool measured = false;               // abilities were seen, not read somewhere
   std::string measured_version;        // of the program that they were seen of
   std::vector<std::string> abilities;  // session/… calls that it serves
@@ -88,6 +91,8 @@ struct AgentDefinition {
     visit("fork_command", self.fork_command);
     visit("continue_command", self.continue_command);
     visit("login_hint", self.login_hint);
+    visit("runtime", self.runtime);
+    visit("image", self.image);
     visit("measured", self.measured);
     visit("measured_version", self.measured_version);
     visit("abilities", self.abilities);

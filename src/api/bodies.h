@@ -77,6 +77,8 @@ struct CreateBody {
   std::optional<WorktreeBody> worktree;
   PolicyFields policy;
   std::map<std::string, std::string> env;  // values never enter the journal (K19)
+  std::string runtime;                     // empty: the agent's, else standalone
+  std::string image;                       // of a container; empty: the agent's, else the daemon's
   FIELDS {
     visit("agent", self.agent);
     visit("cwd", self.cwd);
@@ -87,6 +89,8 @@ struct CreateBody {
     visit("worktree", self.worktree);
     self.policy.fields(visit);
     visit("env", self.env);
+    visit("runtime", self.runtime);
+    visit("image", self.image);
   }
 };
 

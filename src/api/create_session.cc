@@ -1,5 +1,6 @@
 // A session is made: everything that can be refused is looked at first, then its folder and its
 // environment are made, and last the session itself. A repeat of the key makes nothing.
+#include <algorithm>
 #include <utility>
 
 #include "api/agent_json.h"
@@ -19,6 +20,18 @@ std::string made_title(const std::optional<Prompt>& prompt) {
   return std::string(utf8_prefix_chars(text.substr(0, text.find('\n')), made_title_chars));
 }
 
+constexpr std::size_t image_bytes_max = 512;
+
+// Names of images have letters, digits and these; nothing that means something in a request.
+bool is_image_name(std::string_view image) {
+  constexpr std::string_view others = "-._/:@+";
+  const auto is_good = [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           others.contains(c);
+  };
+  return std::ranges::all_of(image, is_good) && !image.contains("..");
+}
+
 }  // namespace
 
 // One creation under way.
@@ -36,14 +49,16 @@ class CreateJob {
     }
     const std::string& name = body_.agent.empty() ? world.agents.default_name() : body_.agent;
     const AgentDefinition& agent = *TRY(world.agents.find(name));
-    TRY_VOID(check_presence(agent, programs_of(world, agent)));
+    TRY_VOID(choose_runtime(agent));
+    // What runs in a container is looked for there.
+    if (!in_container()) TRY_VOID(check_presence(agent, programs_of(world, agent)));
     input_.what.agent = agent.profile;
     if (!body_.cwd.empty()) TRY_VOID(commands_.check_folder(body_.cwd));
     TRY_VOID(commands_.check_task(body_.task));
     TRY_VOID(check_mcp_servers(body_.mcp_servers));
     TRY_VOID(check_environment(body_.env));
     input_.what.policy = TRY(body_.policy.on(world.policy));
-    if (body_.policy.limits && world.check_limits) {
+    if (body_.policy.limits && world.check_limits && !in_container()) {
       TRY_VOID(world.check_limits(*body_.policy.limits));
     }
     input_.prompt = TRY(read_first_prompt(body_.prompt));
@@ -54,6 +69,37 @@ class CreateJob {
       return fail(Code::unavailable, "worktree: this daemon cannot make worktrees");
     }
     return {};
+  }
+
+  // First what is asked of others: as long as one of them can refuse, nothing is made.
+  static void run(const std::shared_ptr<CreateJob>& job, OnAnswer done) {
+    if (!job->in_container()) return make(job, std::move(done));
+    job->commands_.world_.find_image(job->input_.what.image,
+                                     [job, alive = std::weak_ptr<bool>(job->commands_.alive_),
+                                      done = std::move(done)](Result<> found) mutable {
+                                       if (alive.expired()) return;
+                                       if (!found)
+                                         return done(std::unexpected(std::move(found).error()));
+                                       make(job, std::move(done));
+                                     });
+  }
+
+ private:
+  static void make(const std::shared_ptr<CreateJob>& job, OnAnswer done) {
+    const Result<> made = job->make_folder_and_environment();
+    if (!made) return done(std::unexpected(made.error()));
+    if (!job->body_.worktree) return job->submit(std::move(done));
+    const WorktreeOrder order{job->input_.what.session, job->body_.cwd,
+                              job->body_.worktree->branch};
+    job->commands_.world_.make_worktree(order,
+                                        [job, alive = std::weak_ptr<bool>(job->commands_.alive_),
+                                         done = std::move(done)](Result<Workspace> made) mutable {
+                                          if (alive.expired()) return;
+                                          if (!made)
+                                            return done(std::unexpected(std::move(made).error()));
+                                          job->input_.what.workspace = std::move(*made);
+                                          job->submit(std::move(done));
+                                        });
   }
 
   Result<> make_folder_and_environment() {
@@ -75,22 +121,39 @@ class CreateJob {
     return world.keep_environment(input_.what.session, body_.env);
   }
 
-  static void run(const std::shared_ptr<CreateJob>& job, OnAnswer done) {
-    if (!job->body_.worktree) return job->submit(std::move(done));
-    const WorktreeOrder order{job->input_.what.session, job->body_.cwd,
-                              job->body_.worktree->branch};
-    job->commands_.world_.make_worktree(order,
-                                        [job, alive = std::weak_ptr<bool>(job->commands_.alive_),
-                                         done = std::move(done)](Result<Workspace> made) mutable {
-                                          if (alive.expired()) return;
-                                          if (!made)
-                                            return done(std::unexpected(std::move(made).error()));
-                                          job->input_.what.workspace = std::move(*made);
-                                          job->submit(std::move(done));
-                                        });
+  bool in_container() const { return input_.what.runtime == "local_docker"; }
+
+  Result<> choose_runtime(const AgentDefinition& agent) {
+    ApiWorld& world = commands_.world_;
+    std::string& runtime = input_.what.runtime;
+    if (!agent.runtime.empty()) runtime = agent.runtime;
+    if (!body_.image.empty()) runtime = "local_docker";
+    if (!body_.runtime.empty()) runtime = body_.runtime;
+    if (runtime == "standalone" && body_.image.empty()) return {};
+    if (runtime == "standalone") {
+      return fail(Code::invalid_argument, "image: only a session in a container has one");
+    }
+    if (!in_container()) {
+      return fail(Code::invalid_argument, "runtime: standalone and local_docker are known here");
+    }
+    if (!world.find_image) {
+      return fail(Code::unavailable, "runtime: this daemon has no container engine");
+    }
+    std::string& image = input_.what.image;
+    image = body_.image.empty() ? agent.image : body_.image;
+    if (image.empty()) image = world.default_image;
+    if (image.empty()) {
+      return fail(Code::invalid_argument, "image: a session in a container needs one");
+    }
+    if (image.size() > image_bytes_max || !is_image_name(image)) {
+      return fail(Code::invalid_argument, "image: this is no name of an image");
+    }
+    if (body_.cwd == "/" || body_.cwd == "/perdure" || body_.cwd.starts_with("/perdure/")) {
+      return fail(Code::invalid_argument, "cwd: this folder cannot be shared with a container");
+    }
+    return {};
   }
 
- private:
   void submit(OnAnswer done) {
     const SessionId session = input_.what.session;
     commands_.send(asker_, session, std::move(input_),
@@ -111,9 +174,8 @@ void SessionCommands::create(Asker asker, std::string_view body, OnAnswer done) 
   if (!known) return done(std::unexpected(std::move(known).error()));
   if (*known) return done(answer((*known)->session, **known, 201));
   const auto job = std::make_shared<CreateJob>(*this, std::move(asker));
-  Result<> made = job->read(body);
-  if (made) made = job->make_folder_and_environment();
-  if (!made) return done(std::unexpected(std::move(made).error()));
+  const Result<> made = job->read(body);
+  if (!made) return done(std::unexpected(made.error()));
   CreateJob::run(job, std::move(done));
 }
 

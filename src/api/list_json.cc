@@ -27,6 +27,8 @@ std::string row_json(const SessionRow& row, const RowBeside& beside) {
   out.key("state").string(enum_text(summary.state));
   out.key("stop_reason");
   write_text_or_null(out, summary.stop_reason);
+  out.key("runtime");
+  write_text_or_null(out, summary.executor ? summary.executor->runtime : "");
   out.key("cwd");
   write_text_or_null(out, summary.cwd);
   out.key("created");

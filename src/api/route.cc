@@ -74,6 +74,10 @@ int status_of(Code code) {
     case Code::not_resumable:
     case Code::workspace_missing:
     case Code::agent_missing:
+    case Code::image_missing:
+    case Code::container_missing:
+    case Code::container_failed:
+    case Code::limits_unsupported:
     case Code::token_consumed:
     case Code::token_scope_mismatch:
     case Code::cursor_invalid:
@@ -89,6 +93,7 @@ int status_of(Code code) {
     case Code::damaged:  // the request was right: what we stored is not
     case Code::internal: return 500;
     case Code::storage_unknown:
+    case Code::engine_unavailable:
     case Code::unavailable: return 503;
     case Code::disk_full: return 507;
   }
@@ -103,6 +108,9 @@ std::vector<std::string> actions_of(Code code) {
     case Code::workspace_missing: return {"recreate", "rebind", "fresh"};
     case Code::agent_unknown: return {"agents", "handover"};
     case Code::agent_missing: return {"install", "handover"};
+    case Code::image_missing: return {"pull"};
+    case Code::container_missing:
+    case Code::container_failed: return {"resume"};
     case Code::token_expired:
     case Code::token_revoked: return {"prompt"};
     case Code::cursor_invalid: return {"start_over"};
@@ -111,6 +119,7 @@ std::vector<std::string> actions_of(Code code) {
     case Code::limit_reached:
     case Code::disk_full:
     case Code::storage_unknown:
+    case Code::engine_unavailable:
     case Code::unavailable: return {"retry"};
     default: return {};
   }

@@ -55,10 +55,15 @@ void write_resume(JsonWriter& out, const SessionView& view) {
   write_text_or_null(out, enum_text(view.resume.reason));
 }
 
-void write_execution(JsonWriter& out, const SessionView& view) {
+void write_execution(JsonWriter& out, const SessionView& view, const ServedBeside& beside) {
   out.key("executor_status").string(enum_text(view.executor_status));
   out.key("liveness").string(enum_text(view.liveness));
-  out.key("runtime").string(view.runtime);
+  out.key("liveness_reason");
+  write_text_or_null(out, view.liveness == Liveness::unknown ? beside.doubt : "");
+  out.key("runtime").string(view.runtime).key("image");
+  write_text_or_null(out, view.image);
+  out.key("container_id");
+  write_text_or_null(out, view.container_id);
   out.key("agent_execution_id");
   write_id_or_null(out, view.agent_execution_id);
   out.key("is_agent_running").boolean(view.active).key("active").boolean(view.active);
@@ -87,7 +92,7 @@ void write_status(JsonWriter& out, const SessionView& view, const ServedBeside& 
   write_identity(out, view, beside);
   out.key("status").string(enum_text(view.status));
   out.key("state").string(enum_text(view.state));
-  write_execution(out, view);
+  write_execution(out, view, beside);
   out.key("context");
   write_enum_or_null(out, view.context);
   out.key("context_verified").string(enum_text(view.context_verified));
@@ -120,6 +125,7 @@ ServedBeside beside_session(ApiWorld& world, const SessionView& view) {
   const auto agent = world.agents.all().find(view.agent);
   return {.connections = world.runtime.connections(view.session),
           .log_id = world.runtime.store().log_id(),
+          .doubt = world.doubt_about ? world.doubt_about(view.session) : "",
           .login_hint = agent == world.agents.all().end() ? "" : agent->second.login_hint};
 }
 

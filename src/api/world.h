@@ -50,6 +50,12 @@ struct ApiWorld {
   // Answers later, on the loop. Without one worktrees are refused.
   using OnWorktree = std::move_only_function<void(Result<Workspace>)>;
   std::function<void(WorktreeOrder order, OnWorktree done)> make_worktree;
+  // Whether the container engine has the image; answers later, on the loop. Without the hook
+  // sessions in containers are refused.
+  std::function<void(std::string image, std::move_only_function<void(Result<>)> done)> find_image;
+  std::string default_image = {};  // of sessions in containers that name none
+  // Why nothing is known of a session's agentctl just now; empty: it is, or nobody knows why.
+  std::function<std::string(SessionId session)> doubt_about;
   // Adds what only the wiring knows to /metrics.
   std::function<void(MetricsText& text)> more_metrics;
   // Why limits of this kind cannot be kept on this machine; nothing: they can. Without the hook

@@ -18,6 +18,11 @@ std::string_view code_name(Code code) {
     case Code::workspace_missing: return "workspace_missing";
     case Code::agent_unknown: return "agent_unknown";
     case Code::agent_missing: return "agent_missing";
+    case Code::engine_unavailable: return "engine_unavailable";
+    case Code::image_missing: return "image_missing";
+    case Code::container_missing: return "container_missing";
+    case Code::container_failed: return "container_failed";
+    case Code::limits_unsupported: return "limits_unsupported";
     case Code::permission_closed: return "permission_closed";
     case Code::token_not_found: return "token_not_found";
     case Code::token_invalid: return "token_invalid";

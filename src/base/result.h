@@ -11,19 +11,24 @@ namespace perdure {
 
 // Stable error codes: scripts match on the text of code_name(). Only ever added to.
 enum class Code {
-  invalid_argument,   // the caller's input is malformed; nothing was changed
-  not_found,          // no such session, item or file
-  denied,             // this caller may not do that
-  conflict,           // the request does not fit the present state
-  key_reused,         // the idempotency key was used before with another body
-  limit_reached,      // a published limit is full; the message names it
-  session_archived,   // archived sessions take no new work
-  not_resumable,      // nothing is left to resume from, or `strict` forbade losing context
-  workspace_missing,  // the session's folder is gone (C13)
-  agent_unknown,      // the agent definition is not available any more
-  agent_missing,      // the agent is known here, and its program is not on this machine
-  permission_closed,  // the question has its answer already, or expired
-  token_not_found,    // O20: distinct answers for each way a wait token can be wrong
+  invalid_argument,    // the caller's input is malformed; nothing was changed
+  not_found,           // no such session, item or file
+  denied,              // this caller may not do that
+  conflict,            // the request does not fit the present state
+  key_reused,          // the idempotency key was used before with another body
+  limit_reached,       // a published limit is full; the message names it
+  session_archived,    // archived sessions take no new work
+  not_resumable,       // nothing is left to resume from, or `strict` forbade losing context
+  workspace_missing,   // the session's folder is gone (C13)
+  agent_unknown,       // the agent definition is not available any more
+  agent_missing,       // the agent is known here, and its program is not on this machine
+  engine_unavailable,  // the container engine does not answer: nothing is known of its containers
+  image_missing,       // the engine does not have the image; images are never pulled unasked
+  container_missing,   // a session's container was removed by somebody else
+  container_failed,    // the container could not be started, or ended by itself
+  limits_unsupported,  // the engine cannot keep the limits that were asked for
+  permission_closed,   // the question has its answer already, or expired
+  token_not_found,     // O20: distinct answers for each way a wait token can be wrong
   token_invalid,
   token_expired,
   token_revoked,

@@ -31,6 +31,10 @@ SessionBrief read_session(JsonView json) {
   out.state = json["state"].text();
   out.executor_status = json["executor_status"].text();
   out.liveness = json["liveness"].text();
+  out.liveness_reason = json["liveness_reason"].text();
+  out.runtime = json["runtime"].text();
+  out.image = json["image"].text();
+  out.container_id = json["container_id"].text();
   out.context = json["context"].text();
   out.context_verified = json["context_verified"].text();
   out.stop_reason = json["stop_reason"].text();

@@ -36,6 +36,10 @@ struct SessionBrief {
   std::string state;
   std::string executor_status;
   std::string liveness;
+  std::string liveness_reason;  // why it is unknown, where somebody knows
+  std::string runtime;
+  std::string image;
+  std::string container_id;
   std::string context;
   std::string context_verified;
   std::string stop_reason;

@@ -23,6 +23,10 @@ int exit_of(Code code) {
     case Code::not_resumable:
     case Code::workspace_missing:
     case Code::agent_missing:
+    case Code::image_missing:
+    case Code::container_missing:
+    case Code::container_failed:
+    case Code::limits_unsupported:
     case Code::permission_closed:
     case Code::token_invalid:
     case Code::token_expired:
@@ -32,6 +36,7 @@ int exit_of(Code code) {
     case Code::cursor_invalid:
     case Code::stale_owner: return exit_refused;
     case Code::unavailable: return exit_unreachable;
+    case Code::engine_unavailable:
     case Code::disk_full:
     case Code::storage_unknown:
     case Code::damaged:

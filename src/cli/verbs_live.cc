@@ -59,6 +59,8 @@ Outcome<Answered> create(VerbCall& call, const NewSession& wanted) {
   }
   if (const auto title = args.value("title")) body.key("title").string(*title);
   if (const auto task = args.value("task")) body.key("task_id").string(*task);
+  if (const auto runtime = args.value("runtime")) body.key("runtime").string(*runtime);
+  if (const auto image = args.value("image")) body.key("image").string(*image);
   if (args.has("worktree") || args.has("branch")) {
     body.key("worktree").begin_object();
     if (const auto branch = args.value("branch")) body.key("branch").string(*branch);
@@ -141,13 +143,20 @@ std::string folder_text(VerbCall& call, const std::string& cwd) {
   return cwd;
 }
 
+// With a word about where it runs, where that is not simply this machine.
+std::string agent_text(const SessionBrief& session) {
+  const std::string agent = clean_line(session.agent);
+  if (session.runtime.empty() || session.runtime == "standalone") return agent;
+  return agent + " @" + clean_line(session.runtime);
+}
+
 struct Row {
   std::vector<std::string> cells;
   Ink ink = Ink::plain;
 };
 
 void print_table(VerbCall& call, const std::vector<Row>& rows) {
-  const std::vector<std::size_t> most = {28, 14, 20, 32, 6, 60};
+  const std::vector<std::size_t> most = {28, 26, 20, 32, 6, 60};
   std::vector<std::size_t> widths(most.size(), 0);
   for (const Row& row : rows) {
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
@@ -224,7 +233,7 @@ Outcome<int> ls(VerbCall& call) {
         session.title.empty() ? short_id(session.id)
                               : shorten(clean_line(session.title), 18) + " " + short_id(session.id);
     rows.push_back(
-        {{name, clean_line(session.agent), status_text(session), waits_text(session, now),
+        {{name, agent_text(session), status_text(session), waits_text(session, now),
           age_text(now.ms - session.created.ms), clean_line(folder_text(call, session.cwd))},
          status_ink(session)});
   }
@@ -250,6 +259,9 @@ Outcome<int> show(VerbCall& call) {
   print_field(call, "folder", session.cwd);
   print_field(call, "branch", session.worktree_branch);
   print_field(call, "executor", session.executor_status + ", agent " + session.liveness);
+  if (session.runtime != "standalone") print_field(call, "runtime", session.runtime);
+  print_field(call, "image", session.image);
+  print_field(call, "container", session.container_id);
   print_field(
       call, "context",
       session.context.empty() ? "" : session.context + " (" + session.context_verified + ")");
@@ -305,6 +317,10 @@ std::vector<Option> creation_options(std::vector<Option> more) {
       {.name = "worktree", .help = "work in a git worktree made for it"},
       {.name = "branch", .value_name = "NAME", .help = "the branch of that worktree"},
       {.name = "task", .value_name = "ID", .help = "a task that it belongs to"},
+      {.name = "runtime",
+       .value_name = "NAME",
+       .help = "standalone, or local_docker: in a container"},
+      {.name = "image", .value_name = "NAME", .help = "the image of that container"},
   };
   out.insert(out.end(), more.begin(), more.end());
   return out;

@@ -221,6 +221,14 @@ std::vector<std::string> why_sentences(const SessionBrief& session, Timestamp no
   if (session.liveness == "unknown") {
     out.emplace_back(
         "Whether its agent is alive is not known just now; that is not taken for dead.");
+    const std::string reason = clean_line(session.liveness_reason);
+    if (!reason.empty()) out.push_back("Why not: " + reason + ".");
+  }
+  if (session.runtime == "local_docker") {
+    out.push_back("It runs in a container of the image " + clean_line(session.image) +
+                  (session.container_id.empty()
+                       ? std::string("; just now it has none.")
+                       : ": " + clean_line(session.container_id).substr(0, 12) + "."));
   }
   if (session.queue_held) {
     out.push_back((session.queue_length == 1

@@ -32,6 +32,10 @@ class Host {
                                                 const std::string& name) = 0;
   // not_found: there is none.
   virtual Result<std::unique_ptr<Folder>> open_folder(const std::string& path) = 0;
+  // Makes it, for its owner only, where it is missing; the folder above must exist.
+  virtual Result<std::unique_ptr<Folder>> make_folder(const std::string& path) {
+    return fail(Code::unavailable, "no folder can be made here: " + path);
+  }
   // With the plain files in it; one that is not there is removed already.
   virtual Result<> remove_folder(const std::string& path) = 0;
   virtual Result<> remove_file(const std::string& folder, const std::string& name) = 0;

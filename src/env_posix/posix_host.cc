@@ -25,6 +25,10 @@ Result<std::unique_ptr<Folder>> PosixHost::open_folder(const std::string& path) 
   return TRY(PosixFolder::open(path));
 }
 
+Result<std::unique_ptr<Folder>> PosixHost::make_folder(const std::string& path) {
+  return TRY(PosixFolder::create(path));
+}
+
 Result<> PosixHost::remove_folder(const std::string& path) {
   Result<std::unique_ptr<PosixFolder>> folder = PosixFolder::open(path);
   if (!folder && folder.error().code() == Code::not_found) return {};

@@ -17,6 +17,7 @@ class PosixHost final : public Host {
   Result<std::unique_ptr<Link>> connect(const std::string& folder,
                                         const std::string& name) override;
   Result<std::unique_ptr<Folder>> open_folder(const std::string& path) override;
+  Result<std::unique_ptr<Folder>> make_folder(const std::string& path) override;
   Result<> remove_folder(const std::string& path) override;
   Result<> remove_file(const std::string& folder, const std::string& name) override;
 

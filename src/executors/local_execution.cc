@@ -135,9 +135,16 @@ void LocalExecution::take_over() {
   launch();
 }
 
+std::int64_t LocalExecution::silent_ms() {
+  const std::int64_t now_ms = ports_.clock.now().since_boot.ms;
+  const bool waits = setting_.when_unknown == WhenUnknown::wait && !stopping_ && identity_;
+  if (waits && ports_.host.life(*identity_) == ProcessLife::unknown) silent_since_ms_ = now_ms;
+  return now_ms - silent_since_ms_;
+}
+
 void LocalExecution::connect_later() {
-  const std::int64_t silent_ms = ports_.clock.now().since_boot.ms - silent_since_ms_;
-  if (silent_ms >= setting_.hang_ms || (stopping_ && silent_ms >= setting_.answer_ms)) {
+  const std::int64_t silent = silent_ms();
+  if (silent >= setting_.hang_ms || (stopping_ && silent >= setting_.answer_ms)) {
     return give_up_waiting();
   }
   backoff_ms_ = std::clamp(backoff_ms_ * 2, backoff_first_ms, backoff_max_ms);
@@ -146,10 +153,10 @@ void LocalExecution::connect_later() {
 
 // It may be stopped, or swamped. The link stays: it may answer yet.
 void LocalExecution::did_not_answer() {
-  const std::int64_t silent_ms = ports_.clock.now().since_boot.ms - silent_since_ms_;
+  const std::int64_t silent = silent_ms();
   const std::int64_t patience_ms = stopping_ ? setting_.answer_ms : setting_.hang_ms;
-  if (silent_ms >= patience_ms) return give_up_waiting();
-  arm(patience_ms - silent_ms, &LocalExecution::did_not_answer);
+  if (silent >= patience_ms) return give_up_waiting();
+  arm(patience_ms - silent, &LocalExecution::did_not_answer);
 }
 
 void LocalExecution::give_up_waiting() {

@@ -50,12 +50,19 @@ enum class WhenLocked {
   take_over,  // the caller has proof, or a person's word, that the other one is over: it is ended
 };
 
+// What becomes of an agentctl that is silent, and of which the host knows neither life nor death.
+enum class WhenUnknown {
+  end,   // it is on this machine: in the end it is ended
+  wait,  // nobody can end it now, and it may be well: it is waited for
+};
+
 struct LocalSetting {
   std::vector<std::string> agentctl_command;  // the program and what comes before `start`
   std::vector<std::string> environment;       // of the agentctl itself
   std::int64_t answer_ms = 10'000;            // for an attach to be answered; then it hangs
   std::int64_t stop_ms = 20'000;              // for an orderly stop; then by force
   WhenLocked when_locked = WhenLocked::refuse;
+  WhenUnknown when_unknown = WhenUnknown::end;
   std::int64_t hang_ms = 60'000;  // hangs for so long: ended, since it is on this machine
   // Of one that is attached: quiet for so long it is asked, and then nothing is heard for so long.
   std::int64_t quiet_ms = agentctl_quiet_ms;
@@ -111,6 +118,8 @@ class LocalExecution final : private ProcessEvents, private AgentctlClientEvents
   void connect_later();
   void did_not_answer();
   void give_up_waiting();
+  // Since when it is silent, as far as that speaks against it.
+  std::int64_t silent_ms();
   void detach(const std::string& why);
   // Kills what is left, and goes on when nothing is.
   void bury();

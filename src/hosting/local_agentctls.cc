@@ -28,10 +28,16 @@ Frame unreadable_frame(const Error& error) {
 
 class LocalAgentctls::Held final : private ExecutionEvents {
  public:
-  Held(LocalAgentctls& owner, ExecKey key, Bootstrap bootstrap)
+  struct Order {
+    ExecKey key;
+    Bootstrap bootstrap;
+    std::unique_ptr<ContainerPlace> container;  // null: none
+  };
+  Held(LocalAgentctls& owner, Order order)
       : owner_(owner),
-        key_(key),
-        execution_(owner.ports_, owner.setting_, std::move(bootstrap),
+        key_(order.key),
+        container_(std::move(order.container)),
+        execution_(ports_of(owner), setting_of(owner), std::move(order.bootstrap),
                    static_cast<ExecutionEvents&>(*this)),
         pulse_(
             owner.ports_.loop, {owner.setting_.quiet_ms, owner.setting_.quiet_answer_ms},
@@ -41,6 +47,13 @@ class LocalAgentctls::Held final : private ExecutionEvents {
   ~Held() override { fail_calls("the execution is over"); }
 
   LocalExecution& execution() { return execution_; }
+  const ContainerPlace* container() const { return container_.get(); }
+  // Of one that an earlier daemon started. A container is there, or not, whoever listens in it.
+  void attach(std::uint64_t epoch, FrameNo from) {
+    if (container_) execution_.set_identity({.pid = 1});
+    begin_behind(from);
+    execution_.attach(epoch, from);
+  }
   void call(std::string_view method, std::string_view params, OnResult done) {
     if (!execution_.is_attached() || pulse_.is_missed()) {
       owner_.ports_.loop.post([done = std::move(done)] mutable {
@@ -50,7 +63,6 @@ class LocalAgentctls::Held final : private ExecutionEvents {
     }
     calls_.emplace(execution_.call(method, params), std::move(done));
   }
-  void begin_behind(FrameNo frame) { given_ = acked_ = frame; }
   void ack(FrameNo frame) {
     acked_ = std::max(acked_, frame);
     execution_.ack(frame);
@@ -59,6 +71,17 @@ class LocalAgentctls::Held final : private ExecutionEvents {
   }
 
  private:
+  LocalPorts ports_of(LocalAgentctls& owner) {
+    LocalPorts ports = owner.ports_;
+    if (!container_) return ports;
+    return {ports.clock, ports.loop, *container_, *container_};
+  }
+  LocalSetting setting_of(LocalAgentctls& owner) const {
+    LocalSetting setting = owner.setting_;
+    if (container_) setting.when_unknown = WhenUnknown::wait;
+    return setting;
+  }
+  void begin_behind(FrameNo frame) { given_ = acked_ = frame; }
   void on_attached(const AttachedPacket& attached) override {
     pulse_.begin();
     owner_.events_->on_attached(key_);
@@ -125,11 +148,19 @@ class LocalAgentctls::Held final : private ExecutionEvents {
       *proof_ += "; left behind: " + removed.error().message();
     }
     owner_.forget_later(key_);
-    owner_.events_->on_gone(key_, *proof_);
+    owner_.events_->on_gone(key_, ending());
+  }
+  // What left in good order has no cause but that.
+  ExecEnding ending() const {
+    const bool left = proof_->starts_with("exit: ");
+    if (left || !container_ || !container_->cause()) return *proof_;
+    const Error& cause = *container_->cause();
+    return {cause.message(), std::string(code_name(cause.code()))};
   }
 
   LocalAgentctls& owner_;
   ExecKey key_;
+  std::unique_ptr<ContainerPlace> container_;
   LocalExecution execution_;
   Pulse pulse_;
   std::map<std::uint64_t, OnResult> calls_;  // by the number of the call
@@ -152,9 +183,20 @@ LocalAgentctls::Held* LocalAgentctls::find(const ExecKey& exec) {
   return found == held_.end() ? nullptr : found->second.get();
 }
 
-void LocalAgentctls::tell_gone_later(const ExecKey& exec, std::string proof) {
-  ports_.loop.post([this, exists = exists_, exec, proof = std::move(proof)] {
-    if (*exists) events_->on_gone(exec, proof);
+bool LocalAgentctls::is_held(ExecId exec) const {
+  return std::ranges::any_of(held_, [&](const auto& entry) { return entry.first.exec == exec; });
+}
+
+std::string LocalAgentctls::doubt_about(SessionId session) const {
+  const auto at = held_.lower_bound(ExecKey{.session = session});
+  if (at == held_.end() || at->first.session != session) return {};
+  if (!at->second->container() || at->second->execution().is_attached()) return {};
+  return at->second->container()->doubt();
+}
+
+void LocalAgentctls::tell_gone_later(const ExecKey& exec, ExecEnding ending) {
+  ports_.loop.post([this, exists = exists_, exec, ending = std::move(ending)] {
+    if (*exists) events_->on_gone(exec, ending);
   });
 }
 
@@ -178,7 +220,10 @@ LocalAgentctls::Held* LocalAgentctls::hold(const LaunchSpec& spec) {
   std::erase_if(held_, [&](const auto& entry) {
     return entry.first.session == spec.session && entry.first.gen < spec.gen;
   });
-  auto made = std::make_unique<Held>(*this, key, std::move(*bootstrap));
+  std::unique_ptr<ContainerPlace> container;
+  if (make_container_) container = make_container_(spec, *bootstrap);
+  auto made =
+      std::make_unique<Held>(*this, Held::Order{key, std::move(*bootstrap), std::move(container)});
   return held_.emplace(key, std::move(made)).first->second.get();
 }
 
@@ -189,10 +234,7 @@ void LocalAgentctls::start(const LaunchSpec& spec, std::uint64_t epoch) {
 
 void LocalAgentctls::attach(const LaunchSpec& spec, std::uint64_t epoch, FrameNo from) {
   if (find({spec.session, spec.exec, spec.gen})) return;
-  Held* const held = hold(spec);
-  if (!held) return;
-  held->begin_behind(from);
-  held->execution().attach(epoch, from);
+  if (Held* const held = hold(spec)) held->attach(epoch, from);
 }
 
 void LocalAgentctls::send(const ExecKey& exec, const SendCommand& command) {

@@ -1,7 +1,7 @@
-// The runtime's agentctls on this machine: each execution that the runtime asks for is one
-// LocalExecution, which serves its workspace calls too. The one rule: what an execution leaves on
-// the disk is taken away before its end is told, so that a daemon that dies in between finds
-// nothing, and says the same again.
+// The runtime's agentctls on this machine, as plain processes or in containers: each execution that
+// the runtime asks for is one LocalExecution, which serves its workspace calls too. The one rule:
+// what an execution leaves on the disk is taken away before its end is told, so that a daemon that
+// dies in between finds nothing, and says the same again.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "base/result.h"
+#include "executors/container_place.h"
 #include "executors/local_execution.h"
 #include "runtime/ports.h"
 #include "wire/bootstrap.h"
@@ -20,6 +21,10 @@ namespace perdure {
 // the daemon: an agentctl is found again by them.
 using MakeBootstrap = std::move_only_function<Result<Bootstrap>(const LaunchSpec& spec)>;
 
+// The container of an execution; null: it is a plain process of this machine.
+using MakeContainer = std::move_only_function<std::unique_ptr<ContainerPlace>(
+    const LaunchSpec& spec, const Bootstrap& bootstrap)>;
+
 class LocalAgentctls final : public Agentctls, public Workspaces {
  public:
   // The ports outlive it. Destroying it leaves every agentctl alone.
@@ -28,6 +33,12 @@ class LocalAgentctls final : public Agentctls, public Workspaces {
 
   // Executions that are alive, or not yet known to be gone.
   std::size_t held() const { return held_.size(); }
+
+  bool is_held(ExecId exec) const;
+  // Why nothing is known of a session's execution just now; empty: nothing is known about that.
+  std::string doubt_about(SessionId session) const;
+  // Without it every execution is a plain process.
+  void set_containers(MakeContainer make) { make_container_ = std::move(make); }
 
   // Whom to tell; before any other call.
   void set_events(AgentctlEvents& events) { events_ = &events; }
@@ -53,13 +64,14 @@ class LocalAgentctls final : public Agentctls, public Workspaces {
   // Null when it cannot be described; its end is told then.
   Held* hold(const LaunchSpec& spec);
   Held* find(const ExecKey& exec);
-  void tell_gone_later(const ExecKey& exec, std::string proof);
+  void tell_gone_later(const ExecKey& exec, ExecEnding ending);
   void forget_later(const ExecKey& exec);
   void tell_shell_news(const ExecKey& exec, const std::string& shell);
 
   LocalPorts ports_;
   LocalSetting setting_;
   MakeBootstrap make_bootstrap_;
+  MakeContainer make_container_;
   AgentctlEvents* events_ = nullptr;
   std::map<ExecKey, std::unique_ptr<Held>> held_;
   std::map<std::uint64_t, ShellWatch> shell_watches_;

@@ -76,6 +76,32 @@ Environment inherited(const AgentDefinition& agent, const Places& places) {
   return out;
 }
 
+// What of the above speaks of this machine's folders, and means nothing in a container.
+constexpr std::string_view of_this_machine[] = {"PATH",
+                                                "HOME",
+                                                "USER",
+                                                "LOGNAME",
+                                                "SHELL",
+                                                "TMPDIR",
+                                                "XDG_DATA_HOME",
+                                                "XDG_CONFIG_HOME",
+                                                "XDG_CACHE_HOME",
+                                                "XDG_STATE_HOME",
+                                                "SSH_AUTH_SOCK",
+                                                "XDG_RUNTIME_DIR",
+                                                "SSL_CERT_FILE",
+                                                "SSL_CERT_DIR",
+                                                "NODE_EXTRA_CA_CERTS"};
+
+// There the image says where programs and homes are.
+void leave_to_image(Environment& environment, const AgentDefinition& agent) {
+  for (const std::string_view name : of_this_machine) {
+    if (std::ranges::find(agent.env_pass, name) == agent.env_pass.end()) {
+      environment.erase(std::string(name));
+    }
+  }
+}
+
 std::string environment_name(SessionId session) { return session.text() + ".json"; }
 
 Result<Environment> kept_environment(const DataFolder& data, SessionId session) {
@@ -106,7 +132,10 @@ std::string filled(std::string text, const LaunchSpec& spec) {
 // K42: an agent that is resumed by its command line is told which session, and behind which
 // message.
 std::vector<std::string> command_of(const AgentDefinition& agent, const LaunchSpec& spec) {
-  std::vector<std::string> out = command_by(presence_of(agent, programs_for(agent)), agent);
+  // What an image has is not known here: the agent's own command it is.
+  std::vector<std::string> out = in_container(spec)
+                                     ? agent.command
+                                     : command_by(presence_of(agent, programs_for(agent)), agent);
   if (spec.agent_session_id.empty() || !agent.profile.native_session_resume) return out;
   for (const std::string& word : agent.resume_args) out.push_back(filled(word, spec));
   if (spec.last_message_id.empty()) return out;
@@ -123,7 +152,7 @@ Timestamp next_slot(Timestamp opened, std::int64_t slot_ms) {
 AgentTimes times_of(const AgentDefinition& agent, const LaunchSpec& spec) {
   const AgentQuirks& quirks = agent.quirks;
   AgentTimes times;
-  if (presence_of(agent, programs_for(agent)) == AgentPresence::npx) {
+  if (!in_container(spec) && presence_of(agent, programs_for(agent)) == AgentPresence::npx) {
     times.initialize_ms = download_ms;
   }
   if (quirks.load_slot_ms > 0 && spec.context_opened.ms > 0) {
@@ -154,13 +183,19 @@ Result<Bootstrap> make_launch(const LaunchSetting& setting, const LaunchSpec& sp
                       .spool_folder = setting.data.spool() + "/" + exec,
                       .cwd = spec.workspace.cwd,
                       .survive = spec.survive};
-  bootstrap.limits = spec.limits.value_or(setting.limits);
+  // What this machine cannot keep an engine may.
+  bootstrap.limits =
+      spec.limits.value_or(in_container(spec) ? setting.config.limits : setting.limits);
+  if (in_container(spec)) {
+    bootstrap.run_folder = setting.data.container_run() + "/" + spec.session.text();
+  }
   bootstrap.agent.times = times_of(agent, spec);
   bootstrap.agent.times.run_ms = bootstrap.limits.run_ms;
-  if (setting.config.confine) bootstrap.hide = setting.data.path();
+  if (setting.config.confine && !in_container(spec)) bootstrap.hide = setting.data.path();
   AgentLaunch& launch = bootstrap.agent;
   launch.command = command_of(agent, spec);
   launch.environment = inherited(agent, setting.places);
+  if (in_container(spec)) leave_to_image(launch.environment, agent);
   for (const auto& [name, value] : agent.env) launch.environment.insert_or_assign(name, value);
   for (auto& [name, value] : TRY(kept_environment(setting.data, spec.session))) {
     launch.environment.insert_or_assign(name, std::move(value));

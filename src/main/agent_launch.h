@@ -21,6 +21,8 @@ namespace perdure {
 // Of agents where nobody has said a PATH.
 inline constexpr std::string_view path_otherwise = "/usr/local/bin:/usr/bin:/bin";
 
+inline bool in_container(const LaunchSpec& spec) { return spec.runtime == "local_docker"; }
+
 struct LaunchSetting {
   const DataFolder& data;
   const Places& places;

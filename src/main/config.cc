@@ -26,6 +26,7 @@
 
 #include "agents/profiles.h"
 #include "base/text.h"
+#include "main/container_setup.h"
 
 namespace perdure {
 namespace {
@@ -168,6 +169,12 @@ Result<AgentDefinition> read_agent(const std::string& name, toml::table& table) 
   TRY_VOID(from.take("fork_command", agent.fork_command));
   TRY_VOID(from.take("continue_command", agent.continue_command));
   TRY_VOID(from.take("login_hint", agent.login_hint));
+  TRY_VOID(from.take("runtime", agent.runtime));
+  TRY_VOID(from.take("image", agent.image));
+  if (!agent.runtime.empty() && agent.runtime != "standalone" && agent.runtime != "local_docker") {
+    return fail(Code::invalid_argument,
+                "agents." + name + ".runtime must be one of standalone, local_docker");
+  }
   TRY_VOID(read_quirks(from, agent.quirks));
   TRY_VOID(from.end());
   if (agent.command.empty()) {
@@ -251,6 +258,24 @@ Result<> read_notify(Table& top, Config& config) {
   return {};
 }
 
+Result<> read_containers(Table& top, Config& config) {
+  toml::table* const table = top.take_table("containers");
+  if (!table) return {};
+  Table from(*table, "containers.");
+  TRY_VOID(from.take("socket", config.containers.socket));
+  TRY_VOID(from.take("network", config.containers.network));
+  TRY_VOID(from.take("image", config.containers.image));
+  TRY_VOID(from.take("mounts", config.containers.mounts));
+  TRY_VOID(from.end());
+  for (const std::string& mount : config.containers.mounts) {
+    if (const Result<ContainerMount> parsed = parse_mount(mount); !parsed) {
+      return std::unexpected(parsed.error());
+    }
+  }
+  top.drop("containers");
+  return {};
+}
+
 Result<Config> read_tables(toml::table& table) {
   Config config;
   Table top(table, "");
@@ -266,6 +291,7 @@ Result<Config> read_tables(toml::table& table) {
   TRY_VOID(read_sessions(top, config));
   TRY_VOID(read_limits(top, config));
   TRY_VOID(read_notify(top, config));
+  TRY_VOID(read_containers(top, config));
   TRY_VOID(top.end());
   if (config.tls_certificate.empty() != config.tls_key.empty()) {
     return fail(Code::invalid_argument, "tls_certificate and tls_key belong together");
@@ -337,11 +363,17 @@ std::string show_config(const Config& config) {
                      {"command", array_of(config.notify.command)},
                      {"events", array_of(config.notify.events)},
                      {"debounce_ms", config.notify.debounce_ms}};
+  toml::table containers{{"socket", config.containers.socket},
+                         {"network", config.containers.network},
+                         {"image", config.containers.image},
+                         {"mounts", array_of(config.containers.mounts)}};
   toml::table agents;
   for (const AgentDefinition& agent : config.agents) {
     agents.insert(agent.profile.name, toml::table{{"title", agent.title},
                                                   {"command", array_of(agent.command)},
-                                                  {"env_pass", array_of(agent.env_pass)}});
+                                                  {"env_pass", array_of(agent.env_pass)},
+                                                  {"runtime", agent.runtime},
+                                                  {"image", agent.image}});
   }
   const toml::table all{{"listen", config.listen},
                         {"public_urls", array_of(config.public_urls)},
@@ -351,6 +383,7 @@ std::string show_config(const Config& config) {
                         {"sessions", sessions},
                         {"limits", limits},
                         {"notify", notify},
+                        {"containers", containers},
                         {"agents", agents}};
   std::ostringstream out;
   out << all << "\n";

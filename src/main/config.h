@@ -23,6 +23,14 @@ struct NotifySettings {
   bool operator==(const NotifySettings&) const = default;
 };
 
+struct ContainerSettings {
+  std::string socket;               // of the engine; empty: looked for
+  std::string network;              // empty: the engine's own default
+  std::string image;                // of sessions that name none
+  std::vector<std::string> mounts;  // HOST:CONTAINER or HOST:CONTAINER:ro, besides the workspace
+  bool operator==(const ContainerSettings&) const = default;
+};
+
 struct Config {
   std::string listen = "127.0.0.1:7433";
   bool listen_given = false;  // else the next free port may be taken (D5)
@@ -44,6 +52,7 @@ struct Config {
   std::size_t streams_per_principal_max = 1024;
 
   NotifySettings notify;
+  ContainerSettings containers;
   bool operator==(const Config&) const = default;
 };
 

@@ -98,6 +98,7 @@ Daemon::~Daemon() {
   runtime_.reset();
   verifying_.reset();
   agentctls_.reset();
+  engine_.reset();
   store_thread_.reset();
   if (!store_) return;
   if (const Result<> shut = store_->shut_down(); !shut && log_) log_->warn(shut.error().message());
@@ -183,6 +184,7 @@ Result<> Daemon::make_agents() {
       LocalSetting{.agentctl_command = {setting_.options.agentctl},
                    .environment = agentctl_environment(setting_.places)},
       [this](const LaunchSpec& spec) { return launch(spec); });
+  make_engine();
   boot_ = IdSource(clock_->now().wall, random_.next()).next<BootId>();
   runtime_ = std::make_unique<Runtime>(
       Runtime::World{*clock_, random_, *shared_loop_, files_, *store_, *agentctls_,
@@ -372,6 +374,7 @@ void Daemon::run(std::move_only_function<void()> ready) {
                   " is damaged and served read-only: " + error.message());
     }
     log_->note("serves " + url_);
+    look_at_containers();
     ready();
   });
   io_->run();

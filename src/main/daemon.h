@@ -19,6 +19,7 @@
 #include "env_posix/processes.h"
 #include "env_posix/signals.h"
 #include "env_posix/world.h"
+#include "executors/docker_engine.h"
 #include "hosting/local_agentctls.h"
 #include "http/io.h"
 #include "http/server.h"
@@ -81,6 +82,9 @@ class Daemon final : private Notifier {
   void end();
   Result<> restart();
   void look_at_limits();
+  void make_engine();
+  // K33: containers of this data folder that no session knows of any more go.
+  void look_at_containers();
   void forget_session(SessionId session);
   void notify(SessionId session, const Notify& what) override;
   LaunchSetting launch_setting() const;
@@ -104,6 +108,7 @@ class Daemon final : private Notifier {
   std::unique_ptr<StoreThread> store_thread_;
   AgentCatalog agents_;
   std::unique_ptr<Notifications> notifications_;
+  std::unique_ptr<DockerEngine> engine_;
   std::unique_ptr<LocalAgentctls> agentctls_;
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<Node> node_;

@@ -54,6 +54,11 @@ void Daemon::give_hooks() {
     if (!started) (*shared)(started);
   };
   world_->check_limits = [](const AgentLimits& limits) { return can_limit(limits); };
+  world_->find_image = [this](const std::string& image, auto done) {
+    engine_->find_image(image, std::move(done));
+  };
+  world_->default_image = setting_.config.containers.image;
+  world_->doubt_about = [this](SessionId session) { return agentctls_->doubt_about(session); };
   world_->forget_session = [this](SessionId session) { forget_session(session); };
   world_->has_program = [](const AgentDefinition& agent, const std::string& program) {
     return programs_for(agent)(program);
@@ -89,6 +94,7 @@ void Daemon::forget_session(SessionId session) {
   std::filesystem::remove(data_->environments() + "/" + session.text() + ".json", error);
   // Nobody may start an agent for it any more: nothing is left that two could contend for.
   std::filesystem::remove(data_->agentctl_run() + "/" + session.text() + ".lock", error);
+  std::filesystem::remove_all(data_->container_run() + "/" + session.text(), error);
 }
 
 // D6: agents go on, as with every end of a daemon; whoever serve() belongs to starts the program

@@ -37,6 +37,8 @@ class DataFolder {
   std::string identity() const;
   std::string run() const { return path_ + "/run"; }
   std::string agentctl_run() const { return path_ + "/run/agentctl"; }
+  // Of executions in containers, a folder a session: each sees its own and no other.
+  std::string container_run() const { return path_ + "/run/containers"; }
   std::string spool() const { return path_ + "/spool"; }
   std::string environments() const { return path_ + "/env"; }
   std::string workspaces() const { return path_ + "/workspaces"; }

@@ -16,8 +16,11 @@
 #include "agents/presence.h"
 #include "agents/profiles.h"
 #include "env_posix/confine.h"
+#include "executors/engine_json.h"
+#include "http/client.h"
 #include "main/agent_launch.h"
 #include "main/config.h"
+#include "main/container_setup.h"
 #include "main/daemon.h"
 #include "main/data_folder.h"
 #include "main/probe_runs.h"
@@ -116,6 +119,29 @@ DoctorCheck check_confinement() {
           "allow user namespaces; until then an agent can read the data folder of its own user"};
 }
 
+// Of a machine without one nothing is wrong: sessions are plain processes then.
+DoctorCheck check_engine(const ContainerSettings& settings) {
+  constexpr HttpCallLimits limits{.connect_ms = 2'000, .answer_ms = 5'000};
+  const Result<std::string> socket = find_engine_socket(settings);
+  if (!socket) return {"containers", "ok", "no container engine is here", ""};
+  const fs::path path(*socket);
+  const auto io = HttpIo::create();
+  const Result<HttpResponse> answer = http_call(
+      *io, {.unix_folder = path.parent_path().string(), .unix_name = path.filename().string()},
+      {.method = "GET", .target = "/v1.41/info"}, limits);
+  if (!answer || answer->status != 200) {
+    return {"containers", "warn",
+            *socket + " does not answer" + (answer ? "" : ": " + answer.error().message()),
+            "start the engine, or say which one: containers.socket"};
+  }
+  const Result<EngineAbilities> engine = decode_abilities(answer->body);
+  if (!engine) return {"containers", "warn", *socket + ": " + engine.error().message(), ""};
+  const std::string text = "engine " + engine->version + " at " + *socket;
+  if (engine->limits_memory && engine->limits_processes) return {"containers", "ok", text, ""};
+  return {"containers", "warn", text + ", which cannot limit memory or processes",
+          "run it as root, or with delegated control groups"};
+}
+
 // Those of the config must be there; of those that we know it is only said which are.
 std::vector<DoctorCheck> check_agents(const Config& config,
                                       const std::map<std::string, ProbeReport>& reports) {
@@ -175,6 +201,7 @@ std::vector<DoctorCheck> examine(const std::string& agentctl) {
   out.push_back(check_descriptors());
   out.push_back(check_session_limits(config ? config->limits : AgentLimits{}));
   out.push_back(check_confinement());
+  out.push_back(check_engine(config ? config->containers : ContainerSettings{}));
   return out;
 }
 

@@ -1,15 +1,19 @@
 // The program perdure-agentctl: the supervisor of one execution. `start` takes its bootstrap from
-// stdin, answers with one line and belongs to nobody from then on; `delete` cleans up after one
+// stdin, answers with one line and belongs to nobody from then on; `run` is the same as the main
+// process of a container, with files in place of stdin and stdout; `delete` cleans up after one
 // that was killed. It has no configuration, no log and no terminal: what it has to say are frames.
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/failpoint.h"
@@ -35,6 +39,8 @@
 #include "supervisor/supervisor.h"
 #include "wire/bootstrap.h"
 
+extern char** environ;
+
 namespace perdure {
 namespace {
 
@@ -47,19 +53,22 @@ constexpr std::int64_t pages_again_ms = 60'000;  // after that, what was needed 
 
 constexpr std::string_view usage_text =
     "usage: perdure-agentctl start  < bootstrap.json\n"
+    "       perdure-agentctl run FILE\n"
     "       perdure-agentctl delete < bootstrap.json\n"
     "       perdure-agentctl version\n"
     "\n"
     "Started by the daemon, one for each session; not meant for people.\n"
     "  start    runs the execution that the bootstrap describes; prints one line and detaches\n"
+    "  run      the same without detaching, in a container: takes the bootstrap out of FILE and\n"
+    "           writes the line to FILE.answer\n"
     "  delete   ends whatever a killed agentctl left, and takes its socket and spool away\n";
 
 void print(std::FILE* out, std::string_view text) { std::fwrite(text.data(), 1, text.size(), out); }
 
-Result<Bootstrap> read_bootstrap() {
+Result<Bootstrap> read_bootstrap(std::FILE* from) {
   std::string text;
   char buffer[4096];
-  while (const std::size_t got = std::fread(buffer, 1, sizeof buffer, stdin)) {
+  while (const std::size_t got = std::fread(buffer, 1, sizeof buffer, from)) {
     text.append(buffer, got);
     if (text.size() > bootstrap_bytes_max) {
       return fail(Code::limit_reached, "the bootstrap is longer than 16 MiB");
@@ -138,18 +147,25 @@ void release_pages_after(EpollLoop& loop, std::int64_t delay_ms) {
   });
 }
 
+// Whoever waits to hear whether the start worked.
+struct Starter {
+  mode_t child_umask = 0;  // as the starter had it
+  std::move_only_function<Result<>(const std::string& line)> answer;
+};
+
 // Runs until the execution is over. The answer goes out once a daemon can attach.
-Result<> run(const Bootstrap& bootstrap, Detached& detached) {
-  World world = TRY(World::create(bootstrap, detached.umask_before()));
+Result<> run(const Bootstrap& bootstrap, Starter starter) {
+  World world = TRY(World::create(bootstrap, starter.child_umask));
   const ProcessIdentity self = TRY(identify_self());
   PosixRandom random;
   const std::string socket = bootstrap.exec.text() + ".sock";
   SupervisorIdentity identity{
       .instance = Ulid::make(world.clock->now().wall, random.next(), random.next()).text(),
       .build = std::string(version),
-      .url = "unix:" + bootstrap.run_folder + "/" + socket,
+      .url = bootstrap.url.empty() ? "unix:" + bootstrap.run_folder + "/" + socket : bootstrap.url,
       .pid = self.pid,
-      .pid_started = static_cast<std::int64_t>(self.started)};
+      .pid_started = static_cast<std::int64_t>(self.started),
+      .container_id = bootstrap.container_id};
   const std::string instance = identity.instance;
   const std::string url = identity.url;
   HostedWorkspace workspace({*world.loop, *world.processes, *world.files}, bootstrap);
@@ -165,7 +181,7 @@ Result<> run(const Bootstrap& bootstrap, Detached& detached) {
   hide_data(bootstrap);
   supervisor.begin();
   FAILPOINT("agentctl.before_answer");
-  TRY_VOID(detached.answer(
+  TRY_VOID(starter.answer(
       encode_bootstrap_answer({.instance = instance,
                                .url = url,
                                .pid = self.pid,
@@ -183,7 +199,7 @@ int start() {
     print(stdout, encode_failure(armed.error()));
     return exit_failed;
   }
-  Result<Bootstrap> bootstrap = read_bootstrap();
+  Result<Bootstrap> bootstrap = read_bootstrap(stdin);
   if (!bootstrap) {
     print(stdout, encode_failure(bootstrap.error()));
     return exit_failed;
@@ -193,9 +209,57 @@ int start() {
     print(stdout, encode_failure(detached.error()));
     return exit_failed;
   }
-  const Result<> done = run(*bootstrap, *detached);
+  const Result<> done =
+      run(*bootstrap, {.child_umask = detached->umask_before(),
+                       .answer = [&](const std::string& line) { return detached->answer(line); }});
   if (done) return 0;
   detached->refuse(encode_failure(done.error()));
+  return exit_failed;
+}
+
+// Whole or not there: the daemon looks for it by its name.
+Result<> write_answer(const std::string& path, const std::string& line) {
+  const std::string unfinished = path + ".new";
+  std::FILE* const file = std::fopen(unfinished.c_str(), "we");
+  if (!file) return fail(Code::unavailable, unfinished + ": " + std::strerror(errno));
+  const bool written = std::fwrite(line.data(), 1, line.size(), file) == line.size();
+  const bool closed = std::fclose(file) == 0;
+  if (written && closed && std::rename(unfinished.c_str(), path.c_str()) == 0) return {};
+  return fail(Code::unavailable, path + ": " + std::strerror(errno));
+}
+
+// What the image says of its environment holds where the bootstrap says nothing else.
+void add_own_environment(AgentLaunch& agent) {
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string_view text(*entry);
+    const std::size_t equals = text.find('=');
+    if (equals == std::string_view::npos || text.starts_with("PERDURE_")) continue;
+    agent.environment.try_emplace(std::string(text.substr(0, equals)), text.substr(equals + 1));
+  }
+}
+
+// The bootstrap has a secret and an environment in it: who comes later shall not find it.
+Result<Bootstrap> take_bootstrap(const std::string& path) {
+  std::FILE* const file = std::fopen(path.c_str(), "re");
+  if (!file) return fail(Code::not_found, path + ": " + std::strerror(errno));
+  Result<Bootstrap> bootstrap = read_bootstrap(file);
+  std::fclose(file);
+  unlink(path.c_str());
+  if (bootstrap) add_own_environment(bootstrap->agent);
+  return bootstrap;
+}
+
+int run_in_container(const std::string& path) {
+  const std::string answer = path + ".answer";
+  const mode_t umask_before = umask(077);
+  const auto done = [&] -> Result<> {
+    return run(TRY(take_bootstrap(path)),
+               {.child_umask = umask_before,
+                .answer = [&](const std::string& line) { return write_answer(answer, line); }});
+  }();
+  if (done) return 0;
+  print(stderr, encode_failure(done.error()));
+  (void)write_answer(answer, encode_failure(done.error()));
   return exit_failed;
 }
 
@@ -212,7 +276,7 @@ Result<> delete_remains(const Bootstrap& bootstrap) {
 }
 
 int delete_execution() {
-  const auto deleted = [] -> Result<> { return delete_remains(TRY(read_bootstrap())); }();
+  const auto deleted = [] -> Result<> { return delete_remains(TRY(read_bootstrap(stdin))); }();
   if (deleted) return 0;
   print(stderr, "perdure-agentctl delete: " + deleted.error().message() + "\n");
   return exit_failed;
@@ -233,4 +297,8 @@ int run_verb(std::string_view verb) {
 }  // namespace
 }  // namespace perdure
 
-int main(int argc, char** argv) { return perdure::run_verb(argc == 2 ? argv[1] : ""); }
+int main(int argc, char** argv) {
+  const std::string_view verb = argc > 1 ? argv[1] : "";
+  if (argc == 3 && verb == "run") return perdure::run_in_container(argv[2]);
+  return perdure::run_verb(argc == 2 ? verb : "");
+}

@@ -113,9 +113,9 @@ void SessionActor::commands_acted(const ExecKey& exec, std::uint64_t number) {
   if (outbox_.has_done()) flush_later();
 }
 
-void SessionActor::gone(const ExecKey& exec, const std::string& proof) {
+void SessionActor::gone(const ExecKey& exec, const ExecEnding& ending) {
   if (concerns_present(exec)) outbox_.detached();
-  input(ExecutorGone{exec.exec, exec.gen, proof});
+  input(ExecutorGone{exec.exec, exec.gen, ending.proof, ending.code});
 }
 
 Liveness SessionActor::liveness() const {

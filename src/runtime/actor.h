@@ -32,7 +32,7 @@ class SessionActor {
   void detached(const ExecKey& exec);
   void frame(Frame frame);
   void commands_acted(const ExecKey& exec, std::uint64_t number);
-  void gone(const ExecKey& exec, const std::string& proof);
+  void gone(const ExecKey& exec, const ExecEnding& ending);
 
   const State& state() const { return state_; }
   Liveness liveness() const;

@@ -32,16 +32,22 @@ std::optional<ExecutorSummary> summarize_executor(const State& state) {
                          .error_message = exec.error_message};
 }
 
+bool is_executor_trouble(const State& state) {
+  const Execution& exec = state.exec;
+  const bool was_lost = exec.gone && !state.run && !exec.error_code.empty();
+  return was_lost || exec.status == ExecutorStatus::error;
+}
+
 std::string shown_error(const State& state) {
   if (state.failure) return state.failure->message;
-  if (state.exec.status == ExecutorStatus::error) return state.exec.error_message;
+  if (is_executor_trouble(state)) return state.exec.error_message;
   const bool failed = !state.run && state.last_run && state.last_run->end == RunEnd::failed;
   return failed ? state.last_run->message : std::string();
 }
 
 std::string shown_error_code(const State& state) {
   if (state.failure) return state.failure->code;
-  if (state.exec.status == ExecutorStatus::error) return state.exec.error_code;
+  if (is_executor_trouble(state)) return state.exec.error_code;
   const bool failed = !state.run && state.last_run && state.last_run->end == RunEnd::failed;
   return failed ? state.last_run->code : std::string();
 }

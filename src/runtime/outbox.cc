@@ -24,6 +24,7 @@ LaunchSpec launch_spec(const State& state) {
                     .agent = handover ? *state.resume->with : state.agent,
                     .workspace = state.workspace,
                     .runtime = state.runtime,
+                    .image = state.image,
                     .mcp_servers = state.mcp_servers,
                     .survive = state.policy.survive,
                     .limits = state.policy.limits,

@@ -20,8 +20,9 @@ struct LaunchSpec {
   AgentProfile agent;
   Workspace workspace;
   std::string runtime;
-  RawJson mcp_servers;  // an array; absent: none
-  bool survive = true;  // C9
+  std::string image = {};  // of a runtime with containers
+  RawJson mcp_servers;     // an array; absent: none
+  bool survive = true;     // C9
   std::optional<AgentLimits> limits = {};
   // K42: what an agent that is resumed by its command line has to be told. Empty: nothing.
   std::string agent_session_id = {};
@@ -34,6 +35,15 @@ struct ExecKey {
   ExecId exec;
   Gen gen = 0;
   auto operator<=>(const ExecKey&) const = default;
+};
+
+// How an execution ended.
+struct ExecEnding {
+  ExecEnding(const char* how) : proof(how) {}             // NOLINT: a proof is an ending
+  ExecEnding(std::string how) : proof(std::move(how)) {}  // NOLINT
+  ExecEnding(std::string how, std::string why) : proof(std::move(how)), code(std::move(why)) {}
+  std::string proof;  // that nothing of it is left; for people
+  std::string code;   // of base/result.h, where the cause has one
 };
 
 // Comes back from Agentctls, on the runtime's loop, never from inside a call to it.
@@ -51,7 +61,7 @@ class AgentctlEvents {
   // not death); on_attached follows when it is heard again.
   virtual void on_detached(const ExecKey& exec) = 0;
   // Proved: nothing of this execution is left, and every frame its spool held was given before.
-  virtual void on_gone(const ExecKey& exec, const std::string& proof) = 0;
+  virtual void on_gone(const ExecKey& exec, const ExecEnding& ending) = 0;
 };
 
 class Agentctls {

@@ -336,8 +336,8 @@ void Runtime::on_detached(const ExecKey& exec) {
   if (SessionActor* const found = loaded(exec.session)) found->detached(exec);
 }
 
-void Runtime::on_gone(const ExecKey& exec, const std::string& proof) {
-  if (SessionActor* const found = loaded(exec.session)) found->gone(exec, proof);
+void Runtime::on_gone(const ExecKey& exec, const ExecEnding& ending) {
+  if (SessionActor* const found = loaded(exec.session)) found->gone(exec, ending);
 }
 
 }  // namespace perdure

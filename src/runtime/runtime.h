@@ -158,7 +158,7 @@ class Runtime final : public AgentctlEvents {
   void on_frame(const ExecKey& exec, Frame frame) override;
   void on_commands_acted(const ExecKey& exec, std::uint64_t number) override;
   void on_detached(const ExecKey& exec) override;
-  void on_gone(const ExecKey& exec, const std::string& proof) override;
+  void on_gone(const ExecKey& exec, const ExecEnding& ending) override;
 
  private:
   Result<SessionActor*> actor(SessionId session);

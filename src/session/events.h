@@ -30,6 +30,7 @@ struct SessionCreated {
   std::vector<std::string> env_names;  // K19: values never enter the journal
   std::string by;
   RawJson mcp_servers;  // an array as ACP has it; absent: none
+  std::string image;    // of its containers, where the runtime has them
   RECORD_KIND(SessionCreated, "session.created");
   FIELDS {
     visit("session_id", self.session);
@@ -42,6 +43,7 @@ struct SessionCreated {
     visit("env_names", self.env_names);
     visit("by", self.by);
     visit("mcp_servers", self.mcp_servers);
+    visit("image", self.image);
   }
 };
 struct SessionRenamed {
@@ -154,10 +156,12 @@ struct ExecutorError {
 struct ExecutorStopped {
   std::string reason;  // stopped, lost, declared_dead, start_failed
   std::string proof;   // exit, pidfd, host_boot, declared by <principal>
+  std::string code;    // of base/result.h, where the loss has a cause that can be named
   RECORD_KIND(ExecutorStopped, "executor.stopped");
   FIELDS {
     visit("reason", self.reason);
     visit("proof", self.proof);
+    visit("code", self.code);
   }
 };
 struct AgentStarted {
@@ -243,12 +247,14 @@ struct ResumeFailed {
   std::string message;
   std::vector<OpenAttempt> attempts;
   bool at_boot = false;  // C22: ERROR instead of FAILED
+  std::string code;      // of base/result.h, where it says more than `failure`
   RECORD_KIND(ResumeFailed, "resume.failed");
   FIELDS {
     visit("failure", self.failure);
     visit("message", self.message);
     visit("attempts", self.attempts);
     visit("at_boot", self.at_boot);
+    visit("code", self.code);
   }
 };
 // Somebody asked for the agent; the ladder starts, or goes on, for this request.

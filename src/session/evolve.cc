@@ -81,6 +81,7 @@ struct Fold {
     state.workspace = e.workspace;
     state.policy = e.policy;
     state.runtime = e.runtime;
+    state.image = e.image;
     state.mcp_servers = e.mcp_servers;
     state.created = event.at;
   }
@@ -144,6 +145,10 @@ struct Fold {
     Execution& exec = state.exec;
     exec.gone = true;
     exec.agent = AgentPhase::none;
+    if (!e.code.empty() && exec.error_code.empty()) {
+      exec.error_code = e.code;
+      exec.error_message = e.proof;
+    }
     if (exec.status != ExecutorStatus::error) exec.status = ExecutorStatus::stopped;
     if (e.reason == "lost" && state.stop_reason.empty()) state.stop_reason = "interrupted";
   }
@@ -203,7 +208,8 @@ struct Fold {
     const bool rejected = e.failure == OpenFailure::session_unknown;
     if (rejected) state.context.rejected = true;
     const char* shown = rejected ? "" : e.at_boot ? "ERROR" : "FAILED";  // C22
-    state.failure = Failure{shown, std::string(enum_text(e.failure)), e.message};
+    state.failure =
+        Failure{shown, e.code.empty() ? std::string(enum_text(e.failure)) : e.code, e.message};
     hold_queue(true);
   }
   void apply(const ResumeRequested& e) const {

@@ -60,7 +60,11 @@ std::string early_end_words(const AgentExited& exit) {
 }
 
 // The end of an execution, proved. Closes what it left open, and goes on where somebody waits.
-void bury_execution(Draft& draft, const std::string& proof) {
+struct Burial {
+  std::string proof;
+  std::string code = {};  // why, where that has one
+};
+void bury_execution(Draft& draft, const Burial& burial) {
   const bool asked_for = draft.state.exec.stop_requested;
   if (draft.state.run) {
     const bool same_boot = draft.state.run->boot == draft.input.boot;
@@ -70,11 +74,18 @@ void bury_execution(Draft& draft, const std::string& proof) {
   close_waits(draft, {.outcome = PermissionOutcome::expired, .reason = "interrupted"});
   const bool declared = holds_alternative<DeclareDead>(draft.input.body);
   const char* const reason = declared ? "declared_dead" : asked_for ? "stopped" : "lost";
-  draft.add(ExecutorStopped{reason, proof}, draft.exec_origin());
+  const std::string code = asked_for ? "" : burial.code;
+  draft.add(ExecutorStopped{reason, burial.proof, code}, draft.exec_origin());
   draft.decision.essential = true;
   if (draft.state.resume && !asked_for) {
-    fail_resume(draft, OpenFailure::transport,
-                "the agentctl ended before the agent was ready: " + proof);
+    // A cause with a code of its own says all there is to say.
+    const char* const before = "the agentctl ended before the agent was ready: ";
+    draft.add(ResumeFailed{.failure = OpenFailure::transport,
+                           .message = (code.empty() ? before : "") + burial.proof,
+                           .attempts = draft.state.exec.attempts,
+                           .at_boot = draft.state.resume->at_boot,
+                           .code = code},
+              draft.exec_origin());
   }
   if (draft.state.resume) {
     SIM_PROBE("new life after a stop that somebody waited for");
@@ -155,7 +166,8 @@ Outcome on(Draft& draft, const ExecutorAttached& input) {
 }
 
 Outcome on(Draft& draft, const ExecutorGone& input) {
-  if (is_present(draft.state, input.exec, input.gen)) bury_execution(draft, input.proof);
+  if (is_present(draft.state, input.exec, input.gen))
+    bury_execution(draft, {input.proof, input.code});
   return std::move(draft.decision);
 }
 
@@ -181,7 +193,7 @@ Outcome on(Draft& draft, const DeclareDead& command) {
   if (!execution_may_live(draft.state))
     return fail(Code::conflict, "the execution has ended already");
   if (command.reachable) return fail(Code::conflict, "the execution answers; stop it instead");
-  bury_execution(draft, "declared by " + draft.input.by);
+  bury_execution(draft, {"declared by " + draft.input.by});
   draft.decision.reply.seq = draft.state.head;
   return std::move(draft.decision);
 }

@@ -192,6 +192,40 @@ TEST(Executor, X7_an_agentctl_that_dies_in_the_middle_of_a_resume_keeps_the_id) 
   EXPECT_FALSE(s.effect<StartExecutor>());
 }
 
+TEST(Executor, L16_a_cause_with_a_code_is_named_by_the_failure_and_by_the_session) {
+  Scenario s = Scenario::lost();
+  s.submit("go on");
+  const Execution starting = s.state().exec;
+  s.ok(ExecutorGone{starting.id, starting.gen, "there is no such image", "image_missing"},
+       "system");
+  EXPECT_THAT(s.kinds(), ElementsAre("executor.stopped", "resume.failed"));
+  EXPECT_EQ(s.event<ExecutorStopped>()->code, "image_missing");
+  EXPECT_EQ(s.event<ResumeFailed>()->message, "there is no such image");
+  ASSERT_TRUE(s.state().failure);
+  EXPECT_EQ(s.state().failure->code, "image_missing");
+}
+
+TEST(Executor, L16_a_loss_in_mid_turn_with_a_code_is_shown_until_the_next_life) {
+  Scenario s = Scenario::running();
+  const Execution lost = s.state().exec;
+  s.ok(ExecutorGone{lost.id, lost.gen, "it was removed", "container_missing"}, "system");
+  EXPECT_THAT(s.kinds(), ElementsAre("run.interrupted", "executor.stopped"));
+  const SessionView view = project_session(s.state(), World{});
+  EXPECT_EQ(view.error_code, "container_missing");
+  EXPECT_EQ(view.error_message, "it was removed");
+  EXPECT_EQ(view.executor_status, ExecutorStatus::stopped);
+  s.submit("go on");
+  EXPECT_EQ(project_session(s.state(), World{}).error_code, "");
+}
+
+TEST(Executor, L16_a_stop_that_was_asked_for_has_no_cause) {
+  Scenario s = Scenario::running();
+  s.stop();
+  const Execution stopped = s.state().exec;
+  s.ok(ExecutorGone{stopped.id, stopped.gen, "it was removed", "container_missing"}, "system");
+  EXPECT_EQ(s.event<ExecutorStopped>()->code, "");
+}
+
 TEST(Executor, P14_X7_an_agent_that_dies_at_start_fails_the_resume_and_keeps_the_id) {
   Scenario s = Scenario::lost();
   const std::string id = s.state().context.agent_session_id;

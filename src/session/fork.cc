@@ -72,6 +72,7 @@ void Forker::take_away_reach(EventBody& body) const {
     created->env_names.clear();
     created->mcp_servers = {};
     created->runtime = "standalone";
+    created->image.clear();
     created->policy = {};
   } else if (auto* configured = get_if<SessionConfigured>(&body)) {
     configured->policy.reset();

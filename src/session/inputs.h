@@ -210,6 +210,7 @@ struct ExecutorGone {
   ExecId exec;
   Gen gen = 0;
   std::string proof;
+  std::string code = {};  // why, where that has a code of its own
 };
 struct InjectionReady {
   std::uint64_t boundary = 0;

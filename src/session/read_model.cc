@@ -41,7 +41,8 @@ ResumeVerdict resumable_at_all(const State& state) {
 
 std::pair<std::string, std::string> shown_error(const State& state) {
   if (state.failure) return {state.failure->code, state.failure->message};
-  if (state.exec.status == ExecutorStatus::error) {
+  const bool was_lost = state.exec.gone && !state.run;
+  if (state.exec.status == ExecutorStatus::error || (was_lost && !state.exec.error_code.empty())) {
     return {state.exec.error_code, state.exec.error_message};
   }
   if (!state.run && state.last_run && state.last_run->end == RunEnd::failed) {
@@ -64,6 +65,8 @@ void fill_execution(SessionView& view, const State& state, const World& world) {
   view.liveness = derive_liveness(state, world);
   view.active = view.liveness == Liveness::alive && has_agent_process(state);
   view.runtime = exec.runtime.empty() ? state.runtime : exec.runtime;
+  view.image = state.image;
+  view.container_id = exec.gone ? "" : exec.container_id;
   view.agent_execution_id = exec.id;
   view.acp_caps = exec.abilities;
   view.supports_session_resume = state.agent.supports_session_resume;

@@ -136,6 +136,8 @@ struct SessionView {
   std::optional<EndedRun> last_run;
 
   std::string runtime;
+  std::string image;         // of its containers
+  std::string container_id;  // of the present execution
   ExecId agent_execution_id;
   std::optional<std::string> agent_session_id;  // none: never had one, or the agent rejected it
   std::optional<std::string> resume_token;      // the same, where the agent can use it (K41)

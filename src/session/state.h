@@ -292,6 +292,7 @@ struct State {
   Workspace workspace;
   Policy policy;
   std::string runtime;
+  std::string image;    // of its containers, where the runtime has them
   RawJson mcp_servers;  // an array; absent: none
   Timestamp created;
   Timestamp updated;
@@ -332,6 +333,7 @@ struct State {
     visit("workspace", self.workspace);
     visit("policy", self.policy);
     visit("runtime", self.runtime);
+    visit("image", self.image);
     visit("created", self.created);
     visit("updated", self.updated);
     visit("archived", self.archived);

@@ -222,11 +222,11 @@ void RealHost::Port::on_detached(const ExecKey& exec) {
   events_->on_detached(exec);
 }
 
-void RealHost::Port::on_gone(const ExecKey& exec, const std::string& proof) {
+void RealHost::Port::on_gone(const ExecKey& exec, const ExecEnding& ending) {
   if (life_->dead) return;
   universe_.trace.note("host", exec.gen,
-                       [&] { return "gone: " + tail(exec.exec) + " (" + proof + ")"; });
-  events_->on_gone(exec, proof);
+                       [&] { return "gone: " + tail(exec.exec) + " (" + ending.proof + ")"; });
+  events_->on_gone(exec, ending);
 }
 
 std::unique_ptr<AgentctlPort> RealHost::make_port(LifePtr life, Loop& loop) {

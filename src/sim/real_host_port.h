@@ -82,7 +82,7 @@ class RealHost::Port final : public AgentctlPort, private AgentctlEvents {
   void on_frame(const ExecKey& exec, Frame frame) override;
   void on_commands_acted(const ExecKey& exec, std::uint64_t number) override;
   void on_detached(const ExecKey& exec) override;
-  void on_gone(const ExecKey& exec, const std::string& proof) override;
+  void on_gone(const ExecKey& exec, const ExecEnding& ending) override;
   bool still_lives();
 
   RealHost& host_;

@@ -37,7 +37,7 @@ struct Bench final : HostWatcher, AgentctlEvents {
   }
   void on_commands_acted(const ExecKey&, std::uint64_t) override {}
   void on_detached(const ExecKey&) override { attached = false; }
-  void on_gone(const ExecKey&, const std::string& why) override { gone = why; }
+  void on_gone(const ExecKey&, const ExecEnding& ending) override { gone = ending.proof; }
 
   template <class Done>
   bool run_until(const Done& done) {

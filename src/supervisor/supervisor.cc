@@ -57,7 +57,8 @@ void Supervisor::begin() {
   write({}, FrameExecutorReady{{.url = identity_.url,
                                 .instance = identity_.instance,
                                 .pid = identity_.pid,
-                                .pid_started = identity_.pid_started}});
+                                .pid_started = identity_.pid_started,
+                                .container_id = identity_.container_id}});
   look_timer_ = ports_.loop.after_ms(look_around_ms(bootstrap_), [this] { look_around(); });
   if (!ports_.workspace) return;
   ports_.workspace->set_on_shell_news([this](const std::string& shell) {

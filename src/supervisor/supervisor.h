@@ -29,6 +29,7 @@ struct SupervisorIdentity {
   std::string url;
   std::int64_t pid = 0;
   std::int64_t pid_started = 0;
+  std::string container_id;
 };
 
 struct SupervisorPorts {

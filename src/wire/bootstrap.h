@@ -79,6 +79,9 @@ struct Bootstrap {
   std::string run_folder;  // holds <exec>.sock and <session>.lock
   std::string spool_folder;
   std::string cwd;
+  // How the daemon reaches the socket, where its paths are not those of the agentctl. Empty: alike.
+  std::string url;
+  std::string container_id;  // where it runs in one
   // Agents and shells do not see this folder, but for what of it is their cwd; empty: they see all.
   std::string hide;
   bool survive = true;  // C9: false: ends with the link of its daemon
@@ -98,6 +101,8 @@ struct Bootstrap {
     visit("run_folder", self.run_folder);
     visit("spool_folder", self.spool_folder);
     visit("cwd", self.cwd);
+    visit("agentctl_url", self.url);
+    visit("container_id", self.container_id);
     visit("hide", self.hide);
     visit("survive", self.survive);
     visit("limits", self.limits);

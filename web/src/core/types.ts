@@ -88,7 +88,12 @@ export interface Session {
   state: State;
   executor_status: ExecutorStatus;
   liveness: Liveness;
+  /** Why it is unknown, where somebody knows. */
+  liveness_reason?: string | null;
   runtime: string;
+  /** Of a session in a container. */
+  image?: string | null;
+  container_id?: string | null;
   agent_execution_id: string | null;
   is_agent_running: boolean;
   active: boolean;

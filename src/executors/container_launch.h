@@ -1,0 +1,65 @@
+// The start of an agentctl in a container, step by step, seen as the program that would start it
+// on the host: its input is a bootstrap, its output one line. Each step may be repeated by a later
+// daemon: what is there already is taken as it is.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "executors/container_place.h"
+
+namespace perdure {
+
+// Where everything of ours is in a container.
+inline constexpr const char* container_agentctl = "/perdure/agentctl";
+inline constexpr const char* container_run_folder = "/perdure/run";
+inline constexpr const char* container_spool_folder = "/perdure/spool";
+
+class ContainerLaunch final : public Process {
+ public:
+  // Both outlive it. Destroying it gives the start up; a container may be left.
+  ContainerLaunch(ContainerPlace& place, ProcessEvents& events);
+  ~ContainerLaunch() override;
+
+  std::int64_t pid() const override { return 0; }
+  void write(std::string_view) override {}  // the place has the same bootstrap
+  std::size_t unwritten_bytes() const override { return 0; }
+  // Begins.
+  void close_input() override;
+  void pause_output() override {}
+  void resume_output() override {}
+  void signal(int) override {}
+  void resize(TerminalSize) override {}
+
+ private:
+  // Wraps what comes back from the engine: nothing is told to one that is gone.
+  template <class T>
+  OnEngine<T> then(void (ContainerLaunch::*step)(Result<T>));
+  void described(Result<EngineAbilities> abilities);
+  void created(Result<std::string> id);
+  // One of that name was there: made by an earlier daemon, or by an earlier try of this one.
+  void found(Result<ContainerSight> sight);
+  void begin(const std::string& id);
+  void started(Result<> result);
+  void await_answer();
+  void looked(Result<ContainerSight> sight);
+  void finish(const std::string& line);
+  void give_up(Error error);
+  Result<> make_folders();
+  Result<ContainerOrder> make_order(const EngineAbilities& engine) const;
+  Result<> write_bootstrap(const std::string& id);
+  std::string read_answer();
+  void later(std::int64_t delay_ms, void (ContainerLaunch::*step)());
+  std::string name() const;
+  std::string file_name() const { return place_.bootstrap_.exec.text() + ".json"; }
+
+  ContainerPlace& place_;
+  ProcessEvents& events_;
+  std::int64_t looked_ms_ = 0;
+  Loop::TimerId timer_ = 0;
+  std::shared_ptr<bool> exists_ = std::make_shared<bool>(true);
+};
+
+}  // namespace perdure

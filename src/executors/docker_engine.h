@@ -1,0 +1,51 @@
+// The engine behind a unix socket that speaks the Docker Engine API 1.41: dockerd, or podman's
+// service. One connection a call, nothing is repeated here.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "env/env.h"
+#include "executors/container_engine.h"
+#include "http/client.h"
+
+namespace perdure {
+
+// Gives the socket's path; an error, in words that say what to do, where there is none.
+using FindEngineSocket = std::function<Result<std::string>()>;
+
+class DockerEngine final : public ContainerEngine {
+ public:
+  // Both outlive it. The socket is asked for with every call: an engine may come later than we do.
+  DockerEngine(HttpIo& io, Loop& loop, FindEngineSocket find_socket)
+      : io_(io), loop_(loop), find_socket_(std::move(find_socket)) {}
+
+  void describe(OnEngine<EngineAbilities> done) override;
+  void find_image(const std::string& image, OnEngine<> done) override;
+  void create(const ContainerOrder& order, OnEngine<std::string> done) override;
+  void start(const std::string& name, OnEngine<> done) override;
+  void look(const std::string& name, OnEngine<ContainerSight> done) override;
+  void remove(const std::string& name, OnEngine<> done) override;
+  void list(const std::string& label, OnEngine<std::vector<ListedContainer>> done) override;
+
+ private:
+  struct Asked {
+    std::string method = "GET";
+    std::string target;  // behind the version
+    std::string body = {};
+  };
+  using OnAnswer = std::move_only_function<void(Result<HttpResponse>)>;
+  void ask(Asked asked, OnAnswer done);
+
+  HttpIo& io_;
+  Loop& loop_;
+  FindEngineSocket find_socket_;
+  std::uint64_t last_ = 0;
+  std::map<std::uint64_t, std::shared_ptr<HttpCall>> calls_;  // under way
+  std::shared_ptr<bool> exists_ = std::make_shared<bool>(true);
+};
+
+}  // namespace perdure

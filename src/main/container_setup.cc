@@ -1,0 +1,103 @@
+#include "main/container_setup.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <vector>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace perdure {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_socket(const std::string& path) {
+  struct stat status{};
+  return stat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
+}
+
+// Those of the user first: they need no rights that the user does not have.
+std::vector<std::string> usual_sockets() {
+  std::vector<std::string> out;
+  if (const char* const runtime = std::getenv("XDG_RUNTIME_DIR")) {
+    out.push_back(std::string(runtime) + "/docker.sock");
+    out.push_back(std::string(runtime) + "/podman/podman.sock");
+  }
+  out.emplace_back("/run/docker.sock");
+  out.emplace_back("/var/run/docker.sock");
+  out.emplace_back("/run/podman/podman.sock");
+  return out;
+}
+
+// A worktree's files alone are no repository: what it is made of lies with the one that has it.
+std::string repository_of(const std::string& worktree) {
+  std::ifstream file(worktree + "/.git");
+  std::string line;
+  constexpr std::string_view prefix = "gitdir: ";
+  if (!std::getline(file, line) || !line.starts_with(prefix)) return {};
+  const fs::path folder = line.substr(prefix.size());  // REPOSITORY/.git/worktrees/NAME
+  std::error_code error;
+  const fs::path common = folder.parent_path().parent_path();
+  return folder.is_absolute() && fs::is_directory(common, error) ? common.string() : "";
+}
+
+}  // namespace
+
+Result<ContainerMount> parse_mount(const std::string& text) {
+  const std::size_t first = text.find(':');
+  if (first == std::string::npos) {
+    return fail(Code::invalid_argument, "containers.mounts: '" + text + "' has no colon");
+  }
+  ContainerMount mount{.source = text.substr(0, first), .target = text.substr(first + 1)};
+  if (mount.target.ends_with(":ro")) {
+    mount.read_only = true;
+    mount.target.resize(mount.target.size() - 3);
+  }
+  const bool is_whole =
+      mount.source.starts_with('/') && mount.target.starts_with('/') && !mount.target.contains(':');
+  if (is_whole) return mount;
+  return fail(Code::invalid_argument,
+              "containers.mounts: '" + text + "' must be /HOST:/CONTAINER or /HOST:/CONTAINER:ro");
+}
+
+Result<std::string> find_engine_socket(const ContainerSettings& settings) {
+  if (!settings.socket.empty()) return settings.socket;
+  if (const char* const named = std::getenv("DOCKER_HOST"); named && *named != '\0') {
+    const std::string_view text(named);
+    constexpr std::string_view scheme = "unix://";
+    if (text.starts_with(scheme)) return std::string(text.substr(scheme.size()));
+    return fail(Code::engine_unavailable,
+                "DOCKER_HOST is no unix socket; a container shares folders with this machine, so "
+                "its engine must be here: set containers.socket");
+  }
+  for (const std::string& path : usual_sockets()) {
+    if (is_socket(path)) return path;
+  }
+  return fail(Code::engine_unavailable,
+              "there is no container engine here: install docker or podman and start it "
+              "(systemctl start docker, or systemctl start podman.socket), or set "
+              "containers.socket");
+}
+
+ContainerPlan make_container_plan(const ContainerSetup& setup, const LaunchSpec& spec,
+                                  const Bootstrap& bootstrap) {
+  ContainerPlan plan{.image = spec.image,
+                     .agentctl = setup.agentctl,
+                     .mounts = {},
+                     .user = std::to_string(geteuid()) + ":" + std::to_string(getegid()),
+                     .network = setup.settings.network,
+                     .limits = {bootstrap.limits.memory_bytes, bootstrap.limits.processes,
+                                bootstrap.limits.cpu_percent}};
+  for (const std::string& text : setup.settings.mounts) {
+    if (Result<ContainerMount> mount = parse_mount(text)) plan.mounts.push_back(*mount);
+  }
+  const std::string& worktree = spec.workspace.worktree_path;
+  const std::string repository = worktree.empty() ? "" : repository_of(worktree);
+  if (!repository.empty()) plan.mounts.push_back({repository, repository});
+  return plan;
+}
+
+}  // namespace perdure

@@ -1,0 +1,59 @@
+// The daemon and its container engine: how executions get their containers, and what becomes of
+// containers that an earlier life of the daemon lost sight of.
+#include <algorithm>
+
+#include "main/container_setup.h"
+#include "main/daemon.h"
+
+namespace perdure {
+namespace {
+
+constexpr std::int64_t look_again_ms = 30'000;
+
+}  // namespace
+
+void Daemon::make_engine() {
+  engine_ = std::make_unique<DockerEngine>(
+      *io_, *shared_loop_, [this] { return find_engine_socket(setting_.config.containers); });
+  agentctls_->set_containers([this](const LaunchSpec& spec,
+                                    const Bootstrap& bootstrap) -> std::unique_ptr<ContainerPlace> {
+    if (!in_container(spec)) return nullptr;
+    return std::make_unique<ContainerPlace>(
+        ContainerPorts{*clock_, *shared_loop_, *processes_, *host_, *engine_},
+        make_container_plan({setting_.config.containers, setting_.options.agentctl}, spec,
+                            bootstrap),
+        bootstrap);
+  });
+}
+
+// Those that belong to a session's present execution are held by now, and being attached to. An
+// engine that is not there has none; one that does not answer is asked again.
+void Daemon::look_at_containers() {
+  if (!find_engine_socket(setting_.config.containers)) return;
+  const std::string label = std::string(container_label_owner) + "=" + data_->identity();
+  engine_->list(label, [this](Result<std::vector<ListedContainer>> listed) {
+    if (!listed) {
+      loop_->after_ms(look_again_ms, [this] { look_at_containers(); });
+      return;
+    }
+    for (const ListedContainer& each : *listed) {
+      const auto label_of = [&](const char* name) {
+        const auto at = each.labels.find(name);
+        return at == each.labels.end() ? std::string() : at->second;
+      };
+      const Result<ExecId> exec = ExecId::parse(label_of(container_label_exec));
+      const std::string what = "container " + each.id.substr(0, 12) + " (" + each.state +
+                               ") of session " + label_of(container_label_session);
+      if (exec && agentctls_->is_held(*exec)) {
+        log_->note(what + " is found again");
+        continue;
+      }
+      log_->warn(what + " belongs to nothing that lives here, and is removed");
+      engine_->remove(each.id, [this, what](Result<> removed) {
+        if (!removed) log_->warn(what + " stays: " + removed.error().message());
+      });
+    }
+  });
+}
+
+}  // namespace perdure

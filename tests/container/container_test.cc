@@ -1,0 +1,183 @@
+// Sessions whose agentctl and agent live in a container: a turn, a daemon that dies in the middle
+// of one, limits, refusals, and what is left when it is over. The engine is real.
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "container_fixture.h"
+
+namespace perdure {
+namespace {
+
+using Containers = ContainerTest;
+
+INSTANTIATE_TEST_SUITE_P(Engines, Containers,
+                         ::testing::Values(EngineKind::podman, EngineKind::docker), engine_name);
+
+TEST_P(Containers, L5_L13_K39_a_session_in_a_container_runs_a_turn) {
+  ASSERT_NO_FATAL_FAILURE(begin_with_containers());
+  const std::string session = session_with("say 3");
+  ASSERT_TRUE(until_count(session, "run.completed", 1)) << daemon_->log();
+  EXPECT_NE(text_of(session).find("<p1:end=3>"), std::string::npos);
+  EXPECT_EQ(field(session, "runtime"), "local_docker");
+  EXPECT_EQ(field(session, "image"), test_image);
+  const std::vector<std::string> containers = engine_->containers();
+  ASSERT_EQ(containers.size(), 1u);
+  EXPECT_EQ(container_of(session), containers[0]);
+  const std::string seen = engine_->inspect(containers[0]);
+  EXPECT_NE(seen.find(R"("perdure.managed":"true")"), std::string::npos) << seen;
+  EXPECT_NE(seen.find(R"("perdure.session":")" + session + "\""), std::string::npos) << seen;
+  // The agent is a process of that container, and the socket is on our side of the mount.
+  const std::string executors = client_->get("/api/executors").body;
+  const std::string row = json_list(executors, "executors").at(0);
+  EXPECT_EQ(json_at(row, "container_id"), containers[0]);
+  EXPECT_EQ(json_at(row, "runtime"), "local_docker");
+  EXPECT_TRUE(json_at(row, "agentctl_url").starts_with("unix:" + daemon_->home())) << row;
+  // Another session has another container, and does not see the first one's socket.
+  const std::string other = session_with("say 1");
+  ASSERT_TRUE(until_count(other, "run.completed", 1));
+  EXPECT_EQ(engine_->containers().size(), 2u);
+  EXPECT_NE(container_of(other), containers[0]);
+}
+
+TEST_P(Containers, K33_L16_a_daemon_killed_in_mid_turn_finds_the_container_and_the_turn_is_whole) {
+  ASSERT_NO_FATAL_FAILURE(begin_with_containers());
+  const std::string session = session_with("paced 60 50");
+  ASSERT_TRUE(until_count(session, "message.agent", 3)) << daemon_->log();
+  const std::string container = container_of(session);
+  daemon_->kill_daemon();
+  ASSERT_NO_FATAL_FAILURE(begin_again());
+  ASSERT_TRUE(until_count(session, "run.completed", 1)) << daemon_->log();
+  const std::string text = text_of(session);
+  for (int chunk = 1; chunk <= 60; ++chunk) {
+    EXPECT_NE(text.find("<p1:" + std::to_string(chunk) + ">"), std::string::npos) << chunk;
+  }
+  EXPECT_NE(text.find("<p1:end=60>"), std::string::npos);
+  EXPECT_EQ(client_->count(session, "run.interrupted"), 0u);
+  EXPECT_EQ(client_->count(session, "executor.reattached"), 1u);
+  EXPECT_EQ(client_->count(session, "executor.starting"), 1u);
+  EXPECT_EQ(container_of(session), container);
+  EXPECT_NE(daemon_->log().find("is found again"), std::string::npos) << daemon_->log();
+}
+
+TEST_P(Containers, H3_limits_are_the_containers_and_an_agent_without_memory_says_so) {
+  ASSERT_NO_FATAL_FAILURE(begin_with_containers());
+  const std::string session = client_->create_session(
+      {.more = R"("limits":{"memory_bytes":100000000,"processes":40,"cpu_percent":150})"});
+  ASSERT_FALSE(session.empty());
+  ASSERT_TRUE(client_->prompt({.session = session, .text = "say 1"}).ok());
+  ASSERT_TRUE(until_count(session, "run.completed", 1)) << daemon_->log();
+  const std::string seen = engine_->inspect(container_of(session));
+  EXPECT_EQ(json_at(seen, "HostConfig.Memory"), "100000000");
+  EXPECT_EQ(json_at(seen, "HostConfig.PidsLimit"), "41");
+  EXPECT_EQ(json_at(seen, "HostConfig.NanoCpus"), "1500000000");
+  ASSERT_TRUE(client_->prompt({.session = session, .text = "chunks 1 400000000"}).ok());
+  ASSERT_TRUE(until_count(session, "agent.exited", 1));
+  std::string exited;
+  for (const std::string& record : client_->records(session)) {
+    if (json_at(record, "kind") == "agent.exited") exited = record;
+  }
+  EXPECT_EQ(json_at(exited, "why"), "out_of_memory") << exited;
+  EXPECT_TRUE(until_count(session, "run.interrupted", 1));
+  // The container is still there: the next prompt starts another agent in it.
+  ASSERT_TRUE(client_->prompt({.session = session, .text = "say 2"}).ok());
+  EXPECT_TRUE(until_count(session, "run.completed", 2)) << daemon_->log();
+}
+
+TEST_P(Containers, L16_an_image_that_is_missing_is_refused_and_nothing_is_made) {
+  ASSERT_NO_FATAL_FAILURE(begin_with_containers());
+  const ApiReply refused = client_->post(
+      "/api/sessions", R"({"agent":"test","image":"localhost/no-such-image:1","prompt":"say 1"})");
+  EXPECT_EQ(refused.status, 409) << refused.body;
+  EXPECT_EQ(refused.at("error.code"), "image_missing");
+  EXPECT_NE(refused.at("error.message").find("pull"), std::string::npos) << refused.body;
+  EXPECT_EQ(json_list(client_->get("/api/sessions").body, "sessions").size(), 0u);
+  EXPECT_EQ(engine_->containers().size(), 0u);
+  EXPECT_EQ(entries("/workspaces"), 0u);
+  for (const char* body :
+       {R"({"agent":"test","runtime":"remote"})",
+        R"({"agent":"test","runtime":"standalone","image":"x"})",
+        R"({"agent":"test","image":"../../info?x"})", R"({"agent":"test","cwd":"/"})"}) {
+    EXPECT_EQ(client_->post("/api/sessions", body).status, 400) << body;
+  }
+}
+
+TEST_P(Containers, L13_stop_and_delete_leave_nothing_behind) {
+  ASSERT_NO_FATAL_FAILURE(begin_with_containers());
+  const std::string session = session_with("say 1");
+  ASSERT_TRUE(until_count(session, "run.completed", 1)) << daemon_->log();
+  EXPECT_EQ(entries("/run/containers"), 1u);
+  EXPECT_EQ(entries("/spool"), 1u);
+  EXPECT_TRUE(client_->post("/api/sessions/" + session + "/stop").ok());
+  ASSERT_TRUE(until_count(session, "executor.stopped", 1)) << daemon_->log();
+  const auto is_clean = [&] {
+    return engine_->containers().empty() && entries("/run/containers") == 0 &&
+           entries("/spool") == 0;
+  };
+  EXPECT_TRUE(until(is_clean, 20'000));
+  // It comes back in a container of its own.
+  ASSERT_TRUE(client_->prompt({.session = session, .text = "say 2"}).ok());
+  ASSERT_TRUE(until_count(session, "run.completed", 2)) << daemon_->log();
+  EXPECT_EQ(engine_->containers().size(), 1u);
+  const ApiReply deleted = client_->call(
+      {.method = "DELETE", .path = "/api/sessions/" + session + "?confirm=true&force=true"});
+  EXPECT_TRUE(deleted.ok()) << deleted.body;
+  EXPECT_TRUE(until(is_clean, 20'000)) << daemon_->log();
+  std::ifstream mounts("/proc/self/mountinfo");
+  for (std::string line; std::getline(mounts, line);) {
+    EXPECT_EQ(line.find(daemon_->home()), std::string::npos) << line;
+  }
+}
+
+TEST_P(Containers, K33_containers_of_nobody_go_at_the_next_start) {
+  ASSERT_NO_FATAL_FAILURE(begin_with_containers());
+  const std::string session = session_with("say 1");
+  ASSERT_TRUE(until_count(session, "run.completed", 1)) << daemon_->log();
+  const std::string kept = container_of(session);
+  const std::string seen = engine_->inspect(kept);
+  const std::string name = R"("perdure.owner":")";
+  const std::size_t at = seen.find(name);
+  ASSERT_NE(at, std::string::npos) << seen;
+  const std::string owner =
+      seen.substr(at + name.size(), seen.find('"', at + name.size()) - at - name.size());
+  const EngineProcess::Answer made = engine_->call(
+      "POST", "/containers/create?name=perdure-lost",
+      std::string(R"({"Image":")") + test_image + R"(","Cmd":["/bin/sleep","600"],"Labels":)" +
+          R"({"perdure.managed":"true","perdure.owner":")" + owner + R"("}})");
+  ASSERT_EQ(made.status, 201) << made.body;
+  // Of another data folder: not ours to remove.
+  ASSERT_EQ(engine_
+                ->call("POST", "/containers/create?name=perdure-other",
+                       std::string(R"({"Image":")") + test_image +
+                           R"(","Cmd":["/bin/sleep","600"],"Labels":)" +
+                           R"({"perdure.managed":"true","perdure.owner":"another"}})")
+                .status,
+            201);
+  daemon_->kill_daemon();
+  ASSERT_NO_FATAL_FAILURE(begin_again());
+  EXPECT_TRUE(until([&] { return engine_->containers().size() == 2; }, 20'000)) << daemon_->log();
+  EXPECT_EQ(json_at(engine_->inspect(kept), "State.Running"), "true");
+  EXPECT_EQ(engine_->call("GET", "/containers/perdure-other/json").status, 200);
+}
+
+TEST_P(Containers, L5_the_verbs_make_a_session_in_a_container_and_say_where_it_is) {
+  ASSERT_NO_FATAL_FAILURE(begin_with_containers());
+  const auto perdure = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), PERDURE_PROGRAM);
+    return run_program(words, daemon_->environment());
+  };
+  const ProgramRun made = perdure({"run", "test", "-d", "--no-cwd", "--runtime", "local_docker",
+                                   "--image", test_image, "say 1"});
+  ASSERT_EQ(made.exit_code, 0) << made.output;
+  const std::string session = made.output.substr(0, made.output.find('\n'));
+  ASSERT_TRUE(until_count(session, "run.completed", 1)) << daemon_->log();
+  const std::string container = container_of(session);
+  EXPECT_NE(perdure({"show", session}).output.find(container), std::string::npos);
+  EXPECT_NE(perdure({"why", session}).output.find(container.substr(0, 12)), std::string::npos);
+  EXPECT_NE(perdure({"ls"}).output.find("test @local_docker"), std::string::npos);
+  const std::string doctor = perdure({"doctor"}).output;
+  EXPECT_NE(doctor.find(engine_->socket()), std::string::npos) << doctor;
+}
+
+}  // namespace
+}  // namespace perdure
