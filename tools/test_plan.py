@@ -31,8 +31,8 @@ class Sanitized:
 # names end in `Long` are left out there, and by ./test --quick.
 SANITIZED = [
     Sanitized("asan", ["base_test", "session_test", "acp_test", "wire_test", "store_test",
-                       "store_sqlite_test", "store_files_test", "http_test", "supervisor_test", "agentctl_test",
-                       "runtime_test", "api_test"]),
+                       "store_sqlite_test", "store_files_test", "http_test", "supervisor_test",
+                       "agentctl_test", "runtime_test", "api_test"]),
 ]
 
 # Seconds for one GoogleTest executable; the default, then exceptions.

@@ -221,17 +221,8 @@ Outcome<int> config_show(VerbCall& call) {
   return exit_done;
 }
 
-}  // namespace
-
-std::vector<Verb> store_verbs() {
+std::vector<Verb> engine_verbs() {
   return {
-      {.name = "verify",
-       .group = Group::care,
-       .summary = "read every record and check that it is as it was written",
-       .positionals = {{"SESSION", Count::optional, Completes::session}},
-       .example = "perdure verify",
-       .needs = Needs::nothing,
-       .run = verify},
       {.name = "store copy",
        .group = Group::care,
        .summary = "copy a store, to another engine if you like, and compare the two",
@@ -248,6 +239,18 @@ std::vector<Verb> store_verbs() {
        .example = "perdure store verify files:/srv/perdure",
        .needs = Needs::nothing,
        .run = store_verify},
+  };
+}
+
+std::vector<Verb> data_verbs() {
+  return {
+      {.name = "verify",
+       .group = Group::care,
+       .summary = "read every record and check that it is as it was written",
+       .positionals = {{"SESSION", Count::optional, Completes::session}},
+       .example = "perdure verify",
+       .needs = Needs::nothing,
+       .run = verify},
       {.name = "backup",
        .group = Group::care,
        .summary = "save all sessions into one file",
@@ -298,6 +301,14 @@ std::vector<Verb> store_verbs() {
        .needs = Needs::nothing,
        .run = config_show},
   };
+}
+
+}  // namespace
+
+std::vector<Verb> store_verbs() {
+  std::vector<Verb> verbs = data_verbs();
+  for (Verb& verb : engine_verbs()) verbs.push_back(std::move(verb));
+  return verbs;
 }
 
 }  // namespace perdure::cli

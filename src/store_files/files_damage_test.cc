@@ -2,7 +2,7 @@
 // bits, missing files. Damage is found before it is served and stays with its session.
 #include <algorithm>
 
-#include "store_files/files_fixture_test.h"
+#include "testing/files_fixture.h"
 
 namespace perdure::files_test {
 namespace {

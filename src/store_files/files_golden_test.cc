@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "base/json.h"
-#include "store_files/files_fixture_test.h"
 #include "store_files/posix_disk.h"
+#include "testing/files_fixture.h"
 
 namespace perdure::files_test {
 namespace {

@@ -1,3 +1,4 @@
+// Each engine over its fault disk.
 #include "fault_engine.h"
 
 #include <gtest/gtest.h>

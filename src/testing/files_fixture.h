@@ -1,5 +1,5 @@
-// What the tests of this folder share: a store on a disk in memory, appends that are carried out at
-// once, and the files to look at and to damage.
+// What the tests of store_files/ share: a store on a disk in memory, appends that are carried out
+// at once, and the files to look at and to damage.
 #pragma once
 
 #include <fstream>
