@@ -1,4 +1,5 @@
 // Executions: one life after the other, each begun only when the one before is proved gone.
+#include "session/read_model.h"
 #include "session/scenario_for_test.h"
 
 namespace perdure {

@@ -154,6 +154,7 @@ Result<> EngineProcess::start() {
   pid_ = fork();
   if (pid_ == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (chdir(folder_.c_str()) != 0) _exit(126);  // podman's monitors leave a file where they are
     dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), 0);
     dup2(output, 1);
     dup2(output, 2);
