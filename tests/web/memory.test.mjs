@@ -38,6 +38,8 @@ export default function (suite) {
     assert.ok(many.heap < some.heap + 1.5, `the heap grew from ${some.heap} to ${many.heap} MB`);
     assert.ok(many.nodes < some.nodes * 1.5 + 500, `${some.nodes} to ${many.nodes} nodes`);
     assert.ok(many.listeners < some.listeners + 40, `${some.listeners} to ${many.listeners} listeners`);
+    // It began with the whole session, and does not have all of it any more.
+    assert.equal(await log(one.page).locator("[data-key]").last().getAttribute("aria-setsize"), "-1");
     // Pages of older rows are read until the first one is there again.
     await until(async () => {
       await toTop(one.page);

@@ -21,7 +21,7 @@ describe("pace", () => {
 
   it("is not impressed by one slow update", () => {
     const pace = new Pace(33);
-    pace.took(7);
+    pace.took(6);
     expect(pace.pause).toBe(33);
   });
 });

@@ -2,7 +2,7 @@
 // than a part of the main thread, whatever the machine and however large the page. Pure.
 
 /** Of the time between two updates: what one takes until the frame, and about as much again for the frame. */
-const share = 18;
+const share = 21;
 const longest = 150;
 /** Weight of the newest update: one that was slow by chance slows nothing down. */
 const weight = 0.25;
