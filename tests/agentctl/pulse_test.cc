@@ -48,7 +48,7 @@ class Stopped : public Agentctl, protected AgentctlEvents {
   }
   void on_commands_acted(const ExecKey&, std::uint64_t number) override { acted_ = number; }
   void on_detached(const ExecKey&) override { ++detaches_; }
-  void on_gone(const ExecKey&, const std::string&) override { gone_ = true; }
+  void on_gone(const ExecKey&, const ExecEnding&) override { gone_ = true; }
 
   bool until(const std::function<bool()>& condition) {
     const std::int64_t end_ms = clock_->now().since_boot.ms + 30'000;
