@@ -1,4 +1,5 @@
 // A daemon with real agents, each in a home of its own, and the model that they all talk to.
+import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
@@ -24,9 +25,13 @@ export function install(agent) {
   }
 }
 
-class AgentDaemon extends Daemon {
-  config({ agents, model }) {
+export class AgentDaemon extends Daemon {
+  environments = new Map();
+
+  // `homes`: where the agents' homes are, if not in a folder of this daemon's own.
+  config({ agents, model, homes = this.folder }) {
     this.model = model;
+    this.homes = homes;
     const lines = [];
     for (const agent of agents) {
       const home = this.homeOf(agent);
@@ -35,6 +40,7 @@ class AgentDaemon extends Daemon {
       const env = { HOME: home, XDG_CONFIG_HOME: join(home, "config"), XDG_DATA_HOME: join(home, "share"),
         XDG_STATE_HOME: join(home, "state"), XDG_CACHE_HOME: join(home, "cache"),
         PATH: `${agent.nodeBin}:${process.env.PATH}`, ...agent.env(home, model.origin) };
+      this.environments.set(agent.name, env);
       lines.push(`[agents.${agent.name}]`, `command = ${JSON.stringify(agent.command(agent.modules))}`,
         `env = { ${Object.entries(env).map(([name, value]) => `${name} = ${JSON.stringify(value)}`).join(", ")} }`);
     }
@@ -42,7 +48,13 @@ class AgentDaemon extends Daemon {
   }
 
   homeOf(agent) {
-    return join(this.folder, "agent", agent.name);
+    return join(this.homes, "agent", agent.name);
+  }
+
+  // Of the command line in the surroundings of an agent: gives what it printed.
+  run(agent, words) {
+    const env = { ...this.environments.get(agent.name), PERDURE_HOME: this.home };
+    return execFileSync(this.program("perdure"), words, { env, encoding: "utf8", timeout: turnMs });
   }
 
   forget(agent) {

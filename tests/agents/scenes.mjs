@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { startMs, turnMs } from "./bench.mjs";
+import { AgentDaemon, startMs, turnMs } from "./bench.mjs";
 
 const injectionHeader = "=== EXECUTION HISTORY ===";
 
@@ -121,10 +121,34 @@ async function handOver(stage) {
   assert.ok(countOf(request, "FIFTH-SAID") >= 1, "the next agent knows what the one before said");
 }
 
+// Another daemon, which knows nothing: what the agent itself has on the disk is all that there is.
+async function adopt(stage) {
+  const { daemon, model, agent } = stage;
+  const other = await AgentDaemon.start({ agents: [agent], model, homes: daemon.folder });
+  try {
+    const lines = other.run(agent, ["adopt", "--agent", agent.name, "--all", "--json"]).trim().split("\n").map((line) => JSON.parse(line));
+    const again = other.run(agent, ["adopt", "--agent", agent.name, "--all", "--json"]).trim().split("\n").map((line) => JSON.parse(line));
+    assert.deepEqual(again.map(({ session_id: id }) => id), lines.map(({ session_id: id }) => id));
+    assert.equal(again.some(({ adopted }) => adopted), false, "a second time nothing is new");
+    const sessions = await Promise.all(lines.map(async ({ session_id: id }) => ({ id, said: await other.said(id) })));
+    const found = sessions.find(({ said }) => said.includes("FIFTH-SAID"));
+    assert.ok(found, `none of ${JSON.stringify(lines)} holds the last answer`);
+    const there = { daemon: other, session: found.id };
+    const receipt = await resume(there);
+    assert.equal(receipt.rung_name, agent.rung, JSON.stringify(receipt));
+    await turn(there, "Now THIRDTASK please.", "THIRD-SAID");
+    const request = lastAsked(model, "THIRDTASK");
+    assert.ok(countOf(request, "FIFTHTASK") >= 1, "the agent knows what it did before it was adopted");
+  } finally {
+    await other.stop();
+  }
+}
+
 export const scenes = [
   ["G5_G7_a_tool_is_asked_for_and_the_turn_survives_two_kills_of_the_daemon", toolAndKill],
   ["X4_a_cancel_in_the_middle_of_a_turn_ends_it_once", cancel],
   ["K3_agentctl_is_killed_and_the_best_rung_serves", bestRung],
   ["K29_K30_an_unknown_id_leads_to_one_injection", unknownId],
   ["C12_a_handover_tells_the_next_agent_once", handOver],
+  ["K38_its_own_files_are_adopted_by_another_daemon_and_gone_on_with", adopt],
 ];
