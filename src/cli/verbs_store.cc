@@ -26,7 +26,7 @@ Outcome<VerifyReport> verify_by_daemon(VerbCall& call) {
     const Answered answer = TRY(call.get("/api/verify"));
     const std::uint64_t done = answer["sessions_done"].number();
     if (!answer["done"].flag()) {
-      if (call.world().console.size().cells > 0 && !call.is_json()) {
+      if (call.world().console.is_interactive() && !call.is_json()) {
         call.world().console.err("\r" + std::to_string(done) + " of " +
                                  std::to_string(answer["sessions"].number()) + " sessions ");
       }
@@ -82,7 +82,7 @@ Outcome<int> store_verify(VerbCall& call) {
 
 Outcome<int> store_copy(VerbCall& call) {
   if (!call.world().local.store_copy) return missing();
-  const bool is_watched = call.world().console.size().cells > 0 && !call.is_json();
+  const bool is_watched = call.world().console.is_interactive() && !call.is_json();
   CopyLocally order{.from = call.args().word(0), .to = call.args().word(1), .on_progress = {}};
   if (is_watched) {
     order.on_progress = [&](const std::string& sentence) {
