@@ -36,7 +36,7 @@ class CopyStore : public testing::Test {
     return *std::move(opened);
   }
   static std::vector<std::string> golden() {
-    std::ifstream in(PERDURE_SOURCE_FOLDER "/tests/golden/journal/v1.jsonl");
+    std::ifstream in(PERDURE_SOURCE_DIR "/tests/golden/journal/v1.jsonl");
     std::vector<std::string> lines;
     for (std::string line; std::getline(in, line);) lines.push_back(line);
     EXPECT_FALSE(lines.empty());

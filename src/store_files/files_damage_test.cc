@@ -14,7 +14,8 @@ class FilesDamage : public FilesTest {
   // Two sessions with three records each, in their files and nowhere else.
   void SetUp() override {
     open();
-    const std::vector<std::string> lines = golden_lines("journal/v1.jsonl");
+    const std::vector<std::string> lines =
+        lines_of(PERDURE_SOURCE_DIR "/tests/golden/journal/v1.jsonl");
     ASSERT_TRUE(put(1, 0, {lines[0], lines[1], lines[2]}));
     ASSERT_TRUE(put(2, 0, {lines[0], lines[1], lines[2]}));
     settle();

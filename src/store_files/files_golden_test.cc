@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t waiting_at = 26;  // records of the golden journal until somebody is asked
 
-const fs::path golden = fs::path(PERDURE_SOURCE_FOLDER) / "tests/golden/files";
+const fs::path golden = fs::path(PERDURE_SOURCE_DIR) / "tests/golden/files";
 
 std::string slurp(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
@@ -27,7 +27,7 @@ class FilesGolden : public FilesTest {
   // A session of the golden journal that waits for a person, saved with all its files.
   void SetUp() override {
     open();
-    std::vector<std::string> lines = golden_lines("journal/v1.jsonl");
+    std::vector<std::string> lines = lines_of(PERDURE_SOURCE_DIR "/tests/golden/journal/v1.jsonl");
     lines.resize(waiting_at);
     lines_ = lines;
     id_ = SessionId::parse("sess_01ka3qq5rk0000000000000001").value();

@@ -23,12 +23,11 @@ inline std::string file_of(std::uint64_t number, const std::string& tail) {
   return "sessions/" + session(number).text() + tail;
 }
 
-// Lines of a file below tests/.
-inline std::vector<std::string> golden_lines(const std::string& name) {
-  std::ifstream in(std::string(PERDURE_SOURCE_FOLDER) + "/tests/golden/" + name);
+inline std::vector<std::string> lines_of(const std::string& path) {
+  std::ifstream in(path);
   std::vector<std::string> lines;
   for (std::string line; std::getline(in, line);) lines.push_back(line);
-  EXPECT_FALSE(lines.empty()) << name;
+  EXPECT_FALSE(lines.empty()) << path;
   return lines;
 }
 
