@@ -479,6 +479,17 @@ TEST(Face, L24_an_editor_lends_its_files_while_a_turn_runs) {
   EXPECT_THAT(stage.calls, ::testing::IsEmpty());
 }
 
+TEST(Face, L24_an_editor_lends_before_its_prompt_goes_out) {
+  FaceOnStage stage;
+  stage.editor(R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,)"
+               R"("clientCapabilities":{"fs":{"readTextFile":true,"writeTextFile":true}}}})");
+  stage.open();
+  stage.prompt(5, "go");
+  ASSERT_GE(stage.calls.size(), 2U);
+  EXPECT_EQ(stage.calls[0].request.path, "/api/sessions/s1/lend");
+  EXPECT_EQ(stage.calls[1].request.path, "/api/sessions/s1/prompt");
+}
+
 TEST(Face, the_first_prompt_names_a_session_that_has_no_title) {
   FaceOnStage stage;
   stage.editor(

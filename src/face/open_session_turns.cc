@@ -84,6 +84,8 @@ void OpenSession::prompt(const acp::PromptAsked& asked, std::string key) {
   body.key("when").string("queue").end_object();
   name_after(asked.text);
   prompts_.push_back({.id = asked.id, .key = key});
+  // Ahead of the prompt: its first wish may already be for what is typed and not saved.
+  lending_.set_running(true);
   connection_.call(post_request({session_path(id(), "/prompt"), std::move(body).take(), key}),
                    [this, key, alive = std::weak_ptr(alive_)](Result<client::ApiAnswer> answer) {
                      if (alive.expired()) return;

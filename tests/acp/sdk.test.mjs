@@ -195,7 +195,7 @@ export default function (test) {
     const files = new Map([[path, "as typed"]]);
     const one = await editor({ answer: allow, files });
     const { sessionId } = await one.create(work);
-    const ask = (method, params) => `permission 1; sleep 1500; call ${method} ${JSON.stringify(params)}`;
+    const ask = (method, params) => `permission 1; call ${method} ${JSON.stringify(params)}`;
     await one.prompt(sessionId, ask("fs/read_text_file", { path }));
     assert.match(one.text(sessionId), /as typed/);
     await one.prompt(sessionId, ask("fs/write_text_file", { path, content: "by the agent" }));

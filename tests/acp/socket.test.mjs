@@ -38,7 +38,7 @@ export default function (test) {
     writeFileSync(path, "as saved");
     const one = await socketEditor({ answer: allow, files: new Map([[path, "as typed"]]) });
     const { sessionId } = await one.create(work);
-    await one.prompt(sessionId, `permission 1; sleep 1500; call fs/read_text_file ${JSON.stringify({ path })}`);
+    await one.prompt(sessionId, `permission 1; call fs/read_text_file ${JSON.stringify({ path })}`);
     assert.match(one.text(sessionId), /as typed/);
   });
 
