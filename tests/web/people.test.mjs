@@ -75,6 +75,10 @@ export default function (suite) {
     await item.getByRole("button", { name: "Probe again" }).waitFor({ timeout: 60_000 });
     await item.getByText(/comes back by session\/resume/).waitFor();
     await one.shot("agent-probe");
+    const two = await person({ size: "phone", theme: "dark" });
+    await two.enter("/settings/agents");
+    await two.page.getByText(/comes back by session\/resume/).scrollIntoViewIfNeeded();
+    await two.shot("agent-probe");
     await one.page.reload();
     await item.getByText(/comes back by session\/resume/).waitFor();
     assert.equal((await daemon.api("GET", "/api/agents/test/probe")).report.rung, "resume");
