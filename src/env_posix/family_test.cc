@@ -1,5 +1,6 @@
 // Who belongs to a child: its descendants at any depth, and those that they left behind and that
 // fell to us. And that a signal finds what was forked meanwhile.
+#include <algorithm>
 #include <csignal>
 
 #include <gtest/gtest.h>

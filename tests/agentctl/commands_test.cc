@@ -1,5 +1,6 @@
 // Real processes of a real agent: what a cancelled turn left running is ended, what was there
 // before is not, and a tool server that dies takes nobody with it.
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <set>
@@ -44,12 +45,21 @@ class AgentCommands : public Agentctl {
     }
     return count;
   }
+  // Executed, not only forked: in between a process has no environment to be known by.
+  static bool runs(pid_t pid) {
+    return read_whole("/proc/" + std::to_string(pid) + "/cmdline").find("--sleep") !=
+           std::string::npos;
+  }
   // A turn whose command runs; gives who was there before.
   Pids begin_command(Driver& driver, const std::string& how) {
     const Pids before = pids(driver);
+    const std::size_t calls = driver.count("tool.call");
     run_ = driver.prompt("command " + how);
-    EXPECT_TRUE(driver.until([&] { return pids(driver).size() > before.size(); }));
-    EXPECT_TRUE(driver.until_frame("tool.call", driver.count("tool.call")));
+    EXPECT_TRUE(driver.until_frame("tool.call", calls + 1));
+    EXPECT_TRUE(driver.until([&] {
+      const Pids started = without(pids(driver), before);
+      return !started.empty() && std::ranges::all_of(started, runs);
+    }));
     return before;
   }
 
