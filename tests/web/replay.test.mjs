@@ -49,6 +49,36 @@ export default function (suite) {
       "whoever comes later sees the same entries");
   });
 
+  suite.test("U6_N1_whoever_comes_back_to_a_session_finds_it_as_left_and_what_happened_meanwhile_once", async ({ daemon, person }) => {
+    const session = await daemon.session({ agent: "paced", title: "Left and found again", prompt: "say 30" });
+    const other = await daemon.session({ agent: "test", title: "Looked at meanwhile", prompt: "say 2" });
+    await daemon.untilIdle(session.id);
+    const one = await person();
+    await one.enter(`/s/${session.id}`);
+    await untilSaid(one.page, "<p1:end=30>");
+    const go = (id) => one.page.locator(`a[href="/s/${id}"]`).first().click();
+    await go(other.id);
+    await untilSaid(one.page, "<p1:end=2>");
+    await daemon.api("POST", `/api/sessions/${session.id}/prompt`, { text: "say 60" });
+    await until(async () => (await daemon.transcript(session.id)).some((row) => row.content?.includes("<p2:20>")), "it goes on while nobody looks");
+    const asked = [];
+    one.page.on("request", (request) => { if (request.url().includes(session.id)) asked.push(new URL(request.url()).search); });
+    await go(session.id);
+    await untilSaid(one.page, "<p2:end=60>", 30_000);
+    await daemon.untilIdle(session.id);
+    const shown = await saidOnPage(one.page);
+    assert.deepEqual([...faultsOfMarkers(shown, 1, 30), ...faultsOfMarkers(shown, 2, 60)], []);
+    assert.ok(!asked.some((query) => query.includes("tail=80")), `nothing is loaded again: ${asked.join(" ")}`);
+
+    // Deleted while nobody looked: the page that was kept says so.
+    await go(other.id);
+    one.expect(new RegExp(`status of 404 .*${session.id}`));
+    await one.page.evaluate((id) => { window.link = document.querySelector(`a[href="/s/${id}"]`)?.cloneNode(); document.body.append(window.link); }, session.id);
+    await daemon.api("DELETE", `/api/sessions/${session.id}?confirm=true&force=true`);
+    await one.page.evaluate(() => window.link.click());
+    await one.page.getByText("This session is not there any more").waitFor();
+  });
+
   suite.test("U2_U6_reload_in_mid_stream_shows_the_same_entries", async ({ daemon, person }) => {
     const session = await daemon.session({ agent: "paced", title: "Reloaded", prompt: "say 80; tool 2; say 40" });
     const one = await person();

@@ -1,6 +1,6 @@
 // One session as its page sees it. Components read fields and call methods; how records become rows is in
 // core/session_log.ts, and nothing here knows it.
-import { tick } from "svelte";
+import { tick, untrack } from "svelte";
 import { ApiError } from "../core/api";
 import { FarRows } from "../core/far_rows";
 import type { Sending } from "../core/outbox";
@@ -88,7 +88,8 @@ export class SessionView {
   /** Begins to follow; the function that it gives ends that. */
   open(): () => void {
     this.isOpen = true;
-    void this.load(true);
+    if (untrack(() => this.phase) === "ready") void this.goOn();
+    else void this.load(true);
     const stopSession = app.onSession(this.id, {
       changed: (session) => this.setSession(session),
       removed: (tombstone) => this.gone(tombstone),
@@ -120,6 +121,23 @@ export class SessionView {
       this.follow();
       this.sender.start();
       if (isFirst) this.afterOpening(start.resume_on_open);
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+
+  // Left and found again: what is here is true as of its last record, and the stream goes on behind that.
+  private async goOn(): Promise<void> {
+    this.notice = "";
+    this.live();
+    this.follow();
+    this.sender.start();
+    try {
+      const start = await app.api.page(this.id, 1);
+      if (!this.isOpen) return;
+      this.task = start.task;
+      this.setSession(start.session);
+      this.afterOpening(start.resume_on_open);
     } catch (error) {
       this.failed(error);
     }
