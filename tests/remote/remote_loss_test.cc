@@ -59,6 +59,39 @@ TEST_F(RemoteLoss, K35_an_outpost_that_is_killed_takes_nobody_with_it) {
   expect_whole(session, 60);
 }
 
+TEST_F(RemoteLoss, K35_a_daemon_that_starts_while_the_host_is_out_of_reach_finds_it_later) {
+  ASSERT_NO_FATAL_FAILURE(begin_with_remote());
+  const std::string session = session_with("paced 60 50");
+  ASSERT_TRUE(until_count(session, "message.agent", 3)) << daemon_->log();
+  host_->cut();
+  daemon_->kill_daemon();
+  ASSERT_NO_FATAL_FAILURE(start_daemon());
+  EXPECT_EQ(field(session, "liveness"), "unknown");
+  EXPECT_TRUE(client_->prompt({.session = session, .text = "say 2"}).ok());
+  // It says why it knows nothing.
+  EXPECT_TRUE(until([&] {
+    return field(session, "liveness_reason").find("remote box") != std::string::npos;
+  })) << field(session, "liveness_reason");
+  EXPECT_EQ(client_->count(session, "run.interrupted"), 0u);
+  host_->join();
+  ASSERT_TRUE(until_count(session, "run.completed", 2)) << daemon_->log();
+  expect_whole(session, 60);
+}
+
+TEST_F(RemoteLoss, C19_an_outpost_that_hangs_is_silence_too) {
+  ASSERT_NO_FATAL_FAILURE(begin_with_remote());
+  const std::string session = session_with("paced 100 50");
+  ASSERT_TRUE(until_count(session, "message.agent", 3)) << daemon_->log();
+  const std::string pid = std::to_string(sight_.pid);
+  ASSERT_EQ(host_->run({"/bin/sh", "-c", "kill -STOP " + pid}).exit_code, 0);
+  // The kernel there answers for it: only a question that it does not answer tells.
+  ASSERT_TRUE(until_liveness(session, "unknown")) << daemon_->log();
+  EXPECT_EQ(client_->count(session, "run.interrupted"), 0u);
+  ASSERT_EQ(host_->run({"/bin/sh", "-c", "kill -CONT " + pid}).exit_code, 0);
+  ASSERT_TRUE(until_count(session, "run.completed", 1)) << daemon_->log();
+  expect_whole(session, 100);
+}
+
 TEST_F(RemoteLoss, C19_a_reboot_of_the_other_host_ends_the_run_once_and_resume_starts_another) {
   ASSERT_NO_FATAL_FAILURE(begin_with_remote());
   const std::string session = hang();
