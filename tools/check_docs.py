@@ -133,9 +133,14 @@ def check_unit(program):
                        env={**os.environ, "XDG_CONFIG_HOME": folder})
         written = pathlib.Path(folder, "systemd/user/perdure.service").read_text()
     packaged = (ROOT / "packaging/systemd/perdure-user.service").read_text()
-    if settings_of(written) == settings_of(packaged):
-        return []
-    return ["perdure-user.service differs from what service install writes"]
+    problems = []
+    if settings_of(written) != settings_of(packaged):
+        problems.append("perdure-user.service differs from what service install writes")
+    for unit in sorted((ROOT / "packaging/systemd").glob("*.service")):
+        problems += [f"{unit.name}: {line} takes openat2() away from agentctl"
+                     for line in settings_of(unit.read_text())
+                     if line.startswith(("RestrictSUIDSGID=", "SystemCallFilter="))]
+    return problems
 
 
 def anchors(text):

@@ -82,7 +82,10 @@ Result<OwnedFd> open_root(const std::string& root) {
   if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) {
     return fail(Code::workspace_missing, "the folder of the workspace is gone");
   }
-  if (errno == ENOSYS) return fail(Code::unavailable, "this kernel has no openat2");
+  if (errno == ENOSYS)
+    return fail(Code::unavailable,
+                "openat2() is missing or forbidden: it needs Linux 5.6, and a service without "
+                "RestrictSUIDSGID= and without a SystemCallFilter= that leaves it out");
   return std::unexpected(error_of(errno, root));
 }
 

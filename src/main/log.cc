@@ -42,9 +42,14 @@ void Log::warn(std::string_view text) { logger_->warn(text); }
 void Log::error(std::string_view text) { logger_->error(text); }
 void Log::flush() { logger_->flush(); }
 
-void tell_service_manager(std::string_view state) {
+bool has_service_manager() {
   const char* const path = std::getenv("NOTIFY_SOCKET");
-  if (!path || (path[0] != '/' && path[0] != '@')) return;
+  return path && (path[0] == '/' || path[0] == '@');
+}
+
+void tell_service_manager(std::string_view state) {
+  if (!has_service_manager()) return;
+  const char* const path = std::getenv("NOTIFY_SOCKET");
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const std::size_t bytes = std::strlen(path);

@@ -38,6 +38,8 @@ class Log {
   std::shared_ptr<spdlog::logger> logger_;
 };
 
+// Whether a service manager waits for us.
+bool has_service_manager();
 // Tells a service manager that waits for us ("READY=1", "STOPPING=1"); nothing where there is none.
 void tell_service_manager(std::string_view state);
 

@@ -118,12 +118,18 @@ Result<> follow(const Daemon::Setting& setting, const Ended& ended) {
   return live_again(setting, ended.listening);
 }
 
+// What a service prints stays in a journal that others may read: no key goes there.
+std::string greeting(Daemon& daemon) {
+  if (has_service_manager()) return "Perdure is ready. To sign a browser in: perdure open\n";
+  return "Perdure is ready. Open this once, it signs the browser in:\n\n  " + daemon.launch_url() +
+         "\n\nIn a terminal: perdure ls\n";
+}
+
 Result<> run_foreground(const Daemon::Setting& setting) {
   std::unique_ptr<Daemon> daemon = TRY(Daemon::create(setting));
   const Ended ended = run_to_end(*daemon, [&] {
     tell_service_manager("READY=1");
-    print(stdout, "Perdure is ready. Open this once, it signs the browser in:\n\n  " +
-                      daemon->launch_url() + "\n\nIn a terminal: perdure ls\n");
+    print(stdout, greeting(*daemon));
   });
   daemon.reset();
   return follow(setting, ended);

@@ -1,4 +1,4 @@
-// Sending, asking again, and judging the answers.
+// Sending, asking again, and the person at the desk once the storm is over.
 #include "sim/workload.h"
 
 #include <algorithm>
@@ -17,11 +17,6 @@ Hash quick_hash(std::string_view text) {
   const std::uint64_t value = hash64(text);
   for (std::size_t i = 0; i < 8; ++i) hash.bytes[i] = static_cast<unsigned char>(value >> (8 * i));
   return hash;
-}
-
-template <class Kind>
-bool is(const Ledger& book, Seq seq) {
-  return seq >= 1 && seq <= book.records() && book.kind_at(seq) == EventBody(Kind{}).index();
 }
 
 }  // namespace
@@ -86,6 +81,7 @@ void Workload::submit(std::size_t number) {
   note_answers(order);
   const std::string& cwd = judge_.ledger(order.session).fold().workspace.cwd;
   sent_[number].folder_missing |= !universe_.files.folder_exists(cwd);
+  sent_[number].reachable &= runtime->liveness(order.session) == Liveness::alive;
   universe_.trace.note("client", number * 64 + order.body.index(), [&] {
     return order.by + " asks #" + std::to_string(number) + " kind " +
            std::to_string(order.body.index()) + " of " + tail(order.session) +
@@ -148,175 +144,6 @@ void Workload::on_answer(std::size_t number, const Result<Reply>& answer) {
   reuse.body_hash = quick_hash("reuse " + reuse.key);
   reuse.is_reuse = true;
   send(add(std::move(reuse)), universe_.delay(5000));
-}
-
-void Workload::check_accepted(Sent& sent, const Reply& reply) {
-  const Order& order = sent.order;
-  Verdict& verdict = universe_.verdict;
-  verdict.expect(!order.is_reuse, "ACK2",
-                 [&] { return "key " + order.key + " served two bodies"; });
-  verdict.expect(!order.is_inside, "TOK3",
-                 [] { return std::string("a session answered for a person"); });
-  verdict.expect(!order.wrong_secret, "TOK1",
-                 [] { return std::string("a wrong secret was taken"); });
-  const Ledger& book = judge_.ledger(order.session);
-  verdict.expect(reply.seq <= book.records(), "ACK1", [&] {
-    return "accepted at " + std::to_string(reply.seq) + ", which is not durable";
-  });
-  if (sent.accepted && !order.key.empty()) {
-    verdict.expect(*sent.accepted == reply, "ACK3",
-                   [&] { return "another answer for key " + order.key; });
-  } else {
-    sent.accepted = reply;
-    check_effect(sent, reply);
-  }
-}
-
-// What was said to have happened is in the journal, at the place that was named.
-void Workload::check_effect(const Sent& sent, const Reply& reply) {
-  const Order& order = sent.order;
-  const bool prompts =
-      holds_alternative<SubmitPrompt>(order.body) || holds_alternative<CreateSession>(order.body);
-  const bool answers =
-      holds_alternative<AnswerPermission>(order.body) || holds_alternative<AnswerWait>(order.body);
-  if (prompts) return check_prompt(order, reply);
-  if (answers) return check_answer(order, reply);
-  if (holds_alternative<ResumeSession>(order.body)) return check_resume(sent, reply);
-  if (!reply.nothing_to_do && !reply.already_running) check_change(order, reply);
-}
-
-void Workload::check_prompt(const Order& order, const Reply& reply) {
-  const Ledger& book = judge_.ledger(order.session);
-  const auto expect = [&](bool condition, const char* what) {
-    universe_.verdict.expect(condition, "ACK1",
-                             [&] { return std::string(what) + " " + reply.placed; });
-  };
-  if (const auto* create = get_if<CreateSession>(&order.body)) {
-    expect(book.records() > 0 && reply.session == order.session, "a session that is not there");
-    if (!create->prompt) return;
-  }
-  expect(book.was_accepted(reply.message), "an accepted prompt is not in the journal");
-  expect(order.key.empty() || book.accepted(order.key) == reply.message, "the wrong prompt");
-  const bool queued = reply.placed == "queued" || reply.placed == "queued_front";
-  const bool started = reply.placed == "started" || reply.placed == "steered";
-  expect(reply.run && (queued || started), "a prompt without its place:");
-  expect(queued == reply.queue_position.has_value(), "a place in the queue, or not:");
-  expect(!started || book.was_started(reply.run), "its run has not started:");
-}
-
-void Workload::check_answer(const Order& order, const Reply& reply) {
-  const Ledger& book = judge_.ledger(order.session);
-  PermissionId permission;
-  if (const auto* direct = get_if<AnswerPermission>(&order.body)) permission = direct->permission;
-  if (const auto* wait = get_if<AnswerWait>(&order.body)) {
-    permission = book.tokens().at(wait->token).permission;
-  }
-  const auto asked = book.permissions().find(permission);
-  universe_.verdict.expect(asked != book.permissions().end() && asked->second.resolved &&
-                               reply.outcome == asked->second.outcome &&
-                               reply.option_id == asked->second.option_id,
-                           "TOK3", [] { return std::string("the answer that stands is another"); });
-}
-
-void Workload::check_resume(const Sent& sent, const Reply& reply) {
-  const Ledger& book = judge_.ledger(sent.order.session);
-  // A repeat gets the answer of an earlier moment.
-  universe_.verdict.expect(reply.already_running || !sent.folder_missing || sent.tries > 1, "C13",
-                           [] { return std::string("resumed into a folder that is gone"); });
-  const bool asked = is<ResumeRequested>(book, reply.seq) || is<ExecutorStarting>(book, reply.seq);
-  universe_.verdict.expect(reply.seq == 0 || asked, "ACK1",
-                           [] { return std::string("a resume that nobody will see"); });
-}
-
-void Workload::check_change(const Order& order, const Reply& reply) {
-  const Ledger& book = judge_.ledger(order.session);
-  const Seq seq = reply.seq;
-  bool there = seq > 0 && seq <= book.records();
-  if (holds_alternative<RenameSession>(order.body)) {
-    there = is<SessionRenamed>(book, seq);
-  } else if (holds_alternative<ConfigureSession>(order.body)) {
-    there = is<SessionConfigured>(book, seq);
-  } else if (holds_alternative<StopSession>(order.body)) {
-    there = is<SessionStopped>(book, seq);
-  } else if (holds_alternative<ArchiveSession>(order.body)) {
-    there = is<SessionArchived>(book, seq);
-  } else if (holds_alternative<UnarchiveSession>(order.body)) {
-    there = is<SessionUnarchived>(book, seq);
-  } else if (holds_alternative<EditQueued>(order.body)) {
-    there = is<QueueEdited>(book, seq);
-  } else if (holds_alternative<RemoveQueued>(order.body)) {
-    there = is<QueueRemoved>(book, seq);
-  } else if (holds_alternative<ReleaseQueue>(order.body)) {
-    there = is<QueueReleased>(book, seq);
-  } else if (holds_alternative<StartWorkspace>(order.body)) {
-    there = is<ExecutorStarting>(book, seq);
-  } else if (holds_alternative<DeclareDead>(order.body)) {
-    there = there && !is<StatusDerived>(book, seq);
-  } else if (holds_alternative<RepairSession>(order.body)) {
-    there = is<RepairClosedMessage>(book, seq) || is<RepairClosedTool>(book, seq) ||
-            is<RunInterrupted>(book, seq);
-  } else if (const auto* cancel = get_if<CancelRun>(&order.body)) {
-    // A full disk makes a forced cancel of any.
-    const bool forced = is<RunCancelled>(book, seq);
-    there = there && (cancel->force ? forced : !forced || universe_.disk_full_until_ms > 0);
-  }
-  universe_.verdict.expect(there, "ACK1", [&] {
-    return "accepted and not so in the journal at " + tail(order.session) + "/" +
-           std::to_string(seq) + " (kind " + std::to_string(order.body.index()) + ")";
-  });
-}
-
-void Workload::check_refused(const Sent& sent, const Error& error) {
-  const Order& order = sent.order;
-  Verdict& verdict = universe_.verdict;
-  const bool damaged = judge_.is_damaged(order.session);
-  const auto code = error.code();
-  if (order.is_reuse && !damaged) {
-    verdict.expect(code == Code::key_reused, "ACK2",
-                   [&] { return "a reused key was refused as " + std::string(code_name(code)); });
-  }
-  if (order.is_inside && !damaged) {
-    verdict.expect(code == Code::denied || code == Code::disk_full, "TOK3", [&] {
-      return "an answer from inside was refused as " + std::string(code_name(code));
-    });
-  }
-  if (sent.accepted && !order.key.empty() && !damaged) {
-    verdict.expect(false, "ACK3", [&] {
-      return "accepted before, now refused as " + std::string(code_name(code)) + ": " +
-             error.message();
-    });
-  }
-  const bool cancels = holds_alternative<CancelRun>(order.body);
-  verdict.expect(!cancels || code != Code::disk_full, "DISK2",
-                 [] { return std::string("a cancel was refused because the disk is full"); });
-  verdict.expect(damaged || code != Code::damaged, "DISK3",
-                 [&] { return "an undamaged session is called damaged: " + error.message(); });
-  const bool ours =
-      code == Code::internal || code == Code::stale_owner || code == Code::storage_unknown;
-  verdict.expect(!ours, "ACK1", [&] {
-    return "refused as " + std::string(code_name(code)) + ": " + error.message();
-  });
-  verdict.expect(code != Code::workspace_missing || sent.folder_missing, "C13",
-                 [] { return std::string("the folder is there and called missing"); });
-  if (const auto* wait = get_if<AnswerWait>(&order.body); wait && code == Code::token_expired) {
-    const Ledger::Token& token = judge_.ledger(order.session).tokens().at(wait->token);
-    const bool over = token.status == TokenStatus::expired ||
-                      (token.expires && token.expires->remaining_ms(universe_.clock.now()) == 0);
-    verdict.expect(over, "C15", [] { return std::string("called expired before its time"); });
-  }
-  const bool creates = holds_alternative<CreateSession>(order.body) && !order.is_reuse;
-  verdict.expect(!creates || damaged || code == Code::disk_full || code == Code::unavailable,
-                 "ACK1", [&] { return "a session was not made: " + error.message(); });
-  const auto* resume = get_if<ResumeSession>(&order.body);
-  const bool joins = resume && !resume->with && resume->how == ResumeHow::automatic;
-  verdict.expect(!joins || code != Code::conflict, "R11",
-                 [] { return std::string("a resume does not join the one under way"); });
-  const bool from_store = code == Code::invalid_argument && error.message().contains("outbox");
-  verdict.expect(!from_store, "J3",
-                 [&] { return "the store refused a batch: " + error.message(); });
-  const bool to_archived = code == Code::session_archived;
-  verdict.expect(!to_archived || judge_.ledger(order.session).was_ever_archived(), "C3",
-                 [] { return std::string("called archived, and never was"); });
 }
 
 void Workload::note_answers(const Order& order) {
@@ -411,6 +238,16 @@ bool Workload::care() {
   return quiet && all_read();
 }
 
+void Workload::resume_all_at_boot() {
+  const Client nurse{.by = "uid:0"};
+  for (const auto& [session, book] : judge_.ledgers()) {
+    if (judge_.is_damaged(session) || book->records() == 0 || book->fold().archived) continue;
+    SessionConfigured what{.policy = book->fold().policy};
+    what.policy->resume = ResumePolicy::on_boot;
+    submit(add(make(nurse, session, ConfigureSession{std::move(what)})));
+  }
+}
+
 void Workload::ask_all_again() {
   const Client nurse{.by = "uid:0"};
   healed_ms_ = universe_.scheduler.now_ms();
@@ -419,21 +256,6 @@ void Workload::ask_all_again() {
     const std::size_t number = add(draw_prompt(nurse, session));
     asked_again_.push_back(number);
     submit(number);
-  }
-}
-
-void Workload::check_asked_again() {
-  for (const std::size_t number : asked_again_) {
-    const Sent& sent = sent_[number];
-    const State& state = judge_.ledger(sent.order.session).fold();
-    // A question with a deadline of milliseconds may pass before anybody could answer.
-    const bool ended =
-        state.last_run && (state.last_run->end == RunEnd::completed ||
-                           state.last_run->interrupted == InterruptReason::wait_timeout);
-    const bool well = sent.accepted && ended;
-    if (!well) {
-      universe_.verdict.fail("Q1", tail(sent.order.session) + ": service is not restored");
-    }
   }
 }
 

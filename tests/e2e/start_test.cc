@@ -1,8 +1,12 @@
 // How the daemon starts: on a port that is taken, with everything put aside, and what the contract
 // promises to be served.
+#include <cstddef>
 #include <filesystem>
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "api_client.h"
 #include "daemon_process.h"
@@ -50,6 +54,27 @@ TEST(Start, D5_the_socket_of_a_dead_daemon_is_replaced_and_one_of_the_living_is_
   daemon.kill_daemon();
   ASSERT_TRUE(fs::exists(socket));
   EXPECT_TRUE(daemon.start());
+}
+
+// A service's output lies in a journal that others may read.
+TEST(Start, a_service_manager_is_told_and_no_key_is_in_its_journal) {
+  const std::string name = "perdure-start-test-" + std::to_string(getpid());
+  const int manager = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{.sun_family = AF_UNIX};
+  name.copy(address.sun_path + 1, name.size());
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  ASSERT_EQ(bind(manager, reinterpret_cast<const sockaddr*>(&address), size), 0);
+  DaemonProcess service({.environment = {"NOTIFY_SOCKET=@" + name}});
+  ASSERT_TRUE(service.start());
+  char told[64] = {};
+  ASSERT_GT(recv(manager, told, sizeof told - 1, 0), 0);
+  EXPECT_STREQ(told, "READY=1");
+  EXPECT_TRUE(until([&] { return service.output().contains("perdure open"); }));
+  EXPECT_FALSE(service.output().contains("launch=")) << service.output();
+  close(manager);
+  DaemonProcess by_hand;
+  ASSERT_TRUE(by_hand.start());
+  EXPECT_TRUE(until([&] { return by_hand.output().contains("launch="); }));
 }
 
 TEST(Start, U12_a_clean_start_puts_everything_aside_and_destroys_nothing) {
