@@ -22,7 +22,7 @@ TEST_F(Remotes, L5_L13_K35_a_session_on_another_host_runs_a_turn_and_is_found_by
   ASSERT_NO_FATAL_FAILURE(start_daemon());
   ASSERT_TRUE(until_count(session, "run.completed", 1)) << daemon_->log();
   expect_whole(session, 60);
-  EXPECT_EQ(client_->count(session, "executor.reattached"), 1u);
+  EXPECT_GE(client_->count(session, "executor.reattached"), 1u);
 }
 
 TEST_F(Remotes, L13_stop_and_delete_leave_nothing_behind_on_either_host) {
