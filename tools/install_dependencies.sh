@@ -16,9 +16,9 @@ build_packages=(
 command -v npm >/dev/null || build_packages+=(nodejs npm)
 # Chromium runs the tests of the page.
 # podman with runc runs the sessions in containers, with an image of busybox; dockerd is used, too,
-# where it is there.
+# where it is there. openssh-server and iproute2 make another host of namespaces.
 test_packages=(lld-19 llvm-19 libclang-rt-19-dev clang-tidy-19 clang-format-19 sqlite3 chromium
-  podman runc busybox-static)
+  podman runc busybox-static openssh-server openssh-client iproute2)
 
 case "${1:-test}" in
   run) wanted=("${build_packages[@]}") ;;

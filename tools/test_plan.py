@@ -32,13 +32,13 @@ class Sanitized:
 SANITIZED = [
     Sanitized("asan", ["base_test", "session_test", "acp_test", "wire_test", "store_test",
                        "store_sqlite_test", "store_files_test", "http_test", "supervisor_test",
-                       "agentctl_test", "runtime_test", "api_test"]),
+                       "agentctl_test", "runtime_test", "api_test", "outpost_test"]),
 ]
 
 # Seconds for one GoogleTest executable; the default, then exceptions.
 GTEST_TIMEOUT_S = 300
 GTEST_TIMEOUTS_S: dict[str, int] = {"fault_sweep_test": 2400, "daemon_kill_test": 1500,
-                                    "container_test": 900}
+                                    "container_test": 900, "remote_test": 900}
 
 FUZZ_SECONDS = 5
 

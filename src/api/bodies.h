@@ -79,6 +79,7 @@ struct CreateBody {
   std::map<std::string, std::string> env;  // values never enter the journal (K19)
   std::string runtime;                     // empty: the agent's, else standalone
   std::string image;                       // of a container; empty: the agent's, else the daemon's
+  std::string remote;                      // another host, by its name; the runtime is remote then
   FIELDS {
     visit("agent", self.agent);
     visit("cwd", self.cwd);
@@ -91,6 +92,7 @@ struct CreateBody {
     visit("env", self.env);
     visit("runtime", self.runtime);
     visit("image", self.image);
+    visit("remote", self.remote);
   }
 };
 

@@ -131,7 +131,8 @@ Result<InputBody> SessionCommands::read_change(const State& state, const ChangeB
     TRY_VOID(world_.check_limits(*body.policy.limits));
   }
   if (body.cwd) {
-    TRY_VOID(check_folder(*body.cwd));
+    const bool is_there = state.runtime == "remote" && body.cwd->starts_with('/');
+    if (!is_there) TRY_VOID(check_folder(*body.cwd));
     change.what.workspace = Workspace{.cwd = *body.cwd};
   }
   if (json_is_null(body.task.text)) {

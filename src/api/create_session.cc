@@ -50,15 +50,15 @@ class CreateJob {
     const std::string& name = body_.agent.empty() ? world.agents.default_name() : body_.agent;
     const AgentDefinition& agent = *TRY(world.agents.find(name));
     TRY_VOID(choose_runtime(agent));
-    // What runs in a container is looked for there.
-    if (!in_container()) TRY_VOID(check_presence(agent, programs_of(world, agent)));
+    // What runs in a container or on another host is looked for there.
+    if (is_here()) TRY_VOID(check_presence(agent, programs_of(world, agent)));
     input_.what.agent = agent.profile;
-    if (!body_.cwd.empty()) TRY_VOID(commands_.check_folder(body_.cwd));
+    if (!body_.cwd.empty() && !is_remote()) TRY_VOID(commands_.check_folder(body_.cwd));
     TRY_VOID(commands_.check_task(body_.task));
     TRY_VOID(check_mcp_servers(body_.mcp_servers));
     TRY_VOID(check_environment(body_.env));
     input_.what.policy = TRY(body_.policy.on(world.policy));
-    if (body_.policy.limits && world.check_limits && !in_container()) {
+    if (body_.policy.limits && world.check_limits && is_here()) {
       TRY_VOID(world.check_limits(*body_.policy.limits));
     }
     input_.prompt = TRY(read_first_prompt(body_.prompt));
@@ -73,6 +73,7 @@ class CreateJob {
 
   // First what is asked of others: as long as one of them can refuse, nothing is made.
   static void run(const std::shared_ptr<CreateJob>& job, OnAnswer done) {
+    if (job->is_remote()) return make_there(job, std::move(done));
     if (!job->in_container()) return make(job, std::move(done));
     job->commands_.world_.find_image(job->input_.what.image,
                                      [job, alive = std::weak_ptr<bool>(job->commands_.alive_),
@@ -102,10 +103,34 @@ class CreateJob {
                                         });
   }
 
-  Result<> make_folder_and_environment() {
+  // The other host answers before anything is made here.
+  static void make_there(const std::shared_ptr<CreateJob>& job, OnAnswer done) {
+    job->choose_id();
+    RemoteOrder order{
+        .remote = job->body_.remote, .session = job->input_.what.session, .cwd = job->body_.cwd};
+    if (job->body_.worktree) order.branch = job->body_.worktree->branch;
+    job->commands_.world_.make_remote_workspace(
+        std::move(order), [job, alive = std::weak_ptr<bool>(job->commands_.alive_),
+                           done = std::move(done)](Result<Workspace> made) mutable {
+          if (alive.expired()) return;
+          if (!made) return done(std::unexpected(std::move(made).error()));
+          job->body_.cwd = made->cwd;
+          const Result<> kept = job->make_folder_and_environment();
+          if (!kept) return done(std::unexpected(kept.error()));
+          job->input_.what.workspace = std::move(*made);
+          job->submit(std::move(done));
+        });
+  }
+
+  void choose_id() {
     ApiWorld& world = commands_.world_;
     IdSource ids(world.clock.now().wall, world.random.next());
-    input_.what.session = ids.next<SessionId>();
+    if (!input_.what.session) input_.what.session = ids.next<SessionId>();
+  }
+
+  Result<> make_folder_and_environment() {
+    ApiWorld& world = commands_.world_;
+    choose_id();
     input_.what.task = body_.task;
     input_.what.title = body_.title.empty() ? made_title(input_.prompt) : body_.title;
     input_.what.mcp_servers = body_.mcp_servers;
@@ -122,19 +147,44 @@ class CreateJob {
   }
 
   bool in_container() const { return input_.what.runtime == "local_docker"; }
+  bool is_remote() const { return input_.what.runtime == "remote"; }
+  bool is_here() const { return !in_container() && !is_remote(); }
+
+  Result<> choose_remote() {
+    if (!body_.image.empty()) {
+      return fail(Code::invalid_argument, "image: only a session in a container has one");
+    }
+    if (!commands_.world_.make_remote_workspace) {
+      return fail(Code::unavailable, "runtime: this daemon reaches no other hosts");
+    }
+    if (body_.remote.empty()) {
+      return fail(Code::invalid_argument, "remote: which host is missing; perdure remote ls");
+    }
+    if (!body_.cwd.empty() && !body_.cwd.starts_with('/')) {
+      return fail(Code::invalid_argument, "cwd: it must be absolute, on the other host");
+    }
+    input_.what.remote = body_.remote;
+    return {};
+  }
 
   Result<> choose_runtime(const AgentDefinition& agent) {
     ApiWorld& world = commands_.world_;
     std::string& runtime = input_.what.runtime;
     if (!agent.runtime.empty()) runtime = agent.runtime;
     if (!body_.image.empty()) runtime = "local_docker";
+    if (!body_.remote.empty()) runtime = "remote";
     if (!body_.runtime.empty()) runtime = body_.runtime;
+    if (is_remote()) return choose_remote();
+    if (!body_.remote.empty()) {
+      return fail(Code::invalid_argument, "remote: only a session with the runtime remote has one");
+    }
     if (runtime == "standalone" && body_.image.empty()) return {};
     if (runtime == "standalone") {
       return fail(Code::invalid_argument, "image: only a session in a container has one");
     }
     if (!in_container()) {
-      return fail(Code::invalid_argument, "runtime: standalone and local_docker are known here");
+      return fail(Code::invalid_argument,
+                  "runtime: standalone, local_docker and remote are known here");
     }
     if (!world.find_image) {
       return fail(Code::unavailable, "runtime: this daemon has no container engine");

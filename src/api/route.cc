@@ -94,6 +94,7 @@ int status_of(Code code) {
     case Code::internal: return 500;
     case Code::storage_unknown:
     case Code::engine_unavailable:
+    case Code::remote_unavailable:
     case Code::unavailable: return 503;
     case Code::disk_full: return 507;
   }
@@ -120,6 +121,7 @@ std::vector<std::string> actions_of(Code code) {
     case Code::disk_full:
     case Code::storage_unknown:
     case Code::engine_unavailable:
+    case Code::remote_unavailable:
     case Code::unavailable: return {"retry"};
     default: return {};
   }

@@ -62,6 +62,8 @@ void write_execution(JsonWriter& out, const SessionView& view, const ServedBesid
   write_text_or_null(out, view.liveness == Liveness::unknown ? beside.doubt : "");
   out.key("runtime").string(view.runtime).key("image");
   write_text_or_null(out, view.image);
+  out.key("remote");
+  write_text_or_null(out, view.remote);
   out.key("container_id");
   write_text_or_null(out, view.container_id);
   out.key("agent_execution_id");

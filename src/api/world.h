@@ -26,6 +26,13 @@ struct WorktreeOrder {
   std::string branch;  // empty: one named after the session
 };
 
+struct RemoteOrder {
+  std::string remote;
+  SessionId session;
+  std::string cwd;                         // absolute, there; empty: a folder of its own is made
+  std::optional<std::string> branch = {};  // given: a worktree of the repository at cwd; as above
+};
+
 struct ApiWorld {
   Runtime& runtime;
   Node& node;
@@ -54,6 +61,9 @@ struct ApiWorld {
   // sessions in containers are refused.
   std::function<void(std::string image, std::move_only_function<void(Result<>)> done)> find_image;
   std::string default_image = {};  // of sessions in containers that name none
+  // The folder of a session on another host: looked for there, or made there. Answers later, on the
+  // loop; remote_unavailable when that host does not. Without the hook such sessions are refused.
+  std::function<void(RemoteOrder order, OnWorktree done)> make_remote_workspace;
   // Why nothing is known of a session's agentctl just now; empty: it is, or nobody knows why.
   std::function<std::string(SessionId session)> doubt_about;
   // Adds what only the wiring knows to /metrics.

@@ -227,6 +227,20 @@ inline constexpr int link_backlog_max = 64;  // callers not yet accepted; one mo
 // The answer of a program that detaches; a longer one is refused.
 inline constexpr std::size_t detach_answer_bytes_max = 64UL << 10;
 
+// Agentctls on other hosts: the outpost there, and the daemon's calls to it.
+inline constexpr std::size_t outpost_links_max = 1024;        // one more is closed at once
+inline constexpr std::size_t outpost_strangers_max = 64;      // not yet known; the same
+inline constexpr std::size_t outpost_hello_bytes_max = 4096;  // a longer first line: closed
+inline constexpr std::int64_t outpost_hello_ms = 10'000;      // for the first line; then closed
+inline constexpr std::size_t outpost_line_bytes_max = 17UL << 20;    // a longer call: closed
+inline constexpr std::size_t outpost_piece_bytes_max = 256UL << 10;  // of a spool, for one call
+// Between the two ends of a tunnel, not yet sent: then the faster one is not read.
+inline constexpr std::size_t outpost_unsent_bytes_max = 1UL << 20;
+inline constexpr std::size_t outpost_calls_open_max = 1024;  // unanswered; one more: limit_reached
+inline constexpr std::int64_t outpost_call_ms = 10'000;      // for an answer; then a new connection
+inline constexpr std::int64_t outpost_start_ms = 60'000;     // the same for a start
+inline constexpr std::size_t remotes_max = 256;              // one more: limit_reached
+
 // Notifications.
 inline constexpr std::size_t notifications_waiting_max = 256;  // beyond it the oldest is given up
 inline constexpr std::size_t notify_commands_max = 4;          // at once; the next one waits

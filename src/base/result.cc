@@ -22,6 +22,7 @@ std::string_view code_name(Code code) {
     case Code::image_missing: return "image_missing";
     case Code::container_missing: return "container_missing";
     case Code::container_failed: return "container_failed";
+    case Code::remote_unavailable: return "remote_unavailable";
     case Code::limits_unsupported: return "limits_unsupported";
     case Code::permission_closed: return "permission_closed";
     case Code::token_not_found: return "token_not_found";

@@ -26,6 +26,7 @@ enum class Code {
   image_missing,       // the engine does not have the image; images are never pulled unasked
   container_missing,   // a session's container was removed by somebody else
   container_failed,    // the container could not be started, or ended by itself
+  remote_unavailable,  // the outpost on the other host does not answer, or is not the known one
   limits_unsupported,  // the engine cannot keep the limits that were asked for
   permission_closed,   // the question has its answer already, or expired
   token_not_found,     // O20: distinct answers for each way a wait token can be wrong

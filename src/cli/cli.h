@@ -129,6 +129,30 @@ struct InstallService {
   bool enable = false;  // start it now, and at every login
 };
 
+// Another host, and how it is reached.
+struct AddRemote {
+  std::string name;
+  std::string target;                    // for ssh: user@host
+  std::vector<std::string> ssh_options;  // before the target
+  std::string host;                      // where the daemon calls; empty: as ssh knows the target
+  std::uint64_t port = 0;                // where the outpost listens; 0: any, and kept from then on
+  std::string folder;                    // of the outpost, there; empty: below its home
+  // Told now and then what is being done.
+  std::function<void(const std::string& sentence)> on_progress;
+};
+struct RemoteRow {
+  std::string name;
+  std::string target;
+  std::string address;
+  std::string fingerprint;
+  FIELDS {
+    visit("name", self.name);
+    visit("target", self.target);
+    visit("address", self.address);
+    visit("fingerprint", self.fingerprint);
+  }
+};
+
 // What `perdure acp` was called with.
 struct BridgeOptions {
   std::string agent;    // of new sessions; empty: the daemon's default
@@ -159,6 +183,11 @@ struct LocalVerbs {
   std::function<Result<std::string>(const InstallService&)> service_install;  // sentences
   std::function<Result<std::string>()> service_status;                        // sentences
   std::function<Result<std::string>()> config_show;                           // the TOML in force
+  std::function<Result<std::string>(const AddRemote&)> remote_add;  // sentences
+  std::function<Result<std::vector<RemoteRow>>()> remote_list;
+  std::function<Result<>(const std::string& name)> remote_remove;
+  std::function<Result<std::string>(const std::string& name)> remote_check;  // sentences
+  std::function<Result<std::string>(const std::string& name)> remote_start;  // sentences
   // For `adopt`: how to look into folders, and into a database of OpenCode.
   std::function<Result<std::unique_ptr<FileTree>>(const std::string& root)> open_tree;
   std::function<Result<std::vector<std::string>>(const std::string& file)> opencode_sessions;

@@ -34,6 +34,7 @@ SessionBrief read_session(JsonView json) {
   out.liveness_reason = json["liveness_reason"].text();
   out.runtime = json["runtime"].text();
   out.image = json["image"].text();
+  out.remote = json["remote"].text();
   out.container_id = json["container_id"].text();
   out.context = json["context"].text();
   out.context_verified = json["context_verified"].text();

@@ -39,6 +39,7 @@ struct SessionBrief {
   std::string liveness_reason;  // why it is unknown, where somebody knows
   std::string runtime;
   std::string image;
+  std::string remote;
   std::string container_id;
   std::string context;
   std::string context_verified;

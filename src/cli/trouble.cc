@@ -37,6 +37,7 @@ int exit_of(Code code) {
     case Code::stale_owner: return exit_refused;
     case Code::unavailable: return exit_unreachable;
     case Code::engine_unavailable:
+    case Code::remote_unavailable:
     case Code::disk_full:
     case Code::storage_unknown:
     case Code::damaged:

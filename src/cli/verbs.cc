@@ -10,7 +10,7 @@ const std::vector<Verb>& all_verbs() {
     std::vector<Verb> unsorted;
     for (const auto group :
          {live_verbs, prompt_verbs, lifecycle_verbs, open_verbs, read_verbs, decide_verbs,
-          care_verbs, agent_verbs, adopt_verbs, store_verbs, plumbing_verbs}) {
+          care_verbs, agent_verbs, adopt_verbs, store_verbs, remote_verbs, plumbing_verbs}) {
       std::ranges::move(group(), std::back_inserter(unsorted));
     }
     std::vector<Verb> out;

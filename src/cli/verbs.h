@@ -20,6 +20,7 @@ std::vector<Verb> care_verbs();
 std::vector<Verb> agent_verbs();
 std::vector<Verb> adopt_verbs();
 std::vector<Verb> store_verbs();
+std::vector<Verb> remote_verbs();
 std::vector<Verb> plumbing_verbs();
 
 }  // namespace perdure::cli

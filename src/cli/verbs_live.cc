@@ -54,13 +54,17 @@ Outcome<Answered> create(VerbCall& call, const NewSession& wanted) {
   JsonWriter body;
   body.begin_object();
   if (!agent.empty()) body.key("agent").string(agent);
-  if (!args.has("no-cwd")) {
+  // What lies on another host is not looked up here.
+  if (args.has("remote")) {
+    if (const auto cwd = args.value("cwd")) body.key("cwd").string(*cwd);
+  } else if (!args.has("no-cwd")) {
     body.key("cwd").string(call.whole_path(args.value("cwd").value_or("")));
   }
   if (const auto title = args.value("title")) body.key("title").string(*title);
   if (const auto task = args.value("task")) body.key("task_id").string(*task);
   if (const auto runtime = args.value("runtime")) body.key("runtime").string(*runtime);
   if (const auto image = args.value("image")) body.key("image").string(*image);
+  if (const auto remote = args.value("remote")) body.key("remote").string(*remote);
   if (args.has("worktree") || args.has("branch")) {
     body.key("worktree").begin_object();
     if (const auto branch = args.value("branch")) body.key("branch").string(*branch);
@@ -261,6 +265,7 @@ Outcome<int> show(VerbCall& call) {
   print_field(call, "executor", session.executor_status + ", agent " + session.liveness);
   if (session.runtime != "standalone") print_field(call, "runtime", session.runtime);
   print_field(call, "image", session.image);
+  print_field(call, "remote", session.remote);
   print_field(call, "container", session.container_id);
   print_field(
       call, "context",
@@ -319,8 +324,9 @@ std::vector<Option> creation_options(std::vector<Option> more) {
       {.name = "task", .value_name = "ID", .help = "a task that it belongs to"},
       {.name = "runtime",
        .value_name = "NAME",
-       .help = "standalone, or local_docker: in a container"},
+       .help = "standalone, local_docker: in a container, or remote: on another host"},
       {.name = "image", .value_name = "NAME", .help = "the image of that container"},
+      {.name = "remote", .value_name = "NAME", .help = "that host; --cwd is a folder there"},
   };
   out.insert(out.end(), more.begin(), more.end());
   return out;

@@ -230,6 +230,9 @@ std::vector<std::string> why_sentences(const SessionBrief& session, Timestamp no
                        ? std::string("; just now it has none.")
                        : ": " + clean_line(session.container_id).substr(0, 12) + "."));
   }
+  if (session.runtime == "remote") {
+    out.push_back("It runs on the host " + clean_line(session.remote) + ".");
+  }
   if (session.queue_held) {
     out.push_back((session.queue_length == 1
                        ? std::string("A prompt is")

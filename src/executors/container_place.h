@@ -13,6 +13,7 @@
 #include "env/host.h"
 #include "env/process.h"
 #include "executors/container_engine.h"
+#include "executors/place.h"
 #include "wire/bootstrap.h"
 
 namespace perdure {
@@ -37,17 +38,12 @@ struct ContainerPorts {
 
 class ContainerLaunch;
 
-class ContainerPlace final : public Processes, public Host {
+class ContainerPlace final : public Place {
  public:
   // The ports outlive it. The bootstrap has the host's paths; its spool folder is there from the
   // moment in which a container may be. Destroying it leaves the container alone.
   ContainerPlace(ContainerPorts ports, ContainerPlan plan, Bootstrap bootstrap);
   ~ContainerPlace() override;
-
-  // Why it could not be started, or ended, where that has a code and words of its own.
-  const std::optional<Error>& cause() const { return cause_; }
-  // Why nothing is known of it now; empty: something is.
-  const std::string& doubt() const { return doubt_; }
 
   // The container with the agentctl in it. The command and its environment are the plan's; its
   // input is the bootstrap. Ends, as the program does, with the one line of the answer.
@@ -55,10 +51,6 @@ class ContainerPlace final : public Processes, public Host {
   // Of this execution's mark, or of its session's: all containers that carry it are removed. Goes
   // on between the calls; 0 when the engine has said that none is left.
   std::size_t kill_marked(const std::string& mark) override;
-  // An agentctl is all that a place has: these are not asked.
-  std::size_t kill_descendants() override { return 0; }
-  ProcessSet offspring(const Family&) override { return {}; }
-  ProcessSet signal_each(const ProcessSet&, int) override { return {}; }
 
   // Of the container, whoever is asked for. What ended is dead; an engine that does not answer, and
   // a container that somebody paused, are unknown.
@@ -98,8 +90,6 @@ class ContainerPlace final : public Processes, public Host {
   std::int64_t seen_ms_ = 0;
   Removal of_exec_;
   Removal of_session_;
-  std::optional<Error> cause_;
-  std::string doubt_;
   std::shared_ptr<bool> exists_ = std::make_shared<bool>(true);
 };
 

@@ -134,7 +134,7 @@ void DockerEngine::look(const std::string& name, OnEngine<ContainerSight> done) 
         if (!is_well(got->status)) {
           return done(fail(Code::engine_unavailable, refusal_words(got->body)));
         }
-        Result<ContainerSight> sight = decode_sight(got->body);
+        Result<ContainerSight> sight = decode_container_sight(got->body);
         if (sight) return done(std::move(sight));
         done(fail(Code::engine_unavailable, sight.error().message()));
       });

@@ -96,7 +96,7 @@ Result<std::string> decode_created(std::string_view body) {
   return id;
 }
 
-Result<ContainerSight> decode_sight(std::string_view body) {
+Result<ContainerSight> decode_container_sight(std::string_view body) {
   const JsonView json = TRY(read_answer(body));
   const JsonView state = json["State"];
   if (!state.is_object()) return fail(Code::unavailable, "the container engine told no state");

@@ -14,7 +14,7 @@ namespace perdure {
 std::string encode_container(const ContainerOrder& order);
 // unavailable for what is no answer of an engine.
 Result<std::string> decode_created(std::string_view body);
-Result<ContainerSight> decode_sight(std::string_view body);
+Result<ContainerSight> decode_container_sight(std::string_view body);
 Result<EngineAbilities> decode_abilities(std::string_view body);
 Result<std::vector<ListedContainer>> decode_list(std::string_view body);
 // What the engine has to say to a refusal; the bare bytes, shortened, where it is no JSON.

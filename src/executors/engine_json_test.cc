@@ -59,14 +59,14 @@ TEST(EngineJson, L16_without_limits_and_network_none_are_asked_for) {
 
 TEST(EngineJson, L16_a_container_is_seen_in_each_of_its_states) {
   const auto life = [](const std::string& state) {
-    return decode_sight(R"({"Id":"abc","State":)" + state + "}")->life;
+    return decode_container_sight(R"({"Id":"abc","State":)" + state + "}")->life;
   };
   EXPECT_EQ(life(R"({"Status":"running","Running":true,"Paused":false})"), ContainerLife::running);
   EXPECT_EQ(life(R"({"Status":"paused","Running":true,"Paused":true})"), ContainerLife::paused);
   EXPECT_EQ(life(R"({"Status":"created","Running":false})"), ContainerLife::created);
   EXPECT_EQ(life(R"({"Status":"exited","ExitCode":137})"), ContainerLife::ended);
   EXPECT_EQ(life(R"({"Status":"dead"})"), ContainerLife::ended);
-  const auto ended = decode_sight(
+  const auto ended = decode_container_sight(
       R"({"Id":"abc","State":{"Status":"exited","ExitCode":137,"OOMKilled":true,"Error":"no"},
           "Config":{"Labels":{"perdure.exec":"exec_1"}}})");
   ASSERT_TRUE(ended);
@@ -78,12 +78,12 @@ TEST(EngineJson, L16_a_container_is_seen_in_each_of_its_states) {
 
 TEST(EngineJson, L16_what_is_no_answer_of_an_engine_is_an_error) {
   for (const char* text : {"", "no", "3", "\"x\"", "{", "<html>"}) {
-    EXPECT_FALSE(decode_sight(text)) << text;
+    EXPECT_FALSE(decode_container_sight(text)) << text;
     EXPECT_FALSE(decode_abilities(text)) << text;
     EXPECT_FALSE(decode_list(text)) << text;
     EXPECT_FALSE(decode_created(text)) << text;
   }
-  EXPECT_FALSE(decode_sight(R"({"Id":"abc"})"));
+  EXPECT_FALSE(decode_container_sight(R"({"Id":"abc"})"));
   EXPECT_FALSE(decode_created("{}"));
 }
 

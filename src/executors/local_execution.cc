@@ -13,8 +13,6 @@ namespace perdure {
 namespace {
 
 constexpr std::size_t launcher_output_bytes_max = 64UL << 10;
-constexpr std::int64_t backoff_first_ms = 10;
-constexpr std::int64_t backoff_max_ms = 1'000;
 constexpr std::int64_t bury_again_ms = 50;
 constexpr std::uint64_t window_frames = 256;
 
@@ -147,7 +145,7 @@ void LocalExecution::connect_later() {
   if (silent >= setting_.hang_ms || (stopping_ && silent >= setting_.answer_ms)) {
     return give_up_waiting();
   }
-  backoff_ms_ = std::clamp(backoff_ms_ * 2, backoff_first_ms, backoff_max_ms);
+  backoff_ms_ = std::clamp(backoff_ms_ * 2, setting_.backoff_min_ms, setting_.backoff_max_ms);
   arm(backoff_ms_, &LocalExecution::connect);
 }
 

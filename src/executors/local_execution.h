@@ -63,6 +63,9 @@ struct LocalSetting {
   std::int64_t stop_ms = 20'000;              // for an orderly stop; then by force
   WhenLocked when_locked = WhenLocked::refuse;
   WhenUnknown when_unknown = WhenUnknown::end;
+  // Between two tries to reach it, of which the first failed; doubles.
+  std::int64_t backoff_min_ms = 10;
+  std::int64_t backoff_max_ms = 1'000;
   std::int64_t hang_ms = 60'000;  // hangs for so long: ended, since it is on this machine
   // Of one that is attached: quiet for so long it is asked, and then nothing is heard for so long.
   std::int64_t quiet_ms = agentctl_quiet_ms;

@@ -31,26 +31,26 @@ class LocalAgentctls::Held final : private ExecutionEvents {
   struct Order {
     ExecKey key;
     Bootstrap bootstrap;
-    std::unique_ptr<ContainerPlace> container;  // null: none
+    std::unique_ptr<Place> place;  // null: this machine
   };
   Held(LocalAgentctls& owner, Order order)
       : owner_(owner),
         key_(order.key),
-        container_(std::move(order.container)),
+        place_(std::move(order.place)),
         execution_(ports_of(owner), setting_of(owner), std::move(order.bootstrap),
                    static_cast<ExecutionEvents&>(*this)),
         pulse_(
-            owner.ports_.loop, {owner.setting_.quiet_ms, owner.setting_.quiet_answer_ms},
+            owner.ports_.loop, {setting_of(owner).quiet_ms, setting_of(owner).quiet_answer_ms},
             [this] { execution_.call("Health", "{}"); }, [this] { on_silent(); }) {}
 
   // Those who wait for a call are told that it will not come. Not from inside their own call.
   ~Held() override { fail_calls("the execution is over"); }
 
   LocalExecution& execution() { return execution_; }
-  const ContainerPlace* container() const { return container_.get(); }
-  // Of one that an earlier daemon started. A container is there, or not, whoever listens in it.
+  const Place* place() const { return place_.get(); }
+  // Of one that an earlier daemon started. The place knows whether it lives, whoever listens there.
   void attach(std::uint64_t epoch, FrameNo from) {
-    if (container_) execution_.set_identity({.pid = 1});
+    if (place_) execution_.set_identity({.pid = 1});
     begin_behind(from);
     execution_.attach(epoch, from);
   }
@@ -73,12 +73,12 @@ class LocalAgentctls::Held final : private ExecutionEvents {
  private:
   LocalPorts ports_of(LocalAgentctls& owner) {
     LocalPorts ports = owner.ports_;
-    if (!container_) return ports;
-    return {ports.clock, ports.loop, *container_, *container_};
+    if (!place_) return ports;
+    return {ports.clock, ports.loop, *place_, *place_};
   }
   LocalSetting setting_of(LocalAgentctls& owner) const {
     LocalSetting setting = owner.setting_;
-    if (container_) setting.when_unknown = WhenUnknown::wait;
+    if (place_) place_->adjust(setting);
     return setting;
   }
   void begin_behind(FrameNo frame) { given_ = acked_ = frame; }
@@ -153,14 +153,14 @@ class LocalAgentctls::Held final : private ExecutionEvents {
   // What left in good order has no cause but that.
   ExecEnding ending() const {
     const bool left = proof_->starts_with("exit: ");
-    if (left || !container_ || !container_->cause()) return *proof_;
-    const Error& cause = *container_->cause();
+    if (left || !place_ || !place_->cause()) return *proof_;
+    const Error& cause = *place_->cause();
     return {cause.message(), std::string(code_name(cause.code()))};
   }
 
   LocalAgentctls& owner_;
   ExecKey key_;
-  std::unique_ptr<ContainerPlace> container_;
+  std::unique_ptr<Place> place_;
   LocalExecution execution_;
   Pulse pulse_;
   std::map<std::uint64_t, OnResult> calls_;  // by the number of the call
@@ -190,8 +190,8 @@ bool LocalAgentctls::is_held(ExecId exec) const {
 std::string LocalAgentctls::doubt_about(SessionId session) const {
   const auto at = held_.lower_bound(ExecKey{.session = session});
   if (at == held_.end() || at->first.session != session) return {};
-  if (!at->second->container() || at->second->execution().is_attached()) return {};
-  return at->second->container()->doubt();
+  if (!at->second->place() || at->second->execution().is_attached()) return {};
+  return at->second->place()->doubt();
 }
 
 void LocalAgentctls::tell_gone_later(const ExecKey& exec, ExecEnding ending) {
@@ -220,10 +220,10 @@ LocalAgentctls::Held* LocalAgentctls::hold(const LaunchSpec& spec) {
   std::erase_if(held_, [&](const auto& entry) {
     return entry.first.session == spec.session && entry.first.gen < spec.gen;
   });
-  std::unique_ptr<ContainerPlace> container;
-  if (make_container_) container = make_container_(spec, *bootstrap);
+  std::unique_ptr<Place> place;
+  if (make_place_) place = make_place_(spec, *bootstrap);
   auto made =
-      std::make_unique<Held>(*this, Held::Order{key, std::move(*bootstrap), std::move(container)});
+      std::make_unique<Held>(*this, Held::Order{key, std::move(*bootstrap), std::move(place)});
   return held_.emplace(key, std::move(made)).first->second.get();
 }
 

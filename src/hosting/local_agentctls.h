@@ -1,7 +1,7 @@
-// The runtime's agentctls on this machine, as plain processes or in containers: each execution that
-// the runtime asks for is one LocalExecution, which serves its workspace calls too. The one rule:
-// what an execution leaves on the disk is taken away before its end is told, so that a daemon that
-// dies in between finds nothing, and says the same again.
+// The runtime's agentctls, here as plain processes, in containers, or elsewhere: each execution
+// that the runtime asks for is one LocalExecution, which serves its workspace calls too. The one
+// rule: what an execution leaves on the disk is taken away before its end is told, so that a daemon
+// that dies in between finds nothing, and says the same again.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 #include <memory>
 
 #include "base/result.h"
-#include "executors/container_place.h"
 #include "executors/local_execution.h"
+#include "executors/place.h"
 #include "runtime/ports.h"
 #include "wire/bootstrap.h"
 
@@ -21,9 +21,9 @@ namespace perdure {
 // the daemon: an agentctl is found again by them.
 using MakeBootstrap = std::move_only_function<Result<Bootstrap>(const LaunchSpec& spec)>;
 
-// The container of an execution; null: it is a plain process of this machine.
-using MakeContainer = std::move_only_function<std::unique_ptr<ContainerPlace>(
-    const LaunchSpec& spec, const Bootstrap& bootstrap)>;
+// Where an execution lives: a container, another host; null: it is a plain process of this machine.
+using MakePlace = std::move_only_function<std::unique_ptr<Place>(const LaunchSpec& spec,
+                                                                 const Bootstrap& bootstrap)>;
 
 class LocalAgentctls final : public Agentctls, public Workspaces {
  public:
@@ -38,7 +38,7 @@ class LocalAgentctls final : public Agentctls, public Workspaces {
   // Why nothing is known of a session's execution just now; empty: nothing is known about that.
   std::string doubt_about(SessionId session) const;
   // Without it every execution is a plain process.
-  void set_containers(MakeContainer make) { make_container_ = std::move(make); }
+  void set_places(MakePlace make) { make_place_ = std::move(make); }
 
   // Whom to tell; before any other call.
   void set_events(AgentctlEvents& events) { events_ = &events; }
@@ -71,7 +71,7 @@ class LocalAgentctls final : public Agentctls, public Workspaces {
   LocalPorts ports_;
   LocalSetting setting_;
   MakeBootstrap make_bootstrap_;
-  MakeContainer make_container_;
+  MakePlace make_place_;
   AgentctlEvents* events_ = nullptr;
   std::map<ExecKey, std::unique_ptr<Held>> held_;
   std::map<std::uint64_t, ShellWatch> shell_watches_;

@@ -21,6 +21,8 @@ struct HttpEndpoint {
   std::string host;  // else TCP: a name or an address
   std::uint16_t port = 0;
   bool tls = false;  // certificates of the system's store are trusted, and the name is checked
+  // Over TCP: a peer of which the kernel hears nothing for so long is gone; 0: that goes unnoticed.
+  std::int64_t silence_ms = 0;
 };
 
 struct HttpCallLimits {

@@ -45,6 +45,7 @@ class Attempt final : public Connecting,
     auto socket = copy_socket(descriptor_->get());
     descriptor_.reset();
     if (!socket) return tell(std::unexpected(std::move(socket).error()));
+    if (to_.silence_ms > 0) notice_silence(socket->get(), to_.silence_ms);
     tell(secure(make_plain_stream(reactor_, std::move(*socket))));
   }
 

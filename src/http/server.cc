@@ -6,55 +6,18 @@
 #include <vector>
 
 #include "base/check.h"
+#include "http/acceptor.h"
 #include "http/connection.h"
 #include "http/tls.h"
 
 namespace perdure {
 namespace {
 
-constexpr int accepts_per_round = 16;
-// Out of descriptors: callers stay in the backlog; asking again at once would only burn time.
-constexpr std::int64_t rest_ms = 100;
-
 // How often deadlines are looked at: finely enough for the shortest of them.
 std::int64_t tick_of(const HttpServerLimits& limits) {
   const auto shortest = std::min({limits.head_ms, limits.body_ms, limits.idle_ms, limits.write_ms});
   return std::clamp<std::int64_t>(shortest / 8, 5, 1000);
 }
-
-// A listening socket; hands on who calls.
-class Acceptor final : public DescriptorEvents {
- public:
-  using OnSocket = std::move_only_function<void(Socket)>;
-
-  Acceptor(HttpReactor& reactor, Socket socket, OnSocket on_socket)
-      : reactor_(reactor),
-        descriptor_(reactor.adopt(std::move(socket), *this)),
-        on_socket_(std::move(on_socket)) {
-    descriptor_->wait_readable();
-  }
-  ~Acceptor() override { reactor_.cancel(rest_); }
-
-  void on_readable() override {
-    for (int i = 0; i < accepts_per_round; ++i) {
-      auto socket = accept_socket(descriptor_->get());
-      if (!socket) {
-        rest_ = reactor_.after_ms(rest_ms, [this] { descriptor_->wait_readable(); });
-        return;
-      }
-      if (!*socket) break;
-      on_socket_(std::move(**socket));
-    }
-    descriptor_->wait_readable();
-  }
-  void on_writable() override {}
-
- private:
-  HttpReactor& reactor_;
-  std::unique_ptr<Descriptor> descriptor_;
-  OnSocket on_socket_;
-  Loop::TimerId rest_ = 0;
-};
 
 class ServerCore final : public ConnectionHost, public std::enable_shared_from_this<ServerCore> {
  public:

@@ -169,6 +169,19 @@ Result<> connect_outcome(int descriptor) {
   return {};
 }
 
+void notice_silence(int descriptor, std::int64_t silence_ms) {
+  constexpr std::int64_t probes = 3;
+  const int on = 1;
+  const int every_s = static_cast<int>(std::max<std::int64_t>(1, silence_ms / 1000 / probes));
+  const int count = static_cast<int>(probes);
+  const auto user_timeout_ms = static_cast<unsigned>(silence_ms);
+  ::setsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  ::setsockopt(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, &every_s, sizeof every_s);
+  ::setsockopt(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof every_s);
+  ::setsockopt(descriptor, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
+  ::setsockopt(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &user_timeout_ms, sizeof user_timeout_ms);
+}
+
 Result<Socket> copy_socket(int descriptor) {
   Socket copy(::fcntl(descriptor, F_DUPFD_CLOEXEC, 3));
   if (!copy) return trouble(errno, "copy a socket");

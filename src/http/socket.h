@@ -58,6 +58,8 @@ Result<std::uint16_t> local_port(const Socket& socket);
 // connect_outcome tells how.
 Result<Socket> connect_tcp_socket(const SocketAddress& address);
 Result<> connect_outcome(int descriptor);
+// A TCP socket breaks when nothing of its peer, not even the kernel there, is heard for so long.
+void notice_silence(int descriptor, std::int64_t silence_ms);
 // Another descriptor of the same socket.
 Result<Socket> copy_socket(int descriptor);
 // Connected at once or not at all.

@@ -41,6 +41,13 @@ std::string openssl_trouble() {
 
 constexpr std::int64_t client_handshake_ms = 10'000;
 
+std::string verdict_text(long verdict) {
+  if (verdict != X509_V_ERR_APPLICATION_VERIFICATION) {
+    return ::X509_verify_cert_error_string(verdict);
+  }
+  return "its certificate is not the one with the known fingerprint";
+}
+
 class TlsStream final : public ByteStream,
                         public ByteStreamEvents,
                         public std::enable_shared_from_this<TlsStream> {
@@ -230,8 +237,7 @@ class TlsStream final : public ByteStream,
     if (how != 1) {
       if (why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE) return false;
       const long verdict = ::SSL_get_verify_result(ssl_.get());
-      break_off(verdict == X509_V_OK ? openssl_trouble()
-                                     : ::X509_verify_cert_error_string(verdict));
+      break_off(verdict == X509_V_OK ? openssl_trouble() : verdict_text(verdict));
       return false;
     }
     reactor_.cancel(std::exchange(handshake_timer_, 0));
@@ -277,6 +283,39 @@ SSL_CTX* client_context() {
   return made.get();
 }
 
+// Where a connection keeps the fingerprint that its peer must show.
+int pin_index() {
+  static const int index = ::SSL_get_ex_new_index(
+      0, nullptr, nullptr, nullptr, [](void*, void* kept, CRYPTO_EX_DATA*, int, long, void*) {
+        delete static_cast<Hash*>(kept);
+      });
+  return index;
+}
+
+int check_pin(X509_STORE_CTX* store, void*) {
+  const void* const ssl =
+      ::X509_STORE_CTX_get_ex_data(store, ::SSL_get_ex_data_X509_STORE_CTX_idx());
+  const void* const pin = ::SSL_get_ex_data(static_cast<const SSL*>(ssl), pin_index());
+  Hash shown;
+  const X509* const certificate = ::X509_STORE_CTX_get0_cert(store);
+  const bool is_it = pin != nullptr && certificate != nullptr &&
+                     ::X509_digest(certificate, ::EVP_sha256(), shown.bytes.data(), nullptr) == 1 &&
+                     equal_constant_time(shown, *static_cast<const Hash*>(pin));
+  if (!is_it) ::X509_STORE_CTX_set_error(store, X509_V_ERR_APPLICATION_VERIFICATION);
+  return is_it ? 1 : 0;
+}
+
+SSL_CTX* pinning_context() {
+  static const Context made = [] {
+    Context context = make_context(::TLS_client_method());
+    ::SSL_CTX_set_min_proto_version(context.get(), TLS1_3_VERSION);
+    ::SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+    ::SSL_CTX_set_cert_verify_callback(context.get(), check_pin, nullptr);
+    return context;
+  }();
+  return made.get();
+}
+
 std::shared_ptr<ByteStream> start_stream(HttpReactor& reactor, Ssl ssl,
                                          std::shared_ptr<ByteStream> inner,
                                          std::int64_t handshake_ms) {
@@ -287,8 +326,9 @@ std::shared_ptr<ByteStream> start_stream(HttpReactor& reactor, Ssl ssl,
 
 }  // namespace
 
-Result<std::shared_ptr<TlsIdentity>> load_tls_identity(const TlsFiles& files) {
+Result<std::shared_ptr<TlsIdentity>> load_tls_identity(const TlsFiles& files, TlsFloor floor) {
   Context context = make_context(::TLS_server_method());
+  if (floor == TlsFloor::tls13) { ::SSL_CTX_set_min_proto_version(context.get(), TLS1_3_VERSION); }
   ::ERR_clear_error();
   const auto broken = [](const std::string& path) {
     return fail(Code::invalid_argument, "TLS, " + path + ": " + openssl_trouble());
@@ -325,6 +365,17 @@ Result<std::shared_ptr<ByteStream>> make_tls_client_stream(HttpReactor& reactor,
              ::SSL_set_tlsext_host_name(ssl.get(), host.c_str()) != 1) {
     return fail(Code::invalid_argument, "not a host's name: " + host);
   }
+  return start_stream(reactor, std::move(ssl), std::move(inner), client_handshake_ms);
+}
+
+std::shared_ptr<ByteStream> make_tls_pinned_stream(HttpReactor& reactor,
+                                                   std::shared_ptr<ByteStream> inner,
+                                                   const Hash& fingerprint) {
+  Ssl ssl(::SSL_new(pinning_context()));
+  CHECK(ssl != nullptr, "OpenSSL gives no connection");
+  CHECK(::SSL_set_ex_data(ssl.get(), pin_index(), new Hash(fingerprint)) == 1,
+        "OpenSSL keeps no fingerprint");
+  ::SSL_set_connect_state(ssl.get());
   return start_stream(reactor, std::move(ssl), std::move(inner), client_handshake_ms);
 }
 

@@ -132,10 +132,9 @@ std::string filled(std::string text, const LaunchSpec& spec) {
 // K42: an agent that is resumed by its command line is told which session, and behind which
 // message.
 std::vector<std::string> command_of(const AgentDefinition& agent, const LaunchSpec& spec) {
-  // What an image has is not known here: the agent's own command it is.
-  std::vector<std::string> out = in_container(spec)
-                                     ? agent.command
-                                     : command_by(presence_of(agent, programs_for(agent)), agent);
+  // What an image or another host has is not known here: the agent's own command it is.
+  std::vector<std::string> out =
+      is_here(spec) ? command_by(presence_of(agent, programs_for(agent)), agent) : agent.command;
   if (spec.agent_session_id.empty() || !agent.profile.native_session_resume) return out;
   for (const std::string& word : agent.resume_args) out.push_back(filled(word, spec));
   if (spec.last_message_id.empty()) return out;
@@ -152,7 +151,7 @@ Timestamp next_slot(Timestamp opened, std::int64_t slot_ms) {
 AgentTimes times_of(const AgentDefinition& agent, const LaunchSpec& spec) {
   const AgentQuirks& quirks = agent.quirks;
   AgentTimes times;
-  if (!in_container(spec) && presence_of(agent, programs_for(agent)) == AgentPresence::npx) {
+  if (is_here(spec) && presence_of(agent, programs_for(agent)) == AgentPresence::npx) {
     times.initialize_ms = download_ms;
   }
   if (quirks.load_slot_ms > 0 && spec.context_opened.ms > 0) {
@@ -183,9 +182,11 @@ Result<Bootstrap> make_launch(const LaunchSetting& setting, const LaunchSpec& sp
                       .spool_folder = setting.data.spool() + "/" + exec,
                       .cwd = spec.workspace.cwd,
                       .survive = spec.survive};
-  // What this machine cannot keep an engine may.
+  // What this machine cannot keep an engine may. Of another host nothing is known: there only what
+  // was asked for is, and a host that cannot keep it refuses the start.
+  const AgentLimits& usual = in_container(spec) ? setting.config.limits : setting.limits;
   bootstrap.limits =
-      spec.limits.value_or(in_container(spec) ? setting.config.limits : setting.limits);
+      spec.limits.value_or(is_remote(spec) ? AgentLimits{.run_ms = usual.run_ms} : usual);
   if (in_container(spec)) {
     bootstrap.run_folder = setting.data.container_run() + "/" + spec.session.text();
   }
@@ -195,7 +196,7 @@ Result<Bootstrap> make_launch(const LaunchSetting& setting, const LaunchSpec& sp
   AgentLaunch& launch = bootstrap.agent;
   launch.command = command_of(agent, spec);
   launch.environment = inherited(agent, setting.places);
-  if (in_container(spec)) leave_to_image(launch.environment, agent);
+  if (!is_here(spec)) leave_to_image(launch.environment, agent);
   for (const auto& [name, value] : agent.env) launch.environment.insert_or_assign(name, value);
   for (auto& [name, value] : TRY(kept_environment(setting.data, spec.session))) {
     launch.environment.insert_or_assign(name, std::move(value));

@@ -22,6 +22,9 @@ namespace perdure {
 inline constexpr std::string_view path_otherwise = "/usr/local/bin:/usr/bin:/bin";
 
 inline bool in_container(const LaunchSpec& spec) { return spec.runtime == "local_docker"; }
+inline bool is_remote(const LaunchSpec& spec) { return spec.runtime == "remote"; }
+// Programs and homes are those of this machine.
+inline bool is_here(const LaunchSpec& spec) { return !in_container(spec) && !is_remote(spec); }
 
 struct LaunchSetting {
   const DataFolder& data;

@@ -276,6 +276,35 @@ Result<> read_containers(Table& top, Config& config) {
   return {};
 }
 
+Result<> read_remotes(Table& top, Config& config) {
+  toml::table* const remotes = top.take_table("remotes");
+  if (!remotes) return {};
+  for (auto&& [key, node] : *remotes) {
+    toml::table* const table = node.as_table();
+    const std::string name(key.str());
+    if (!table) return fail(Code::invalid_argument, "remotes." + name + " must be a table");
+    Table from(*table, "remotes." + name + ".");
+    RemoteTimes& times = config.remotes[name];
+    TRY_VOID(from.take("backoff_min_ms", times.backoff_min_ms));
+    TRY_VOID(from.take("backoff_max_ms", times.backoff_max_ms));
+    TRY_VOID(from.take("heartbeat_ms", times.heartbeat_ms));
+    TRY_VOID(from.end());
+    constexpr std::int64_t longest_ms = 3600'000;
+    const bool is_good = times.backoff_min_ms >= 1 &&
+                         times.backoff_max_ms >= times.backoff_min_ms &&
+                         times.backoff_max_ms <= longest_ms && times.heartbeat_ms >= 1'000 &&
+                         times.heartbeat_ms <= longest_ms;
+    if (!is_good) {
+      return fail(Code::invalid_argument,
+                  "remotes." + name +
+                      ": 1 <= backoff_min_ms <= backoff_max_ms <= 3600000, and heartbeat_ms is "
+                      "from 1000 to 3600000");
+    }
+  }
+  top.drop("remotes");
+  return {};
+}
+
 Result<Config> read_tables(toml::table& table) {
   Config config;
   Table top(table, "");
@@ -292,6 +321,7 @@ Result<Config> read_tables(toml::table& table) {
   TRY_VOID(read_limits(top, config));
   TRY_VOID(read_notify(top, config));
   TRY_VOID(read_containers(top, config));
+  TRY_VOID(read_remotes(top, config));
   TRY_VOID(top.end());
   if (config.tls_certificate.empty() != config.tls_key.empty()) {
     return fail(Code::invalid_argument, "tls_certificate and tls_key belong together");
@@ -367,6 +397,12 @@ std::string show_config(const Config& config) {
                          {"network", config.containers.network},
                          {"image", config.containers.image},
                          {"mounts", array_of(config.containers.mounts)}};
+  toml::table remotes;
+  for (const auto& [name, times] : config.remotes) {
+    remotes.insert(name, toml::table{{"backoff_min_ms", times.backoff_min_ms},
+                                     {"backoff_max_ms", times.backoff_max_ms},
+                                     {"heartbeat_ms", times.heartbeat_ms}});
+  }
   toml::table agents;
   for (const AgentDefinition& agent : config.agents) {
     agents.insert(agent.profile.name, toml::table{{"title", agent.title},
@@ -384,6 +420,7 @@ std::string show_config(const Config& config) {
                         {"limits", limits},
                         {"notify", notify},
                         {"containers", containers},
+                        {"remotes", remotes},
                         {"agents", agents}};
   std::ostringstream out;
   out << all << "\n";

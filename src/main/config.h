@@ -4,12 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "agents/definition.h"
 #include "base/result.h"
+#include "executors/remote_place.h"
 #include "session/values.h"
 
 namespace perdure {
@@ -53,6 +55,7 @@ struct Config {
 
   NotifySettings notify;
   ContainerSettings containers;
+  std::map<std::string, RemoteTimes> remotes;  // by the name of the remote
   bool operator==(const Config&) const = default;
 };
 

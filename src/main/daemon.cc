@@ -98,6 +98,7 @@ Daemon::~Daemon() {
   runtime_.reset();
   verifying_.reset();
   agentctls_.reset();
+  remotes_.reset();
   engine_.reset();
   store_thread_.reset();
   if (!store_) return;

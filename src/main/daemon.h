@@ -29,6 +29,7 @@
 #include "main/data_folder.h"
 #include "main/log.h"
 #include "main/probe_runs.h"
+#include "main/remotes.h"
 #include "main/serve.h"
 #include "main/store_thread.h"
 #include "main/verify_thread.h"
@@ -109,6 +110,7 @@ class Daemon final : private Notifier {
   AgentCatalog agents_;
   std::unique_ptr<Notifications> notifications_;
   std::unique_ptr<DockerEngine> engine_;
+  std::unique_ptr<Remotes> remotes_;
   std::unique_ptr<LocalAgentctls> agentctls_;
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<Node> node_;

@@ -1,5 +1,5 @@
-// The daemon and its container engine: how executions get their containers, and what becomes of
-// containers that an earlier life of the daemon lost sight of.
+// The daemon, its container engine and other hosts: how executions get their places, and what
+// becomes of containers that an earlier life of the daemon lost sight of.
 #include <algorithm>
 
 #include "main/container_setup.h"
@@ -15,15 +15,19 @@ constexpr std::int64_t look_again_ms = 30'000;
 void Daemon::make_engine() {
   engine_ = std::make_unique<DockerEngine>(
       *io_, *shared_loop_, [this] { return find_engine_socket(setting_.config.containers); });
-  agentctls_->set_containers([this](const LaunchSpec& spec,
-                                    const Bootstrap& bootstrap) -> std::unique_ptr<ContainerPlace> {
-    if (!in_container(spec)) return nullptr;
-    return std::make_unique<ContainerPlace>(
-        ContainerPorts{*clock_, *shared_loop_, *processes_, *host_, *engine_},
-        make_container_plan({setting_.config.containers, setting_.options.agentctl}, spec,
-                            bootstrap),
-        bootstrap);
-  });
+  remotes_ = std::make_unique<Remotes>(
+      RemoteReach{*io_, *shared_loop_, *clock_}, *host_,
+      Remotes::Setting{data_->remotes(), setting_.config.remotes, data_->identity()});
+  agentctls_->set_places(
+      [this](const LaunchSpec& spec, const Bootstrap& bootstrap) -> std::unique_ptr<Place> {
+        if (is_remote(spec)) return remotes_->make_place(spec, bootstrap);
+        if (!in_container(spec)) return nullptr;
+        return std::make_unique<ContainerPlace>(
+            ContainerPorts{*clock_, *shared_loop_, *processes_, *host_, *engine_},
+            make_container_plan({setting_.config.containers, setting_.options.agentctl}, spec,
+                                bootstrap),
+            bootstrap);
+      });
 }
 
 // Those that belong to a session's present execution are held by now, and being attached to. An

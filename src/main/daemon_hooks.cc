@@ -57,6 +57,9 @@ void Daemon::give_hooks() {
   world_->find_image = [this](const std::string& image, auto done) {
     engine_->find_image(image, std::move(done));
   };
+  world_->make_remote_workspace = [this](const RemoteOrder& order, ApiWorld::OnWorktree done) {
+    remotes_->make_workspace(order, std::move(done));
+  };
   world_->default_image = setting_.config.containers.image;
   world_->doubt_about = [this](SessionId session) { return agentctls_->doubt_about(session); };
   world_->forget_session = [this](SessionId session) { forget_session(session); };
@@ -95,6 +98,7 @@ void Daemon::forget_session(SessionId session) {
   // Nobody may start an agent for it any more: nothing is left that two could contend for.
   std::filesystem::remove(data_->agentctl_run() + "/" + session.text() + ".lock", error);
   std::filesystem::remove_all(data_->container_run() + "/" + session.text(), error);
+  remotes_->forget(session);
 }
 
 // D6: agents go on, as with every end of a daemon; whoever serve() belongs to starts the program

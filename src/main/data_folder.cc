@@ -86,9 +86,10 @@ Result<std::unique_ptr<DataFolder>> DataFolder::open(const std::string& path) {
                                   " (try: chmod 700 " + path + ")");
   }
   std::unique_ptr<DataFolder> made(new DataFolder(path, std::move(folder)));
-  for (const std::string& inner : {made->run(), made->agentctl_run(), made->container_run(),
-                                   made->spool(), made->environments(), made->workspaces(),
-                                   made->worktrees(), made->probes(), made->logs()}) {
+  for (const std::string& inner :
+       {made->run(), made->agentctl_run(), made->container_run(), made->spool(),
+        made->environments(), made->workspaces(), made->worktrees(), made->probes(),
+        made->remotes(), made->logs()}) {
     TRY_VOID(make_folder(inner));
   }
   return made;

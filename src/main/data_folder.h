@@ -44,6 +44,7 @@ class DataFolder {
   std::string workspaces() const { return path_ + "/workspaces"; }
   std::string worktrees() const { return path_ + "/worktrees"; }
   std::string probes() const { return path_ + "/probes"; }
+  std::string remotes() const { return path_ + "/remotes"; }
   std::string logs() const { return path_ + "/log"; }
 
   // The admin token; made at the first start, 0600.

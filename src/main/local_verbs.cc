@@ -17,6 +17,7 @@
 #include "main/leftovers.h"
 #include "main/open_journal.h"
 #include "main/opencode_rows.h"
+#include "main/remote_verbs.h"
 #include "main/serve.h"
 #include "main/service.h"
 #include "runtime/load.h"
@@ -284,6 +285,7 @@ cli::LocalVerbs local_verbs(const std::string& program) {
     const Places places = TRY(find_places());
     return "# " + places.config + "\n" + show_config(TRY(read_config(places.config)));
   };
+  give_remote_verbs(verbs, program);
   verbs.open_tree = [](const std::string& root) { return open_file_tree(root); };
   verbs.opencode_sessions = opencode_sessions;
   return verbs;

@@ -25,6 +25,7 @@ LaunchSpec launch_spec(const State& state) {
                     .workspace = state.workspace,
                     .runtime = state.runtime,
                     .image = state.image,
+                    .remote = state.remote,
                     .mcp_servers = state.mcp_servers,
                     .survive = state.policy.survive,
                     .limits = state.policy.limits,

@@ -20,9 +20,10 @@ struct LaunchSpec {
   AgentProfile agent;
   Workspace workspace;
   std::string runtime;
-  std::string image = {};  // of a runtime with containers
-  RawJson mcp_servers;     // an array; absent: none
-  bool survive = true;     // C9
+  std::string image = {};   // of a runtime with containers
+  std::string remote = {};  // of the runtime remote: which host
+  RawJson mcp_servers;      // an array; absent: none
+  bool survive = true;      // C9
   std::optional<AgentLimits> limits = {};
   // K42: what an agent that is resumed by its command line has to be told. Empty: nothing.
   std::string agent_session_id = {};

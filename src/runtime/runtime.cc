@@ -89,6 +89,10 @@ void Runtime::become_ready() {
 }
 
 // A few at a time: ten agents that start at once would hurt more than they help.
+bool Runtime::has_workspace(const State& state) const {
+  return state.runtime == "remote" || shared_->world.files.folder_exists(state.workspace.cwd);
+}
+
 void Runtime::resume_next_at_boot() {
   const auto under_way =
       static_cast<std::size_t>(std::ranges::count_if(actors_, [](const auto& entry) {
@@ -104,7 +108,7 @@ void Runtime::resume_next_at_boot() {
     if (!found || !resumes_at_boot(found->state())) continue;
     SIM_PROBE("agent resumed at boot by policy");
     ResumeSession resume{.at_boot = true};
-    resume.workspace_exists = shared_->world.files.folder_exists(found->state().workspace.cwd);
+    resume.workspace_exists = has_workspace(found->state());
     found->submit({.by = "system", .body = resume}, [](const Result<Reply>&) {});
     free -= 1;
   }
@@ -146,10 +150,10 @@ void Runtime::submit(SessionId session, Request request, ReplyFn reply) {
     return;
   }
   if (auto* resume = get_if<ResumeSession>(&request.body)) {
-    resume->workspace_exists = shared_->world.files.folder_exists((*found)->state().workspace.cwd);
+    resume->workspace_exists = has_workspace((*found)->state());
   }
   if (auto* start = get_if<StartWorkspace>(&request.body)) {
-    start->workspace_exists = shared_->world.files.folder_exists((*found)->state().workspace.cwd);
+    start->workspace_exists = has_workspace((*found)->state());
   } else if (auto* declared = get_if<DeclareDead>(&request.body)) {
     declared->reachable = (*found)->liveness() == Liveness::alive;
   }

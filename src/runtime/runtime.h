@@ -166,6 +166,8 @@ class Runtime final : public AgentctlEvents {
   void settle(SessionId session);
   void become_ready();
   void resume_next_at_boot();
+  // Of another host its agentctl tells, when it is started.
+  bool has_workspace(const State& state) const;
 
   std::unique_ptr<ActorShared> shared_;
   std::unique_ptr<SessionList> sessions_;

@@ -31,6 +31,7 @@ struct SessionCreated {
   std::string by;
   RawJson mcp_servers;  // an array as ACP has it; absent: none
   std::string image;    // of its containers, where the runtime has them
+  std::string remote;   // the host of its executions, by the name it was added under
   RECORD_KIND(SessionCreated, "session.created");
   FIELDS {
     visit("session_id", self.session);
@@ -44,6 +45,7 @@ struct SessionCreated {
     visit("by", self.by);
     visit("mcp_servers", self.mcp_servers);
     visit("image", self.image);
+    visit("remote", self.remote);
   }
 };
 struct SessionRenamed {

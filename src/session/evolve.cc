@@ -82,6 +82,7 @@ struct Fold {
     state.policy = e.policy;
     state.runtime = e.runtime;
     state.image = e.image;
+    state.remote = e.remote;
     state.mcp_servers = e.mcp_servers;
     state.created = event.at;
   }

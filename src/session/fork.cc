@@ -73,6 +73,7 @@ void Forker::take_away_reach(EventBody& body) const {
     created->mcp_servers = {};
     created->runtime = "standalone";
     created->image.clear();
+    created->remote.clear();
     created->policy = {};
   } else if (auto* configured = get_if<SessionConfigured>(&body)) {
     configured->policy.reset();

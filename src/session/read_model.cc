@@ -66,6 +66,7 @@ void fill_execution(SessionView& view, const State& state, const World& world) {
   view.active = view.liveness == Liveness::alive && has_agent_process(state);
   view.runtime = exec.runtime.empty() ? state.runtime : exec.runtime;
   view.image = state.image;
+  view.remote = state.remote;
   view.container_id = exec.gone ? "" : exec.container_id;
   view.agent_execution_id = exec.id;
   view.acp_caps = exec.abilities;

@@ -137,6 +137,7 @@ struct SessionView {
 
   std::string runtime;
   std::string image;         // of its containers
+  std::string remote;        // the host of its executions
   std::string container_id;  // of the present execution
   ExecId agent_execution_id;
   std::optional<std::string> agent_session_id;  // none: never had one, or the agent rejected it

@@ -293,6 +293,7 @@ struct State {
   Policy policy;
   std::string runtime;
   std::string image;    // of its containers, where the runtime has them
+  std::string remote;   // the host of its executions, where the runtime is remote
   RawJson mcp_servers;  // an array; absent: none
   Timestamp created;
   Timestamp updated;
@@ -334,6 +335,7 @@ struct State {
     visit("policy", self.policy);
     visit("runtime", self.runtime);
     visit("image", self.image);
+    visit("remote", self.remote);
     visit("created", self.created);
     visit("updated", self.updated);
     visit("archived", self.archived);

@@ -1,0 +1,98 @@
+// The other hosts that this data folder knows: a file each, with how the outpost there is reached
+// and known. The command line writes them, the daemon reads them when it needs one.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/world.h"
+#include "base/fields.h"
+#include "base/result.h"
+#include "env/env.h"
+#include "executors/outpost_client.h"
+#include "executors/place.h"
+#include "executors/remote_place.h"
+#include "http/io.h"
+#include "runtime/ports.h"
+
+namespace perdure {
+
+struct Remote {
+  std::string name;
+  std::string target;                    // for ssh: user@host, or a name of its config
+  std::vector<std::string> ssh_options;  // before the target
+  std::string folder;                    // of the outpost, there
+  std::string host;                      // where the daemon calls
+  std::uint64_t port = 0;
+  std::string fingerprint;  // SHA-256 of its certificate, in hex
+  std::string secret;
+  FIELDS {
+    visit("name", self.name);
+    visit("target", self.target);
+    visit("ssh_options", self.ssh_options);
+    visit("folder", self.folder);
+    visit("host", self.host);
+    visit("port", self.port);
+    visit("fingerprint", self.fingerprint);
+    visit("secret", self.secret);
+  }
+};
+
+// Letters, digits and -._, not a dot in front; it becomes the name of a file.
+Result<> check_remote_name(const std::string& name);
+// Below: `folder` is <data>/remotes. not_found names the remote.
+struct RemoteFile {
+  std::string folder;
+  std::string name;
+};
+Result<Remote> read_remote(const RemoteFile& file);
+// 0600, whole or not at all; replaces.
+Result<> write_remote(const std::string& folder, const Remote& remote);
+Result<> remove_remote(const RemoteFile& file);
+// By name.
+Result<std::vector<Remote>> list_remotes(const std::string& folder);
+
+// The outpost of a remote over TCP and TLS, known by its fingerprint.
+struct RemoteReach {
+  HttpIo& io;
+  Loop& loop;
+  Clock& clock;
+};
+std::shared_ptr<OutpostClient> reach(const RemoteReach& reach, const Remote& remote,
+                                     const RemoteTimes& times);
+
+// The daemon's: one client for each remote, made anew when its file has changed.
+class Remotes {
+ public:
+  struct Setting {
+    std::string folder;
+    std::map<std::string, RemoteTimes> times;  // by name; others have the usual ones
+    std::string owner;                         // of this data folder's executions
+  };
+  Remotes(RemoteReach ports, Host& host, Setting setting);
+
+  std::unique_ptr<Place> make_place(const LaunchSpec& spec, Bootstrap bootstrap);
+  void make_workspace(const RemoteOrder& order, ApiWorld::OnWorktree done);
+  // What was made there for a session that is deleted.
+  void forget(SessionId session);
+
+ private:
+  struct Known {
+    std::shared_ptr<OutpostClient> client;
+    Remote remote;
+    std::pair<std::int64_t, std::uint64_t> version;  // when the file was written, and which it is
+  };
+  const Known& known(const std::string& name);
+  RemoteTimes times_of(const std::string& name) const;
+
+  RemoteReach ports_;
+  Host& host_;
+  Setting setting_;
+  std::map<std::string, Known> known_;
+};
+
+}  // namespace perdure

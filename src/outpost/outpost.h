@@ -1,0 +1,93 @@
+// The outpost: a daemon's hand on another host. It starts agentctls there, passes the bytes of
+// their sockets on, tells whether they live, and gives out what the dead left. It keeps nothing
+// that they need: when it ends, they go on, and the next one finds them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/result.h"
+#include "env/env.h"
+#include "env/host.h"
+#include "env/link.h"
+#include "env/process.h"
+#include "session/values.h"
+#include "wire/outpost.h"
+
+namespace perdure {
+
+struct OutpostPorts {
+  Loop& loop;
+  Processes& processes;
+  Host& host;
+  Files& files;
+  using OnWorkspace = std::move_only_function<void(Result<Workspace>)>;
+  struct Worktree {
+    std::string repository;
+    std::string path;
+    std::string branch;
+  };
+  std::function<void(Worktree order, OnWorkspace done)> make_worktree;
+};
+
+struct OutpostSetting {
+  std::string folder;  // its own, private, there
+  Hash secret;         // SHA-256 of it
+  std::vector<std::string> agentctl_command;
+  std::map<std::string, std::string> environment;  // of agents, where the daemon says nothing
+  std::string build;
+  std::string host_boot;
+};
+
+class OutpostConnection;
+
+class Outpost {
+ public:
+  // The ports outlive it. Destroying it cuts every connection and leaves every agentctl alone.
+  Outpost(OutpostPorts ports, OutpostSetting setting);
+  ~Outpost();
+
+  // Somebody calls: nothing is done for them before they have proved the secret.
+  void on_link(std::unique_ptr<Link> link);
+  std::size_t connections() const { return connections_.size(); }
+
+  using OnReply = std::move_only_function<void(Result<std::string>)>;
+  // One call of a caller who has proved the secret; the result is JSON. Answers now or later.
+  void run(OutpostCall call, OnReply done);
+
+ private:
+  friend class OutpostConnection;
+  class Start;
+
+  std::string run_folder(const std::string& owner) const;
+  std::string spool_folder(const OutpostCall& call) const;
+  std::string records_folder(const std::string& owner) const;
+  Result<> make_folders(const std::string& owner);
+  void start(OutpostCall call, OnReply done);
+  void started(const OutpostCall& call, const std::string& answer);
+  Result<std::string> life(const OutpostCall& call);
+  Result<std::string> kill(const OutpostCall& call);
+  Result<std::string> list(const OutpostCall& call);
+  Result<std::string> read(const OutpostCall& call);
+  Result<std::string> remove(const OutpostCall& call);
+  Result<std::string> forget(const OutpostCall& call);
+  Result<std::string> answer(const OutpostCall& call);
+  void workspace(OutpostCall call, OnReply done);
+  void forget_connection(OutpostConnection& connection);
+
+  OutpostPorts ports_;
+  OutpostSetting setting_;
+  std::map<OutpostConnection*, std::unique_ptr<OutpostConnection>> connections_;
+  std::size_t strangers_ = 0;
+  std::map<std::uint64_t, std::unique_ptr<Start>> starts_;
+  std::uint64_t last_start_ = 0;
+  std::shared_ptr<bool> exists_ = std::make_shared<bool>(true);
+};
+
+}  // namespace perdure

@@ -1,0 +1,316 @@
+// An outpost with links, processes and folders that the test holds: who is heard at all, what is
+// done for whom, and where the limits are.
+#include "outpost/outpost.h"
+
+#include <deque>
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "testing/memory_folder.h"
+#include "wire/bootstrap.h"
+
+namespace perdure {
+namespace {
+
+struct StepLoop final : Loop {
+  void post(Task task) override { tasks.push_back(std::move(task)); }
+  TimerId after_ms(std::int64_t delay_ms, Task task) override {
+    timers.emplace(++last, std::pair(delay_ms, std::move(task)));
+    return last;
+  }
+  void cancel(TimerId timer) override { timers.erase(timer); }
+  void run() {
+    while (!tasks.empty()) {
+      Task task = std::move(tasks.front());
+      tasks.pop_front();
+      task();
+    }
+  }
+  void run_timers() {
+    for (auto& entry : std::exchange(timers, {})) entry.second.second();
+    run();
+  }
+  std::deque<Task> tasks;
+  std::map<TimerId, std::pair<std::int64_t, Task>> timers;
+  TimerId last = 0;
+};
+
+// What the test sees of a link that the outpost holds.
+struct Peer {
+  LinkEvents* events = nullptr;
+  std::string received;
+  bool closed = false;
+  bool paused = false;
+  std::size_t unsent = 0;
+};
+
+class TestLink final : public Link {
+ public:
+  explicit TestLink(std::shared_ptr<Peer> peer) : peer_(std::move(peer)) {}
+  ~TestLink() override { peer_->closed = true; }
+  void set_events(LinkEvents& events) override { peer_->events = &events; }
+  void send(std::string bytes) override { peer_->received += bytes; }
+  std::size_t unsent_bytes() const override { return peer_->unsent; }
+  void pause() override { peer_->paused = true; }
+  void resume() override { peer_->paused = false; }
+
+ private:
+  std::shared_ptr<Peer> peer_;
+};
+
+struct TestProcesses final : Processes {
+  struct Started final : Process {
+    explicit Started(TestProcesses& owner) : owner(owner) {}
+    std::int64_t pid() const override { return 1; }
+    void write(std::string_view bytes) override { owner.input += bytes; }
+    std::size_t unwritten_bytes() const override { return 0; }
+    void close_input() override {}
+    void pause_output() override {}
+    void resume_output() override {}
+    void signal(int) override {}
+    void resize(TerminalSize) override {}
+    TestProcesses& owner;
+  };
+  Result<std::unique_ptr<Process>> spawn(const SpawnSpec& spec, ProcessEvents& told) override {
+    specs.push_back(spec);
+    events = &told;
+    return std::make_unique<Started>(*this);
+  }
+  std::size_t kill_marked(const std::string& mark) override { return killed.push_back(mark), left; }
+  std::size_t kill_descendants() override { return 0; }
+  ProcessSet offspring(const Family&) override { return {}; }
+  ProcessSet signal_each(const ProcessSet&, int) override { return {}; }
+  std::vector<SpawnSpec> specs;
+  ProcessEvents* events = nullptr;
+  std::string input;
+  std::vector<std::string> killed;
+  std::size_t left = 0;
+};
+
+class SharedFolder final : public Folder {
+ public:
+  explicit SharedFolder(std::shared_ptr<MemoryFolder> folder) : folder_(std::move(folder)) {}
+  Result<std::vector<std::string>> list() override { return folder_->list(); }
+  Result<> append(const std::string& name, std::string_view bytes) override {
+    return folder_->append(name, bytes);
+  }
+  Result<std::string> read(const std::string& name, std::uint64_t offset,
+                           std::size_t bytes_max) override {
+    return folder_->read(name, offset, bytes_max);
+  }
+  Result<std::uint64_t> size(const std::string& name) override { return folder_->size(name); }
+  Result<> truncate(const std::string& name, std::uint64_t bytes) override {
+    return folder_->truncate(name, bytes);
+  }
+  Result<> remove(const std::string& name) override { return folder_->remove(name); }
+
+ private:
+  std::shared_ptr<MemoryFolder> folder_;
+};
+
+struct TestHost final : Host {
+  ProcessLife life(const ProcessIdentity& process) override { return asked = process, present; }
+  Result<std::unique_ptr<Link>> connect(const std::string& folder,
+                                        const std::string& name) override {
+    if (!listening.contains(folder + "/" + name)) return fail(Code::not_found, "nobody");
+    agentctl = std::make_shared<Peer>();
+    return std::make_unique<TestLink>(agentctl);
+  }
+  Result<std::unique_ptr<Folder>> open_folder(const std::string& path) override {
+    const auto at = folders.find(path);
+    if (at == folders.end()) return fail(Code::not_found, path);
+    return std::make_unique<SharedFolder>(at->second);
+  }
+  Result<std::unique_ptr<Folder>> make_folder(const std::string& path) override {
+    folders.try_emplace(path, std::make_shared<MemoryFolder>());
+    return open_folder(path);
+  }
+  Result<> remove_folder(const std::string& path) override {
+    return folders.erase(path), Result<>();
+  }
+  Result<> remove_file(const std::string& folder, const std::string& name) override {
+    return TRY(open_folder(folder))->remove(name);
+  }
+  std::map<std::string, std::shared_ptr<MemoryFolder>> folders;
+  std::set<std::string> listening;
+  std::shared_ptr<Peer> agentctl;
+  ProcessLife present = ProcessLife::alive;
+  ProcessIdentity asked;
+};
+
+struct TestFiles final : Files {
+  bool folder_exists(const std::string& path) override { return path == "/there"; }
+};
+
+constexpr const char* exec_text = "exec_01ka3qq5rk0000000000000001";
+constexpr const char* session_text = "sess_01ka3qq5rk0000000000000002";
+
+class OutpostTest : public ::testing::Test {
+ protected:
+  std::shared_ptr<Peer> call_in() {
+    auto peer = std::make_shared<Peer>();
+    outpost.on_link(std::make_unique<TestLink>(peer));
+    return peer;
+  }
+  std::shared_ptr<Peer> friend_in() {
+    auto peer = call_in();
+    peer->events->on_bytes(encode_line(OutpostHello{.secret = "secret"}));
+    EXPECT_NE(peer->received.find("\"build\":\"test\""), std::string::npos) << peer->received;
+    peer->received.clear();
+    return peer;
+  }
+  OutpostReply ask(OutpostCall call) {
+    const auto peer = friend_in();
+    peer->events->on_bytes(encode_line(call));
+    loop.run();
+    return decode_outpost_reply(peer->received).value_or(OutpostReply{});
+  }
+  OutpostCall about(OutpostVerb verb) const {
+    return {.id = 3, .verb = verb, .exec = *ExecId::parse(exec_text), .owner = "o.1"};
+  }
+
+  StepLoop loop;
+  TestProcesses processes;
+  TestHost host;
+  TestFiles files;
+  Outpost outpost{{loop, processes, host, files, {}},
+                  {.folder = "/post",
+                   .secret = sha256("secret"),
+                   .agentctl_command = {"/bin/agentctl"},
+                   .environment = {{"PATH", "/there/bin"}, {"LANG", "C"}},
+                   .build = "test",
+                   .host_boot = "boot"}};
+};
+
+TEST_F(OutpostTest, L18_nobody_is_heard_before_the_secret_and_a_wrong_one_is_the_end) {
+  const auto peer = call_in();
+  peer->events->on_bytes(
+      encode_line(OutpostHello{.secret = "guess"}) +
+      encode_line(OutpostCall{.id = 1, .verb = OutpostVerb::kill, .mark = "PERDURE_EXEC_MARK=x"}));
+  EXPECT_NE(peer->received.find("unauthenticated"), std::string::npos) << peer->received;
+  EXPECT_TRUE(processes.killed.empty());
+  loop.run_timers();
+  EXPECT_TRUE(peer->closed);
+  EXPECT_EQ(outpost.connections(), 0u);
+}
+
+TEST_F(OutpostTest, L18_strangers_are_few_short_and_soon_gone) {
+  const auto talker = call_in();
+  talker->events->on_bytes(std::string(outpost_hello_bytes_max + 1, 'x'));
+  loop.run();
+  EXPECT_TRUE(talker->closed);
+  std::vector<std::shared_ptr<Peer>> silent;
+  for (std::size_t i = 0; i < outpost_strangers_max; ++i) silent.push_back(call_in());
+  EXPECT_TRUE(call_in()->closed);
+  loop.run_timers();  // the time for the first line
+  EXPECT_TRUE(silent.front()->closed);
+  EXPECT_EQ(outpost.connections(), 0u);
+  EXPECT_FALSE(call_in()->closed);
+}
+
+TEST_F(OutpostTest, L5_a_start_has_the_folders_and_the_environment_of_this_host) {
+  Bootstrap bootstrap{.session = *SessionId::parse(session_text),
+                      .exec = *ExecId::parse(exec_text),
+                      .gen = 1,
+                      .secret = "s",
+                      .owner = "o.1",
+                      .run_folder = "/daemon/run",
+                      .spool_folder = "/daemon/spool",
+                      .cwd = "/there",
+                      .hide = "/daemon"};
+  bootstrap.agent.environment = {{"LANG", "de"}};
+  const auto peer = friend_in();
+  peer->events->on_bytes(encode_line(OutpostCall{
+      .id = 9, .verb = OutpostVerb::start, .bootstrap = {encode_bootstrap(bootstrap)}}));
+  ASSERT_EQ(processes.specs.size(), 1u);
+  EXPECT_EQ(processes.specs[0].command, (std::vector<std::string>{"/bin/agentctl", "start"}));
+  const Result<Bootstrap> given = decode_bootstrap(processes.input);
+  ASSERT_TRUE(given) << given.error().message();
+  EXPECT_EQ(given->run_folder, "/post/run/agentctl/o.1");
+  EXPECT_EQ(given->spool_folder, std::string("/post/spool/o.1/") + exec_text);
+  EXPECT_EQ(given->hide, "/post");
+  EXPECT_EQ(given->agent.environment.at("PATH"), "/there/bin");
+  EXPECT_EQ(given->agent.environment.at("LANG"), "de");
+  processes.events->on_output(
+      encode_bootstrap_answer({.instance = "i", .pid = 42, .pid_started = 7, .host_boot = "b"}));
+  processes.events->on_exit({.code = 0});
+  loop.run();
+  const Result<OutpostReply> reply = decode_outpost_reply(peer->received);
+  ASSERT_TRUE(reply) << peer->received;
+  EXPECT_EQ(reply->id, 9u);
+  EXPECT_EQ(decode_bootstrap_answer(reply->result.text)->pid, 42);
+  // And it is known from then on, to a later outpost too: who it was is in a file.
+  EXPECT_EQ(decode_life(ask(about(OutpostVerb::life)).result.text)->life, "alive");
+  EXPECT_EQ(host.asked, (ProcessIdentity{42, 7, "b"}));
+  host.present = ProcessLife::dead;
+  EXPECT_EQ(decode_life(ask(about(OutpostVerb::life)).result.text)->life, "dead");
+  host.present = ProcessLife::unknown;
+  EXPECT_EQ(decode_life(ask(about(OutpostVerb::life)).result.text)->life, "unknown");
+}
+
+TEST_F(OutpostTest, L5_only_marks_of_executions_and_sessions_are_killed) {
+  OutpostCall call = about(OutpostVerb::kill);
+  call.mark = "HOME=/root";
+  EXPECT_EQ(ask(call).code, "invalid_argument");
+  EXPECT_TRUE(processes.killed.empty());
+  call.mark = "PERDURE_EXEC_MARK=x@o";
+  processes.left = 2;
+  EXPECT_EQ(decode_left(ask(call).result.text)->left, 2u);
+}
+
+TEST_F(OutpostTest, K33_the_spool_of_the_dead_is_given_out_in_pieces) {
+  const std::string spool = std::string("/post/spool/o.1/") + exec_text;
+  ASSERT_TRUE((*host.make_folder(spool))->append("a", "0123456789"));
+  const Result<OutpostFiles> listed = decode_files(ask(about(OutpostVerb::list)).result.text);
+  ASSERT_EQ(listed->files.size(), 1u);
+  EXPECT_EQ(listed->files[0].bytes, 10u);
+  OutpostCall call = about(OutpostVerb::read);
+  call.name = "a";
+  call.offset = 8;
+  EXPECT_EQ(decode_piece(ask(call).result.text)->base64, "ODk=");
+  call.owner = "../o.1";
+  EXPECT_EQ(ask(call).code, "invalid_argument");
+  EXPECT_EQ(ask(about(OutpostVerb::remove)).code, "");
+  EXPECT_FALSE(host.folders.contains(spool));
+}
+
+TEST_F(OutpostTest, L5_a_tunnel_passes_bytes_both_ways_and_stops_the_faster_side) {
+  OutpostHello hello{.secret = "secret", .exec = *ExecId::parse(exec_text), .owner = "o.1"};
+  const auto nobody = call_in();
+  nobody->events->on_bytes(encode_line(hello));
+  EXPECT_NE(nobody->received.find("not_found"), std::string::npos) << nobody->received;
+  host.listening.insert(std::string("/post/run/agentctl/o.1/") + exec_text + ".sock");
+  const auto peer = call_in();
+  peer->events->on_bytes(encode_line(hello) + "first");
+  EXPECT_EQ(host.agentctl->received, "first");
+  peer->received.clear();
+  host.agentctl->events->on_bytes("back");
+  EXPECT_EQ(peer->received, "back");
+  host.agentctl->unsent = outpost_unsent_bytes_max + 1;
+  peer->events->on_bytes("more");
+  EXPECT_TRUE(peer->paused);
+  host.agentctl->events->on_drained();
+  EXPECT_FALSE(peer->paused);
+  peer->events->on_closed();
+  const auto agentctl = host.agentctl;
+  loop.run();
+  EXPECT_TRUE(agentctl->closed);
+}
+
+TEST_F(OutpostTest, L5_a_workspace_is_a_folder_that_is_there_or_one_of_its_own) {
+  OutpostCall call{.id = 1,
+                   .verb = OutpostVerb::workspace,
+                   .session = *SessionId::parse(session_text),
+                   .cwd = "/there"};
+  EXPECT_EQ(decode_workspace(ask(call).result.text)->cwd, "/there");
+  call.cwd = "/gone";
+  EXPECT_EQ(ask(call).code, "workspace_missing");
+  call.cwd = "";
+  EXPECT_EQ(decode_workspace(ask(call).result.text)->cwd,
+            std::string("/post/workspaces/session_") + session_text);
+}
+
+}  // namespace
+}  // namespace perdure
