@@ -1,6 +1,6 @@
-"""A slow network for machines whose kernel cannot make one: passes TCP on, each way later by a time.
+"""A slow network where the kernel cannot make one: passes TCP on, each way later by a time.
 
-slow_relay.py HOST PORT DELAY_MS   listens on HOST at any port, which it prints, and calls PORT there
+slow_relay.py HOST PORT DELAY_MS   listens on HOST at any port, prints it, and calls PORT there
 """
 import asyncio
 import sys
