@@ -10,7 +10,10 @@ namespace perdure {
 OutpostClient::OutpostClient(Loop& loop, Clock& clock, OutpostAccess access)
     : loop_(loop), clock_(clock), access_(std::move(access)) {}
 
-OutpostClient::~OutpostClient() { cut("it is known in another way now"); }
+OutpostClient::~OutpostClient() {
+  link_ = {};  // at once: who made it may be gone before the loop is
+  cut("it is known in another way now");
+}
 
 void OutpostClient::tell_later(OnReply done, Result<std::string> result) {
   loop_.post(

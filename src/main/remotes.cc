@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
+#include <set>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,6 +15,48 @@
 #include "http/secure_link.h"
 
 namespace perdure {
+
+class OpenLinks {
+ public:
+  // Closed with the others, or by whoever has it.
+  class Held final : public Link {
+   public:
+    Held(std::shared_ptr<OpenLinks> all, std::unique_ptr<SecureLink> link)
+        : all_(std::move(all)), link_(std::move(link)) {
+      all_->links_.insert(this);
+    }
+    ~Held() override { all_->links_.erase(this); }
+    void set_events(LinkEvents& events) override {
+      if (link_) link_->set_events(events);
+    }
+    void send(std::string bytes) override {
+      if (link_) link_->send(std::move(bytes));
+    }
+    std::size_t unsent_bytes() const override { return link_ ? link_->unsent_bytes() : 0; }
+    void pause() override {
+      if (link_) link_->pause();
+    }
+    void resume() override {
+      if (link_) link_->resume();
+    }
+    std::string trouble() const { return link_ ? link_->trouble() : "closed"; }
+
+   private:
+    friend class OpenLinks;
+    std::shared_ptr<OpenLinks> all_;
+    std::unique_ptr<SecureLink> link_;
+  };
+
+  void close_all() {
+    for (Held* const held : links_) held->link_.reset();
+  }
+
+ private:
+  std::set<Held*> links_;
+};
+
+std::shared_ptr<OpenLinks> RemoteReach::make_open_links() { return std::make_shared<OpenLinks>(); }
+
 namespace {
 
 constexpr std::size_t file_bytes_max = 64UL << 10;
@@ -96,9 +138,9 @@ std::shared_ptr<OutpostClient> reach(const RemoteReach& reach, const Remote& rem
                           .fingerprint = *fingerprint,
                           .connect_ms = std::min(connect_most_ms, times.heartbeat_ms),
                           .silence_ms = times.heartbeat_ms};
-    access.dial = [&io = reach.io, peer]() -> DialledLink {
-      std::unique_ptr<SecureLink> link = dial(io, peer);
-      SecureLink* const seen = link.get();
+    access.dial = [&io = reach.io, links = reach.links, peer]() -> DialledLink {
+      auto link = std::make_unique<OpenLinks::Held>(links, dial(io, peer));
+      const OpenLinks::Held* const seen = link.get();
       return {std::move(link), [seen] { return seen->trouble(); }};
     };
   }
@@ -107,6 +149,8 @@ std::shared_ptr<OutpostClient> reach(const RemoteReach& reach, const Remote& rem
 
 Remotes::Remotes(RemoteReach ports, Host& host, Setting setting)
     : ports_(ports), host_(host), setting_(std::move(setting)) {}
+
+Remotes::~Remotes() { ports_.links->close_all(); }
 
 RemoteTimes Remotes::times_of(const std::string& name) const {
   const auto at = setting_.times.find(name);

@@ -56,11 +56,16 @@ Result<> remove_remote(const RemoteFile& file);
 // By name.
 Result<std::vector<Remote>> list_remotes(const std::string& folder);
 
+// Links that are open; they do not outlive the io that they were made on, whoever holds them.
+class OpenLinks;
+
 // The outpost of a remote over TCP and TLS, known by its fingerprint.
 struct RemoteReach {
   HttpIo& io;
   Loop& loop;
   Clock& clock;
+  std::shared_ptr<OpenLinks> links = make_open_links();
+  static std::shared_ptr<OpenLinks> make_open_links();
 };
 std::shared_ptr<OutpostClient> reach(const RemoteReach& reach, const Remote& remote,
                                      const RemoteTimes& times);
@@ -74,6 +79,8 @@ class Remotes {
     std::string owner;                         // of this data folder's executions
   };
   Remotes(RemoteReach ports, Host& host, Setting setting);
+  // Closes every link to an outpost.
+  ~Remotes();
 
   std::unique_ptr<Place> make_place(const LaunchSpec& spec, Bootstrap bootstrap);
   void make_workspace(const RemoteOrder& order, ApiWorld::OnWorktree done);

@@ -23,6 +23,11 @@ TEST_F(Remotes, L5_L13_K35_a_session_on_another_host_runs_a_turn_and_is_found_by
   ASSERT_TRUE(until_count(session, "run.completed", 1)) << daemon_->log();
   expect_whole(session, 60);
   EXPECT_GE(client_->count(session, "executor.reattached"), 1u);
+  // A daemon that is told to stop does so in good order, and leaves the other host alone.
+  ASSERT_TRUE(client_->prompt({.session = session, .text = "hang"}).ok());
+  ASSERT_TRUE(until_count(session, "run.started", 2)) << daemon_->log();
+  EXPECT_EQ(daemon_->stop(), 0) << daemon_->output();
+  EXPECT_EQ(agentctls(), 1u);
 }
 
 TEST_F(Remotes, L13_stop_and_delete_leave_nothing_behind_on_either_host) {
