@@ -115,4 +115,21 @@ void AppendQueue::answer() {
   group_.clear();
 }
 
+void AppendQueue::refuse_behind(const Error& error) {
+  std::set<SessionId> held;
+  for (const PendingAppend& pending : group_) held.insert(pending.batch.session);
+  std::vector<PendingAppend> refused;
+  {
+    const std::scoped_lock lock(mutex_);
+    std::vector<PendingAppend> kept;
+    for (PendingAppend& pending : queue_) {
+      (held.contains(pending.batch.session) ? kept : refused).push_back(std::move(pending));
+    }
+    queue_ = std::move(kept);
+  }
+  for (PendingAppend& pending : refused) {
+    pending.done(std::unexpected(pending.refused ? *std::move(pending.refused) : error));
+  }
+}
+
 }  // namespace perdure

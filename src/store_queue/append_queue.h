@@ -45,6 +45,9 @@ class AppendQueue {
   std::vector<PendingAppend>& take();
   // Runs the Dones of the group that was taken. They may push.
   void answer();
+  // Refuses what waits behind a group that cannot be answered yet; appends of the sessions in that
+  // group stay, so that Dones keep their order.
+  void refuse_behind(const Error& error);
 
  private:
   const Limits limits_;
