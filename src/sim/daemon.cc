@@ -53,10 +53,11 @@ void Daemon::start() {
   boot_id_ = new_boot_id();
   parts_ = std::make_unique<Parts>(universe_, disk_, host_, judge_, life, on_fatal);
   judge_.on_crash();  // an unsynced group of the life before may have been kept
+  judge_.set_boot(boot_id_);
   parts_->runtime = std::make_unique<Runtime>(
       Runtime::World{universe_.clock, random_, parts_->loop, universe_.files, parts_->store,
                      *parts_->agentctls, parts_->notifier},
-      RuntimeConfig{.boot = boot_id_, .wait_key = "sim wait key"});
+      RuntimeConfig{.boot = boot_id_, .wait_key = "sim wait key", .resume_parallel = 1});
   parts_->agentctls->set_events(*parts_->runtime);
   const std::int64_t started_ms = universe_.scheduler.now_ms();
   parts_->runtime->boot([this, life, started_ms] {
@@ -114,19 +115,29 @@ void Daemon::maybe_crash() {
 
 void Daemon::crash(const char* why) {
   if (!parts_ || parts_->life->dead) return;
+  if (universe_.prng.chance(universe_.faults.reboot)) return reboot(why);
+  universe_.trace.note("daemon", crashes_ + 1, [&] { return std::string("dies ") + why; });
+  die([] {});
+}
+
+void Daemon::reboot(const char* why) {
+  if (!parts_ || parts_->life->dead) return;
+  universe_.trace.note("daemon", crashes_ + 1,
+                       [&] { return std::string("the host reboots ") + why; });
+  die([this] {
+    ++reboots_;
+    host_.reboot();
+    universe_.clock.reboot();
+  });
+}
+
+void Daemon::die(const std::function<void()>& with_it) {
   ++crashes_;
-  const bool reboots = universe_.prng.chance(universe_.faults.reboot);
-  universe_.trace.note("daemon", crashes_,
-                       [&] { return std::string(reboots ? "the host reboots " : "dies ") + why; });
   parts_->life->dead = true;
   const bool loses = universe_.prng.chance(universe_.faults.lose_tail);
   disk_.crash(loses ? CrashChoice::lose_tail : CrashChoice::keep_tail);
   judge_.on_crash();
-  if (reboots) {
-    ++reboots_;
-    host_.reboot();
-    universe_.clock.reboot();
-  }
+  with_it();
   universe_.after(universe_.delay(universe_.faults.restart_ms_max), [this] {
     if (!runtime()) start();
   });

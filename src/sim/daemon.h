@@ -67,6 +67,8 @@ class Daemon {
   void start();
   // Ends it now, like kill -9 (or, drawn, a power cut); it is started again after a while.
   void crash(const char* why);
+  // The same for the whole machine.
+  void reboot(const char* why);
   // Crashes with the seed's chance, as after any step.
   void maybe_crash();
   // Between two steps: takes away what is left of a dead one.
@@ -104,6 +106,7 @@ class Daemon {
   };
 
   void reach(CrashPoint point);
+  void die(const std::function<void()>& with_it);
   void check_recovery_bound(const LifePtr& life);
   BootId new_boot_id();
   void on_ready(const LifePtr& life, std::int64_t started_ms);

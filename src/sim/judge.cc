@@ -89,7 +89,7 @@ void Judge::on_removed(SessionId session) {
   catch_up(session);
   const auto found = ledgers_.find(session);
   if (found == ledgers_.end()) return;
-  universe_.verdict.expect(found->second->is_copying(), "J1",
+  universe_.verdict.expect(found->second->is_copying() || unwanted_.contains(session), "J1",
                            [&] { return tail(session) + ": a session is gone"; });
   ledgers_.erase(found);
   pending_.erase(session);

@@ -30,8 +30,9 @@ class Judge final : public WorldFacts, public HostWatcher {
   void catch_up(SessionId session);
   // The daemon is dead and the disk has decided: what is there is there, the rest never was.
   void on_crash();
-  // Only half a fork may be: nobody here deletes a session.
+  // Only half a fork may be, or one that was to be deleted.
   void on_removed(SessionId session);
+  void expect_removal(SessionId session) { unwanted_.insert(session); }
 
   Ledger& ledger(SessionId session);
   const std::map<SessionId, std::unique_ptr<Ledger>>& ledgers() const { return ledgers_; }
@@ -58,6 +59,8 @@ class Judge final : public WorldFacts, public HostWatcher {
   bool workspace_was_asked(SessionId session) const override {
     return workspaces_.contains(session);
   }
+  BootId boot() const override { return boot_; }
+  void set_boot(BootId boot) { boot_ = boot; }
   Moment now() override { return universe_.clock.now(); }
 
   void on_command_acted(const ExecKey& exec, const SendCommand& command) override;
@@ -78,7 +81,9 @@ class Judge final : public WorldFacts, public HostWatcher {
   std::map<SessionId, std::unique_ptr<Ledger>> ledgers_;
   std::map<SessionId, std::deque<Pending>> pending_;
   BatchNumber last_batch_ = 0;
+  BootId boot_;
   std::set<SessionId> damaged_;
+  std::set<SessionId> unwanted_;
   std::set<std::tuple<std::string, PermissionId, WaitTokenId, std::string>> answers_;
   std::set<std::pair<SessionId, RunId>> told_;
   std::map<std::string, PromptWhen> prompts_;

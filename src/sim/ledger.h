@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "runtime/listing.h"
 #include "runtime/ports.h"
 #include "session/machine.h"
 #include "sim/verdict.h"
@@ -42,6 +43,8 @@ class WorldFacts {
   virtual std::optional<PromptWhen> when_of(const std::string& key) const = 0;
   // Some client asked for the session's workspace alone.
   virtual bool workspace_was_asked(SessionId session) const = 0;
+  // Of the daemon that decided what is fed.
+  virtual BootId boot() const = 0;
   virtual Moment now() = 0;
 };
 
@@ -103,6 +106,10 @@ class Ledger {
   // What reconcile has to look at after a restart.
   bool needs_reconcile() const;
   bool was_ever_archived() const { return ever_archived_; }
+  // The boot of the daemon that started the present execution.
+  const BootId& exec_began() const { return exec_began_; }
+  // When each record was written, by number.
+  Timestamp at(Seq seq) const { return times_.at(seq - 1); }
 
   // Liveness: nothing is left open that ought to have ended.
   void check_quiet();
@@ -125,6 +132,7 @@ class Ledger {
     std::set<std::string> tools;
     bool agent_exited = false;
     bool tool_repaired = false;
+    BootId boot;
   };
   // What the records of the present batch ask of its effects.
   struct Owed {
@@ -141,6 +149,8 @@ class Ledger {
     bool must_continue = false;  // auto_continue is due
     bool must_wait = false;      // a limit with a reset was met: limit.waiting is due
     bool must_go_on = false;     // its end said that the session continues
+    std::optional<AgentExited> exit;
+    bool tools_were_open = false;  // when the run ended
   };
 
   template <class What>
@@ -160,6 +170,10 @@ class Ledger {
   void see_command(const SendCommand& command);
   void see_status();
   void see_listing(const Listing& listing);
+  void see_listed_execution(const std::optional<ExecutorSummary>& listed);
+  void see_title_of_copy(const std::string& title);
+  void see_early_end(const ResumeFailed& e);
+  Failure shown_failure() const;
   void see_fold();
   void see_fold_of_run();
   void see_fold_of_execution();
@@ -251,9 +265,11 @@ class Ledger {
   State fold_;
   std::vector<std::uint64_t> hashes_;
   std::vector<std::size_t> kinds_;
+  std::vector<Timestamp> times_;
   std::uint64_t copied_records_ = 0;
   bool copied_ = false;   // and the last of them has come
   bool copying_ = false;  // the records of a fork tell of another session's life
+  bool renamed_ = false;  // a fork has got a title of its own
 
   std::optional<OpenRun> run_;
   std::set<RunId> ended_;
@@ -313,6 +329,10 @@ class Ledger {
   std::string stop_reason_;
   BootId last_boot_;
   BootId exec_boot_;
+  BootId exec_began_;
+  ExecutorStatus exec_status_ = ExecutorStatus::none;
+  std::string exec_error_code_;
+  std::string exec_error_;
   Timestamp exec_seen_;
   ExecutorReady exec_ready_;
   std::string last_prompt_;  // as typed

@@ -15,8 +15,9 @@ void Ledger::see(const Event& event, const SessionCreated& e) {
   created_ = event.at;
 }
 
-void Ledger::see(const Event&, const SessionRenamed& e) {
+void Ledger::see(const Event& event, const SessionRenamed& e) {
   expect(e.title != title_ || copying_, "C7", "renamed to the name it had");
+  if (copying_ && event.origin.copied_from.empty()) see_title_of_copy(e.title);
   title_ = e.title;
 }
 
@@ -50,6 +51,7 @@ void Ledger::see(const Event& event, const SessionStopped& e) {
   stop_reason_ = e.reason;
   expect(!run_, "RUN1", "a session stops with an open run");
   copied_ = copying_ && event.origin.copied_from.empty();
+  expect(!copied_ || renamed_, "C7", "a fork has the title of its source");
   resume_.reset();
   limit_.reset();
   if (may_live() && !copying_) owed_.stops = 1;
@@ -78,9 +80,11 @@ void Ledger::see(const Event& event, const ExecutorStarting& e) {
   expect(!archived_ || copying_, "C3", "an execution starts in an archived session");
   exec_ = {session_, origin.exec, origin.gen};
   lives_[origin.exec] = exec_;
-  exec_boot_ = last_boot_ = e.boot;
+  exec_boot_ = last_boot_ = exec_began_ = e.boot;
   exec_seen_ = event.at;
   exec_ready_ = {};
+  exec_status_ = ExecutorStatus::starting;
+  exec_error_code_ = exec_error_ = "";
   exec_gone_ = exec_declared_ = stop_requested_ = agent_ready_ = agent_opening_ = false;
   exec_starting_ = true;
   last_frame_ = 0;
@@ -89,6 +93,7 @@ void Ledger::see(const Event& event, const ExecutorStarting& e) {
 
 void Ledger::see(const Event& event, const ExecutorReady& e) {
   exec_ready_ = e;
+  exec_status_ = ExecutorStatus::ready;
   exec_seen_ = event.at;
   expect(exec_starting_, "PROC2", "an execution is ready twice, or before it starts");
   exec_starting_ = false;
@@ -100,8 +105,11 @@ void Ledger::see(const Event& event, const ExecutorReattached& e) {
   expect(may_live(), "PROC3", "an execution that is gone was reattached");
 }
 
-void Ledger::see(const Event&, const ExecutorError&) {
+void Ledger::see(const Event&, const ExecutorError& e) {
   exec_starting_ = false;
+  exec_status_ = ExecutorStatus::error;
+  exec_error_code_ = e.code;
+  exec_error_ = e.message;
   if (!copying_) owed_.stops = 1;
   ask_to_stop();
 }
@@ -120,6 +128,11 @@ void Ledger::see(const Event&, const ExecutorStopped& e) {
   if (e.reason == "lost" && stop_reason_.empty()) stop_reason_ = "interrupted";
   expect(active_tokens_.empty(), "C15", "an execution ends and its questions stay open");
   exec_gone_ = true;
+  if (exec_status_ != ExecutorStatus::error) exec_status_ = ExecutorStatus::stopped;
+  if (exec_error_code_.empty() && !e.code.empty()) {
+    exec_error_code_ = e.code;
+    exec_error_ = e.proof;
+  }
   exec_starting_ = false;
   agent_ready_ = agent_opening_ = false;
   owed_.death_claimed = false;
@@ -137,6 +150,7 @@ void Ledger::see(const Event&, const AgentExited& e) {
   if (!clean && !stop_requested_) stop_reason_ = "agent_crashed";
   agent_ready_ = agent_opening_ = false;
   if (run_) run_->agent_exited = true;
+  owed_.exit = e;
 }
 
 bool Ledger::native_is_possible() const {
@@ -250,6 +264,10 @@ void Ledger::see(const Event&, const ContextAttempt& e) {
 
 void Ledger::see(const Event&, const ResumeFailed& e) {
   expect(resume_.has_value() || copying_, "C4", "a resume fails that nobody asked for");
+  see_early_end(e);
+  const bool is_about_id = !e.attempts.empty() && e.attempts.back().failure == e.failure;
+  expect(e.failure != OpenFailure::session_unknown || is_about_id || copying_, "C4",
+         "an id is condemned by what was said about something else");
   const bool unknown = e.failure == OpenFailure::session_unknown;
   const char* const shown = unknown ? "" : e.at_boot ? "ERROR" : "FAILED";
   failure_ = Failure{shown, std::string(enum_text(e.failure)), e.message};

@@ -63,6 +63,8 @@ void Ledger::see_fold_of_execution() {
   same(e.id == exec_.exec && e.gen == exec_.gen, "id");
   if (exec_.gen == 0) return;
   same(e.gone == exec_gone_, "gone");
+  same(e.status == exec_status_, "status");
+  same(e.error_code == exec_error_code_ && e.error_message == exec_error_, "error");
   same(exec_gone_ || e.stop_requested == stop_requested_, "stop_requested");
   same(e.boot == exec_boot_ && e.last_seen == exec_seen_, "boot or last_seen");
   same(e.instance == exec_ready_.instance && e.url == exec_ready_.url && e.pid == exec_ready_.pid &&
@@ -72,7 +74,6 @@ void Ledger::see_fold_of_execution() {
   if (exec_gone_) return;
   same((e.agent == AgentPhase::ready) == agent_ready_, "ready agent");
   same((e.agent == AgentPhase::opening) == agent_opening_, "opening agent");
-  same((e.status == ExecutorStatus::starting) == exec_starting_, "status");
 }
 
 void Ledger::see_fold_of_context() {

@@ -19,6 +19,8 @@ void Ledger::see(const Event& event, const LimitWaiting& e) {
   const bool follows = last_run_ && last_run_->id == e.of && last_run_->code == "rate_limited";
   expect(copying_ || (owed_.must_wait && follows), "P13", "a limit that no run met");
   expect(!limit_ || copying_, "P13", "two limits are waited for at once");
+  expect(copying_ || e.tools_open == owed_.tools_were_open, "P13",
+         "whether a tool was open when the limit was met");
   owed_.must_wait = false;
   limit_ = LimitWait{e.of, e.reset_at, e.until, e.tools_open};
   if (!limit_series_) limit_series_ = LimitSeries{.since = event.at};

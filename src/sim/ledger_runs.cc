@@ -96,7 +96,8 @@ void Ledger::see(const Event& event, const RunStarted& e) {
   run_ = OpenRun{.id = id,
                  .message = e.message,
                  .needs_injection = inject_armed_,
-                 .auto_continued = e.trigger == "auto_continue"};
+                 .auto_continued = e.trigger == "auto_continue",
+                 .boot = e.boot};
   limit_.reset();
   if (e.trigger == "prompt") limit_series_.reset();
   last_end_.clear();
@@ -139,6 +140,7 @@ void Ledger::end_run(const Event& event, const End& end) {
     expect(tokens_.at(token).run != run_->id, "TOK3", "a run ends with an open question");
   }
   ended_.insert(run_->id);
+  owed_.tools_were_open = run_->tool_repaired;
   last_run_ = EndedRun{.id = run_->id,
                        .end = end.end,
                        .interrupted = end.why,
@@ -201,6 +203,10 @@ void Ledger::see(const Event& event, const RunInterrupted& e) {
                         e.reason == InterruptReason::process_restart ||
                         e.reason == InterruptReason::wait_lost;
   if (by_death && !copying_ && run_) {
+    const bool is_exit = run_->agent_exited || run_->boot == facts_.boot();
+    const bool is_called_exit = e.reason == InterruptReason::process_exit;
+    expect(e.reason == InterruptReason::wait_lost || is_exit == is_called_exit, "O12",
+           "an exit is called a restart, or a restart an exit");
     owed_.death_claimed = !run_->agent_exited;
     owed_.must_continue = e.reason != InterruptReason::wait_lost && policy_.auto_continue &&
                           !run_->auto_continued && !run_->tool_repaired;

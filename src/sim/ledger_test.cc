@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/fields_json.h"
 #include "wire/effect.h"
 #include "wire/snapshot.h"
 
@@ -40,6 +41,7 @@ class FakeFacts final : public WorldFacts {
   bool answer_was_sent(const AnswerGiven&) const override { return answered; }
   std::optional<PromptWhen> when_of(const std::string&) const override { return std::nullopt; }
   bool workspace_was_asked(SessionId) const override { return false; }
+  BootId boot() const override { return {}; }
   Moment now() override { return {{1000}, {1000}, "host"}; }
 
   bool lives = true;
@@ -134,6 +136,7 @@ class Book {
         origin);
     add(TokenMinted{.token = token, .permission = permission}, origin);
     add(RunWaiting{.token = token}, origin);
+    effect(Notify{NotifyWhat::needs_input, run1});
     return *this;
   }
 
@@ -338,6 +341,87 @@ const Case wait_cases[] = {
      [](Book& b) { b.ready().start_run(run1, message1).ask(4).add(TokenExpired{token}, in_run); }},
 };
 INSTANTIATE_TEST_SUITE_P(Waits, LedgerFinds, testing::ValuesIn(wait_cases));
+
+// The row of a session that is ready, as the list should have it.
+SessionSummary good_row() {
+  return {.agent = "a",
+          .cwd = "/w",
+          .created = {1},
+          .executor = ExecutorSummary{.exec = exec, .gen = 1, .status = ExecutorStatus::ready}};
+}
+
+void list(Book& b, const SessionSummary& row) {
+  b.ready().batch().listing = Listing{.open = true, .summary = encode_fields(row)};
+  b.add(SessionConfigured{}).end("idle");
+}
+
+TEST(Ledger, AGoodRowOfTheListPasses) {
+  Book book;
+  list(book, good_row());
+  EXPECT_EQ(book.broken(), "") << book.what();
+}
+
+void begin_fork(Book& b) {
+  b.add(SessionCreated{.session = session, .title = "t (fork)", .agent = {.name = "a"}},
+        {.copied_from = "x/1"});
+}
+
+TEST(Ledger, AGoodForkPasses) {
+  Book book;
+  begin_fork(book);
+  book.add(SessionRenamed{"t (fork 2)"}).add(SessionStopped{"forked", "uid:1"}).end("idle");
+  EXPECT_EQ(book.broken(), "") << book.what();
+}
+
+const Case shown_cases[] = {
+    {"C7",
+     [](Book& b) {
+       SessionSummary row = good_row();
+       row.title = "another";
+       list(b, row);
+     }},
+    {"C7",
+     [](Book& b) {
+       SessionSummary row = good_row();
+       row.error = "trouble that there is not";
+       list(b, row);
+     }},
+    {"L8",
+     [](Book& b) {
+       SessionSummary row = good_row();
+       row.executor.reset();
+       list(b, row);
+     }},
+    {"L8",
+     [](Book& b) {
+       SessionSummary row = good_row();
+       row.executor->status = ExecutorStatus::starting;
+       list(b, row);
+     }},
+    {"C7",
+     [](Book& b) {
+       begin_fork(b);
+       b.add(SessionRenamed{"t (fork)"});
+     }},
+    {"C7",
+     [](Book& b) {
+       begin_fork(b);
+       b.add(SessionStopped{"forked", "uid:1"});
+     }},
+    {"L37",
+     [](Book& b) {
+       b.ready().frame(4, FrameAgentExited{}).add(ResumeRequested{});
+       b.add(AgentExited{.why = "not_started"}, {.exec = exec, .gen = 1, .frame = 4});
+       b.add(ResumeFailed{OpenFailure::startup, "the agent ended"}, in_exec);
+     }},
+    {"RUN1",
+     [](Book& b) {
+       b.ready().start_run(run1, message1).ask(4).cursor(4);
+       b.batch().outbox_add.pop_back();
+       b.end("waiting");
+     }},
+};
+INSTANTIATE_TEST_SUITE_P(Shown, LedgerFinds, testing::ValuesIn(shown_cases));
 
 }  // namespace
 }  // namespace perdure::sim

@@ -31,6 +31,7 @@ void Ledger::see(const Event& event, const TokenMinted& e) {
   expect(!event.origin.after_run && !stop_requested_, "TOK3",
          "a question of a run that is over can be answered");
   expect(e.expires.has_value() == (policy_.wait_ms > 0), "C15", "a deadline that nobody asked for");
+  if (!copying_) owed_.notes.emplace_back(NotifyWhat::needs_input, event.origin.run);
 }
 
 void Ledger::close_token(WaitTokenId token, TokenStatus status, const std::string& by) {

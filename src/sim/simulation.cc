@@ -10,6 +10,7 @@
 #include "sim/host.h"
 #include "sim/judge.h"
 #include "sim/probes.h"
+#include "sim/read_check.h"
 #include "sim/real_host.h"
 #include "sim/scripted_host.h"
 #include "sim/universe.h"
@@ -23,6 +24,7 @@ constexpr std::int64_t heal_ms_max = 30 * 60'000;
 constexpr std::int64_t care_every_ms = 2'000;
 
 constexpr std::uint64_t scripted_every_seeds = 4;
+constexpr std::uint64_t reboot_every_seeds = 5;
 
 bool is_scripted(std::uint64_t seed, AgentctlKind kind) {
   if (kind == AgentctlKind::by_seed) return seed % scripted_every_seeds == 0;
@@ -38,6 +40,7 @@ class Simulation {
  public:
   Simulation(std::uint64_t seed, const SeedOptions& options)
       : options_(options),
+        reboots_in_mid_turn_(seed % reboot_every_seeds == 0),
         universe_(seed),
         disk_(make_memory_disk()),
         judge_(universe_, *disk_),
@@ -63,7 +66,9 @@ class Simulation {
     safety_phase();
     const std::uint64_t safety_steps = steps_;
     if (!is_bad()) liveness_phase();
+    if (!is_bad() && reboots_in_mid_turn_) reboot_in_mid_turn();
     if (!is_bad()) last_restart();
+    if (!is_bad()) delete_all();
     SeedResult result{.steps = steps_,
                       .safety_steps = safety_steps,
                       .crashes = daemon_.crashes(),
@@ -213,6 +218,30 @@ class Simulation {
                              [] { return std::string("a connected reader is not at the head"); });
   }
 
+  // The machine goes down while every session works: those whose policy says so come back by
+  // themselves (C1), a few at a time.
+  void reboot_in_mid_turn() {
+    workload_.resume_all_at_boot();
+    come_to_rest();
+    if (is_bad()) return;
+    workload_.ask_all_again();
+    run_for(universe_.prng.between(20, 2'000));
+    daemon_.reboot("in the middle of everything");
+    daemon_.reap();
+    daemon_.heal();
+    come_to_rest();
+    for (const auto& [session, book] : judge_.ledgers()) {
+      if (is_bad() || judge_.is_damaged(session) || book->records() == 0) continue;
+      const State& state = book->fold();
+      const bool was_lost = state.last_run && state.last_run->interrupted;
+      const bool comes_back = state.policy.resume == ResumePolicy::on_boot && !state.archived;
+      const bool came = state.exec.agent == AgentPhase::ready || state.failure;
+      universe_.verdict.expect(!was_lost || !comes_back || came, "C1", [&] {
+        return tail(session) + ": was to be resumed at boot and was not";
+      });
+    }
+  }
+
   // What a new daemon reads is what the old one said.
   void last_restart() {
     daemon_.crash("for the last time");
@@ -224,7 +253,7 @@ class Simulation {
     for (const auto& [session, book] : judge_.ledgers()) {
       if (is_bad() || book->records() == 0) continue;
       check_state(session);
-      check_found(session, book->fold().exec);
+      check_found(session, *book);
       const std::uint64_t snapshots_max =
           book->records() / snapshot_every_records + daemon_.crashes() + 2;
       universe_.verdict.expect(book->snapshots() <= snapshots_max, "J4", [&] {
@@ -232,11 +261,37 @@ class Simulation {
       });
     }
     judge_.check_all_bytes();
+    if (is_bad()) return;
+    workload_.check_kept(*daemon_.serving());
+    ReadCheck reads(universe_, judge_, *disk_);
+    reads.ask(*daemon_.serving());
+    run_for(5'000);
+    if (!is_bad()) reads.check_answered();
+  }
+
+  // U11: what still runs cannot be deleted, all else can, and is gone then.
+  void delete_all() {
+    Runtime& runtime = *daemon_.serving();
+    std::vector<SessionId> sessions;
+    for (const auto& [session, book] : judge_.ledgers()) {
+      if (!judge_.is_damaged(session) && book->records() > 0) sessions.push_back(session);
+    }
+    for (const SessionId session : sessions) {
+      const Execution exec = judge_.ledger(session).fold().exec;
+      const bool may_live = exec.status != ExecutorStatus::none && !exec.gone;
+      if (!may_live) judge_.expect_removal(session);
+      const Result<> erased = runtime.erase(session);
+      const bool right = may_live ? !erased && erased.error().code() == Code::conflict
+                                  : erased.has_value() && !runtime.state(session);
+      universe_.verdict.expect(right, "U11", [&] {
+        return tail(session) + (erased ? ": is deleted" : ": " + erased.error().message());
+      });
+    }
   }
 
   // Every execution that lives is in the hands of the present daemon, and says so; a session that
   // cannot be read is named.
-  void check_found(SessionId session, const Execution& exec) {
+  void check_found(SessionId session, const Ledger& book) {
     if (judge_.is_damaged(session)) {
       const Result<State> state = daemon_.serving()->state(session);
       const bool named = daemon_.serving()->damaged().contains(session);
@@ -244,13 +299,19 @@ class Simulation {
                                [&] { return tail(session) + " cannot be read and is not named"; });
       return;
     }
+    const Execution& exec = book.fold().exec;
     const bool may_live = exec.status != ExecutorStatus::none && !exec.gone;
     universe_.verdict.expect(!may_live || exec.boot == daemon_.boot_id(), "D1", [&] {
       return tail(session) + ": its execution lives and nobody reattached it";
     });
+    const bool may_stay = book.fold().policy.survive || book.exec_began() == daemon_.boot_id();
+    universe_.verdict.expect(!may_live || may_stay, "C9", [&] {
+      return tail(session) + ": its agent was to end with the daemon that started it";
+    });
   }
 
   SeedOptions options_;
+  bool reboots_in_mid_turn_ = false;
   Universe universe_;
   std::unique_ptr<Disk> disk_;
   Judge judge_;

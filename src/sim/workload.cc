@@ -86,6 +86,7 @@ void Workload::submit(std::size_t number) {
   note_answers(order);
   const std::string& cwd = judge_.ledger(order.session).fold().workspace.cwd;
   sent_[number].folder_missing |= !universe_.files.folder_exists(cwd);
+  sent_[number].reachable &= runtime->liveness(order.session) == Liveness::alive;
   universe_.trace.note("client", number * 64 + order.body.index(), [&] {
     return order.by + " asks #" + std::to_string(number) + " kind " +
            std::to_string(order.body.index()) + " of " + tail(order.session) +
@@ -159,6 +160,8 @@ void Workload::check_accepted(Sent& sent, const Reply& reply) {
                  [] { return std::string("a session answered for a person"); });
   verdict.expect(!order.wrong_secret, "TOK1",
                  [] { return std::string("a wrong secret was taken"); });
+  verdict.expect(!holds_alternative<DeclareDead>(order.body) || !sent.reachable, "C19",
+                 [] { return std::string("what answers was declared dead"); });
   const Ledger& book = judge_.ledger(order.session);
   verdict.expect(reply.seq <= book.records(), "ACK1", [&] {
     return "accepted at " + std::to_string(reply.seq) + ", which is not durable";
@@ -298,12 +301,17 @@ void Workload::check_refused(const Sent& sent, const Error& error) {
   });
   verdict.expect(code != Code::workspace_missing || sent.folder_missing, "C13",
                  [] { return std::string("the folder is there and called missing"); });
+  const bool names_folder = error.message().contains("the folder /ws/");
+  verdict.expect(code != Code::workspace_missing || names_folder, "C13",
+                 [&] { return "which folder is gone is not said: " + error.message(); });
   if (const auto* wait = get_if<AnswerWait>(&order.body); wait && code == Code::token_expired) {
     const Ledger::Token& token = judge_.ledger(order.session).tokens().at(wait->token);
     const bool over = token.status == TokenStatus::expired ||
                       (token.expires && token.expires->remaining_ms(universe_.clock.now()) == 0);
     verdict.expect(over, "C15", [] { return std::string("called expired before its time"); });
   }
+  verdict.expect(code != Code::token_not_found, "TOK1",
+                 [] { return std::string("a token that was minted is not known"); });
   const bool creates = holds_alternative<CreateSession>(order.body) && !order.is_reuse;
   verdict.expect(!creates || damaged || code == Code::disk_full || code == Code::unavailable,
                  "ACK1", [&] { return "a session was not made: " + error.message(); });
@@ -409,6 +417,34 @@ bool Workload::care() {
     }
   }
   return quiet && all_read();
+}
+
+void Workload::check_kept(Runtime& runtime) {
+  const auto expect = [&](bool condition, const std::string& key) {
+    universe_.verdict.expect(condition, "ACK3",
+                             [&] { return "key " + key + " is not kept as it was answered"; });
+  };
+  for (const Sent& sent : sent_) {
+    const Order& order = sent.order;
+    if (!sent.accepted || order.key.empty() || order.is_reuse) continue;
+    if (judge_.is_damaged(order.session)) continue;
+    const Result<std::optional<Reply>> kept = runtime.stored_reply(order.key, order.body_hash);
+    expect(kept && *kept && **kept == *sent.accepted, order.key);
+    const Result<std::optional<Reply>> other = runtime.stored_reply(order.key, quick_hash("x"));
+    expect(!other && other.error().code() == Code::key_reused, order.key);
+  }
+  const Result<std::optional<Reply>> unknown = runtime.stored_reply("no-such-key", Hash());
+  expect(unknown && !*unknown, "no-such-key");
+}
+
+void Workload::resume_all_at_boot() {
+  const Client nurse{.by = "uid:0"};
+  for (const auto& [session, book] : judge_.ledgers()) {
+    if (judge_.is_damaged(session) || book->records() == 0 || book->fold().archived) continue;
+    SessionConfigured what{.policy = book->fold().policy};
+    what.policy->resume = ResumePolicy::on_boot;
+    submit(add(make(nurse, session, ConfigureSession{std::move(what)})));
+  }
 }
 
 void Workload::ask_all_again() {

@@ -41,10 +41,14 @@ class Workload {
   void heal();
   // Answers, cancels and releases whatever waits for a person. True when nothing does.
   bool care();
+  // Every session is to come back by itself after a restart.
+  void resume_all_at_boot();
   // One more prompt for every session that can take one; each must end well.
   void ask_all_again();
   // Whether those prompts have ended as they should.
   void check_asked_again();
+  // What was accepted under a key is kept under it, and is nobody else's.
+  void check_kept(Runtime& runtime);
   bool all_read() const;
   std::uint64_t orders() const { return sent_.size(); }
 
@@ -55,6 +59,7 @@ class Workload {
     bool settled = false;  // the client knows, or has given up
     bool answered = false;
     bool folder_missing = false;    // at some time when it was asked
+    bool reachable = true;          // its execution, whenever it was asked
     std::optional<Reply> accepted;  // the first good answer
   };
   struct Client {

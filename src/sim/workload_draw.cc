@@ -8,6 +8,8 @@
 namespace perdure::sim {
 namespace {
 
+constexpr std::int64_t fork_ms_max = 120'000;  // the disk may be full for 30 s of them
+
 Hash body_hash(std::uint64_t unique) {
   Hash hash;
   for (std::size_t i = 0; i < 8; ++i) hash.bytes[i] = static_cast<unsigned char>(unique >> (8 * i));
@@ -166,8 +168,14 @@ void Workload::draw_fork(const Client& client, SessionId session) {
     return client.by + " forks " + tail(session) + " at " + std::to_string(at) + " to " + tail(to);
   });
   const Seq copies = at == 0 ? book.records() : at;
-  const auto on_forked = [this, session, to, copies,
+  const auto answered = std::make_shared<bool>(false);
+  universe_.after(fork_ms_max, [this, to, answered, life = daemon_.life()] {
+    universe_.verdict.expect(life->dead || *answered, "Q1",
+                             [&] { return "the fork " + tail(to) + " has no answer"; });
+  });
+  const auto on_forked = [this, session, to, copies, answered,
                           life = daemon_.life()](const Result<Reply>& answer) {
+    *answered = true;
     if (life->dead) return;
     if (!answer) {
       const Code code = answer.error().code();

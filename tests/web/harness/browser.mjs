@@ -5,6 +5,7 @@ import { existsSync, mkdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
+import { differenceFrom } from "./baseline.mjs";
 import { root } from "./daemon.mjs";
 import { until } from "./wait.mjs";
 
@@ -109,8 +110,12 @@ export class Person {
     return this.page;
   }
 
+  // Kept as build output, and held against its baseline where it has one.
   async shot(name) {
-    await this.page.screenshot({ path: join(shots, `${name}.${this.size}.${this.theme}.png`) });
+    const full = `${name}.${this.size}.${this.theme}`;
+    const png = await this.page.screenshot({ path: join(shots, `${full}.png`) });
+    const difference = await differenceFrom(this.context.browser(), full, png);
+    if (difference) this.troubles.push(difference);
   }
 
   // What went wrong so far, and forgets it.

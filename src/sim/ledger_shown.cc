@@ -1,0 +1,93 @@
+// What people read of a session without opening it: the row of the list, the title of a fork, the
+// words of an end before the beginning. Made here once more, from the records alone.
+#include <charconv>
+
+#include "sim/ledger.h"
+
+namespace perdure::sim {
+namespace {
+
+// "a" → "a (fork)" → "a (fork 2)" → "a (fork 3)".
+std::string title_of_fork(const std::string& title) {
+  constexpr std::string_view word = " (fork";
+  const std::size_t at = title.rfind(word);
+  if (at == std::string::npos || !title.ends_with(')')) return title + " (fork)";
+  const std::string_view inside(title.data() + at + word.size(),
+                                title.size() - at - word.size() - 1);
+  std::uint64_t number = 1;
+  if (!inside.empty()) {
+    const char* const last = inside.data() + inside.size();
+    const auto [end, error] = std::from_chars(inside.data() + 1, last, number);
+    if (inside.front() != ' ' || error != std::errc() || end != last) return title + " (fork)";
+  }
+  return title.substr(0, at) + " (fork " + std::to_string(number + 1) + ")";
+}
+
+}  // namespace
+
+void Ledger::see_title_of_copy(const std::string& title) {
+  renamed_ = true;
+  const bool nameless = title_.empty() && title.starts_with("fork of ");
+  expect(nameless || title == title_of_fork(title_), "C7", "a fork is called '" + title + "'");
+}
+
+// An agent that ended before its session was open: the failure says how (L37).
+void Ledger::see_early_end(const ResumeFailed& e) {
+  if (e.failure != OpenFailure::startup || !owed_.exit || copying_) return;
+  const AgentExited& exit = *owed_.exit;
+  std::string words = "before its session was open";
+  if (exit.why == "not_started") {
+    words = "could not be started";
+  } else if (exit.signal) {
+    words = "by signal " + std::to_string(*exit.signal) + " " + words;
+  } else if (exit.exit_code) {
+    words = "with code " + std::to_string(*exit.exit_code) + " " + words;
+  }
+  expect(e.message.contains(words), "L37", "an early end is told as '" + e.message + "'");
+}
+
+// The one trouble that a row has room for: a resume that failed, else an execution that was lost or
+// never came up, else the last run.
+Failure Ledger::shown_failure() const {
+  if (failure_) return {"", failure_->code, failure_->message};
+  const bool was_lost = exec_gone_ && !run_ && !exec_error_code_.empty();
+  if (was_lost || exec_status_ == ExecutorStatus::error) {
+    return {"", exec_error_code_, exec_error_};
+  }
+  const bool failed = !run_ && last_run_ && last_run_->end == RunEnd::failed;
+  return failed ? Failure{"", last_run_->code, last_run_->message} : Failure{};
+}
+
+// The row of the list that goes along with the batch.
+void Ledger::see_listing(const Listing& listing) {
+  const SessionSummary row = read_summary(listing.summary);
+  // Half a fork is no session yet: its row says that it is copied, and nothing else.
+  if (row.copying) return;
+  expect(listing.open || !needs_reconcile(), "Q5", "reconcile would pass the session over");
+  expect(listing.archived == archived_, "C7", "the list says otherwise about archived");
+  expect(row.task == task_ && row.title == title_ && row.agent == agent_.name, "C7",
+         "the list has another task, title or agent");
+  expect(row.cwd == workspace_cwd_ && row.created == created_, "C7",
+         "the list has another folder or age");
+  expect(row.stop_reason == stop_reason_, "C7", "the list has another reason of the stop");
+  expect(row.queue == queue_.size() && row.queue_held == fold_.queue_held, "C7",
+         "the list has another queue");
+  const Failure failure = shown_failure();
+  expect(row.error == failure.message && row.error_code == failure.code, "C7",
+         "the list has the error '" + row.error + "' and not '" + failure.message + "'");
+  see_listed_execution(row.executor);
+}
+
+void Ledger::see_listed_execution(const std::optional<ExecutorSummary>& listed) {
+  if (!expect(listed.has_value() == (exec_.gen != 0), "L8", "an execution is listed, or is not")) {
+    return;
+  }
+  if (!listed) return;
+  expect(listed->exec == exec_.exec && listed->gen == exec_.gen, "L8", "another one is listed");
+  expect(listed->status == exec_status_ && listed->error_message == exec_error_, "L8",
+         "the list has another state of the execution");
+  expect(listed->url == exec_ready_.url && listed->pid == exec_ready_.pid, "L8",
+         "the list has another process");
+}
+
+}  // namespace perdure::sim

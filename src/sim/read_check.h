@@ -1,0 +1,41 @@
+// At rest: what the daemon answers to those who only look, held against the journal. The density of
+// a timeline, the state as it was at some record, the tokens, the session a question belongs to.
+#pragma once
+
+#include <memory>
+
+#include "runtime/past.h"
+#include "runtime/runtime.h"
+#include "sim/disk.h"
+#include "sim/judge.h"
+#include "sim/universe.h"
+
+namespace perdure::sim {
+
+class ReadCheck {
+ public:
+  ReadCheck(Universe& universe, Judge& judge, Disk& disk)
+      : universe_(universe), judge_(judge), disk_(disk) {}
+
+  // The runtime outlives the answers, which come from its loop.
+  void ask(Runtime& runtime);
+  // All have come, and were right.
+  void check_answered();
+
+ private:
+  void ask_refs(Runtime& runtime, SessionId session);
+  void ask_timeline(SessionId session);
+  void ask_state(SessionId session, Seq seq);
+  void check_timeline(SessionId session, const Timeline& timeline);
+  void check_marks(SessionId session, const Timeline& timeline);
+  void check_tokens(SessionId session);
+  State state_at(SessionId session, Seq seq);
+
+  Universe& universe_;
+  Judge& judge_;
+  Disk& disk_;
+  std::unique_ptr<KeptPast> past_;
+  std::size_t open_ = 0;
+};
+
+}  // namespace perdure::sim
