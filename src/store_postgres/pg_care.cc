@@ -172,8 +172,8 @@ Result<> PgWriter::judge(SessionId session, const std::optional<Seq>& good) {
 bool PgWriter::idle_step() {
   const std::unique_lock lock(write_mutex_, std::try_to_lock);
   if (!lock.owns_lock() || unresolved_ || is_fenced_) return false;
-  if (!link_ || link_->is_lost()) {
-    if (!away_since_) lose_link();
+  if (!link_ || !link_->looks_alive()) {
+    if (link_) lose_link();
     if (Clock::now() < next_try_ || !relink()) return false;
   }
   if (commits_.is_full()) commits_.probe_space();

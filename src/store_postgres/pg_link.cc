@@ -118,7 +118,16 @@ Result<> PgLink::connect(const std::string& place) {
     return fail(is_refused ? Code::denied : Code::unavailable, "no connection: " + said);
   }
   PQsetnonblocking(connection_.get(), 1);
+  PQsetNoticeProcessor(connection_.get(), [](void*, const char*) {}, nullptr);
   return {};
+}
+
+bool PgLink::looks_alive() {
+  if (is_lost_) return false;
+  pollfd now{.fd = PQsocket(connection_.get()), .events = POLLIN, .revents = 0};
+  if (::poll(&now, 1, 0) > 0 && PQconsumeInput(connection_.get()) == 0) is_lost_ = true;
+  if (PQstatus(connection_.get()) != CONNECTION_OK) is_lost_ = true;
+  return !is_lost_;
 }
 
 bool PgLink::wait_readable(Deadline deadline) {

@@ -61,6 +61,8 @@ class PgLink {
   // Statements without parameters or rows, in one transaction of their own.
   PgResult<PgRows> script(const std::string& sql);
   bool is_lost() const { return is_lost_; }
+  // Whether the other side is still there, as far as can be known without asking it.
+  bool looks_alive();
 
  private:
   using Deadline = std::chrono::steady_clock::time_point;

@@ -171,6 +171,19 @@ Result<std::string> open_log(PgLink& link, const std::string& new_log_id) {
   return std::string(rows.bytes({}));
 }
 
+// One daemon to a database, for now: sessions of another node would be refused one by one.
+Result<> be_alone(PgLink& link, const PgBegin& begin) {
+  const PgRows rows =
+      TRY(known(link.run({"others",
+                          "SELECT name FROM perdure.nodes WHERE name <> $1 "
+                          "AND heartbeat > now() - $2 * interval '1 millisecond' LIMIT 1"},
+                         PgParams().text(begin.node).number(begin.silence_ms))));
+  if (rows.is_empty()) return {};
+  return fail(Code::conflict, "the node '" + std::string(rows.bytes({})) +
+                                  "' uses this database; end it first, or wait some seconds if it "
+                                  "is gone");
+}
+
 Result<std::uint64_t> raise_epoch(PgLink& link, const PgBegin& begin) {
   // Waits for a commit of the life before that is under way; after it that life commits nothing.
   TRY(known(link.run({"shut_out", "UPDATE perdure.lives SET link = -1 WHERE node = $1"},
@@ -204,6 +217,7 @@ Result<PgLife> begin_life(PgLink& link, const PgBegin& begin) {
     TRY(known(link.script("BEGIN")));
     TRY(known(link.run({"take_lock", take_lock}, {})));
     TRY_VOID(migrate(link, begin));
+    TRY_VOID(be_alone(link, begin));
     PgLife life{.log_id = TRY(open_log(link, begin.new_log_id))};
     life.epoch = TRY(raise_epoch(link, begin));
     TRY(known(link.script("COMMIT")));

@@ -15,6 +15,7 @@ struct PgBegin {
   std::string instance;    // of this process, to be told from others by a person
   std::string new_log_id;  // for a new store, or one that was restored elsewhere
   enum class Missing { make, refuse } missing = Missing::make;
+  std::int64_t silence_ms = 0;  // another node that was heard of since is a conflict
 };
 
 struct PgLife {
@@ -23,8 +24,8 @@ struct PgLife {
 };
 
 // In one transaction: brings the schema up to date (under a lock, so that two do not do it at once)
-// and begins a life. format_too_new: a newer version made it. not_found: there is none, and none is
-// to be made. After an error nothing is changed.
+// and begins a life. format_too_new: a newer version made it. conflict: another node is at work.
+// not_found: there is none, and none is to be made. After an error nothing is changed.
 Result<PgLife> begin_life(PgLink& link, const PgBegin& begin);
 
 // Whether a store is in that database.

@@ -33,7 +33,8 @@ Result<std::unique_ptr<PgWriter>> PgWriter::open(const PostgresOptions& options)
       *link, {.node = options.node,
               .instance = options.instance,
               .new_log_id = options.new_log_id,
-              .missing = options.create ? PgBegin::Missing::make : PgBegin::Missing::refuse}));
+              .missing = options.create ? PgBegin::Missing::make : PgBegin::Missing::refuse,
+              .silence_ms = options.silence.count()}));
   std::unique_ptr<PgWriter> writer(new PgWriter(options, std::move(life), std::move(link)));
   return writer;
 }

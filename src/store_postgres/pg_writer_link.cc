@@ -49,7 +49,9 @@ void PgWriter::lose_link() {
 }
 
 Result<> PgWriter::be_linked() {
-  if (link_ && !link_->is_lost()) return {};
+  // What is sent into a connection that is known to be gone would be unknown for no reason.
+  if (link_ && link_->looks_alive()) return {};
+  link_.reset();
   if (!away_since_) lose_link();
   if (Clock::now() - *away_since_ >= options_.patience && Clock::now() < next_try_) {
     return fail(Code::unavailable, "the database server cannot be reached; nothing was recorded");

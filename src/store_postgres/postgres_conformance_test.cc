@@ -60,7 +60,7 @@ const bool registered =
 const bool registered_small =
     PostgresServer::missing().empty() && register_store_conformance("PostgresSmall", [] {
       return std::make_unique<PostgresUnderTest>(
-          PostgresOptions{.group_bytes_max = 4096, .readers_max = 1, .search_slice_bytes = 64});
+          PostgresOptions{.group_bytes_max = 4096, .readers_max = 1, .search_slice_bytes = 2048});
     });
 
 TEST(PostgresConformance, a_server_can_be_started_here) {

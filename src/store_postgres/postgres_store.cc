@@ -251,6 +251,18 @@ Result<> PostgresStore::backup(std::string /*path*/, Done /*done*/) {
               "copy postgres://… sqlite:FILE");
 }
 
+Result<bool> has_postgres_store(const std::string& place) {
+  const std::unique_ptr<PgLink> link = TRY(PgLink::open(place, {}));
+  return has_store(*link);
+}
+
+Result<> drop_postgres_store(const std::string& place) {
+  const std::unique_ptr<PgLink> link = TRY(PgLink::open(place, {}));
+  const PgResult<PgRows> dropped = link->script("DROP SCHEMA IF EXISTS perdure CASCADE");
+  if (!dropped) return std::unexpected(dropped.error().error());
+  return {};
+}
+
 // Records are read as anybody reads them: what is damaged says so.
 Result<> PostgresStore::verify_session(SessionId session, VerifyReport& report) {
   const Result<SessionHead> known = head(session);

@@ -101,4 +101,8 @@ class PostgresStore final : public StoreEngine {
   std::unique_ptr<PgWriter> writer_;
 };
 
+// For copies. Whether a store is in the database; and taking it away, with everything in it.
+Result<bool> has_postgres_store(const std::string& place);
+Result<> drop_postgres_store(const std::string& place);
+
 }  // namespace perdure
