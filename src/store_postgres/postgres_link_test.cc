@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "store_postgres/postgres_fixture_test.h"
+#include "testing/postgres_fixture.h"
 #include "testing/pg_gate.h"
 
 namespace perdure {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "store_postgres/pg_words.h"
-#include "store_postgres/postgres_fixture_test.h"
+#include "testing/postgres_fixture.h"
 #include "wire/record.h"
 
 namespace perdure {
