@@ -6,7 +6,7 @@ set -euo pipefail
 
 build_packages=(
   clang-19 ninja-build ccache mold cmake git python3
-  libboost1.81-dev libboost-json1.81-dev libsqlite3-dev libssl-dev libfmt-dev zlib1g-dev
+  libboost1.81-dev libboost-json1.81-dev libsqlite3-dev libpq-dev libssl-dev libfmt-dev zlib1g-dev
   libspdlog-dev libtomlplusplus-dev
   # CMake looks for these at configure time, whatever is then built.
   libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
@@ -15,9 +15,10 @@ build_packages=(
 # some sources, without from others.
 command -v npm >/dev/null || build_packages+=(nodejs npm)
 # Chromium runs the tests of the page.
+# postgresql-15 is the server that the tests start for themselves.
 # podman with runc runs the sessions in containers, with an image of busybox; dockerd is used, too,
 # where it is there. openssh-server and iproute2 make another host of namespaces.
-test_packages=(lld-19 llvm-19 libclang-rt-19-dev clang-tidy-19 clang-format-19 sqlite3 chromium
+test_packages=(lld-19 llvm-19 libclang-rt-19-dev clang-tidy-19 clang-format-19 sqlite3 postgresql-15 chromium
   podman runc busybox-static openssh-server openssh-client iproute2)
 
 case "${1:-test}" in

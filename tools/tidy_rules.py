@@ -12,10 +12,10 @@ from tidy_source import functions, line_of
 RULES = {}
 
 # Folders whose code must do the same thing for the same input, every time.
-DETERMINISTIC = ("session", "acp", "auth", "wire", "store", "store_sqlite", "store_files",
-                 "runtime", "supervisor")
-# Engines below store/.
-ENGINES = ("store_sqlite", "store_files")
+DETERMINISTIC = ("session", "acp", "auth", "wire", "store", "store_queue", "store_sqlite",
+                 "store_files", "runtime", "supervisor")
+# Engines below store/, and what they share.
+ENGINES = ("store_queue", "store_sqlite", "store_files")
 # Folders without any input or output of their own.
 PURE = ("session", "acp", "auth", "wire")
 # Coroutines stay at the edge.

@@ -21,6 +21,7 @@ struct ServeOptions {
   std::string config;               // a file; empty: the usual one
   std::string tls_certificate;
   std::string tls_key;
+  std::string node;          // its name on a database that daemons share; empty: the host's
   std::string store;         // the engine; empty: the one that the data folder has, else sqlite
   bool background = false;   // detach, and return once /readyz is 200
   bool clean_start = false;  // U12: what was there is archived first

@@ -23,9 +23,13 @@ Outcome<int> serve(VerbCall& call) {
   options.tls_certificate = args.value("tls-certificate").value_or("");
   options.tls_key = args.value("tls-key").value_or("");
   options.store = args.value("store").value_or("");
-  if (!options.store.empty() && options.store != "sqlite" && options.store != "files") {
-    return usage("--store is sqlite or files");
+  const bool is_database =
+      options.store.starts_with("postgres://") || options.store.starts_with("postgresql://");
+  if (!options.store.empty() && options.store != "sqlite" && options.store != "files" &&
+      !is_database) {
+    return usage("--store is sqlite, files or postgres://…");
   }
+  options.node = args.value("node").value_or("");
   options.background = args.has("background");
   options.clean_start = args.has("clean-start");
   options.stop = args.has("stop");
@@ -339,9 +343,7 @@ std::vector<Verb> live_verbs() {
       {.name = "serve",
        .summary = "the daemon, in the foreground",
        .options =
-           {{.name = "listen",
-             .value_name = "ADDRESS",
-             .help = "where to serve HTTP; 127.0.0.1:7433 unless given"},
+           {{.name = "listen", .value_name = "ADDRESS", .help = "of HTTP; else 127.0.0.1:7433"},
             {.name = "config",
              .value_name = "FILE",
              .help = "another config file",
@@ -351,7 +353,8 @@ std::vector<Verb> live_verbs() {
              .help = "PEM, the chain",
              .completes = Completes::file},
             {.name = "tls-key", .value_name = "FILE", .help = "PEM", .completes = Completes::file},
-            {.name = "store", .value_name = "ENGINE", .help = "of a new folder: sqlite, files"},
+            {.name = "store", .value_name = "STORE", .help = "sqlite, files, postgres://…"},
+            {.name = "node", .value_name = "NAME", .help = "this daemon's, on a database"},
             {.name = "background", .help = "detach; returns once it is ready"},
             {.name = "clean-start", .help = "archive everything that was there before"},
             {.name = "stop", .help = "end the daemon of this data folder; its agents go on"}},

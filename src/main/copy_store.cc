@@ -8,6 +8,7 @@
 #include "env_posix/file_lock.h"
 #include "env_posix/folder.h"
 #include "store_files/record_file.h"
+#include "store_postgres/postgres_store.h"
 
 namespace perdure {
 namespace {
@@ -188,6 +189,10 @@ class Copy {
 // What the copy made, and nothing that was there before.
 void remove_copy(const StorePlace& place) {
   std::error_code error;
+  if (place.engine == EngineName::postgres) {
+    (void)drop_postgres_store(place.path);
+    return;
+  }
   if (place.engine == EngineName::sqlite) {
     for (const char* const tail : {"", "-wal", "-shm", ".reserve"}) {
       fs::remove(place.path + tail, error);
@@ -202,6 +207,10 @@ void remove_copy(const StorePlace& place) {
 
 Result<> check_target(const StorePlace& to) {
   std::error_code error;
+  if (to.engine == EngineName::postgres) {
+    if (!TRY(has_postgres_store(to.path))) return {};
+    return fail(Code::conflict, "the database at " + to.text() + " has a store already");
+  }
   if (fs::exists(landmark(to), error)) {
     return fail(Code::conflict, to.text() + " is there already");
   }
@@ -221,6 +230,8 @@ Result<StoreLock> StoreLock::acquire(const StorePlace& place) {
     std::unique_ptr<PosixFolder> folder;
     std::optional<FileLock> lock;
   };
+  // Who uses a database is known in the database.
+  if (place.engine == EngineName::postgres) return StoreLock();
   const std::string path =
       place.engine == EngineName::files ? place.path : fs::path(place.path).parent_path().string();
   StoreLock out;
@@ -259,6 +270,8 @@ Result<CopiedStore> copy_store(const CopyOrder& order) {
     return copied;
   };
   Result<CopiedStore> copied = copy();
+  // A database would hold the place of whoever read it for a while.
+  if (order.from.engine == EngineName::postgres) (void)from->shut_down();
   if (!copied) remove_copy(order.to);
   return copied;
 }

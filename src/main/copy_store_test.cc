@@ -11,6 +11,7 @@
 
 #include "main/data_folder.h"
 #include "session/transcript.h"
+#include "testing/postgres_server.h"
 #include "wire/record.h"
 
 namespace perdure {
@@ -131,6 +132,68 @@ TEST_F(CopyStore, C7_J2_sqlite_to_files_to_sqlite_is_the_same_byte_for_byte) {
   expect_equal(*left, *open(middle));
 }
 
+TEST_F(CopyStore, C7_J2_sqlite_to_postgres_to_files_to_sqlite_is_the_same_byte_for_byte) {
+  if (const std::string reason = PostgresServer::missing(); !reason.empty()) GTEST_SKIP() << reason;
+  const auto database = [] {
+    return StorePlace{.engine = EngineName::postgres,
+                      .path = PostgresServer::shared().new_database()};
+  };
+  const StorePlace first = place(EngineName::sqlite, "a.db");
+  const StorePlace second = database();
+  const StorePlace third = place(EngineName::files, "b");
+  const StorePlace last = place(EngineName::sqlite, "c.db");
+  fill(*open(first));
+  for (const auto& [from, to] : {std::pair(first, second), {second, third}, {third, last}}) {
+    const auto copied = copy_store({.from = from, .to = to});
+    ASSERT_TRUE(copied) << copied.error().message();
+    EXPECT_EQ(copied->records, golden().size() + 3);
+    EXPECT_EQ(copied->answers, 2U);
+  }
+  expect_equal(*open(first), *open(last));
+  {
+    const auto copy = open(second);
+    expect_equal(*open(first), *copy);
+    ASSERT_TRUE(copy->shut_down());
+  }
+  EXPECT_EQ(copy_store({.from = first, .to = second}).error().code(), Code::conflict);
+
+  // A daemon that uses the database is not disturbed.
+  StorePlace used = second;
+  used.node = "a daemon";
+  const auto daemon = open(used);
+  const auto refused = copy_store({.from = second, .to = place(EngineName::sqlite, "d.db")});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::conflict) << refused.error().message();
+
+  const StorePlace broken = place(EngineName::sqlite, "broken.db");
+  std::vector<std::string> lines = golden();
+  lines[5].back() = ' ';
+  lines[5] += '}';
+  commit(*open(broken), {.session = session(1), .records = lines});
+  const StorePlace nothing = database();
+  EXPECT_EQ(copy_store({.from = broken, .to = nothing}).error().code(), Code::damaged);
+  EXPECT_EQ(open_journal(nothing, {}).error().code(), Code::not_found) << "nothing is left of it";
+}
+
+TEST_F(CopyStore, C7_a_data_folder_remembers_its_database) {
+  const std::string data = root_ + "/data";
+  fs::create_directory(data);
+  const AskedStore asked = parse_asked_store("postgres://me@db/x").value();
+  StorePlace chosen = choose_journal(data, asked).value();
+  EXPECT_EQ(chosen.path, "postgres://me@db/x");
+  EXPECT_FALSE(chosen.node.empty());
+  chosen.node = "one";
+  ASSERT_TRUE(note_journal(data, chosen));
+  const StorePlace found = choose_journal(data, std::nullopt).value();
+  EXPECT_EQ(found.engine, EngineName::postgres);
+  EXPECT_EQ(found.path, chosen.path);
+  EXPECT_EQ(choose_journal(data, asked)->node, "one");
+  const AskedStore files{.engine = EngineName::files};
+  EXPECT_EQ(choose_journal(data, files).error().code(), Code::conflict);
+  EXPECT_EQ(parse_asked_store("postgres://me:hunter2@db/x").error().code(), Code::invalid_argument);
+  EXPECT_EQ(parse_asked_store("mysql").error().code(), Code::invalid_argument);
+}
+
 TEST_F(CopyStore, C7_a_copy_takes_no_place_that_is_taken_and_leaves_nothing_of_a_failed_one) {
   const StorePlace from = place(EngineName::files, "a");
   fill(*open(from));
@@ -169,10 +232,11 @@ TEST_F(CopyStore, C7_a_data_folder_keeps_its_engine_and_refuses_another) {
   const std::string data = root_ + "/data";
   fs::create_directory(data);
   EXPECT_EQ(choose_journal(data, std::nullopt)->engine, EngineName::sqlite);
-  EXPECT_EQ(choose_journal(data, EngineName::files)->engine, EngineName::files);
-  fill(*open(choose_journal(data, EngineName::files).value()));
+  EXPECT_EQ(choose_journal(data, AskedStore{.engine = EngineName::files})->engine,
+            EngineName::files);
+  fill(*open(choose_journal(data, AskedStore{.engine = EngineName::files}).value()));
   EXPECT_EQ(choose_journal(data, std::nullopt)->engine, EngineName::files);
-  const auto refused = choose_journal(data, EngineName::sqlite);
+  const auto refused = choose_journal(data, AskedStore{.engine = EngineName::sqlite});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), Code::conflict);
   EXPECT_TRUE(refused.error().message().contains("kept by the engine files"));

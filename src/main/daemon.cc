@@ -132,22 +132,28 @@ Result<> Daemon::open_store() {
                         [log = log_.get()](const Error& error) {
                           // DISK1: what was in flight is unknown. Nobody is answered; recovery
                           // reads the truth.
-                          log->error("the disk failed, so the daemon ends: " + error.message());
+                          const bool is_replaced = error.code() == Code::stale_owner;
+                          log->error((is_replaced ? "the daemon ends: "
+                                                  : "the disk failed, so the daemon ends: ") +
+                                     error.message());
                           log->flush();
                           _exit(exit_storage);
                         },
                     .search_piece = search_piece,
-                    .is_there = same_file(landmark(place)),
+                    .is_there = {},
                     .create = create};
+  if (place.engine != EngineName::postgres) order.is_there = same_file(landmark(place));
   Result<std::unique_ptr<StoreEngine>> store = open_journal(place, std::move(order));
   if (!store) {
-    Error error = std::move(store).error().with_context(landmark(place));
+    Error error = std::move(store).error().with_context(
+        place.engine == EngineName::postgres ? "the database" : landmark(place));
     if (create) return std::unexpected(std::move(error));
     return fail(error.code(), error.message() +
                                   " (other data is here, so no empty journal is made; restore a "
                                   "backup with: perdure restore FILE)");
   }
   store_ = std::move(*store);
+  TRY_VOID(note_journal(data_->path(), place));
   key_ = TRY(data_->key());
   store_thread_ = std::make_unique<StoreThread>(
       *store_, StoreThread::Care{.now = [this] { return clock_->now().wall; }});
@@ -292,6 +298,8 @@ void Daemon::add_metrics(MetricsText& text) {
   text.sample("perdure_store_appends_total", {}, static_cast<double>(stats.appends));
   text.family("perdure_store_disk_full", "gauge", "1 while the disk is full.");
   text.sample("perdure_store_disk_full", {}, stats.disk_full ? 1 : 0);
+  text.family("perdure_store_unavailable", "gauge", "1 while the database cannot be reached.");
+  text.sample("perdure_store_unavailable", {}, stats.unavailable ? 1 : 0);
   write_histogram(text, "perdure_store_commit_seconds", "Time of a commit, fsync included.",
                   store_thread_->commit_times());
   text.family("perdure_connections", "gauge", "Open connections of clients.");

@@ -23,8 +23,10 @@
 #include "main/container_setup.h"
 #include "main/daemon.h"
 #include "main/data_folder.h"
+#include "main/open_journal.h"
 #include "main/probe_runs.h"
 #include "main/programs.h"
+#include "store_postgres/postgres_store.h"
 
 namespace perdure {
 namespace {
@@ -72,6 +74,19 @@ DoctorCheck check_sqlite() {
   std::string text = std::string("SQLite ") + sqlite3_libversion();
   // One connection writes and checkpoints, so the reset bug of the WAL cannot bite.
   return {"sqlite", "ok", text + ", one writer", ""};
+}
+
+// Only where the journal is in a database.
+std::vector<DoctorCheck> check_database(const std::string& data) {
+  const Result<std::optional<StorePlace>> place = find_journal(data);
+  if (!place || !*place || (*place)->engine != EngineName::postgres) return {};
+  const Result<bool> found = has_postgres_store((*place)->path);
+  if (!found) {
+    return {{"database", "fail", found.error().message(),
+             "look at the server, and at PGPASSFILE for the password"}};
+  }
+  if (!*found) return {{"database", "fail", "no store is in it", "restore it from a dump"}};
+  return {{"database", "ok", (*place)->path + ", as node " + (*place)->node, ""}};
 }
 
 DoctorCheck check_agentctl(const std::string& agentctl) {
@@ -197,6 +212,7 @@ std::vector<DoctorCheck> examine(const std::string& agentctl) {
     out.push_back({"config", "fail", config.error().message(), "correct the file"});
   }
   out.push_back(check_sqlite());
+  for (DoctorCheck& check : check_database(places->data)) out.push_back(std::move(check));
   out.push_back(check_agentctl(agentctl));
   out.push_back(check_descriptors());
   out.push_back(check_session_limits(config ? config->limits : AgentLimits{}));

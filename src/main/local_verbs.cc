@@ -1,5 +1,6 @@
 #include "main/local_verbs.h"
 
+#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -93,7 +94,9 @@ Result<cli::VerifyReport> verify_place(const std::string& text) {
   const StorePlace place = TRY(parse_store_place(text));
   const StoreLock lock = TRY(StoreLock::acquire(place));
   const std::unique_ptr<StoreEngine> store = TRY(open_journal(place, {}));
-  return verify_store(*store);
+  Result<cli::VerifyReport> report = verify_store(*store);
+  if (place.engine == EngineName::postgres) (void)store->shut_down();
+  return report;
 }
 
 Result<cli::CopyReport> copy(const cli::CopyLocally& order) {
@@ -210,14 +213,22 @@ Result<cli::FileReport> restore(const cli::RestoreLocally& order) {
     return fail(Code::not_found, from + " is not there, or no backup");
   }
   const Places places = TRY(find_places());
-  const bool has_store = TRY(find_journal(places.data)).has_value();
+  const std::optional<StorePlace> present = TRY(find_journal(places.data));
+  if (present && present->engine == EngineName::postgres) {
+    return fail(
+        Code::conflict,
+        "the journal is in a database: restore it there with pg_restore, or copy FILE into a "
+        "new database with: perdure store copy sqlite:FILE postgres://…");
+  }
+  const bool has_store = present.has_value();
   if (has_store && !order.replace) {
     return fail(Code::conflict,
                 places.data + " has a journal already; with --replace it is put aside first");
   }
   const StorePlace candidate =
-      is_folder ? StorePlace{EngineName::files, places.data + "/restoring"}
-                : StorePlace{EngineName::sqlite, places.data + "/perdure.db.restoring"};
+      is_folder
+          ? StorePlace{.engine = EngineName::files, .path = places.data + "/restoring"}
+          : StorePlace{.engine = EngineName::sqlite, .path = places.data + "/perdure.db.restoring"};
   std::size_t sessions = 0;
   {
     const std::unique_ptr<DataFolder> data = TRY(locked_folder());
@@ -251,13 +262,21 @@ cli::LocalVerbs local_verbs(const std::string& program) {
   cli::LocalVerbs verbs;
   verbs.version = PERDURE_VERSION;
   verbs.serve = [program, agentctl](const cli::ServeOptions& options) {
-    std::optional<EngineName> engine;
-    if (const Result<EngineName> asked = parse_engine(options.store)) engine = *asked;
+    std::optional<AskedStore> store;
+    if (!options.store.empty()) {
+      Result<AskedStore> asked = parse_asked_store(options.store);
+      if (!asked) {
+        std::fprintf(stderr, "perdure: %s\n", asked.error().message().c_str());
+        return 2;
+      }
+      store = *std::move(asked);
+      store->node = options.node;
+    }
     return serve({.listen = options.listen.empty() ? "" : options.listen.front(),
                   .config = options.config,
                   .tls_certificate = options.tls_certificate,
                   .tls_key = options.tls_key,
-                  .store = engine,
+                  .store = store,
                   .background = options.background,
                   .clean_start = options.clean_start,
                   .stop = options.stop,

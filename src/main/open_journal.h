@@ -14,27 +14,38 @@
 
 namespace perdure {
 
-enum class EngineName { sqlite, files };
-ENUM_TEXT(EngineName, "sqlite", "files");
+enum class EngineName { sqlite, files, postgres };
+ENUM_TEXT(EngineName, "sqlite", "files", "postgres");
 
-// Where a store is: ENGINE:PATH, a file for sqlite and a folder for files.
+// Where a store is: ENGINE:PATH, a file for sqlite and a folder for files; or postgres://…, which
+// is the path of that engine.
 struct StorePlace {
   EngineName engine = EngineName::sqlite;
   std::string path;
+  std::string node = {};  // of postgres: the name there; empty: that of a tool
   std::string text() const;
 };
 
-// invalid_argument: no such engine.
-Result<EngineName> parse_engine(const std::string& text);
-// `files:PATH`, `sqlite:PATH`, or the path of a data folder, a file or a folder that has a store.
+// What `serve` was told: an engine, or the place of a database.
+struct AskedStore {
+  EngineName engine = EngineName::sqlite;
+  std::string place = {};  // of postgres
+  std::string node = {};   // empty: the one that the data folder knows, else the host's name
+};
+// invalid_argument: no such engine, or a place with a password in it.
+Result<AskedStore> parse_asked_store(const std::string& text);
+// `files:PATH`, `postgres://…`, `sqlite:PATH`, or the path of a data folder, a file or a folder
+// that has a store.
 Result<StorePlace> parse_store_place(const std::string& text);
 
 // The store of a data folder; nothing when it has none yet. conflict: it has two.
 Result<std::optional<StorePlace>> find_journal(const std::string& data_path);
 // The one it has, or else where that engine would make one. conflict: it has one of another engine.
 Result<StorePlace> choose_journal(const std::string& data_path,
-                                  const std::optional<EngineName>& asked);
-// The file whose being there says that the store is there.
+                                  const std::optional<AskedStore>& asked);
+// Notes in the data folder that its journal is in a database, for the next start.
+Result<> note_journal(const std::string& data_path, const StorePlace& place);
+// The file whose being there says that the store is there; empty for a database.
 std::string landmark(const StorePlace& place);
 
 struct OpenJournal {
@@ -43,6 +54,7 @@ struct OpenJournal {
   std::function<bool()> is_there = {};
   bool create = false;
 };
+// Of postgres, conflict: a daemon under another name uses the database.
 Result<std::unique_ptr<StoreEngine>> open_journal(const StorePlace& place, OpenJournal order);
 
 }  // namespace perdure

@@ -17,7 +17,7 @@ struct ServeOptions {
   std::string config;  // a file; empty: the usual one
   std::string tls_certificate;
   std::string tls_key;
-  std::optional<EngineName> store;  // nothing: the one that the data folder has, else sqlite
+  std::optional<AskedStore> store;  // nothing: the one that the data folder has, else sqlite
   bool background = false;          // detach; the starting process ends when the daemon serves
   bool clean_start = false;         // U12: what is there is put aside first
   bool stop = false;     // end the daemon that runs on this data folder, and nothing else

@@ -256,7 +256,8 @@ void SessionActor::on_refused(Batch& batch, const Error& error) {
   batch.give_standing_answers();
   std::deque<Waiting> back = batch.take_back();
   const bool again = error.code() == Code::conflict;  // a key that another session took first
-  const bool full = error.code() == Code::disk_full;
+  // Both pass: nothing was recorded, and the same may do later.
+  const bool full = error.code() == Code::disk_full || error.code() == Code::unavailable;
   if (!again && !full) failed_ = error;
   for (auto at = back.rbegin(); at != back.rend(); ++at) {
     const bool keep = again ? at->tries <= tries_max : full && !at->from_client;

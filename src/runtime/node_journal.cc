@@ -240,7 +240,8 @@ void NodeJournal::on_durable(Batch& batch) {
 
 void NodeJournal::on_refused(Batch& batch, const Error& error) {
   const bool again = error.code() == Code::conflict;  // a key that a session took first
-  if (!again && error.code() != Code::disk_full) failed_ = error;
+  const bool passes = error.code() == Code::disk_full || error.code() == Code::unavailable;
+  if (!again && !passes) failed_ = error;
   for (auto at = batch.taken.rbegin(); at != batch.taken.rend(); ++at) {
     if (at->stands) {
       at->waiting.reply(std::move(at->answer));

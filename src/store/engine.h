@@ -31,7 +31,8 @@ struct VerifyReport {
 struct EngineTotals {
   std::uint64_t commits = 0;
   std::uint64_t appends = 0;
-  bool disk_full = false;  // only essential appends are tried
+  bool disk_full = false;    // only essential appends are tried
+  bool unavailable = false;  // the server cannot be reached
 };
 
 // What a session has besides its records, rows and snapshot, for whoever copies it.

@@ -140,8 +140,9 @@ class Store {
 
   // Queues a batch. Done gets success only after the batch is on disk; an error means that nothing
   // of it is there and the head is unchanged: conflict, stale_owner, disk_full, damaged,
-  // invalid_argument. After an fsync error no Done runs any more: the outcome of what was in
-  // flight is unknown, the store's fatal hook runs once, and the process must end (DISK1).
+  // invalid_argument, and unavailable when a server stayed away for too long. After an fsync error
+  // no Done runs any more: the outcome of what was in flight is unknown, the store's fatal hook
+  // runs once, and the process must end (DISK1).
   virtual void append(Append batch, Done done) = 0;
 
   // Records of committed batches only. A range that starts beyond the head is cursor_invalid. Of a

@@ -23,7 +23,7 @@ std::string answer_line(const StoredAnswer& answer) {
 // False: nothing more can be done now. A full disk is waited out, everything else is the end.
 bool FilesWriter::goes_on(const Result<>& result) {
   if (result) return true;
-  if (survives(result.error())) full_ = true;
+  if (survives(result.error())) commits_.set_full();
   return false;
 }
 
@@ -34,7 +34,7 @@ void FilesWriter::maintain() {
     const std::scoped_lock lock(contents_.mutex);
     is_due = contents_.tail_bytes >= options_.fill_bytes;
   }
-  if (is_due && !full_) {
+  if (is_due && !commits_.is_full()) {
     const Result<bool> filled = fill_all();
     if (!filled && !goes_on(std::unexpected(filled.error()))) return;
   }
@@ -179,8 +179,8 @@ bool FilesWriter::idle_step() {
   const std::scoped_lock lock(write_mutex_);
   ++idle_steps_;
   if (options_.is_there && !options_.is_there()) return false;
-  bool did = full_ && probe_space();
-  if (failed_ || full_) return did;
+  bool did = commits_.is_full() && commits_.probe_space();
+  if (failed_ || commits_.is_full()) return did;
   for (Result<bool> (FilesWriter::* const work)() :
        {&FilesWriter::fill_all, &FilesWriter::save_quiet}) {
     const Result<bool> done = (this->*work)();
@@ -189,7 +189,7 @@ bool FilesWriter::idle_step() {
   }
   if (log_->has_old() && !did) {
     goes_on(maintain_log());
-    did = !failed_ && !full_;
+    did = !failed_ && !commits_.is_full();
   }
   if (!failed_ && backup_) did = step_backup() || did;
   return did;

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -17,10 +16,11 @@
 #include "store_files/commit_log.h"
 #include "store_files/contents.h"
 #include "store_files/files_store.h"
+#include "store_queue/group_commit.h"
 
 namespace perdure {
 
-class FilesWriter {
+class FilesWriter final : public GroupTarget {
  public:
   static Result<std::unique_ptr<FilesWriter>> open(FilesOptions options);
 
@@ -57,12 +57,6 @@ class FilesWriter {
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  struct Pending {
-    Append batch;
-    Store::Done done;
-    std::optional<Error> refused;
-    std::size_t bytes = 0;
-  };
   // What the batches before in the same group change for those behind them.
   struct Staged {
     std::map<SessionId, Seq> heads;
@@ -82,21 +76,17 @@ class FilesWriter {
   Result<> adopt_strays();
   Result<> collect_blobs();
 
-  void take_queued();
-  void commit_group(std::vector<Pending>& group);
-  Result<> attempt(std::vector<Pending*>& group);
+  Result<> write_group(std::span<PendingAppend* const> group) override;
   Result<> admit(const Append& batch, const Staged& staged);
-  Result<> write_blobs(const std::vector<Pending*>& group, Staged& staged);
-  void refuse_while_full(std::vector<Pending>& group);
-  void retry_essential(std::vector<Pending*>& group, const Error& full);
-  bool probe_space();
-  Result<> make_reserve();
-  Result<> release_reserve();
+  Result<> write_blobs(const std::vector<PendingAppend*>& group, Staged& staged);
+  Result<> make_reserve() override;
+  Result<> release_reserve() override;
   Contents::Committed committed(std::uint64_t group) const;
 
   // True for errors that leave the store as it was; any other is the end.
   bool survives(const Error& error);
-  void fail_forever(const Error& error);
+  void fail_forever(const Error& error) override;
+  bool has_failed() const override { return failed_; }
 
   void maintain();
   Result<> maintain_log();
@@ -128,11 +118,7 @@ class FilesWriter {
   std::vector<std::string> notes_;
   std::set<SessionId> removed_;  // in the commit log, so that strays of theirs are no news
 
-  std::mutex queue_mutex_;
-  std::condition_variable queued_;
-  std::vector<Pending> queue_;
-  std::vector<Pending> group_;
-  bool woken_ = false;
+  AppendQueue queue_;
 
   std::mutex write_mutex_;
   std::optional<FilesBackup> backup_;
@@ -140,9 +126,8 @@ class FilesWriter {
   std::uint64_t answers_dead_ = 0;   // lines of it that were forgotten
   std::uint64_t answers_torn_ = 0;   // lines of it that could not be read at opening
   std::uint64_t idle_steps_ = 0;
-  std::uint64_t refusals_ = 0;
   bool reserve_made_ = false;
-  bool full_ = false;
+  GroupCommit commits_{*this};
   std::atomic<bool> failed_ = false;
   EngineTotals totals_;
 };

@@ -7,43 +7,6 @@
 #include "store_sqlite/codec.h"
 
 namespace perdure {
-namespace {
-
-// One append: more than this would make commits, and everybody's wait for them, too long.
-constexpr std::size_t append_bytes_max = 256UL << 20;
-
-}  // namespace
-
-Result<> check_batch(const Append& batch) {
-  if (batch.session.is_null()) return fail(Code::invalid_argument, "an append needs a session");
-  std::size_t bytes = 0;
-  for (const std::string& record : batch.records) {
-    if (record.size() > record_bytes_max) {
-      return fail(Code::invalid_argument, "a record has " + std::to_string(record.size()) +
-                                              " bytes, more than " +
-                                              std::to_string(record_bytes_max));
-    }
-    bytes += record.size();
-  }
-  if (bytes > append_bytes_max) {
-    return fail(Code::invalid_argument, "an append has " + std::to_string(bytes) +
-                                            " bytes, more than " +
-                                            std::to_string(append_bytes_max));
-  }
-  for (const Blob& blob : batch.blobs) {
-    if (sha256(blob.bytes) != blob.hash) {
-      return fail(Code::invalid_argument, "a blob's hash is not that of its bytes");
-    }
-  }
-  std::set<std::string_view> keys;
-  for (const StoredAnswer& answer : batch.answers) {
-    if (!keys.insert(answer.key).second) {
-      return fail(Code::invalid_argument, "an append has two answers with one key");
-    }
-  }
-  return {};
-}
-
 Result<std::optional<IndexedSession>> load_session(Statement& load, SessionId session) {
   const std::string id = id_bytes(session.ulid());
   Query query(load);
@@ -104,7 +67,7 @@ Result<GroupWriter> GroupWriter::create(Db& db, SessionIndex& index, std::uint64
   return out;
 }
 
-Result<> GroupWriter::write(std::span<PendingAppend*> group, std::uint64_t next_pos) {
+Result<> GroupWriter::write(std::span<PendingAppend* const> group, std::uint64_t next_pos) {
   CHECK(group_.changes.empty());
   group_.block_pos = next_pos;
   block_.start();

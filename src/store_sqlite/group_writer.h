@@ -10,21 +10,12 @@
 #include <vector>
 
 #include "store/store.h"
+#include "store_queue/append_queue.h"
 #include "store_sqlite/block.h"
 #include "store_sqlite/session_index.h"
 #include "store_sqlite/sqlite_db.h"
 
 namespace perdure {
-
-struct PendingAppend {
-  Append batch;
-  Store::Done done;
-  std::size_t bytes = 0;         // about what it will take
-  std::optional<Error> refused;  // the answer, unless it is success
-};
-
-// invalid_argument for a batch that no state of the store could take. Any thread.
-Result<> check_batch(const Append& batch);
 
 class GroupWriter {
  public:
@@ -32,7 +23,7 @@ class GroupWriter {
 
   // Inside an open transaction. Afterwards each append is refused or part of the group; the caller
   // commits and then calls published(), or rolls back and calls discarded().
-  Result<> write(std::span<PendingAppend*> group, std::uint64_t next_pos);
+  Result<> write(std::span<PendingAppend* const> group, std::uint64_t next_pos);
   // Makes the group visible. Returns the position behind its block.
   std::uint64_t published();
   void discarded();

@@ -9,18 +9,8 @@
 namespace perdure {
 namespace {
 
-constexpr std::uint64_t refusals_per_probe = 64;
-
 // Errors after which nobody knows what the disk holds. All others leave it as it was.
 bool is_unknown(Code code) { return code == Code::storage_unknown || code == Code::unavailable; }
-
-std::size_t weight(const Append& batch) {
-  std::size_t bytes = 64;
-  for (const std::string& record : batch.records) bytes += record.size() + 32;
-  for (const Blob& blob : batch.blobs) bytes += blob.bytes.size();
-  if (batch.snapshot) bytes += batch.snapshot->size();
-  return bytes;
-}
 
 }  // namespace
 
@@ -29,6 +19,7 @@ Writer::Writer(const SqliteOptions& options, SessionIndex& index, OpenedFile fil
       index_(index),
       epoch_(file.epoch),
       log_id_(std::move(file.log_id)),
+      queue_({.group_bytes_max = options.group_bytes_max, .gather_window = options.gather_window}),
       db_(std::move(file.db)),
       reserve_(std::move(reserve)) {}
 
@@ -43,7 +34,7 @@ Result<std::unique_ptr<Writer>> Writer::open(const SqliteOptions& options, Sessi
   }
   if (!file) return std::unexpected(std::move(file.error()).with_context("open the journal"));
   std::unique_ptr<Writer> writer(new Writer(options, index, *std::move(file), std::move(reserve)));
-  writer->full_ = full;
+  if (full) writer->commits_.set_full();
   TRY_VOID(writer->prepare());
   return writer;
 }
@@ -65,7 +56,7 @@ Result<> Writer::prepare() {
   notes_ = std::move(scan.notes);
   if (const Result<> made = reserve_.make(); !made) {
     if (made.error().code() != Code::disk_full) return made;
-    full_ = true;
+    commits_.set_full();
   }
   return {};
 }
@@ -76,103 +67,35 @@ int Writer::on_wal(void* self, sqlite3* /*db*/, const char* /*name*/, int frames
 }
 
 void Writer::append(Append&& batch, Store::Done&& done) {
-  PendingAppend pending{.batch = std::move(batch), .done = std::move(done)};
-  if (Result<> checked = check_batch(pending.batch); !checked) {
-    pending.refused = std::move(checked.error());
-  }
-  pending.bytes = weight(pending.batch);
-  if (failed_) return;
-  bool notify = false;
-  {
-    const std::scoped_lock lock(queue_mutex_);
-    queue_.push_back(std::move(pending));
-    notify = queue_.size() == 1 || queue_.size() == last_group_;
-  }
-  if (notify) queued_.notify_one();
+  if (!failed_) queue_.push(std::move(batch), std::move(done));
 }
 
-bool Writer::wait_for_work(std::chrono::milliseconds timeout) {
-  std::unique_lock lock(queue_mutex_);
-  const bool ready = queued_.wait_for(lock, timeout, [&] { return !queue_.empty() || woken_; });
-  if (!queue_.empty() && !woken_ && options_.gather_window.count() > 0) {
-    queued_.wait_for(lock, options_.gather_window,
-                     [&] { return queue_.size() >= last_group_ || woken_; });
-  }
-  woken_ = false;
-  return ready;
-}
+bool Writer::wait_for_work(std::chrono::milliseconds timeout) { return queue_.wait(timeout); }
 
-void Writer::wake() {
-  {
-    const std::scoped_lock lock(queue_mutex_);
-    woken_ = true;
-  }
-  queued_.notify_one();
-}
-
-void Writer::take_queued() {
-  const std::scoped_lock lock(queue_mutex_);
-  std::size_t bytes = 0;
-  std::size_t count = 0;
-  while (count < queue_.size() && (count == 0 || bytes < options_.group_bytes_max)) {
-    bytes += queue_[count++].bytes;
-  }
-  last_group_ = count;
-  if (count == queue_.size()) return group_.swap(queue_);
-  const auto end = queue_.begin() + static_cast<std::ptrdiff_t>(count);
-  group_.assign(std::make_move_iterator(queue_.begin()), std::make_move_iterator(end));
-  queue_.erase(queue_.begin(), end);
-}
+void Writer::wake() { queue_.wake(); }
 
 bool Writer::step() {
   if (failed_) return false;
-  take_queued();
-  if (group_.empty()) return false;
+  std::vector<PendingAppend>& group = queue_.take();
+  if (group.empty()) return false;
   {
     const std::scoped_lock lock(write_mutex_);
-    commit_group(group_);
+    const bool is_gone = options_.is_there && !options_.is_there();
+    is_gone ? refuse_gone(group) : commits_.run(group);
   }
   if (failed_) return false;  // nobody is answered: nobody knows
-  for (PendingAppend& pending : group_) {
-    if (pending.refused) {
-      pending.done(std::unexpected(*std::move(pending.refused)));
-    } else {
-      pending.done({});
-    }
-  }
-  group_.clear();
+  queue_.answer();
   const std::scoped_lock lock(write_mutex_);
   maintain();
   return true;
 }
 
-void Writer::commit_group(std::vector<PendingAppend>& group) {
-  if (options_.is_there && !options_.is_there()) {
-    for (PendingAppend& pending : group) {
-      if (pending.refused) continue;
-      pending.refused.emplace(Code::disk_full,
-                              "the journal's file is gone from its place; nothing was recorded");
-    }
-    return;
-  }
-  if (full_) refuse_while_full(group);
-  std::vector<PendingAppend*> all;
-  all.reserve(group.size());
-  for (PendingAppend& pending : group) {
-    if (!pending.refused) all.push_back(&pending);
-  }
-  if (all.empty() || failed_) return;
-  const Result<> written = attempt(all);
-  if (written || failed_) return;
-  if (written.error().code() == Code::disk_full) {
-    retry_essential(all, written.error());
-  } else {
-    retry_each(all);
-  }
+Result<> Writer::release_reserve() {
+  TRY(reserve_.release());
+  return {};
 }
 
-// On success each append of the group is durable or refused for a reason of its own.
-Result<> Writer::attempt(std::span<PendingAppend*> group) {
+Result<> Writer::write_group(std::span<PendingAppend* const> group) {
   const Result<> written = transact([&] { return groups_->write(group, next_pos_); });
   if (!written) {
     if (!failed_) groups_->discarded();
@@ -186,57 +109,6 @@ Result<> Writer::attempt(std::span<PendingAppend*> group) {
   stats_.commits += 1;
   stats_.appends += group.size();
   return {};
-}
-
-void Writer::refuse_while_full(std::vector<PendingAppend>& group) {
-  for (PendingAppend& pending : group) {
-    if (pending.refused || pending.batch.essential) continue;
-    refusals_ += 1;
-    if (refusals_ % refusals_per_probe == 0 && probe_space()) return;
-    if (failed_) return;
-    pending.refused.emplace(Code::disk_full, "the journal's disk is full; nothing was recorded");
-  }
-}
-
-void Writer::retry_essential(std::vector<PendingAppend*>& group, const Error& full) {
-  full_ = true;
-  std::vector<PendingAppend*> essential;
-  for (PendingAppend* pending : group) {
-    if (pending->batch.essential) {
-      essential.push_back(pending);
-    } else {
-      pending->refused.emplace(Code::disk_full, "nothing was recorded: " + full.message());
-    }
-  }
-  if (essential.empty()) return;
-  const Result<bool> released = reserve_.release();
-  if (!released) return fail_forever(released.error());
-  const Result<> written = attempt(essential);
-  if (written || failed_) return;
-  if (written.error().code() != Code::disk_full) return retry_each(essential);
-  for (PendingAppend* pending : essential) {
-    pending->refused.emplace(Code::disk_full, "nothing was recorded: " + written.error().message());
-  }
-}
-
-// A damaged page concerns whoever needs it: the others must not suffer from being in one group.
-void Writer::retry_each(std::vector<PendingAppend*>& group) {
-  for (PendingAppend* pending : group) {
-    PendingAppend* one[] = {pending};
-    const Result<> written = attempt(one);
-    if (failed_) return;
-    if (!written) pending->refused = written.error();
-  }
-}
-
-bool Writer::probe_space() {
-  const Result<> made = reserve_.make();
-  if (made) {
-    full_ = false;
-    return true;
-  }
-  if (made.error().code() != Code::disk_full) fail_forever(made.error());
-  return false;
 }
 
 Result<> Writer::roll_back(Error error) {
@@ -307,7 +179,7 @@ Result<> Writer::forget_answers(Timestamp now) {
 
 bool Writer::retry_space() {
   const std::scoped_lock lock(write_mutex_);
-  return !failed_ && (!full_ || probe_space());
+  return !failed_ && (!commits_.is_full() || commits_.probe_space());
 }
 
 SqliteStats Writer::stats() {
@@ -315,7 +187,7 @@ SqliteStats Writer::stats() {
   SqliteStats out = stats_;
   out.unindexed_bytes = unindexed_bytes_;
   out.wal_bytes = wal_frames_ * (page_bytes + 24);
-  out.disk_full = full_;
+  out.disk_full = commits_.is_full();
   return out;
 }
 

@@ -8,7 +8,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -17,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "store_queue/group_commit.h"
 #include "store_sqlite/backup_job.h"
 #include "store_sqlite/eraser.h"
 #include "store_sqlite/group_writer.h"
@@ -30,7 +30,7 @@
 
 namespace perdure {
 
-class Writer {
+class Writer final : public GroupTarget {
  public:
   static Result<std::unique_ptr<Writer>> open(const SqliteOptions& options, SessionIndex& index);
 
@@ -61,19 +61,16 @@ class Writer {
   Writer(const SqliteOptions& options, SessionIndex& index, OpenedFile file, Reserve reserve);
   Result<> prepare();
 
-  void take_queued();
-  void commit_group(std::vector<PendingAppend>& group);
-  Result<> attempt(std::span<PendingAppend*> group);
-  void retry_essential(std::vector<PendingAppend*>& group, const Error& full);
-  void retry_each(std::vector<PendingAppend*>& group);
-  void refuse_while_full(std::vector<PendingAppend>& group);
-  bool probe_space();
+  Result<> write_group(std::span<PendingAppend* const> group) override;
+  Result<> make_reserve() override { return reserve_.make(); }
+  Result<> release_reserve() override;
 
   // Runs body() in a transaction. A clean error is rolled back and returned; any other is the end.
   template <class Body>
   Result<> transact(Body&& body);
   Result<> roll_back(Error error);
-  void fail_forever(const Error& error);
+  void fail_forever(const Error& error) override;
+  bool has_failed() const override { return failed_; }
 
   void maintain();
   bool flush_due();
@@ -91,12 +88,7 @@ class Writer {
   const std::string log_id_;
   std::vector<std::string> notes_;
 
-  std::mutex queue_mutex_;
-  std::condition_variable queued_;
-  std::vector<PendingAppend> queue_;
-  std::vector<PendingAppend> group_;  // being committed; the two swap, so that neither grows anew
-  std::size_t last_group_ = 0;        // appends in the group before
-  bool woken_ = false;
+  AppendQueue queue_;
 
   std::mutex write_mutex_;
   Db db_;
@@ -117,8 +109,7 @@ class Writer {
   bool scrub_due_ = false;              // the WAL still holds what was redacted
   int quiet_steps_ = 0;                 // idle steps since the search index had to do
   bool search_stopped_ = false;         // its watermark cannot be read; a restart tries again
-  bool full_ = false;
-  std::uint64_t refusals_ = 0;
+  GroupCommit commits_{*this};
   std::atomic<bool> failed_ = false;
   SqliteStats stats_;
 };

@@ -51,7 +51,7 @@ Result<bool> Writer::flush_slice() {
     return {};
   });
   if (!done) {
-    if (done.error().code() == Code::disk_full) full_ = true;
+    if (done.error().code() == Code::disk_full) commits_.set_full();
     flush_before_ = 0;
     return std::unexpected(done.error());
   }
@@ -77,7 +77,7 @@ bool Writer::checkpoint(int mode) {
   const int result = sqlite3_wal_checkpoint_v2(db_.handle(), "main", mode, &frames, &moved);
   if ((result & 0xff) == SQLITE_BUSY || (result & 0xff) == SQLITE_LOCKED) return false;
   if ((result & 0xff) == SQLITE_FULL) {
-    full_ = true;
+    commits_.set_full();
     return false;
   }
   if (result != SQLITE_OK) {
@@ -99,7 +99,7 @@ bool Writer::idle_step() {
   {
     const std::scoped_lock lock(write_mutex_);
     if (failed_ || (options_.is_there && !options_.is_there())) return false;
-    if (full_ && !probe_space()) return false;
+    if (commits_.is_full() && !commits_.probe_space()) return false;
     if (backup_) {
       const Result<bool> more = backup_->step(backup_pages_per_step);
       worked = true;
@@ -164,7 +164,7 @@ bool Writer::idle_search() {
   if (done || failed_) return done.has_value();
   if (!search_->reload()) search_stopped_ = true;
   if (done.error().code() == Code::disk_full) {
-    full_ = true;
+    commits_.set_full();
     return false;
   }
   // The search index is a projection: a damaged one is dropped and built anew (S7).

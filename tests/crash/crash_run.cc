@@ -98,8 +98,13 @@ std::vector<std::string> CrashRun::end() {
   if (const int code = daemon_.stop(); code != 0) {
     found.push_back("the daemon ended with " + std::to_string(code));
   }
-  const bool is_files = store_ == "files";
-  add(found, is_files ? judge_files(daemon_.home()) : judge_store(daemon_.home() + "/perdure.db"));
+  if (store_ == "files") {
+    add(found, judge_files(daemon_.home()));
+  } else if (store_ == "sqlite") {
+    add(found, judge_store(daemon_.home() + "/perdure.db"));
+  } else {
+    add(found, judge_database(store_));
+  }
   if (!found.empty()) found.push_back(daemon_.output());
   return found;
 }

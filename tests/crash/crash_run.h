@@ -18,7 +18,7 @@ class CrashRun {
     int clients = 8;
     std::uint64_t seed = 1;
     std::size_t sessions_max = 2;  // of each client
-    std::string store = "sqlite";  // the engine of the daemon
+    std::string store = "sqlite";  // the engine of the daemon, or a database
   };
   explicit CrashRun(const Setup& setup);
 

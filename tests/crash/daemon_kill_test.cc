@@ -14,6 +14,7 @@
 #include <poll.h>
 
 #include "crash_run.h"
+#include "testing/postgres_server.h"
 
 namespace perdure {
 namespace {
@@ -79,17 +80,26 @@ class DaemonKillLong : public testing::TestWithParam<std::string> {
         sum.connections, run_.records(), seed_);
   }
 
+  static std::string store() {
+    if (GetParam() != "postgres" || !PostgresServer::missing().empty()) return GetParam();
+    return PostgresServer::shared().new_database();
+  }
+
   const std::uint64_t seed_ = wanted("PERDURE_CRASH_SEED", 20261115);
   std::mt19937_64 dice_{seed_};
-  CrashRun run_{{.clients = 8, .seed = seed_, .store = GetParam()}};
+  CrashRun run_{{.clients = 8, .seed = seed_, .store = store()}};
   Kills kills_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Engines, DaemonKillLong, testing::Values("sqlite", "files"),
+INSTANTIATE_TEST_SUITE_P(Engines, DaemonKillLong, testing::Values("sqlite", "files", "postgres"),
                          [](const auto& of) { return of.param; });
 
 TEST_P(DaemonKillLong, ACK1_ACK2_RUN1_STREAM1_STREAM2_TOK3_PROC1_PROC6_J2_kills_lose_nothing) {
-  const std::uint64_t rounds = wanted("PERDURE_DAEMON_KILLS", 100);
+  const bool is_database = GetParam() == "postgres";
+  if (const std::string reason = PostgresServer::missing(); is_database && !reason.empty()) {
+    GTEST_SKIP() << reason;
+  }
+  const std::uint64_t rounds = wanted("PERDURE_DAEMON_KILLS", is_database ? 20 : 100);
   const Result<> started = run_.daemon().start();
   ASSERT_TRUE(started) << started.error().message();
   for (std::uint64_t done = 0; done < rounds && !HasFailure(); done += rounds_between_checks) {

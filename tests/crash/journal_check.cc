@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "store_files/files_store.h"
 #include "store_files/posix_disk.h"
+#include "store_postgres/postgres_store.h"
 #include "store_sqlite/sqlite_store.h"
 #include "testing/sequence.h"
 
@@ -179,6 +180,11 @@ std::vector<std::string> judge_files(const std::string& folder) {
   Result<std::unique_ptr<JournalDisk>> disk = open_posix_disk(folder, JournalOpen::existing);
   if (!disk) return {"DISK3 " + disk.error().message()};
   return judge_engine(FilesStore::open({.disk = std::move(*disk), .create = false}));
+}
+
+std::vector<std::string> judge_database(const std::string& place) {
+  return judge_engine(
+      PostgresStore::open({.place = place, .node = "judge", .instance = "judge", .create = false}));
 }
 
 }  // namespace perdure

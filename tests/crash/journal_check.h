@@ -35,4 +35,7 @@ std::vector<std::string> judge_store(const std::string& path);
 // The same of the folder of a files store.
 std::vector<std::string> judge_files(const std::string& folder);
 
+// The same of a database.
+std::vector<std::string> judge_database(const std::string& place);
+
 }  // namespace perdure

@@ -1,0 +1,231 @@
+#include "store_postgres/pg_schema.h"
+
+#include <array>
+
+namespace perdure {
+namespace {
+
+// Bytes are bytea throughout: a record, a key or a word need not be text in anybody's encoding.
+constexpr const char* migration_1 = R"(
+CREATE SCHEMA perdure;
+CREATE TABLE perdure.meta(name text PRIMARY KEY, value text NOT NULL);
+CREATE SEQUENCE perdure.epochs;
+CREATE SEQUENCE perdure.positions;
+
+CREATE TABLE perdure.nodes(
+  name text PRIMARY KEY,
+  instance text NOT NULL,
+  epoch bigint NOT NULL,
+  heartbeat timestamptz NOT NULL);
+
+CREATE TABLE perdure.lives(
+  epoch bigint PRIMARY KEY,
+  node text NOT NULL,
+  link bigint NOT NULL,
+  groups bigint NOT NULL) WITH (fillfactor = 20);
+
+CREATE TABLE perdure.leases(
+  session uuid PRIMARY KEY,
+  node text NOT NULL,
+  epoch bigint NOT NULL,
+  expires timestamptz NOT NULL);
+CREATE INDEX leases_node ON perdure.leases(node);
+
+CREATE TABLE perdure.sessions(
+  id uuid PRIMARY KEY,
+  head bigint NOT NULL,
+  good bigint,
+  searched bigint NOT NULL DEFAULT 0,
+  cursor_exec uuid,
+  cursor_frame bigint,
+  open boolean NOT NULL DEFAULT false,
+  archived boolean NOT NULL DEFAULT false,
+  updated bigint NOT NULL DEFAULT 0,
+  summary bytea NOT NULL DEFAULT '') WITH (fillfactor = 60);
+CREATE INDEX sessions_open ON perdure.sessions(id) WHERE open;
+
+CREATE TABLE perdure.records(
+  session uuid NOT NULL,
+  seq bigint NOT NULL,
+  pos bigint NOT NULL,
+  crc bigint NOT NULL,
+  bytes bytea NOT NULL,
+  PRIMARY KEY(session, seq));
+
+CREATE TABLE perdure.outbox(
+  session uuid NOT NULL,
+  number bigint NOT NULL,
+  payload bytea NOT NULL,
+  PRIMARY KEY(session, number));
+
+CREATE TABLE perdure.answers(
+  key bytea PRIMARY KEY,
+  body bytea NOT NULL,
+  answer bytea NOT NULL,
+  expires bigint);
+CREATE INDEX answers_expires ON perdure.answers(expires) WHERE expires IS NOT NULL;
+
+CREATE TABLE perdure.refs(ref bytea PRIMARY KEY, session uuid NOT NULL);
+CREATE INDEX refs_session ON perdure.refs(session);
+
+CREATE TABLE perdure.snapshots(session uuid PRIMARY KEY, seq bigint NOT NULL, bytes bytea NOT NULL);
+
+CREATE TABLE perdure.blobs(hash bytea PRIMARY KEY, bytes bytea NOT NULL);
+CREATE TABLE perdure.blob_owners(
+  session uuid NOT NULL,
+  hash bytea NOT NULL,
+  PRIMARY KEY(session, hash));
+CREATE INDEX blob_owners_hash ON perdure.blob_owners(hash);
+
+CREATE TABLE perdure.texts(
+  session uuid NOT NULL,
+  first bigint NOT NULL,
+  seq bigint NOT NULL,
+  last bigint NOT NULL,
+  pos bigint NOT NULL,
+  kind text NOT NULL,
+  at bigint NOT NULL,
+  key bytea NOT NULL,
+  name bytea NOT NULL,
+  is_stream boolean NOT NULL,
+  is_open boolean NOT NULL,
+  part0 bytea NOT NULL,
+  part1 bytea NOT NULL,
+  part2 bytea NOT NULL,
+  words bytea[] NOT NULL,
+  PRIMARY KEY(session, first));
+CREATE INDEX texts_open ON perdure.texts(session) WHERE is_open;
+CREATE INDEX texts_words ON perdure.texts USING gin(words);
+
+CREATE FUNCTION perdure.must(life bigint, held bigint, moved bigint, wanted bigint)
+RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  IF life <> 1 THEN
+    RAISE EXCEPTION 'another instance of this node has taken over' USING ERRCODE = 'PD001';
+  END IF;
+  IF held <> wanted THEN
+    RAISE EXCEPTION 'a lease is another node''s' USING ERRCODE = 'PD002';
+  END IF;
+  IF moved <> wanted THEN
+    RAISE EXCEPTION 'a session has another head' USING ERRCODE = 'PD003';
+  END IF;
+  RETURN true;
+END $$;
+)";
+
+constexpr std::array migrations{migration_1};
+
+// Any number that others are not likely to take: the lock is held while migrating and beginning.
+constexpr const char* take_lock = "SELECT pg_advisory_xact_lock(7021833190046)::text";
+
+template <class T>
+Result<T> known(PgResult<T> result) {
+  if (!result) return std::unexpected(result.error().error());
+  return *std::move(result);
+}
+
+Result<std::uint64_t> version_of(PgLink& link) {
+  if (!TRY(has_store(link))) return 0;
+  const PgRows rows = TRY(known(
+      link.run({"version", "SELECT value::bigint FROM perdure.meta WHERE name = 'version'"}, {})));
+  if (rows.is_empty()) {
+    return fail(Code::invalid_argument, "the schema 'perdure' is not one of this program");
+  }
+  return rows.u64({});
+}
+
+Result<> migrate(PgLink& link, const PgBegin& begin) {
+  const std::uint64_t version = TRY(version_of(link));
+  if (version > migrations.size()) {
+    return fail(Code::format_too_new, "the database has version " + std::to_string(version) +
+                                          " of the schema; this program knows " +
+                                          std::to_string(migrations.size()));
+  }
+  if (version == 0 && begin.missing == PgBegin::Missing::refuse) {
+    return fail(Code::not_found, "no store is in that database");
+  }
+  for (std::uint64_t next = version; next < migrations.size(); ++next) {
+    TRY(known(link.script(migrations[next])));
+  }
+  TRY(known(link.run({"set_version",
+                      "INSERT INTO perdure.meta(name, value) VALUES('version', $1::bigint::text) "
+                      "ON CONFLICT(name) DO UPDATE SET value = excluded.value"},
+                     PgParams().number(std::uint64_t{migrations.size()}))));
+  return {};
+}
+
+// A dump that was restored into another database is another log, whatever its rows say.
+Result<std::string> open_log(PgLink& link, const std::string& new_log_id) {
+  const PgRows rows = TRY(known(
+      link.run({"open_log",
+                "WITH here AS (SELECT system_identifier::text || '/' || d.oid::text AS place "
+                "FROM pg_control_system(), pg_database d WHERE d.datname = current_database()), "
+                "same AS (SELECT l.value FROM perdure.meta l, perdure.meta p, here "
+                "WHERE l.name = 'log_id' AND p.name = 'place' AND p.value = here.place), "
+                "put AS (INSERT INTO perdure.meta(name, value) "
+                "SELECT 'log_id', coalesce((SELECT value FROM same), $1) "
+                "UNION ALL SELECT 'place', place FROM here "
+                "ON CONFLICT(name) DO UPDATE SET value = excluded.value RETURNING name, value) "
+                "SELECT value FROM put WHERE name = 'log_id'"},
+               PgParams().text(new_log_id))));
+  return std::string(rows.bytes({}));
+}
+
+// One daemon to a database, for now: sessions of another node would be refused one by one.
+Result<> be_alone(PgLink& link, const PgBegin& begin) {
+  const PgRows rows =
+      TRY(known(link.run({"others",
+                          "SELECT name FROM perdure.nodes WHERE name <> $1 "
+                          "AND heartbeat > now() - $2 * interval '1 millisecond' LIMIT 1"},
+                         PgParams().text(begin.node).number(begin.silence_ms))));
+  if (rows.is_empty()) return {};
+  return fail(Code::conflict, "the node '" + std::string(rows.bytes({})) +
+                                  "' uses this database; end it first, or wait some seconds if it "
+                                  "is gone");
+}
+
+Result<std::uint64_t> raise_epoch(PgLink& link, const PgBegin& begin) {
+  // Waits for a commit of the life before that is under way; after it that life commits nothing.
+  TRY(known(link.run({"shut_out", "UPDATE perdure.lives SET link = -1 WHERE node = $1"},
+                     PgParams().text(begin.node))));
+  const PgRows rows = TRY(known(
+      link.run({"raise_epoch",
+                "WITH n AS (INSERT INTO perdure.nodes(name, instance, epoch, heartbeat) "
+                "VALUES($1, $2, nextval('perdure.epochs'), now()) ON CONFLICT(name) DO UPDATE "
+                "SET instance = excluded.instance, epoch = excluded.epoch, heartbeat = now() "
+                "RETURNING epoch), "
+                "l AS (INSERT INTO perdure.lives(epoch, node, link, groups) "
+                "SELECT epoch, $1, 0, 0 FROM n) SELECT epoch FROM n"},
+               PgParams().text(begin.node).text(begin.instance))));
+  TRY(known(link.run({"forget_lives",
+                      "DELETE FROM perdure.lives WHERE node = $1 AND epoch NOT IN (SELECT epoch "
+                      "FROM perdure.lives WHERE node = $1 ORDER BY epoch DESC LIMIT 100)"},
+                     PgParams().text(begin.node))));
+  return rows.u64({});
+}
+
+}  // namespace
+
+Result<bool> has_store(PgLink& link) {
+  const PgRows rows =
+      TRY(known(link.run({"has_store", "SELECT to_regclass('perdure.meta') IS NOT NULL"}, {})));
+  return rows.flag({});
+}
+
+Result<PgLife> begin_life(PgLink& link, const PgBegin& begin) {
+  const auto body = [&]() -> Result<PgLife> {
+    TRY(known(link.script("BEGIN")));
+    TRY(known(link.run({"take_lock", take_lock}, {})));
+    TRY_VOID(migrate(link, begin));
+    TRY_VOID(be_alone(link, begin));
+    PgLife life{.log_id = TRY(open_log(link, begin.new_log_id))};
+    life.epoch = TRY(raise_epoch(link, begin));
+    TRY(known(link.script("COMMIT")));
+    return life;
+  };
+  Result<PgLife> life = body();
+  if (!life && !link.is_lost()) (void)link.script("ROLLBACK");
+  return life;
+}
+
+}  // namespace perdure

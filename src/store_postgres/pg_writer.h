@@ -1,0 +1,136 @@
+// The one who writes: gathers appends into groups, one statement each. Everything that uses the
+// connection holds write_mutex_.
+//
+// A statement whose answer did not come is neither there nor not there until the next connection
+// has shut the old one out and read the number of the last commit (relink). Until then its group is
+// held back, and nobody of it is answered.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "store_postgres/pg_group.h"
+#include "store_postgres/pg_readers.h"
+#include "store_postgres/pg_schema.h"
+#include "store_postgres/pg_search.h"
+#include "store_postgres/postgres_store.h"
+#include "store_queue/group_commit.h"
+
+namespace perdure {
+
+class PgWriter final : public GroupTarget {
+ public:
+  static Result<std::unique_ptr<PgWriter>> open(const PostgresOptions& options);
+
+  // See PostgresStore for these.
+  void append(Append&& batch, Store::Done&& done);
+  bool step();
+  bool idle_step();
+  bool wait_for_work(std::chrono::milliseconds timeout);
+  void wake() { queue_.wake(); }
+  Result<> shut_down();
+  Result<> forget_answers(Timestamp now);
+  Result<> remove(SessionId session);
+  Result<> redact(const Redaction& redaction);
+  EngineTotals totals() const;
+
+  // verify() looked at a session: behind `good` it is damaged, or nothing and it is whole.
+  Result<> judge(SessionId session, const std::optional<Seq>& good);
+
+  std::uint64_t epoch() const { return life_.epoch; }
+  const std::string& log_id() const { return life_.log_id; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  // A session of which we have the lease, as it is stored.
+  struct Known {
+    std::optional<Seq> head;  // nothing: it is not there yet
+    std::optional<Seq> good;
+  };
+  using Keys = std::set<std::string, std::less<>>;
+  // A statement without an answer: what it would have made durable, and whose that is.
+  struct Unresolved {
+    std::vector<PendingAppend*> members;
+    PgGroup group;
+  };
+
+  PgWriter(const PostgresOptions& options, PgLife life, std::unique_ptr<PgLink> link);
+
+  Result<> write_group(std::span<PendingAppend* const> group) override;
+  Result<> make_reserve() override { return {}; }
+  Result<> release_reserve() override { return {}; }
+  void fail_forever(const Error& error) override;
+  bool has_failed() const override { return unresolved_.has_value(); }
+
+  using Members = std::span<PendingAppend* const>;
+  void finish_group();
+  bool resolve();
+  void refuse_behind();
+  Result<> write_together(Members group);
+  enum class Tried { done, again };
+  Result<Tried> try_group(Members group, Keys& taken);
+  struct Attempt {
+    Members members;
+    PgGroup group;
+  };
+  Result<Tried> meet_failure(const PgFailure& failure, Attempt attempt, Keys& taken);
+  Result<Tried> meet_loss(Attempt attempt);
+  PgGroup admit(Members group, const Keys& taken);
+  void publish(const PgGroup& group);
+
+  // A connection, waited for as long as patience goes.
+  Result<> be_linked();
+  // One try for a connection. Shuts the one before out, and says whether the last commit is there.
+  Result<> relink();
+  Result<> open_link();
+  void lose_link();
+  PgResult<PgRows> load(const std::vector<SessionId>& sessions);
+  PgResult<PgRows> load_keys(const std::vector<std::string>& keys, Keys& taken);
+  Error fenced() const;
+  PgTurn turn() const;
+
+  // A change outside of groups, as a statement whose first four parameters are the turn.
+  using MakeParams = std::function<PgParams(const PgTurn& turn)>;
+  Result<> change(const PgStatement& statement, const MakeParams& params);
+  Result<std::unique_lock<std::timed_mutex>> lock();
+  bool beat();
+  bool search_slice();
+  Result<> know(SessionId session);
+
+  const PostgresOptions options_;
+  const PgLife life_;
+  AppendQueue queue_;
+  GroupCommit commits_{*this};
+
+  std::timed_mutex write_mutex_;
+  std::unique_ptr<PgLink> link_;
+  std::uint64_t link_number_ = 0;
+  std::uint64_t groups_ = 0;    // the number of the last that was tried
+  bool is_last_there_ = false;  // as the last relink() found it
+  std::optional<Unresolved> unresolved_;
+  std::vector<PendingAppend>* group_ = nullptr;  // taken and not answered yet
+  std::map<SessionId, Known> known_;
+  std::optional<PgSearch> search_;
+
+  std::optional<Clock::time_point> away_since_;
+  std::chrono::milliseconds retry_{0};
+  Clock::time_point next_try_{};
+  Clock::time_point next_beat_{};
+  bool has_told_ = false;
+  std::atomic<bool> is_fenced_ = false;
+  std::atomic<bool> is_away_ = false;
+  std::atomic<bool> is_full_ = false;
+  std::atomic<std::uint64_t> commits_done_ = 0;
+  std::atomic<std::uint64_t> appends_done_ = 0;
+};
+
+}  // namespace perdure
