@@ -1,13 +1,17 @@
 // Durable append of 300-byte records on each engine beside a plain file: K sessions, each waiting
 // for its acknowledgement before its next record, so that a commit carries K records. The plain
-// file gets the same K records in one write and one fdatasync. Rounds alternate in one process;
-// figures are medians over rounds, with everything that an engine does in the background inside.
+// file gets the same K records in one write and one fdatasync, and the plain table the same K rows
+// in one INSERT from arrays. The database server is one of our own, with fsync on. Rounds alternate
+// in one process; figures are medians over rounds, with everything that an engine does in the
+// background inside.
 #include <fcntl.h>
 #include <fmt/core.h>
 
 #include "bench_tools.h"
 #include "store_files/files_store.h"
 #include "store_files/posix_disk.h"
+#include "store_postgres/postgres_store.h"
+#include "testing/postgres_server.h"
 
 namespace perdure::bench {
 namespace {
@@ -60,6 +64,45 @@ double engine_round(perdure::StoreEngine& store, const Load& load, std::vector<S
   return static_cast<double>(acked) / took;
 }
 
+// The least that a database has to do for the same rows.
+double table_round(PgLink& link, const Load& load, std::vector<Seq>& heads) {
+  const PgStatement insert{"insert",
+                           "INSERT INTO plain SELECT * FROM unnest($1::uuid[], $2::bigint[], "
+                           "$3::bytea[])"};
+  const double start = seconds();
+  for (std::size_t i = 0; i < load.batches; ++i) {
+    PgArray ids(PgType::uuid), seqs(PgType::int8), bytes(PgType::bytes);
+    for (std::size_t k = 0; k < load.sessions; ++k) {
+      ids.add(Ulid{1, k + 1});
+      seqs.add(++heads[k]);
+      bytes.add(record());
+    }
+    CHECK(link.run(insert, PgParams().array(ids).array(seqs).array(bytes)).has_value());
+  }
+  return static_cast<double>(load.batches * load.sessions) / (seconds() - start);
+}
+
+void compare_database(PostgresServer& server, const Load& load, std::size_t rounds) {
+  const std::string place = server.new_database();
+  const auto store =
+      PostgresStore::open({.place = place, .node = "bench", .instance = "bench", .new_log_id = "b"})
+          .value();
+  const auto link = PgLink::open(place, {}).value();
+  CHECK(link->script("CREATE TABLE plain(session uuid, seq bigint, bytes bytea, "
+                     "PRIMARY KEY(session, seq))")
+            .has_value());
+  std::vector<double> of_table, of_store;
+  std::vector<Seq> table_heads(load.sessions), heads(load.sessions);
+  for (std::size_t round = 0; round <= rounds; ++round) {
+    if (round == 1) of_table = of_store = {};  // the first one warms up
+    of_table.push_back(table_round(*link, load, table_heads));
+    of_store.push_back(engine_round(*store, load, heads));
+  }
+  fmt::print("{:>6} sessions  plain table {:>8.0f}/s   postgres {:>9.0f}/s ({:.2f})\n",
+             load.sessions, median(of_table), median(of_store),
+             median(of_store) / median(of_table));
+}
+
 void compare(const Arguments& arguments, const Load& load, std::size_t rounds) {
   const Scratch scratch(arguments.dir);
   SqliteOptions options;
@@ -95,5 +138,13 @@ int main(int argc, char** argv) {
   compare(arguments, {.sessions = 1, .batches = 500}, rounds);
   compare(arguments, {.sessions = 100, .batches = 100}, rounds);
   compare(arguments, {.sessions = 1000, .batches = 30}, rounds);
+  const auto server = perdure::PostgresServer::start(perdure::PostgresServer::Sync::on);
+  if (!server) {
+    fmt::print("no PostgreSQL: {}\n", server.error().message());
+    return 0;
+  }
+  compare_database(**server, {.sessions = 1, .batches = 500}, rounds);
+  compare_database(**server, {.sessions = 100, .batches = 100}, rounds);
+  compare_database(**server, {.sessions = 1000, .batches = 30}, rounds);
   return 0;
 }

@@ -38,7 +38,8 @@ SANITIZED = [
 # Seconds for one GoogleTest executable; the default, then exceptions.
 GTEST_TIMEOUT_S = 300
 GTEST_TIMEOUTS_S: dict[str, int] = {"fault_sweep_test": 2400, "daemon_kill_test": 1500,
-                                    "container_test": 900, "remote_test": 900}
+                                    "store_postgres_test": 900, "container_test": 900,
+                                    "remote_test": 900}
 
 FUZZ_SECONDS = 5
 

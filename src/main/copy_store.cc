@@ -270,8 +270,6 @@ Result<CopiedStore> copy_store(const CopyOrder& order) {
     return copied;
   };
   Result<CopiedStore> copied = copy();
-  // A database would hold the place of whoever read it for a while.
-  if (order.from.engine == EngineName::postgres) (void)from->shut_down();
   if (!copied) remove_copy(order.to);
   return copied;
 }

@@ -94,9 +94,7 @@ Result<cli::VerifyReport> verify_place(const std::string& text) {
   const StorePlace place = TRY(parse_store_place(text));
   const StoreLock lock = TRY(StoreLock::acquire(place));
   const std::unique_ptr<StoreEngine> store = TRY(open_journal(place, {}));
-  Result<cli::VerifyReport> report = verify_store(*store);
-  if (place.engine == EngineName::postgres) (void)store->shut_down();
-  return report;
+  return verify_store(*store);
 }
 
 Result<cli::CopyReport> copy(const cli::CopyLocally& order) {

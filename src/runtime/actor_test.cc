@@ -88,6 +88,25 @@ TEST(Actor, S5_X21_DISK2_a_full_disk_refuses_prompts_keeps_cancels_and_recovers_
   EXPECT_EQ(late->event.origin.after_run, run);
 }
 
+TEST(Actor, X21_a_store_that_was_away_refuses_commands_keeps_frames_and_serves_again) {
+  Daemon daemon;
+  ASSERT_TRUE(daemon.create("go").has_value());
+  daemon.settle();
+  daemon.agent_comes_up();
+  daemon.settle();
+  const RunId run = daemon.state().run->id;
+  daemon.store->inject(CommitFault::unavailable);
+  daemon.frame(MessageAgent{.text = "cannot be written"}, run);
+  const FrameNo unacked = daemon.frames;
+  EXPECT_LT(daemon.agentctls.acked, unacked);
+  daemon.store->inject(CommitFault::unavailable);
+  EXPECT_EQ(daemon.ask(RenameSession{"away"}).error().code(), Code::unavailable);
+  daemon.settle(5000);
+  EXPECT_EQ(daemon.agentctls.acked, unacked) << "nothing was dropped";
+  EXPECT_EQ(daemon.count("message.agent"), 1U);
+  EXPECT_TRUE(daemon.ask(RenameSession{"back"}).has_value());
+}
+
 TEST(Actor, S6_DISK1_an_fsync_error_answers_nobody) {
   Daemon daemon;
   ASSERT_TRUE(daemon.create().has_value());

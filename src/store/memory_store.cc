@@ -116,6 +116,7 @@ Result<> MemoryStore::validate(const Append& batch, CommitFault fault,
                                     std::to_string(batch.expected_head));
   }
   TRY_VOID(validate_rows(batch, group));
+  if (fault == CommitFault::unavailable) return fail(Code::unavailable, "the server is away");
   if (fault == CommitFault::disk_full && !batch.essential) {
     SIM_PROBE("store: disk full");
     return fail(Code::disk_full, "the disk is full");

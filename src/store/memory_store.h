@@ -28,6 +28,8 @@ enum class CommitFault {
   eio_unknown,
   // Batches that are not essential are refused with disk_full; essential ones are committed.
   disk_full,
+  // All batches are refused: the server of a store that has one stayed away.
+  unavailable,
   // The group is written, its sync is still under way: no Done runs yet. The next step() ends the
   // sync (it may be given eio_unknown); a crash before that decides the group's fate.
   slow_sync,

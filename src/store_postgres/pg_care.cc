@@ -197,6 +197,8 @@ bool PgWriter::search_slice() {
   return more.value_or(false);
 }
 
+PgWriter::~PgWriter() { (void)shut_down(); }
+
 Result<> PgWriter::shut_down() {
   const auto held = TRY(lock());
   if (!link_ || link_->is_lost()) return fail(Code::unavailable, "the database server is away");

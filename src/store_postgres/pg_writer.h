@@ -30,6 +30,10 @@ namespace perdure {
 class PgWriter final : public GroupTarget {
  public:
   static Result<std::unique_ptr<PgWriter>> open(const PostgresOptions& options);
+  // Says farewell, if it can, so that whoever comes next need not wait.
+  ~PgWriter() override;
+  PgWriter(const PgWriter&) = delete;
+  PgWriter& operator=(const PgWriter&) = delete;
 
   // See PostgresStore for these.
   void append(Append&& batch, Store::Done&& done);

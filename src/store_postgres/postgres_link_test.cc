@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "testing/postgres_fixture.h"
 #include "testing/pg_gate.h"
+#include "testing/postgres_fixture.h"
 
 namespace perdure {
 namespace {

@@ -22,9 +22,8 @@ class Database : public testing::Test {
     }
   }
   static bool is_idle(ApiClient& client, const std::string& session) {
-    return until([&] {
-      return client.get("/api/sessions/" + session).at("session.status") == "idle";
-    });
+    return until(
+        [&] { return client.get("/api/sessions/" + session).at("session.status") == "idle"; });
   }
 };
 
@@ -46,9 +45,9 @@ TEST_F(Database, ACK1_J2_a_database_that_was_away_is_used_again_and_nothing_is_l
   EXPECT_EQ(refused.at("error.code"), "unavailable") << refused.body;
   ASSERT_TRUE(daemon.is_running());
   gate.set(PgGate::Door::open);
-  ASSERT_TRUE(until(
-      [&] { return client.prompt({.session = session, .text = "say 1", .key = "back"}).ok(); }))
-      << daemon.output();
+  ASSERT_TRUE(until([&] {
+    return client.prompt({.session = session, .text = "say 1", .key = "back"}).ok();
+  })) << daemon.output();
   ASSERT_TRUE(is_idle(client, session));
 
   // A commit whose answer is cut off: the client is answered all the same, and once.
@@ -57,9 +56,8 @@ TEST_F(Database, ACK1_J2_a_database_that_was_away_is_used_again_and_nothing_is_l
   EXPECT_TRUE(gate.has_struck());
   ASSERT_TRUE(is_idle(client, session));
   EXPECT_EQ(client.count(session, "message.user"), 3U);
-  const std::map<std::string, SentPrompt> sent{{"first", {.text = "say 2"}},
-                                               {"back", {.text = "say 1"}},
-                                               {"cut", {.text = "say 1"}}};
+  const std::map<std::string, SentPrompt> sent{
+      {"first", {.text = "say 2"}}, {"back", {.text = "say 1"}}, {"cut", {.text = "say 1"}}};
   const JudgedSession judged{session, client.records(session), sent};
   for (const std::string& wrong : judge(judged, Rest::quiet)) ADD_FAILURE() << wrong;
   EXPECT_TRUE(client.post("/api/sessions/" + session + "/stop").ok());
