@@ -18,8 +18,8 @@ command -v npm >/dev/null || build_packages+=(nodejs npm)
 # postgresql-15 is the server that the tests start for themselves.
 # podman with runc runs the sessions in containers, with an image of busybox; dockerd is used, too,
 # where it is there. openssh-server and iproute2 make another host of namespaces.
-test_packages=(lld-19 llvm-19 libclang-rt-19-dev clang-tidy-19 clang-format-19 sqlite3 postgresql-15 chromium
-  podman runc busybox-static openssh-server openssh-client iproute2)
+test_packages=(lld-19 llvm-19 libclang-rt-19-dev clang-tidy-19 clang-format-19 sqlite3
+  postgresql-15 chromium podman runc busybox-static openssh-server openssh-client iproute2)
 
 case "${1:-test}" in
   run) wanted=("${build_packages[@]}") ;;

@@ -184,7 +184,7 @@ struct LocalVerbs {
   std::function<Result<std::string>(const InstallService&)> service_install;  // sentences
   std::function<Result<std::string>()> service_status;                        // sentences
   std::function<Result<std::string>()> config_show;                           // the TOML in force
-  std::function<Result<std::string>(const AddRemote&)> remote_add;  // sentences
+  std::function<Result<std::string>(const AddRemote&)> remote_add;            // sentences
   std::function<Result<std::vector<RemoteRow>>()> remote_list;
   std::function<Result<>(const std::string& name)> remote_remove;
   std::function<Result<std::string>(const std::string& name)> remote_check;  // sentences

@@ -17,7 +17,8 @@ change AS MATERIALIZED (
     $10::boolean[], $11::boolean[], $12::bigint[], $13::bytea[])
   AS c(id, before, head, cursor_exec, cursor_frame, open, archived, updated, summary)),
 made AS (
-  INSERT INTO perdure.sessions(id, head, cursor_exec, cursor_frame, open, archived, updated, summary)
+  INSERT INTO perdure.sessions(id, head, cursor_exec, cursor_frame, open, archived, updated,
+    summary)
   SELECT id, head, cursor_exec, cursor_frame, coalesce(open, false), coalesce(archived, false),
     coalesce(updated, 0), coalesce(summary, '') FROM change WHERE before IS NULL
   ON CONFLICT DO NOTHING RETURNING 1),
