@@ -88,11 +88,11 @@ void Runtime::become_ready() {
   resume_next_at_boot();
 }
 
-// A few at a time: ten agents that start at once would hurt more than they help.
 bool Runtime::has_workspace(const State& state) const {
   return state.runtime == "remote" || shared_->world.files.folder_exists(state.workspace.cwd);
 }
 
+// A few at a time: ten agents that start at once would hurt more than they help.
 void Runtime::resume_next_at_boot() {
   const auto under_way =
       static_cast<std::size_t>(std::ranges::count_if(actors_, [](const auto& entry) {
