@@ -163,6 +163,8 @@ def list_cases(executable):
 
 def run_gtest(job):
     with tempfile.TemporaryDirectory() as folder:
+        # Tests that start something as another user (a database server) keep its files in here.
+        os.chmod(folder, 0o711)
         flags = Path(folder) / "flags"
         flags.write_text("--gtest_filter=" + ":".join(job.cases) + "\n")
         report = Path(folder) / "report.json"
