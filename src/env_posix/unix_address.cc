@@ -70,17 +70,18 @@ Result<Fd> connect_unix_socket(const PosixFolder& folder, const std::string& nam
 Result<Fd> bind_unix_socket(const PosixFolder& folder, const std::string& name) {
   const sockaddr_un address = TRY(address_of(folder, name));
   TRY_VOID(folder.check_private());
-  // One at a time: two that find the same stale socket would remove each other's new one.
-  const Fd turn(openat(folder.descriptor().get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!turn) return system_failure("open a folder again");
-  if (flock(turn.get(), LOCK_EX | LOCK_NB) != 0) {
-    return fail(Code::conflict, "another process is binding " + name);
-  }
   Fd made = TRY(make_socket());
   // The mode that the name is born with: there is no moment at which it is wider.
   if (fchmod(made.get(), 0600) != 0) return system_failure("set the socket's mode");
   int error = bind_to(made, address);
   if (error == EADDRINUSE) {
+    // One at a time: two that find the same stale socket would remove each other's new one. Only
+    // here: whoever binds another name beside us is in nobody's way.
+    const Fd turn(openat(folder.descriptor().get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!turn) return system_failure("open a folder again");
+    if (flock(turn.get(), LOCK_EX | LOCK_NB) != 0) {
+      return fail(Code::conflict, "another process is binding " + name);
+    }
     TRY_VOID(remove_stale(folder, name));
     error = bind_to(made, address);
   }

@@ -4,7 +4,9 @@
 
 #include <fstream>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -83,6 +85,18 @@ TEST_F(UnixLinks, bytes_go_both_ways) {
   ASSERT_TRUE(until([&] { return near_events_.bytes == "pong"; }));
   EXPECT_EQ(near_->peer().pid, getpid());
   EXPECT_EQ(near_->peer().uid, geteuid());
+}
+
+// Sessions that start at once bind in one folder: another name is in nobody's way.
+TEST_F(UnixLinks, D4_a_new_name_is_bound_while_somebody_replaces_another_in_the_folder) {
+  const Fd turn(openat(folder_->descriptor().get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ASSERT_EQ(flock(turn.get(), LOCK_EX | LOCK_NB), 0);
+  const Result<Fd> bound = bind_unix_socket(*folder_, "fresh.sock");
+  EXPECT_TRUE(bound) << bound.error().message();
+  // Its name is there now and nobody listens: whoever wants it has to take turns.
+  const Result<Fd> again = bind_unix_socket(*folder_, "fresh.sock");
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().code(), Code::conflict);
 }
 
 TEST_F(UnixLinks, a_socket_works_in_a_folder_of_150_characters) {
