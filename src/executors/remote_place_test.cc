@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/base64.h"
-#include "testing/memory_folder.h"
+#include "testing/memory_host.h"
 
 namespace perdure {
 namespace {
@@ -59,48 +59,6 @@ class TestLink final : public Link {
 
  private:
   std::shared_ptr<Wire> wire_;
-};
-
-struct MemoryHost final : Host {
-  class Shared final : public Folder {
-   public:
-    explicit Shared(std::shared_ptr<MemoryFolder> folder) : folder_(std::move(folder)) {}
-    Result<std::vector<std::string>> list() override { return folder_->list(); }
-    Result<> append(const std::string& name, std::string_view bytes) override {
-      return folder_->append(name, bytes);
-    }
-    Result<std::string> read(const std::string& name, std::uint64_t offset,
-                             std::size_t bytes_max) override {
-      return folder_->read(name, offset, bytes_max);
-    }
-    Result<std::uint64_t> size(const std::string& name) override { return folder_->size(name); }
-    Result<> truncate(const std::string& name, std::uint64_t bytes) override {
-      return folder_->truncate(name, bytes);
-    }
-    Result<> remove(const std::string& name) override { return folder_->remove(name); }
-
-   private:
-    std::shared_ptr<MemoryFolder> folder_;
-  };
-  ProcessLife life(const ProcessIdentity&) override { return ProcessLife::unknown; }
-  Result<std::unique_ptr<Link>> connect(const std::string&, const std::string&) override {
-    return fail(Code::not_found, "not here");
-  }
-  Result<std::unique_ptr<Folder>> open_folder(const std::string& path) override {
-    const auto at = folders.find(path);
-    if (at == folders.end()) return fail(Code::not_found, path);
-    return std::make_unique<Shared>(at->second);
-  }
-  Result<std::unique_ptr<Folder>> make_folder(const std::string& path) override {
-    folders.try_emplace(path, std::make_shared<MemoryFolder>());
-    return open_folder(path);
-  }
-  Result<> remove_folder(const std::string& path) override {
-    folders.erase(path);
-    return {};
-  }
-  Result<> remove_file(const std::string&, const std::string&) override { return {}; }
-  std::map<std::string, std::shared_ptr<MemoryFolder>> folders;
 };
 
 struct StartEvents final : ProcessEvents {

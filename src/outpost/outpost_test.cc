@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "testing/memory_folder.h"
+#include "testing/memory_host.h"
 #include "wire/bootstrap.h"
 
 namespace perdure {
@@ -89,51 +89,14 @@ struct TestProcesses final : Processes {
   std::size_t left = 0;
 };
 
-class SharedFolder final : public Folder {
- public:
-  explicit SharedFolder(std::shared_ptr<MemoryFolder> folder) : folder_(std::move(folder)) {}
-  Result<std::vector<std::string>> list() override { return folder_->list(); }
-  Result<> append(const std::string& name, std::string_view bytes) override {
-    return folder_->append(name, bytes);
-  }
-  Result<std::string> read(const std::string& name, std::uint64_t offset,
-                           std::size_t bytes_max) override {
-    return folder_->read(name, offset, bytes_max);
-  }
-  Result<std::uint64_t> size(const std::string& name) override { return folder_->size(name); }
-  Result<> truncate(const std::string& name, std::uint64_t bytes) override {
-    return folder_->truncate(name, bytes);
-  }
-  Result<> remove(const std::string& name) override { return folder_->remove(name); }
-
- private:
-  std::shared_ptr<MemoryFolder> folder_;
-};
-
-struct TestHost final : Host {
+struct TestHost final : MemoryHost {
   ProcessLife life(const ProcessIdentity& process) override { return asked = process, present; }
   Result<std::unique_ptr<Link>> connect(const std::string& folder,
                                         const std::string& name) override {
-    if (!listening.contains(folder + "/" + name)) return fail(Code::not_found, "nobody");
+    if (!listening.contains(folder + "/" + name)) return MemoryHost::connect(folder, name);
     agentctl = std::make_shared<Peer>();
     return std::make_unique<TestLink>(agentctl);
   }
-  Result<std::unique_ptr<Folder>> open_folder(const std::string& path) override {
-    const auto at = folders.find(path);
-    if (at == folders.end()) return fail(Code::not_found, path);
-    return std::make_unique<SharedFolder>(at->second);
-  }
-  Result<std::unique_ptr<Folder>> make_folder(const std::string& path) override {
-    folders.try_emplace(path, std::make_shared<MemoryFolder>());
-    return open_folder(path);
-  }
-  Result<> remove_folder(const std::string& path) override {
-    return folders.erase(path), Result<>();
-  }
-  Result<> remove_file(const std::string& folder, const std::string& name) override {
-    return TRY(open_folder(folder))->remove(name);
-  }
-  std::map<std::string, std::shared_ptr<MemoryFolder>> folders;
   std::set<std::string> listening;
   std::shared_ptr<Peer> agentctl;
   ProcessLife present = ProcessLife::alive;
