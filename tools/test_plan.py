@@ -39,7 +39,7 @@ SANITIZED = [
 GTEST_TIMEOUT_S = 300
 GTEST_TIMEOUTS_S: dict[str, int] = {"fault_sweep_test": 2400, "daemon_kill_test": 1500,
                                     "store_postgres_test": 900, "container_test": 900,
-                                    "remote_test": 900}
+                                    "cluster_test": 900, "remote_test": 900}
 
 FUZZ_SECONDS = 5
 

@@ -120,6 +120,7 @@ Result<Api::Examined> Api::examine(const HttpRequest& request, Gate::Ticket tick
   Examined out{.route = match.route, .arguments = std::move(match.arguments)};
   if (!out.route && match.allowed.empty() && is_of_shell(request)) return out;
   if (out.route && out.route->access == Access::open) {
+    if (out.route->check_head) TRY_VOID(out.route->check_head(request));
     TRY_VOID(gate_.check_change(request, out.route->body_type, nullptr));
     return out;
   }
@@ -153,13 +154,12 @@ void Api::on_request(HttpRequest request, std::shared_ptr<HttpExchange> exchange
   Result<Examined> examined = examine(request, is_ready ? Gate::Ticket::take : Gate::Ticket::look);
   if (!examined) return exchange->respond(refusal(examined.error(), {}));
   if (!examined->route) return serve_shell(request, *exchange);
-  if (!is_ready && examined->route->access != Access::open) {
-    return wait(std::move(request), std::move(exchange));
-  }
-  examined->route->handler({.request = std::move(request),
-                            .exchange = std::make_shared<SafeExchange>(std::move(exchange)),
-                            .principal = std::move(examined->principal),
-                            .arguments = std::move(examined->arguments)});
+  const bool can_wait = examined->route->access != Access::open || examined->route->check_head;
+  if (!is_ready && can_wait) { return wait(std::move(request), std::move(exchange)); }
+  router_.serve(*examined->route, {.request = std::move(request),
+                                   .exchange = std::make_shared<SafeExchange>(std::move(exchange)),
+                                   .principal = std::move(examined->principal),
+                                   .arguments = std::move(examined->arguments)});
 }
 
 void Api::serve_shell(const HttpRequest& request, HttpExchange& exchange) {

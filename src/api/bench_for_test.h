@@ -36,6 +36,7 @@ class PlainNode : public Node {
     return 1;
   }
   void unwatch(std::uint64_t) { told = nullptr; }
+  Result<bool> catch_up() { return false; }
 
   NodeState held;
   std::function<void()> told;

@@ -3,6 +3,8 @@
 #include <memory>
 #include <utility>
 
+#include "api/session_json.h"
+
 namespace perdure {
 namespace {
 
@@ -31,7 +33,10 @@ void back_up(ApiWorld& world, Call call) {
 void tell_daemon(ApiWorld& world, const Call& call) {
   JsonWriter json;
   json.begin_object().key("version").string(world.version);
-  json.key("boot_id").string(world.boot.text()).end_object();
+  json.key("boot_id").string(world.boot.text());
+  json.key("node");
+  write_text_or_null(json, world.node_name);
+  json.end_object();
   call.answer(std::move(json).take());
 }
 

@@ -33,13 +33,16 @@ void add_session_route(Router& router, SessionCommands& commands, SessionRoute r
               .pattern = "/api/sessions/{id}" + route.rest,
               .access = Access::operate,
               .summary = std::move(route.summary),
-              .handler = [&commands, command = route.command](Call call) {
-                with_session(
-                    commands, std::move(call),
-                    [&](Asker asker, SessionId session, std::string_view body, OnAnswer done) {
-                      (commands.*command)(std::move(asker), session, body, std::move(done));
-                    });
-              }});
+              .handler =
+                  [&commands, command = route.command](Call call) {
+                    with_session(
+                        commands, std::move(call),
+                        [&](Asker asker, SessionId session, std::string_view body, OnAnswer done) {
+                          (commands.*command)(std::move(asker), session, body, std::move(done));
+                        });
+                  },
+              // Each looks at the session's folder.
+              .at_owner = true});
 }
 
 void handle_verb(SessionCommands& commands, const SessionVerb& verb, Call call) {

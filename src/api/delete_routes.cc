@@ -15,13 +15,15 @@ void ReadRoutes::add_deletion(Router& router) {
               .pattern = "/api/sessions/{id}/redact",
               .access = Access::operate,
               .summary = "Destroys the content of one record; its hash stays",
-              .handler = of_session(&ReadRoutes::redact)});
+              .handler = of_session(&ReadRoutes::redact),
+              .at_owner = true});
   for (const char* const pattern : {"/api/sessions/{id}", "/api/v1/ops/sessions/{id}"}) {
     router.add({.method = "DELETE",
                 .pattern = pattern,
                 .access = Access::operate,
                 .summary = "Deletes a session for good; needs ?confirm=true",
-                .handler = of_session(&ReadRoutes::remove)});
+                .handler = of_session(&ReadRoutes::remove),
+                .at_owner = true});
   }
 }
 

@@ -190,6 +190,11 @@ void Router::add(Route route) {
   routes_.push_back(std::make_unique<Route>(std::move(route)));
 }
 
+void Router::serve(Route& route, Call call) {
+  if (route.at_owner && elsewhere_ && elsewhere_(route, call)) return;
+  route.handler(std::move(call));
+}
+
 Router::Match Router::find(std::string_view method, std::string_view path) {
   Match match;
   std::string rank;

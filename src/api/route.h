@@ -66,6 +66,11 @@ struct Route {
   RouteHandler handler;
   std::size_t body_bytes_max = 16UL << 20;
   BodyType body_type = BodyType::json;  // `any`: an upload, whose type the handler looks at
+  // Files, processes and folders of the session in the first argument are needed: only the daemon
+  // whose session it is can do it.
+  bool at_owner = false;
+  // Of an open route that is not for everybody: who may come is seen by the head alone.
+  std::function<Result<>(const HttpRequest& head)> check_head = {};
 };
 
 class Router {
@@ -77,10 +82,17 @@ class Router {
     std::vector<std::string> allowed;  // methods of the path, for a 405
   };
   Match find(std::string_view method, std::string_view path);
+  // Calls the handler, unless the call is about a session of another daemon and goes there.
+  void serve(Route& route, Call call);
+  // Takes the calls of routes `at_owner` whose session is elsewhere; false: it is here.
+  void set_elsewhere(std::move_only_function<bool(Route&, Call&)> take) {
+    elsewhere_ = std::move(take);
+  }
   const std::vector<std::unique_ptr<Route>>& routes() const { return routes_; }
 
  private:
   std::vector<std::unique_ptr<Route>> routes_;
+  std::move_only_function<bool(Route&, Call&)> elsewhere_;
 };
 
 }  // namespace perdure

@@ -46,6 +46,8 @@ void write_identity(JsonWriter& out, const SessionView& view, const ServedBeside
   out.key("agent").string(view.agent).key("agent_profile").string(view.agent);
   out.key("seq").number_unsigned(view.seq).key("as_of").number_unsigned(view.seq);
   out.key("log_id").string(beside.log_id);
+  out.key("node");
+  write_text_or_null(out, beside.node);
 }
 
 void write_resume(JsonWriter& out, const SessionView& view) {
@@ -128,6 +130,7 @@ ServedBeside beside_session(ApiWorld& world, const SessionView& view) {
   return {.connections = world.runtime.connections(view.session),
           .log_id = world.runtime.store().log_id(),
           .doubt = world.doubt_about ? world.doubt_about(view.session) : "",
+          .node = world.owner ? world.owner(view.session).value_or("") : "",
           .login_hint = agent == world.agents.all().end() ? "" : agent->second.login_hint};
 }
 

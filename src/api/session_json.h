@@ -16,6 +16,7 @@ struct ServedBeside {
   std::uint64_t connections = 0;  // streams and sockets that read it now (U10)
   std::string log_id;
   std::string doubt;       // why its liveness is not known
+  std::string node = {};   // whose it is, when that is another daemon of the store
   std::string login_hint;  // of the session's agent: told when it needs a login (P12)
 };
 struct ApiWorld;

@@ -133,13 +133,15 @@ void add_workspace_routes(Router& router, ApiWorld& world) {
          .access = reads ? Access::observe : Access::operate,
          .summary = std::string(each.summary),
          .handler = [&world, name = each.call](Call call) { serve(world, name, std::move(call)); },
-         .body_bytes_max = 24UL << 20});
+         .body_bytes_max = 24UL << 20,
+         .at_owner = true});
   }
   router.add({.method = "GET",
               .pattern = "/api/sessions/{id}/shell",
               .access = Access::operate,
               .summary = "A shell over a WebSocket: bytes both ways, control as JSON text",
-              .handler = [&world](Call call) { open_shell_socket(world, std::move(call)); }});
+              .handler = [&world](Call call) { open_shell_socket(world, std::move(call)); },
+              .at_owner = true});
 }
 
 }  // namespace perdure

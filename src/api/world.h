@@ -11,9 +11,11 @@
 #include "agents/probe_report.h"
 #include "base/result.h"
 #include "env/env.h"
+#include "http/message.h"
 #include "runtime/node.h"
 #include "runtime/runtime.h"
 #include "runtime/session_list.h"
+#include "wire/peer.h"
 
 namespace perdure {
 
@@ -31,6 +33,16 @@ struct RemoteOrder {
   SessionId session;
   std::string cwd;                         // absolute, there; empty: a folder of its own is made
   std::optional<std::string> branch = {};  // given: a worktree of the repository at cwd; as above
+};
+
+// A daemon on the same store, as GET /api/nodes shows it.
+struct ServedNode {
+  std::string name;
+  std::string address;  // unix:/path, http(s)://host:port; empty: not known
+  std::string home;     // where its agents live
+  std::int64_t heard_ms = 0;
+  bool is_self = false;
+  bool is_silent = false;
 };
 
 struct ApiWorld {
@@ -111,6 +123,16 @@ struct ApiWorld {
   };
   std::function<Result<>(const std::string& agent)> start_probe;
   std::function<Probed(const std::string& agent)> probed;
+  // Of a store that several daemons share; without a name there is one.
+  std::string node_name = {};
+  std::string peer_key = {};  // signs what they say to each other
+  std::function<Result<std::vector<ServedNode>>()> nodes = {};
+  // Runtime::owner. Without the hook all sessions are this daemon's.
+  std::function<Result<std::string>(SessionId session)> owner = {};
+  // Has another daemon answer a client's request. Answers later, on the loop: what its route said;
+  // stale_owner when the session is not that one's, unavailable when it cannot be reached.
+  using OnPeerAnswer = std::move_only_function<void(Result<HttpResponse>)>;
+  std::function<void(const std::string& node, PeerCall call, OnPeerAnswer done)> call_peer = {};
   // Copies the journal into a new file while it goes on being written (S13). Answers on the loop.
   std::function<void(std::string path, std::move_only_function<void(Result<>)> done)> backup;
 };

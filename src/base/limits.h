@@ -150,6 +150,14 @@ inline constexpr std::size_t node_name_bytes_max = 1024;  // of a token or a rul
 inline constexpr std::size_t requests_waiting_max = 256;  // for the daemon to be ready
 inline constexpr std::int64_t ready_wait_ms = 30'000;     // then 503
 
+// The way from one daemon to another on a shared store.
+inline constexpr std::size_t peer_calls_max = 64;  // under way to one of them; more: unavailable
+inline constexpr std::size_t peer_body_bytes_max = 64UL << 20;  // of a call; longer: too_large
+inline constexpr std::int64_t peer_connect_ms = 10'000;         // then unavailable
+inline constexpr std::int64_t peer_answer_ms = 130'000;  // without a byte of the answer; the same
+inline constexpr std::int64_t peer_clock_ms = 60'000;    // older or newer calls: unauthenticated
+inline constexpr std::int64_t nodes_known_ms = 1'000;    // then the store is asked again
+
 // ACP, both directions.
 // A line of an agent. A longer one is skipped up to its newline and reported once.
 inline constexpr std::size_t acp_line_bytes_max = 64UL << 20;

@@ -103,6 +103,7 @@ TEST(Args, every_verb_of_the_contract_is_there) {
                            "approve",
                            "deny",
                            "doctor",
+                           "nodes",
                            "why",
                            "agents ls",
                            "agents probe",

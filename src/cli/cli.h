@@ -21,6 +21,9 @@ struct ServeOptions {
   std::string config;               // a file; empty: the usual one
   std::string tls_certificate;
   std::string tls_key;
+  std::string advertise;   // of a shared database: where the other daemons reach this one
+  std::string executions;  // of the same: a folder that the daemons of a host share
+  std::int64_t lease_secs = 0;
   std::string node;          // its name on a database that daemons share; empty: the host's
   std::string store;         // the engine; empty: the one that the data folder has, else sqlite
   bool background = false;   // detach, and return once /readyz is 200

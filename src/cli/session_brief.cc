@@ -35,6 +35,7 @@ SessionBrief read_session(JsonView json) {
   out.runtime = json["runtime"].text();
   out.image = json["image"].text();
   out.remote = json["remote"].text();
+  out.node = json["node"].text();
   out.container_id = json["container_id"].text();
   out.context = json["context"].text();
   out.context_verified = json["context_verified"].text();

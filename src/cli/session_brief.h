@@ -40,6 +40,7 @@ struct SessionBrief {
   std::string runtime;
   std::string image;
   std::string remote;
+  std::string node;  // whose it is, when that is another daemon on the same database
   std::string container_id;
   std::string context;
   std::string context_verified;

@@ -33,6 +33,46 @@ Outcome<int> why(VerbCall& call) {
   return exit_done;
 }
 
+std::string heard_words(JsonView node) {
+  if (node["self"].flag()) return "this one";
+  return (node["silent"].flag() ? "silent for " : "heard ") +
+         std::to_string(node["heard_ms"].number() / 1000) +
+         (node["silent"].flag() ? " s" : " s ago");
+}
+
+Outcome<int> nodes(VerbCall& call) {
+  const Answered answer = TRY(call.get("/api/nodes"));
+  if (call.print_json(answer)) return exit_done;
+  const std::vector<JsonView> items = answer["nodes"].items();
+  if (items.empty()) {
+    call.print_line("One daemon has this journal for itself.");
+    return exit_done;
+  }
+  call.print_line(pad("NODE", 20) + pad("HEARD", 20) + pad("HOME", 10) + "ADDRESS");
+  for (const JsonView node : items) {
+    call.print_line(pad(clean_line(node["name"].text()), 20) + pad(heard_words(node), 20) +
+                    pad(clean_line(node["home"].text()).substr(0, 8), 10) +
+                    clean_line(node["address"].text()));
+  }
+  return exit_done;
+}
+
+// Only where several daemons share the journal.
+void check_nodes(VerbCall& call, std::vector<DoctorCheck>& checks) {
+  const auto answer = call.get("/api/nodes");
+  if (!answer) return;
+  const std::vector<JsonView> items = (*answer)["nodes"].items();
+  if (items.empty()) return;
+  std::string silent;
+  for (const JsonView node : items) {
+    if (node["silent"].flag()) silent += (silent.empty() ? "" : ", ") + node["name"].text();
+  }
+  const std::string count = std::to_string(items.size()) + " daemons share the database";
+  checks.push_back({"nodes", silent.empty() ? "ok" : "warn",
+                    count + (silent.empty() ? "" : "; nothing is heard of " + silent),
+                    silent.empty() ? "" : "start it again; its sessions go on with the others"});
+}
+
 // What only an answering daemon can tell.
 void check_daemon(VerbCall& call, std::vector<DoctorCheck>& checks) {
   const auto api = call.daemon();
@@ -56,6 +96,7 @@ void check_daemon(VerbCall& call, std::vector<DoctorCheck>& checks) {
                       std::to_string(waiting) + " things wait for a person",
                       waiting > 0 ? "perdure inbox" : ""});
   }
+  check_nodes(call, checks);
 }
 
 Outcome<int> doctor(VerbCall& call) {
@@ -210,6 +251,11 @@ std::vector<Verb> care_verbs() {
        .example = "perdure doctor",
        .needs = Needs::nothing,
        .run = doctor},
+      {.name = "nodes",
+       .group = Group::care,
+       .summary = "the daemons that share this one's database",
+       .example = "perdure nodes",
+       .run = nodes},
       {.name = "why",
        .group = Group::care,
        .summary = "say why a session is as it is",

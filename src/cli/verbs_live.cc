@@ -1,5 +1,6 @@
 // Verbs that make sessions and show them: serve, run, new, ls, show, status.
 #include <algorithm>
+#include <charconv>
 
 #include "base/json.h"
 #include "cli/clean_text.h"
@@ -30,6 +31,15 @@ Outcome<int> serve(VerbCall& call) {
     return usage("--store is sqlite, files or postgres://…");
   }
   options.node = args.value("node").value_or("");
+  options.advertise = args.value("advertise").value_or("");
+  options.executions = args.value("executions").value_or("");
+  if (const auto lease = args.value("lease")) {
+    const auto [end, error] =
+        std::from_chars(lease->data(), lease->data() + lease->size(), options.lease_secs);
+    if (error != std::errc() || end != lease->data() + lease->size() || options.lease_secs < 1) {
+      return usage("--lease is a number of seconds");
+    }
+  }
   options.background = args.has("background");
   options.clean_start = args.has("clean-start");
   options.stop = args.has("stop");
@@ -270,6 +280,7 @@ Outcome<int> show(VerbCall& call) {
   if (session.runtime != "standalone") print_field(call, "runtime", session.runtime);
   print_field(call, "image", session.image);
   print_field(call, "remote", session.remote);
+  print_field(call, "node", session.node);
   print_field(call, "container", session.container_id);
   print_field(
       call, "context",
@@ -336,28 +347,41 @@ std::vector<Option> creation_options(std::vector<Option> more) {
   return out;
 }
 
+std::vector<Option> serve_options() {
+  return {{.name = "listen", .value_name = "ADDRESS", .help = "of HTTP; else 127.0.0.1:7433"},
+          {.name = "config",
+           .value_name = "FILE",
+           .help = "another config file",
+           .completes = Completes::file},
+          {.name = "tls-certificate",
+           .value_name = "FILE",
+           .help = "PEM, the chain",
+           .completes = Completes::file},
+          {.name = "tls-key", .value_name = "FILE", .help = "PEM", .completes = Completes::file},
+          {.name = "store", .value_name = "STORE", .help = "sqlite, files, postgres://…"},
+          {.name = "node", .value_name = "NAME", .help = "this daemon's, on a database"},
+          {.name = "advertise",
+           .value_name = "URL",
+           .help = "where other daemons on the database reach this one"},
+          {.name = "executions",
+           .value_name = "FOLDER",
+           .help = "where agents live that the daemons of this host share",
+           .completes = Completes::file},
+          {.name = "lease",
+           .value_name = "SECONDS",
+           .help = "silent for so long, its sessions are taken over"},
+          {.name = "background", .help = "detach; returns once it is ready"},
+          {.name = "clean-start", .help = "archive everything that was there before"},
+          {.name = "stop", .help = "end the daemon of this data folder; its agents go on"}};
+}
+
 }  // namespace
 
 std::vector<Verb> live_verbs() {
   return {
       {.name = "serve",
        .summary = "the daemon, in the foreground",
-       .options =
-           {{.name = "listen", .value_name = "ADDRESS", .help = "of HTTP; else 127.0.0.1:7433"},
-            {.name = "config",
-             .value_name = "FILE",
-             .help = "another config file",
-             .completes = Completes::file},
-            {.name = "tls-certificate",
-             .value_name = "FILE",
-             .help = "PEM, the chain",
-             .completes = Completes::file},
-            {.name = "tls-key", .value_name = "FILE", .help = "PEM", .completes = Completes::file},
-            {.name = "store", .value_name = "STORE", .help = "sqlite, files, postgres://…"},
-            {.name = "node", .value_name = "NAME", .help = "this daemon's, on a database"},
-            {.name = "background", .help = "detach; returns once it is ready"},
-            {.name = "clean-start", .help = "archive everything that was there before"},
-            {.name = "stop", .help = "end the daemon of this data folder; its agents go on"}},
+       .options = serve_options(),
        .detail = "Serves the sessions of one data folder. The agents outlive it: stopping it stops "
                  "none of them, and the next one reads on where it was.",
        .example = "perdure serve --listen 127.0.0.1:7433",

@@ -395,6 +395,22 @@ TEST_F(Verbs, doctor_works_without_a_daemon_and_fails_by_its_checks) {
   EXPECT_TRUE(prints("→ upgrade it"));
 }
 
+TEST_F(Verbs, nodes_shows_the_daemons_of_a_database_and_doctor_who_is_silent) {
+  cli.daemon.answers["GET /api/nodes"] = {.body = R"({"nodes":[]})"};
+  cli.daemon.answers["GET /api/agents"] = {.body = R"({"agents":[]})"};
+  EXPECT_EQ(cli.run({"nodes"}), 0);
+  EXPECT_TRUE(prints("One daemon has this journal for itself."));
+  cli.daemon.answers["GET /api/nodes"] = {
+      .body = R"({"nodes":[{"name":"a","address":"unix:/x","home":"0123456789","heard_ms":0,)"
+              R"("self":true,"silent":false},{"name":"b","address":"https://b:7433","home":"ff",)"
+              R"("heard_ms":42000,"self":false,"silent":true}]})"};
+  EXPECT_EQ(cli.run({"nodes"}), 0);
+  EXPECT_TRUE(prints("a                   this one            01234567  unix:/x\n"));
+  EXPECT_TRUE(prints("b                   silent for 42 s     ff        https://b:7433\n"));
+  EXPECT_EQ(cli.run({"doctor"}), 0);
+  EXPECT_TRUE(prints("2 daemons share the database; nothing is heard of b"));
+}
+
 TEST_F(Verbs, verbs_of_the_data_folder_use_what_main_gives) {
   cli.daemon.is_there = false;
   EXPECT_EQ(cli.run({"verify"}), 1);
@@ -423,6 +439,10 @@ TEST_F(Verbs, verbs_of_the_data_folder_use_what_main_gives) {
     served = options;
     return 7;
   };
+  EXPECT_EQ(cli.run({"serve", "--lease", "soon"}), 2);
+  EXPECT_EQ(cli.run({"serve", "--lease", "2", "--executions", "/e", "--advertise", "unix:/s"}), 7);
+  EXPECT_EQ(served.lease_secs, 2);
+  EXPECT_EQ(served.executions + " " + served.advertise, "/e unix:/s");
   EXPECT_EQ(cli.run({"serve", "--listen", "127.0.0.1:1", "--background", "--clean-start"}), 7);
   EXPECT_EQ(served.listen, std::vector<std::string>{"127.0.0.1:1"});
   EXPECT_TRUE(served.background && served.clean_start && !served.stop);

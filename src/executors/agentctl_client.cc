@@ -32,7 +32,9 @@ std::uint64_t AgentctlClient::call(std::string_view method, std::string_view par
   return calls_;
 }
 
-void AgentctlClient::on_closed() { events_.on_closed("the link was closed"); }
+void AgentctlClient::on_closed() {
+  if (*exists_) events_.on_closed("the link was closed");
+}
 
 void AgentctlClient::on_bytes(std::string_view bytes) {
   const std::shared_ptr<bool> exists = exists_;

@@ -46,6 +46,9 @@ class AgentctlClient final : private LinkEvents {
   // Gives the number that the reply will carry.
   std::uint64_t call(std::string_view method, std::string_view params);
 
+  // Nothing is told any more, for who cannot destroy it from inside its own call.
+  void leave() { *exists_ = false; }
+
   std::size_t unsent_bytes() const { return link_->unsent_bytes(); }
 
  private:
@@ -65,7 +68,7 @@ class AgentctlClient final : private LinkEvents {
   PacketReader reader_;
   FrameNo last_frame_ = 0;
   std::uint64_t calls_ = 0;
-  std::shared_ptr<bool> exists_;  // false once destroyed
+  std::shared_ptr<bool> exists_;  // false once destroyed, or left
 };
 
 }  // namespace perdure

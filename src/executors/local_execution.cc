@@ -122,6 +122,9 @@ void LocalExecution::connect() {
 
 // What still holds the lock is over for everybody but itself (C19), and is ended by its mark.
 void LocalExecution::take_over() {
+  const bool may_end =
+      !setting_.is_still_ours || setting_.is_still_ours(bootstrap_.session, epoch_);
+  if (!may_end) return connect_later();
   if (ports_.processes.kill_marked(session_mark(bootstrap_)) > 0) {
     return arm(bury_again_ms, &LocalExecution::take_over);
   }
@@ -137,6 +140,7 @@ std::int64_t LocalExecution::silent_ms() {
   const std::int64_t now_ms = ports_.clock.now().since_boot.ms;
   const bool waits = setting_.when_unknown == WhenUnknown::wait && !stopping_ && identity_;
   if (waits && ports_.host.life(*identity_) == ProcessLife::unknown) silent_since_ms_ = now_ms;
+  if (is_stale_ && setting_.when_stale == WhenStale::wait) silent_since_ms_ = now_ms;
   return now_ms - silent_since_ms_;
 }
 
@@ -171,6 +175,7 @@ void LocalExecution::on_attached(const AttachedPacket& packet) {
   }
   disarm();
   attached_ = true;
+  is_stale_ = false;
   lock_is_held_ = false;  // by itself
   backoff_ms_ = 0;
   identity_ =
@@ -187,6 +192,7 @@ void LocalExecution::on_attached(const AttachedPacket& packet) {
 
 void LocalExecution::on_refused(const RefusedPacket& packet) {
   leaving_.clear();
+  is_stale_ = packet.code == code_name(Code::stale_owner);
   detach(packet.code + ": " + packet.message);
 }
 
@@ -205,6 +211,7 @@ void LocalExecution::on_closed(const std::string& why) { detach(why); }
 
 void LocalExecution::detach(const std::string& why) {
   // Not from inside its own call.
+  if (client_) client_->leave();
   ports_.loop.post([client = std::shared_ptr<AgentctlClient>(std::move(client_))] {});
   silent_since_ms_ = ports_.clock.now().since_boot.ms;
   const bool was_attached = std::exchange(attached_, false);

@@ -56,6 +56,12 @@ enum class WhenUnknown {
   wait,  // nobody can end it now, and it may be well: it is waited for
 };
 
+// What becomes of an agentctl that refuses us, since a daemon with a higher epoch has it.
+enum class WhenStale {
+  end,   // there is no other daemon: our journal is an older copy, and in the end it is ended
+  wait,  // there may well be one, and it is not ours to end
+};
+
 struct LocalSetting {
   std::vector<std::string> agentctl_command;  // the program and what comes before `start`
   std::vector<std::string> environment;       // of the agentctl itself
@@ -63,6 +69,10 @@ struct LocalSetting {
   std::int64_t stop_ms = 20'000;              // for an orderly stop; then by force
   WhenLocked when_locked = WhenLocked::refuse;
   WhenUnknown when_unknown = WhenUnknown::end;
+  WhenStale when_stale = WhenStale::end;
+  // Of a daemon among several, asked before it ends what holds the session's lock: whether the
+  // session is still its own, by this epoch. Without it, it is.
+  std::function<bool(SessionId session, std::uint64_t epoch)> is_still_ours = {};
   // Between two tries to reach it, of which the first failed; doubles.
   std::int64_t backoff_min_ms = 10;
   std::int64_t backoff_max_ms = 1'000;
@@ -146,6 +156,7 @@ class LocalExecution final : private ProcessEvents, private AgentctlClientEvents
   std::unique_ptr<Folder> spool_;      // of the dead
   std::optional<SpoolReader> reader_;  // of what it left
   bool attached_ = false;
+  bool is_stale_ = false;      // another daemon has it
   bool lock_is_held_ = false;  // by whom is not known yet
   bool took_over_ = false;
   bool stopping_ = false;

@@ -47,6 +47,7 @@ class LocalAgentctls::Held final : private ExecutionEvents {
   ~Held() override { fail_calls("the execution is over"); }
 
   LocalExecution& execution() { return execution_; }
+  bool has_ended() const { return ending_; }
   const Place* place() const { return place_.get(); }
   // Of one that an earlier daemon started. The place knows whether it lives, whoever listens there.
   void attach(std::uint64_t epoch, FrameNo from) {
@@ -139,7 +140,8 @@ class LocalAgentctls::Held final : private ExecutionEvents {
     ending_ = true;
     owner_.ports_.loop.post([&owner = owner_, exists = owner_.exists_, key = key_] {
       if (!*exists) return;
-      if (Held* const held = owner.find(key)) held->end();
+      // One that was let go and attached anew meanwhile has not ended.
+      if (Held* const held = owner.find(key); held && held->ending_) held->end();
     });
   }
   // Every frame is in the journal: nobody needs the spool any more.
@@ -203,7 +205,8 @@ void LocalAgentctls::tell_gone_later(const ExecKey& exec, ExecEnding ending) {
 // Not from inside its own call.
 void LocalAgentctls::forget_later(const ExecKey& exec) {
   ports_.loop.post([this, exists = exists_, exec] {
-    if (*exists) held_.erase(exec);
+    const Held* const held = *exists ? find(exec) : nullptr;
+    if (held && held->has_ended()) held_.erase(exec);
   });
 }
 
@@ -271,5 +274,7 @@ void LocalAgentctls::tell_shell_news(const ExecKey& exec, const std::string& she
 void LocalAgentctls::stop(const ExecKey& exec) {
   if (Held* const held = find(exec)) held->execution().stop();
 }
+
+void LocalAgentctls::let_go(const ExecKey& exec) { held_.erase(exec); }
 
 }  // namespace perdure

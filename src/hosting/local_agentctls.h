@@ -48,6 +48,7 @@ class LocalAgentctls final : public Agentctls, public Workspaces {
   void send(const ExecKey& exec, const SendCommand& command) override;
   void ack(const ExecKey& exec, FrameNo frame) override;
   void stop(const ExecKey& exec) override;
+  void let_go(const ExecKey& exec) override;
 
   void call(const ExecKey& exec, std::string method, std::string params, OnResult done) override;
   std::uint64_t watch_shells(const ExecKey& exec, OnShellNews news) override;

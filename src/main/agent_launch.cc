@@ -193,6 +193,9 @@ Result<Bootstrap> make_launch(const LaunchSetting& setting, const LaunchSpec& sp
   bootstrap.agent.times = times_of(agent, spec);
   bootstrap.agent.times.run_ms = bootstrap.limits.run_ms;
   if (setting.config.confine && !in_container(spec)) bootstrap.hide = setting.data.path();
+  if (!bootstrap.hide.empty() && !is_remote(spec) && setting.data.shares_executions()) {
+    bootstrap.hide_also = setting.data.executions();
+  }
   AgentLaunch& launch = bootstrap.agent;
   launch.command = command_of(agent, spec);
   launch.environment = inherited(agent, setting.places);

@@ -315,6 +315,9 @@ Result<Config> read_tables(toml::table& table) {
   TRY_VOID(top.take("public_urls", config.public_urls));
   TRY_VOID(top.take("tls_certificate", config.tls_certificate));
   TRY_VOID(top.take("tls_key", config.tls_key));
+  TRY_VOID(top.take("advertise", config.advertise));
+  TRY_VOID(top.take("executions", config.executions));
+  TRY_VOID(top.take("lease", config.lease_secs));
   TRY_VOID(top.take("default_agent", config.default_agent));
   TRY_VOID(read_agents(top, config));
   TRY_VOID(read_sessions(top, config));
@@ -323,6 +326,7 @@ Result<Config> read_tables(toml::table& table) {
   TRY_VOID(read_containers(top, config));
   TRY_VOID(read_remotes(top, config));
   TRY_VOID(top.end());
+  TRY_VOID(check_sharing(config));
   if (config.tls_certificate.empty() != config.tls_key.empty()) {
     return fail(Code::invalid_argument, "tls_certificate and tls_key belong together");
   }
@@ -336,6 +340,22 @@ toml::array array_of(const std::vector<std::string>& texts) {
 }
 
 }  // namespace
+
+Result<> check_sharing(const Config& config) {
+  constexpr std::int64_t lease_secs_max = 3600;
+  if (config.lease_secs < 0 || config.lease_secs > lease_secs_max) {
+    return fail(Code::invalid_argument, "lease must be from 1 to 3600 seconds");
+  }
+  if (!config.executions.empty() && !config.executions.starts_with('/')) {
+    return fail(Code::invalid_argument, "executions must be the whole path of a folder");
+  }
+  const std::string& where = config.advertise;
+  if (!where.empty() && !where.starts_with("unix:/") && !where.starts_with("https://") &&
+      !where.starts_with("http://")) {
+    return fail(Code::invalid_argument, "advertise must be https://HOST:PORT or unix:/PATH");
+  }
+  return {};
+}
 
 Result<Config> parse_config(std::string_view text, const std::string& name) {
   const auto is_control = [](char c) {
@@ -415,6 +435,9 @@ std::string show_config(const Config& config) {
                         {"public_urls", array_of(config.public_urls)},
                         {"tls_certificate", config.tls_certificate},
                         {"tls_key", config.tls_key},
+                        {"advertise", config.advertise},
+                        {"executions", config.executions},
+                        {"lease", config.lease_secs},
                         {"default_agent", config.default_agent},
                         {"sessions", sessions},
                         {"limits", limits},

@@ -40,6 +40,11 @@ struct Config {
   std::string tls_certificate;
   std::string tls_key;
 
+  // Of a database that daemons share.
+  std::string advertise;        // where the others reach this one; empty: chosen when it listens
+  std::string executions;       // a folder that the daemons of a host share; empty: the data folder
+  std::int64_t lease_secs = 0;  // so long silent, its sessions are taken over; 0: the usual time
+
   std::string default_agent = "demo";
   std::vector<AgentDefinition> agents;
   Policy policy;  // of sessions that say nothing else
@@ -59,6 +64,8 @@ struct Config {
   bool operator==(const Config&) const = default;
 };
 
+// Of the settings for daemons that share a database: invalid_argument names the wrong one.
+Result<> check_sharing(const Config& config);
 // `name` stands in front of errors, with the line. invalid_argument: not TOML, an unknown key, a
 // value of another type or out of range.
 Result<Config> parse_config(std::string_view text, const std::string& name);

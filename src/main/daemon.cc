@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
@@ -14,6 +15,7 @@
 #include "api/metrics_routes.h"
 #include "api/node_routes.h"
 #include "api/openapi.h"
+#include "api/peer_routes.h"
 #include "api/transfer_routes.h"
 #include "api/workspace_routes.h"
 #include "auth/listen.h"
@@ -24,6 +26,7 @@
 #include "http/static_files.h"
 #include "main/open_journal.h"
 #include "runtime/removal.h"
+#include "runtime/shared.h"
 #include "wire/search_text.h"
 
 namespace perdure {
@@ -95,6 +98,7 @@ Daemon::~Daemon() {
   reads_.reset();
   api_.reset();
   commands_.reset();
+  peers_.reset();
   runtime_.reset();
   verifying_.reset();
   agentctls_.reset();
@@ -108,6 +112,9 @@ Daemon::~Daemon() {
 Result<> Daemon::open_data() {
   data_ = TRY(DataFolder::open(setting_.places.data));
   TRY_VOID(data_->lock());
+  if (!setting_.config.executions.empty()) {
+    TRY_VOID(data_->share_executions(setting_.config.executions));
+  }
   log_ = TRY(Log::open({.file = data_->logs() + "/perdure.log",
                         .bytes_max = setting_.config.log_bytes_max,
                         .files = setting_.config.log_files,
@@ -142,7 +149,21 @@ Result<> Daemon::open_store() {
                     .search_piece = search_piece,
                     .is_there = {},
                     .create = create};
-  if (place.engine != EngineName::postgres) order.is_there = same_file(landmark(place));
+  key_ = TRY(data_->key());
+  if (place.engine != EngineName::postgres) {
+    if (data_->shares_executions()) {
+      return fail(Code::invalid_argument, "executions are shared by daemons on one database only");
+    }
+    order.is_there = same_file(landmark(place));
+  } else {
+    order.home = TRY(data_->home());
+    order.new_shared_key = key_;
+    order.on_changed = [this](std::vector<SessionId> sessions) { hear_of(std::move(sessions)); };
+    if (const std::int64_t lease = setting_.config.lease_secs; lease > 0) {
+      order.lease = std::chrono::seconds(lease);
+    }
+  }
+  const std::string home = order.home;
   Result<std::unique_ptr<StoreEngine>> store = open_journal(place, std::move(order));
   if (!store) {
     Error error = std::move(store).error().with_context(
@@ -154,7 +175,11 @@ Result<> Daemon::open_store() {
   }
   store_ = std::move(*store);
   TRY_VOID(note_journal(data_->path(), place));
-  key_ = TRY(data_->key());
+  if (store_->is_shared()) {
+    home_ = home;
+    node_name_ = place.node;
+    key_ = TRY(store_->shared_key());
+  }
   store_thread_ = std::make_unique<StoreThread>(
       *store_, StoreThread::Care{.now = [this] { return clock_->now().wall; }});
   return {};
@@ -189,15 +214,26 @@ Result<> Daemon::make_agents() {
   agentctls_ = std::make_unique<LocalAgentctls>(
       LocalPorts{*clock_, *shared_loop_, *processes_, *host_},
       LocalSetting{.agentctl_command = {setting_.options.agentctl},
-                   .environment = agentctl_environment(setting_.places)},
+                   .environment = agentctl_environment(setting_.places),
+                   .when_stale = store_->is_shared() ? WhenStale::wait : WhenStale::end,
+                   .is_still_ours =
+                       [this](SessionId session, std::uint64_t epoch) {
+                         return is_still_ours(*store_, {session, epoch});
+                       }},
       [this](const LaunchSpec& spec) { return launch(spec); });
   make_engine();
   boot_ = IdSource(clock_->now().wall, random_.next()).next<BootId>();
+  TRY_VOID(meet_peers());
   runtime_ = std::make_unique<Runtime>(
       Runtime::World{*clock_, random_, *shared_loop_, files_, *store_, *agentctls_,
-                     static_cast<Notifier&>(*this)},
-      RuntimeConfig{
-          .boot = boot_, .wait_key = key_, .resume_parallel = setting_.config.resume_parallel});
+                     static_cast<Notifier&>(*this), peers_.get()},
+      RuntimeConfig{.boot = boot_,
+                    .wait_key = key_,
+                    .resume_parallel = setting_.config.resume_parallel,
+                    .home = home_,
+                    .on_look = [this] {
+                      if (node_) std::ignore = node_->catch_up();
+                    }});
   agentctls_->set_events(*runtime_);
   return {};
 }
@@ -244,11 +280,16 @@ Result<> Daemon::make_api() {
                                                .policy = setting_.config.policy,
                                                .resume_on_open = setting_.config.resume_on_open});
   give_hooks();
+  give_peer_hooks();
   const std::string token = TRY(data_->token());
   GateConfig gate{.admin_token = sha256(token),
                   .uid = geteuid(),
                   .hosted_session = [this](const HttpPeer& peer) { return hosted_session(peer); }};
   for (const std::string& url : setting_.config.public_urls) {
+    TRY_VOID(gate.names.add_public_url(url));
+  }
+  // The others call us by it.
+  if (const std::string& url = setting_.config.advertise; url.starts_with("http")) {
     TRY_VOID(gate.names.add_public_url(url));
   }
   api_ =
@@ -286,6 +327,9 @@ void Daemon::add_routes() {
   add_task_routes(router, *world_);
   add_rule_routes(router, *world_);
   add_ws_route(router, *ws_);
+  add_peer_routes(router, *world_);
+  router.set_elsewhere(
+      [this](Route& route, Call& call) { return send_to_owner(*world_, route, call); });
   acp_->add_to(router);
   add_openapi_route(router, world_->version);
 }
@@ -308,6 +352,15 @@ void Daemon::add_metrics(MetricsText& text) {
   text.sample("perdure_streams", {}, static_cast<double>(reads_->open_streams()));
   text.family("perdure_executions", "gauge", "Agentctls that are alive, or not known to be gone.");
   text.sample("perdure_executions", {}, static_cast<double>(agentctls_->held()));
+  if (store_->is_shared()) {
+    const Result<std::vector<StoreNode>> nodes = peers_->nodes();
+    const auto silent = nodes ? std::ranges::count_if(*nodes, &StoreNode::is_silent) : 0;
+    text.family("perdure_nodes", "gauge", "Daemons on the database, by whether they are heard of.");
+    text.sample(
+        "perdure_nodes", {{"state", "heard"}},
+        nodes ? static_cast<double>(static_cast<std::ptrdiff_t>(nodes->size()) - silent) : 0);
+    text.sample("perdure_nodes", {{"state", "silent"}}, static_cast<double>(silent));
+  }
   text.family("perdure_notifications_total", "counter", "Notifications, by what became of them.");
   text.sample("perdure_notifications_total", {{"outcome", "delivered"}},
               static_cast<double>(notifications_->delivered()));
@@ -335,13 +388,15 @@ Result<> Daemon::listen() {
   names.add_listener(address, *port, tls ? Scheme::https : Scheme::http);
   url_ = names.shown_url();
   listening_ = wanted.host + ":" + std::to_string(*port);
-  return {};
+  return announce(address);
 }
 
 // A caller that cannot be looked up may be anybody: it counts as inside of a session, which may
 // answer nothing.
 SessionId Daemon::hosted_session(const HttpPeer& peer) {
-  if (!peer.is_unix && (!is_loopback(peer.address) || agentctls_->held() == 0)) return {};
+  // Of daemons on one host one may have no agents while the others do.
+  const bool has_hosted = agentctls_->held() > 0 || store_->is_shared();
+  if (!peer.is_unix && (!is_loopback(peer.address) || !has_hosted)) return {};
   const SessionId unknown(Ulid{~0UL, ~0UL});
   const Result<std::string> text =
       peer.is_unix ? hosting_session_of(peer.pid)

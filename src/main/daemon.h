@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "agents/definition.h"
 #include "api/api.h"
@@ -13,6 +14,7 @@
 #include "api/stream_slots.h"
 #include "api/world.h"
 #include "api/ws.h"
+#include "auth/listen.h"
 #include "base/result.h"
 #include "env_posix/loop.h"
 #include "env_posix/posix_host.h"
@@ -28,6 +30,7 @@
 #include "main/config.h"
 #include "main/data_folder.h"
 #include "main/log.h"
+#include "main/peers.h"
 #include "main/probe_runs.h"
 #include "main/remotes.h"
 #include "main/serve.h"
@@ -76,6 +79,12 @@ class Daemon final : private Notifier {
   Result<> make_agents();
   Result<> make_api();
   void give_hooks();
+  // Of a store that several daemons share: who they are, and the way to them.
+  Result<> meet_peers();
+  void give_peer_hooks();
+  Result<> announce(const ListenAddress& address);
+  // Other daemons may have written these sessions; called from another thread.
+  void hear_of(std::vector<SessionId> sessions);
   void add_routes();
   void add_metrics(MetricsText& text);
   Result<> listen();
@@ -94,7 +103,9 @@ class Daemon final : private Notifier {
 
   Setting setting_;
   std::unique_ptr<DataFolder> data_;
-  std::string key_;
+  std::string key_;   // of wait secrets and agentctls
+  std::string home_;  // where our agents live, among daemons on one store; empty: there is one
+  std::string node_name_;
   std::unique_ptr<Log> log_;
   std::unique_ptr<EpollLoop> loop_;
   std::unique_ptr<SharedLoop> shared_loop_;
@@ -112,6 +123,7 @@ class Daemon final : private Notifier {
   std::unique_ptr<DockerEngine> engine_;
   std::unique_ptr<Remotes> remotes_;
   std::unique_ptr<LocalAgentctls> agentctls_;
+  std::unique_ptr<HttpPeers> peers_;
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<Node> node_;
   std::unique_ptr<Worktrees> worktrees_;

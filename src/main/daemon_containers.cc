@@ -52,6 +52,13 @@ void Daemon::look_at_containers() {
         log_->note(what + " is found again");
         continue;
       }
+      const Result<SessionId> session = SessionId::parse(label_of(container_label_session));
+      if (store_->is_shared() && session) {
+        // Another daemon of this host may have it; who cannot be asked may, too.
+        const Result<std::string> owner = runtime_->owner(*session);
+        const bool is_gone = !owner && owner.error().code() == Code::not_found;
+        if (!is_gone && (!owner || !owner->empty())) continue;
+      }
       log_->warn(what + " belongs to nothing that lives here, and is removed");
       engine_->remove(each.id, [this, what](Result<> removed) {
         if (!removed) log_->warn(what + " stays: " + removed.error().message());

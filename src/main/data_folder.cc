@@ -95,6 +95,54 @@ Result<std::unique_ptr<DataFolder>> DataFolder::open(const std::string& path) {
   return made;
 }
 
+Result<> DataFolder::share_executions(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::exists(path + "/token", error)) {
+    return fail(Code::invalid_argument,
+                path + " is a data folder; executions are shared in a folder of their own");
+  }
+  TRY_VOID(make_folder(path));
+  std::unique_ptr<PosixFolder> folder = TRY(PosixFolder::open(path));
+  if (const Result<> is_private = folder->check_private(); !is_private) {
+    return fail(Code::denied, path + " must belong to you alone: " + is_private.error().message() +
+                                  " (try: chmod 700 " + path + ")");
+  }
+  executions_ = std::move(folder);
+  executions_path_ = path;
+  for (const std::string& inner : {path + "/run", agentctl_run(), container_run(), spool(),
+                                   environments(), workspaces(), worktrees()}) {
+    TRY_VOID(make_folder(inner));
+  }
+  return {};
+}
+
+// Written under a name of its own and linked: of several daemons one is first, and nobody finds
+// half of it.
+Result<std::string> DataFolder::home() const {
+  constexpr std::size_t bytes_max = 256;
+  PosixFolder& folder = executions_ ? *executions_ : *folder_;
+  const int descriptor = folder.descriptor().get();
+  for (int i = 0; i < 2; ++i) {
+    Result<std::string> found = folder.read("home", 0, bytes_max);
+    if (found) {
+      while (!found->empty() && found->back() == '\n') found->pop_back();
+      if (found->size() >= 32) return found;
+      return fail(Code::damaged, executions() + "/home is too short to be a name");
+    }
+    if (found.error().code() != Code::not_found) return found;
+    const std::string fresh = "home." + random_hex().substr(0, 16);
+    TRY_VOID(folder.append(fresh, random_hex().substr(0, 32) + "\n"));
+    const Fd file(openat(descriptor, fresh.c_str(), O_RDONLY | O_CLOEXEC));
+    const bool is_made =
+        file && fsync(file.get()) == 0 &&
+        (linkat(descriptor, fresh.c_str(), descriptor, "home", 0) == 0 || errno == EEXIST);
+    const int why = errno;
+    TRY_VOID(folder.remove(fresh));
+    if (!is_made) return fail(Code::unavailable, executions() + "/home: " + std::strerror(why));
+  }
+  return fail(Code::unavailable, executions() + "/home cannot be read");
+}
+
 Result<> DataFolder::lock() {
   Result<FileLock> lock = FileLock::try_acquire(*folder_, "lock");
   if (!lock) {
@@ -135,7 +183,8 @@ Result<std::string> DataFolder::key() { return secret_file("wait.key", ""); }
 
 std::string DataFolder::identity() const {
   struct stat status{};
-  CHECK(fstat(folder_->descriptor().get(), &status) == 0, "the data folder is open");
+  PosixFolder& folder = executions_ ? *executions_ : *folder_;
+  CHECK(fstat(folder.descriptor().get(), &status) == 0, "the folder is open");
   return fmt::format("{:x}.{:x}", status.st_dev, status.st_ino);
 }
 

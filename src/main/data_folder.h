@@ -29,20 +29,30 @@ class DataFolder {
   // into it; unavailable: it cannot be made or written (S12).
   static Result<std::unique_ptr<DataFolder>> open(const std::string& path);
 
+  // From here on what belongs to executions is in that folder: agentctls' sockets and locks,
+  // spools, environments, and folders made for sessions. Daemons that share it adopt each other's
+  // agents. denied: others may look into it; invalid_argument: it is a data folder.
+  Result<> share_executions(const std::string& folder);
+  // Names the place where executions live; made once, whoever comes first.
+  Result<std::string> home() const;
+  bool shares_executions() const { return executions_ != nullptr; }
+  const std::string& executions() const { return executions_ ? executions_path_ : path_; }
+
   // conflict: another daemon, or a verb that works without one, has it.
   Result<> lock();
 
   const std::string& path() const { return path_; }
-  // Tells it from every other folder of this machine, a copy of it among them; it may be moved.
+  // Tells the folder of executions from every other one of this machine, a copy of it among them;
+  // it may be moved.
   std::string identity() const;
   std::string run() const { return path_ + "/run"; }
-  std::string agentctl_run() const { return path_ + "/run/agentctl"; }
+  std::string agentctl_run() const { return executions() + "/run/agentctl"; }
   // Of executions in containers, a folder a session: each sees its own and no other.
-  std::string container_run() const { return path_ + "/run/containers"; }
-  std::string spool() const { return path_ + "/spool"; }
-  std::string environments() const { return path_ + "/env"; }
-  std::string workspaces() const { return path_ + "/workspaces"; }
-  std::string worktrees() const { return path_ + "/worktrees"; }
+  std::string container_run() const { return executions() + "/run/containers"; }
+  std::string spool() const { return executions() + "/spool"; }
+  std::string environments() const { return executions() + "/env"; }
+  std::string workspaces() const { return executions() + "/workspaces"; }
+  std::string worktrees() const { return executions() + "/worktrees"; }
   std::string probes() const { return path_ + "/probes"; }
   std::string remotes() const { return path_ + "/remotes"; }
   std::string logs() const { return path_ + "/log"; }
@@ -61,6 +71,8 @@ class DataFolder {
 
   std::string path_;
   std::unique_ptr<PosixFolder> folder_;
+  std::unique_ptr<PosixFolder> executions_;  // null: the data folder
+  std::string executions_path_;
   std::optional<FileLock> lock_;
 };
 

@@ -84,10 +84,10 @@ void dispatch(const LocalApi& api, const Principal& principal, client::ApiReques
   if (made.body.size() > match.route->body_bytes_max) {
     return refuse(Code::too_large, "the request is too long");
   }
-  match.route->handler({.request = std::move(made),
-                        .exchange = std::move(exchange),
-                        .principal = principal,
-                        .arguments = std::move(match.arguments)});
+  api.router.serve(*match.route, {.request = std::move(made),
+                                  .exchange = std::move(exchange),
+                                  .principal = principal,
+                                  .arguments = std::move(match.arguments)});
 }
 
 void call_locally(const LocalApi& api, const Principal& principal, client::ApiRequest request,

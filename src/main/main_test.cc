@@ -43,6 +43,9 @@ TEST(Config, every_setting_is_read) {
   const Config config = parse_config(R"(
 listen = "127.0.0.1:8000"
 public_urls = ["https://perdure.example.org"]
+advertise = "https://a.example.org:7433"
+executions = "/e"
+lease = 2
 default_agent = "mine"
 [sessions]
 resume = "on_boot"
@@ -96,6 +99,9 @@ TEST(Config, what_it_does_not_know_is_refused_with_its_line) {
             "config.toml: line 2: limits.live_agents must be a number");
   EXPECT_NE(message_of("[limits]\nmemory_bytes = 5\n").find("memory_bytes"), std::string::npos);
   EXPECT_EQ(message_of("[agents.x]\ntitle = \"X\"\n"), "config.toml: agents.x.command is missing");
+  EXPECT_EQ(message_of("lease = 3601\n"), "config.toml: lease must be from 1 to 3600 seconds");
+  EXPECT_NE(message_of("executions = \"e\"\n").find("whole path"), std::string::npos);
+  EXPECT_NE(message_of("advertise = \"b:7433\"\n").find("advertise"), std::string::npos);
   EXPECT_NE(message_of("listen = [").find("config.toml: line 1: "), std::string::npos);
 }
 

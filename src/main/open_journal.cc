@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "env_posix/world.h"
@@ -31,6 +32,14 @@ std::string random_log_id() {
   return Ulid{.high = high, .low = random.next()}.text();
 }
 
+// 32 bytes, as hex.
+std::string random_key() {
+  PosixRandom random;
+  std::string out;
+  for (int i = 0; i < 4; ++i) out += fmt::format("{:016x}", random.next());
+  return out;
+}
+
 bool is_database(const std::string& text) {
   return text.starts_with("postgres://") || text.starts_with("postgresql://");
 }
@@ -52,13 +61,22 @@ std::optional<StorePlace> noted_journal(const std::string& data_path) {
 }
 
 Result<std::unique_ptr<StoreEngine>> open_database(const StorePlace& place, OpenJournal&& order) {
-  return TRY(PostgresStore::open({.place = place.path,
-                                  .node = place.node.empty() ? "perdure store" : place.node,
-                                  .instance = host_name() + "/" + std::to_string(::getpid()),
-                                  .new_log_id = random_log_id(),
-                                  .on_fatal = std::move(order.on_fatal),
-                                  .search_piece = std::move(order.search_piece),
-                                  .create = order.create}));
+  const bool is_tool = place.node.empty();
+  PostgresOptions options{.place = place.path,
+                          .node = is_tool ? "perdure store" : place.node,
+                          .home = std::move(order.home),
+                          .instance = host_name() + "/" + std::to_string(::getpid()),
+                          .new_log_id = random_log_id(),
+                          .new_shared_key = order.new_shared_key.empty()
+                                                ? random_key()
+                                                : std::move(order.new_shared_key),
+                          .on_fatal = std::move(order.on_fatal),
+                          .on_changed = std::move(order.on_changed),
+                          .search_piece = std::move(order.search_piece),
+                          .create = order.create,
+                          .alone = is_tool};
+  if (order.lease) options.lease = *order.lease;
+  return TRY(PostgresStore::open(std::move(options)));
 }
 
 }  // namespace

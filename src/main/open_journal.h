@@ -2,10 +2,12 @@
 // its first start on: what is in it says which.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/fields.h"
 #include "base/result.h"
@@ -53,8 +55,15 @@ struct OpenJournal {
   std::function<std::optional<SearchPiece>(std::string_view record)> search_piece = {};
   std::function<bool()> is_there = {};
   bool create = false;
+  // Of postgres; see PostgresOptions.
+  std::string home = {};
+  std::optional<std::chrono::milliseconds> lease = {};
+  std::function<void(std::vector<SessionId>)> on_changed = {};
+  // For a store that has no key yet: the one with which this folder's agentctls were started.
+  std::string new_shared_key = {};
 };
-// Of postgres, conflict: a daemon under another name uses the database.
+// Of postgres, conflict: a daemon of an older version uses the database under another name; or,
+// for a tool, any daemon does.
 Result<std::unique_ptr<StoreEngine>> open_journal(const StorePlace& place, OpenJournal order);
 
 }  // namespace perdure

@@ -134,9 +134,23 @@ std::string encode_failure(const Error& error) {
 void hide_data(const Bootstrap& bootstrap) {
   if (bootstrap.hide.empty()) return;
   const std::string run = bootstrap.hide + "/run";
+  const auto is_in = [](const std::string& path, const std::string& folder) {
+    return path.starts_with(folder + "/");
+  };
   HiddenFolder hidden{.folder = bootstrap.hide, .show = {run}, .hide = {run + "/agentctl"}};
-  if (bootstrap.cwd.starts_with(bootstrap.hide + "/")) hidden.show.push_back(bootstrap.cwd);
-  (void)hide_folder(hidden);
+  if (is_in(bootstrap.cwd, hidden.folder)) hidden.show.push_back(bootstrap.cwd);
+  const std::string& also = bootstrap.hide_also;
+  if (also.empty() || is_in(also, hidden.folder)) return static_cast<void>(hide_folder(hidden));
+  HiddenFolder outer{.folder = also, .show = {}, .hide = {}};
+  if (is_in(bootstrap.cwd, also)) outer.show.push_back(bootstrap.cwd);
+  if (is_in(bootstrap.hide, also)) {
+    // What it covers is gone with it: the data folder needs no cover of its own.
+    outer.show.push_back(run);
+    outer.hide = hidden.hide;
+  } else {
+    (void)hide_folder(hidden);
+  }
+  (void)hide_folder(outer);
 }
 
 // Ten of us sleep most of the day: only what is in use stays in memory.

@@ -48,14 +48,18 @@ void raise_descriptor_limit() {
 Result<Daemon::Setting> read_setting(const ServeOptions& options) {
   Daemon::Setting setting{.options = options, .places = TRY(find_places()), .config = {}};
   // A restart happens in another folder, where it runs in the background.
-  for (std::string* const path :
-       {&setting.options.config, &setting.options.tls_certificate, &setting.options.tls_key}) {
+  for (std::string* const path : {&setting.options.config, &setting.options.tls_certificate,
+                                  &setting.options.tls_key, &setting.options.executions}) {
     if (!path->empty()) *path = std::filesystem::absolute(*path).string();
   }
   if (!options.config.empty()) setting.places.config = options.config;
   setting.config = TRY(read_config(setting.places.config));
   if (!options.tls_certificate.empty()) setting.config.tls_certificate = options.tls_certificate;
   if (!options.tls_key.empty()) setting.config.tls_key = options.tls_key;
+  if (!options.advertise.empty()) setting.config.advertise = options.advertise;
+  if (!options.executions.empty()) setting.config.executions = setting.options.executions;
+  if (options.lease_secs != 0) setting.config.lease_secs = options.lease_secs;
+  TRY_VOID(check_sharing(setting.config));
   if (!options.listen.empty()) {
     setting.config.listen = options.listen;
     setting.config.listen_given = true;
@@ -74,10 +78,13 @@ std::string started_json(const Daemon& daemon) {
 // already, where it was to be, and what was put aside stays so. Returns only when it cannot.
 void start_again(const ServeOptions& options, const std::string& listening) {
   std::vector<std::string> words{options.program, "serve", "--listen", listening};
-  const std::pair<const char*, const std::string&> more[] = {
+  const std::pair<const char*, std::string> more[] = {
       {"--config", options.config},
       {"--tls-certificate", options.tls_certificate},
-      {"--tls-key", options.tls_key}};
+      {"--tls-key", options.tls_key},
+      {"--advertise", options.advertise},
+      {"--executions", options.executions},
+      {"--lease", options.lease_secs == 0 ? "" : std::to_string(options.lease_secs)}};
   for (const auto& [name, value] : more) {
     if (!value.empty()) words.insert(words.end(), {name, value});
   }

@@ -3,6 +3,7 @@
 // them again.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,9 @@ struct ServeOptions {
   std::string config;  // a file; empty: the usual one
   std::string tls_certificate;
   std::string tls_key;
+  std::string advertise;  // the three as Config has them; empty and 0: as the config says
+  std::string executions;
+  std::int64_t lease_secs = 0;
   std::optional<AskedStore> store;  // nothing: the one that the data folder has, else sqlite
   bool background = false;          // detach; the starting process ends when the daemon serves
   bool clean_start = false;         // U12: what is there is put aside first

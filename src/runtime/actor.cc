@@ -33,11 +33,12 @@ Result<std::unique_ptr<SessionActor>> SessionActor::create(ActorShared& shared, 
 SessionActor::SessionActor(ActorShared& shared, SessionId session, LoadedSession loaded)
     : shared_(shared),
       session_(session),
+      epoch_(loaded.epoch),
       state_(std::move(loaded.state)),
       head_hash_(loaded.head_hash),
       cursor_(loaded.cursor),
       snapshot_at_(loaded.snapshot),
-      outbox_(shared, session,
+      outbox_(shared, {session, loaded.epoch},
               [this](std::uint64_t row, const PrepareInjection& effect) { inject(row, effect); }),
       readers_(shared, session) {}
 
@@ -71,20 +72,36 @@ void SessionActor::boot() {
     return;
   }
   looked_for_ = true;
+  if (!is_at_home(shared_, state_)) {
+    SIM_PROBE("execution out of reach offered to daemons at its home");
+    // Refused: it is another's already, or the server is away and the next look offers it.
+    std::ignore = shared_.world.store.offer(owned(), state_.exec.home);
+    outbox_.run(state_);
+    return;
+  }
   FAILPOINT("reattach.before");
   // A start that was not seen to succeed is run again by the outbox, and attaches.
   const bool never_started =
       outbox_.has_start_of(state_.exec.id) && state_.exec.status == ExecutorStatus::starting;
   if (!state_.policy.survive && !never_started) {
     // C9: this agent was to end with its daemon.
-    shared_.world.agentctls.attach(launch_spec(state_), shared_.world.store.epoch(),
+    shared_.world.agentctls.attach(launch_spec(state_), epoch_,
                                    cursor_ && cursor_->exec == state_.exec.id ? cursor_->frame : 0);
     shared_.world.agentctls.stop({session_, state_.exec.id, state_.exec.gen});
   } else if (!never_started) {
-    shared_.world.agentctls.attach(launch_spec(state_), shared_.world.store.epoch(),
+    shared_.world.agentctls.attach(launch_spec(state_), epoch_,
                                    cursor_ && cursor_->exec == state_.exec.id ? cursor_->frame : 0);
   }
   outbox_.run(state_);
+}
+
+void SessionActor::give_up() {
+  if (!failed_) failed_.emplace(Code::stale_owner, "the session is another daemon's now");
+  for (Waiting& waiting : std::exchange(inbox_, {})) {
+    if (waiting.reply) waiting.reply(std::unexpected(*failed_));
+  }
+  shared_.world.agentctls.let_go({session_, state_.exec.id, state_.exec.gen});
+  shared_.on_lost(session_);
 }
 
 bool SessionActor::concerns_present(const ExecKey& exec) const {
@@ -124,7 +141,8 @@ Liveness SessionActor::liveness() const {
 }
 
 bool SessionActor::is_settled() const {
-  return is_quiet() && (!execution_may_live(state_) || outbox_.is_attached() || failed_);
+  return is_quiet() && (!execution_may_live(state_) || outbox_.is_attached() || failed_ ||
+                        !is_at_home(shared_, state_));
 }
 
 bool SessionActor::is_idle() const {
@@ -180,6 +198,12 @@ void SessionActor::pump() {
     commit(std::move(batch));
     return;
   }
+  // What is answered without a commit was decided by what this daemon knows. One that was stopped
+  // for longer than its lease may know what is long over.
+  if (batch->has_replies() && !is_still_ours(shared_.world.store, owned())) {
+    on_refused(*batch, {Code::stale_owner, "the session is another daemon's now"});
+    return;
+  }
   shared_.dropped_frames += batch->dropped;
   answer(*batch);
   if (!inbox_.empty()) schedule();
@@ -187,7 +211,7 @@ void SessionActor::pump() {
 }
 
 void SessionActor::commit(std::unique_ptr<Batch> batch) {
-  Append append = batch->make_append(shared_.world.store.epoch());
+  Append append = batch->make_append(epoch_);
   if (batch->state.head / snapshot_every_records != snapshot_at_ / snapshot_every_records) {
     append.snapshot = encode_snapshot(batch->state);
   }
@@ -267,6 +291,7 @@ void SessionActor::on_refused(Batch& batch, const Error& error) {
       at->reply(std::unexpected(error));
     }
   }
+  if (error.code() == Code::stale_owner) give_up();
   if (!full) return;
   SIM_PROBE("commit refused: disk full");
   disk_full_ = true;

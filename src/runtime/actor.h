@@ -28,6 +28,8 @@ class SessionActor {
 
   // Reconcile: derives the status anew and looks for the execution of an earlier life.
   void boot();
+  // It is another daemon's now: lets its execution go, and whatever waits is refused.
+  void give_up();
   void attached(const ExecKey& exec);
   void detached(const ExecKey& exec);
   void frame(Frame frame);
@@ -35,12 +37,15 @@ class SessionActor {
   void gone(const ExecKey& exec, const ExecEnding& ending);
 
   const State& state() const { return state_; }
+  OwnedSession owned() const { return {session_, epoch_}; }
   Liveness liveness() const;
   Readers& readers() { return readers_; }
   // Nothing waits and nothing is in flight.
   bool is_quiet() const { return inbox_.empty() && !in_flight_; }
   // The execution of an earlier life was found, or found to be gone.
   bool is_settled() const;
+  // Nothing is written any more: another has it, or it is damaged.
+  bool has_failed() const { return failed_.has_value(); }
   // May be forgotten: everything about it is in the store.
   bool is_idle() const;
 
@@ -65,6 +70,7 @@ class SessionActor {
 
   ActorShared& shared_;
   SessionId session_;
+  std::uint64_t epoch_;  // of its lease
   State state_;
   Hash head_hash_;
   std::optional<FrameCursor> cursor_;

@@ -99,6 +99,7 @@ bool Batch::frame_is_next(Frame& frame) {
 Input Batch::make_input(const Request& request) {
   return Input{.now = shared_.world.clock.now(),
                .boot = shared_.config.boot,
+               .home = shared_.config.home,
                .id_seed = shared_.world.random.next(),
                .by = request.by,
                .body = request.body};
@@ -175,6 +176,11 @@ Append Batch::make_append(std::uint64_t epoch) {
   append.blobs = std::move(blobs_);
   append.essential = essential;
   return append;
+}
+
+bool Batch::has_replies() const {
+  return std::ranges::any_of(
+      answers_, [](const Answered& answered) { return answered.reply && !answered.stands; });
 }
 
 void Batch::give_standing_answers() {

@@ -57,6 +57,8 @@ class Batch {
   EventCounts counts;
   bool essential = false;
 
+  // Whether somebody waits for an answer that is not out of the store.
+  bool has_replies() const;
   // The answers, in the order of the inputs.
   std::vector<Answered> take_answers() { return std::move(answers_); }
   // Gives the answers that do not depend on the commit: the batch is refused.

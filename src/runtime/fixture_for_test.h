@@ -74,6 +74,7 @@ class NotedAgentctls final : public Agentctls {
   void send(const ExecKey&, const SendCommand& command) override { sent.push_back(command); }
   void ack(const ExecKey&, FrameNo frame) override { acked = frame; }
   void stop(const ExecKey& exec) override { stopped.push_back(exec); }
+  void let_go(const ExecKey& exec) override { let_go_of.push_back(exec); }
 
   // The number of commands of this kind that were sent.
   template <class Body>
@@ -89,6 +90,7 @@ class NotedAgentctls final : public Agentctls {
   std::vector<std::pair<LaunchSpec, FrameNo>> attached;
   std::vector<SendCommand> sent;
   std::vector<ExecKey> stopped;
+  std::vector<ExecKey> let_go_of;
   FrameNo acked = 0;
 };
 

@@ -29,6 +29,10 @@ class ForkJob : public std::enable_shared_from_this<ForkJob> {
                  order_.binding.value_or(AdoptedBinding{})}) {}
 
   void start() {
+    const Result<Lease> lease = shared_.world.store.own(order_.to);
+    if (!lease) return finish(std::unexpected(lease.error()));
+    if (lease->epoch == 0) return finish(fail(Code::stale_owner, "another daemon makes the copy"));
+    epoch_ = lease->epoch;
     if (order_.file) {
       order_.at = order_.file->records.size();
       return next();
@@ -75,8 +79,7 @@ class ForkJob : public std::enable_shared_from_this<ForkJob> {
     if (last) {
       for (Event& event : forker_.close()) events->push_back(std::move(event));
     }
-    Append append{
-        .session = order_.to, .epoch = shared_.world.store.epoch(), .expected_head = head_};
+    Append append{.session = order_.to, .epoch = epoch_, .expected_head = head_};
     for (const Event& event : *events) {
       append.records.push_back(encode_record(++head_, hash_, event));
       hash_ = record_hash(append.records.back());
@@ -127,6 +130,7 @@ class ForkJob : public std::enable_shared_from_this<ForkJob> {
   ForkOrder order_;
   ReplyFn reply_;
   Forker forker_;
+  std::uint64_t epoch_ = 0;
   Seq copied_ = 0;
   Seq head_ = 0;
   Hash hash_;

@@ -55,8 +55,11 @@ Result<LoadedSession> load_session(Store& store, SessionId session) {
       at.state = evolve(std::move(at.state), decoded.record.event);
     }
   }
-  return LoadedSession{std::move(at.state), at.chain.hash(), snapshot, head.cursor,
-                       std::move(outbox)};
+  return LoadedSession{.state = std::move(at.state),
+                       .head_hash = at.chain.hash(),
+                       .snapshot = snapshot,
+                       .cursor = head.cursor,
+                       .outbox = std::move(outbox)};
 }
 
 }  // namespace perdure

@@ -16,6 +16,7 @@ struct LoadedSession {
   Seq snapshot = 0;  // the head the stored snapshot was taken at; 0: none that can be used
   std::optional<FrameCursor> cursor;
   std::vector<OutboxRow> outbox;
+  std::uint64_t epoch = 0;  // of the lease; 0: nobody has asked for it
 };
 
 // not_found when nothing was ever written; damaged when the chain or a record is broken.

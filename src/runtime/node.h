@@ -185,6 +185,9 @@ class Node {
   virtual std::uint64_t watch(std::function<void()> changed) = 0;
   virtual void unwatch(std::uint64_t number) = 0;
 
+  // Reads what other daemons of a shared store wrote; says whether there was anything.
+  virtual Result<bool> catch_up() = 0;
+
   // The id under which the store keeps this journal. Never listed as a session.
   static SessionId journal_id();
 };

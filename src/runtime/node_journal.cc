@@ -199,7 +199,8 @@ void NodeJournal::commit(std::unique_ptr<Batch> batch) {
                 .expected_head = state_.head,
                 .records = batch->records,
                 .answers = batch->answers,
-                .essential = batch->essential};
+                .essential = batch->essential,
+                .by_all = true};
   if (batch->state.head / snapshot_every_records != snapshot_at_ / snapshot_every_records) {
     append.snapshot = encode_node_snapshot(batch->state);
   }
@@ -231,21 +232,38 @@ void NodeJournal::on_durable(Batch& batch) {
   state_ = std::move(batch.state);
   head_hash_ = batch.head_hash;
   for (Taken& taken : batch.taken) taken.waiting.reply(std::move(taken.answer));
-  // A watcher may leave while it is told.
+  tell_watchers();
+}
+
+// A watcher may leave while it is told.
+void NodeJournal::tell_watchers() {
   const auto watchers = watchers_;
   for (const auto& [number, changed] : watchers) {
     if (watchers_.contains(number)) changed();
   }
 }
 
+Result<bool> NodeJournal::catch_up() {
+  if (in_flight_) return false;  // its end tells
+  LoadedNode at{state_, head_hash_, snapshot_at_};
+  TRY_VOID(load_behind(world_.store, at));
+  if (at.state.head == state_.head) return false;
+  state_ = std::move(at.state);
+  head_hash_ = at.head_hash;
+  tell_watchers();
+  return true;
+}
+
 void NodeJournal::on_refused(Batch& batch, const Error& error) {
-  const bool again = error.code() == Code::conflict;  // a key that a session took first
+  // A key that a session took first, or a record that another daemon wrote.
+  const bool again = error.code() == Code::conflict;
+  const bool was_behind = again && catch_up().value_or(false);
   const bool passes = error.code() == Code::disk_full || error.code() == Code::unavailable;
   if (!again && !passes) failed_ = error;
   for (auto at = batch.taken.rbegin(); at != batch.taken.rend(); ++at) {
     if (at->stands) {
       at->waiting.reply(std::move(at->answer));
-    } else if (again && ++at->waiting.tries <= tries_max) {
+    } else if (again && (was_behind || ++at->waiting.tries <= tries_max)) {
       inbox_.push_front(std::move(at->waiting));
     } else {
       at->waiting.reply(std::unexpected(error));

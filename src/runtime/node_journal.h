@@ -34,6 +34,7 @@ class NodeJournal final : public Node {
   Result<std::string> shown_id(const std::string& key) override;
   std::uint64_t watch(std::function<void()> changed) override;
   void unwatch(std::uint64_t number) override { watchers_.erase(number); }
+  Result<bool> catch_up() override;
 
  private:
   using Reply = std::move_only_function<void(Result<std::string>)>;  // the answer as JSON
@@ -70,6 +71,7 @@ class NodeJournal final : public Node {
   void commit(std::unique_ptr<Batch> batch);
   void on_committed(const Result<>& result);
   void on_durable(Batch& batch);
+  void tell_watchers();
   void on_refused(Batch& batch, const Error& error);
 
   World world_;

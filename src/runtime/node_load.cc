@@ -12,21 +12,16 @@ namespace {
 
 constexpr std::string_view magic = "perdure-node-snapshot 1 ";
 
-struct Start {
-  NodeState state;
-  NodeChain chain;
-};
-
 // Where folding starts: behind the snapshot, or at the very beginning when there is none to use.
-Result<Start> start_of(Store& store, Seq head) {
+Result<LoadedNode> start_of(Store& store, Seq head) {
   const auto stored = TRY(store.snapshot(Node::journal_id()));
-  if (!stored || stored->seq == 0 || stored->seq > head) return Start{};
+  if (!stored || stored->seq == 0 || stored->seq > head) return LoadedNode{};
   Result<NodeState> state = decode_node_snapshot(stored->bytes);
-  if (!state || state->head != stored->seq) return Start{};
+  if (!state || state->head != stored->seq) return LoadedNode{};
   const RecordPage page =
       TRY(store.read(Node::journal_id(), {.after = stored->seq - 1, .limit = 1}));
   if (page.records.size() != 1) return fail(Code::damaged, "the record of the snapshot is missing");
-  return Start{std::move(*state), NodeChain(stored->seq, sha256(page.records.front()))};
+  return LoadedNode{std::move(*state), sha256(page.records.front()), stored->seq};
 }
 
 }  // namespace
@@ -53,20 +48,17 @@ Result<NodeState> decode_node_snapshot(std::string_view bytes) {
   return std::move(decoded->value);
 }
 
-Result<LoadedNode> load_node(Store& store) {
-  const Result<SessionHead> head = store.head(Node::journal_id());
-  if (!head) {
-    if (head.error().code() == Code::not_found) return LoadedNode{};
-    return std::unexpected(head.error());
-  }
-  Start at = TRY(start_of(store, head->seq));
-  const Seq snapshot = at.state.head;
-  while (at.state.head < head->seq) {
-    const RecordPage page =
-        TRY(store.read(Node::journal_id(), {.after = at.state.head, .limit = page_records_max}));
-    if (page.records.empty()) return fail(Code::damaged, "records are missing before the head");
-    for (const std::string& bytes : page.records) {
-      const NodeRecord record = TRY(at.chain.add(bytes));
+Result<> load_behind(Store& store, LoadedNode& at) {
+  NodeChain chain(at.state.head, at.head_hash);
+  while (true) {
+    const Result<RecordPage> page =
+        store.read(Node::journal_id(), {.after = at.state.head, .limit = page_records_max});
+    const bool is_new = !page && at.state.head == 0 && page.error().code() == Code::not_found;
+    if (is_new) return {};
+    if (!page) return std::unexpected(page.error());
+    if (page->records.empty()) return {};
+    for (const std::string& bytes : page->records) {
+      const NodeRecord record = TRY(chain.add(bytes));
       Result<NodeEvent> event = decode_node_event(record.kind, record.fields);
       if (!event) {
         return fail(Code::damaged,
@@ -74,8 +66,20 @@ Result<LoadedNode> load_node(Store& store) {
       }
       evolve(at.state, *event);
     }
+    at.head_hash = chain.hash();
   }
-  return LoadedNode{std::move(at.state), at.chain.hash(), snapshot};
+}
+
+Result<LoadedNode> load_node(Store& store) {
+  const Result<SessionHead> head = store.head(Node::journal_id());
+  if (!head) {
+    if (head.error().code() == Code::not_found) return LoadedNode{};
+    return std::unexpected(head.error());
+  }
+  LoadedNode at = TRY(start_of(store, head->seq));
+  TRY_VOID(load_behind(store, at));
+  if (at.state.head < head->seq) return fail(Code::damaged, "records are missing before the head");
+  return at;
 }
 
 }  // namespace perdure

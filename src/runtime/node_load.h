@@ -20,6 +20,8 @@ struct LoadedNode {
 // A store without a node journal gives an empty one. `damaged` when the chain or a record is
 // broken, format_too_new when a later version wrote it.
 Result<LoadedNode> load_node(Store& store);
+// Brings it up to what is in the store now. After an error some of it may be newer, and is whole.
+Result<> load_behind(Store& store, LoadedNode& at);
 
 std::string encode_node_snapshot(const NodeState& state);
 // Takes any bytes; `damaged` for what is no snapshot of this version.

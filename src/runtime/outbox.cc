@@ -4,6 +4,7 @@
 
 #include "base/failpoint.h"
 #include "base/probe.h"
+#include "session/draft.h"
 #include "wire/effect.h"
 
 namespace perdure {
@@ -81,13 +82,16 @@ bool Outbox::run_command(Row& row, const SendCommand& command, const State& stat
   return false;
 }
 
+// A start may end what stands in its way: it is the one effect that a daemon which was stopped for
+// longer than its lease must not run late.
 bool Outbox::run_start(Row& row, const StartExecutor& start, const State& state) {
   if (!is_present(state, start.exec, start.gen)) return true;
   if (state.exec.status != ExecutorStatus::starting) return true;
-  if (!row.started) {
+  if (!row.started && is_at_home(shared_, state) &&
+      is_still_ours(shared_.world.store, {session_, epoch_})) {
     row.started = true;
     FAILPOINT("effect.before");
-    shared_.world.agentctls.start(launch_spec(state), shared_.world.store.epoch());
+    shared_.world.agentctls.start(launch_spec(state), epoch_);
     FAILPOINT("effect.after");
   }
   return false;
@@ -95,7 +99,7 @@ bool Outbox::run_start(Row& row, const StartExecutor& start, const State& state)
 
 bool Outbox::run_stop(Row& row, const StopExecutor& stop, const State& state) {
   if (!is_present(state, stop.exec, stop.gen)) return true;
-  if (!row.started) {
+  if (!row.started && is_at_home(shared_, state)) {
     row.started = true;
     FAILPOINT("effect.before");
     shared_.world.agentctls.stop({session_, stop.exec, stop.gen});
@@ -140,6 +144,10 @@ bool Outbox::has_start_of(ExecId exec) const {
     const auto* start = get_if<StartExecutor>(&entry.second.effect);
     return start && start->exec == exec;
   });
+}
+
+bool is_at_home(const ActorShared& shared, const State& state) {
+  return !execution_may_live(state) || state.exec.home == shared.config.home;
 }
 
 std::vector<std::uint64_t> Outbox::take_done() { return std::exchange(done_, {}); }

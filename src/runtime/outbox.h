@@ -19,8 +19,8 @@ class Outbox {
   // Renders history for a prompt and comes back with InjectionReady for this row.
   using Inject = std::function<void(std::uint64_t row, const PrepareInjection& effect)>;
 
-  Outbox(ActorShared& shared, SessionId session, Inject inject)
-      : shared_(shared), session_(session), inject_(std::move(inject)) {}
+  Outbox(ActorShared& shared, OwnedSession owned, Inject inject)
+      : shared_(shared), session_(owned.session), epoch_(owned.epoch), inject_(std::move(inject)) {}
 
   // Takes rows that are durable. A row that cannot be read is `damaged`, and none is taken.
   Result<> add(const std::vector<OutboxRow>& rows);
@@ -61,11 +61,15 @@ class Outbox {
 
   ActorShared& shared_;
   SessionId session_;
+  std::uint64_t epoch_;
   Inject inject_;
   std::map<std::uint64_t, Row> rows_;
   std::vector<std::uint64_t> done_;
   bool attached_ = false;
 };
+
+// Whether this daemon can reach the session's execution at all: it lives where ours do.
+bool is_at_home(const ActorShared& shared, const State& state);
 
 // What an executor needs to start or find this session's present execution.
 LaunchSpec launch_spec(const State& state);

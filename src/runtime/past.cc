@@ -44,6 +44,8 @@ void StateMarks::offer(Seq seq, const State& state) {
 }
 
 KeptPast::Kept& KeptPast::kept(SessionId session) {
+  // Another daemon may have redacted a record, of which nobody is told.
+  if (runtime_.store().is_shared()) sessions_.erase(session);
   Kept& found = sessions_[session];
   found.used = ++uses_;
   if (sessions_.size() > past_sessions_max) {

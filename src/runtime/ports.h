@@ -80,6 +80,8 @@ class Agentctls {
   virtual void ack(const ExecKey& exec, FrameNo frame) = 0;
   // Ends the execution and its whole process tree; on_gone follows when that is proved.
   virtual void stop(const ExecKey& exec) = 0;
+  // It is another daemon's now: nothing is done to it any more, and nothing of it is told.
+  virtual void let_go(const ExecKey& exec) = 0;
 };
 
 // Files, git and shells of a session, served by its agentctl with or without an agent

@@ -31,11 +31,14 @@ void Readers::publish(Seq first, const std::vector<std::shared_ptr<const std::st
     recent_.pop_front();
     recent_first_ += 1;
   }
-  const Seq head = first + records.size() - 1;
+  pump_all(first + records.size() - 1);
+  forget_passed();
+}
+
+void Readers::pump_all(Seq head) {
   std::vector<SubscriptionId> ids;
   for (const auto& [id, reader] : readers_) ids.push_back(id);
   for (const SubscriptionId id : ids) pump(id, head);
-  forget_passed();
 }
 
 // Kept for those who are behind; who comes later reads from the store. Otherwise every session with

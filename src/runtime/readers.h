@@ -23,6 +23,8 @@ class Readers {
   std::size_t size() const { return readers_.size(); }
   void add(SubscriptionId id, Seq after, RecordSink& sink);
   void remove(SubscriptionId id) { readers_.erase(id); }
+  // Those of another object of the same session come here, each with its cursor.
+  void take_over(Readers& from) { readers_.merge(from.readers_); }
   // From now on only the store says what a record is.
   void forget_recent() { recent_.clear(); }
   // The session goes away: every reader is cut where it stands.
@@ -32,6 +34,7 @@ class Readers {
   void publish(Seq first, const std::vector<std::shared_ptr<const std::string>>& records);
   // Gives a reader what it can take now; the session's head is `head`.
   void pump(SubscriptionId id, Seq head);
+  void pump_all(Seq head);
 
  private:
   struct Reader {

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/probe.h"
 #include "runtime/actor.h"
+#include "runtime/follower.h"
 #include "runtime/fork.h"
 #include "runtime/load.h"
 #include "runtime/session_list.h"
@@ -33,9 +34,12 @@ Runtime::Runtime(World world, RuntimeConfig config)
   shared_->on_quiet = [this](SessionId session) { settle(session); };
   shared_->on_changed = [this](SessionId session) { tell_watchers(session); };
   shared_->on_reader_cut = [this](SubscriptionId id) { subscriptions_.erase(id); };
+  shared_->on_lost = [this](SessionId session) { lose(session); };
 }
 
-Runtime::~Runtime() { shared_->world.loop.cancel(probe_timer_); }
+Runtime::~Runtime() {
+  for (const Loop::TimerId timer : {probe_timer_, look_timer_}) shared_->world.loop.cancel(timer);
+}
 
 void Runtime::boot(std::move_only_function<void()> ready) {
   on_ready_ = std::move(ready);
@@ -46,12 +50,15 @@ void Runtime::boot(std::move_only_function<void()> ready) {
     open = std::vector<SessionId>{};
   }
   for (const SessionId session : *open) {
+    const Result<Lease> lease = shared_->world.store.own(session);
+    if (!lease || lease->epoch == 0) continue;  // another daemon was faster
     if (drop_unfinished_fork(shared_->world.store, session)) continue;
-    Result<SessionActor*> found = actor(session);
+    const Result<SessionActor*> found = make_actor(session, lease->epoch);
     if (!found) continue;  // in damaged_; the others are served
     unsettled_.insert(session);
     (*found)->boot();
   }
+  look_around_later();
   probe_timer_ = shared_->world.loop.after_ms(
       reconcile_probe_ms, [this, alive = std::weak_ptr<bool>(shared_->alive)] {
         if (alive.expired()) return;
@@ -70,6 +77,8 @@ void Runtime::settle(SessionId session) {
   if (!booting_) return;
   SessionActor* const found = loaded(session);
   if (ready_) {
+    const bool is_taken = found && found->is_settled() && taken_.erase(session) > 0;
+    if (is_taken && resumes_at_boot(found->state())) resume_at_boot_.push_back(session);
     if (!resume_at_boot_.empty()) resume_next_at_boot();
     return;
   }
@@ -119,34 +128,57 @@ SessionActor* Runtime::loaded(SessionId session) {
   return at == actors_.end() ? nullptr : at->second.get();
 }
 
+std::optional<Runtime::Seat> Runtime::seat_in_memory(SessionId session) {
+  if (SessionActor* const found = loaded(session)) {
+    return Seat{.state = found->state(), .readers = found->readers(), .actor = found};
+  }
+  const auto at = followers_.find(session);
+  if (at == followers_.end()) return std::nullopt;
+  SessionFollower& followed = *at->second;
+  return Seat{.state = followed.state(), .readers = followed.readers(), .follower = &followed};
+}
+
+Result<Runtime::Seat> Runtime::seat(SessionId session) {
+  if (const std::optional<Seat> found = seat_in_memory(session)) {
+    if (found->follower) follow(session);
+    if (const std::optional<Seat> still = seat_in_memory(session)) return *still;
+    return fail(Code::not_found, "no such session");
+  }
+  return load(session);
+}
+
 Result<SessionActor*> Runtime::actor(SessionId session) {
   if (SessionActor* const found = loaded(session)) return found;
+  const Seat found = TRY(seat(session));
+  if (found.actor) return found.actor;
+  return fail(Code::stale_owner,
+              "the session is one of the daemon '" + found.follower->node() + "'");
+}
+
+Result<LoadedSession> Runtime::load_journal(SessionId session) {
+  Result<LoadedSession> journal = load_session(shared_->world.store, session);
+  if (!journal && journal.error().code() != Code::not_found) {
+    SIM_PROBE("damaged session quarantined");
+    damaged_.insert_or_assign(session, journal.error());
+  }
+  return journal;
+}
+
+Result<SessionActor*> Runtime::make_actor(SessionId session, std::uint64_t epoch) {
   if (actors_.size() >= actors_idle_max) {
     std::erase_if(actors_, [](const auto& entry) { return entry.second->is_idle(); });
   }
-  Result<LoadedSession> journal = load_session(shared_->world.store, session);
-  if (!journal) {
-    if (journal.error().code() != Code::not_found) {
-      SIM_PROBE("damaged session quarantined");
-      damaged_.insert_or_assign(session, journal.error());
-    }
-    return std::unexpected(std::move(journal).error());
-  }
+  LoadedSession journal = TRY(load_journal(session));
+  journal.epoch = epoch;
   std::unique_ptr<SessionActor> made =
-      TRY(SessionActor::create(*shared_, session, std::move(*journal)));
+      TRY(SessionActor::create(*shared_, session, std::move(journal)));
   return actors_.emplace(session, std::move(made)).first->second.get();
 }
 
-void Runtime::submit(SessionId session, Request request, ReplyFn reply) {
-  Result<SessionActor*> found = actor(session);
-  const bool creates = holds_alternative<CreateSession>(request.body);
-  if (!found && creates && found.error().code() == Code::not_found) {
-    Result<std::unique_ptr<SessionActor>> made = SessionActor::create(*shared_, session, {});
-    CHECK(made.has_value());
-    found = actors_.emplace(session, std::move(*made)).first->second.get();
-  }
+void Runtime::submit_here(SessionId session, Request request, ReplyFn reply) {
+  const Result<SessionActor*> found = actor_for_command(session, request.body);
   if (!found) {
-    reply(std::unexpected(std::move(found).error()));
+    reply(std::unexpected(found.error()));
     return;
   }
   if (auto* resume = get_if<ResumeSession>(&request.body)) {
@@ -161,9 +193,9 @@ void Runtime::submit(SessionId session, Request request, ReplyFn reply) {
 }
 
 Result<State> Runtime::state(SessionId session) {
-  const SessionActor* const found = TRY(actor(session));
-  if (found->state().head == 0) return fail(Code::not_found, "no such session");
-  return found->state();
+  const Seat found = TRY(seat(session));
+  if (found.state.head == 0) return fail(Code::not_found, "no such session");
+  return found.state;
 }
 
 Result<std::optional<Reply>> Runtime::stored_reply(const std::string& key, const Hash& body_hash) {
@@ -177,30 +209,34 @@ Result<std::optional<Reply>> Runtime::stored_reply(const std::string& key, const
 }
 
 Liveness Runtime::liveness(SessionId session) {
-  const SessionActor* const found = loaded(session);
-  return found ? found->liveness() : Liveness::dead;
+  const std::optional<Seat> found = seat_in_memory(session);
+  if (!found) return Liveness::dead;
+  return found->actor ? found->actor->liveness() : found->follower->liveness();
 }
 
 Result<SessionView> Runtime::view(SessionId session) {
-  const SessionActor* const found = TRY(actor(session));
-  if (found->state().head == 0) return fail(Code::not_found, "no such session");
-  return project_session(found->state(), world_of(session));
+  const Seat found = TRY(seat(session));
+  if (found.state.head == 0) return fail(Code::not_found, "no such session");
+  return project_session(found.state, world_of(session));
 }
 
 const State* Runtime::state_in_memory(SessionId session) {
-  const SessionActor* const found = loaded(session);
-  return found && found->state().head > 0 ? &found->state() : nullptr;
+  const std::optional<Seat> found = seat_in_memory(session);
+  return found && found->state.head > 0 ? &found->state : nullptr;
 }
 
 perdure::World Runtime::world_of(SessionId session) {
+  // Another daemon's is shown as that one shows it.
+  const auto followed = followers_.find(session);
   return perdure::World{.liveness = liveness(session),
-                        .boot = shared_->config.boot,
+                        .boot = followed == followers_.end() ? shared_->config.boot
+                                                             : followed->second->state().exec.boot,
                         .now = shared_->world.clock.now()};
 }
 
 std::size_t Runtime::connections(SessionId session) {
-  SessionActor* const found = loaded(session);
-  return found ? found->readers().size() : 0;
+  const std::optional<Seat> found = seat_in_memory(session);
+  return found ? found->readers.size() : 0;
 }
 
 Store& Runtime::store() { return shared_->world.store; }
@@ -208,10 +244,12 @@ Loop& Runtime::loop() { return shared_->world.loop; }
 std::weak_ptr<bool> Runtime::alive() const { return shared_->alive; }
 
 void Runtime::forget_recent(SessionId session) {
-  if (SessionActor* const found = loaded(session)) found->readers().forget_recent();
+  if (const auto found = seat_in_memory(session)) found->readers.forget_recent();
 }
 
 Result<> Runtime::erase(SessionId session) {
+  const Lease lease = TRY(shared_->world.store.own(session));
+  if (lease.epoch == 0) return fail(Code::stale_owner, "the session is another daemon's");
   SessionActor* const found = loaded(session);
   if (found && (execution_may_live(found->state()) || found->state().run)) {
     return fail(Code::conflict, "the session still runs");
@@ -230,11 +268,14 @@ Result<> Runtime::erase(SessionId session) {
 
 Result<SubscriptionId> Runtime::subscribe(SessionId session, Seq after, const std::string& log_id,
                                           RecordSink& sink) {
-  SessionActor* const found = TRY(actor(session));
-  const Seq head = found->state().head;
+  const Seat found = TRY(seat(session));
+  const Seq head = found.state.head;
   if (head == 0) return fail(Code::not_found, "no such session");
   if (!log_id.empty() && log_id != shared_->world.store.log_id()) {
     return fail(Code::cursor_invalid, "the cursor belongs to another log; start over");
+  }
+  if (after > head && is_behind(session, head)) {
+    return fail(Code::unavailable, "another daemon has gone on with the session; try again");
   }
   if (after > head) {
     SIM_PROBE("cursor beyond the head refused");
@@ -243,7 +284,7 @@ Result<SubscriptionId> Runtime::subscribe(SessionId session, Seq after, const st
   }
   const SubscriptionId id = ++last_subscription_;
   subscriptions_.emplace(id, session);
-  found->readers().add(id, after, sink);
+  found.readers.add(id, after, sink);
   // Not from inside the call: the caller does not know its id yet.
   shared_->world.loop.post([this, id, alive = std::weak_ptr<bool>(shared_->alive)] {
     if (!alive.expired()) drained(id);
@@ -254,15 +295,15 @@ Result<SubscriptionId> Runtime::subscribe(SessionId session, Seq after, const st
 void Runtime::unsubscribe(SubscriptionId subscription) {
   const auto at = subscriptions_.find(subscription);
   if (at == subscriptions_.end()) return;
-  if (SessionActor* const found = loaded(at->second)) found->readers().remove(subscription);
+  if (const auto found = seat_in_memory(at->second)) found->readers.remove(subscription);
   subscriptions_.erase(at);
 }
 
 void Runtime::drained(SubscriptionId subscription) {
   const auto at = subscriptions_.find(subscription);
   if (at == subscriptions_.end()) return;
-  if (SessionActor* const found = loaded(at->second)) {
-    found->readers().pump(subscription, found->state().head);
+  if (const auto found = seat_in_memory(at->second)) {
+    found->readers.pump(subscription, found->state.head);
   }
 }
 

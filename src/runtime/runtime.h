@@ -27,10 +27,14 @@
 
 namespace perdure {
 
+class Readers;
+
 struct RuntimeConfig {
-  BootId boot;                      // this daemon's life
-  std::string wait_key;             // makes the secrets of wait tokens; never stored in a record
-  std::size_t resume_parallel = 2;  // C1: on_boot resumes at once
+  BootId boot;                         // this daemon's life
+  std::string wait_key;                // makes the secrets of wait tokens; never stored in a record
+  std::size_t resume_parallel = 2;     // C1: on_boot resumes at once
+  std::string home = {};               // where its agents live; daemons of one home reach the same
+  std::function<void()> on_look = {};  // called with each look at what others do to a shared store
 };
 
 // A client's command. With a key it is answered once for ever: a repeat gets the first answer.
@@ -42,6 +46,17 @@ struct Request {
 };
 
 using ReplyFn = std::move_only_function<void(Result<Reply>)>;
+
+// The other daemons on a shared store, by their names there.
+class Peers {
+ public:
+  virtual ~Peers() = default;
+  // Hands a command to the session's owner. Answers once, later, on the loop: as that one does,
+  // with stale_owner when the session is not its own any more, with unavailable when it cannot be
+  // reached. After the last nobody knows whether it was done: its key tells, when it is sent again.
+  virtual void submit(const std::string& node, SessionId session, Request request,
+                      ReplyFn reply) = 0;
+};
 
 // A reader of a session's records. Called on the loop.
 class RecordSink {
@@ -59,8 +74,10 @@ class RecordSink {
 using SubscriptionId = std::uint64_t;
 
 class SessionActor;
+class SessionFollower;
 class SessionList;
 struct ActorShared;
+struct LoadedSession;
 
 class Runtime final : public AgentctlEvents {
  public:
@@ -72,6 +89,7 @@ class Runtime final : public AgentctlEvents {
     Store& store;
     Agentctls& agentctls;
     Notifier& notifier;
+    Peers* peers = nullptr;  // of a shared store
   };
 
   Runtime(World world, RuntimeConfig config);
@@ -81,8 +99,17 @@ class Runtime final : public AgentctlEvents {
   // calls `ready` when all is settled or reconcile_probe_ms passed. Starts no agent before that.
   void boot(std::move_only_function<void()> ready);
 
-  // Answers once, after the commit that holds it. Unknown session: not_found.
+  // Answers once, after the commit that holds it. Unknown session: not_found. A session of another
+  // daemon: that one is asked.
   void submit(SessionId session, Request request, ReplyFn reply);
+  // The same for what another daemon handed over: stale_owner when the session is not ours.
+  void submit_here(SessionId session, Request request, ReplyFn reply);
+  // In memory, and ours as far as is known.
+  bool is_ours(SessionId session);
+  // The daemon whose session it is, when that is another one; empty: it is ours.
+  Result<std::string> owner(SessionId session);
+  // Another daemon may have written these sessions; without any: whichever.
+  void hint(std::span<const SessionId> sessions);
 
   // The committed state. Loads the session when it is not in memory.
   Result<State> state(SessionId session);
@@ -161,8 +188,42 @@ class Runtime final : public AgentctlEvents {
   void on_gone(const ExecKey& exec, const ExecEnding& ending) override;
 
  private:
+  // A session as it is known here: ours, or another daemon's that is read along.
+  struct Seat {
+    const State& state;
+    Readers& readers;
+    SessionActor* actor = nullptr;
+    SessionFollower* follower = nullptr;
+  };
+  // Loads it when it is not in memory; of another's, reads what is new.
+  Result<Seat> seat(SessionId session);
+  std::optional<Seat> seat_in_memory(SessionId session);
   Result<SessionActor*> actor(SessionId session);
   SessionActor* loaded(SessionId session);
+
+  // Of a shared store (sharing.cc).
+  Result<Seat> load(SessionId session);
+  // As load_session(); what is damaged is named from then on.
+  Result<LoadedSession> load_journal(SessionId session);
+  Result<SessionActor*> make_actor(SessionId session, std::uint64_t epoch);
+  Result<SessionActor*> actor_for_command(SessionId session, const InputBody& body);
+  void hand_over(SessionId session, Request request, ReplyFn reply, int tries);
+  void ask_peer(SessionId session, Request request, ReplyFn reply, int tries);
+  struct Handed;
+  void hand_over_again(Handed& handed);
+  void watch_handed(const std::shared_ptr<Handed>& handed);
+  // Whether there is more of it than this daemon knows.
+  bool is_behind(SessionId session, Seq head);
+  void look_around();
+  void look_around_later();
+  void take_orphan(SessionId session);
+  // Whether it is ours then.
+  bool take(SessionId session);
+  void lose(SessionId session);
+  void drop_lost();
+  void follow(SessionId session);
+  void show_later(SessionId session);
+  void forget(SessionId session);
   void settle(SessionId session);
   void become_ready();
   void resume_next_at_boot();
@@ -172,6 +233,11 @@ class Runtime final : public AgentctlEvents {
   std::unique_ptr<ActorShared> shared_;
   std::unique_ptr<SessionList> sessions_;
   std::map<SessionId, std::unique_ptr<SessionActor>> actors_;
+  std::map<SessionId, std::unique_ptr<SessionFollower>> followers_;
+  std::set<SessionId> lost_;   // to be read along from the next turn of the loop on
+  std::set<SessionId> taken_;  // from another daemon, and not settled yet
+  Loop::TimerId look_timer_ = 0;
+  std::uint64_t looks_ = 0;
   std::map<SubscriptionId, SessionId> subscriptions_;
   SubscriptionId last_subscription_ = 0;
   void tell_watchers(SessionId session);

@@ -128,6 +128,14 @@ void SessionList::take_out(SessionId session) {
   rows_.erase(at);
 }
 
+void SessionList::forget_all() {
+  loaded_ = false;
+  stale_.clear();
+  rows_.clear();
+  newest_first_.clear();
+  with_inbox_.clear();
+}
+
 Result<SessionList::Page> SessionList::page(const Ask& ask) {
   TRY_VOID(refresh());
   auto next = newest_first_.begin();

@@ -71,6 +71,8 @@ class SessionList {
   Result<std::vector<const SessionRow*>> executors(SessionId after, std::size_t limit,
                                                    const MaySee& may_see);
 
+  // Anything may have changed: the next call reads all anew.
+  void forget_all();
   // The session's state, link or existence has changed.
   void changed(SessionId session) {
     if (loaded_) stale_.insert(session);

@@ -20,11 +20,16 @@ struct ActorShared {
   std::function<void(SessionId)> on_quiet;
   // A commit of the session is durable, or its link came or went.
   std::function<void(SessionId)> on_changed;
+  // The session is another daemon's now.
+  std::function<void(SessionId)> on_lost;
   // A reader was cut and is forgotten.
   std::function<void(SubscriptionId)> on_reader_cut;
   // Expires with the runtime.
   std::shared_ptr<bool> alive = std::make_shared<bool>(true);
 };
+
+// Whether a lease stands, asked of the store; one that cannot tell: no.
+bool is_still_ours(Store& store, const OwnedSession& owned);
 
 // The secret of a wait token: made from the key each time, never stored (contract: /api/waits).
 std::string make_wait_secret(const std::string& wait_key, WaitTokenId token);

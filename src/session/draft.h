@@ -66,6 +66,8 @@ Outcome on(Draft& draft, const ReleaseQueue& command);
 Outcome on(Draft& draft, const InjectionReady& input);
 // Starts the next prompt that may start, or what has to come before it.
 void deliver_next(Draft& draft);
+// Whether a prompt is queued that may start now.
+bool has_next(Draft& draft);
 // Accepts a prompt of a session that has no open run.
 void accept_when_idle(Draft& draft, const Prompt& prompt, const std::string& key);
 

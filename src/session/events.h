@@ -115,12 +115,14 @@ struct ExecutorStarting {
   std::string host_boot;
   std::string runtime;
   Deadline ready_by;
+  std::string home = {};  // of several daemons, those that can reach it; empty: there is one
   RECORD_KIND(ExecutorStarting, "executor.starting");
   FIELDS {
     visit("boot_id", self.boot);
     visit("host_boot", self.host_boot);
     visit("runtime", self.runtime);
     visit("ready_by", self.ready_by);
+    visit("home", self.home);
   }
 };
 struct ExecutorReady {

@@ -114,6 +114,7 @@ struct Fold {
                            .status = ExecutorStatus::starting,
                            .boot = e.boot,
                            .host_boot = e.host_boot,
+                           .home = e.home,
                            .ready_by = e.ready_by,
                            .runtime = e.runtime,
                            .last_seen = event.at};

@@ -17,7 +17,7 @@ void start_executor(Draft& draft) {
   const ExecId exec = draft.ids.next<ExecId>();
   const Gen gen = draft.state.exec.gen + 1;
   draft.add(ExecutorStarting{draft.input.boot, draft.input.now.host_boot, draft.state.runtime,
-                             Deadline::after(draft.input.now, executor_ready_ms)},
+                             Deadline::after(draft.input.now, executor_ready_ms), draft.input.home},
             {.exec = exec, .gen = gen});
   draft.effect(StartExecutor{exec, gen});
 }
@@ -155,9 +155,10 @@ void on_frame(Draft& draft, const Frame& frame, const FrameAgentExited& body) {
 }
 
 Outcome on(Draft& draft, const ExecutorAttached& input) {
-  const bool news =
-      is_present(draft.state, input.exec, input.gen) && draft.state.exec.boot != draft.input.boot;
-  if (news) {
+  if (!is_present(draft.state, input.exec, input.gen)) return std::move(draft.decision);
+  // Prompts may wait though it was started here: another daemon took them, which had no way to it.
+  const bool is_waited_for = agent_ready(draft.state) && has_next(draft);
+  if (draft.state.exec.boot != draft.input.boot || is_waited_for) {
     SIM_PROBE("execution reattached by a new daemon");
     draft.add(ExecutorReattached{draft.input.boot}, draft.exec_origin());
     if (agent_ready(draft.state)) deliver_next(draft);  // what waited to know it alive

@@ -12,7 +12,7 @@
 
 namespace perdure {
 
-// Commands of clients.
+// Commands of clients. The field list of one is its form between two daemons (wire/command.h).
 struct CreateSession {
   SessionCreated what;
   std::optional<Prompt> prompt;
@@ -20,50 +20,97 @@ struct CreateSession {
 };
 struct RenameSession {
   std::string title;
+  RECORD_KIND(RenameSession, "rename");
+  FIELDS { visit("title", self.title); }
 };
 struct ConfigureSession {
   SessionConfigured what;
+  RECORD_KIND(ConfigureSession, "configure");
+  FIELDS { self.what.fields(visit); }
 };
 struct SubmitPrompt {
   Prompt prompt;
   PromptWhen when = PromptWhen::automatic;
   std::string key;
+  RECORD_KIND(SubmitPrompt, "prompt");
+  FIELDS {
+    visit("prompt", self.prompt);
+    visit("when", self.when);
+    visit("key", self.key);
+  }
 };
 struct EditQueued {
   MessageId message;
   Prompt prompt;
+  RECORD_KIND(EditQueued, "edit_queued");
+  FIELDS {
+    visit("message_id", self.message);
+    visit("prompt", self.prompt);
+  }
 };
 struct RemoveQueued {
   MessageId message;
+  RECORD_KIND(RemoveQueued, "remove_queued");
+  FIELDS { visit("message_id", self.message); }
 };
-struct ReleaseQueue {};
+struct ReleaseQueue {
+  RECORD_KIND(ReleaseQueue, "release_queue");
+  FIELDS {}
+};
 // `force` ends the run at once, ahead of the agent's frames: the disk is full, or a person insists.
 struct CancelRun {
   bool force = false;
+  RECORD_KIND(CancelRun, "cancel");
+  FIELDS { visit("force", self.force); }
 };
 struct StopSession {
   std::string reason;
+  RECORD_KIND(StopSession, "stop");
+  FIELDS { visit("reason", self.reason); }
 };
-struct ArchiveSession {};
-struct UnarchiveSession {};
+struct ArchiveSession {
+  RECORD_KIND(ArchiveSession, "archive");
+  FIELDS {}
+};
+struct UnarchiveSession {
+  RECORD_KIND(UnarchiveSession, "unarchive");
+  FIELDS {}
+};
 struct ResumeSession {
   ResumeHow how = ResumeHow::automatic;
   bool strict = false;
   std::optional<AgentProfile> with;
   bool at_boot = false;
   bool workspace_exists = true;  // looked up by the caller just now (C13)
+  RECORD_KIND(ResumeSession, "resume");
+  FIELDS {
+    visit("how", self.how);
+    visit("strict", self.strict);
+    visit("with", self.with);
+    visit("at_boot", self.at_boot);
+    visit("workspace_exists", self.workspace_exists);
+  }
 };
 // Starts the executor alone: files, git and shells need no agent (C1 phase 2, L24).
 struct StartWorkspace {
   bool workspace_exists = true;  // looked up by the caller just now (C13)
+  RECORD_KIND(StartWorkspace, "start_workspace");
+  FIELDS { visit("workspace_exists", self.workspace_exists); }
 };
 // A person says that an execution which cannot be reached is gone (C19).
 struct DeclareDead {
   bool reachable = false;  // looked up by the caller: the link to it is up
+  RECORD_KIND(DeclareDead, "declare_dead");
+  FIELDS { visit("reachable", self.reachable); }
 };
 struct AnswerPermission {
   PermissionId permission;
   std::string option_id;  // empty: cancel
+  RECORD_KIND(AnswerPermission, "answer_permission");
+  FIELDS {
+    visit("permission_id", self.permission);
+    visit("option_id", self.option_id);
+  }
 };
 // The secret was hashed by the caller; the machine compares.
 struct AnswerWait {
@@ -72,13 +119,32 @@ struct AnswerWait {
   RunId run;                     // null: not checked
   std::optional<WaitKind> kind;  // not given: not checked
   std::string option_id;
+  RECORD_KIND(AnswerWait, "answer_wait");
+  FIELDS {
+    visit("token_id", self.token);
+    visit("secret_hash", self.secret_hash);
+    visit("run_id", self.run);
+    visit("wait", self.kind);
+    visit("option_id", self.option_id);
+  }
 };
-struct RepairSession {};
+struct RepairSession {
+  RECORD_KIND(RepairSession, "repair");
+  FIELDS {}
+};
 // Names the session that a fork of this one will be: kept as the answer to the client's key, so
 // that a repeat finds the first copy.
 struct NameFork {
   SessionId to;
+  RECORD_KIND(NameFork, "name_fork");
+  FIELDS { visit("to", self.to); }
 };
+
+// Those that are about a session that is there.
+using ClientCommands =
+    Kinds<RenameSession, ConfigureSession, SubmitPrompt, EditQueued, RemoveQueued, ReleaseQueue,
+          CancelRun, StopSession, ArchiveSession, UnarchiveSession, ResumeSession, StartWorkspace,
+          DeclareDead, AnswerPermission, AnswerWait, RepairSession, NameFork>;
 
 // Frames of the execution (exec, gen). Conversation frames are the events they become. The field
 // list of a frame is its format in the spool and on the link.
@@ -243,7 +309,8 @@ using InputBody = OneOf<InputKinds>;
 
 struct Input {
   Moment now;
-  BootId boot;  // this daemon's life
+  BootId boot;       // this daemon's life
+  std::string home;  // where the agents of this daemon live; empty: there is one daemon
   std::uint64_t id_seed = 0;
   std::string by;  // the principal: uid:1000, token:…, session:…, system
   InputBody body;

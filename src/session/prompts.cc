@@ -175,6 +175,11 @@ Outcome on(Draft& draft, const ReleaseQueue&) {
   return std::move(draft.decision);
 }
 
+bool has_next(Draft& draft) {
+  return !draft.state.run && !draft.state.archived &&
+         next_unheld(draft.state) != draft.state.queue.end();
+}
+
 void deliver_next(Draft& draft) {
   const auto next = next_unheld(draft.state);
   if (draft.state.run || draft.state.archived || next == draft.state.queue.end()) return;

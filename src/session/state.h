@@ -187,6 +187,7 @@ struct Execution {
   bool gone = false;  // proved: nothing of this life is left (PROC3)
   BootId boot;        // the daemon's life that started or last reattached it
   std::string host_boot;
+  std::string home;  // of several daemons, those that can reach it; empty: there is one
   Deadline ready_by;
   std::string runtime;
   std::string url;
@@ -211,6 +212,7 @@ struct Execution {
     visit("gone", self.gone);
     visit("boot_id", self.boot);
     visit("host_boot", self.host_boot);
+    visit("home", self.home);
     visit("ready_by", self.ready_by);
     visit("runtime", self.runtime);
     visit("agentctl_url", self.url);

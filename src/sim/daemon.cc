@@ -14,18 +14,27 @@ constexpr std::int64_t recovery_ms_max = reconcile_probe_ms + 1;
 
 }  // namespace
 
-Daemon::Parts::Parts(Universe& universe, Disk& disk, Host& host, Judge& judge,
-                     std::shared_ptr<Life> of, std::function<void(const Error&)> on_fatal)
+Daemon::Parts::Parts(const World& world, const DaemonSeat& seat, std::shared_ptr<Life> of,
+                     std::function<void(const Error&)> on_fatal)
     : life(std::move(of)),
-      loop(universe.scheduler, life),
-      store(universe, judge, life, disk.open(std::move(on_fatal))),
-      agentctls(host.make_port(life, loop)),
-      notifier(judge, life) {}
+      loop(world.universe.scheduler, life),
+      store(world.universe, world.judge, life,
+            world.disk.open(std::move(on_fatal),
+                            {.node = seat.node,
+                             .home = seat.home,
+                             .lease_ms = seat.lease_ms,
+                             .now_ms = [&u = world.universe] { return u.scheduler.now_ms(); }})),
+      agentctls(world.host.make_port(life, loop)),
+      notifier(world.judge, life),
+      peers(seat.make_peers ? seat.make_peers(life, loop) : nullptr) {}
 
-Daemon::Daemon(Universe& universe, Disk& disk, Host& host, Judge& judge)
-    : universe_(universe), disk_(disk), host_(host), judge_(judge), random_(universe.prng.fork()) {
-  universe_.crash_point = [this](CrashPoint point) { reach(point); };
-}
+Daemon::Daemon(World world, DaemonSeat seat)
+    : universe_(world.universe),
+      disk_(world.disk),
+      host_(world.host),
+      judge_(world.judge),
+      seat_(std::move(seat)),
+      random_(universe_.prng.fork()) {}
 
 Daemon::~Daemon() {
   if (parts_) parts_->life->dead = true;
@@ -33,7 +42,8 @@ Daemon::~Daemon() {
 
 Runtime* Daemon::serving() {
   Runtime* const found = runtime();
-  return found && found->is_ready() ? found : nullptr;
+  if (!found || parts_->life->paused_until_ms > universe_.scheduler.now_ms()) return nullptr;
+  return found->is_ready() ? found : nullptr;
 }
 
 BootId Daemon::new_boot_id() {
@@ -42,8 +52,11 @@ BootId Daemon::new_boot_id() {
 }
 
 void Daemon::start() {
-  auto life = std::make_shared<Life>(Life{.number = ++lives_});
-  universe_.trace.note("daemon", lives_, [&] { return "starts, life " + std::to_string(lives_); });
+  auto life = std::make_shared<Life>(Life{.number = ++universe_.lives});
+  universe_.trace.note("daemon", life->number, [&] {
+    return seat_.node + " starts, life " + std::to_string(life->number);
+  });
+  const Acting acting(universe_.scheduler, life);
   const auto on_fatal = [this, life](const Error&) {
     // DISK1: the process is gone within a second.
     universe_.after(universe_.prng.between(0, 900), [this, life] {
@@ -51,13 +64,14 @@ void Daemon::start() {
     });
   };
   boot_id_ = new_boot_id();
-  parts_ = std::make_unique<Parts>(universe_, disk_, host_, judge_, life, on_fatal);
-  judge_.on_crash();  // an unsynced group of the life before may have been kept
-  judge_.set_boot(boot_id_);
+  parts_ = std::make_unique<Parts>(World{universe_, disk_, host_, judge_}, seat_, life, on_fatal);
+  parts_->store.set_boot(boot_id_);
+  if (is_one_of_several()) parts_->store.beat_every(seat_.lease_ms / 5);
   parts_->runtime = std::make_unique<Runtime>(
       Runtime::World{universe_.clock, random_, parts_->loop, universe_.files, parts_->store,
-                     *parts_->agentctls, parts_->notifier},
-      RuntimeConfig{.boot = boot_id_, .wait_key = "sim wait key", .resume_parallel = 1});
+                     *parts_->agentctls, parts_->notifier, parts_->peers.get()},
+      RuntimeConfig{
+          .boot = boot_id_, .wait_key = "sim wait key", .resume_parallel = 1, .home = seat_.home});
   parts_->agentctls->set_events(*parts_->runtime);
   const std::int64_t started_ms = universe_.scheduler.now_ms();
   parts_->runtime->boot([this, life, started_ms] {
@@ -76,8 +90,10 @@ void Daemon::on_ready(const LifePtr& life, std::int64_t started_ms) {
   for (const auto& [session, book] : judge_.ledgers()) {
     // Half a fork is no session yet: its records tell of another one's executions.
     if (judge_.is_damaged(session) || book->is_copying()) continue;
+    if (is_one_of_several() && !parts_->runtime->is_ours(session)) continue;
     const Execution& exec = book->fold().exec;
-    const bool may_live = exec.status != ExecutorStatus::none && !exec.gone;
+    const bool may_live =
+        exec.status != ExecutorStatus::none && !exec.gone && exec.home == seat_.home;
     universe_.verdict.expect(
         !may_live || exec.boot == boot_id_ || host_.was_found({session, exec.id, exec.gen}, life),
         "Q5", [&] { return tail(session) + ": serves before its execution was looked for"; });
@@ -85,6 +101,7 @@ void Daemon::on_ready(const LifePtr& life, std::int64_t started_ms) {
 }
 
 void Daemon::check_recovery_bound(const LifePtr& life) {
+  if (is_one_of_several()) return;   // it may be paused, or have to wait for another's lease
   if (!disk_.has_open_sessions()) {  // nothing to reconcile: it serves at once
     universe_.after(10, [this, life] {
       if (life->dead) return;
@@ -115,7 +132,8 @@ void Daemon::maybe_crash() {
 
 void Daemon::crash(const char* why) {
   if (!parts_ || parts_->life->dead) return;
-  if (universe_.prng.chance(universe_.faults.reboot)) return reboot(why);
+  // A machine that several daemons are on does not reboot under one of them.
+  if (!is_one_of_several() && universe_.prng.chance(universe_.faults.reboot)) return reboot(why);
   universe_.trace.note("daemon", crashes_ + 1, [&] { return std::string("dies ") + why; });
   die([] {});
 }
@@ -135,8 +153,13 @@ void Daemon::die(const std::function<void()>& with_it) {
   ++crashes_;
   parts_->life->dead = true;
   const bool loses = universe_.prng.chance(universe_.faults.lose_tail);
-  disk_.crash(loses ? CrashChoice::lose_tail : CrashChoice::keep_tail);
-  judge_.on_crash();
+  const CrashChoice choice = loses ? CrashChoice::lose_tail : CrashChoice::keep_tail;
+  if (is_one_of_several()) {
+    disk_.crash_one(parts_->store.epoch(), choice);
+  } else {
+    disk_.crash(choice);
+  }
+  judge_.on_crash(parts_->life->number);
   with_it();
   universe_.after(universe_.delay(universe_.faults.restart_ms_max), [this] {
     if (!runtime()) start();
@@ -147,9 +170,23 @@ void Daemon::reap() {
   if (parts_ && parts_->life->dead) parts_.reset();
 }
 
+void Daemon::pause(std::int64_t ms) {
+  if (!serving()) return;
+  universe_.trace.note("daemon", parts_->life->number, [&] {
+    return seat_.node + " is stopped for " + std::to_string(ms) + " ms";
+  });
+  parts_->life->paused_until_ms = universe_.scheduler.now_ms() + ms;
+}
+
 void Daemon::heal() {
   reap();
   if (!runtime()) start();
+  parts_->life->paused_until_ms = 0;
+}
+
+void StorePort::beat_every(std::int64_t ms) {
+  inner_->beat();
+  universe_.after_in(life_, ms, [this, ms] { beat_every(ms); });
 }
 
 void StorePort::append(Append batch, Done done) {
@@ -157,18 +194,15 @@ void StorePort::append(Append batch, Done done) {
   universe_.crash_point(CrashPoint::before_commit);
   if (life_->dead) return;
   const SessionId session = batch.session;
-  const Judge::BatchNumber number = judge_.on_append(batch);
+  const Judge::BatchNumber number = judge_.on_append(batch, {life_->number, boot_});
   inner_->store().append(std::move(batch), [this, life = life_, session, number,
                                             done = std::move(done)](Result<> result) mutable {
     if (life->dead) return;
     universe_.trace.note("disk", result ? 1 : 0, [&] {
       return tail(session) + (result ? " commits" : " refused: " + result.error().message());
     });
-    if (result) {
-      judge_.catch_up(session);
-    } else {
-      judge_.on_refused(session, number);
-    }
+    if (result) judge_.catch_up(session);
+    judge_.on_ended(session, number);
     universe_.crash_point(CrashPoint::after_commit);
     if (!life->dead && done) done(std::move(result));
   });
@@ -178,9 +212,7 @@ void StorePort::append(Append batch, Done done) {
 void StorePort::schedule_step() {
   if (scheduled_) return;
   scheduled_ = true;
-  universe_.after(universe_.delay(10), [this, life = life_] {
-    if (!life->dead) step();
-  });
+  universe_.after_in(life_, universe_.delay(10), [this] { step(); });
 }
 
 CommitFault StorePort::draw_fault() {
@@ -202,9 +234,7 @@ void StorePort::step() {
   if (life_->dead || inner_->is_idle()) return;
   if (fault != CommitFault::slow_sync) return schedule_step();
   scheduled_ = true;
-  universe_.after(universe_.prng.between(1, 2000), [this, life = life_] {
-    if (!life->dead) step();
-  });
+  universe_.after_in(life_, universe_.prng.between(1, 2000), [this] { step(); });
 }
 
 Result<RecordPage> StorePort::read(SessionId session, ReadRange range) {

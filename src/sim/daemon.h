@@ -21,6 +21,10 @@ class StorePort final : public Store {
   StorePort(Universe& universe, Judge& judge, LifePtr life, std::unique_ptr<SteppedStore> inner)
       : universe_(universe), judge_(judge), life_(std::move(life)), inner_(std::move(inner)) {}
 
+  void set_boot(BootId boot) { boot_ = boot; }
+  // Signs of life, from now on.
+  void beat_every(std::int64_t ms);
+
   // Recovery is over: from now on reads are not part of it.
   void set_recovered() { recovered_ = true; }
 
@@ -39,6 +43,17 @@ class StorePort final : public Store {
   Result<> redact(Redaction redaction) override {
     return inner_->store().redact(std::move(redaction));
   }
+  bool is_shared() const override { return inner_->store().is_shared(); }
+  Result<Lease> own(SessionId session) override { return inner_->store().own(session); }
+  Result<std::vector<SessionId>> orphans(std::size_t limit) override {
+    return inner_->store().orphans(limit);
+  }
+  Result<std::vector<SessionId>> lost(std::span<const OwnedSession> owned) override {
+    return inner_->store().lost(owned);
+  }
+  Result<> offer(const OwnedSession& owned, const std::string& home) override {
+    return inner_->store().offer(owned, home);
+  }
   std::uint64_t epoch() const override { return inner_->store().epoch(); }
   const std::string& log_id() const override { return inner_->store().log_id(); }
 
@@ -54,13 +69,28 @@ class StorePort final : public Store {
   Judge& judge_;
   LifePtr life_;
   std::unique_ptr<SteppedStore> inner_;
+  BootId boot_;
   bool scheduled_ = false;
   bool recovered_ = false;
 };
 
+// Of several daemons, one: its name, where its agents live, and the way to the others.
+struct DaemonSeat {
+  std::string node = {};
+  std::string home = {};
+  std::int64_t lease_ms = 0;
+  std::function<std::unique_ptr<Peers>(LifePtr from, Loop& loop)> make_peers = {};
+};
+
 class Daemon {
  public:
-  Daemon(Universe& universe, Disk& disk, Host& host, Judge& judge);
+  struct World {
+    Universe& universe;
+    Disk& disk;
+    Host& host;
+    Judge& judge;
+  };
+  Daemon(World world, DaemonSeat seat);
   ~Daemon();
 
   // Starts it now.
@@ -71,6 +101,10 @@ class Daemon {
   void reboot(const char* why);
   // Crashes with the seed's chance, as after any step.
   void maybe_crash();
+  // Stops it for a while, as by SIGSTOP.
+  void pause(std::int64_t ms);
+  // A place at which it may be told to die.
+  void reach(CrashPoint point);
   // Between two steps: takes away what is left of a dead one.
   void reap();
   // No faults any more. Starts the daemon if it is down.
@@ -78,8 +112,9 @@ class Daemon {
 
   // Null while it is down. Its code is real and may be called.
   Runtime* runtime() { return parts_ && !parts_->life->dead ? parts_->runtime.get() : nullptr; }
-  // Null before it serves.
+  // Null before it serves, and while it is paused.
   Runtime* serving();
+  const std::string& node() const { return seat_.node; }
   LifePtr life() const { return parts_ ? parts_->life : nullptr; }
   std::uint64_t crashes() const { return crashes_; }
   std::uint64_t reboots() const { return reboots_; }
@@ -95,17 +130,18 @@ class Daemon {
     LifePtr life;
   };
   struct Parts {
-    Parts(Universe& universe, Disk& disk, Host& host, Judge& judge, std::shared_ptr<Life> of,
+    Parts(const World& world, const DaemonSeat& seat, std::shared_ptr<Life> of,
           std::function<void(const Error&)> on_fatal);
     std::shared_ptr<Life> life;
     LifeLoop loop;
     StorePort store;
     std::unique_ptr<AgentctlPort> agentctls;
     NotifierPort notifier;
+    std::unique_ptr<Peers> peers;
     std::unique_ptr<Runtime> runtime;
   };
 
-  void reach(CrashPoint point);
+  bool is_one_of_several() const { return !seat_.node.empty(); }
   void die(const std::function<void()>& with_it);
   void check_recovery_bound(const LifePtr& life);
   BootId new_boot_id();
@@ -115,10 +151,10 @@ class Daemon {
   Disk& disk_;
   Host& host_;
   Judge& judge_;
+  DaemonSeat seat_;
   SimRandom random_;
   std::unique_ptr<Parts> parts_;
   BootId boot_id_;
-  std::uint64_t lives_ = 0;
   std::uint64_t served_life_ = 0;
   std::uint64_t crashes_ = 0;
   std::uint64_t reboots_ = 0;

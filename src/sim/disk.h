@@ -22,13 +22,26 @@ class SteppedStore {
   virtual void inject(CommitFault fault) = 0;
   virtual bool step() = 0;
   virtual bool is_idle() const = 0;
+  // One of several daemons gives a sign of life.
+  virtual void beat() {}
+};
+
+// One of several daemons on a disk; without a name it is the only one.
+struct DiskUser {
+  std::string node = {};
+  std::string home = {};
+  std::int64_t lease_ms = 0;
+  std::function<std::int64_t()> now_ms = {};
 };
 
 class Disk {
  public:
   virtual ~Disk() = default;
-  virtual std::unique_ptr<SteppedStore> open(std::function<void(const Error&)> on_fatal) = 0;
+  virtual std::unique_ptr<SteppedStore> open(std::function<void(const Error&)> on_fatal,
+                                             DiskUser user) = 0;
   virtual void crash(CrashChoice choice) = 0;
+  // One of several daemons, by its epoch; the disk goes on.
+  virtual void crash_one(std::uint64_t epoch, CrashChoice choice) = 0;
   // Damages a record that is durable. False when this disk cannot.
   virtual bool flip_bit(SessionId session, Seq seq) = 0;
   virtual bool flip_snapshot_bit(SessionId session) = 0;

@@ -16,6 +16,12 @@
 
 namespace perdure::sim {
 
+// One life of a daemon.
+struct DaemonLife {
+  std::uint64_t number = 0;
+  BootId boot;
+};
+
 class Judge final : public WorldFacts, public HostWatcher {
  public:
   Judge(Universe& universe, Disk& disk) : universe_(universe), disk_(disk) {}
@@ -24,12 +30,14 @@ class Judge final : public WorldFacts, public HostWatcher {
 
   // Batches between the runtime and the store.
   using BatchNumber = std::uint64_t;
-  BatchNumber on_append(const Append& batch);
-  void on_refused(SessionId session, BatchNumber number);
+  // Of this life of a daemon.
+  BatchNumber on_append(const Append& batch, const DaemonLife& by);
+  // Durable and looked at, or refused: either way nothing more comes of it.
+  void on_ended(SessionId session, BatchNumber number);
   // Reads what has become durable.
   void catch_up(SessionId session);
-  // The daemon is dead and the disk has decided: what is there is there, the rest never was.
-  void on_crash();
+  // That life is over and the disk has decided: what is there is there, the rest never was.
+  void on_crash(std::uint64_t life);
   // Only half a fork may be, or one that was to be deleted.
   void on_removed(SessionId session);
   void expect_removal(SessionId session) { unwanted_.insert(session); }
@@ -60,7 +68,6 @@ class Judge final : public WorldFacts, public HostWatcher {
     return workspaces_.contains(session);
   }
   BootId boot() const override { return boot_; }
-  void set_boot(BootId boot) { boot_ = boot; }
   Moment now() override { return universe_.clock.now(); }
 
   void on_command_acted(const ExecKey& exec, const SendCommand& command) override;
@@ -73,7 +80,11 @@ class Judge final : public WorldFacts, public HostWatcher {
     BatchNumber number = 0;
     Append batch;  // without its records
     std::size_t records = 0;
+    std::uint64_t first_hash = 0;  // of the first of them
+    DaemonLife by;
   };
+  // The batch that brought the record behind the ledger's last; null: none did.
+  const Pending* bringer(SessionId session, const Ledger& book);
 
   Universe& universe_;
   Disk& disk_;
@@ -81,7 +92,7 @@ class Judge final : public WorldFacts, public HostWatcher {
   std::map<SessionId, std::unique_ptr<Ledger>> ledgers_;
   std::map<SessionId, std::deque<Pending>> pending_;
   BatchNumber last_batch_ = 0;
-  BootId boot_;
+  BootId boot_;  // of the daemon whose records are looked at
   std::set<SessionId> damaged_;
   std::set<SessionId> unwanted_;
   std::set<std::tuple<std::string, PermissionId, WaitTokenId, std::string>> answers_;

@@ -14,6 +14,7 @@ class MemoryStepped final : public SteppedStore {
   void inject(CommitFault fault) override { store_->inject(fault); }
   bool step() override { return store_->step(); }
   bool is_idle() const override { return store_->is_idle(); }
+  void beat() override { store_->beat(); }
 
  private:
   std::unique_ptr<MemoryStore> store_;
@@ -21,11 +22,19 @@ class MemoryStepped final : public SteppedStore {
 
 class MemorySimDisk final : public Disk {
  public:
-  std::unique_ptr<SteppedStore> open(std::function<void(const Error&)> on_fatal) override {
+  std::unique_ptr<SteppedStore> open(std::function<void(const Error&)> on_fatal,
+                                     DiskUser user) override {
     return std::make_unique<MemoryStepped>(
-        MemoryStore::open(disk_, {.on_fatal = std::move(on_fatal)}));
+        MemoryStore::open(disk_, {.on_fatal = std::move(on_fatal),
+                                  .node = std::move(user.node),
+                                  .home = std::move(user.home),
+                                  .lease_ms = user.lease_ms,
+                                  .now_ms = std::move(user.now_ms)}));
   }
   void crash(CrashChoice choice) override { disk_.crash(choice); }
+  void crash_one(std::uint64_t epoch, CrashChoice choice) override {
+    disk_.crash_one(epoch, choice);
+  }
   bool flip_bit(SessionId session, Seq seq) override { return disk_.flip_bit(session, seq); }
   bool flip_snapshot_bit(SessionId session) override { return disk_.flip_snapshot_bit(session); }
 

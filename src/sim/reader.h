@@ -8,7 +8,7 @@
 #include <string>
 
 #include "runtime/runtime.h"
-#include "sim/daemon.h"
+#include "sim/daemons.h"
 #include "sim/judge.h"
 #include "sim/universe.h"
 
@@ -16,8 +16,8 @@ namespace perdure::sim {
 
 class Reader final : public RecordSink {
  public:
-  Reader(Universe& universe, Judge& judge, Daemon& daemon, SessionId session, Seq cursor)
-      : universe_(universe), judge_(judge), daemon_(daemon), session_(session), cursor_(cursor) {}
+  Reader(Universe& universe, Judge& judge, Daemons& daemons, SessionId session, Seq cursor)
+      : universe_(universe), judge_(judge), daemons_(daemons), session_(session), cursor_(cursor) {}
 
   // Something a client might do now: connect, leave, read on, stall.
   void act();
@@ -27,6 +27,11 @@ class Reader final : public RecordSink {
     return judge_.is_damaged(session_) || (is_connected() && cursor_ == head());
   }
   Seq cursor() const { return cursor_; }
+  // Where it is and where it should be, for people.
+  std::string text() const {
+    return tail(session_) + ": a reader" + (is_connected() ? " at daemon " + at_->node() : "") +
+           " is at " + std::to_string(cursor_) + " of " + std::to_string(head());
+  }
   SessionId session() const { return session_; }
 
   std::size_t room() const override { return room_; }
@@ -37,18 +42,20 @@ class Reader final : public RecordSink {
   Seq head() const { return judge_.ledger(session_).head(); }
   bool is_connected() const { return life_ && !life_->dead && subscription_ != 0; }
   void connect();
-  void connect_beyond_head(Runtime& runtime);
+  void connect_beyond_head(Daemon& daemon);
   void leave();
   void set_room(std::size_t room);
 
   Universe& universe_;
   Judge& judge_;
-  Daemon& daemon_;
+  Daemons& daemons_;
   SessionId session_;
   Seq cursor_;
+  Daemon* at_ = nullptr;  // the one it is connected to
   LifePtr life_;
   SubscriptionId subscription_ = 0;
   std::size_t room_ = 1'000'000;
+  bool is_unseen_ = false;  // its daemon has not seen that there is room again
 };
 
 }  // namespace perdure::sim

@@ -81,8 +81,8 @@ void RealHost::Launcher::finish(std::string output, int code) {
 }
 
 void RealHost::Launcher::tell(std::string output, ProcessExit exit) {
-  universe_.after(0, [self = shared_from_this(), output = std::move(output), exit] {
-    if (self->daemon_->dead || !self->events_) return;
+  universe_.after_in(daemon_, 0, [self = shared_from_this(), output = std::move(output), exit] {
+    if (!self->events_) return;
     if (!output.empty()) self->events_->on_output(output);
     if (self->daemon_->dead || !self->events_) return;
     std::exchange(self->events_, nullptr)->on_exit(exit);
@@ -160,7 +160,8 @@ RealHost::Port::Port(RealHost& host, LifePtr life, Loop& loop)
       processes_(host, life),
       daemon_host_(host, life),
       agentctls_({universe_.clock, loop, processes_, daemon_host_},
-                 {.agentctl_command = {"perdure-agentctl"}},
+                 {.agentctl_command = {"perdure-agentctl"},
+                  .when_stale = universe_.has_several_daemons ? WhenStale::wait : WhenStale::end},
                  [&host](const LaunchSpec& spec) { return host.make_bootstrap(spec); }) {
   agentctls_.set_events(*this);
 }
@@ -199,6 +200,11 @@ void RealHost::Port::stop(const ExecKey& exec) {
     at->second.stop_asked = true;
   }
   agentctls_.stop(exec);
+}
+
+void RealHost::Port::let_go(const ExecKey& exec) {
+  universe_.trace.note("host", exec.gen, [&] { return "lets go " + tail(exec.exec); });
+  agentctls_.let_go(exec);
 }
 
 void RealHost::Port::on_attached(const ExecKey& exec) {

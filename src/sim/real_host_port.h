@@ -76,6 +76,7 @@ class RealHost::Port final : public AgentctlPort, private AgentctlEvents {
   void send(const ExecKey& exec, const SendCommand& command) override;
   void ack(const ExecKey& exec, FrameNo frame) override;
   void stop(const ExecKey& exec) override;
+  void let_go(const ExecKey& exec) override;
 
  private:
   void on_attached(const ExecKey& exec) override;

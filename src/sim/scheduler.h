@@ -12,6 +12,8 @@
 
 namespace perdure::sim {
 
+struct Life;
+
 class Scheduler {
  public:
   using Task = std::move_only_function<void()>;
@@ -30,6 +32,9 @@ class Scheduler {
   // Forgets every task, and takes no more: the world ends.
   void close();
   std::size_t pending() const { return tasks_.size(); }
+
+  // Whose code runs now; null: the world's.
+  const Life* acting = nullptr;
 
  private:
   struct Entry {

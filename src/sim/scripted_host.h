@@ -105,6 +105,8 @@ class ScriptedPort final : public AgentctlPort {
   void send(const ExecKey& exec, const SendCommand& command) override;
   void ack(const ExecKey& exec, FrameNo frame) override;
   void stop(const ExecKey& exec) override;
+  // There is one daemon, which never lets go.
+  void let_go(const ExecKey&) override {}
 
  private:
   // Reached by every effect: the daemon may die just before it.

@@ -5,7 +5,7 @@
 
 #include "base/limits.h"
 #include "base/probe.h"
-#include "sim/daemon.h"
+#include "sim/daemons.h"
 #include "sim/disk.h"
 #include "sim/host.h"
 #include "sim/judge.h"
@@ -25,6 +25,14 @@ constexpr std::int64_t care_every_ms = 2'000;
 
 constexpr std::uint64_t scripted_every_seeds = 4;
 constexpr std::uint64_t reboot_every_seeds = 5;
+constexpr std::uint64_t several_every_seeds = 6;
+
+// Several daemons have real agentctls: the scripted ones know one.
+std::size_t daemons_of(std::uint64_t seed, const SeedOptions& options) {
+  if (options.daemons > 0) return options.daemons;
+  if (seed % several_every_seeds != 1) return 1;
+  return 2 + seed / several_every_seeds % 2;
+}
 
 bool is_scripted(std::uint64_t seed, AgentctlKind kind) {
   if (kind == AgentctlKind::by_seed) return seed % scripted_every_seeds == 0;
@@ -40,13 +48,14 @@ class Simulation {
  public:
   Simulation(std::uint64_t seed, const SeedOptions& options)
       : options_(options),
-        reboots_in_mid_turn_(seed % reboot_every_seeds == 0),
+        reboots_in_mid_turn_(seed % reboot_every_seeds == 0 && daemons_of(seed, options) == 1),
         universe_(seed),
         disk_(make_memory_disk()),
         judge_(universe_, *disk_),
-        host_(make_host(is_scripted(seed, options.agentctls), universe_, judge_)),
-        daemon_(universe_, *disk_, *host_, judge_),
-        workload_(universe_, judge_, daemon_) {
+        host_(make_host(is_scripted(seed, options.agentctls) && daemons_of(seed, options) == 1,
+                        universe_, judge_)),
+        daemons_({universe_, *disk_, *host_, judge_}, daemons_of(seed, options)),
+        workload_(universe_, judge_, daemons_) {
     judge_.set_host(*host_);
     universe_.trace.set_printing(options.trace);
     on_probe([this](std::string_view name) {
@@ -61,7 +70,7 @@ class Simulation {
 
   SeedResult run() {
     universe_.trace.note("sim", 0, [&] { return "faults: " + universe_.faults.text(); });
-    daemon_.start();
+    daemons_.start();
     workload_.start();
     safety_phase();
     const std::uint64_t safety_steps = steps_;
@@ -71,7 +80,7 @@ class Simulation {
     if (!is_bad()) delete_all();
     SeedResult result{.steps = steps_,
                       .safety_steps = safety_steps,
-                      .crashes = daemon_.crashes(),
+                      .crashes = daemons_.crashes(),
                       .violation = universe_.verdict.first()};
     for (const auto& [session, book] : judge_.ledgers()) result.records += book->records();
     result.trace_hash = universe_.trace.hash();
@@ -86,7 +95,7 @@ class Simulation {
     universe_.trace.begin_step(steps_, universe_.scheduler.next_time_ms());
     universe_.verdict.set_step(steps_);
     universe_.scheduler.run_next();
-    daemon_.reap();
+    daemons_.reap();
     host_->reap();
     if (!universe_.healed) hurt();
     if (steps_ % 16 == 0) check_one_state();
@@ -98,8 +107,7 @@ class Simulation {
 
   void hurt() {
     Prng& prng = universe_.prng;
-    daemon_.maybe_crash();
-    daemon_.reap();
+    daemons_.hurt();
     host_->maybe_hurt();
     host_->reap();
     if (prng.chance(universe_.faults.clock_jump))
@@ -133,16 +141,22 @@ class Simulation {
   }
 
   void check_state(SessionId session) {
-    Runtime* const runtime = daemon_.serving();
-    if (!runtime || judge_.is_damaged(session)) return;
-    const LifePtr life = daemon_.life();
+    Daemon* const at = daemons_.any();
+    if (!at || judge_.is_damaged(session)) return;
+    const LifePtr life = at->life();
+    Runtime* const runtime = at->serving();
+    const Acting acting(universe_.scheduler, life);
     const Result<State> state = runtime->state(session);
-    if (life->dead) return daemon_.reap();
+    if (life->dead) return at->reap();
     // A session that was created just now is on the disk before its actor knows.
     const bool unborn = !state && state.error().code() == Code::not_found && !universe_.healed;
-    universe_.verdict.expect(state.has_value() || unborn, "DISK3", [&] {
+    // Of several daemons, one whose store has failed ends in a moment.
+    const bool is_ending = daemons_.are_several() && !state &&
+                           state.error().code() == Code::unavailable && !universe_.healed;
+    universe_.verdict.expect(state.has_value() || unborn || is_ending, "DISK3", [&] {
       return tail(session) + " cannot be read: " + state.error().message();
     });
+    if (daemons_.are_several()) judge_.catch_up(session);
     if (state) judge_.check_state(*state);
     for (const auto& [damaged, error] : runtime->damaged()) {
       universe_.verdict.expect(judge_.is_damaged(damaged), "DISK3", [&] {
@@ -160,7 +174,7 @@ class Simulation {
     universe_.disk_full_until_ms = 0;
     universe_.files.restore_all();
     host_->heal();
-    daemon_.heal();
+    daemons_.heal();
     workload_.heal();
     come_to_rest();
     if (is_bad()) return;
@@ -214,8 +228,7 @@ class Simulation {
       });
     }
     host_->check_quiet();
-    universe_.verdict.expect(workload_.all_read(), "STREAM5",
-                             [] { return std::string("a connected reader is not at the head"); });
+    universe_.verdict.expect(workload_.all_read(), "STREAM5", [&] { return workload_.unread(); });
   }
 
   // The machine goes down while every session works: those whose policy says so come back by
@@ -226,9 +239,9 @@ class Simulation {
     if (is_bad()) return;
     workload_.ask_all_again();
     run_for(universe_.prng.between(20, 2'000));
-    daemon_.reboot("in the middle of everything");
-    daemon_.reap();
-    daemon_.heal();
+    daemons_.reboot("in the middle of everything");
+    daemons_.reap();
+    daemons_.heal();
     come_to_rest();
     for (const auto& [session, book] : judge_.ledgers()) {
       if (is_bad() || judge_.is_damaged(session) || book->records() == 0) continue;
@@ -244,34 +257,36 @@ class Simulation {
 
   // What a new daemon reads is what the old one said.
   void last_restart() {
-    daemon_.crash("for the last time");
-    daemon_.reap();
-    daemon_.heal();
+    daemons_.crash("for the last time");
+    daemons_.reap();
+    daemons_.heal();
     come_to_rest();
-    universe_.verdict.expect(daemon_.serving() != nullptr, "Q5",
+    universe_.verdict.expect(daemons_.serving() != nullptr, "Q5",
                              [] { return std::string("the daemon does not serve"); });
     for (const auto& [session, book] : judge_.ledgers()) {
       if (is_bad() || book->records() == 0) continue;
       check_state(session);
       check_found(session, *book);
       const std::uint64_t snapshots_max =
-          book->records() / snapshot_every_records + daemon_.crashes() + 2;
-      universe_.verdict.expect(book->snapshots() <= snapshots_max, "J4", [&] {
+          book->records() / snapshot_every_records + daemons_.crashes() + 2;
+      // Who has taken a session over may take one more.
+      const bool fits = book->snapshots() <= snapshots_max || daemons_.are_several();
+      universe_.verdict.expect(fits, "J4", [&] {
         return tail(session) + ": " + std::to_string(book->snapshots()) + " snapshots";
       });
     }
     judge_.check_all_bytes();
     if (is_bad()) return;
-    workload_.check_kept(*daemon_.serving());
+    Runtime* const runtime = daemons_.serving();
+    workload_.check_kept(*runtime);
     ReadCheck reads(universe_, judge_, *disk_);
-    reads.ask(*daemon_.serving());
+    reads.ask(*runtime);
     run_for(5'000);
     if (!is_bad()) reads.check_answered();
   }
 
   // U11: what still runs cannot be deleted, all else can, and is gone then.
   void delete_all() {
-    Runtime& runtime = *daemon_.serving();
     std::vector<SessionId> sessions;
     for (const auto& [session, book] : judge_.ledgers()) {
       if (!judge_.is_damaged(session) && book->records() > 0) sessions.push_back(session);
@@ -280,9 +295,14 @@ class Simulation {
       const Execution exec = judge_.ledger(session).fold().exec;
       const bool may_live = exec.status != ExecutorStatus::none && !exec.gone;
       if (!may_live) judge_.expect_removal(session);
-      const Result<> erased = runtime.erase(session);
+      Result<> erased = daemons_.erase(session);
+      const bool is_busy = !erased && erased.error().code() == Code::unavailable;
+      if (daemons_.are_several() && is_busy) {  // taken over just now, by a look at it
+        run_for(2'000);
+        erased = daemons_.erase(session);
+      }
       const bool right = may_live ? !erased && erased.error().code() == Code::conflict
-                                  : erased.has_value() && !runtime.state(session);
+                                  : erased.has_value() && !daemons_.serving()->state(session);
       universe_.verdict.expect(right, "U11", [&] {
         return tail(session) + (erased ? ": is deleted" : ": " + erased.error().message());
       });
@@ -293,18 +313,19 @@ class Simulation {
   // cannot be read is named.
   void check_found(SessionId session, const Ledger& book) {
     if (judge_.is_damaged(session)) {
-      const Result<State> state = daemon_.serving()->state(session);
-      const bool named = daemon_.serving()->damaged().contains(session);
+      Runtime* const runtime = daemons_.serving();
+      const Result<State> state = runtime->state(session);
+      const bool named = runtime->damaged().contains(session);
       universe_.verdict.expect(state.has_value() || named, "DISK3",
                                [&] { return tail(session) + " cannot be read and is not named"; });
       return;
     }
     const Execution& exec = book.fold().exec;
     const bool may_live = exec.status != ExecutorStatus::none && !exec.gone;
-    universe_.verdict.expect(!may_live || exec.boot == daemon_.boot_id(), "D1", [&] {
+    universe_.verdict.expect(!may_live || daemons_.is_boot(exec.boot), "D1", [&] {
       return tail(session) + ": its execution lives and nobody reattached it";
     });
-    const bool may_stay = book.fold().policy.survive || book.exec_began() == daemon_.boot_id();
+    const bool may_stay = book.fold().policy.survive || daemons_.is_boot(book.exec_began());
     universe_.verdict.expect(!may_live || may_stay, "C9", [&] {
       return tail(session) + ": its agent was to end with the daemon that started it";
     });
@@ -316,7 +337,7 @@ class Simulation {
   std::unique_ptr<Disk> disk_;
   Judge judge_;
   std::unique_ptr<Host> host_;
-  Daemon daemon_;
+  Daemons daemons_;
   Workload workload_;
   std::uint64_t steps_ = 0;
 };

@@ -16,6 +16,7 @@ enum class AgentctlKind { by_seed, real, scripted };
 
 struct SeedOptions {
   AgentctlKind agentctls = AgentctlKind::by_seed;
+  std::uint64_t daemons = 0;         // on one disk; 0: by seed, one or several
   std::uint64_t steps_max = 50'000;  // of the safety phase
   bool trace = false;
 };

@@ -17,6 +17,7 @@ void LifeLoop::run_one(const std::shared_ptr<State>& state) {
   } else {
     state->scheduler.after_ms(0, [state] { run_one(state); });
   }
+  const Acting acting(state->scheduler, state->life);
   task();
 }
 
@@ -34,6 +35,7 @@ void LifeLoop::arm(const std::shared_ptr<State>& state, TimerId timer, std::int6
         if (state->life->dead) return;
         if (state->nap_ms() > 0) return arm(state, timer, state->nap_ms(), std::move(task));
         state->timers.erase(timer);
+        const Acting acting(state->scheduler, state->life);
         task();
       });
 }
@@ -57,6 +59,7 @@ void Universe::after_in(LifePtr life, std::int64_t delay_ms, Scheduler::Task tas
     if (life->dead) return;
     const std::int64_t nap_ms = life->nap_ms(scheduler.now_ms());
     if (nap_ms > 0) return after_in(std::move(life), nap_ms, std::move(task));
+    const Acting acting(scheduler, life);
     task();
   });
 }

@@ -9,6 +9,7 @@
 #include <queue>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "env/env.h"
 #include "sim/faults.h"
@@ -32,6 +33,21 @@ struct Life {
   }
 };
 using LifePtr = std::shared_ptr<const Life>;
+
+// As long as it stands, the code that runs is this life's.
+class Acting {
+ public:
+  Acting(Scheduler& scheduler, const LifePtr& life)
+      : scheduler_(scheduler), before_(std::exchange(scheduler.acting, life.get())), life_(life) {}
+  ~Acting() { scheduler_.acting = before_; }
+  Acting(const Acting&) = delete;
+  Acting& operator=(const Acting&) = delete;
+
+ private:
+  Scheduler& scheduler_;
+  const Life* before_;
+  LifePtr life_;
+};
 
 // Wall and boot clocks on the scheduler's time. The wall may jump, the boot clock may not.
 class SimClock final : public Clock {
@@ -122,6 +138,8 @@ struct Universe {
   Trace trace;
   Verdict verdict;
   bool healed = false;
+  std::uint64_t lives = 0;  // of daemons, so far
+  bool has_several_daemons = false;
   std::int64_t disk_full_until_ms = 0;
   // A place at which the daemon may be told to die; set by the daemon's keeper.
   std::function<void(CrashPoint)> crash_point = [](CrashPoint) {};

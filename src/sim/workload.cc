@@ -21,10 +21,10 @@ Hash quick_hash(std::string_view text) {
 
 }  // namespace
 
-Workload::Workload(Universe& universe, Judge& judge, Daemon& daemon)
+Workload::Workload(Universe& universe, Judge& judge, Daemons& daemons)
     : universe_(universe),
       judge_(judge),
-      daemon_(daemon),
+      daemons_(daemons),
       ids_({1'790'000'000'000}, universe.prng.next()) {
   sessions_max_ = 1 + universe.prng.below(4);
   const std::size_t clients = 1 + universe.prng.below(4);
@@ -74,14 +74,18 @@ void Workload::send(std::size_t number, std::int64_t delay_ms) {
 }
 
 void Workload::submit(std::size_t number) {
-  Runtime* const runtime = daemon_.serving();
-  if (!runtime) return;  // refused connection; check_back() asks again
+  Daemon* const at = daemons_.any();
+  if (!at) return;  // refused connection; check_back() asks again
+  Runtime* const runtime = at->serving();
+  const Acting acting(universe_.scheduler, at->life());
   const Order order = sent_[number].order;
   sent_[number].tries += 1;
   note_answers(order);
   const std::string& cwd = judge_.ledger(order.session).fold().workspace.cwd;
   sent_[number].folder_missing |= !universe_.files.folder_exists(cwd);
   sent_[number].reachable &= runtime->liveness(order.session) == Liveness::alive;
+  // With several daemons it is decided later and elsewhere: both may be otherwise by then.
+  sent_[number].is_seen_late |= daemons_.are_several();
   universe_.trace.note("client", number * 64 + order.body.index(), [&] {
     return order.by + " asks #" + std::to_string(number) + " kind " +
            std::to_string(order.body.index()) + " of " + tail(order.session) +
@@ -91,11 +95,12 @@ void Workload::submit(std::size_t number) {
   runtime->submit(
       order.session,
       {.by = order.by, .key = order.key, .body_hash = order.body_hash, .body = order.body},
-      [this, number, answered, life = daemon_.life()](const Result<Reply>& answer) {
+      [this, number, answered, asked_ms = universe_.scheduler.now_ms(),
+       life = at->life()](const Result<Reply>& answer) {
         if (life->dead) return;
         universe_.verdict.expect(!*answered, "ACK3", [] { return std::string("answered twice"); });
         *answered = true;
-        on_answer(number, answer);
+        on_answer(number, answer, asked_ms);
         universe_.crash_point(CrashPoint::after_reply);
       });
 }
@@ -114,7 +119,7 @@ void Workload::check_back(std::size_t number) {
   universe_.after(patience_ms, [this, number] { check_back(number); });
 }
 
-void Workload::on_answer(std::size_t number, const Result<Reply>& answer) {
+void Workload::on_answer(std::size_t number, const Result<Reply>& answer, std::int64_t asked_ms) {
   Sent& sent = sent_[number];
   universe_.trace.note("client", number * 2 + (answer ? 1 : 0), [&] {
     return "#" + std::to_string(number) +
@@ -126,7 +131,7 @@ void Workload::on_answer(std::size_t number, const Result<Reply>& answer) {
   if (answer) {
     check_accepted(sent, *answer);
   } else {
-    check_refused(sent, answer.error());
+    check_refused(sent, answer.error(), asked_ms);
   }
   if (universe_.prng.chance(universe_.faults.client_odd)) return;  // the answer is lost on its way
   const bool busy = !answer && (answer.error().code() == Code::disk_full ||
@@ -164,12 +169,13 @@ void Workload::note_answers(const Order& order) {
 // Comes with a cursor that somebody may have been given: what the disk has and the daemon has not
 // shown yet is nobody's cursor (seed 13994).
 void Workload::add_reader(SessionId session) {
-  Runtime* const runtime = daemon_.serving();
-  if (!runtime) return;
-  const Result<State> state = runtime->state(session);
+  Daemon* const at = daemons_.any();
+  if (!at) return;
+  const Acting acting(universe_.scheduler, at->life());
+  const Result<State> state = at->serving()->state(session);
   if (!state) return;
   const Seq cursor = universe_.prng.below(state->head + 1);
-  readers_.push_back(std::make_unique<Reader>(universe_, judge_, daemon_, session, cursor));
+  readers_.push_back(std::make_unique<Reader>(universe_, judge_, daemons_, session, cursor));
 }
 
 void Workload::readers_act() {
@@ -184,8 +190,11 @@ void Workload::readers_act() {
   universe_.after(100 + universe_.delay(2000), [this] { readers_act(); });
 }
 
-bool Workload::all_read() const {
-  return std::ranges::all_of(readers_, [](const auto& reader) { return reader->is_at_head(); });
+std::string Workload::unread() const {
+  for (const auto& reader : readers_) {
+    if (!reader->is_at_head()) return reader->text();
+  }
+  return {};
 }
 
 void Workload::heal() {
@@ -228,7 +237,7 @@ bool Workload::care() {
     if (state.run || state.resume || queued || limited) quiet = false;
     // Whoever is asked again must not fall into a death that the daemon has not heard of.
     const bool may_live = state.exec.status != ExecutorStatus::none && !state.exec.gone;
-    Runtime* const runtime = daemon_.serving();
+    Runtime* const runtime = daemons_.owner(session);
     if (may_live && (!runtime || runtime->liveness(session) != Liveness::alive)) quiet = false;
     if (state.exec.status != ExecutorStatus::none && !state.exec.gone &&
         state.exec.stop_requested) {

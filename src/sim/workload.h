@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/runtime.h"
-#include "sim/daemon.h"
+#include "sim/daemons.h"
 #include "sim/judge.h"
 #include "sim/reader.h"
 #include "sim/universe.h"
@@ -31,7 +31,7 @@ struct Order {
 
 class Workload {
  public:
-  Workload(Universe& universe, Judge& judge, Daemon& daemon);
+  Workload(Universe& universe, Judge& judge, Daemons& daemons);
 
   // Clients begin.
   void start();
@@ -49,7 +49,9 @@ class Workload {
   void check_asked_again();
   // What was accepted under a key is kept under it, and is nobody else's.
   void check_kept(Runtime& runtime);
-  bool all_read() const;
+  bool all_read() const { return unread().empty(); }
+  // Which reader is not where it should be; empty: all are.
+  std::string unread() const;
   std::uint64_t orders() const { return sent_.size(); }
 
  private:
@@ -60,7 +62,9 @@ class Workload {
     bool answered = false;
     bool folder_missing = false;    // at some time when it was asked
     bool reachable = true;          // its execution, whenever it was asked
+    bool is_seen_late = false;      // both may have been otherwise when it was decided
     std::optional<Reply> accepted;  // the first good answer
+    std::int64_t accepted_ms = 0;
   };
   struct Client {
     std::string by;
@@ -71,9 +75,9 @@ class Workload {
   void send(std::size_t number, std::int64_t delay_ms);
   void submit(std::size_t number);
   void check_back(std::size_t number);
-  void on_answer(std::size_t number, const Result<Reply>& answer);
+  void on_answer(std::size_t number, const Result<Reply>& answer, std::int64_t asked_ms);
   void check_accepted(Sent& sent, const Reply& reply);
-  void check_refused(const Sent& sent, const Error& error);
+  void check_refused(const Sent& sent, const Error& error, std::int64_t asked_ms);
   void check_effect(const Sent& sent, const Reply& reply);
   void check_prompt(const Order& order, const Reply& reply);
   void check_answer(const Order& order, const Reply& reply);
@@ -96,7 +100,7 @@ class Workload {
 
   Universe& universe_;
   Judge& judge_;
-  Daemon& daemon_;
+  Daemons& daemons_;
   std::vector<Client> clients_;
   std::vector<SessionId> sessions_;
   std::size_t sessions_max_ = 1;

@@ -22,8 +22,9 @@ void Workload::check_accepted(Sent& sent, const Reply& reply) {
                  [] { return std::string("a session answered for a person"); });
   verdict.expect(!order.wrong_secret, "TOK1",
                  [] { return std::string("a wrong secret was taken"); });
-  verdict.expect(!holds_alternative<DeclareDead>(order.body) || !sent.reachable, "C19",
-                 [] { return std::string("what answers was declared dead"); });
+  verdict.expect(
+      !holds_alternative<DeclareDead>(order.body) || !sent.reachable || sent.is_seen_late, "C19",
+      [] { return std::string("what answers was declared dead"); });
   const Ledger& book = judge_.ledger(order.session);
   verdict.expect(reply.seq <= book.records(), "ACK1", [&] {
     return "accepted at " + std::to_string(reply.seq) + ", which is not durable";
@@ -33,6 +34,7 @@ void Workload::check_accepted(Sent& sent, const Reply& reply) {
                    [&] { return "another answer for key " + order.key; });
   } else {
     sent.accepted = reply;
+    sent.accepted_ms = universe_.scheduler.now_ms();
     check_effect(sent, reply);
   }
 }
@@ -86,7 +88,8 @@ void Workload::check_answer(const Order& order, const Reply& reply) {
 void Workload::check_resume(const Sent& sent, const Reply& reply) {
   const Ledger& book = judge_.ledger(sent.order.session);
   // A repeat gets the answer of an earlier moment.
-  universe_.verdict.expect(reply.already_running || !sent.folder_missing || sent.tries > 1, "C13",
+  const bool may_be_gone = sent.tries > 1 || sent.is_seen_late;
+  universe_.verdict.expect(reply.already_running || !sent.folder_missing || may_be_gone, "C13",
                            [] { return std::string("resumed into a folder that is gone"); });
   const bool asked = is<ResumeRequested>(book, reply.seq) || is<ExecutorStarting>(book, reply.seq);
   universe_.verdict.expect(reply.seq == 0 || asked, "ACK1",
@@ -131,21 +134,25 @@ void Workload::check_change(const Order& order, const Reply& reply) {
   });
 }
 
-void Workload::check_refused(const Sent& sent, const Error& error) {
+void Workload::check_refused(const Sent& sent, const Error& error, std::int64_t asked_ms) {
   const Order& order = sent.order;
   Verdict& verdict = universe_.verdict;
   const bool damaged = judge_.is_damaged(order.session);
   const auto code = error.code();
-  if (order.is_reuse && !damaged) {
+  // Among several daemons it may be that nobody can tell for the moment.
+  const bool is_away = daemons_.are_several() && code == Code::unavailable;
+  if (order.is_reuse && !damaged && !is_away) {
     verdict.expect(code == Code::key_reused, "ACK2",
                    [&] { return "a reused key was refused as " + std::string(code_name(code)); });
   }
-  if (order.is_inside && !damaged) {
+  if (order.is_inside && !damaged && !is_away) {
     verdict.expect(code == Code::denied || code == Code::disk_full, "TOK3", [&] {
       return "an answer from inside was refused as " + std::string(code_name(code));
     });
   }
-  if (sent.accepted && !order.key.empty() && !damaged) {
+  // Decided before it was accepted elsewhere, and told only now.
+  const bool is_late = daemons_.are_several() && asked_ms <= sent.accepted_ms;
+  if (sent.accepted && !order.key.empty() && !damaged && !is_away && !is_late) {
     verdict.expect(false, "ACK3", [&] {
       return "accepted before, now refused as " + std::string(code_name(code)) + ": " +
              error.message();
@@ -161,7 +168,7 @@ void Workload::check_refused(const Sent& sent, const Error& error) {
   verdict.expect(!ours, "ACK1", [&] {
     return "refused as " + std::string(code_name(code)) + ": " + error.message();
   });
-  verdict.expect(code != Code::workspace_missing || sent.folder_missing, "C13",
+  verdict.expect(code != Code::workspace_missing || sent.folder_missing || sent.is_seen_late, "C13",
                  [] { return std::string("the folder is there and called missing"); });
   const bool names_folder = error.message().contains("the folder /ws/");
   verdict.expect(code != Code::workspace_missing || names_folder, "C13",

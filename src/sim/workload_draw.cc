@@ -81,7 +81,7 @@ std::optional<Order> Workload::draw_queue(const Client& client, SessionId sessio
 std::optional<Order> Workload::draw_answer(const Client& client, SessionId session) {
   Prng& prng = universe_.prng;
   const Ledger& book = judge_.ledger(session);
-  if (book.permissions().empty() || !daemon_.serving()) return std::nullopt;
+  if (book.permissions().empty() || !daemons_.serving()) return std::nullopt;
   // Mostly one that is open, now and then any that ever was.
   PermissionId permission;
   const auto& open = book.fold().permissions;
@@ -97,7 +97,7 @@ std::optional<Order> Workload::draw_answer(const Client& client, SessionId sessi
   if (token && prng.chance(400'000)) {
     const bool wrong = prng.chance(universe_.faults.client_odd);
     AnswerWait wait{.token = token, .option_id = option};
-    wait.secret_hash = sha256(wrong ? "wrong" : daemon_.serving()->wait_secret(token));
+    wait.secret_hash = sha256(wrong ? "wrong" : daemons_.serving()->wait_secret(token));
     if (prng.chance(300'000)) wait.run = book.tokens().at(token).run;
     if (prng.chance(300'000)) wait.kind = WaitKind::permission;
     const bool other_scope = prng.chance(universe_.faults.client_odd);
@@ -158,9 +158,10 @@ Order Workload::draw_resume(const Client& client, SessionId session) {
 }
 
 void Workload::draw_fork(const Client& client, SessionId session) {
-  Runtime* const runtime = daemon_.serving();
+  Daemon* const at_daemon = daemons_.any();
+  if (daemons_.are_several()) judge_.catch_up(session);
   const Ledger& book = judge_.ledger(session);
-  if (!runtime || book.records() == 0 || judge_.is_damaged(session) || sessions_.size() >= 8)
+  if (!at_daemon || book.records() == 0 || judge_.is_damaged(session) || sessions_.size() >= 8)
     return;
   const SessionId to = ids_.next<SessionId>();
   const Seq at = universe_.prng.below(book.records() + 1);
@@ -169,17 +170,20 @@ void Workload::draw_fork(const Client& client, SessionId session) {
   });
   const Seq copies = at == 0 ? book.records() : at;
   const auto answered = std::make_shared<bool>(false);
-  universe_.after(fork_ms_max, [this, to, answered, life = daemon_.life()] {
-    universe_.verdict.expect(life->dead || *answered, "Q1",
+  universe_.after_in(at_daemon->life(), fork_ms_max, [this, to, answered] {
+    universe_.verdict.expect(*answered || daemons_.are_several(), "Q1",
                              [&] { return "the fork " + tail(to) + " has no answer"; });
   });
   const auto on_forked = [this, session, to, copies, answered,
-                          life = daemon_.life()](const Result<Reply>& answer) {
+                          life = at_daemon->life()](const Result<Reply>& answer) {
     *answered = true;
     if (life->dead) return;
     if (!answer) {
       const Code code = answer.error().code();
-      universe_.verdict.expect(code == Code::disk_full || judge_.is_damaged(session), "ACK1",
+      const bool is_lost =
+          daemons_.are_several() && (code == Code::stale_owner || code == Code::unavailable);
+      universe_.verdict.expect(code == Code::disk_full || is_lost || judge_.is_damaged(session),
+                               "ACK1",
                                [&] { return "a fork was refused: " + answer.error().message(); });
       return;
     }
@@ -188,7 +192,8 @@ void Workload::draw_fork(const Client& client, SessionId session) {
     });
     sessions_.push_back(to);
   };
-  runtime->fork(session, at, to, client.by, on_forked);
+  const Acting acting(universe_.scheduler, at_daemon->life());
+  at_daemon->serving()->fork(session, at, to, client.by, on_forked);
 }
 
 std::optional<Order> Workload::draw(Client& client) {

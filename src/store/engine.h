@@ -41,6 +41,16 @@ struct SessionBelongings {
   std::vector<Hash> blobs;        // sorted
 };
 
+// A daemon on a shared store, as it is known there.
+struct StoreNode {
+  std::string name;
+  std::string home;           // where its agents live; nodes of one home reach each other's
+  std::string address;        // as announce() gave it; empty: it has not said yet
+  std::int64_t heard_ms = 0;  // ago
+  bool is_silent = false;     // for longer than a lease: its sessions may be taken
+  bool is_self = false;
+};
+
 class StoreEngine : public Store {
  public:
   // Takes everything queued, commits it and runs the Dones. Says whether there was anything. Blocks
@@ -71,6 +81,11 @@ class StoreEngine : public Store {
   Result<VerifyReport> verify() { return verify(nullptr); }
 
   virtual EngineTotals totals() = 0;
+
+  // Of a shared store. The secret of all its daemons; the daemons; and where this one can be asked.
+  virtual Result<std::string> shared_key() { return std::string(); }
+  virtual Result<std::vector<StoreNode>> nodes() { return std::vector<StoreNode>{}; }
+  virtual Result<> announce(const std::string& /*address*/) { return {}; }
 
   // For copies. not_found for a session that is not there.
   virtual Result<SessionBelongings> belongings(SessionId session) = 0;

@@ -12,6 +12,13 @@ void MemoryDisk::crash(CrashChoice choice) {
   ++life_;
 }
 
+void MemoryDisk::crash_one(std::uint64_t epoch, CrashChoice choice) {
+  crashed_.insert(epoch);
+  if (tail_epoch_ != epoch) return;
+  if (choice == CrashChoice::keep_tail) sync();
+  tail_.clear();
+}
+
 bool MemoryDisk::flip_bit(SessionId session, Seq seq) {
   auto found = sessions_.find(session);
   if (found == sessions_.end() || seq == 0 || seq > found->second.head()) return false;
@@ -114,6 +121,7 @@ void MemoryDisk::remove(SessionId session) {
     if (--blob->second.sessions == 0) blobs_.erase(blob);
   }
   open_.erase(session);
+  leases_.erase(session);
   sessions_.erase(found);
 }
 

@@ -29,6 +29,10 @@ class MemoryDisk {
   // on this disk is dead from now on (its steps do nothing, no Done of it runs).
   void crash(CrashChoice choice);
 
+  // One of several daemons stops, by the epoch of its opening: the same for what it had under way,
+  // and the others go on.
+  void crash_one(std::uint64_t epoch, CrashChoice choice);
+
   // Whether a group is written and not yet synced, so that crash() has something to decide.
   bool has_unsynced_tail() const { return !tail_.empty(); }
 
@@ -74,6 +78,18 @@ class MemoryDisk {
     Seq head() const { return records.size(); }
   };
 
+  // Of a disk that several daemons share.
+  struct Node {
+    std::uint64_t epoch = 0;  // of its last opening
+    std::string home;
+    std::int64_t heard_ms = 0;
+  };
+  struct LeaseRow {
+    std::string node;
+    std::uint64_t epoch = 0;
+    std::string offered;  // to daemons of this home
+  };
+
   struct StoredBlob {
     std::string bytes;
     std::size_t sessions = 0;  // that gave it; it goes with the last of them
@@ -88,7 +104,7 @@ class MemoryDisk {
   Result<> redact(Redaction redaction);
 
   std::string log_id_;
-  std::uint64_t epoch_ = 0;  // of the last opening
+  std::uint64_t epoch_ = 0;  // of the last opening, or of a lease that was taken since
   std::uint64_t life_ = 0;   // counts crashes
   std::uint64_t position_ = 0;
   std::uint64_t groups_synced_ = 0;
@@ -97,7 +113,11 @@ class MemoryDisk {
   std::map<std::string, StoredAnswer, std::less<>> answers_;
   std::map<std::string, SessionId, std::less<>> refs_;
   std::map<Hash, StoredBlob> blobs_;
-  std::vector<Append> tail_;  // one group, validated
+  std::vector<Append> tail_;      // one group, validated
+  std::uint64_t tail_epoch_ = 0;  // whose that is
+  std::set<std::uint64_t> crashed_;
+  std::map<std::string, Node, std::less<>> nodes_;
+  std::map<SessionId, LeaseRow> leases_;
 };
 
 }  // namespace perdure

@@ -45,6 +45,10 @@ MemoryStore::MemoryStore(MemoryDisk& disk, MemoryOptions options)
     : disk_(disk), options_(std::move(options)), life_(disk.life_) {
   disk_.sync();
   epoch_ = ++disk_.epoch_;
+  if (is_shared()) {
+    disk_.nodes_[options_.node] = {
+        .epoch = epoch_, .home = options_.home, .heard_ms = options_.now_ms()};
+  }
 }
 
 void MemoryStore::append(Append batch, Done done) {
@@ -61,7 +65,9 @@ bool MemoryStore::step() {
 }
 
 void MemoryStore::write_group(CommitFault fault) {
-  CHECK(is_fenced() || !disk_.has_unsynced_tail(), "one group at a time");
+  CHECK(is_shared() || is_fenced() || !disk_.has_unsynced_tail(), "one group at a time");
+  if (is_shared()) disk_.sync();  // another daemon's: commits come one after the other
+  disk_.tail_epoch_ = epoch_;
   std::vector<Queued> queue = std::exchange(queue_, {});
   GroupView group;
   in_flight_.reserve(queue.size());
@@ -89,7 +95,8 @@ void MemoryStore::end_sync(CommitFault fault) {
     if (options_.on_fatal) options_.on_fatal(Error(Code::storage_unknown, "sync failed"));
     return;
   }
-  if (!is_fenced()) disk_.sync();
+  // Of several daemons, one that was fenced since has what was written before.
+  if (!is_fenced() || is_shared()) disk_.sync();
   std::vector<InFlight> group = std::exchange(in_flight_, {});
   for (InFlight& in_flight : group) {
     if (is_dead()) return;  // an earlier Done crashed the machine
@@ -100,10 +107,7 @@ void MemoryStore::end_sync(CommitFault fault) {
 Result<> MemoryStore::validate(const Append& batch, CommitFault fault,
                                const GroupView& group) const {
   if (batch.session.is_null()) return fail(Code::invalid_argument, "the session id is null");
-  if (batch.epoch < disk_.epoch_ || is_fenced()) {
-    return fail(Code::stale_owner, "epoch " + std::to_string(batch.epoch) + " is older than " +
-                                       std::to_string(disk_.epoch_));
-  }
+  TRY_VOID(check_owner(batch));
   const MemoryDisk::Session* session = disk_.find(batch.session);
   if (session && session->damaged_at) {
     return fail(Code::damaged, batch.session.text() + " is damaged at record " +
@@ -121,6 +125,82 @@ Result<> MemoryStore::validate(const Append& batch, CommitFault fault,
     SIM_PROBE("store: disk full");
     return fail(Code::disk_full, "the disk is full");
   }
+  return {};
+}
+
+bool MemoryStore::is_fenced() const {
+  return epoch_ < (is_shared() ? disk_.nodes_.at(options_.node).epoch : disk_.epoch_);
+}
+
+Result<> MemoryStore::check_owner(const Append& batch) const {
+  const auto stale = [&](std::uint64_t newer) {
+    return fail(Code::stale_owner,
+                "epoch " + std::to_string(batch.epoch) + " is older than " + std::to_string(newer));
+  };
+  if (is_fenced()) return stale(disk_.epoch_);
+  if (!is_shared()) return batch.epoch < epoch_ ? Result<>(stale(epoch_)) : Result<>();
+  if (batch.by_all) return {};
+  return holds({batch.session, batch.epoch}) ? Result<>() : Result<>(stale(disk_.epoch_));
+}
+
+bool MemoryStore::holds(const OwnedSession& owned) const {
+  const auto lease = disk_.leases_.find(owned.session);
+  return lease != disk_.leases_.end() && lease->second.node == options_.node &&
+         lease->second.epoch == owned.epoch;
+}
+
+void MemoryStore::beat() {
+  if (!is_dead() && !is_fenced()) disk_.nodes_[options_.node].heard_ms = options_.now_ms();
+}
+
+bool MemoryStore::is_silent(const MemoryDisk::LeaseRow& lease) const {
+  return disk_.nodes_.at(lease.node).heard_ms + options_.lease_ms < options_.now_ms();
+}
+
+bool MemoryStore::may_take(SessionId session) const {
+  const auto lease = disk_.leases_.find(session);
+  return lease == disk_.leases_.end() || lease->second.node == options_.node ||
+         lease->second.offered == options_.home || is_silent(lease->second);
+}
+
+Result<Lease> MemoryStore::own(SessionId session) {
+  if (!is_shared()) return Lease{.epoch = epoch_};
+  if (is_dead()) return fail(Code::unavailable, "the store is dead");
+  if (is_fenced()) return fail(Code::stale_owner, "a newer instance of this node is there");
+  if (!may_take(session)) return Lease{.node = disk_.leases_.at(session).node};
+  disk_.sync();  // what the owner before had under way is durable
+  MemoryDisk::LeaseRow& lease = disk_.leases_[session];
+  const bool is_anothers = !lease.node.empty() && lease.node != options_.node;
+  if (is_anothers) SIM_PROBE("store: a session taken from another daemon");
+  // Agentctls compare epochs: whoever comes later has a higher one.
+  if (lease.node != options_.node || lease.epoch < epoch_) {
+    lease = {.node = options_.node, .epoch = is_anothers ? ++disk_.epoch_ : epoch_, .offered = {}};
+  }
+  return Lease{.epoch = lease.epoch};
+}
+
+Result<std::vector<SessionId>> MemoryStore::orphans(std::size_t limit) {
+  std::vector<SessionId> out;
+  if (!is_shared()) return out;
+  for (const SessionId session : disk_.open_) {
+    const auto lease = disk_.leases_.find(session);
+    const bool is_ours = lease != disk_.leases_.end() && lease->second.node == options_.node;
+    if (!is_ours && out.size() < limit && may_take(session)) out.push_back(session);
+  }
+  return out;
+}
+
+Result<std::vector<SessionId>> MemoryStore::lost(std::span<const OwnedSession> owned) {
+  std::vector<SessionId> out;
+  if (!is_shared()) return out;
+  for (const OwnedSession& one : owned) {
+    if (!holds(one)) out.push_back(one.session);
+  }
+  return out;
+}
+
+Result<> MemoryStore::offer(const OwnedSession& owned, const std::string& home) {
+  if (holds(owned) && !is_dead()) disk_.leases_.at(owned.session).offered = home;
   return {};
 }
 
@@ -216,7 +296,11 @@ Result<std::string> MemoryStore::blob(const Hash& hash) {
 }
 
 Result<std::vector<SessionId>> MemoryStore::open_sessions() {
-  return std::vector<SessionId>(disk_.open_.begin(), disk_.open_.end());
+  std::vector<SessionId> out;
+  for (const SessionId session : disk_.open_) {
+    if (!is_shared() || may_take(session)) out.push_back(session);
+  }
+  return out;
 }
 
 Result<std::vector<ListedSession>> MemoryStore::list(SessionId after, std::size_t limit) {

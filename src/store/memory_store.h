@@ -40,6 +40,12 @@ struct MemoryOptions {
   std::function<void(const Error&)> on_fatal;
   // What a record gives to the texts that search() looks into; without it, its bytes are one.
   std::function<std::optional<SearchPiece>(std::string_view record)> search_piece;
+
+  // Given: one of several daemons on this disk, under this name. All of them have one, or none.
+  std::string node = {};
+  std::string home = {};
+  std::int64_t lease_ms = 0;                  // silent for longer: others may take what is its own
+  std::function<std::int64_t()> now_ms = {};  // the disk's clock
 };
 
 class MemoryStore final : public Store {
@@ -60,8 +66,10 @@ class MemoryStore final : public Store {
   bool step();
 
   bool is_idle() const { return queue_.empty() && in_flight_.empty(); }
-  // After eio_unknown, and after a crash of the disk.
-  bool is_dead() const { return dead_ || life_ != disk_.life_; }
+  // After eio_unknown, and after a crash of the disk or of this daemon alone.
+  bool is_dead() const { return dead_ || life_ != disk_.life_ || disk_.crashed_.contains(epoch_); }
+  // One of several daemons gives a sign of life.
+  void beat();
 
   void append(Append batch, Done done) override;
   Result<RecordPage> read(SessionId session, ReadRange range) override;
@@ -79,6 +87,11 @@ class MemoryStore final : public Store {
   Result<> remove(SessionId session) override;
   // Durable at once.
   Result<> redact(Redaction redaction) override;
+  bool is_shared() const override { return !options_.node.empty(); }
+  Result<Lease> own(SessionId session) override;
+  Result<std::vector<SessionId>> orphans(std::size_t limit) override;
+  Result<std::vector<SessionId>> lost(std::span<const OwnedSession> owned) override;
+  Result<> offer(const OwnedSession& owned, const std::string& home) override;
   std::uint64_t epoch() const override { return epoch_; }
   const std::string& log_id() const override { return disk_.log_id_; }
 
@@ -101,7 +114,11 @@ class MemoryStore final : public Store {
   MemoryStore(MemoryDisk& disk, MemoryOptions options);
 
   // Whether a later opening owns the disk (S8): then every batch is refused.
-  bool is_fenced() const { return epoch_ < disk_.epoch_; }
+  bool is_fenced() const;
+  bool is_silent(const MemoryDisk::LeaseRow& lease) const;
+  bool may_take(SessionId session) const;
+  bool holds(const OwnedSession& owned) const;
+  Result<> check_owner(const Append& batch) const;
   void write_group(CommitFault fault);
   void end_sync(CommitFault fault);
   std::vector<TextsInMemory::Text> texts_of(const MemoryDisk::Session& session) const;

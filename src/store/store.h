@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,7 +65,7 @@ struct Blob {
 // One session's batch: everything in it becomes durable together, or nothing does (J3).
 struct Append {
   SessionId session;
-  std::uint64_t epoch = 0;           // lower than the store's own: stale_owner
+  std::uint64_t epoch = 0;           // of the session's lease; an older one: stale_owner
   Seq expected_head = 0;             // not the present head: conflict
   std::vector<std::string> records;  // encoded; they get expected_head + 1, + 2 …; may be empty
   std::vector<OutboxRow> outbox_add;
@@ -76,6 +77,21 @@ struct Append {
   std::optional<std::string> snapshot;  // of the state at the new head
   std::optional<Listing> listing;
   bool essential = false;  // cancels and ends: may use the reserve when the disk is full
+  // Every daemon of a shared store may write this journal: no lease is asked for, the head decides.
+  bool by_all = false;
+};
+
+// Whose a session is.
+struct Lease {
+  std::uint64_t epoch = 0;  // for its appends and its agentctl; 0: it is another daemon's
+  std::string node = {};    // that one's name then
+  bool operator==(const Lease&) const = default;
+};
+
+// A session that is this daemon's, as own() gave it.
+struct OwnedSession {
+  SessionId session;
+  std::uint64_t epoch = 0;
 };
 
 struct RecordPage {
@@ -158,7 +174,8 @@ class Store {
   virtual Result<std::optional<SessionId>> find_ref(std::string_view ref) = 0;
   virtual Result<std::string> blob(const Hash& hash) = 0;
 
-  // Sessions whose listing says open; the cost does not grow with the others.
+  // Sessions whose listing says open, but for those of other daemons that are heard of; the cost
+  // does not grow with the others.
   virtual Result<std::vector<SessionId>> open_sessions() = 0;
   // All sessions behind `after` in id order (a null id: from the first), at most `limit`.
   virtual Result<std::vector<ListedSession>> list(SessionId after, std::size_t limit) = 0;
@@ -174,6 +191,25 @@ class Store {
   // search index; the session's snapshot goes too. Durable at once. not_found for a record that
   // there is not.
   virtual Result<> redact(Redaction redaction) = 0;
+
+  // Several daemons on one store. What stands here is the way of a store that is one daemon's: all
+  // of it is its own.
+  virtual bool is_shared() const { return false; }
+  // Makes a session this daemon's, there or not yet, unless it is another one's who is heard of.
+  // What the owner before had under way is durable or refused then. Asked again, gives the same.
+  virtual Result<Lease> own(SessionId /*session*/) { return Lease{.epoch = epoch()}; }
+  // Open sessions that are there to be taken: nobody's, of a daemon that is silent, or offered to
+  // the home of this one.
+  virtual Result<std::vector<SessionId>> orphans(std::size_t /*limit*/) {
+    return std::vector<SessionId>{};
+  }
+  // Those of them that another daemon has taken since.
+  virtual Result<std::vector<SessionId>> lost(std::span<const OwnedSession> /*owned*/) {
+    return std::vector<SessionId>{};
+  }
+  // Its agent lives at another home, out of reach: a daemon there may take it though we live. One
+  // that is not ours any more is left as it is.
+  virtual Result<> offer(const OwnedSession& /*owned*/, const std::string& /*home*/) { return {}; }
 
   // This owner's epoch: higher than that of every earlier opening.
   virtual std::uint64_t epoch() const = 0;

@@ -2,47 +2,34 @@
 // node's heartbeat, old answers and the search index.
 #include <utility>
 
+#include "store_postgres/pg_hints.h"
 #include "store_postgres/pg_writer.h"
 
 namespace perdure {
 namespace {
 
 constexpr int tries_max = 3;
+constexpr int beats_per_lease = 5;
 
-constexpr PgStatement remove_session{"remove_session", R"(
-WITH life AS (
-  UPDATE perdure.lives SET groups = $4 WHERE epoch = $2 AND link = $3 AND node = $1 RETURNING 1),
-held AS (
-  DELETE FROM perdure.leases WHERE session = $5 AND node = $1 AND epoch = $2 RETURNING 1),
-gone AS (DELETE FROM perdure.sessions WHERE id = $5 RETURNING 1),
-records AS (DELETE FROM perdure.records WHERE session = $5),
-outbox AS (DELETE FROM perdure.outbox WHERE session = $5),
-refs AS (DELETE FROM perdure.refs WHERE session = $5),
-snapshots AS (DELETE FROM perdure.snapshots WHERE session = $5),
-texts AS (DELETE FROM perdure.texts WHERE session = $5),
-owned AS (DELETE FROM perdure.blob_owners WHERE session = $5 RETURNING hash),
-blobs AS (
-  DELETE FROM perdure.blobs b USING owned o WHERE b.hash = o.hash AND NOT EXISTS (
-    SELECT 1 FROM perdure.blob_owners x WHERE x.hash = b.hash AND x.session <> $5))
-SELECT perdure.must((SELECT count(*) FROM life), (SELECT count(*) FROM held),
-  (SELECT count(*) FROM gone), 1)
-)"};
+constexpr PgStatement remove_session{"remove_session",
+                                     "SELECT perdure.remove_session($1, $2, $3, $4, $5, $6, $7)"};
 
-// The texts are made anew from the records, of which this one has no words any more.
+// The texts are made anew from the records, of which this one has no words any more. The mark is
+// one that no slice has begun at: what was read before is not put in.
 constexpr PgStatement redact_record{"redact_record", R"(
 WITH life AS (
   UPDATE perdure.lives SET groups = $4 WHERE epoch = $2 AND link = $3 AND node = $1 RETURNING 1),
 held AS MATERIALIZED (
-  SELECT 1 FROM perdure.leases WHERE session = $5 AND node = $1 AND epoch = $2 FOR SHARE),
+  SELECT 1 FROM perdure.leases WHERE session = $5 AND node = $1 AND epoch = $6 FOR SHARE),
 changed AS (
-  UPDATE perdure.records SET crc = $7, bytes = $8 WHERE session = $5 AND seq = $6 RETURNING 1),
+  UPDATE perdure.records SET crc = $9, bytes = $10 WHERE session = $5 AND seq = $8 RETURNING 1),
 snapshots AS (DELETE FROM perdure.snapshots WHERE session = $5),
-blobs AS (DELETE FROM perdure.blobs WHERE hash = ANY($9::bytea[])),
-owners AS (DELETE FROM perdure.blob_owners WHERE hash = ANY($9::bytea[])),
 texts AS (DELETE FROM perdure.texts WHERE session = $5),
-unsearched AS (UPDATE perdure.sessions SET searched = 0 WHERE id = $5)
+unsearched AS (
+  UPDATE perdure.sessions SET searched = least(searched, 0) - 1 WHERE id = $5)
 SELECT perdure.must((SELECT count(*) FROM life), (SELECT count(*) FROM held),
-  (SELECT count(*) FROM changed), 1)
+  (SELECT count(*) FROM changed), 1), perdure.drop_blobs($11::bytea[]),
+  CASE WHEN $7 <> '' THEN pg_notify('perdure', $7) END
 )"};
 
 constexpr PgStatement forget_old{"forget_old", R"(
@@ -59,13 +46,15 @@ judged AS (UPDATE perdure.sessions SET good = CASE WHEN $6 < 0 THEN NULL ELSE $6
 SELECT perdure.must((SELECT count(*) FROM life), 1, 1, 1)
 )"};
 
-constexpr PgStatement heartbeat{
-    "heartbeat", "UPDATE perdure.nodes SET heartbeat = now() WHERE name = $1 AND epoch = $2"};
+// Says whether another node is heard of; nothing when this life was replaced.
+constexpr PgStatement heartbeat{"heartbeat", R"(
+UPDATE perdure.nodes SET heartbeat = now() WHERE name = $1 AND epoch = $2
+RETURNING EXISTS (SELECT 1 FROM perdure.nodes o WHERE o.name <> $1
+  AND o.heartbeat >= now() - $3 * interval '1 millisecond')
+)"};
 // Whoever comes next need not wait for this node's silence.
 constexpr PgStatement farewell{
-    "farewell",
-    "WITH n AS (UPDATE perdure.nodes SET heartbeat = '-infinity' WHERE name = $1 AND epoch = $2) "
-    "UPDATE perdure.leases SET expires = '-infinity' WHERE node = $1 AND epoch = $2"};
+    "farewell", "UPDATE perdure.nodes SET heartbeat = '-infinity' WHERE name = $1 AND epoch = $2"};
 
 PgParams params_of(const PgTurn& turn) {
   PgParams params;
@@ -102,11 +91,11 @@ Result<> PgWriter::change(const PgStatement& statement, const MakeParams& params
   return fail(Code::unavailable, "the database was too busy; nothing was changed");
 }
 
-// Takes the lease, if it is free, and reads what is stored. not_found: nothing is.
-Result<> PgWriter::know(SessionId session) {
-  for (int tries = 0; tries < tries_max && !known_.contains(session); ++tries) {
+// What is stored of a session that is held under that epoch. not_found: nothing is.
+Result<PgWriter::Known> PgWriter::know(const OwnedSession& owned) {
+  for (int tries = 0; tries < tries_max; ++tries) {
     TRY_VOID(be_linked());
-    const PgResult<PgRows> loaded = load({session});
+    const PgResult<PgRows> loaded = load({.sessions = {owned.session}, .take = {}});
     if (!loaded && loaded.error().trouble == PgTrouble::lost) lose_link();
     if (!loaded && loaded.error().trouble != PgTrouble::lost) {
       return std::unexpected(loaded.error().error());
@@ -114,37 +103,42 @@ Result<> PgWriter::know(SessionId session) {
     if (is_fenced_) return std::unexpected(fenced());
     if (loaded) break;
   }
-  const auto known = known_.find(session);
-  if (known == known_.end()) {
-    return fail(Code::stale_owner, session.text() + " belongs to another node");
+  const auto known = known_.find(owned.session);
+  if (known == known_.end() || known->second.lease != owned.epoch) {
+    return fail(Code::stale_owner, owned.session.text() + " belongs to another node");
   }
-  if (known->second.head) return {};
-  return fail(Code::not_found, "there is no session " + session.text());
+  if (known->second.head) return known->second;
+  return fail(Code::not_found, "there is no session " + owned.session.text());
 }
 
-Result<> PgWriter::remove(SessionId session) {
+Result<> PgWriter::remove(const OwnedSession& owned) {
   const auto held = TRY(lock());
-  TRY_VOID(know(session));
-  const Result<> removed = change(
-      remove_session, [&](const PgTurn& turn) { return params_of(turn).id(session.ulid()); });
-  known_.erase(session);
-  if (removed && search_) search_->forget(session);
+  TRY(know(owned));
+  const std::string hint = hint_for({&owned.session, 1});
+  const Result<> removed = change(remove_session, [&](const PgTurn& turn) {
+    return params_of(turn).id(owned.session.ulid()).number(owned.epoch).text(hint);
+  });
+  known_.erase(owned.session);
+  if (removed && search_) search_->forget(owned.session);
   return removed;
 }
 
-Result<> PgWriter::redact(const Redaction& redaction) {
+Result<> PgWriter::redact(const OwnedSession& owned, const Redaction& redaction) {
   const auto held = TRY(lock());
-  TRY_VOID(know(redaction.session));
-  if (redaction.seq == 0 || redaction.seq > known_.at(redaction.session).head.value_or(0)) {
+  const Known known = TRY(know(owned));
+  if (redaction.seq == 0 || redaction.seq > known.head.value_or(0)) {
     return fail(Code::not_found, "there is no record " + std::to_string(redaction.seq));
   }
   PgArray blobs(PgType::bytes);
   for (const Hash& hash : redaction.blobs) blobs.add(hash);
   const std::int64_t crc =
       record_crc({.session = redaction.session, .seq = redaction.seq}, redaction.replacement);
+  const std::string hint = hint_for({&owned.session, 1});
   const Result<> redacted = change(redact_record, [&](const PgTurn& turn) {
     return params_of(turn)
-        .id(redaction.session.ulid())
+        .id(owned.session.ulid())
+        .number(owned.epoch)
+        .text(hint)
         .number(redaction.seq)
         .number(crc)
         .bytes(redaction.replacement)
@@ -170,24 +164,37 @@ Result<> PgWriter::judge(SessionId session, const std::optional<Seq>& good) {
 }
 
 bool PgWriter::idle_step() {
-  const std::unique_lock lock(write_mutex_, std::try_to_lock);
-  if (!lock.owns_lock() || unresolved_ || is_fenced_) return false;
-  if (!link_ || !link_->looks_alive()) {
-    if (link_) lose_link();
-    if (Clock::now() < next_try_ || !relink()) return false;
+  bool has_more = false;
+  {
+    const std::unique_lock lock(write_mutex_, std::try_to_lock);
+    if (!lock.owns_lock() || unresolved_ || is_fenced_) return false;
+    if (!link_ || !link_->looks_alive()) {
+      if (link_) lose_link();
+      if (Clock::now() >= next_try_) (void)relink();
+    }
+    if (link_ && commits_.is_full()) commits_.probe_space();
+    has_more = link_ && beat() && search_slice();
   }
-  if (commits_.is_full()) commits_.probe_space();
-  return beat() && search_slice();
+  tell_fenced();
+  return has_more;
 }
 
-// Whether the connection still serves.
+// Whether the connection still serves, and this life is the node's newest.
 bool PgWriter::beat() {
-  if (Clock::now() < next_beat_) return true;
-  next_beat_ = Clock::now() + options_.heartbeat;
-  const PgResult<PgRows> done =
-      link_->run(heartbeat, PgParams().text(options_.node).number(life_.epoch));
+  if (has_left_ || Clock::now() < next_beat_) return true;
+  next_beat_ = Clock::now() + options_.lease / beats_per_lease;
+  PgParams params;
+  params.text(options_.node).number(life_.epoch).number(std::int64_t{options_.lease.count()});
+  const PgResult<PgRows> done = link_->run(heartbeat, params);
   if (!done && done.error().trouble == PgTrouble::lost) lose_link();
-  return done.has_value();
+  if (!done) return false;
+  if (done->is_empty()) is_fenced_ = true;
+  has_others_ = !done->is_empty() && done->flag({});
+  return !is_fenced_;
+}
+
+std::string PgWriter::hint_for(std::span<const SessionId> sessions) const {
+  return has_others_ ? pg_hint(life_.epoch, sessions) : std::string();
 }
 
 bool PgWriter::search_slice() {
@@ -204,6 +211,7 @@ Result<> PgWriter::shut_down() {
   if (!link_ || link_->is_lost()) return fail(Code::unavailable, "the database server is away");
   const PgResult<PgRows> done =
       link_->run(farewell, PgParams().text(options_.node).number(life_.epoch));
+  has_left_ = true;
   if (!done) return std::unexpected(done.error().error());
   return {};
 }

@@ -5,13 +5,15 @@
 namespace perdure {
 namespace {
 
-// $1–$4 are the turn. Parts that change rows run whether or not the last SELECT reads them.
+// $1–$4 are the turn. Parts that change rows run whether or not the last SELECT reads them. A blob
+// that is there already is locked and stays as it is: nobody removes it before its new owner is
+// there. NOTIFY makes commits wait for each other, so it is not called for nobody.
 constexpr const char* group_sql = R"(
 WITH life AS (
   UPDATE perdure.lives SET groups = $4 WHERE epoch = $2 AND link = $3 AND node = $1 RETURNING 1),
 held AS MATERIALIZED (
-  SELECT session FROM perdure.leases
-  WHERE session = ANY($5::uuid[]) AND node = $1 AND epoch = $2 FOR SHARE),
+  SELECT 1 FROM unnest($5::uuid[], $36::bigint[]) AS w(id, lease)
+  JOIN perdure.leases l ON l.session = w.id AND l.node = $1 AND l.epoch = w.lease FOR SHARE OF l),
 change AS MATERIALIZED (
   SELECT * FROM unnest($5::uuid[], $6::bigint[], $7::bigint[], $8::uuid[], $9::bigint[],
     $10::boolean[], $11::boolean[], $12::bigint[], $13::bytea[])
@@ -52,13 +54,15 @@ snapshots AS (
   SELECT * FROM unnest($29::uuid[], $30::bigint[], $31::bytea[])
   ON CONFLICT(session) DO UPDATE SET seq = excluded.seq, bytes = excluded.bytes),
 blobs AS (
-  INSERT INTO perdure.blobs(hash, bytes) SELECT * FROM unnest($32::bytea[], $33::bytea[])
-  ON CONFLICT DO NOTHING),
+  INSERT INTO perdure.blobs AS b (hash, bytes) SELECT * FROM unnest($32::bytea[], $33::bytea[])
+  ON CONFLICT(hash) DO UPDATE SET bytes = b.bytes WHERE false),
 owners AS (
   INSERT INTO perdure.blob_owners(session, hash) SELECT * FROM unnest($34::uuid[], $35::bytea[])
   ON CONFLICT DO NOTHING)
-SELECT perdure.must((SELECT count(*) FROM life), (SELECT count(*) FROM held),
-  (SELECT count(*) FROM made) + (SELECT count(*) FROM moved), cardinality($5::uuid[]))
+SELECT perdure.must((SELECT count(*) FROM life),
+  (SELECT count(*) FROM held) + (SELECT count(*) FROM unnest($36::bigint[]) AS w WHERE w IS NULL),
+  (SELECT count(*) FROM made) + (SELECT count(*) FROM moved), cardinality($5::uuid[])),
+  CASE WHEN $37 <> '' THEN pg_notify('perdure', $37) END
 )";
 
 }  // namespace
@@ -69,13 +73,14 @@ std::int64_t record_crc(const PgPlace& place, std::string_view record) {
   return crc32c(record, crc32c(key));
 }
 
-void PgGroup::add(const Append& append, const std::optional<Seq>& head) {
+void PgGroup::add(const Append& append, const Stored& stored) {
   const auto [at, is_first] = sessions_.try_emplace(append.session);
   Change& change = at->second;
   if (is_first) {
-    change.head_before = head;
-    change.head = head.value_or(0);
+    change.head_before = stored.head;
+    change.head = stored.head.value_or(0);
   }
+  if (stored.lease) change.lease = stored.lease;
   for (const std::string& record : append.records) change.records.push_back(record);
   change.head += append.records.size();
   for (const OutboxRow& row : append.outbox_add) change.outbox_add[row.number] = row.payload;
@@ -94,6 +99,12 @@ void PgGroup::add(const Append& append, const std::optional<Seq>& head) {
   ++appends_;
 }
 
+std::vector<SessionId> PgGroup::sessions() const {
+  std::vector<SessionId> out;
+  for (const auto& [session, change] : sessions_) out.push_back(session);
+  return out;
+}
+
 std::vector<std::pair<SessionId, Seq>> PgGroup::heads() const {
   std::vector<std::pair<SessionId, Seq>> out;
   for (const auto& [session, change] : sessions_) out.emplace_back(session, change.head);
@@ -108,7 +119,7 @@ std::vector<std::string> PgGroup::answer_keys() const {
 
 PgStatement PgGroup::statement() { return {"group", group_sql}; }
 
-PgParams PgGroup::params(const PgTurn& turn) const {
+PgParams PgGroup::params(const PgTurn& turn, std::string_view hint) const {
   PgParams params;
   params.text(turn.node).number(turn.epoch).number(turn.link).number(turn.group);
   put_sessions(params);
@@ -118,6 +129,8 @@ PgParams PgGroup::params(const PgTurn& turn) const {
   put_refs(params);
   put_snapshots(params);
   put_blobs(params);
+  put_leases(params);
+  params.text(hint);
   return params;
 }
 
@@ -226,6 +239,14 @@ void PgGroup::put_blobs(PgParams& params) const {
     }
   }
   params.array(hashes).array(bytes).array(owners).array(owned);
+}
+
+void PgGroup::put_leases(PgParams& params) const {
+  PgArray epochs(PgType::int8);
+  for (const auto& [session, change] : sessions_) {
+    change.lease ? epochs.add(*change.lease) : epochs.add_null();
+  }
+  params.array(epochs);
 }
 
 }  // namespace perdure

@@ -28,22 +28,29 @@ struct PgTurn {
 
 class PgGroup {
  public:
-  // Takes an append that was found to fit; it has to outlive the group. `head` is the one stored,
-  // nothing for a session that is not there.
-  void add(const Append& append, const std::optional<Seq>& head);
+  // What is stored of a session, and the lease that its append needs.
+  struct Stored {
+    std::optional<Seq> head;             // nothing: it is not there
+    std::optional<std::uint64_t> lease;  // its epoch; nothing: the head decides alone
+  };
+  // Takes an append that was found to fit; it has to outlive the group.
+  void add(const Append& append, const Stored& stored);
   bool is_empty() const { return sessions_.empty(); }
   std::size_t append_count() const { return appends_; }
 
+  std::vector<SessionId> sessions() const;
   // The heads behind the group.
   std::vector<std::pair<SessionId, Seq>> heads() const;
   std::vector<std::string> answer_keys() const;
 
   static PgStatement statement();
-  PgParams params(const PgTurn& turn) const;
+  // With a hint other nodes are told that it was committed; empty: nobody is.
+  PgParams params(const PgTurn& turn, std::string_view hint) const;
 
  private:
   struct Change {
     std::optional<Seq> head_before;  // nothing: a new session
+    std::optional<std::uint64_t> lease;
     Seq head = 0;
     std::optional<FrameCursor> cursor;
     const Listing* listing = nullptr;
@@ -61,6 +68,7 @@ class PgGroup {
   void put_refs(PgParams& params) const;
   void put_snapshots(PgParams& params) const;
   void put_blobs(PgParams& params) const;
+  void put_leases(PgParams& params) const;
 
   std::map<SessionId, Change> sessions_;
   std::map<std::string_view, SessionId> refs_;

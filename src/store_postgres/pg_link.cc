@@ -130,6 +130,24 @@ bool PgLink::looks_alive() {
   return !is_lost_;
 }
 
+bool PgLink::wait_notices(const Wait& wait) {
+  if (is_lost_) return false;
+  pollfd both[] = {{.fd = PQsocket(connection_.get()), .events = POLLIN, .revents = 0},
+                   {.fd = wait.wake_fd, .events = POLLIN, .revents = 0}};
+  const int ready = ::poll(both, 2, static_cast<int>(wait.time.count()));
+  if (ready < 0 && errno != EINTR) is_lost_ = true;
+  return looks_alive();
+}
+
+std::vector<std::string> PgLink::take_notices() {
+  std::vector<std::string> out;
+  while (PGnotify* const notice = PQnotifies(connection_.get())) {
+    out.emplace_back(notice->extra);
+    PQfreemem(notice);
+  }
+  return out;
+}
+
 bool PgLink::wait_readable(Deadline deadline) {
   return wait_socket(PQsocket(connection_.get()), {.events = POLLIN, .deadline = deadline});
 }
@@ -160,7 +178,11 @@ PgResult<PgRows> PgLink::finish() {
   PgFailure failure;
   while (true) {
     while (PQisBusy(connection_.get()) != 0) {
-      if (!wait_readable(deadline)) return std::unexpected(lose("no answer in time"));
+      if (!wait_readable(deadline)) {
+        PgFailure late = lose("no answer in time");
+        late.is_late = true;
+        return std::unexpected(std::move(late));
+      }
       if (PQconsumeInput(connection_.get()) == 0) {
         return std::unexpected(lose("the connection broke"));
       }

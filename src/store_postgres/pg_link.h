@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "store_postgres/pg_values.h"
@@ -33,6 +34,7 @@ struct PgFailure {
   std::string state;       // five characters; empty when no server said it
   std::string constraint;  // that was violated
   std::string message;
+  bool is_late = false;  // lost, because its time was over
 
   // disk_full, damaged, denied, unavailable … for the answer to a caller.
   Error error() const;
@@ -63,6 +65,16 @@ class PgLink {
   bool is_lost() const { return is_lost_; }
   // Whether the other side is still there, as far as can be known without asking it.
   bool looks_alive();
+
+  // For one that listens: waits until something came, `wake_fd` can be read, or the time is over;
+  // false when the connection is gone.
+  struct Wait {
+    int wake_fd = -1;
+    std::chrono::milliseconds time{0};
+  };
+  bool wait_notices(const Wait& wait);
+  // The payloads that came since the last call.
+  std::vector<std::string> take_notices();
 
  private:
   using Deadline = std::chrono::steady_clock::time_point;

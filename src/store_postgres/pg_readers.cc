@@ -1,6 +1,11 @@
 #include "store_postgres/pg_readers.h"
 
 namespace perdure {
+namespace {
+
+constexpr int lost_max = 2;
+
+}  // namespace
 
 Result<PgReaders::Leased> PgReaders::lease() {
   std::unique_lock lock(mutex_);
@@ -41,15 +46,14 @@ void PgReaders::give_back(std::unique_ptr<PgLink> link) {
 }
 
 Result<PgRows> PgReaders::run(const PgStatement& statement, const PgParams& params) {
+  int lost = 0;
   while (true) {
     Leased leased = TRY(lease());
     PgResult<PgRows> rows = leased.link->run(statement, params);
     give_back(std::move(leased.link));
     if (rows) return *std::move(rows);
-    if (rows.error().trouble == PgTrouble::lost && leased.is_used &&
-        rows.error().message != "no answer in time") {
-      continue;
-    }
+    const bool is_cut = rows.error().trouble == PgTrouble::lost && !rows.error().is_late;
+    if (is_cut && (leased.is_used || ++lost < lost_max)) continue;
     return std::unexpected(rows.error().error());
   }
 }

@@ -1,6 +1,6 @@
 // Connections for reads, a few of them, for any thread. A read waits for one of them no longer than
 // for its answer, and one on a connection that turns out to be gone is tried once more on a new
-// one.
+// one: whatever goes over them may be done twice. What changes leases and nodes goes here too.
 #pragma once
 
 #include <chrono>
@@ -24,6 +24,7 @@ class PgReaders {
   };
   explicit PgReaders(Setting setting) : setting_(std::move(setting)) {}
 
+  // The statement does the same when it is done once more.
   Result<PgRows> run(const PgStatement& statement, const PgParams& params);
 
  private:

@@ -113,7 +113,56 @@ BEGIN
 END $$;
 )";
 
-constexpr std::array migrations{migration_1};
+// Several nodes. Every step of a function sees what was committed before the step began: whoever
+// gave a blob another owner meanwhile held its row until then, and that owner is seen.
+constexpr const char* migration_2 = R"(
+ALTER TABLE perdure.nodes ADD home text NOT NULL DEFAULT '', ADD address text NOT NULL DEFAULT '';
+ALTER TABLE perdure.leases DROP expires, ADD offered text;
+
+CREATE FUNCTION perdure.remove_session(node_ text, life_ bigint, link_ bigint, group_ bigint,
+  session_ uuid, lease_ bigint, hint_ text)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  owned bytea[];
+BEGIN
+  UPDATE perdure.lives SET groups = group_ WHERE epoch = life_ AND link = link_ AND node = node_;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'another instance of this node has taken over' USING ERRCODE = 'PD001';
+  END IF;
+  DELETE FROM perdure.leases WHERE session = session_ AND node = node_ AND epoch = lease_;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'a lease is another node''s' USING ERRCODE = 'PD002';
+  END IF;
+  DELETE FROM perdure.sessions WHERE id = session_;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'there is no such session' USING ERRCODE = 'PD003';
+  END IF;
+  DELETE FROM perdure.records WHERE session = session_;
+  DELETE FROM perdure.outbox WHERE session = session_;
+  DELETE FROM perdure.refs WHERE session = session_;
+  DELETE FROM perdure.snapshots WHERE session = session_;
+  DELETE FROM perdure.texts WHERE session = session_;
+  WITH gone AS (DELETE FROM perdure.blob_owners WHERE session = session_ RETURNING hash)
+  SELECT coalesce(array_agg(hash), '{}') INTO owned FROM gone;
+  PERFORM 1 FROM perdure.blobs WHERE hash = ANY(owned) ORDER BY hash FOR UPDATE;
+  DELETE FROM perdure.blobs b WHERE b.hash = ANY(owned)
+    AND NOT EXISTS (SELECT 1 FROM perdure.blob_owners x WHERE x.hash = b.hash);
+  IF hint_ <> '' THEN
+    PERFORM pg_notify('perdure', hint_);
+  END IF;
+END $$;
+
+CREATE FUNCTION perdure.drop_blobs(dropped bytea[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM 1 FROM perdure.blobs WHERE hash = ANY(dropped) ORDER BY hash FOR UPDATE;
+  DELETE FROM perdure.blobs WHERE hash = ANY(dropped);
+  DELETE FROM perdure.blob_owners WHERE hash = ANY(dropped);
+END $$;
+)";
+
+constexpr std::array migrations{migration_1, migration_2};
+// The first version in which nodes live beside each other.
+constexpr std::uint64_t shared_version = 2;
 
 // Any number that others are not likely to take: the lock is held while migrating and beginning.
 constexpr const char* take_lock = "SELECT pg_advisory_xact_lock(7021833190046)::text";
@@ -134,6 +183,19 @@ Result<std::uint64_t> version_of(PgLink& link) {
   return rows.u64({});
 }
 
+// conflict while another node is heard of.
+Result<> be_alone(PgLink& link, const PgBegin& begin) {
+  const PgRows rows =
+      TRY(known(link.run({"others",
+                          "SELECT name FROM perdure.nodes WHERE name <> $1 "
+                          "AND heartbeat > now() - $2 * interval '1 millisecond' LIMIT 1"},
+                         PgParams().text(begin.node).number(begin.lease_ms))));
+  if (rows.is_empty()) return {};
+  return fail(Code::conflict, "the node '" + std::string(rows.bytes({})) +
+                                  "' uses this database; end it first, or wait some seconds if it "
+                                  "is gone");
+}
+
 Result<> migrate(PgLink& link, const PgBegin& begin) {
   const std::uint64_t version = TRY(version_of(link));
   if (version > migrations.size()) {
@@ -143,6 +205,11 @@ Result<> migrate(PgLink& link, const PgBegin& begin) {
   }
   if (version == 0 && begin.missing == PgBegin::Missing::refuse) {
     return fail(Code::not_found, "no store is in that database");
+  }
+  // A daemon of before would take the sessions of all others for its own.
+  const bool is_old = version > 0 && version < shared_version;
+  if (is_old || (version > 0 && begin.others == PgBegin::Others::refuse)) {
+    TRY_VOID(be_alone(link, begin));
   }
   for (std::uint64_t next = version; next < migrations.size(); ++next) {
     TRY(known(link.script(migrations[next])));
@@ -171,32 +238,36 @@ Result<std::string> open_log(PgLink& link, const std::string& new_log_id) {
   return std::string(rows.bytes({}));
 }
 
-// One daemon to a database, for now: sessions of another node would be refused one by one.
-Result<> be_alone(PgLink& link, const PgBegin& begin) {
-  const PgRows rows =
-      TRY(known(link.run({"others",
-                          "SELECT name FROM perdure.nodes WHERE name <> $1 "
-                          "AND heartbeat > now() - $2 * interval '1 millisecond' LIMIT 1"},
-                         PgParams().text(begin.node).number(begin.silence_ms))));
-  if (rows.is_empty()) return {};
-  return fail(Code::conflict, "the node '" + std::string(rows.bytes({})) +
-                                  "' uses this database; end it first, or wait some seconds if it "
-                                  "is gone");
+// Made once: what one daemon signs with it, all of the others can check.
+Result<std::string> keep_shared_key(PgLink& link, const std::string& new_key) {
+  if (!new_key.empty()) {
+    TRY(known(link.run({"make_key",
+                        "INSERT INTO perdure.meta(name, value) VALUES('shared_key', $1) "
+                        "ON CONFLICT(name) DO NOTHING"},
+                       PgParams().text(new_key))));
+  }
+  const PgRows rows = TRY(known(
+      link.run({"read_key", "SELECT value FROM perdure.meta WHERE name = 'shared_key'"}, {})));
+  return rows.is_empty() ? std::string() : std::string(rows.bytes({}));
 }
 
 Result<std::uint64_t> raise_epoch(PgLink& link, const PgBegin& begin) {
+  // Waits for a lease that the life before is taking, which gets a lower epoch so than this life.
+  TRY(known(
+      link.run({"hold_node", "SELECT 1::bigint FROM perdure.nodes WHERE name = $1 FOR UPDATE"},
+               PgParams().text(begin.node))));
   // Waits for a commit of the life before that is under way; after it that life commits nothing.
   TRY(known(link.run({"shut_out", "UPDATE perdure.lives SET link = -1 WHERE node = $1"},
                      PgParams().text(begin.node))));
   const PgRows rows = TRY(known(
       link.run({"raise_epoch",
-                "WITH n AS (INSERT INTO perdure.nodes(name, instance, epoch, heartbeat) "
-                "VALUES($1, $2, nextval('perdure.epochs'), now()) ON CONFLICT(name) DO UPDATE "
-                "SET instance = excluded.instance, epoch = excluded.epoch, heartbeat = now() "
-                "RETURNING epoch), "
+                "WITH n AS (INSERT INTO perdure.nodes(name, instance, epoch, heartbeat, home) "
+                "VALUES($1, $2, nextval('perdure.epochs'), now(), $3) ON CONFLICT(name) DO UPDATE "
+                "SET instance = excluded.instance, epoch = excluded.epoch, heartbeat = now(), "
+                "home = excluded.home, address = '' RETURNING epoch), "
                 "l AS (INSERT INTO perdure.lives(epoch, node, link, groups) "
                 "SELECT epoch, $1, 0, 0 FROM n) SELECT epoch FROM n"},
-               PgParams().text(begin.node).text(begin.instance))));
+               PgParams().text(begin.node).text(begin.instance).text(begin.home))));
   TRY(known(link.run({"forget_lives",
                       "DELETE FROM perdure.lives WHERE node = $1 AND epoch NOT IN (SELECT epoch "
                       "FROM perdure.lives WHERE node = $1 ORDER BY epoch DESC LIMIT 100)"},
@@ -217,9 +288,12 @@ Result<PgLife> begin_life(PgLink& link, const PgBegin& begin) {
     TRY(known(link.script("BEGIN")));
     TRY(known(link.run({"take_lock", take_lock}, {})));
     TRY_VOID(migrate(link, begin));
-    TRY_VOID(be_alone(link, begin));
     PgLife life{.log_id = TRY(open_log(link, begin.new_log_id))};
+    life.shared_key = TRY(keep_shared_key(link, begin.new_shared_key));
     life.epoch = TRY(raise_epoch(link, begin));
+    // Those who are there learn that they are not alone.
+    TRY(known(link.run({"hello", "SELECT pg_notify($1, $2::bigint::text || ':')"},
+                       PgParams().text(pg_channel).number(life.epoch))));
     TRY(known(link.script("COMMIT")));
     return life;
   };

@@ -13,8 +13,12 @@ namespace {
 constexpr std::int64_t records_per_slice = 2000;
 constexpr std::size_t hits_per_page = 256;
 
-constexpr PgStatement behind{"search_behind",
-                             "SELECT id FROM perdure.sessions WHERE searched < head"};
+// What another node has is that one's to look after; whoever takes it notes it with its next
+// commit.
+constexpr PgStatement behind{"search_behind", R"(
+SELECT id FROM perdure.sessions s WHERE searched < head AND NOT EXISTS (
+  SELECT 1 FROM perdure.leases l WHERE l.session = s.id AND l.node <> $1)
+)"};
 constexpr PgStatement unsearched{"search_records", R"(
 SELECT s.searched, r.seq, r.pos, r.bytes FROM perdure.sessions s
 LEFT JOIN LATERAL (
@@ -140,7 +144,7 @@ class Fold {
 }  // namespace
 
 PgResult<bool> PgSearch::find_behind(PgLink& link) {
-  const PgResult<PgRows> rows = link.run(behind, {});
+  const PgResult<PgRows> rows = link.run(behind, PgParams().text(setting_.node));
   if (!rows) return std::unexpected(rows.error());
   for (std::size_t row = 0; row < rows->size(); ++row) {
     behind_.insert(SessionId(rows->id({.row = row})));

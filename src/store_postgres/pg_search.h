@@ -21,6 +21,7 @@ namespace perdure {
 class PgSearch {
  public:
   struct Setting {
+    std::string node;
     std::function<std::optional<SearchPiece>(std::string_view record)> piece;
     std::size_t slice_bytes = 1UL << 20;  // of records, at a time
   };

@@ -22,7 +22,8 @@ PgWriter::PgWriter(const PostgresOptions& options, PgLife life, std::unique_ptr<
       queue_({.group_bytes_max = options.group_bytes_max}),
       link_(std::move(link)) {
   if (options_.search_piece) {
-    search_.emplace(PgSearch::Setting{.piece = options_.search_piece,
+    search_.emplace(PgSearch::Setting{.node = options_.node,
+                                      .piece = options_.search_piece,
                                       .slice_bytes = options_.search_slice_bytes});
   }
 }
@@ -31,10 +32,13 @@ Result<std::unique_ptr<PgWriter>> PgWriter::open(const PostgresOptions& options)
   std::unique_ptr<PgLink> link = TRY(PgLink::open(options.place, options.write_times));
   PgLife life = TRY(begin_life(
       *link, {.node = options.node,
+              .home = options.home,
               .instance = options.instance,
               .new_log_id = options.new_log_id,
+              .new_shared_key = options.new_shared_key,
               .missing = options.create ? PgBegin::Missing::make : PgBegin::Missing::refuse,
-              .silence_ms = options.silence.count()}));
+              .others = options.alone ? PgBegin::Others::refuse : PgBegin::Others::welcome,
+              .lease_ms = options.lease.count()}));
   std::unique_ptr<PgWriter> writer(new PgWriter(options, std::move(life), std::move(link)));
   return writer;
 }
@@ -62,6 +66,8 @@ bool PgWriter::step() {
   if (group_->empty()) return false;
   {
     const std::scoped_lock lock(write_mutex_);
+    // A node that has much to do must not look dead.
+    if (link_ && link_->looks_alive()) (void)beat();
     commits_.run(*group_);
     is_full_ = commits_.is_full();
   }
@@ -72,6 +78,10 @@ bool PgWriter::step() {
 
 void PgWriter::finish_group() {
   queue_.answer();
+  tell_fenced();
+}
+
+void PgWriter::tell_fenced() {
   if (!is_fenced_ || std::exchange(has_told_, true)) return;
   if (options_.on_fatal) options_.on_fatal(fenced());
 }
@@ -133,34 +143,60 @@ Result<> PgWriter::write_group(std::span<PendingAppend* const> group) {
 Result<> PgWriter::write_together(Members group) {
   Keys taken;
   const Clock::time_point until = Clock::now() + options_.patience;
-  for (int tries = 0; tries < tries_max && (tries == 0 || Clock::now() < until); ++tries) {
+  for (int tries = 0; tries == 0 || (tries < tries_max && Clock::now() < until);) {
     for (PendingAppend* const pending : group) pending->refused.reset();
     if (is_fenced_) return std::unexpected(fenced());
     TRY_VOID(be_linked());
-    if (TRY(try_group(group, taken)) == Tried::done) return {};
+    const Tried tried = TRY(try_group(group, taken));
+    if (tried == Tried::done) return {};
+    // Whoever was in the way of the others is refused the next time, so the group gets smaller.
+    if (tried == Tried::again || Clock::now() >= until) ++tries;
   }
   return fail(Code::unavailable, "the database was too busy; nothing was recorded");
 }
 
-Result<PgWriter::Tried> PgWriter::try_group(Members group, Keys& taken) {
-  std::set<SessionId> strange;
+// What is not known, and what an append says is otherwise by now: own() gave it an epoch since, or
+// another node wrote a journal that is everybody's.
+PgWriter::Load PgWriter::strange(Members group) const {
+  Load wanted;
+  std::map<SessionId, Seq> heads;
   for (const PendingAppend* const pending : group) {
-    if (!known_.contains(pending->batch.session)) strange.insert(pending->batch.session);
+    const Append& batch = pending->batch;
+    const auto at = known_.find(batch.session);
+    const Known known = at != known_.end() ? at->second : Known{};
+    Seq& head = heads.try_emplace(batch.session, known.head.value_or(0)).first->second;
+    const bool is_known = at != known_.end() && !known.good &&
+                          (batch.by_all ? batch.expected_head == head : batch.epoch <= known.lease);
+    head += batch.records.size();
+    if (is_known) continue;
+    wanted.sessions.insert(batch.session);
+    if (!batch.by_all && batch.epoch == life_.epoch) wanted.take.insert(batch.session);
   }
-  if (!strange.empty()) {
-    const PgResult<PgRows> loaded = load({strange.begin(), strange.end()});
-    if (!loaded && loaded.error().trouble == PgTrouble::lost) {
-      lose_link();
-      return Tried::again;
-    }
-    if (!loaded && loaded.error().is_passing()) return Tried::again;
-    if (!loaded) return std::unexpected(loaded.error().error());
-    if (is_fenced_) return std::unexpected(fenced());
+  return wanted;
+}
+
+Result<PgWriter::Tried> PgWriter::load_strange(Members group) {
+  const Load wanted = strange(group);
+  if (wanted.sessions.empty()) return Tried::done;
+  const PgResult<PgRows> loaded = load(wanted);
+  if (!loaded && loaded.error().trouble == PgTrouble::lost) {
+    lose_link();
+    return Tried::again;
   }
+  if (!loaded && loaded.error().is_passing()) return Tried::again;
+  if (!loaded) return std::unexpected(loaded.error().error());
+  if (is_fenced_) return std::unexpected(fenced());
+  return Tried::done;
+}
+
+Result<PgWriter::Tried> PgWriter::try_group(Members group, Keys& taken) {
+  if (TRY(load_strange(group)) == Tried::again) return Tried::again;
   Attempt attempt{.members = group, .group = admit(group, taken)};
   if (attempt.group.is_empty()) return Tried::done;
   ++groups_;
-  const PgResult<PgRows> done = link_->run(PgGroup::statement(), attempt.group.params(turn()));
+  const std::string hint = hint_for(attempt.group.sessions());
+  const PgResult<PgRows> done =
+      link_->run(PgGroup::statement(), attempt.group.params(turn(), hint));
   if (!done) return meet_failure(done.error(), std::move(attempt), taken);
   publish(attempt.group);
   return Tried::done;
@@ -186,8 +222,8 @@ Result<PgWriter::Tried> PgWriter::meet_failure(const PgFailure& failure, Attempt
   }
   // What is known of the sessions was not so: it is read anew.
   if (failure.state == "PD002" || failure.state == "PD003" || failure.state == "23505") {
-    for (const auto& [session, head] : attempt.group.heads()) known_.erase(session);
-    return Tried::again;
+    for (const SessionId session : attempt.group.sessions()) known_.erase(session);
+    return failure.state == "23505" ? Tried::again : Tried::anew;
   }
   return std::unexpected(failure.error());
 }
@@ -208,6 +244,19 @@ Result<PgWriter::Tried> PgWriter::meet_loss(Attempt attempt) {
   return Tried::again;
 }
 
+// Why nothing could make it fit, as far as the session as a whole is concerned.
+std::optional<Error> PgWriter::refusal(const Append& batch, const Known& known) const {
+  const std::string name = batch.session.text();
+  if (!batch.by_all && (known.lease == 0 || batch.epoch != known.lease)) {
+    if (known.lease == 0) return Error(Code::stale_owner, name + " belongs to another node");
+    return Error(Code::stale_owner, "the lease of " + name + " has epoch " +
+                                        std::to_string(known.lease) + ", not " +
+                                        std::to_string(batch.epoch));
+  }
+  if (!known.good) return std::nullopt;
+  return Error(Code::damaged, name + " is damaged behind record " + std::to_string(*known.good));
+}
+
 // Each append is judged by what those before it in the group leave.
 PgGroup PgWriter::admit(Members group, const Keys& taken) {
   PgGroup out;
@@ -215,41 +264,29 @@ PgGroup PgWriter::admit(Members group, const Keys& taken) {
   std::set<std::string_view> keys;
   for (PendingAppend* const pending : group) {
     const Append& batch = pending->batch;
-    const auto refuse = [&](Code code, std::string why) {
-      pending->refused.emplace(code, std::move(why));
-    };
-    if (batch.epoch < life_.epoch) {
-      refuse(Code::stale_owner, "epoch " + std::to_string(batch.epoch) + " is older than " +
-                                    std::to_string(life_.epoch));
-      continue;
-    }
-    const auto known = known_.find(batch.session);
-    if (known == known_.end()) {
-      refuse(Code::stale_owner, batch.session.text() + " belongs to another node");
-      continue;
-    }
-    if (known->second.good) {
-      refuse(Code::damaged, batch.session.text() + " is damaged behind record " +
-                                std::to_string(*known->second.good));
-      continue;
-    }
+    const Known& known = known_.at(batch.session);
+    pending->refused = refusal(batch, known);
+    if (pending->refused) continue;
     const auto moved = heads.find(batch.session);
-    const Seq head = moved != heads.end() ? moved->second : known->second.head.value_or(0);
+    const Seq head = moved != heads.end() ? moved->second : known.head.value_or(0);
     if (batch.expected_head != head) {
-      refuse(Code::conflict, "the head is " + std::to_string(head) + ", not " +
-                                 std::to_string(batch.expected_head));
+      pending->refused.emplace(Code::conflict, "the head is " + std::to_string(head) + ", not " +
+                                                   std::to_string(batch.expected_head));
       continue;
     }
     const auto is_taken = std::ranges::find_if(batch.answers, [&](const StoredAnswer& answer) {
       return taken.contains(answer.key) || keys.contains(answer.key);
     });
     if (is_taken != batch.answers.end()) {
-      refuse(Code::conflict, "the key '" + is_taken->key + "' has its answer already");
+      pending->refused.emplace(Code::conflict,
+                               "the key '" + is_taken->key + "' has its answer already");
       continue;
     }
     for (const StoredAnswer& answer : batch.answers) keys.insert(answer.key);
     heads[batch.session] = head + batch.records.size();
-    out.add(batch, known->second.head);
+    PgGroup::Stored stored{.head = known.head, .lease = {}};
+    if (!batch.by_all) stored.lease = batch.epoch;
+    out.add(batch, stored);
   }
   return out;
 }

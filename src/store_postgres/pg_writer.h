@@ -43,8 +43,8 @@ class PgWriter final : public GroupTarget {
   void wake() { queue_.wake(); }
   Result<> shut_down();
   Result<> forget_answers(Timestamp now);
-  Result<> remove(SessionId session);
-  Result<> redact(const Redaction& redaction);
+  Result<> remove(const OwnedSession& owned);
+  Result<> redact(const OwnedSession& owned, const Redaction& redaction);
   EngineTotals totals() const;
 
   // verify() looked at a session: behind `good` it is damaged, or nothing and it is whole.
@@ -52,11 +52,16 @@ class PgWriter final : public GroupTarget {
 
   std::uint64_t epoch() const { return life_.epoch; }
   const std::string& log_id() const { return life_.log_id; }
+  const std::string& shared_key() const { return life_.shared_key; }
+  // Another node was heard of: it is told of commits from now on. Any thread.
+  void meet_other() { has_others_ = true; }
 
  private:
   using Clock = std::chrono::steady_clock;
-  // A session of which we have the lease, as it is stored.
+  // A session as it is stored. What another node may write too is out of date sooner or later: the
+  // statement finds out, and it is read anew.
   struct Known {
+    std::uint64_t lease = 0;  // the epoch of ours; 0: we have none
     std::optional<Seq> head;  // nothing: it is not there yet
     std::optional<Seq> good;
   };
@@ -77,10 +82,12 @@ class PgWriter final : public GroupTarget {
 
   using Members = std::span<PendingAppend* const>;
   void finish_group();
+  void tell_fenced();
   bool resolve();
   void refuse_behind();
   Result<> write_together(Members group);
-  enum class Tried { done, again };
+  // again: what was in the way may pass; anew: something that was known was not so.
+  enum class Tried { done, again, anew };
   Result<Tried> try_group(Members group, Keys& taken);
   struct Attempt {
     Members members;
@@ -88,7 +95,9 @@ class PgWriter final : public GroupTarget {
   };
   Result<Tried> meet_failure(const PgFailure& failure, Attempt attempt, Keys& taken);
   Result<Tried> meet_loss(Attempt attempt);
+  Result<Tried> load_strange(Members group);
   PgGroup admit(Members group, const Keys& taken);
+  std::optional<Error> refusal(const Append& batch, const Known& known) const;
   void publish(const PgGroup& group);
 
   // A connection, waited for as long as patience goes.
@@ -97,7 +106,12 @@ class PgWriter final : public GroupTarget {
   Result<> relink();
   Result<> open_link();
   void lose_link();
-  PgResult<PgRows> load(const std::vector<SessionId>& sessions);
+  struct Load {
+    std::set<SessionId> sessions;
+    std::set<SessionId> take;  // of which a lease that is nobody's, or of an earlier life, is taken
+  };
+  Load strange(Members group) const;
+  PgResult<PgRows> load(const Load& wanted);
   PgResult<PgRows> load_keys(const std::vector<std::string>& keys, Keys& taken);
   Error fenced() const;
   PgTurn turn() const;
@@ -108,7 +122,8 @@ class PgWriter final : public GroupTarget {
   Result<std::unique_lock<std::timed_mutex>> lock();
   bool beat();
   bool search_slice();
-  Result<> know(SessionId session);
+  Result<Known> know(const OwnedSession& owned);
+  std::string hint_for(std::span<const SessionId> sessions) const;
 
   const PostgresOptions options_;
   const PgLife life_;
@@ -130,6 +145,8 @@ class PgWriter final : public GroupTarget {
   Clock::time_point next_try_{};
   Clock::time_point next_beat_{};
   bool has_told_ = false;
+  bool has_left_ = false;  // farewell was said: no heartbeat takes it back
+  std::atomic<bool> has_others_ = false;
   std::atomic<bool> is_fenced_ = false;
   std::atomic<bool> is_away_ = false;
   std::atomic<bool> is_full_ = false;

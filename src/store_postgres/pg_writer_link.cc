@@ -15,23 +15,21 @@ constexpr PgStatement take_link{
     "RETURNING link, groups"};
 constexpr PgStatement last_group{"last_group", "SELECT groups FROM perdure.lives WHERE epoch = $1"};
 
-// A lease is free when there is none, when it is this node's, and when it has run out and its node
-// was not heard of either.
-constexpr PgStatement take_leases{"take_leases", R"(
+// $4 is what is taken, where it is nobody's or of an earlier life of this node; $5 what is read.
+constexpr PgStatement load_sessions{"load_sessions", R"(
 WITH life AS MATERIALIZED (
   SELECT 1 FROM perdure.lives WHERE epoch = $2 AND link = $3 AND node = $1 FOR SHARE),
 taken AS (
-  INSERT INTO perdure.leases AS l (session, node, epoch, expires)
-  SELECT u.id, $1, $2, now() + $5 * interval '1 millisecond'
-  FROM unnest($4::uuid[]) AS u(id), life
-  ON CONFLICT(session) DO UPDATE
-  SET node = excluded.node, epoch = excluded.epoch, expires = excluded.expires
-  WHERE l.node = $1 OR (l.expires < now() AND NOT EXISTS (
-    SELECT 1 FROM perdure.nodes n
-    WHERE n.name = l.node AND n.heartbeat > now() - $5 * interval '1 millisecond'))
-  RETURNING session)
-SELECT t.session, s.head, s.good FROM life LEFT JOIN taken t ON true
-LEFT JOIN perdure.sessions s ON s.id = t.session
+  INSERT INTO perdure.leases AS l (session, node, epoch)
+  SELECT u.id, $1, $2 FROM unnest($4::uuid[]) AS u(id), life
+  ON CONFLICT(session) DO UPDATE SET epoch = excluded.epoch, offered = NULL
+  WHERE l.node = $1 AND l.epoch < $2
+  RETURNING session, epoch)
+SELECT w.id, coalesce(t.epoch, l.epoch), s.head, s.good
+FROM life CROSS JOIN unnest($5::uuid[]) AS w(id)
+LEFT JOIN taken t ON t.session = w.id
+LEFT JOIN perdure.leases l ON l.session = w.id AND l.node = $1 AND l.epoch >= $2
+LEFT JOIN perdure.sessions s ON s.id = w.id
 )"};
 
 constexpr PgStatement taken_keys{"taken_keys",
@@ -99,23 +97,23 @@ Result<> PgWriter::open_link() {
   return std::unexpected(fenced());
 }
 
-PgResult<PgRows> PgWriter::load(const std::vector<SessionId>& sessions) {
-  PgArray ids(PgType::uuid);
-  for (const SessionId session : sessions) ids.add(session.ulid());
+PgResult<PgRows> PgWriter::load(const Load& wanted) {
+  PgArray take(PgType::uuid), ids(PgType::uuid);
+  for (const SessionId session : wanted.take) take.add(session.ulid());
+  for (const SessionId session : wanted.sessions) ids.add(session.ulid());
   PgParams params;
-  params.text(options_.node).number(life_.epoch).number(link_number_).array(ids);
-  params.number(std::int64_t{options_.silence.count()});
-  PgResult<PgRows> rows = link_->run(take_leases, params);
+  params.text(options_.node).number(life_.epoch).number(link_number_).array(take).array(ids);
+  PgResult<PgRows> rows = link_->run(load_sessions, params);
   if (!rows) return rows;
   if (rows->is_empty()) is_fenced_ = true;
   for (std::size_t row = 0; row < rows->size(); ++row) {
-    if (rows->is_null({.row = row, .column = 0})) continue;
-    Known& known = known_[SessionId(rows->id({.row = row, .column = 0}))];
-    known = {};
-    if (!rows->is_null({.row = row, .column = 1}))
-      known.head = rows->u64({.row = row, .column = 1});
-    if (!rows->is_null({.row = row, .column = 2}))
-      known.good = rows->u64({.row = row, .column = 2});
+    const auto number = [&](int column) -> std::optional<std::uint64_t> {
+      const PgRows::At at{.row = row, .column = column};
+      if (rows->is_null(at)) return std::nullopt;
+      return rows->u64(at);
+    };
+    known_[SessionId(rows->id({.row = row, .column = 0}))] = {
+        .lease = number(1).value_or(0), .head = number(2), .good = number(3)};
   }
   return rows;
 }

@@ -4,6 +4,8 @@
 #include <limits>
 
 #include "base/check.h"
+#include "store_postgres/pg_leases.h"
+#include "store_postgres/pg_listener.h"
 #include "store_postgres/pg_readers.h"
 #include "store_postgres/pg_search.h"
 #include "store_postgres/pg_writer.h"
@@ -36,8 +38,6 @@ constexpr PgStatement read_answers{
     "SELECT key, body, answer, expires FROM perdure.answers WHERE key > $1 ORDER BY key LIMIT $2"};
 constexpr PgStatement read_ref{"read_ref", "SELECT session FROM perdure.refs WHERE ref = $1"};
 constexpr PgStatement read_blob{"read_blob", "SELECT bytes FROM perdure.blobs WHERE hash = $1"};
-constexpr PgStatement read_open{"read_open",
-                                "SELECT id FROM perdure.sessions WHERE open ORDER BY id"};
 constexpr PgStatement read_list{
     "read_list",
     "SELECT id, open, archived, updated, summary FROM perdure.sessions WHERE id > $1 "
@@ -70,19 +70,34 @@ StoredAnswer answer_at(const PgRows& rows, std::size_t row) {
 
 }  // namespace
 
-PostgresStore::PostgresStore(std::unique_ptr<PgReaders> readers, std::unique_ptr<PgWriter> writer)
-    : readers_(std::move(readers)), writer_(std::move(writer)) {}
+PostgresStore::PostgresStore(const PostgresOptions& options, std::unique_ptr<PgWriter> writer)
+    : readers_(std::make_unique<PgReaders>(PgReaders::Setting{.place = options.place,
+                                                              .times = options.read_times,
+                                                              .links_max = options.readers_max,
+                                                              .pause = options.read_pause})),
+      leases_(std::make_unique<PgLeases>(*readers_,
+                                         PgLeases::Setting{.node = options.node,
+                                                           .home = options.home,
+                                                           .epoch = writer->epoch(),
+                                                           .lease_ms = options.lease.count()})),
+      writer_(std::move(writer)) {
+  if (!options.on_changed) return;
+  listener_ = std::make_unique<PgListener>(
+      PgListener::Setting{.place = options.place,
+                          .times = options.read_times,
+                          .epoch = writer_->epoch(),
+                          .retry_first = options.retry_first,
+                          .retry_max = options.retry_max,
+                          .on_other = [writer = writer_.get()] { writer->meet_other(); },
+                          .on_changed = options.on_changed});
+}
 
 PostgresStore::~PostgresStore() = default;
 
 Result<std::unique_ptr<PostgresStore>> PostgresStore::open(PostgresOptions options) {
   CHECK(!options.node.empty(), "a node has a name");
   std::unique_ptr<PgWriter> writer = TRY(PgWriter::open(options));
-  auto readers = std::make_unique<PgReaders>(PgReaders::Setting{.place = options.place,
-                                                                .times = options.read_times,
-                                                                .links_max = options.readers_max,
-                                                                .pause = options.read_pause});
-  return std::unique_ptr<PostgresStore>(new PostgresStore(std::move(readers), std::move(writer)));
+  return std::unique_ptr<PostgresStore>(new PostgresStore(options, std::move(writer)));
 }
 
 void PostgresStore::append(Append batch, Done done) {
@@ -190,14 +205,20 @@ Result<std::string> PostgresStore::blob(const Hash& hash) {
   return bytes;
 }
 
-Result<std::vector<SessionId>> PostgresStore::open_sessions() {
-  const PgRows rows = TRY(readers_->run(read_open, {}));
-  std::vector<SessionId> out;
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    out.emplace_back(rows.id({.row = row, .column = 0}));
-  }
-  return out;
+Result<std::vector<SessionId>> PostgresStore::open_sessions() { return leases_->open_sessions(); }
+Result<Lease> PostgresStore::own(SessionId session) { return leases_->own(session); }
+Result<std::vector<SessionId>> PostgresStore::orphans(std::size_t limit) {
+  return leases_->orphans(limit);
 }
+Result<std::vector<SessionId>> PostgresStore::lost(std::span<const OwnedSession> owned) {
+  return leases_->lost(owned);
+}
+Result<> PostgresStore::offer(const OwnedSession& owned, const std::string& home) {
+  return leases_->offer(owned, home);
+}
+Result<std::string> PostgresStore::shared_key() { return writer_->shared_key(); }
+Result<std::vector<StoreNode>> PostgresStore::nodes() { return leases_->nodes(); }
+Result<> PostgresStore::announce(const std::string& address) { return leases_->announce(address); }
 
 Result<std::vector<ListedSession>> PostgresStore::list(SessionId after, std::size_t limit) {
   const PgRows rows =
@@ -231,8 +252,18 @@ Result<SessionBelongings> PostgresStore::belongings(SessionId session) {
   return out;
 }
 
-Result<> PostgresStore::remove(SessionId session) { return writer_->remove(session); }
-Result<> PostgresStore::redact(Redaction redaction) { return writer_->redact(redaction); }
+// What is to be changed has to be there, and ours.
+Result<OwnedSession> PostgresStore::hold(SessionId session) {
+  TRY(head(session));
+  const Lease lease = TRY(own(session));
+  if (lease.epoch > 0) return OwnedSession{.session = session, .epoch = lease.epoch};
+  return fail(Code::stale_owner, session.text() + " belongs to the node '" + lease.node + "'");
+}
+
+Result<> PostgresStore::remove(SessionId session) { return writer_->remove(TRY(hold(session))); }
+Result<> PostgresStore::redact(Redaction redaction) {
+  return writer_->redact(TRY(hold(redaction.session)), redaction);
+}
 std::uint64_t PostgresStore::epoch() const { return writer_->epoch(); }
 const std::string& PostgresStore::log_id() const { return writer_->log_id(); }
 bool PostgresStore::step() { return writer_->step(); }

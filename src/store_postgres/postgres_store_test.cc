@@ -27,9 +27,27 @@ TEST_F(PostgresEngine, J6_a_newer_schema_is_refused_and_left_as_it_is) {
   const auto newer = PostgresStore::open(options_);
   ASSERT_FALSE(newer);
   EXPECT_EQ(newer.error().code(), Code::format_too_new) << newer.error().message();
-  sql("UPDATE perdure.meta SET value = '1' WHERE name = 'version'");
+  sql("UPDATE perdure.meta SET value = '2' WHERE name = 'version'");
   open();
   EXPECT_EQ(all(1), std::vector<std::string>{"a"});
+}
+
+TEST_F(PostgresEngine, J6_a_store_of_the_first_version_is_migrated_unless_another_node_uses_it) {
+  open();
+  ASSERT_TRUE(put(1, 0, {"a"}));
+  store_.reset();
+  sql("ALTER TABLE perdure.nodes DROP home, DROP address; ALTER TABLE perdure.leases DROP offered, "
+      "ADD expires timestamptz NOT NULL DEFAULT now(); DROP FUNCTION perdure.remove_session, "
+      "perdure.drop_blobs; UPDATE perdure.meta SET value = '1' WHERE name = 'version';"
+      "INSERT INTO perdure.nodes VALUES('old', 'x', 900, now())");
+  const auto refused = PostgresStore::open(options_);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::conflict) << refused.error().message();
+  sql("UPDATE perdure.nodes SET heartbeat = now() - interval '1 hour'");
+  open();
+  EXPECT_EQ(all(1), std::vector<std::string>{"a"});
+  EXPECT_TRUE(put(1, 1, {"b"}));
+  EXPECT_TRUE(store_->remove(session(1)));
 }
 
 TEST_F(PostgresEngine, C19_another_instance_of_the_node_shuts_the_older_one_out) {
@@ -63,6 +81,7 @@ TEST_F(PostgresEngine, a_lease_of_another_node_refuses_that_session_and_no_other
   EXPECT_EQ(first->error().code(), Code::stale_owner);
   EXPECT_TRUE(*second) << second->error().message();
   EXPECT_EQ(all(1), std::vector<std::string>{"a"});
+  options_.alone = true;
   const auto refused = PostgresStore::open(options_);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), Code::conflict) << refused.error().message();

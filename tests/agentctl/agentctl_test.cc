@@ -146,6 +146,32 @@ TEST_F(Agentctl, X16_a_second_execution_of_the_session_is_refused_while_the_firs
   EXPECT_TRUE(driver.run("say 1"));
 }
 
+TEST_F(Agentctl, C19_what_holds_the_lock_is_ended_only_by_a_daemon_whose_session_it_still_is) {
+  Driver& driver = begin(setup());
+  ASSERT_TRUE(driver.open_session());
+  DriverSetup other = setup();
+  other.number = 2;
+  int asked = 0;
+  bool is_ours = false;
+  other.adjust_setting = [&](LocalSetting& setting) {
+    setting.when_locked = WhenLocked::take_over;
+    setting.is_still_ours = [&](SessionId, std::uint64_t epoch) {
+      ++asked;
+      return is_ours && epoch == 1;
+    };
+  };
+  Driver second(other);
+  second.start();
+  ASSERT_TRUE(second.until([&] { return asked >= 2; }));
+  EXPECT_TRUE(driver.run("say 1"));
+  is_ours = true;
+  ASSERT_TRUE(second.until([&] { return !second.attaches.empty(); }));
+  ASSERT_TRUE(driver.until_gone());
+  driver_ = nullptr;
+  second.stop();
+  EXPECT_TRUE(second.until_gone());
+}
+
 TEST_F(Agentctl, X16_starting_the_same_execution_twice_attaches) {
   Driver& driver = begin(setup());
   ASSERT_TRUE(driver.open_session());

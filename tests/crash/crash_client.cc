@@ -26,7 +26,7 @@ CrashClient::CrashClient(CrashClientSetup setup)
     : setup_(std::move(setup)), client_(setup_.daemon), dice_(setup_.seed) {
   log_ = open(setup_.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   CHECK(log_ >= 0);
-  client_.answer_ms = 20'000;
+  client_.answer_ms = setup_.answer_ms;
 }
 
 CrashClient::~CrashClient() {
@@ -85,6 +85,14 @@ void CrashClient::act() {
   if (what < 80) return answer_one();
   if (what < 85) return cancel(at->first);
   if (what < 90) return reconnect(at->second);
+  if (what < 95) return move_on();
+}
+
+void CrashClient::move_on() {
+  if (setup_.others.empty()) return;
+  const std::uint64_t next = draw(setup_.others.size() + 1);
+  client_.turn_to(next == 0 ? setup_.daemon : setup_.others[next - 1]);
+  ++counts_.moves;
 }
 
 ApiReply CrashClient::call_until_answered(const ApiCall& call) {
@@ -92,7 +100,9 @@ ApiReply CrashClient::call_until_answered(const ApiCall& call) {
   while (true) {
     ++counts_.requests;
     ApiReply reply = client_.call(call);
-    if (reply.status != 0 && reply.status != 503) {
+    const bool is_stale = !setup_.others.empty() && reply.at("error.code") == "stale_owner";
+    counts_.stale += is_stale;
+    if (reply.status != 0 && reply.status != 503 && !is_stale) {
       note("answer " + call.key + " " + std::to_string(reply.status) + " " + reply.at("seq") + " " +
            reply.at("message_id"));
       return reply;
@@ -100,6 +110,7 @@ ApiReply CrashClient::call_until_answered(const ApiCall& call) {
     ++counts_.unanswered;
     note("nothing " + call.key);
     if (abandoned_) return reply;
+    move_on();
     poll(nullptr, 0, 10);
   }
 }

@@ -21,6 +21,10 @@ namespace perdure {
 
 struct CrashClientSetup {
   HttpEndpoint daemon;
+  // Of several daemons on one store: now and then, and when one does not answer, it goes to
+  // another.
+  std::vector<HttpEndpoint> others = {};
+  std::int64_t answer_ms = 20'000;
   std::string log;  // a file
   int number = 0;
   std::uint64_t seed = 1;
@@ -53,6 +57,8 @@ class CrashClient {
     std::uint64_t prompts = 0;
     std::uint64_t answers = 0;  // of permissions
     std::uint64_t connections = 0;
+    std::uint64_t moves = 0;  // to another daemon
+    std::uint64_t stale = 0;  // answers of one that was not the owner any more
   };
   Counts counts() const;
 
@@ -64,6 +70,7 @@ class CrashClient {
   void answer_one();
   void cancel(const std::string& session);
   void reconnect(Owned& owned);
+  void move_on();
   void pump(int wait_ms);
   // Until there is an answer that is not 503.
   ApiReply call_until_answered(const ApiCall& call);

@@ -258,13 +258,20 @@ TEST_F(DaemonStory, S12_a_data_folder_that_cannot_be_made_is_refused_with_its_na
   EXPECT_NE(started.output.find(place), std::string::npos) << started.output;
 }
 
-TEST_F(DaemonStory, S13_a_backup_taken_while_writing_is_a_prefix_and_serves_in_another_home) {
+// By the engines that are backed up here; a database has its own ways.
+class BackupStory : public DaemonStory, public testing::WithParamInterface<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(Engines, BackupStory, testing::Values("sqlite", "files"),
+                         [](const auto& engine) { return std::string(engine.param); });
+
+TEST_P(BackupStory, S13_a_backup_taken_while_writing_is_a_prefix_and_serves_in_another_home) {
+  daemon_.setup().arguments = {"--store", GetParam()};
   ASSERT_TRUE(daemon_.start());
   const std::string waiting = busy_session();
   const std::string writing = api_.create_session({});
   ASSERT_TRUE(api_.prompt({.session = writing, .text = "chunks 3000 500; sleep 200; say 2"}).ok());
   ASSERT_TRUE(until([&] { return api_.count(writing, "message.agent") > 50; }));
-  const std::string file = daemon_.folder() + "/backup.db";
+  const std::string file = daemon_.folder() + "/backup";
   const ApiReply backup = api_.post("/api/backup", R"({"path":")" + file + R"("})");
   ASSERT_TRUE(backup.ok()) << backup.body;
 

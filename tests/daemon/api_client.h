@@ -59,6 +59,8 @@ class ApiClient {
   // How many records of this kind there are.
   std::size_t count(const std::string& session, std::string_view kind);
 
+  // Calls and streams from here on go to another daemon.
+  void turn_to(HttpEndpoint to) { to_ = std::move(to); }
   void use_token(std::string token) { token_ = std::move(token); }
   HttpIo& io() { return *io_; }
   const HttpEndpoint& endpoint() const { return to_; }

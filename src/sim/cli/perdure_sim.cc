@@ -47,7 +47,7 @@ int usage() {
   std::fprintf(stderr,
                "usage: perdure-sim --seeds A..B [--jobs N] [--twice] [--first] [--steps-max N]\n"
                "                   [--probes] [--require-probes] [--store memory]\n"
-               "                   [--agentctl real|scripted]\n"
+               "                   [--agentctl real|scripted] [--daemons N]\n"
                "       perdure-sim --seed N [--trace]\n"
                "perdure-sim-mutants takes also: --mutants (lists them), --mutant ID|canary,\n"
                "                   --score [--equivalent FILE]\n"
@@ -72,6 +72,11 @@ bool take_value(Arguments& to, std::string_view flag, std::string_view value) {
     const auto seeds = range(value);
     if (seeds) to.campaign.seeds = *seeds;
     return seeds.has_value();
+  }
+  if (flag == "--daemons") {
+    const auto count = number(value);
+    if (count) to.campaign.options.daemons = *count;
+    return count && *count >= 1 && *count <= 26;
   }
   if (flag == "--mutant") return to.mutant = value, true;
   if (flag == "--equivalent") return to.equivalent = value, true;

@@ -1,0 +1,321 @@
+// The runtime as one of several daemons on a store: whose a session is, the way of a command to its
+// owner, and who takes over what a daemon that is gone leaves behind. Of a store that is one
+// daemon's all of it comes down to "ours".
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/limits.h"
+#include "base/probe.h"
+#include "runtime/actor.h"
+#include "runtime/follower.h"
+#include "runtime/fork.h"
+#include "runtime/load.h"
+#include "runtime/node.h"
+#include "runtime/runtime.h"
+#include "runtime/session_list.h"
+#include "runtime/shared.h"
+
+namespace perdure {
+namespace {
+
+constexpr std::int64_t look_every_ms = 1000;
+constexpr std::uint64_t list_every_looks = 30;
+constexpr std::size_t taken_at_once_max = 32;
+constexpr std::size_t followed_idle_max = 256;
+constexpr int tries_max = 3;
+constexpr const char* changing_hands = "the session is changing hands; try again";
+
+// Sent again it is known by this, whoever has it then.
+std::string make_key(Random& random) {
+  const std::uint64_t high = random.next();
+  return "handed-over:" + Ulid{.high = high, .low = random.next()}.text();
+}
+
+}  // namespace
+
+bool is_still_ours(Store& store, const OwnedSession& owned) {
+  if (!store.is_shared()) return true;
+  const Result<std::vector<SessionId>> lost = store.lost({&owned, 1});
+  return lost && lost->empty();
+}
+
+Result<Runtime::Seat> Runtime::load(SessionId session) {
+  Store& store = shared_->world.store;
+  if (!store.is_shared()) {
+    SessionActor* const made = TRY(make_actor(session, store.epoch()));
+    return Seat{.state = made->state(), .readers = made->readers(), .actor = made};
+  }
+  TRY(store.head(session));  // what is not there is not owned either
+  const Lease lease = TRY(store.own(session));
+  if (lease.epoch != 0) {
+    if (take(session)) return *seat_in_memory(session);
+    const auto damaged = damaged_.find(session);
+    if (damaged != damaged_.end()) return std::unexpected(damaged->second);
+    return fail(Code::not_found, "no such session");
+  }
+  if (followers_.size() >= followed_idle_max) {
+    std::erase_if(followers_, [](const auto& entry) { return entry.second->readers().is_empty(); });
+  }
+  const LoadedSession journal = TRY(load_journal(session));
+  auto made = std::make_unique<SessionFollower>(*shared_, session, journal, lease.node);
+  followers_.emplace(session, std::move(made));
+  return *seat_in_memory(session);
+}
+
+// Whoever gives a command has a reason to look again whose the session is.
+Result<SessionActor*> Runtime::actor_for_command(SessionId session, const InputBody& body) {
+  if (followers_.contains(session)) take(session);
+  Result<SessionActor*> found = actor(session);
+  const bool is_new = !found && found.error().code() == Code::not_found;
+  if (!is_new || !holds_alternative<CreateSession>(body)) return found;
+  const Lease lease = TRY(shared_->world.store.own(session));
+  if (lease.epoch == 0) {
+    return fail(Code::unavailable, "the daemon '" + lease.node + "' makes this session; try again");
+  }
+  LoadedSession nothing;
+  nothing.epoch = lease.epoch;
+  auto made = TRY(SessionActor::create(*shared_, session, std::move(nothing)));
+  return actors_.emplace(session, std::move(made)).first->second.get();
+}
+
+void Runtime::submit(SessionId session, Request request, ReplyFn reply) {
+  if (!shared_->world.store.is_shared()) {
+    return submit_here(session, std::move(request), std::move(reply));
+  }
+  hand_over(session, std::move(request), std::move(reply), tries_max);
+}
+
+// Here or there, and once more from the beginning when the session has changed hands meanwhile.
+void Runtime::hand_over(SessionId session, Request request, ReplyFn reply, int tries) {
+  if (followers_.contains(session)) take(session);
+  const Result<Seat> found = seat(session);
+  if (found && found->follower) {
+    return ask_peer(session, std::move(request), std::move(reply), tries);
+  }
+  Request copy = request;
+  submit_here(session, std::move(request),
+              [this, session, copy = std::move(copy), reply = std::move(reply), tries,
+               alive = std::weak_ptr<bool>(shared_->alive)](Result<Reply> answer) mutable {
+                const bool is_stale = !answer && answer.error().code() == Code::stale_owner;
+                if (alive.expired() || !is_stale) return reply(std::move(answer));
+                if (tries <= 1) return reply(fail(Code::unavailable, changing_hands));
+                SIM_PROBE("command of a session that changed hands asked again");
+                // Not from inside the actor's own call.
+                shared_->world.loop.post([this, session, copy = std::move(copy),
+                                          reply = std::move(reply), tries, alive]() mutable {
+                  if (alive.expired()) return;
+                  hand_over(session, std::move(copy), std::move(reply), tries - 1);
+                });
+              });
+}
+
+// A command on its way to another daemon. Its answer may come late or never: whoever looks first
+// takes it.
+struct Runtime::Handed {
+  SessionId session;
+  std::string node;
+  Request request;
+  ReplyFn reply;
+  int tries = 0;
+};
+
+void Runtime::ask_peer(SessionId session, Request request, ReplyFn reply, int tries) {
+  const std::string node = followers_.at(session)->node();
+  if (!shared_->world.peers) {
+    return reply(fail(Code::unavailable, "the session is one of the daemon '" + node +
+                                             "', and this one knows no way to it"));
+  }
+  SIM_PROBE("command handed over to the session's daemon");
+  if (request.key.empty()) request.key = make_key(shared_->world.random);
+  auto handed = std::make_shared<Handed>(Handed{session, node, request, std::move(reply), tries});
+  shared_->world.peers->submit(
+      node, session, std::move(request),
+      [this, handed, alive = std::weak_ptr<bool>(shared_->alive)](Result<Reply> answer) {
+        if (alive.expired() || !handed->reply) return;
+        const bool is_unheard = !answer && (answer.error().code() == Code::stale_owner ||
+                                            answer.error().code() == Code::unavailable);
+        if (is_unheard && handed->tries > 1) return hand_over_again(*handed);
+        const bool is_stale = !answer && answer.error().code() == Code::stale_owner;
+        if (is_stale) answer = fail(Code::unavailable, changing_hands);
+        std::exchange(handed->reply, {})(std::move(answer));
+      });
+  watch_handed(handed);
+}
+
+void Runtime::hand_over_again(Handed& handed) {
+  SIM_PROBE("command of a session that changed hands asked again");
+  hand_over(handed.session, std::move(handed.request), std::exchange(handed.reply, {}),
+            handed.tries - 1);
+}
+
+// A daemon that is stopped takes commands and answers none. Once the session is another's, that one
+// is asked: the first can do nothing about it any more, and the key tells if it has.
+void Runtime::watch_handed(const std::shared_ptr<Handed>& handed) {
+  shared_->world.loop.after_ms(
+      look_every_ms, [this, handed, alive = std::weak_ptr<bool>(shared_->alive)] {
+        if (alive.expired() || !handed->reply) return;
+        const auto followed = followers_.find(handed->session);
+        const bool is_there = followed != followers_.end() && !take(handed->session) &&
+                              followers_.contains(handed->session) &&
+                              followers_.at(handed->session)->node() == handed->node;
+        if (is_there || handed->tries <= 1) return watch_handed(handed);
+        hand_over_again(*handed);
+      });
+}
+
+bool Runtime::is_ours(SessionId session) {
+  const SessionActor* const found = loaded(session);
+  return found && !found->has_failed();
+}
+
+Result<std::string> Runtime::owner(SessionId session) {
+  if (!shared_->world.store.is_shared()) return std::string();
+  if (followers_.contains(session)) take(session);  // it may have changed hands
+  const Seat found = TRY(seat(session));
+  return found.follower ? found.follower->node() : std::string();
+}
+
+void Runtime::hint(std::span<const SessionId> sessions) {
+  std::vector<SessionId> told(sessions.begin(), sessions.end());
+  if (told.empty()) {
+    sessions_->forget_all();
+    for (const auto& [session, followed] : followers_) told.push_back(session);
+  }
+  for (const SessionId session : told) {
+    if (followers_.contains(session)) {
+      follow(session);
+    } else if (!loaded(session)) {
+      tell_watchers(session);
+    }
+  }
+}
+
+// An error but not_found passes: the next look may do.
+void Runtime::follow(SessionId session) {
+  const Result<bool> moved = followers_.at(session)->catch_up();
+  if (moved && *moved) show_later(session);
+  if (!moved && moved.error().code() == Code::not_found) forget(session);
+}
+
+// Not from inside the call of whoever reads.
+void Runtime::show_later(SessionId session) {
+  shared_->world.loop.post([this, session, alive = std::weak_ptr<bool>(shared_->alive)] {
+    if (alive.expired()) return;
+    if (const auto found = seat_in_memory(session)) found->readers.pump_all(found->state.head);
+    tell_watchers(session);
+  });
+}
+
+void Runtime::forget(SessionId session) {
+  const auto at = followers_.find(session);
+  const std::unique_ptr<SessionFollower> gone = std::move(at->second);
+  followers_.erase(at);
+  gone->readers().cut_all();
+  tell_watchers(session);
+}
+
+bool Runtime::is_behind(SessionId session, Seq head) {
+  if (!shared_->world.store.is_shared()) return false;
+  const Result<SessionHead> stored = shared_->world.store.head(session);
+  return stored && stored->seq > head;
+}
+
+void Runtime::look_around_later() {
+  if (!shared_->world.store.is_shared()) return;
+  look_timer_ = shared_->world.loop.after_ms(look_every_ms,
+                                             [this, alive = std::weak_ptr<bool>(shared_->alive)] {
+                                               if (alive.expired()) return;
+                                               look_around();
+                                               look_around_later();
+                                             });
+}
+
+void Runtime::look_around() {
+  Store& store = shared_->world.store;
+  std::vector<OwnedSession> owned;
+  for (const auto& [session, found] : actors_) {
+    // One with a commit under way learns it from that.
+    if (found->is_quiet() && !found->has_failed()) owned.push_back(found->owned());
+  }
+  if (const Result<std::vector<SessionId>> lost = store.lost(owned)) {
+    for (const SessionId session : *lost) actors_.at(session)->give_up();
+  }
+  if (ready_) {
+    const Result<std::vector<SessionId>> orphans = store.orphans(taken_at_once_max);
+    for (std::size_t i = 0; orphans && i < orphans->size(); ++i) take_orphan((*orphans)[i]);
+  }
+  std::vector<SessionId> read;
+  for (const auto& [session, followed] : followers_) {
+    if (!followed->readers().is_empty()) read.push_back(session);
+  }
+  for (const SessionId session : read) follow(session);
+  if (++looks_ % list_every_looks == 0) sessions_->forget_all();
+  if (shared_->config.on_look) shared_->config.on_look();
+}
+
+// Half a fork of a daemon that is gone is of no use to anybody; one of our own is under way.
+void Runtime::take_orphan(SessionId session) {
+  const Result<Lease> lease = shared_->world.store.own(session);
+  const bool is_ours = lease && lease->epoch != 0;
+  if (!is_ours || !drop_unfinished_fork(shared_->world.store, session)) take(session);
+}
+
+// Takes a session if it is there to be taken, and reconciles it as a boot does.
+bool Runtime::take(SessionId session) {
+  if (loaded(session)) return true;
+  Store& store = shared_->world.store;
+  const Result<Lease> lease = store.own(session);
+  const auto followed = followers_.find(session);
+  if (!lease || lease->epoch == 0) {
+    if (lease && followed != followers_.end()) followed->second->set_node(lease->node);
+    return false;
+  }
+  std::unique_ptr<SessionFollower> before;
+  if (followed != followers_.end()) {
+    before = std::move(followed->second);
+    followers_.erase(followed);
+  }
+  SessionActor* const made = make_actor(session, lease->epoch).value_or(nullptr);
+  if (!made) {
+    if (before) before->readers().cut_all();
+    tell_watchers(session);
+    return false;
+  }
+  SIM_PROBE("session taken over");
+  if (before) made->readers().take_over(before->readers());
+  taken_.insert(session);
+  made->boot();
+  show_later(session);
+  return true;
+}
+
+// Not from inside the actor's own call.
+void Runtime::lose(SessionId session) {
+  SIM_PROBE("session lost to another daemon");
+  lost_.insert(session);
+  shared_->world.loop.post([this, alive = std::weak_ptr<bool>(shared_->alive)] {
+    if (!alive.expired()) drop_lost();
+  });
+}
+
+void Runtime::drop_lost() {
+  for (const SessionId session : std::exchange(lost_, {})) {
+    const auto at = actors_.find(session);
+    if (at == actors_.end() || !at->second->has_failed()) continue;
+    const std::unique_ptr<SessionActor> gone = std::move(at->second);
+    actors_.erase(at);
+    unsettled_.erase(session);
+    taken_.erase(session);
+    const Result<Seat> now = seat(session);
+    if (now) {
+      now->readers.take_over(gone->readers());
+    } else {
+      gone->readers().cut_all();
+    }
+    show_later(session);
+  }
+  if (booting_ && !ready_ && unsettled_.empty()) become_ready();
+}
+
+}  // namespace perdure

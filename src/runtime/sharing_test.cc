@@ -1,0 +1,291 @@
+// Two daemons on one store: whose a session is, what the other one shows of it, and what becomes of
+// it when its daemon falls silent.
+#include <gtest/gtest.h>
+
+#include "runtime/fixture_for_test.h"
+#include "runtime/past.h"
+#include "runtime/session_list.h"
+
+namespace perdure {
+namespace {
+
+constexpr std::int64_t lease_ms = 3'000;
+
+class Pair;
+
+// Hands over to the other daemon on the next turn of the loop, unless that one is stopped.
+class PairPeers final : public Peers {
+ public:
+  explicit PairPeers(Pair& pair) : pair_(pair) {}
+  void submit(const std::string& node, SessionId session, Request request, ReplyFn reply) override;
+  int calls = 0;
+
+ private:
+  Pair& pair_;
+};
+
+struct One {
+  std::string name;
+  std::string home = "here";
+  std::unique_ptr<MemoryStore> store = nullptr;
+  NotedAgentctls agentctls = {};
+  std::unique_ptr<PairPeers> peers = nullptr;
+  std::unique_ptr<Runtime> runtime = nullptr;
+  bool is_stopped = false;  // gives no sign of life, commits nothing, answers nobody
+};
+
+class Pair {
+ public:
+  explicit Pair(const std::string& home_of_b = "here") : b{.name = "b", .home = home_of_b} {
+    for (One* const one : {&a, &b}) start(*one);
+    settle(10);
+  }
+  ~Pair() {
+    a.runtime.reset();
+    b.runtime.reset();
+  }
+
+  void start(One& one) {
+    one.runtime.reset();
+    one.store = MemoryStore::open(
+        disk, {.node = one.name, .home = one.home, .lease_ms = lease_ms, .now_ms = [this] {
+                 return loop.time_ms;
+               }});
+    one.peers = std::make_unique<PairPeers>(*this);
+    IdSource ids(loop.now().wall, ++boots);
+    one.runtime = std::make_unique<Runtime>(
+        Runtime::World{loop, loop, loop, loop, *one.store, one.agentctls, loop, one.peers.get()},
+        RuntimeConfig{.boot = ids.next<BootId>(), .wait_key = "key", .home = one.home});
+    one.runtime->boot([] {});
+  }
+  // Time passes; both give signs of life but for one that is stopped.
+  void settle(std::int64_t for_ms) {
+    const std::int64_t until = loop.time_ms + for_ms;
+    while (loop.time_ms < until) {
+      for (One* const one : {&a, &b}) {
+        if (!one->is_stopped) one->store->beat();
+      }
+      const std::int64_t next = std::min(until, loop.time_ms + 500);
+      while (loop.run_posted() || step() || loop.run_timer(next)) {}
+      loop.time_ms = next;
+    }
+  }
+  bool step() {
+    const bool did_a = !a.is_stopped && a.store->step();
+    const bool did_b = !b.is_stopped && b.store->step();
+    return did_a || did_b;
+  }
+
+  Result<Reply> ask(One& one, InputBody body, const std::string& key = "") {
+    std::optional<Result<Reply>> answer;
+    one.runtime->submit(session, {"uid:1", key, sha256(key), std::move(body)},
+                        [&](Result<Reply> result) { answer = std::move(result); });
+    settle(100);
+    if (!answer) return fail(Code::internal, "no answer");
+    return *answer;
+  }
+  void create(One& one, const std::string& prompt = "") {
+    IdSource ids(loop.now().wall, 4242);
+    session = ids.next<SessionId>();
+    const SessionCreated what{
+        .session = session, .title = "t", .agent = {.name = "demo"}, .workspace = {.cwd = "/w"}};
+    std::optional<Prompt> first;
+    if (!prompt.empty()) first = Prompt{.text = prompt};
+    ASSERT_TRUE(ask(one, CreateSession{what, first, "create"}, "create"));
+  }
+  Seq head(One& one) { return one.runtime->state(session)->head; }
+
+  TestLoop loop;
+  MemoryDisk disk;
+  One a{.name = "a"};
+  One b;
+  SessionId session;
+  std::uint64_t boots = 0;
+};
+
+void PairPeers::submit(const std::string& node, SessionId session, Request request, ReplyFn reply) {
+  ++calls;
+  One& to = node == "a" ? pair_.a : pair_.b;
+  if (to.is_stopped) return;  // it takes the command, and answers nobody
+  pair_.loop.post([&to, session, request = std::move(request), reply = std::move(reply)] mutable {
+    to.runtime->submit_here(session, std::move(request), std::move(reply));
+  });
+}
+
+TEST(Sharing, C7_another_daemons_session_is_read_along_by_readers_and_lists) {
+  Pair pair;
+  pair.create(pair.a);
+  EXPECT_EQ(*pair.b.runtime->owner(pair.session), "a");
+  EXPECT_EQ(*pair.a.runtime->owner(pair.session), "");
+  Reader reader;
+  ASSERT_TRUE(pair.b.runtime->subscribe(pair.session, 0, "", reader));
+  ASSERT_TRUE(pair.ask(pair.a, RenameSession{"another"}));
+  pair.settle(1'500);  // without a hint, the next look finds it
+  EXPECT_EQ(reader.seen.back(), pair.head(pair.a));
+  EXPECT_EQ(pair.b.runtime->view(pair.session)->title, "another");
+  ASSERT_TRUE(pair.ask(pair.a, RenameSession{"once more"}));
+  pair.b.runtime->hint(std::vector{pair.session});
+  pair.loop.run_posted();
+  EXPECT_EQ(reader.seen.back(), pair.head(pair.a));
+}
+
+TEST(Sharing, C7_a_command_reaches_the_owner_and_is_answered_once_for_its_key) {
+  Pair pair;
+  pair.create(pair.a);
+  const Result<Reply> first = pair.ask(pair.b, RenameSession{"by way of b"}, "key-1");
+  ASSERT_TRUE(first) << first.error().message();
+  EXPECT_EQ(pair.b.peers->calls, 1);
+  const Result<Reply> again = pair.ask(pair.a, RenameSession{"by way of b"}, "key-1");
+  ASSERT_TRUE(again);
+  EXPECT_EQ(*first, *again);
+  EXPECT_EQ(pair.b.runtime->view(pair.session)->title, "by way of b");
+}
+
+TEST(Sharing, C19_a_silent_daemons_session_is_taken_and_the_old_owner_is_fenced) {
+  Pair pair;
+  pair.create(pair.a, "go");
+  ASSERT_EQ(pair.a.agentctls.started.size(), 1U);
+  Reader reader;
+  ASSERT_TRUE(pair.b.runtime->subscribe(pair.session, 0, "", reader));
+  pair.settle(100);
+  pair.a.is_stopped = true;
+  // What it decides late is refused, and asked of who has the session then.
+  pair.a.runtime->submit(pair.session, {"uid:1", "", {}, RenameSession{"late"}},
+                         [](const Result<Reply>&) {});
+  pair.settle(2 * lease_ms);
+  EXPECT_EQ(*pair.b.runtime->owner(pair.session), "");
+  // A start that was not seen to succeed is asked for again, by the same execution.
+  ASSERT_EQ(pair.b.agentctls.started.size(), 1U);
+  EXPECT_EQ(pair.b.agentctls.started[0].exec, pair.a.agentctls.started[0].exec);
+  ASSERT_TRUE(pair.ask(pair.b, RenameSession{"by b"}));
+  pair.a.is_stopped = false;
+  pair.settle(2'500);
+  EXPECT_EQ(pair.a.agentctls.let_go_of.size(), 1U);
+  EXPECT_EQ(*pair.a.runtime->owner(pair.session), "b");
+  EXPECT_EQ(pair.a.runtime->view(pair.session)->title, "late");
+  EXPECT_EQ(reader.seen.size(), pair.head(pair.b));  // kept through the change of hands
+  EXPECT_EQ(reader.seen.back(), pair.head(pair.b));
+}
+
+TEST(Sharing, C19_a_command_to_a_stopped_daemon_is_asked_again_of_who_has_the_session_then) {
+  Pair pair;
+  pair.create(pair.a);
+  EXPECT_EQ(*pair.b.runtime->owner(pair.session), "a");
+  pair.a.is_stopped = true;
+  std::optional<Result<Reply>> answer;
+  pair.b.runtime->submit(pair.session, {"uid:1", "", {}, RenameSession{"waits"}},
+                         [&](Result<Reply> result) { answer = std::move(result); });
+  pair.settle(1'000);
+  EXPECT_FALSE(answer);
+  pair.settle(2 * lease_ms);
+  ASSERT_TRUE(answer && *answer);
+  EXPECT_EQ(pair.b.runtime->view(pair.session)->title, "waits");
+}
+
+TEST(Sharing, C19_a_stale_owner_refuses_nobody_by_what_it_knew) {
+  Pair pair;
+  pair.create(pair.a);
+  pair.a.is_stopped = true;
+  pair.settle(2 * lease_ms);
+  ASSERT_TRUE(pair.ask(pair.b, ArchiveSession{}));
+  pair.a.is_stopped = false;
+  // To a the session is not archived: alone it would have nothing to do.
+  const Result<Reply> answer = pair.ask(pair.a, UnarchiveSession{});
+  ASSERT_TRUE(answer) << answer.error().message();
+  EXPECT_FALSE(answer->nothing_to_do);
+  EXPECT_FALSE(pair.b.runtime->state(pair.session)->archived);
+}
+
+TEST(Sharing, C19_an_execution_at_another_home_waits_for_a_daemon_there) {
+  Pair pair("far");
+  pair.create(pair.a, "go");
+  pair.a.is_stopped = true;
+  pair.settle(2 * lease_ms);
+  ASSERT_EQ(*pair.b.runtime->owner(pair.session), "");
+  EXPECT_TRUE(pair.b.agentctls.started.empty());
+  EXPECT_TRUE(pair.b.agentctls.attached.empty());
+  EXPECT_EQ(pair.b.runtime->liveness(pair.session), Liveness::unknown);
+  ASSERT_TRUE(pair.ask(pair.b, SubmitPrompt{{.text = "held"}}));
+  pair.start(pair.a);  // a daemon at the agent's home, though b is well
+  pair.a.is_stopped = false;
+  pair.settle(3'000);
+  EXPECT_EQ(*pair.a.runtime->owner(pair.session), "");
+  EXPECT_EQ(*pair.b.runtime->owner(pair.session), "a");
+}
+
+TEST(Sharing, C19_a_person_may_declare_it_dead_where_nobody_can_reach_it) {
+  Pair pair("far");
+  pair.create(pair.a, "go");
+  pair.a.is_stopped = true;
+  pair.settle(2 * lease_ms);
+  ASSERT_TRUE(pair.ask(pair.b, DeclareDead{}));
+  EXPECT_TRUE(pair.b.runtime->state(pair.session)->exec.gone);
+  EXPECT_EQ(pair.b.runtime->liveness(pair.session), Liveness::dead);
+}
+
+TEST(Sharing, U11_a_session_that_another_daemon_deleted_is_gone_here_too) {
+  Pair pair;
+  pair.create(pair.a);
+  Reader reader;
+  ASSERT_TRUE(pair.b.runtime->subscribe(pair.session, 0, "", reader));
+  const Result<> not_here = pair.b.runtime->erase(pair.session);
+  ASSERT_FALSE(not_here);
+  EXPECT_EQ(not_here.error().code(), Code::stale_owner);
+  ASSERT_TRUE(pair.a.runtime->erase(pair.session));
+  pair.settle(1'500);
+  EXPECT_TRUE(reader.cut_at.has_value());
+  EXPECT_FALSE(pair.b.runtime->state(pair.session));
+}
+
+TEST(Sharing, J3_half_a_fork_is_dropped_by_who_takes_it_over_and_not_by_a_look_at_it) {
+  Pair pair;
+  IdSource ids(pair.loop.now().wall, 77);
+  pair.session = ids.next<SessionId>();
+  const Lease lease = *pair.a.store->own(pair.session);
+  pair.a.store->append({.session = pair.session,
+                        .epoch = lease.epoch,
+                        .records = {"half"},
+                        .outbox_add = {{1, R"({"do":"fork.copying"})"}},
+                        .listing = Listing{.open = true}},
+                       [](const Result<>&) {});
+  pair.settle(100);
+  EXPECT_EQ(pair.a.runtime->state(pair.session).error().code(), Code::not_found);
+  EXPECT_TRUE(pair.a.store->head(pair.session));
+  pair.a.is_stopped = true;
+  pair.settle(2 * lease_ms);
+  EXPECT_EQ(pair.b.store->head(pair.session).error().code(), Code::not_found);
+}
+
+// Another daemon may redact a record and nobody is told of it.
+TEST(Sharing, C7_nothing_of_the_past_is_kept_where_others_may_change_it) {
+  Pair pair;
+  pair.create(pair.a);
+  KeptPast past(*pair.b.runtime);
+  std::vector<std::shared_ptr<const Timeline>> given;
+  for (int i = 0; i < 2; ++i) {
+    past.timeline(pair.session, pair.head(pair.b), [&](auto made) { given.push_back(*made); });
+    pair.settle(100);
+  }
+  ASSERT_EQ(given.size(), 2U);
+  EXPECT_NE(given[0], given[1]);
+}
+
+TEST(Sharing, STREAM3_a_daemon_that_is_behind_does_not_call_a_good_cursor_wrong) {
+  Pair pair;
+  pair.create(pair.a);
+  pair.a.is_stopped = true;
+  pair.settle(2 * lease_ms);
+  ASSERT_TRUE(pair.ask(pair.b, RenameSession{"further"}));
+  pair.a.is_stopped = false;
+  Reader reader;
+  const Result<SubscriptionId> behind =
+      pair.a.runtime->subscribe(pair.session, pair.head(pair.b), "", reader);
+  EXPECT_TRUE(behind || behind.error().code() == Code::unavailable);
+  const Result<SubscriptionId> beyond =
+      pair.b.runtime->subscribe(pair.session, pair.head(pair.b) + 1, "", reader);
+  ASSERT_FALSE(beyond);
+  EXPECT_EQ(beyond.error().code(), Code::cursor_invalid);
+}
+
+}  // namespace
+}  // namespace perdure

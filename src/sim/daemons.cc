@@ -1,0 +1,118 @@
+#include "sim/daemons.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/sim_peers.h"
+
+namespace perdure::sim {
+namespace {
+
+constexpr std::int64_t lease_ms = 3'000;
+
+}  // namespace
+
+Daemons::Daemons(Daemon::World world, std::size_t count) : universe_(world.universe) {
+  if (count == 1) {
+    daemons_.push_back(std::make_unique<Daemon>(world, DaemonSeat{}));
+    universe_.crash_point = [this](CrashPoint point) { daemons_.front()->reach(point); };
+    return;
+  }
+  universe_.has_several_daemons = true;
+  pause_chance_ = universe_.prng.chance(600'000) ? 2'000 : 0;
+  const bool is_far = universe_.prng.chance(300'000);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string name(1, static_cast<char>('a' + i));
+    DaemonSeat seat{.node = name,
+                    .home = is_far && i + 1 == count ? "far" : "near",
+                    .lease_ms = lease_ms,
+                    .make_peers = [this](LifePtr from, Loop&) {
+                      return std::make_unique<SimPeers>(universe_, *this, std::move(from));
+                    }};
+    daemons_.push_back(std::make_unique<Daemon>(world, std::move(seat)));
+  }
+  universe_.crash_point = [this](CrashPoint point) { reach(point); };
+}
+
+// Who reaches it is the one whose code runs.
+void Daemons::reach(CrashPoint point) {
+  const auto at = std::ranges::find_if(daemons_, [&](const auto& daemon) {
+    return daemon->life() && daemon->life().get() == universe_.scheduler.acting;
+  });
+  if (at != daemons_.end()) (*at)->reach(point);
+}
+
+void Daemons::start() {
+  for (const auto& daemon : daemons_) daemon->start();
+}
+
+void Daemons::hurt() {
+  for (const auto& daemon : daemons_) daemon->maybe_crash();
+  reap();
+  if (pause_chance_ == 0 || !universe_.prng.chance(pause_chance_)) return;
+  const std::size_t whom = universe_.prng.below(daemons_.size());
+  daemons_[whom]->pause(universe_.prng.between(lease_ms / 4, 4 * lease_ms));
+}
+
+void Daemons::reap() {
+  for (const auto& daemon : daemons_) daemon->reap();
+}
+
+void Daemons::crash(const char* why) {
+  for (const auto& daemon : daemons_) daemon->crash(why);
+}
+
+void Daemons::heal() {
+  for (const auto& daemon : daemons_) daemon->heal();
+}
+
+Daemon* Daemons::any() {
+  if (!are_several()) return daemons_.front()->serving() ? daemons_.front().get() : nullptr;
+  std::vector<Daemon*> serving;
+  for (const auto& daemon : daemons_) {
+    if (daemon->serving()) serving.push_back(daemon.get());
+  }
+  return serving.empty() ? nullptr : serving[universe_.prng.below(serving.size())];
+}
+
+Runtime* Daemons::serving() {
+  Daemon* const found = any();
+  return found ? found->serving() : nullptr;
+}
+
+Daemon* Daemons::find(const std::string& node) {
+  const auto at = std::ranges::find(daemons_, node, &Daemon::node);
+  return at == daemons_.end() ? nullptr : at->get();
+}
+
+Runtime* Daemons::owner(SessionId session) {
+  if (!are_several()) return serving();
+  for (const auto& daemon : daemons_) {
+    Runtime* const runtime = daemon->serving();
+    if (runtime && runtime->is_ours(session)) return runtime;
+  }
+  return nullptr;
+}
+
+Result<> Daemons::erase(SessionId session) {
+  Result<> erased = fail(Code::unavailable, "no daemon serves");
+  for (const auto& daemon : daemons_) {
+    if (!daemon->serving()) continue;
+    erased = daemon->serving()->erase(session);
+    if (erased || erased.error().code() != Code::stale_owner) return erased;
+  }
+  return erased;
+}
+
+bool Daemons::is_boot(BootId boot) const {
+  return std::ranges::any_of(daemons_,
+                             [&](const auto& daemon) { return daemon->boot_id() == boot; });
+}
+
+std::uint64_t Daemons::crashes() const {
+  std::uint64_t sum = 0;
+  for (const auto& daemon : daemons_) sum += daemon->crashes();
+  return sum;
+}
+
+}  // namespace perdure::sim

@@ -1,0 +1,48 @@
+// The daemons of a seed: one, or several on one disk that hand commands to each other, are stopped
+// for longer than a lease and find that others have gone on without them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/daemon.h"
+
+namespace perdure::sim {
+
+class Daemons {
+ public:
+  Daemons(Daemon::World world, std::size_t count);
+
+  bool are_several() const { return daemons_.size() > 1; }
+  void start();
+  // Between two steps: what the seed does to them.
+  void hurt();
+  void reap();
+  void crash(const char* why);
+  // Only of a single one.
+  void reboot(const char* why) { daemons_.front()->reboot(why); }
+  void heal();
+
+  // One that serves, drawn; null: none does.
+  Daemon* any();
+  Runtime* serving();
+  // Null for a name that is none.
+  Daemon* find(const std::string& node);
+  // The one that has the session in its hands; null: none that serves.
+  Runtime* owner(SessionId session);
+  // By whoever has it.
+  Result<> erase(SessionId session);
+  bool is_boot(BootId boot) const;
+  std::uint64_t crashes() const;
+
+ private:
+  void reach(CrashPoint point);
+
+  Universe& universe_;
+  std::vector<std::unique_ptr<Daemon>> daemons_;
+  std::uint64_t pause_chance_ = 0;
+};
+
+}  // namespace perdure::sim

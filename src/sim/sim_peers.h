@@ -1,0 +1,29 @@
+// The way from one daemon to another: messages that take their time, wait while the other one is
+// stopped, and get lost, the command or its answer.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime/runtime.h"
+#include "sim/universe.h"
+
+namespace perdure::sim {
+
+class Daemons;
+
+class SimPeers final : public Peers {
+ public:
+  SimPeers(Universe& universe, Daemons& daemons, LifePtr from)
+      : universe_(universe), daemons_(daemons), from_(std::move(from)) {}
+  void submit(const std::string& node, SessionId session, Request request, ReplyFn reply) override;
+
+ private:
+  struct Call;
+
+  Universe& universe_;
+  Daemons& daemons_;
+  LifePtr from_;
+};
+
+}  // namespace perdure::sim

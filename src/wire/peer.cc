@@ -1,0 +1,85 @@
+// By the field codec; what is not wholly understood is refused, as with commands.
+#include "wire/peer.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <utility>
+
+#include "base/fields_json.h"
+#include "base/limits.h"
+
+namespace perdure {
+namespace {
+
+constexpr std::string_view signature_version = "1";
+
+template <class Message>
+Result<Message> decode(std::string_view text) {
+  WithUnknown<Message> decoded = TRY(decode_fields<Message>(text));
+  if (decoded.value.version < 1) {
+    return fail(Code::invalid_argument, "v: expected a format version");
+  }
+  if (decoded.value.version > peer_version || !decoded.unknown.text.empty()) {
+    return fail(Code::format_too_new, "the other daemon says what is not known here");
+  }
+  return std::move(decoded.value);
+}
+
+Hash signature(std::string_view key, const PeerLetter& letter) {
+  std::string text = "perdure peer " + std::string(signature_version) + "\n";
+  text.append(letter.path).append("\n").append(std::to_string(letter.at.ms)).append("\n");
+  letter.body_hash.append_hex(text);
+  return hmac_sha256(key, text);
+}
+
+// Takes the text up to the next point away.
+std::string_view next_part(std::string_view& text) {
+  const std::string_view part = text.substr(0, text.find('.'));
+  text.remove_prefix(std::min(text.size(), part.size() + 1));
+  return part;
+}
+
+std::unexpected<Error> not_signed(std::string why) {
+  return fail(Code::unauthenticated, std::move(why));
+}
+
+}  // namespace
+
+std::string encode_peer_submit(const PeerSubmit& submit) { return encode_fields(submit); }
+std::string encode_peer_call(const PeerCall& call) { return encode_fields(call); }
+
+Result<PeerSubmit> decode_peer_submit(std::string_view text) { return decode<PeerSubmit>(text); }
+Result<PeerCall> decode_peer_call(std::string_view text) { return decode<PeerCall>(text); }
+
+std::string sign_peer_letter(std::string_view key, const PeerLetter& letter) {
+  std::string out(signature_version);
+  out.append(".").append(std::to_string(letter.at.ms)).append(".");
+  letter.body_hash.append_hex(out);
+  out += '.';
+  signature(key, letter).append_hex(out);
+  return out;
+}
+
+Result<Hash> check_peer_header(std::string_view key, const PeerHeader& header, Timestamp now) {
+  if (key.empty()) return not_signed("this daemon has no others beside it");
+  std::string_view rest = header.value;
+  if (next_part(rest) != signature_version) return not_signed("another form of signature");
+  const std::string_view at = next_part(rest);
+  const Result<Hash> body = Hash::parse_hex(next_part(rest));
+  const Result<Hash> given = Hash::parse_hex(rest);
+  PeerLetter letter{.path = header.path};
+  const auto [end, error] = std::from_chars(at.data(), at.data() + at.size(), letter.at.ms);
+  if (!body || !given || error != std::errc() || end != at.data() + at.size()) {
+    return not_signed("no signature of another daemon");
+  }
+  letter.body_hash = *body;
+  if (!equal_constant_time(signature(key, letter), *given)) {
+    return not_signed("not signed by a daemon of this store");
+  }
+  if (letter.at.ms < now.ms - peer_clock_ms || letter.at.ms > now.ms + peer_clock_ms) {
+    return not_signed("the clocks of the two daemons are more than a minute apart");
+  }
+  return *body;
+}
+
+}  // namespace perdure

@@ -1,0 +1,65 @@
+// What daemons say to each other comes back as it went out, and a signature serves its own letter,
+// path, key and time only.
+#include "wire/peer.h"
+
+#include <gtest/gtest.h>
+
+#include "base/limits.h"
+#include "testing/random_fields.h"
+
+namespace perdure {
+namespace {
+
+TEST(WirePeer, submits_and_calls_read_back) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const auto fill = seed % 2 == 0 ? RandomFields::Fill::full : RandomFields::Fill::some;
+    RandomFields random(seed, fill);
+    auto submit = random.make<PeerSubmit>();
+    auto call = random.make<PeerCall>();
+    submit.version = call.version = peer_version;
+    EXPECT_EQ(decode_peer_submit(encode_peer_submit(submit)), submit);
+    EXPECT_EQ(decode_peer_call(encode_peer_call(call)), call);
+  }
+}
+
+TEST(WirePeer, refuses_what_is_not_wholly_understood) {
+  EXPECT_EQ(decode_peer_call(R"({"v":2})").error().code(), Code::format_too_new);
+  EXPECT_EQ(decode_peer_call(R"({"v":1,"urgent":true})").error().code(), Code::format_too_new);
+  EXPECT_EQ(decode_peer_call(R"({"v":0})").error().code(), Code::invalid_argument);
+  EXPECT_EQ(decode_peer_submit(R"({"v":1,"key":7})").error().code(), Code::invalid_argument);
+  EXPECT_EQ(decode_peer_submit("nothing").error().code(), Code::invalid_argument);
+}
+
+TEST(WirePeer, a_signature_serves_its_letter_and_no_other) {
+  constexpr Timestamp now{.ms = 1'700'000'000'000};
+  const Hash body = sha256("the body");
+  const std::string value = sign_peer_letter("key", {peer_call_path, now, body});
+  EXPECT_EQ(check_peer_header("key", {peer_call_path, value}, now), body);
+  const auto code = [&](std::string_view key, const PeerHeader& header, Timestamp at) {
+    const Result<Hash> checked = check_peer_header(key, header, at);
+    EXPECT_FALSE(checked) << header.value;
+    return checked ? Code::internal : checked.error().code();
+  };
+  EXPECT_EQ(code("other", {peer_call_path, value}, now), Code::unauthenticated);
+  EXPECT_EQ(code("", {peer_call_path, value}, now), Code::unauthenticated);
+  EXPECT_EQ(code("key", {peer_submit_path, value}, now), Code::unauthenticated);
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    std::string changed = value;
+    changed[i] = changed[i] == '1' ? '2' : '1';
+    EXPECT_EQ(code("key", {peer_call_path, changed}, now), Code::unauthenticated) << i;
+    EXPECT_EQ(code("key", {peer_call_path, value.substr(0, i)}, now), Code::unauthenticated) << i;
+  }
+}
+
+TEST(WirePeer, a_signature_ages) {
+  constexpr Timestamp now{.ms = 1'700'000'000'000};
+  const std::string value = sign_peer_letter("key", {peer_submit_path, now, sha256("")});
+  const auto is_good = [&](std::int64_t later_ms) {
+    return check_peer_header("key", {peer_submit_path, value}, {now.ms + later_ms}).has_value();
+  };
+  EXPECT_TRUE(is_good(peer_clock_ms) && is_good(-peer_clock_ms));
+  EXPECT_FALSE(is_good(peer_clock_ms + 1) || is_good(-peer_clock_ms - 1));
+}
+
+}  // namespace
+}  // namespace perdure
