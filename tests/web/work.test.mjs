@@ -34,6 +34,13 @@ async function expectPast(daemon, id, page) {
   return now;
 }
 
+// The slider, once its bars are drawn.
+async function timelineOf(page) {
+  const slider = page.getByRole("slider", { name: "Timeline" });
+  await until(async () => await slider.locator("path.bar").first().getAttribute("d") !== "", "the timeline is drawn");
+  return slider;
+}
+
 export default function (suite) {
   suite.test("shell_on_a_desk_types_prints_and_comes_back_after_a_reload", async ({ daemon, person }) => {
     const session = await withTurns(daemon, "A shell", ["say 1"]);
@@ -97,17 +104,16 @@ export default function (suite) {
   });
 
   suite.test("C7_the_past_by_drag_and_keys_is_the_daemons_projection_and_live_goes_on", async ({ daemon, person }) => {
-    const session = await withTurns(daemon, "Dragged", ["say 4", "say 2; tool 2", "think 2; say 3", "say 5"]);
+    const session = await withTurns(daemon, "Dragged", ["say 4; sleep 200", "say 2; tool 2; sleep 200", "think 2; say 3; sleep 200", "say 5"]);
     const one = await person();
     await one.enter(`/s/${session.id}`);
     await untilSaid(one.page, "<p4:end=5>");
-    const slider = one.page.getByRole("slider", { name: "Timeline" });
-    await until(async () => await slider.locator("path.bar").first().getAttribute("d") !== "", "the timeline is drawn");
-    const box = await slider.boundingBox();
-    const at = (part) => [box.x + box.width * part, box.y + box.height / 2];
-    await one.page.mouse.move(...at(0.97));
+    const slider = await timelineOf(one.page);
+    // `hover` finds the timeline where it is then: a line above the page may come or go and move it.
+    const { x, y, width } = await slider.boundingBox();
+    await slider.hover({ position: { x: width * 0.97, y: 5 } });
     await one.page.mouse.down();
-    for (const part of [0.9, 0.75, 0.6, 0.5]) await one.page.mouse.move(...at(part));
+    for (const part of [0.9, 0.75, 0.6, 0.5]) await one.page.mouse.move(x + width * part, y);
     await one.page.mouse.up();
     const dragged = await expectPast(daemon, session.id, one.page);
     assert.ok(dragged > 1 && dragged < session.seq, `event ${dragged}`);
@@ -122,6 +128,29 @@ export default function (suite) {
     await one.page.getByRole("button", { name: /^Back to live/ }).click();
     await untilSaid(one.page, "<p5:end=6>");
     assert.equal(await one.page.getByRole("button", { name: /^Back to live/ }).count(), 0);
+  });
+
+  suite.test("C7_a_step_back_to_the_end_and_back_again_before_the_daemon_has_answered_shows_the_past", async ({ daemon, person }) => {
+    const session = await withTurns(daemon, "To and fro", ["say 2", "say 3", "say 4"]);
+    const one = await person();
+    await one.enter(`/s/${session.id}`);
+    await untilSaid(one.page, "<p3:end=4>");
+    const slider = await timelineOf(one.page);
+    let asked = 0;
+    let letGo = () => {};
+    const held = new Promise((done) => { letGo = done; });
+    await one.page.route(/[?&]at=/, async (route) => {
+      asked += 1;
+      await held;
+      await route.continue();
+    });
+    await slider.focus();
+    await one.page.keyboard.press("ArrowLeft");
+    await until(() => asked > 0, "the daemon is asked");
+    await one.page.keyboard.press("End");
+    await one.page.keyboard.press("ArrowLeft");
+    letGo();
+    assert.equal(await expectPast(daemon, session.id, one.page), session.seq - 1);
   });
 
   suite.test("U17_a_new_session_is_made_on_the_page_with_the_chosen_agent", async ({ daemon, person }) => {

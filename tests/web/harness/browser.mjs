@@ -118,6 +118,12 @@ export class Person {
     if (difference) this.troubles.push(difference);
   }
 
+  // What the page says of itself: where it is, its heading, the lines above it and its messages.
+  words() {
+    return this.page.evaluate(() => [location.pathname, ...[...document.querySelectorAll("h1, .page > .line, .toasts p, [role=alert]")]
+      .map((element) => element.innerText.replaceAll(/\s+/g, " ").trim())].filter(Boolean).join(" | ").slice(0, 600));
+  }
+
   // What went wrong so far, and forgets it.
   taken() {
     return this.troubles.splice(0);

@@ -38,9 +38,13 @@ export class Suite {
       const troubles = people.flatMap((person) => person.taken());
       if (troubles.length > 0) throw new Error(`the page had trouble:\n  ${troubles.slice(0, 8).join("\n  ")}`);
     } catch (error) {
-      for (const [index, person] of people.entries()) await person.shot(`failed.${one.name}.${index + 1}`).catch(() => {});
+      for (const [index, person] of people.entries()) {
+        await person.shot(`failed.${one.name}.${index + 1}`).catch(() => {});
+        const words = await person.words().catch(() => "nothing that could be read");
+        error.stack += `\n  page ${index + 1} said: ${words}`;
+      }
       const troubles = people.flatMap((person) => person.taken());
-      if (troubles.length > 0) error.message += `\n  besides: ${troubles.slice(0, 8).join("\n  ")}`;
+      if (troubles.length > 0) error.stack += `\n  besides: ${troubles.slice(0, 8).join("\n  ")}`;
       throw error;
     } finally {
       // Whoever is late finds its pages closed, and so ends too.

@@ -12,6 +12,8 @@ export class PastSteps {
   /** Where the handle is while it is being dragged; 0: nowhere. */
   wanted = $state(0);
   #busy = false;
+  // What the daemon was last asked for; 0: nothing, or it is no longer wanted.
+  #asked = 0;
   #readAt = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -52,21 +54,22 @@ export class PastSteps {
     const head = this.view.head;
     if (seq >= head) {
       this.wanted = 0;
+      this.#asked = 0;
       return this.view.live();
     }
     this.wanted = Math.max(1, seq);
     if (this.#busy) return;
     this.#busy = true;
     try {
-      let shown = 0;
-      while (this.wanted !== 0 && this.wanted !== shown) {
-        shown = this.wanted;
-        await this.view.at(shown);
+      while (this.wanted !== 0 && this.wanted !== this.#asked) {
+        this.#asked = this.wanted;
+        await this.view.at(this.#asked);
       }
     } catch (error) {
       app.tell(error instanceof Error ? error.message : "The past could not be read", "failure");
     } finally {
       this.#busy = false;
+      this.#asked = 0;
       this.wanted = 0;
     }
   }

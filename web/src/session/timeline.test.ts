@@ -35,6 +35,12 @@ describe("timeline", () => {
     expect(seqAt(axis, 316)).toBe(60);
     expect(seqAt(axis, 108)).toBe(10);
   });
+  it("ends with the last record", () => {
+    const axis = axisOf(density([10, 0, 30, ...idle(9)]), 300);
+    expect(axis.bars.map((bar) => bar.x)).toEqual([0, 200]);
+    expect(seqAt(axis, 250)).toBe(26);
+    expect(seqAt(axis, 300)).toBe(40);
+  });
   it("has levels between 0 and 1", () => {
     expect(axisOf(density([1, 4, 16]), 100).bars.map((bar) => bar.level)).toEqual([0.25, 0.5, 1]);
   });

@@ -60,7 +60,8 @@ function stretchesOf(buckets: readonly Bucket[], step: number, isOpen: (key: str
 }
 
 export function axisOf(density: Density, width: number, isOpen: (key: string) => boolean = () => false): Axis {
-  const buckets = density.buckets;
+  // The axis ends with its last record: what it counts is coarser than the buckets of a session of a few moments.
+  const buckets = density.buckets.slice(0, density.buckets.findLastIndex((bucket) => bucket.records > 0) + 1);
   const first = buckets[0];
   const second = buckets[1];
   const step = first && second ? Date.parse(second.from) - Date.parse(first.from) : 0;
