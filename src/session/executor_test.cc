@@ -171,7 +171,7 @@ TEST(Executor, L16_L18_L27_an_executor_that_fails_to_start_says_why) {
 }
 
 TEST(Executor, C22_L21_a_resume_that_fails_at_boot_is_an_ERROR) {
-  Scenario s = Scenario::lost();
+  Scenario s = Scenario::lost({.policy = {.resume = ResumePolicy::on_boot}});
   s.ok(ResumeSession{.at_boot = true}, "system");
   s.frame(FrameExecutorFailed{"no_socket", "it did not come up"});
   EXPECT_EQ(s.state().failure->state, "ERROR");

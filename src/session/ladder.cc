@@ -150,6 +150,10 @@ Outcome on(Draft& draft, const ResumeSession& command) {
   const State& state = draft.state;
   if (state.archived)
     return fail(Code::session_archived, "the session is archived; unarchive it first");
+  // C1: whoever asked looked at the session as it was before.
+  if (command.at_boot && state.policy.resume != ResumePolicy::on_boot) {
+    return fail(Code::conflict, "the session is not resumed at boot any more");
+  }
   const bool live = agent_ready(state);
   if (live && !command.with) {
     draft.decision.reply.already_running = true;

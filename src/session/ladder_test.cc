@@ -268,6 +268,12 @@ TEST(Ladder, C2_strict_fails_rather_than_lose_context_on_the_way_down) {
   EXPECT_EQ(other.count<ContextBoundary>(), 1U);
 }
 
+TEST(Ladder, C1_a_resume_at_boot_that_a_change_of_the_policy_overtook_is_refused) {
+  Scenario s = Scenario::lost({.policy = {.resume = ResumePolicy::manual}});
+  EXPECT_EQ(s.refused(ResumeSession{.at_boot = true}, "system"), Code::conflict);
+  s.ok(ResumeSession{});
+}
+
 TEST(Ladder, C13_K15_A8_a_missing_folder_refuses_the_resume_and_nothing_else) {
   Scenario s = Scenario::lost();
   EXPECT_EQ(s.refused(ResumeSession{.workspace_exists = false}), Code::workspace_missing);
