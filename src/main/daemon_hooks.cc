@@ -11,6 +11,7 @@
 #include "main/daemon.h"
 #include "main/leftovers.h"
 #include "main/programs.h"
+#include "wire/bootstrap.h"
 
 namespace perdure {
 namespace {
@@ -96,7 +97,7 @@ void Daemon::forget_session(SessionId session) {
   if (error) log_->warn("a deleted session's workspace stays: " + error.message());
   std::filesystem::remove(data_->environments() + "/" + session.text() + ".json", error);
   // Nobody may start an agent for it any more: nothing is left that two could contend for.
-  std::filesystem::remove(data_->agentctl_run() + "/" + session.text() + ".lock", error);
+  std::filesystem::remove(data_->agentctl_run() + "/" + session_lock_name(session), error);
   std::filesystem::remove_all(data_->container_run() + "/" + session.text(), error);
   remotes_->forget(session);
 }

@@ -34,8 +34,8 @@
 #include "env_posix/signals.h"
 #include "env_posix/unix_link.h"
 #include "env_posix/world.h"
+#include "supervisor/claim.h"
 #include "supervisor/hosted_workspace.h"
-#include "supervisor/spool.h"
 #include "supervisor/supervisor.h"
 #include "wire/bootstrap.h"
 
@@ -108,8 +108,10 @@ struct World {
     world.run_folder = TRY(PosixFolder::create(bootstrap.run_folder));
     // One agent a session (PROC1): whoever has this lock, and nobody else, may start one.
     world.locks.push_back(
-        TRY(FileLock::try_acquire(*world.run_folder, bootstrap.session.text() + ".lock")));
+        TRY(FileLock::try_acquire(*world.run_folder, session_lock_name(bootstrap.session))));
+    TRY_VOID(check_start(*world.run_folder, bootstrap));
     world.spool_folder = TRY(PosixFolder::create(bootstrap.spool_folder));
+    TRY_VOID(note_start(*world.run_folder, bootstrap));
     FAILPOINT("agentctl.before_claim");
     TRY_VOID(claim_spool(*world.spool_folder));
     FAILPOINT("agentctl.after_claim");

@@ -219,7 +219,7 @@ Result<std::string> Outpost::forget(const OutpostCall& call) {
   if (!call.session || !is_owner(call.owner)) {
     return fail(Code::invalid_argument, "session_id and owner are needed");
   }
-  (void)ports_.host.remove_file(run_folder(call.owner), call.session.text() + ".lock");
+  (void)ports_.host.remove_file(run_folder(call.owner), session_lock_name(call.session));
   (void)ports_.host.remove_folder(setting_.folder + "/workspaces/session_" + call.session.text());
   return std::string("{}");
 }

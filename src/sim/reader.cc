@@ -59,14 +59,16 @@ void Reader::connect_beyond_head(Daemon& daemon) {
   const Result<SubscriptionId> subscribed = runtime.subscribe(session_, beyond, "", *this);
   const Result<SubscriptionId> other_log = runtime.subscribe(session_, 0, "another log", *this);
   if (life->dead || judge_.is_damaged(session_)) return;
-  const bool is_behind =
-      daemons_.are_several() && !subscribed && subscribed.error().code() == Code::unavailable;
-  universe_.verdict.expect(
-      is_behind || (!subscribed && subscribed.error().code() == Code::cursor_invalid), "STREAM3",
-      [] { return std::string("a cursor beyond the head is not refused"); });
-  universe_.verdict.expect(!other_log && other_log.error().code() == Code::cursor_invalid,
-                           "STREAM3",
-                           [] { return std::string("a cursor of another log is not refused"); });
+  const auto expect_refused = [&](const Result<SubscriptionId>& answer, std::string_view what) {
+    const Code code = answer ? Code::internal : answer.error().code();
+    const bool is_behind = daemons_.are_several() && code == Code::unavailable;
+    universe_.verdict.expect(code == Code::cursor_invalid || is_behind, "STREAM3", [&] {
+      return std::string(what) +
+             " is not refused: " + (answer ? "a subscription" : answer.error().message());
+    });
+  };
+  expect_refused(subscribed, "a cursor beyond the head");
+  expect_refused(other_log, "a cursor of another log");
 }
 
 void Reader::leave() {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "sim/real_host_port.h"
-#include "supervisor/spool.h"
+#include "supervisor/claim.h"
 #include "testing/sequence.h"
 #include "wire/frame.h"
 
@@ -61,15 +61,21 @@ Result<BootstrapAnswer> RealHost::start_agentctl(Bootstrap bootstrap,
     machine_.exited(proc);
     return fail(code, std::move(message));
   };
-  if (!machine_.take_lock(bootstrap.session.text() + ".lock", proc)) {
+  if (!machine_.take_lock(session_lock_name(bootstrap.session), proc)) {
     return refuse(Code::conflict, "the lock is held");
+  }
+  auto& notes = machine_.folders[bootstrap.run_folder];
+  if (!notes) notes = std::make_shared<FolderFiles>();
+  SimFolder run_folder(machine_.universe, proc->life, notes);
+  if (const Result<> done = check_start(run_folder, bootstrap); !done) {
+    return refuse(done.error().code(), done.error().message());
   }
   auto& folder = machine_.folders[bootstrap.spool_folder];
   if (!folder) folder = std::make_shared<FolderFiles>();
   SimFolder claimed(machine_.universe, proc->life, folder);
-  if (const Result<> done = claim_spool(claimed); !done) {
-    return refuse(done.error().code(), done.error().message());
-  }
+  Result<> done = note_start(run_folder, bootstrap);
+  if (done) done = claim_spool(claimed);
+  if (!done) return refuse(done.error().code(), done.error().message());
   if (!machine_.universe.files.folder_exists(bootstrap.cwd)) {
     return refuse(Code::not_found, "no such folder");
   }

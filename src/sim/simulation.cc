@@ -153,7 +153,8 @@ class Simulation {
     // Of several daemons, one whose store has failed ends in a moment.
     const bool is_ending = daemons_.are_several() && !state &&
                            state.error().code() == Code::unavailable && !universe_.healed;
-    universe_.verdict.expect(state.has_value() || unborn || is_ending, "DISK3", [&] {
+    const bool is_half = judge_.ledger(session).is_copying();  // a fork that is under way
+    universe_.verdict.expect(state.has_value() || unborn || is_half || is_ending, "DISK3", [&] {
       return tail(session) + " cannot be read: " + state.error().message();
     });
     if (daemons_.are_several()) judge_.catch_up(session);

@@ -19,13 +19,6 @@ constexpr std::size_t recent_kept_bytes = 64UL << 10;
 
 }  // namespace
 
-Result<> claim_spool(Folder& folder) {
-  if (!TRY(folder.list()).empty()) {
-    return fail(Code::conflict, "the spool of this execution is there already: it ran before");
-  }
-  return folder.append("claimed", "\n");
-}
-
 FrameNo Spool::add(std::string_view frame) {
   CHECK(frame.size() <= frame_bytes_max, "a frame is too long for the spool");
   if (pending_.empty()) pending_first_ = next_;

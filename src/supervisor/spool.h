@@ -16,10 +16,6 @@
 
 namespace perdure {
 
-// Makes the folder this execution's own, once and for all: a second start of the same execution,
-// however late, is a conflict, also when everything the first one wrote was acked and cut.
-Result<> claim_spool(Folder& folder);
-
 class Spool {
  public:
   struct Limits {

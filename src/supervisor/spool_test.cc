@@ -72,14 +72,6 @@ Code code_of(const auto& result) {
   return result ? Code::internal : result.error().code();
 }
 
-TEST(SpoolClaim, PROC5_an_execution_claims_its_spool_once_also_when_it_wrote_nothing) {
-  MemoryFolder folder;
-  ASSERT_TRUE(claim_spool(folder));
-  const Result<> again = claim_spool(folder);
-  ASSERT_FALSE(again);
-  EXPECT_EQ(again.error().code(), Code::conflict);
-}
-
 TEST(Spool, PROC5_numbers_frames_from_one_and_shows_them_once_written) {
   MemoryFolder folder;
   Spool spool(folder, small);

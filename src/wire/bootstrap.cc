@@ -44,6 +44,8 @@ void append_names(std::string& out, std::string_view unknown) {
 
 }  // namespace
 
+std::string session_lock_name(SessionId session) { return session.text() + ".lock"; }
+
 std::string exec_mark(const OwnedExec& owned) {
   return "PERDURE_EXEC_MARK=" + owned.exec.text() + "@" + owned.owner;
 }

@@ -144,6 +144,8 @@ struct OwnedExec {
   std::string owner;
 };
 std::string exec_mark(const OwnedExec& owned);
+// Of the file in the run folder that whoever runs a session's agent holds.
+std::string session_lock_name(SessionId session);
 std::string session_mark(const Bootstrap& bootstrap);
 // All of them, with the plain ids for people and programs to read.
 std::vector<std::string> marks_of(const Bootstrap& bootstrap);

@@ -120,6 +120,13 @@ TEST_F(Lifetime, delete_cleans_up_after_one_that_was_killed) {
     EXPECT_FALSE(std::filesystem::exists(bootstrap.spool_folder));
   }
   EXPECT_EQ(run_agentctl(folder_, "delete", "garbage").exit_code, 1);
+  // PROC5: a start of it that somebody asked for long ago comes too late.
+  const auto late =
+      decode_bootstrap_answer(run_agentctl(folder_, "start", encode_bootstrap(bootstrap)).output);
+  ASSERT_TRUE(late);
+  EXPECT_EQ(late->code, "conflict");
+  EXPECT_THAT(late->message, HasSubstr("ran before"));
+  EXPECT_FALSE(std::filesystem::exists(bootstrap.spool_folder));
   // The session is free for the next one.
   looks_on_ = false;
   Driver& next = begin_next();
