@@ -27,6 +27,23 @@ constexpr auto every_verb = std::to_array<Option>({
 
 std::string quoted(std::string_view word) { return "'" + clean_line(word) + "'"; }
 
+// What other tools call it.
+constexpr auto words_elsewhere = std::to_array<std::pair<std::string_view, std::string_view>>({
+    {"prompt", "send"},
+    {"ask", "send"},
+    {"list", "ls"},
+    {"ps", "ls"},
+    {"sessions", "ls"},
+    {"create", "new"},
+    {"start", "run"},
+    {"delete", "rm"},
+    {"remove", "rm"},
+    {"kill", "stop"},
+    {"inspect", "show"},
+    {"daemon", "serve"},
+    {"web", "open"},
+});
+
 struct Mistyped {
   std::string_view word;
   std::string_view before;  // what stands in front of every name
@@ -98,7 +115,13 @@ class Reader {
     for (const Verb& verb : verbs_) {
       if (!verb.is_hidden) names.push_back(verb.name.substr(0, verb.name.find(' ')));
     }
-    return usage("there is no verb " + quoted(first) + hint({.word = first, .before = ""}, names));
+    const auto* const known =
+        std::ranges::find(words_elsewhere, first, &decltype(words_elsewhere)::value_type::first);
+    const std::string guess = known != words_elsewhere.end()
+                                  ? "; did you mean " + std::string(known->second) + "?"
+                                  : hint({.word = first, .before = ""}, names);
+    return usage("there is no verb " + quoted(first) +
+                 (guess.empty() ? "; `perdure help` lists them" : guess));
   }
 
   Outcome<> read_second(const std::string& first, const std::vector<std::string_view>& seconds) {

@@ -149,7 +149,9 @@ TEST(Args, mistakes_are_named_and_guessed) {
   EXPECT_NE(wrong({"token", "creat", "x"}).find("token create"), std::string::npos);
   EXPECT_NE(wrong({"token"}).find("create, ls, revoke"), std::string::npos);
   EXPECT_NE(wrong({"ls", "--al"}).find("did you mean --all?"), std::string::npos);
+  EXPECT_NE(wrong({"prompt", "x", "hello"}).find("did you mean send?"), std::string::npos);
   EXPECT_EQ(wrong({"xyzzyplugh"}).find("did you mean"), std::string::npos);
+  EXPECT_NE(wrong({"xyzzyplugh"}).find("perdure help"), std::string::npos);
   EXPECT_NE(wrong({"send", "parser"}).find("needs TEXT"), std::string::npos);
   EXPECT_NE(wrong({"send"}).find("needs SESSION"), std::string::npos);
   EXPECT_NE(wrong({"show", "a", "b"}).find("'b'"), std::string::npos);

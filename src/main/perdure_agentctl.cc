@@ -111,8 +111,8 @@ struct World {
         TRY(FileLock::try_acquire(*world.run_folder, session_lock_name(bootstrap.session))));
     TRY_VOID(check_start(*world.run_folder, bootstrap));
     world.spool_folder = TRY(PosixFolder::create(bootstrap.spool_folder));
-    TRY_VOID(note_start(*world.run_folder, bootstrap));
     FAILPOINT("agentctl.before_claim");
+    TRY_VOID(note_start(*world.run_folder, bootstrap));
     TRY_VOID(claim_spool(*world.spool_folder));
     FAILPOINT("agentctl.after_claim");
     world.clock = TRY(PosixClock::create());
