@@ -44,20 +44,10 @@ Runtime::~Runtime() {
 void Runtime::boot(std::move_only_function<void()> ready) {
   on_ready_ = std::move(ready);
   booting_ = true;
-  Result<std::vector<SessionId>> open = shared_->world.store.open_sessions();
-  if (!open) {
-    damaged_.emplace(SessionId(), open.error());
-    open = std::vector<SessionId>{};
-  }
-  for (const SessionId session : *open) {
-    const Result<Lease> lease = shared_->world.store.own(session);
-    if (!lease || lease->epoch == 0) continue;  // another daemon was faster
-    if (drop_unfinished_fork(shared_->world.store, session)) continue;
-    const Result<SessionActor*> found = make_actor(session, lease->epoch);
-    if (!found) continue;  // in damaged_; the others are served
-    unsettled_.insert(session);
-    (*found)->boot();
-  }
+  const Result<std::vector<SessionId>> open = shared_->world.store.open_sessions();
+  is_listed_ = open || open.error().code() != Code::unavailable;
+  if (!open && is_listed_) damaged_.emplace(SessionId(), open.error());
+  for (std::size_t i = 0; open && i < open->size(); ++i) boot_one((*open)[i]);
   look_around_later();
   probe_timer_ = shared_->world.loop.after_ms(
       reconcile_probe_ms, [this, alive = std::weak_ptr<bool>(shared_->alive)] {
@@ -71,6 +61,20 @@ void Runtime::boot(std::move_only_function<void()> ready) {
       if (!alive.expired()) become_ready();
     });
   }
+}
+
+void Runtime::boot_one(SessionId session) {
+  // A server that went away is not asked again for each of them.
+  const bool is_away = shared_->world.store.is_shared() && !missed_.empty();
+  const Result<Lease> lease =
+      is_away ? fail(Code::unavailable, "the store is away") : shared_->world.store.own(session);
+  if (!lease) missed_.insert(session);
+  if (!lease || lease->epoch == 0) return;  // another daemon was faster
+  if (drop_unfinished_fork(shared_->world.store, session)) return;
+  const Result<SessionActor*> found = make_actor(session, lease->epoch);
+  if (!found) return;  // in damaged_ or missed_; the others are served
+  unsettled_.insert(session);
+  (*found)->boot();
 }
 
 void Runtime::settle(SessionId session) {
@@ -157,7 +161,10 @@ Result<SessionActor*> Runtime::actor(SessionId session) {
 
 Result<LoadedSession> Runtime::load_journal(SessionId session) {
   Result<LoadedSession> journal = load_session(shared_->world.store, session);
-  if (!journal && journal.error().code() != Code::not_found) {
+  const std::optional<Code> code = journal ? std::nullopt : std::optional(journal.error().code());
+  if (!code) {
+    damaged_.erase(session);
+  } else if (*code != Code::not_found && *code != Code::unavailable) {
     SIM_PROBE("damaged session quarantined");
     damaged_.insert_or_assign(session, journal.error());
   }
@@ -168,7 +175,9 @@ Result<SessionActor*> Runtime::make_actor(SessionId session, std::uint64_t epoch
   if (actors_.size() >= actors_idle_max) {
     std::erase_if(actors_, [](const auto& entry) { return entry.second->is_idle(); });
   }
-  LoadedSession journal = TRY(load_journal(session));
+  Result<LoadedSession> read = load_journal(session);
+  if (!read && read.error().code() == Code::unavailable) missed_.insert(session);
+  LoadedSession journal = TRY(std::move(read));
   journal.epoch = epoch;
   std::unique_ptr<SessionActor> made =
       TRY(SessionActor::create(*shared_, session, std::move(journal)));

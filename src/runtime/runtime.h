@@ -216,14 +216,17 @@ class Runtime final : public AgentctlEvents {
   bool is_behind(SessionId session, Seq head);
   void look_around();
   void look_around_later();
-  void take_orphan(SessionId session);
-  // Whether it is ours then.
-  bool take(SessionId session);
+  // False when the store does not say whose it is.
+  bool take_orphan(SessionId session);
+  void take_missed();
+  // Whether it is ours then; an error when nobody can say, or it cannot be read.
+  Result<bool> take(SessionId session);
   void lose(SessionId session);
   void drop_lost();
   void follow(SessionId session);
   void show_later(SessionId session);
   void forget(SessionId session);
+  void boot_one(SessionId session);
   void settle(SessionId session);
   void become_ready();
   void resume_next_at_boot();
@@ -234,8 +237,10 @@ class Runtime final : public AgentctlEvents {
   std::unique_ptr<SessionList> sessions_;
   std::map<SessionId, std::unique_ptr<SessionActor>> actors_;
   std::map<SessionId, std::unique_ptr<SessionFollower>> followers_;
-  std::set<SessionId> lost_;   // to be read along from the next turn of the loop on
-  std::set<SessionId> taken_;  // from another daemon, and not settled yet
+  std::set<SessionId> lost_;    // to be read along from the next turn of the loop on
+  std::set<SessionId> taken_;   // from another daemon, and not settled yet
+  std::set<SessionId> missed_;  // ours, or perhaps ours: the store was away
+  bool is_listed_ = false;      // which there are was asked at boot
   Loop::TimerId look_timer_ = 0;
   std::uint64_t looks_ = 0;
   std::map<SubscriptionId, SessionId> subscriptions_;

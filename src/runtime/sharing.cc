@@ -49,10 +49,8 @@ Result<Runtime::Seat> Runtime::load(SessionId session) {
   TRY(store.head(session));  // what is not there is not owned either
   const Lease lease = TRY(store.own(session));
   if (lease.epoch != 0) {
-    if (take(session)) return *seat_in_memory(session);
-    const auto damaged = damaged_.find(session);
-    if (damaged != damaged_.end()) return std::unexpected(damaged->second);
-    return fail(Code::not_found, "no such session");
+    if (TRY(take(session))) return *seat_in_memory(session);
+    return fail(Code::unavailable, changing_hands);
   }
   if (followers_.size() >= followed_idle_max) {
     std::erase_if(followers_, [](const auto& entry) { return entry.second->readers().is_empty(); });
@@ -65,7 +63,7 @@ Result<Runtime::Seat> Runtime::load(SessionId session) {
 
 // Whoever gives a command has a reason to look again whose the session is.
 Result<SessionActor*> Runtime::actor_for_command(SessionId session, const InputBody& body) {
-  if (followers_.contains(session)) take(session);
+  if (followers_.contains(session)) std::ignore = take(session);
   Result<SessionActor*> found = actor(session);
   const bool is_new = !found && found.error().code() == Code::not_found;
   if (!is_new || !holds_alternative<CreateSession>(body)) return found;
@@ -88,7 +86,7 @@ void Runtime::submit(SessionId session, Request request, ReplyFn reply) {
 
 // Here or there, and once more from the beginning when the session has changed hands meanwhile.
 void Runtime::hand_over(SessionId session, Request request, ReplyFn reply, int tries) {
-  if (followers_.contains(session)) take(session);
+  if (followers_.contains(session)) std::ignore = take(session);
   const Result<Seat> found = seat(session);
   if (found && found->follower) {
     return ask_peer(session, std::move(request), std::move(reply), tries);
@@ -152,16 +150,16 @@ void Runtime::hand_over_again(Handed& handed) {
 // A daemon that is stopped takes commands and answers none. Once the session is another's, that one
 // is asked: the first can do nothing about it any more, and the key tells if it has.
 void Runtime::watch_handed(const std::shared_ptr<Handed>& handed) {
-  shared_->world.loop.after_ms(
-      look_every_ms, [this, handed, alive = std::weak_ptr<bool>(shared_->alive)] {
-        if (alive.expired() || !handed->reply) return;
-        const auto followed = followers_.find(handed->session);
-        const bool is_there = followed != followers_.end() && !take(handed->session) &&
-                              followers_.contains(handed->session) &&
-                              followers_.at(handed->session)->node() == handed->node;
-        if (is_there || handed->tries <= 1) return watch_handed(handed);
-        hand_over_again(*handed);
-      });
+  shared_->world.loop.after_ms(look_every_ms, [this, handed,
+                                               alive = std::weak_ptr<bool>(shared_->alive)] {
+    if (alive.expired() || !handed->reply) return;
+    const auto followed = followers_.find(handed->session);
+    const bool is_there = followed != followers_.end() && !take(handed->session).value_or(false) &&
+                          followers_.contains(handed->session) &&
+                          followers_.at(handed->session)->node() == handed->node;
+    if (is_there || handed->tries <= 1) return watch_handed(handed);
+    hand_over_again(*handed);
+  });
 }
 
 bool Runtime::is_ours(SessionId session) {
@@ -171,7 +169,7 @@ bool Runtime::is_ours(SessionId session) {
 
 Result<std::string> Runtime::owner(SessionId session) {
   if (!shared_->world.store.is_shared()) return std::string();
-  if (followers_.contains(session)) take(session);  // it may have changed hands
+  if (followers_.contains(session)) std::ignore = take(session);  // it may have changed hands
   const Seat found = TRY(seat(session));
   return found.follower ? found.follower->node() : std::string();
 }
@@ -242,6 +240,7 @@ void Runtime::look_around() {
     for (const SessionId session : *lost) actors_.at(session)->give_up();
   }
   if (ready_) {
+    take_missed();
     const Result<std::vector<SessionId>> orphans = store.orphans(taken_at_once_max);
     for (std::size_t i = 0; orphans && i < orphans->size(); ++i) take_orphan((*orphans)[i]);
   }
@@ -255,20 +254,34 @@ void Runtime::look_around() {
 }
 
 // Half a fork of a daemon that is gone is of no use to anybody; one of our own is under way.
-void Runtime::take_orphan(SessionId session) {
+bool Runtime::take_orphan(SessionId session) {
   const Result<Lease> lease = shared_->world.store.own(session);
-  const bool is_ours = lease && lease->epoch != 0;
-  if (!is_ours || !drop_unfinished_fork(shared_->world.store, session)) take(session);
+  if (!lease) return false;
+  if (lease->epoch != 0 && drop_unfinished_fork(shared_->world.store, session)) return true;
+  const Result<bool> taken = take(session);
+  return taken || taken.error().code() != Code::unavailable;
+}
+
+// The first that fails says that the store is still away.
+void Runtime::take_missed() {
+  if (!is_listed_) {
+    const Result<std::vector<SessionId>> open = shared_->world.store.open_sessions();
+    if (!open) return;
+    is_listed_ = true;
+    missed_.insert(open->begin(), open->end());
+  }
+  while (!missed_.empty() && take_orphan(*missed_.begin())) missed_.erase(missed_.begin());
 }
 
 // Takes a session if it is there to be taken, and reconciles it as a boot does.
-bool Runtime::take(SessionId session) {
+Result<bool> Runtime::take(SessionId session) {
   if (loaded(session)) return true;
   Store& store = shared_->world.store;
   const Result<Lease> lease = store.own(session);
   const auto followed = followers_.find(session);
-  if (!lease || lease->epoch == 0) {
-    if (lease && followed != followers_.end()) followed->second->set_node(lease->node);
+  if (!lease) return std::unexpected(lease.error());
+  if (lease->epoch == 0) {
+    if (followed != followers_.end()) followed->second->set_node(lease->node);
     return false;
   }
   std::unique_ptr<SessionFollower> before;
@@ -276,12 +289,13 @@ bool Runtime::take(SessionId session) {
     before = std::move(followed->second);
     followers_.erase(followed);
   }
-  SessionActor* const made = make_actor(session, lease->epoch).value_or(nullptr);
-  if (!made) {
+  const Result<SessionActor*> found = make_actor(session, lease->epoch);
+  if (!found) {
     if (before) before->readers().cut_all();
     tell_watchers(session);
-    return false;
+    return std::unexpected(found.error());
   }
+  SessionActor* const made = *found;
   SIM_PROBE("session taken over");
   if (before) made->readers().take_over(before->readers());
   taken_.insert(session);

@@ -45,7 +45,7 @@ class Pair {
     b.runtime.reset();
   }
 
-  void start(One& one) {
+  void start(One& one, MemoryStore::Away away = MemoryStore::Away::no) {
     one.runtime.reset();
     one.store = MemoryStore::open(
         disk, {.node = one.name, .home = one.home, .lease_ms = lease_ms, .now_ms = [this] {
@@ -56,6 +56,7 @@ class Pair {
     one.runtime = std::make_unique<Runtime>(
         Runtime::World{loop, loop, loop, loop, *one.store, one.agentctls, loop, one.peers.get()},
         RuntimeConfig{.boot = ids.next<BootId>(), .wait_key = "key", .home = one.home});
+    one.store->set_away(away);
     one.runtime->boot([] {});
   }
   // Time passes; both give signs of life but for one that is stopped.
@@ -165,6 +166,37 @@ TEST(Sharing, C19_a_silent_daemons_session_is_taken_and_the_old_owner_is_fenced)
   EXPECT_EQ(pair.a.runtime->view(pair.session)->title, "late");
   EXPECT_EQ(reader.seen.size(), pair.head(pair.b));  // kept through the change of hands
   EXPECT_EQ(reader.seen.back(), pair.head(pair.b));
+}
+
+TEST(Sharing, C1_what_could_not_be_asked_for_at_boot_is_taken_when_the_store_is_back) {
+  using enum MemoryStore::Away;
+  for (const MemoryStore::Away away : {when_listed, when_owned, when_read}) {
+    Pair pair;
+    pair.create(pair.a, "go");
+    pair.a.agentctls.started.clear();
+    pair.start(pair.a, away);
+    pair.settle(2'500);
+    EXPECT_TRUE(pair.a.agentctls.started.empty());
+    EXPECT_TRUE(pair.a.runtime->damaged().empty());
+    pair.a.store->set_away(no);
+    pair.settle(1'500);
+    EXPECT_EQ(pair.a.agentctls.started.size(), 1U);  // nobody had to look at it
+    EXPECT_EQ(*pair.a.runtime->owner(pair.session), "");
+  }
+}
+
+TEST(Sharing, C19_what_could_not_be_read_when_it_was_taken_is_no_damage_and_read_later) {
+  Pair pair;
+  pair.create(pair.a, "go");
+  pair.b.store->set_away(MemoryStore::Away::when_read);
+  pair.a.is_stopped = true;
+  pair.settle(2 * lease_ms);
+  EXPECT_TRUE(pair.b.agentctls.started.empty());
+  EXPECT_EQ(pair.b.runtime->state(pair.session).error().code(), Code::unavailable);
+  pair.b.store->set_away(MemoryStore::Away::no);
+  pair.settle(1'500);
+  EXPECT_TRUE(pair.b.runtime->damaged().empty());
+  EXPECT_EQ(pair.b.agentctls.started.size(), 1U);
 }
 
 TEST(Sharing, C19_a_command_to_a_stopped_daemon_is_asked_again_of_who_has_the_session_then) {

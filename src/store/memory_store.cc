@@ -166,6 +166,7 @@ bool MemoryStore::may_take(SessionId session) const {
 Result<Lease> MemoryStore::own(SessionId session) {
   if (!is_shared()) return Lease{.epoch = epoch_};
   if (is_dead()) return fail(Code::unavailable, "the store is dead");
+  if (away_ == Away::when_owned) return fail(Code::unavailable, "the server is away");
   if (is_fenced()) return fail(Code::stale_owner, "a newer instance of this node is there");
   if (!may_take(session)) return Lease{.node = disk_.leases_.at(session).node};
   disk_.sync();  // what the owner before had under way is durable
@@ -232,6 +233,7 @@ Result<> MemoryStore::validate_rows(const Append& batch, const GroupView& group)
 }
 
 Result<RecordPage> MemoryStore::read(SessionId session, ReadRange range) {
+  if (away_ == Away::when_read) return fail(Code::unavailable, "the server is away");
   const MemoryDisk::Session* found = disk_.find(session);
   if (!found) return unknown_session(session);
   if (range.after > found->head()) {
@@ -296,6 +298,7 @@ Result<std::string> MemoryStore::blob(const Hash& hash) {
 }
 
 Result<std::vector<SessionId>> MemoryStore::open_sessions() {
+  if (away_ == Away::when_listed) return fail(Code::unavailable, "the server is away");
   std::vector<SessionId> out;
   for (const SessionId session : disk_.open_) {
     if (!is_shared() || may_take(session)) out.push_back(session);

@@ -60,6 +60,9 @@ class MemoryStore final : public Store {
 
   // Sets the fault for the next step that commits or syncs a group; then it is none again.
   void inject(CommitFault fault) { fault_ = fault; }
+  // As when a server is away, at one of the moments at which it is asked.
+  enum class Away { no, when_listed, when_owned, when_read };
+  void set_away(Away away) { away_ = away; }
 
   // Ends the sync that is under way, or else commits everything queued as one group, and runs the
   // Dones in the order of the appends. True when there was something to do.
@@ -130,6 +133,7 @@ class MemoryStore final : public Store {
   std::uint64_t epoch_;
   std::uint64_t life_;
   CommitFault fault_ = CommitFault::none;
+  Away away_ = Away::no;
   bool dead_ = false;
   std::vector<Queued> queue_;
   std::vector<InFlight> in_flight_;
