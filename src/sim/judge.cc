@@ -151,8 +151,10 @@ const Frame* Judge::find_frame(const ExecKey& exec, FrameNo number) const {
 // A command acts only when it is durable, in the order it was decided, and leaves none out: RUN4
 // and TOK4 at the very place where they matter.
 void Judge::on_command_acted(const ExecKey& exec, const SendCommand& command) {
-  const std::vector<SendCommand>& committed = ledger(exec.session).commands(exec.exec);
   const std::size_t next = acted_[exec]++;
+  // Who takes a session over finds durable what the stopped daemon has not heard about yet.
+  if (next >= ledger(exec.session).commands(exec.exec).size()) catch_up(exec.session);
+  const std::vector<SendCommand>& committed = ledger(exec.session).commands(exec.exec);
   universe_.verdict.expect(next < committed.size() && committed[next] == command, "TOK4", [&] {
     return tail(exec.session) + ": command " + std::to_string(command.number) +
            " acts before it is durable, or out of order";
