@@ -143,28 +143,17 @@ void ClusterRun::catch_up(std::vector<std::string>& found) {
         const bool agrees = until([&] { return api.records(id).size() >= head; }, 30'000);
         if (!agrees) found.push_back("STREAM5 a daemon does not see the head of " + id);
       }
-      const bool caught_up = until(
-          [&] {
-            if (!owned.reader->is_open()) owned.reader->open();
-            client->api().io().run_for_ms(20);
-            return owned.reader->last() >= head;
-          },
-          30'000);
-      if (!caught_up) found.push_back("STREAM5 a client does not see the head of " + id);
     }
+    add(found, client->read_to_the_heads());
   }
 }
 
 void ClusterRun::judge_all(std::vector<std::string>& found) {
   records_ = 0;
   for (const auto& client : clients_) {
-    add(found, client->wrong());
-    for (const auto& [id, owned] : client->sessions()) {
-      const JudgedSession session{id, client->api().records(id), owned.prompts};
-      records_ += session.records.size();
-      add(found, judge(session, Rest::quiet));
-      add(found, judge_view(session, owned.reader->records()));
-    }
+    const CrashClient::Judged judged = client->judge_sessions();
+    add(found, judged.wrong);
+    records_ += judged.records;
   }
 }
 

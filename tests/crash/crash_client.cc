@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "daemon_process.h"
 
 namespace perdure {
 namespace {
@@ -182,6 +183,35 @@ void CrashClient::reconnect(Owned& owned) {
   const std::uint64_t last = owned.reader->last();
   // Mostly behind the last one, sometimes earlier: what comes again must be the same.
   owned.reader->open_behind(draw(5) == 0 ? draw(last + 1) : last);
+}
+
+std::vector<std::string> CrashClient::read_to_the_heads() {
+  std::vector<std::string> found;
+  for (const auto& [id, owned] : sessions_) {
+    const std::size_t head = client_.records(id).size();
+    const bool is_there = until(
+        [&] {
+          if (!owned.reader->is_open()) owned.reader->open();
+          client_.io().run_for_ms(20);
+          return owned.reader->last() >= head;
+        },
+        30'000);
+    if (!is_there) found.push_back("STREAM5 a client does not see the head of " + id);
+  }
+  return found;
+}
+
+CrashClient::Judged CrashClient::judge_sessions() {
+  Judged judged{.wrong = wrong_};
+  for (const auto& [id, owned] : sessions_) {
+    const JudgedSession session{id, client_.records(id), owned.prompts};
+    judged.records += session.records.size();
+    for (const std::string& wrong : judge(session, Rest::quiet)) judged.wrong.push_back(wrong);
+    for (const std::string& wrong : judge_view(session, owned.reader->records())) {
+      judged.wrong.push_back(wrong);
+    }
+  }
+  return judged;
 }
 
 }  // namespace perdure

@@ -49,7 +49,14 @@ class CrashClient {
   };
   const std::map<std::string, Owned>& sessions() const { return sessions_; }
   ApiClient& api() { return client_; }
-  const std::vector<std::string>& wrong() const { return wrong_; }
+  // Reads each session to its head; says where that did not come.
+  std::vector<std::string> read_to_the_heads();
+  struct Judged {
+    std::vector<std::string> wrong;
+    std::uint64_t records = 0;
+  };
+  // What it was told and shown against what the journals say.
+  Judged judge_sessions();
 
   struct Counts {
     std::uint64_t requests = 0;

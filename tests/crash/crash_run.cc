@@ -51,39 +51,18 @@ std::vector<std::string> CrashRun::findings() {
     found.push_back("Q1 a session comes to no rest: " + restless);
     return found;
   }
-  catch_up(found);
+  for (const auto& client : clients_) add(found, client->read_to_the_heads());
   judge_all(found);
   if (daemon_.had_two_agents()) found.push_back("PROC1 two agents of one session");
   return found;
 }
 
-// At rest every client sees the head.
-void CrashRun::catch_up(std::vector<std::string>& found) {
-  for (const auto& client : clients_) {
-    for (const auto& [id, owned] : client->sessions()) {
-      const std::size_t head = client->api().records(id).size();
-      const bool caught_up = until(
-          [&] {
-            if (!owned.reader->is_open()) owned.reader->open();
-            client->api().io().run_for_ms(20);
-            return owned.reader->last() >= head;
-          },
-          30'000);
-      if (!caught_up) found.push_back("STREAM5 a client does not see the head of " + id);
-    }
-  }
-}
-
 void CrashRun::judge_all(std::vector<std::string>& found) {
   records_ = 0;
   for (const auto& client : clients_) {
-    add(found, client->wrong());
-    for (const auto& [id, owned] : client->sessions()) {
-      const JudgedSession session{id, client->api().records(id), owned.prompts};
-      records_ += session.records.size();
-      add(found, judge(session, Rest::quiet));
-      add(found, judge_view(session, owned.reader->records()));
-    }
+    const CrashClient::Judged judged = client->judge_sessions();
+    add(found, judged.wrong);
+    records_ += judged.records;
   }
 }
 

@@ -39,7 +39,6 @@ class CrashRun {
 
  private:
   std::vector<std::string> session_ids() const;
-  void catch_up(std::vector<std::string>& found);
   void judge_all(std::vector<std::string>& found);
 
   std::string store_;
