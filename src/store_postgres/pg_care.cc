@@ -167,14 +167,15 @@ bool PgWriter::idle_step() {
   bool has_more = false;
   {
     const std::unique_lock lock(write_mutex_, std::try_to_lock);
-    if (!lock.owns_lock() || unresolved_ || is_fenced_) return false;
-    if (!link_ || !link_->looks_alive()) {
+    if (!lock.owns_lock() || unresolved_) return false;
+    if (!is_fenced_ && (!link_ || !link_->looks_alive())) {
       if (link_) lose_link();
       if (Clock::now() >= next_try_) (void)relink();
     }
-    if (link_ && commits_.is_full()) commits_.probe_space();
-    has_more = link_ && beat() && search_slice();
+    if (!is_fenced_ && link_ && commits_.is_full()) commits_.probe_space();
+    has_more = !is_fenced_ && link_ && beat() && search_slice();
   }
+  // Whoever was refused for it may have been another thread.
   tell_fenced();
   return has_more;
 }

@@ -287,6 +287,16 @@ TEST_F(PostgresNodes, C19_a_life_that_was_replaced_takes_nothing_and_learns_it_w
   EXPECT_EQ(own(newer, 2), newer.epoch());
 }
 
+TEST_F(PostgresNodes, C19_a_life_that_was_replaced_ends_also_when_its_upkeep_finds_it_out) {
+  PostgresStore& older = node("a");
+  node("a");
+  EXPECT_EQ(older.forget_answers({1}).error().code(), Code::stale_owner);
+  older.idle_step();
+  EXPECT_EQ(fatal_, 1);
+  older.idle_step();
+  EXPECT_EQ(fatal_, 1);
+}
+
 TEST_F(PostgresNodes, a_node_that_writes_without_a_pause_is_heard_of) {
   options_.lease = std::chrono::milliseconds(1'000);
   PostgresStore& a = node("a");
