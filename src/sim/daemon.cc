@@ -221,6 +221,7 @@ CommitFault StorePort::draw_fault() {
   if (universe_.prng.chance(universe_.faults.sync_slow)) return CommitFault::slow_sync;
   if (universe_.prng.chance(universe_.faults.disk_full)) {
     universe_.disk_full_until_ms = universe_.scheduler.now_ms() + universe_.prng.between(1, 30'000);
+    universe_.was_disk_full = true;
     return CommitFault::disk_full;
   }
   return CommitFault::none;

@@ -141,6 +141,7 @@ struct Universe {
   std::uint64_t lives = 0;  // of daemons, so far
   bool has_several_daemons = false;
   std::int64_t disk_full_until_ms = 0;
+  bool was_disk_full = false;  // at any time
   // A place at which the daemon may be told to die; set by the daemon's keeper.
   std::function<void(CrashPoint)> crash_point = [](CrashPoint) {};
 

@@ -124,9 +124,9 @@ void Workload::check_change(const Order& order, const Reply& reply) {
     there = is<RepairClosedMessage>(book, seq) || is<RepairClosedTool>(book, seq) ||
             is<RunInterrupted>(book, seq);
   } else if (const auto* cancel = get_if<CancelRun>(&order.body)) {
-    // A full disk makes a forced cancel of any.
+    // A full disk makes a forced cancel of any; the answer may be asked for again long after.
     const bool forced = is<RunCancelled>(book, seq);
-    there = there && (cancel->force ? forced : !forced || universe_.disk_full_until_ms > 0);
+    there = there && (cancel->force ? forced : !forced || universe_.was_disk_full);
   }
   universe_.verdict.expect(there, "ACK1", [&] {
     return "accepted and not so in the journal at " + tail(order.session) + "/" +
