@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t launcher_output_bytes_max = 64UL << 10;
 constexpr std::int64_t bury_again_ms = 50;
+constexpr std::int64_t lock_patience_ms = 2'000;  // an agentctl on its way listens by then
 constexpr std::uint64_t window_frames = 256;
 
 void append_bounded(std::string& out, std::string_view bytes) {
@@ -115,7 +116,10 @@ void LocalExecution::connect() {
   const bool may_live = identity_ && ports_.host.life(*identity_) != ProcessLife::dead;
   if (may_live) return connect_later();
   const bool may_take_over = setting_.when_locked == WhenLocked::take_over && !took_over_;
-  if (lock_is_held_ && may_take_over && !stopping_) return take_over();
+  if (lock_is_held_ && may_take_over && !stopping_) {
+    // This very execution may be on its way still, started by somebody before us (X16).
+    return silent_ms() < lock_patience_ms ? connect_later() : take_over();
+  }
   if (proof_.empty()) proof_ = identity_ ? "process" : "nobody listens";
   bury();
 }

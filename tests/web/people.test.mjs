@@ -161,6 +161,7 @@ export default function (suite) {
     const one = await person({ size: "phone" });
     await one.enter(`/s/${session.id}`);
     await untilSaid(one.page, "<p1:end=2>");
+    await settled(one.page);
     one.expectDeadDaemon();
     const words = "reconnecting|cannot be reached|offline";
     const said = one.page.getByText(new RegExp(words, "i")).filter({ visible: true });
