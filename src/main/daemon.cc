@@ -218,7 +218,7 @@ Result<> Daemon::make_agents() {
                    .when_stale = store_->is_shared() ? WhenStale::wait : WhenStale::end,
                    .is_still_ours =
                        [this](SessionId session, std::uint64_t epoch) {
-                         return is_still_ours(*store_, {session, epoch});
+                         return check_still_ours(*store_, {session, epoch}).has_value();
                        }},
       [this](const LaunchSpec& spec) { return launch(spec); });
   make_engine();

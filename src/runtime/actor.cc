@@ -74,8 +74,7 @@ void SessionActor::boot() {
   looked_for_ = true;
   if (!is_at_home(shared_, state_)) {
     SIM_PROBE("execution out of reach offered to daemons at its home");
-    // Refused: it is another's already, or the server is away and the next look offers it.
-    std::ignore = shared_.world.store.offer(owned(), state_.exec.home);
+    offer();
     outbox_.run(state_);
     return;
   }
@@ -93,6 +92,18 @@ void SessionActor::boot() {
                                    cursor_ && cursor_->exec == state_.exec.id ? cursor_->frame : 0);
   }
   outbox_.run(state_);
+}
+
+// Refused: it is another's already, or the server is away and the next look offers it.
+void SessionActor::offer() {
+  is_to_be_offered_ = !shared_.world.store.offer(owned(), state_.exec.home);
+}
+
+void SessionActor::go_on() {
+  if (failed_) return;
+  if (is_to_be_offered_ && execution_may_live(state_)) offer();
+  outbox_.run(state_);
+  if (outbox_.has_done()) flush_later();
 }
 
 void SessionActor::give_up() {
@@ -200,9 +211,10 @@ void SessionActor::pump() {
   }
   // What is answered without a commit was decided by what this daemon knows. One that was stopped
   // for longer than its lease may know what is long over.
-  if (batch->has_replies() && !is_still_ours(shared_.world.store, owned())) {
-    on_refused(*batch, {Code::stale_owner, "the session is another daemon's now"});
-    return;
+  if (batch->has_replies()) {
+    if (const Result<> ours = check_still_ours(shared_.world.store, owned()); !ours) {
+      return on_refused(*batch, ours.error());
+    }
   }
   shared_.dropped_frames += batch->dropped;
   answer(*batch);

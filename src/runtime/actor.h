@@ -28,6 +28,8 @@ class SessionActor {
 
   // Reconcile: derives the status anew and looks for the execution of an earlier life.
   void boot();
+  // Does what could not be done while the store did not say whose the session is.
+  void go_on();
   // It is another daemon's now: lets its execution go, and whatever waits is refused.
   void give_up();
   void attached(const ExecKey& exec);
@@ -67,6 +69,7 @@ class SessionActor {
   void on_timer();
   void flush_later();
   void inject(std::uint64_t row, const PrepareInjection& effect);
+  void offer();
 
   ActorShared& shared_;
   SessionId session_;
@@ -85,8 +88,9 @@ class SessionActor {
   std::vector<std::uint64_t> removing_;  // outbox rows whose removal is in flight
   bool scheduled_ = false;
   bool disk_full_ = false;
-  bool looked_for_ = false;      // somebody was asked for the present execution in this life
-  std::optional<Error> failed_;  // no more writes: another owner, or damage
+  bool looked_for_ = false;        // somebody was asked for the present execution in this life
+  bool is_to_be_offered_ = false;  // to daemons that can reach its execution
+  std::optional<Error> failed_;    // no more writes: another owner, or damage
   Loop::TimerId deadline_timer_ = 0;
   Loop::TimerId retry_timer_ = 0;
   Loop::TimerId flush_timer_ = 0;

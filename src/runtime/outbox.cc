@@ -88,7 +88,7 @@ bool Outbox::run_start(Row& row, const StartExecutor& start, const State& state)
   if (!is_present(state, start.exec, start.gen)) return true;
   if (state.exec.status != ExecutorStatus::starting) return true;
   if (!row.started && is_at_home(shared_, state) &&
-      is_still_ours(shared_.world.store, {session_, epoch_})) {
+      check_still_ours(shared_.world.store, {session_, epoch_})) {
     row.started = true;
     FAILPOINT("effect.before");
     shared_.world.agentctls.start(launch_spec(state), epoch_);

@@ -284,7 +284,7 @@ Result<SubscriptionId> Runtime::subscribe(SessionId session, Seq after, const st
     return fail(Code::cursor_invalid, "the cursor belongs to another log; start over");
   }
   if (after > head && is_behind(session, head)) {
-    return fail(Code::unavailable, "another daemon has gone on with the session; try again");
+    return fail(Code::unavailable, "another daemon may have gone on with the session; try again");
   }
   if (after > head) {
     SIM_PROBE("cursor beyond the head refused");

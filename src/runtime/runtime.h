@@ -212,7 +212,7 @@ class Runtime final : public AgentctlEvents {
   struct Handed;
   void hand_over_again(Handed& handed);
   void watch_handed(const std::shared_ptr<Handed>& handed);
-  // Whether there is more of it than this daemon knows.
+  // Whether there is, or may be, more of it than this daemon knows.
   bool is_behind(SessionId session, Seq head);
   void look_around();
   void look_around_later();

@@ -28,8 +28,8 @@ struct ActorShared {
   std::shared_ptr<bool> alive = std::make_shared<bool>(true);
 };
 
-// Whether a lease stands, asked of the store; one that cannot tell: no.
-bool is_still_ours(Store& store, const OwnedSession& owned);
+// Whether a lease stands, asked of the store: stale_owner when it does not, or why nobody can tell.
+Result<> check_still_ours(Store& store, const OwnedSession& owned);
 
 // The secret of a wait token: made from the key each time, never stored (contract: /api/waits).
 std::string make_wait_secret(const std::string& wait_key, WaitTokenId token);

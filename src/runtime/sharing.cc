@@ -34,10 +34,11 @@ std::string make_key(Random& random) {
 
 }  // namespace
 
-bool is_still_ours(Store& store, const OwnedSession& owned) {
-  if (!store.is_shared()) return true;
-  const Result<std::vector<SessionId>> lost = store.lost({&owned, 1});
-  return lost && lost->empty();
+Result<> check_still_ours(Store& store, const OwnedSession& owned) {
+  if (!store.is_shared()) return {};
+  const std::vector<SessionId> lost = TRY(store.lost({&owned, 1}));
+  if (lost.empty()) return {};
+  return fail(Code::stale_owner, "the session is another daemon's now");
 }
 
 Result<Runtime::Seat> Runtime::load(SessionId session) {
@@ -216,7 +217,7 @@ void Runtime::forget(SessionId session) {
 bool Runtime::is_behind(SessionId session, Seq head) {
   if (!shared_->world.store.is_shared()) return false;
   const Result<SessionHead> stored = shared_->world.store.head(session);
-  return stored && stored->seq > head;
+  return !stored || stored->seq > head;  // a store that is away does not make a cursor wrong
 }
 
 void Runtime::look_around_later() {
@@ -239,6 +240,7 @@ void Runtime::look_around() {
   if (const Result<std::vector<SessionId>> lost = store.lost(owned)) {
     for (const SessionId session : *lost) actors_.at(session)->give_up();
   }
+  for (const auto& [session, found] : actors_) found->go_on();
   if (ready_) {
     take_missed();
     const Result<std::vector<SessionId>> orphans = store.orphans(taken_at_once_max);

@@ -245,6 +245,22 @@ TEST(Sharing, C19_an_execution_at_another_home_waits_for_a_daemon_there) {
   EXPECT_EQ(*pair.b.runtime->owner(pair.session), "a");
 }
 
+TEST(Sharing, C19_what_could_not_be_offered_while_the_store_was_away_is_offered_later) {
+  Pair pair("far");
+  pair.create(pair.a, "go");
+  pair.b.store->set_away(MemoryStore::Away::when_offered);
+  pair.a.is_stopped = true;
+  pair.settle(2 * lease_ms);
+  ASSERT_EQ(*pair.b.runtime->owner(pair.session), "");
+  pair.start(pair.a);
+  pair.a.is_stopped = false;
+  pair.settle(3'000);
+  ASSERT_EQ(*pair.b.runtime->owner(pair.session), "");
+  pair.b.store->set_away(MemoryStore::Away::no);
+  pair.settle(3'000);
+  EXPECT_EQ(*pair.b.runtime->owner(pair.session), "a");
+}
+
 TEST(Sharing, C19_a_person_may_declare_it_dead_where_nobody_can_reach_it) {
   Pair pair("far");
   pair.create(pair.a, "go");
@@ -317,6 +333,51 @@ TEST(Sharing, STREAM3_a_daemon_that_is_behind_does_not_call_a_good_cursor_wrong)
       pair.b.runtime->subscribe(pair.session, pair.head(pair.b) + 1, "", reader);
   ASSERT_FALSE(beyond);
   EXPECT_EQ(beyond.error().code(), Code::cursor_invalid);
+}
+
+// Found by the simulator when daemons were cut off from their disk (seed 469): the session was left
+// without anybody until somebody looked at it.
+TEST(Sharing, C19_a_store_that_cannot_say_whose_a_session_is_does_not_take_it_away) {
+  Pair pair;
+  pair.create(pair.a, "go");
+  ASSERT_TRUE(pair.ask(pair.a, RenameSession{"once"}));
+  pair.a.store->set_away(MemoryStore::Away::when_owned);
+  const Result<Reply> answer = pair.ask(pair.a, RenameSession{"once"});  // nothing to write
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code(), Code::unavailable);
+  EXPECT_TRUE(pair.a.agentctls.let_go_of.empty());
+  EXPECT_TRUE(pair.a.runtime->is_ours(pair.session));
+  pair.a.store->set_away(MemoryStore::Away::no);
+  pair.settle(1'500);
+  EXPECT_TRUE(pair.ask(pair.a, RenameSession{"once"}));
+  EXPECT_EQ(pair.a.agentctls.started.size(), 1U);
+}
+
+TEST(Sharing, Q2_a_start_that_the_stores_absence_held_up_is_made_when_it_is_back) {
+  Pair pair;
+  pair.create(pair.a);
+  pair.a.store->set_away(MemoryStore::Away::when_owned);
+  ASSERT_TRUE(pair.ask(pair.a, SubmitPrompt{.prompt = {.text = "go"}}));
+  EXPECT_TRUE(pair.a.agentctls.started.empty());
+  pair.a.store->set_away(MemoryStore::Away::no);
+  pair.settle(1'500);
+  EXPECT_EQ(pair.a.agentctls.started.size(), 1U);
+}
+
+// Found by the simulator when daemons were cut off from their disk (seeds 451, 469, 475).
+TEST(Sharing, STREAM3_a_store_that_is_away_does_not_make_a_good_cursor_wrong) {
+  Pair pair;
+  pair.create(pair.a);
+  ASSERT_TRUE(pair.b.runtime->state(pair.session));
+  pair.b.store->set_away(MemoryStore::Away::when_read);
+  ASSERT_TRUE(pair.ask(pair.a, RenameSession{"further"}));
+  Reader reader;
+  const Result<SubscriptionId> behind =
+      pair.b.runtime->subscribe(pair.session, pair.head(pair.a), "", reader);
+  ASSERT_FALSE(behind);
+  EXPECT_EQ(behind.error().code(), Code::unavailable);
+  pair.b.store->set_away(MemoryStore::Away::no);
+  EXPECT_TRUE(pair.b.runtime->subscribe(pair.session, pair.head(pair.a), "", reader));
 }
 
 }  // namespace

@@ -254,6 +254,7 @@ void Agentctl::end_prompt(FrameBody body) {
   if (odd())
     write(ToolUpdate{.tool_call_id = unique("tool"), .status = "pending"}, agent_.last_run);
   if (odd()) write(MessageAgent{.text = unique("background")}, {});
+  if (odd()) write(FrameRunStalled{agent_.last_run, 1000}, agent_.last_run);
   if (odd()) {  // a question outside any run
     write(FramePermission{.request = unique("ask"),
                           .title = "later?",

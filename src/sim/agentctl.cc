@@ -58,7 +58,8 @@ void Agentctl::boot() {
     write(FrameExecutorReady{{.url = "unix:sim",
                               .instance = key_.exec.text(),
                               .pid = 100,
-                              .pid_started = universe_.scheduler.now_ms()}},
+                              .pid_started = universe_.scheduler.now_ms(),
+                              .supports_workspace_only = key_.gen % 2 == 0}},
           {});
     if (odd()) write(FrameExecutorReady{{.url = "unix:again"}}, {});
   });

@@ -9,6 +9,7 @@ namespace perdure::sim {
 namespace {
 
 constexpr std::uint64_t crashes_max = 150;  // then the daemon lives on: a run must get somewhere
+constexpr std::int64_t cut_look_ms = 50;
 // Q5: probes for two seconds, then it serves; the rest is what slow commits of reconcile may cost.
 constexpr std::int64_t recovery_ms_max = reconcile_probe_ms + 1;
 
@@ -66,6 +67,7 @@ void Daemon::start() {
   boot_id_ = new_boot_id();
   parts_ = std::make_unique<Parts>(World{universe_, disk_, host_, judge_}, seat_, life, on_fatal);
   parts_->store.set_boot(boot_id_);
+  parts_->store.cut_until(cut_until_ms_);
   if (is_one_of_several()) parts_->store.beat_every(seat_.lease_ms / 5);
   parts_->runtime = std::make_unique<Runtime>(
       Runtime::World{universe_.clock, random_, parts_->loop, universe_.files, parts_->store,
@@ -162,8 +164,13 @@ void Daemon::die(const std::function<void()>& with_it) {
   judge_.on_crash(parts_->life->number);
   with_it();
   universe_.after(universe_.delay(universe_.faults.restart_ms_max), [this] {
-    if (!runtime()) start();
+    if (!runtime() && !stays_down_) start();
   });
+}
+
+void Daemon::leave() {
+  crash("and stays down");
+  stays_down_ = true;
 }
 
 void Daemon::reap() {
@@ -178,14 +185,24 @@ void Daemon::pause(std::int64_t ms) {
   parts_->life->paused_until_ms = universe_.scheduler.now_ms() + ms;
 }
 
+void Daemon::cut(std::int64_t ms) {
+  if (!runtime()) return;
+  universe_.trace.note("daemon", parts_->life->number, [&] {
+    return seat_.node + " is cut off from the disk for " + std::to_string(ms) + " ms";
+  });
+  cut_until_ms_ = universe_.scheduler.now_ms() + ms;
+  parts_->store.cut_until(cut_until_ms_);
+}
+
 void Daemon::heal() {
   reap();
+  stays_down_ = false;
   if (!runtime()) start();
   parts_->life->paused_until_ms = 0;
 }
 
 void StorePort::beat_every(std::int64_t ms) {
-  inner_->beat();
+  if (!is_cut()) inner_->beat();
   universe_.after_in(life_, ms, [this, ms] { beat_every(ms); });
 }
 
@@ -229,6 +246,11 @@ CommitFault StorePort::draw_fault() {
 
 void StorePort::step() {
   scheduled_ = false;
+  if (is_cut()) {
+    scheduled_ = true;
+    universe_.after_in(life_, cut_look_ms, [this] { step(); });
+    return;
+  }
   const CommitFault fault = draw_fault();
   inner_->inject(fault);
   inner_->step();
@@ -238,34 +260,70 @@ void StorePort::step() {
   universe_.after_in(life_, universe_.prng.between(1, 2000), [this] { step(); });
 }
 
+bool StorePort::is_cut() const {
+  return !universe_.healed && cut_until_ms_ > universe_.scheduler.now_ms();
+}
+
+Result<> StorePort::reach() const {
+  if (is_cut()) return fail(Code::unavailable, "the store cannot be reached");
+  return {};
+}
+
 Result<RecordPage> StorePort::read(SessionId session, ReadRange range) {
   read_in_recovery();
+  TRY_VOID(reach());
   return inner_->store().read(session, range);
 }
 Result<SessionHead> StorePort::head(SessionId session) {
   read_in_recovery();
+  TRY_VOID(reach());
   return inner_->store().head(session);
 }
 Result<std::optional<StoredSnapshot>> StorePort::snapshot(SessionId session) {
+  TRY_VOID(reach());
   return inner_->store().snapshot(session);
 }
 Result<std::vector<OutboxRow>> StorePort::outbox(SessionId session) {
   read_in_recovery();
+  TRY_VOID(reach());
   return inner_->store().outbox(session);
 }
 Result<std::optional<StoredAnswer>> StorePort::answer(std::string_view key) {
+  TRY_VOID(reach());
   return inner_->store().answer(key);
 }
 Result<std::optional<SessionId>> StorePort::find_ref(std::string_view ref) {
+  TRY_VOID(reach());
   return inner_->store().find_ref(ref);
 }
-Result<std::string> StorePort::blob(const Hash& hash) { return inner_->store().blob(hash); }
+Result<std::string> StorePort::blob(const Hash& hash) {
+  TRY_VOID(reach());
+  return inner_->store().blob(hash);
+}
 Result<std::vector<SessionId>> StorePort::open_sessions() {
   read_in_recovery();
+  TRY_VOID(reach());
   return inner_->store().open_sessions();
 }
 Result<std::vector<ListedSession>> StorePort::list(SessionId after, std::size_t limit) {
+  TRY_VOID(reach());
   return inner_->store().list(after, limit);
+}
+Result<Lease> StorePort::own(SessionId session) {
+  TRY_VOID(reach());
+  return inner_->store().own(session);
+}
+Result<std::vector<SessionId>> StorePort::orphans(std::size_t limit) {
+  TRY_VOID(reach());
+  return inner_->store().orphans(limit);
+}
+Result<std::vector<SessionId>> StorePort::lost(std::span<const OwnedSession> owned) {
+  TRY_VOID(reach());
+  return inner_->store().lost(owned);
+}
+Result<> StorePort::offer(const OwnedSession& owned, const std::string& home) {
+  TRY_VOID(reach());
+  return inner_->store().offer(owned, home);
 }
 Result<std::vector<SearchHit>> StorePort::search(const SearchAsk& ask) {
   return inner_->store().search(ask);

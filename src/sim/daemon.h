@@ -25,6 +25,10 @@ class StorePort final : public Store {
   // Signs of life, from now on.
   void beat_every(std::int64_t ms);
 
+  // Of several daemons, one whose way to the disk is cut until then: reads fail, commits wait,
+  // nobody hears of it.
+  void cut_until(std::int64_t ms) { cut_until_ms_ = ms; }
+  bool is_cut() const;
   // Recovery is over: from now on reads are not part of it.
   void set_recovered() { recovered_ = true; }
 
@@ -44,16 +48,10 @@ class StorePort final : public Store {
     return inner_->store().redact(std::move(redaction));
   }
   bool is_shared() const override { return inner_->store().is_shared(); }
-  Result<Lease> own(SessionId session) override { return inner_->store().own(session); }
-  Result<std::vector<SessionId>> orphans(std::size_t limit) override {
-    return inner_->store().orphans(limit);
-  }
-  Result<std::vector<SessionId>> lost(std::span<const OwnedSession> owned) override {
-    return inner_->store().lost(owned);
-  }
-  Result<> offer(const OwnedSession& owned, const std::string& home) override {
-    return inner_->store().offer(owned, home);
-  }
+  Result<Lease> own(SessionId session) override;
+  Result<std::vector<SessionId>> orphans(std::size_t limit) override;
+  Result<std::vector<SessionId>> lost(std::span<const OwnedSession> owned) override;
+  Result<> offer(const OwnedSession& owned, const std::string& home) override;
   std::uint64_t epoch() const override { return inner_->store().epoch(); }
   const std::string& log_id() const override { return inner_->store().log_id(); }
 
@@ -64,12 +62,14 @@ class StorePort final : public Store {
   void read_in_recovery() {
     if (!recovered_) universe_.crash_point(CrashPoint::in_recovery);
   }
+  Result<> reach() const;
 
   Universe& universe_;
   Judge& judge_;
   LifePtr life_;
   std::unique_ptr<SteppedStore> inner_;
   BootId boot_;
+  std::int64_t cut_until_ms_ = 0;
   bool scheduled_ = false;
   bool recovered_ = false;
 };
@@ -97,12 +97,17 @@ class Daemon {
   void start();
   // Ends it now, like kill -9 (or, drawn, a power cut); it is started again after a while.
   void crash(const char* why);
+  // The same, and it stays down until heal().
+  void leave();
   // The same for the whole machine.
   void reboot(const char* why);
   // Crashes with the seed's chance, as after any step.
   void maybe_crash();
   // Stops it for a while, as by SIGSTOP.
   void pause(std::int64_t ms);
+  // Cuts it off from the disk for a while, over a restart too.
+  void cut(std::int64_t ms);
+  bool is_cut() const { return parts_ && parts_->store.is_cut(); }
   // A place at which it may be told to die.
   void reach(CrashPoint point);
   // Between two steps: takes away what is left of a dead one.
@@ -155,6 +160,8 @@ class Daemon {
   SimRandom random_;
   std::unique_ptr<Parts> parts_;
   BootId boot_id_;
+  bool stays_down_ = false;
+  std::int64_t cut_until_ms_ = 0;
   std::uint64_t served_life_ = 0;
   std::uint64_t crashes_ = 0;
   std::uint64_t reboots_ = 0;

@@ -9,10 +9,13 @@ namespace perdure::sim {
 namespace {
 
 constexpr std::int64_t lease_ms = 3'000;
+constexpr std::int64_t hint_taken_ms = 100;
+constexpr std::uint64_t hint_chance = 10'000;  // per step
 
 }  // namespace
 
-Daemons::Daemons(Daemon::World world, std::size_t count) : universe_(world.universe) {
+Daemons::Daemons(Daemon::World world, std::size_t count)
+    : universe_(world.universe), disk_(world.disk), judge_(world.judge) {
   if (count == 1) {
     daemons_.push_back(std::make_unique<Daemon>(world, DaemonSeat{}));
     universe_.crash_point = [this](CrashPoint point) { daemons_.front()->reach(point); };
@@ -20,6 +23,7 @@ Daemons::Daemons(Daemon::World world, std::size_t count) : universe_(world.unive
   }
   universe_.has_several_daemons = true;
   pause_chance_ = universe_.prng.chance(600'000) ? 2'000 : 0;
+  cut_chance_ = universe_.prng.chance(400'000) ? 2'000 : 0;
   const bool is_far = universe_.prng.chance(300'000);
   for (std::size_t i = 0; i < count; ++i) {
     const std::string name(1, static_cast<char>('a' + i));
@@ -49,9 +53,62 @@ void Daemons::start() {
 void Daemons::hurt() {
   for (const auto& daemon : daemons_) daemon->maybe_crash();
   reap();
-  if (pause_chance_ == 0 || !universe_.prng.chance(pause_chance_)) return;
-  const std::size_t whom = universe_.prng.below(daemons_.size());
-  daemons_[whom]->pause(universe_.prng.between(lease_ms / 4, 4 * lease_ms));
+  if (are_several() && universe_.prng.chance(hint_chance)) hint_one();
+  if (universe_.prng.chance(pause_chance_)) draw_one().pause(draw_absence_ms());
+  if (universe_.prng.chance(cut_chance_)) draw_one().cut(draw_absence_ms());
+}
+
+Daemon& Daemons::draw_one() { return *daemons_[universe_.prng.below(daemons_.size())]; }
+
+// From a hiccup to several leases.
+std::int64_t Daemons::draw_absence_ms() {
+  return universe_.prng.between(lease_ms / 4, 4 * lease_ms);
+}
+
+// Word that others have written comes at any time, of one session or of whichever.
+void Daemons::hint_one() {
+  Daemon* const to = any();
+  if (!to || to->is_cut() || judge_.ledgers().empty()) return;
+  const LifePtr life = to->life();
+  const Acting acting(universe_.scheduler, life);
+  if (universe_.prng.chance(500'000)) {
+    auto at = judge_.ledgers().begin();
+    std::advance(at, universe_.prng.below(judge_.ledgers().size()));
+    return to->serving()->hint(std::vector{at->first});
+  }
+  std::map<SessionId, Seq> heads;
+  for (const auto& [session, book] : judge_.ledgers()) heads[session] = disk_.head(session);
+  to->serving()->hint({});
+  // A little later: a session that was lost just now is let go of first.
+  universe_.after_in(life, hint_taken_ms, [this, to, heads] { check_followed(*to, heads); });
+}
+
+// Whoever heard that anything may have changed has read what there was.
+void Daemons::check_followed(Daemon& daemon, const std::map<SessionId, Seq>& heads) {
+  Runtime* const runtime = daemon.serving();
+  for (const auto& [session, head] : heads) {
+    const State* const state = runtime ? runtime->state_in_memory(session) : nullptr;
+    if (!state || daemon.is_cut() || runtime->is_ours(session) || judge_.is_damaged(session))
+      continue;
+    universe_.verdict.expect(state->head >= head, "STREAM5", [&] {
+      return daemon.node() + " was told, and is behind in " + tail(session);
+    });
+  }
+}
+
+void Daemons::check_owner(SessionId session) {
+  std::string owner;
+  for (const auto& daemon : daemons_) {
+    Runtime* const runtime = daemon->serving();
+    if (!runtime) continue;
+    const Acting acting(universe_.scheduler, daemon->life());
+    const Result<std::string> named = runtime->owner(session);
+    const std::string name = !named ? "nobody" : named->empty() ? daemon->node() : *named;
+    universe_.verdict.expect(named && (owner.empty() || name == owner), "C19", [&] {
+      return tail(session) + " is " + owner + "'s, and " + daemon->node() + " says " + name + "'s";
+    });
+    owner = name;
+  }
 }
 
 void Daemons::reap() {
@@ -61,6 +118,8 @@ void Daemons::reap() {
 void Daemons::crash(const char* why) {
   for (const auto& daemon : daemons_) daemon->crash(why);
 }
+
+void Daemons::lose_one() { draw_one().leave(); }
 
 void Daemons::heal() {
   for (const auto& daemon : daemons_) daemon->heal();

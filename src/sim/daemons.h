@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,6 +22,8 @@ class Daemons {
   void hurt();
   void reap();
   void crash(const char* why);
+  // One of several, drawn, goes and stays down until heal().
+  void lose_one();
   // Only of a single one.
   void reboot(const char* why) { daemons_.front()->reboot(why); }
   void heal();
@@ -32,6 +35,8 @@ class Daemons {
   Daemon* find(const std::string& node);
   // The one that has the session in its hands; null: none that serves.
   Runtime* owner(SessionId session);
+  // Those that serve name the same owner (C19).
+  void check_owner(SessionId session);
   // By whoever has it.
   Result<> erase(SessionId session);
   bool is_boot(BootId boot) const;
@@ -39,10 +44,17 @@ class Daemons {
 
  private:
   void reach(CrashPoint point);
+  Daemon& draw_one();
+  std::int64_t draw_absence_ms();
+  void hint_one();
+  void check_followed(Daemon& daemon, const std::map<SessionId, Seq>& heads);
 
   Universe& universe_;
+  Disk& disk_;
+  Judge& judge_;
   std::vector<std::unique_ptr<Daemon>> daemons_;
   std::uint64_t pause_chance_ = 0;
+  std::uint64_t cut_chance_ = 0;
 };
 
 }  // namespace perdure::sim

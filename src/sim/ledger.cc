@@ -182,6 +182,9 @@ void Ledger::end_records() {
   expect(!owed_.death_claimed, "PROC3", "a run was interrupted and nothing died");
   expect(!owed_.must_continue, "RUN1", "auto_continue was due and did not come");
   expect(!owed_.must_wait, "P13", "a limit with a reset is not waited out");
+  expect(!owed_.resume_must_fail, "K18", "its execution failed, and the resume did not");
+  expect(!owed_.exit || active_tokens_.empty(), "C15",
+         "an agent is gone and its questions stay open");
   expect(!owed_.must_go_on, "P13", "a limit's end said it goes on, and nothing was queued");
   if (run_) expect(run_->has_message, "RUN3", "a run started without its message");
   expect(!owed_.must_cancel, "C23", "a prompt that ends the open run did not");
@@ -256,10 +259,8 @@ void Ledger::see_command(const SendCommand& command) {
 }
 
 bool Ledger::needs_reconcile() const {
-  const bool wants_to_run =
-      std::ranges::any_of(queue_, [](const Queued& item) { return !item.held; });
   return may_live() || run_ || resume_ || !active_tokens_.empty() || limit_ ||
-         (wants_to_run && !archived_);
+         (wants_to_run() && !archived_);
 }
 
 // What the last status.derived must say, by the rules of O9/O10 alone.
@@ -286,8 +287,7 @@ void Ledger::see_status() {
 // Liveness.
 void Ledger::check_quiet() {
   expect(!run_, "RUN1", "a run has no end");
-  const bool waits_for_person = archived_ || std::ranges::all_of(queue_, &Queued::held);
-  expect(waits_for_person, "Q1", "an accepted prompt neither ran nor is held");
+  expect(archived_ || !wants_to_run(), "Q1", "an accepted prompt neither ran nor is held");
   expect(!resume_, "Q1", "a resume has neither a boundary nor a failure");
   expect(!may_live() || !stop_requested_, "PROC6", "an execution was told to stop and is not gone");
   expect(!limit_ || limit_->until.remaining_ms(facts_.now()) > 0, "P13",

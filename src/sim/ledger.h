@@ -145,10 +145,12 @@ class Ledger {
     std::vector<MessageId> steers;
     bool must_cancel = false;  // the prompt that was accepted ends the open run
     std::size_t stops = 0;
-    bool death_claimed = false;  // a run ended with its agent; executor.stopped must follow
-    bool must_continue = false;  // auto_continue is due
-    bool must_wait = false;      // a limit with a reset was met: limit.waiting is due
-    bool must_go_on = false;     // its end said that the session continues
+    bool death_claimed = false;     // a run ended with its agent; executor.stopped must follow
+    bool must_continue = false;     // auto_continue is due
+    bool must_wait = false;         // a limit with a reset was met: limit.waiting is due
+    bool must_go_on = false;        // its end said that the session continues
+    bool resume_must_fail = false;  // the execution that served it never came up
+    bool resume_must_stay = false;  // it waits for the next one (K18)
     std::optional<AgentExited> exit;
     bool tools_were_open = false;  // when the run ended
   };
@@ -171,6 +173,7 @@ class Ledger {
   void see_status();
   void see_listing(const Listing& listing);
   void see_listed_execution(const std::optional<ExecutorSummary>& listed);
+  void see_reattach(const ExecutorReattached& e);
   void see_title_of_copy(const std::string& title);
   void see_early_end(const ResumeFailed& e);
   Failure shown_failure() const;
@@ -250,6 +253,7 @@ class Ledger {
   };
   void end_run(const Event& event, const End& end);
   void hold_queue(bool held);
+  bool wants_to_run() const;
   bool may_live() const { return exec_.gen != 0 && !exec_gone_; }
   void ask_to_stop();
   void note_options_at_open();
@@ -310,6 +314,7 @@ class Ledger {
   Policy policy_;
   std::string agent_session_id_;
   std::string context_cwd_;
+  Timestamp context_opened_;
   bool rejected_ = false;
   std::uint64_t prompts_ = 0;
   std::uint64_t turns_ = 0;
@@ -324,6 +329,8 @@ class Ledger {
   std::string title_;
   TaskId task_;
   std::string runtime_;
+  std::string image_;
+  std::string remote_;
   Timestamp created_;
   Timestamp updated_;
   std::string stop_reason_;
@@ -334,6 +341,7 @@ class Ledger {
   std::string exec_error_code_;
   std::string exec_error_;
   Timestamp exec_seen_;
+  ExecutorStarting exec_start_;
   ExecutorReady exec_ready_;
   std::string last_prompt_;  // as typed
   std::uint64_t snapshots_ = 0;

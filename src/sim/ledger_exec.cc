@@ -12,6 +12,8 @@ void Ledger::see(const Event& event, const SessionCreated& e) {
   title_ = e.title;
   task_ = e.task;
   runtime_ = e.runtime;
+  image_ = e.image;
+  remote_ = e.remote;
   created_ = event.at;
 }
 
@@ -82,7 +84,9 @@ void Ledger::see(const Event& event, const ExecutorStarting& e) {
   lives_[origin.exec] = exec_;
   exec_boot_ = last_boot_ = exec_began_ = e.boot;
   exec_seen_ = event.at;
+  exec_start_ = e;
   exec_ready_ = {};
+  owed_.resume_must_stay = false;
   exec_status_ = ExecutorStatus::starting;
   exec_error_code_ = exec_error_ = "";
   exec_gone_ = exec_declared_ = stop_requested_ = agent_ready_ = agent_opening_ = false;
@@ -99,10 +103,18 @@ void Ledger::see(const Event& event, const ExecutorReady& e) {
   exec_starting_ = false;
 }
 
+// By a new daemon; or by the one that has it, when prompts wait for it that another one took.
+void Ledger::see_reattach(const ExecutorReattached& e) {
+  expect(may_live(), "PROC3", "an execution that is gone was reattached");
+  const bool is_waited_for = agent_ready_ && !run_ && !archived_ && wants_to_run();
+  expect(e.boot != exec_boot_ || is_waited_for || copying_, "D1",
+         "reattached by the daemon that has it");
+}
+
 void Ledger::see(const Event& event, const ExecutorReattached& e) {
+  see_reattach(e);
   exec_boot_ = last_boot_ = e.boot;
   exec_seen_ = event.at;
-  expect(may_live(), "PROC3", "an execution that is gone was reattached");
 }
 
 void Ledger::see(const Event&, const ExecutorError& e) {
@@ -110,7 +122,11 @@ void Ledger::see(const Event&, const ExecutorError& e) {
   exec_status_ = ExecutorStatus::error;
   exec_error_code_ = e.code;
   exec_error_ = e.message;
-  if (!copying_) owed_.stops = 1;
+  if (!copying_) {
+    owed_.stops = 1;
+    owed_.resume_must_fail = resume_ && !stop_requested_;
+    owed_.resume_must_stay = resume_ && stop_requested_;
+  }
   ask_to_stop();
 }
 
@@ -233,6 +249,7 @@ void Ledger::see(const Event& event, const ContextBoundary& e) {
   }
   agent_session_id_ = e.agent_session_id;
   context_cwd_ = e.cwd;
+  context_opened_ = event.at;
   rejected_ = false;
   inject_armed_ = e.inject;
   agent_ready_ = !stop_requested_ && !copying_;
@@ -264,6 +281,8 @@ void Ledger::see(const Event&, const ContextAttempt& e) {
 
 void Ledger::see(const Event&, const ResumeFailed& e) {
   expect(resume_.has_value() || copying_, "C4", "a resume fails that nobody asked for");
+  expect(!owed_.resume_must_stay, "K18", "a resume fails with an execution that did not serve it");
+  owed_.resume_must_fail = false;
   see_early_end(e);
   const bool is_about_id = !e.attempts.empty() && e.attempts.back().failure == e.failure;
   expect(e.failure != OpenFailure::session_unknown || is_about_id || copying_, "C4",

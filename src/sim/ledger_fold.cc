@@ -11,7 +11,9 @@ void Ledger::see_fold() {
     if (!condition) expect(false, "J4", std::string("the fold has another ") + field);
   };
   const State& s = fold_;
-  same(s.title == title_ && s.task == task_ && s.runtime == runtime_, "title, task or runtime");
+  same(s.title == title_ && s.task == task_, "title or task");
+  same(s.runtime == runtime_ && s.image == image_ && s.remote == remote_,
+       "runtime, image or remote");
   same(s.agent == agent_ && s.policy == policy_ && s.workspace.cwd == workspace_cwd_,
        "agent, policy or folder");
   same(s.updated == updated_ && s.created == created_, "time");
@@ -68,8 +70,12 @@ void Ledger::see_fold_of_execution() {
   same(exec_gone_ || e.stop_requested == stop_requested_, "stop_requested");
   same(e.boot == exec_boot_ && e.last_seen == exec_seen_, "boot or last_seen");
   same(e.instance == exec_ready_.instance && e.url == exec_ready_.url && e.pid == exec_ready_.pid &&
-           e.pid_started == exec_ready_.pid_started,
+           e.pid_started == exec_ready_.pid_started && e.container_id == exec_ready_.container_id,
        "process");
+  same(e.supports_workspace_only == exec_ready_.supports_workspace_only, "ability");
+  same(e.home == exec_start_.home && e.host_boot == exec_start_.host_boot &&
+           e.ready_by == exec_start_.ready_by && e.runtime == exec_start_.runtime,
+       "start");
   same(!exec_gone_ || e.agent == AgentPhase::none || copied_records_ > 0, "agent behind its end");
   if (exec_gone_) return;
   same((e.agent == AgentPhase::ready) == agent_ready_, "ready agent");
@@ -86,7 +92,7 @@ void Ledger::see_fold_of_context() {
   same(c.prompts == prompts_ && c.turns == turns_, "count of prompts or turns");
   same(c.history_from == history_from_ && c.history_prompts == history_prompts_, "history");
   same(c.inject_armed == inject_armed_, "arm");
-  same(c.cwd == context_cwd_, "cwd");
+  same(c.cwd == context_cwd_ && c.opened == context_opened_, "cwd or age");
   same(c.last_agent_message_id == last_agent_message_, "last message");
 }
 

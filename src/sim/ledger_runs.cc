@@ -18,6 +18,8 @@ void Ledger::hold_queue(bool held) {
   for (Queued& item : queue_) item.held = held;
 }
 
+bool Ledger::wants_to_run() const { return !std::ranges::all_of(queue_, &Queued::held); }
+
 void Ledger::see(const Event&, const QueueAdded& e) {
   if (e.by == "auto_continue") {
     expect(owed_.must_continue || copying_, "C11", "auto_continue where it is not allowed");
@@ -87,9 +89,7 @@ void Ledger::see(const Event& event, const RunStarted& e) {
            "another prompt started than was delivered");
     delivered_.reset();
   } else {
-    const bool overtakes =
-        std::ranges::any_of(queue_, [](const Queued& item) { return !item.held; });
-    expect(!overtakes, "ACK4", "a prompt overtakes one that was accepted before");
+    expect(!wants_to_run(), "ACK4", "a prompt overtakes one that was accepted before");
   }
   const auto held = static_cast<std::uint64_t>(std::ranges::count_if(queue_, &Queued::held));
   expect(e.ahead_of == held, "ACK4", "run.started hides whom it overtook");

@@ -288,6 +288,20 @@ const Case process_cases[] = {
              {.exec = exec, .gen = 1, .frame = 6});
      }},
     {"R11", [](Book& b) { b.ready().add(ResumeRequested{}).add(ResumeRequested{}); }},
+    {"D1", [](Book& b) { b.ready().add(ExecutorReattached{}, in_exec); }},
+    {"K18",  // the resume that it served has to fail with it
+     [](Book& b) {
+       b.ready().add(ResumeRequested{.by = "uid:1"});
+       b.add(ExecutorError{"executor_timeout", "x"}, in_exec).effect(StopExecutor{exec, 1});
+       b.end("idle");
+     }},
+    {"K18",  // and one that waits for the next execution has not
+     [](Book& b) {
+       const AgentProfile other{.name = "b"};
+       b.ready().add(ResumeRequested{.with = other, .by = "uid:1"}).effect(StopExecutor{exec, 1});
+       b.end("idle").add(ExecutorError{"spawn_failed", "x"}, in_exec);
+       b.add(ResumeFailed{.failure = OpenFailure::startup, .message = "x"}, in_exec);
+     }},
 };
 INSTANTIATE_TEST_SUITE_P(Processes, LedgerFinds, testing::ValuesIn(process_cases));
 
@@ -336,6 +350,20 @@ const Case wait_cases[] = {
        b.ready().start_run(run1, message1).ask(4).add(TokenConsumed{token, "uid:1"}, in_run);
        b.add(PermissionResolved{permission, PermissionOutcome::selected, "allow", "uid:1"}, in_run);
        b.cursor(4).end("running");
+     }},
+    {"C15",  // a question outside any run, when its agent is gone
+     [](Book& b) {
+       const Origin origin{.exec = exec, .gen = 1, .frame = 4};
+       b.ready().frame(4, FramePermission{.request = "r", .options = {{"allow", "", ""}}});
+       b.add(
+           PermissionRequested{
+               .permission = permission, .request = "r", .options = {{"allow", "", ""}}},
+           origin);
+       b.add(TokenMinted{.token = token, .permission = permission}, origin);
+       b.effect(Notify{NotifyWhat::needs_input, {}}).cursor(4).end("waiting");
+       b.frame(5, FrameAgentExited{});
+       b.add(AgentExited{.exit_code = 0}, {.exec = exec, .gen = 1, .frame = 5}).cursor(5);
+       b.end("waiting");
      }},
     {"C15",
      [](Book& b) { b.ready().start_run(run1, message1).ask(4).add(TokenExpired{token}, in_run); }},

@@ -1,8 +1,11 @@
 #include "sim/read_check.h"
 
 #include <algorithm>
+#include <array>
+#include <set>
 
 #include "base/limits.h"
+#include "runtime/journal_reader.h"
 #include "session/token_index.h"
 #include "wire/record.h"
 
@@ -10,6 +13,8 @@ namespace perdure::sim {
 namespace {
 
 constexpr std::size_t buckets = 7;
+constexpr std::size_t page_messages = 3;
+constexpr std::uint64_t long_timeline_chance = 30'000;  // it takes as long as a seed
 constexpr std::int64_t moment_ms = 100;  // as fine as a timeline is while it is short
 
 }  // namespace
@@ -20,10 +25,16 @@ void ReadCheck::ask(Runtime& runtime) {
     if (judge_.is_damaged(session) || book->records() == 0) continue;
     ask_refs(runtime, session);
     check_tokens(session);
+    check_view(runtime, session);
+    check_transcript(runtime, session);
     ask_timeline(session);
     ask_state(session, 1 + universe_.prng.below(book->records()));
     ask_state(session, book->records());
   }
+  check_long_timeline();
+  const Result<SessionView> none = runtime.view(SessionId());
+  universe_.verdict.expect(!none && none.error().code() == Code::not_found, "C7",
+                           [] { return std::string("a session that never was is shown"); });
 }
 
 void ReadCheck::check_answered() {
@@ -106,10 +117,7 @@ void ReadCheck::check_marks(SessionId session, const Timeline& timeline) {
 void ReadCheck::check_tokens(SessionId session) {
   TokenIndex index;
   const Ledger& book = judge_.ledger(session);
-  for (Seq seq = 1; seq <= book.records(); ++seq) {
-    const Result<DecodedRecord> record = decode_record(disk_.record(session, seq));
-    if (record) index.add(record->record);
-  }
+  for (const Record& record : records_to(session, book.records())) index.add(record);
   for (const auto& [id, token] : book.tokens()) {
     const TokenEntry* const entry = index.find(id);
     universe_.verdict.expect(entry && entry->status == token.status && entry->run == token.run,
@@ -129,12 +137,81 @@ void ReadCheck::ask_state(SessionId session, Seq seq) {
 
 State ReadCheck::state_at(SessionId session, Seq seq) {
   State state;
-  for (Seq one = 1; one <= seq; ++one) {
-    const Result<DecodedRecord> record = decode_record(disk_.record(session, one));
-    if (!record) break;
-    state = evolve(std::move(state), record->record.event);
+  for (const Record& record : records_to(session, seq)) {
+    state = evolve(std::move(state), record.event);
   }
   return state;
+}
+
+std::vector<Record> ReadCheck::records_to(SessionId session, Seq seq) {
+  std::vector<Record> out;
+  for (Seq one = 1; one <= seq; ++one) {
+    Result<DecodedRecord> record = decode_record(disk_.record(session, one));
+    if (record) out.push_back(std::move(record->record));
+  }
+  return out;
+}
+
+// A client's view names the session and what the journal says of it.
+void ReadCheck::check_view(Runtime& runtime, SessionId session) {
+  const State& state = judge_.ledger(session).fold();
+  const Result<SessionView> view = runtime.view(session);
+  universe_.verdict.expect(view && view->session == session && view->title == state.title, "C7",
+                           [&] { return tail(session) + " is not shown as its journal has it"; });
+}
+
+// A20: pages from the end to the beginning are the fold of the whole, each record read and told.
+void ReadCheck::check_transcript(Runtime& runtime, SessionId session) {
+  const auto expect = [&](bool condition, const char* what) {
+    universe_.verdict.expect(condition, "A20", [&] { return tail(session) + ": " + what; });
+  };
+  const Seq head = judge_.ledger(session).records();
+  std::vector<TranscriptMessage> pages;
+  std::set<Seq> told;
+  const auto on_record = [&](const Record& record) { told.insert(record.seq); };
+  TranscriptPage::Ask ask{.limit = page_messages};
+  for (bool has_older = true; has_older;) {
+    const Result<TranscriptSlice> page =
+        read_transcript(runtime.store(), session, ask, {.on_record = on_record});
+    if (!page) return expect(false, "a page of the transcript cannot be read");
+    if (page->last_seq != head) return expect(false, "a page of another head");
+    has_older = page->has_older && !page->messages.empty();
+    expect(has_older == page->has_older, "an empty page with something older");
+    pages.insert(pages.begin(), page->messages.begin(), page->messages.end());
+    if (has_older) ask.before = pages.front().first_seq;
+  }
+  expect(pages == fold_transcript(records_to(session, head)), "its pages are another transcript");
+  expect(told.size() == head, "not every record that was read is told");
+  const Result<TranscriptSlice> untold = read_transcript(runtime.store(), session, {});
+  expect(untold && untold->last_seq == head, "the last page cannot be read");
+}
+
+// More moments than a timeline keeps, by a clock that jumps to and fro: no record gets lost, and
+// what lies far apart in time stays apart.
+void ReadCheck::check_long_timeline() {
+  if (!universe_.prng.chance(long_timeline_chance)) return;
+  constexpr Timestamp end{1'000'000'000'000};
+  constexpr std::array<Timestamp, 3> times{Timestamp{1}, Timestamp{end.ms / 2}, end};
+  std::array<std::string, 3> records;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    records[i] = encode_record(1, Hash(), {.at = times[i], .body = SessionUnarchived{}});
+  }
+  Timeline timeline;
+  constexpr Seq count = timeline_moments_max + 300;
+  for (Seq seq = 1; seq <= count; ++seq) {
+    universe_.verdict.expect(timeline.add(seq, records[seq % 3]).has_value(), "U15",
+                             [] { return std::string("a timeline refuses a record"); });
+  }
+  std::uint64_t counted = 0;
+  for (const Timeline::Bucket& bucket : timeline.density({.begin = {0}, .end = end}, 3)) {
+    counted += bucket.records;
+    universe_.verdict.expect(bucket.records > 0, "U15", [] {
+      return std::string("a long timeline joins what lies far apart");
+    });
+  }
+  universe_.verdict.expect(counted == count, "U15", [&] {
+    return "a long timeline counts " + std::to_string(counted) + " records";
+  });
 }
 
 }  // namespace perdure::sim

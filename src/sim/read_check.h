@@ -1,5 +1,6 @@
 // At rest: what the daemon answers to those who only look, held against the journal. The density of
-// a timeline, the state as it was at some record, the tokens, the session a question belongs to.
+// a timeline, the state as it was at some record, the tokens, the session a question belongs to,
+// the transcript page by page.
 #pragma once
 
 #include <memory>
@@ -29,6 +30,10 @@ class ReadCheck {
   void check_timeline(SessionId session, const Timeline& timeline);
   void check_marks(SessionId session, const Timeline& timeline);
   void check_tokens(SessionId session);
+  void check_view(Runtime& runtime, SessionId session);
+  void check_transcript(Runtime& runtime, SessionId session);
+  void check_long_timeline();
+  std::vector<Record> records_to(SessionId session, Seq seq);
   State state_at(SessionId session, Seq seq);
 
   Universe& universe_;

@@ -22,6 +22,8 @@ namespace {
 constexpr std::uint64_t heal_steps_max = 60'000;
 constexpr std::int64_t heal_ms_max = 30 * 60'000;
 constexpr std::int64_t care_every_ms = 2'000;
+// A lease and the beat before it, two looks around, and what slow commits of reconcile may cost.
+constexpr std::int64_t takeover_ms = 8'000;
 
 constexpr std::uint64_t scripted_every_seeds = 4;
 constexpr std::uint64_t reboot_every_seeds = 5;
@@ -76,6 +78,7 @@ class Simulation {
     const std::uint64_t safety_steps = steps_;
     if (!is_bad()) liveness_phase();
     if (!is_bad() && reboots_in_mid_turn_) reboot_in_mid_turn();
+    if (!is_bad() && daemons_.are_several()) lose_one_in_mid_turn();
     if (!is_bad()) last_restart();
     if (!is_bad()) delete_all();
     SeedResult result{.steps = steps_,
@@ -98,7 +101,7 @@ class Simulation {
     daemons_.reap();
     host_->reap();
     if (!universe_.healed) hurt();
-    if (steps_ % 16 == 0) check_one_state();
+    if (steps_ % 16 == 0 && !nobody_looks_) check_one_state();
   }
 
   void safety_phase() {
@@ -176,6 +179,7 @@ class Simulation {
     universe_.files.restore_all();
     host_->heal();
     daemons_.heal();
+    if (daemons_.are_several()) wait_for_owners();
     workload_.heal();
     come_to_rest();
     if (is_bad()) return;
@@ -227,6 +231,10 @@ class Simulation {
         return tail(session) + ": " + std::to_string(disk_->outbox_size(session)) +
                " effects are left";
       });
+      // Q5: a boot looks at what is open, and at nothing else.
+      universe_.verdict.expect(disk_->is_open(session) == book->needs_reconcile(), "Q5", [&] {
+        return tail(session) + ": listed as open, or not, against its journal";
+      });
     }
     host_->check_quiet();
     universe_.verdict.expect(workload_.all_read(), "STREAM5", [&] { return workload_.unread(); });
@@ -256,6 +264,32 @@ class Simulation {
     }
   }
 
+  // One of several daemons goes while every session works, and does not come back: the others take
+  // what it had, and nobody has to ask for it (C1, C19).
+  void lose_one_in_mid_turn() {
+    workload_.ask_all_again();
+    run_for(universe_.prng.between(20, 2'000));
+    daemons_.lose_one();
+    daemons_.reap();
+    wait_for_owners();
+    if (is_bad()) return;
+    daemons_.heal();
+    come_to_rest();
+  }
+
+  // What is open has a daemon, though nobody looks at it.
+  void wait_for_owners() {
+    nobody_looks_ = true;
+    run_for(takeover_ms);
+    nobody_looks_ = false;
+    for (const auto& [session, book] : judge_.ledgers()) {
+      if (is_bad() || judge_.is_damaged(session) || !disk_->is_open(session)) continue;
+      universe_.verdict.expect(daemons_.owner(session) != nullptr, "C19", [&] {
+        return tail(session) + ": is open and no daemon has taken it";
+      });
+    }
+  }
+
   // What a new daemon reads is what the old one said.
   void last_restart() {
     daemons_.crash("for the last time");
@@ -268,6 +302,7 @@ class Simulation {
       if (is_bad() || book->records() == 0) continue;
       check_state(session);
       check_found(session, *book);
+      if (daemons_.are_several() && !judge_.is_damaged(session)) daemons_.check_owner(session);
       const std::uint64_t snapshots_max =
           book->records() / snapshot_every_records + daemons_.crashes() + 2;
       // Who has taken a session over may take one more.
@@ -341,6 +376,7 @@ class Simulation {
   Daemons daemons_;
   Workload workload_;
   std::uint64_t steps_ = 0;
+  bool nobody_looks_ = false;
 };
 
 }  // namespace

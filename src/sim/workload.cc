@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::int64_t patience_ms = 15'000;
 constexpr int tries_max = 4;
+constexpr std::int64_t near_ms = 20'000;  // the longest that a policy here asks for
 
 Hash quick_hash(std::string_view text) {
   Hash hash;
@@ -221,6 +222,9 @@ bool Workload::care() {
     const State& state = book->fold();
     for (const auto& [id, permission] : state.permissions) {
       quiet = false;
+      // One with a deadline that is near is left to it (C15).
+      const auto& expires = book->tokens().at(book->permissions().at(id).token).expires;
+      if (expires && expires->remaining_ms(universe_.clock.now()) <= near_ms) continue;
       const auto& offered = book->permissions().at(id).options;
       submit(add(
           make(nurse, session, AnswerPermission{id, offered.empty() ? "" : offered.front().id})));

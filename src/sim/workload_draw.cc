@@ -49,6 +49,9 @@ Order Workload::draw_create(const Client& client) {
                        .steer = prng.chance(500'000)};
   if (prng.chance(500'000)) create.what.task = ids_.next<TaskId>();
   create.what.workspace.cwd = "/ws/" + std::to_string(sessions_.size());
+  // Not for the simulated machine, which has one runtime: what is written is what is read.
+  if (sessions_.size() % 3 == 1) create.what.remote = "remote-" + std::to_string(sessions_.size());
+  if (sessions_.size() % 3 == 2) create.what.image = "image-" + std::to_string(sessions_.size());
   create.what.policy =
       get<ConfigureSession>(draw_configure(client, session).body).what.policy.value_or(Policy{});
   if (prng.chance(500'000)) create.prompt = Prompt{.text = "first\n" + draw_script(universe_)};
@@ -151,7 +154,9 @@ Order Workload::draw_resume(const Client& client, SessionId session) {
                                        ResumeHow::resume,    ResumeHow::load,
                                        ResumeHow::inject,    ResumeHow::fresh};
   ResumeSession resume{.how = hows[prng.below(std::size(hows))], .strict = prng.chance(400'000)};
-  if (prng.chance(150'000)) {
+  // At a limit people go on with another agent.
+  const bool limited = judge_.ledger(session).fold().limit.has_value();
+  if (prng.chance(limited ? 700'000 : 150'000)) {
     resume.with = AgentProfile{.name = "other-" + std::to_string(prng.below(3)), .steer = true};
   }
   return make(client, session, std::move(resume));

@@ -192,6 +192,7 @@ Result<std::vector<SessionId>> MemoryStore::orphans(std::size_t limit) {
 }
 
 Result<std::vector<SessionId>> MemoryStore::lost(std::span<const OwnedSession> owned) {
+  if (away_ == Away::when_owned) return fail(Code::unavailable, "the server is away");
   std::vector<SessionId> out;
   if (!is_shared()) return out;
   for (const OwnedSession& one : owned) {
@@ -201,6 +202,7 @@ Result<std::vector<SessionId>> MemoryStore::lost(std::span<const OwnedSession> o
 }
 
 Result<> MemoryStore::offer(const OwnedSession& owned, const std::string& home) {
+  if (away_ == Away::when_offered) return fail(Code::unavailable, "the server is away");
   if (holds(owned) && !is_dead()) disk_.leases_.at(owned.session).offered = home;
   return {};
 }
@@ -259,6 +261,7 @@ Result<RecordPage> MemoryStore::read(SessionId session, ReadRange range) {
 }
 
 Result<SessionHead> MemoryStore::head(SessionId session) {
+  if (away_ == Away::when_read) return fail(Code::unavailable, "the server is away");
   const MemoryDisk::Session* found = disk_.find(session);
   if (!found) return unknown_session(session);
   return SessionHead{found->head(), found->cursor};
