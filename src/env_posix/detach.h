@@ -25,8 +25,8 @@ struct DetachSetting {
 class Detached {
  public:
   // Hands the answer to the starting process, which writes it to its stdout and exits with 0. Once.
-  // limit_reached: longer than detach_answer_bytes_max; unavailable: nobody waits any more, so
-  // nobody knows of us: better leave.
+  // limit_reached: longer than detach_answer_bytes_max; unavailable: nobody waits any more. Whether
+  // to go on unknown to all is for the caller to say.
   Result<> answer(std::string_view bytes);
   // The same for a start that did not work: the starting process writes it to refusal_descriptor
   // and exits with this code. Does nothing where an answer was given before.

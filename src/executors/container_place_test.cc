@@ -8,30 +8,11 @@
 
 #include "base/json_view.h"
 #include "executors/container_launch.h"
+#include "executors/step_world_for_test.h"
 #include "testing/memory_host.h"
 
 namespace perdure {
 namespace {
-
-struct StillClock final : Clock {
-  Moment now() override { return at; }
-  Moment at;
-};
-
-struct StepLoop final : Loop {
-  void post(Task task) override { tasks.push_back(std::move(task)); }
-  TimerId after_ms(std::int64_t, Task task) override {
-    timers.emplace(++last, std::move(task));
-    return last;
-  }
-  void cancel(TimerId timer) override { timers.erase(timer); }
-  void run_timers() {
-    for (auto& entry : std::exchange(timers, {})) entry.second();
-  }
-  std::deque<Task> tasks;
-  std::map<TimerId, Task> timers;
-  TimerId last = 0;
-};
 
 struct NoProcesses final : Processes {
   Result<std::unique_ptr<Process>> spawn(const SpawnSpec&, ProcessEvents&) override {

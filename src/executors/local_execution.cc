@@ -97,6 +97,7 @@ void LocalExecution::on_exit(const ProcessExit&) {
   // The lock is held: perhaps by this very execution, started by somebody before us (X16).
   lock_is_held_ = answer && answer->code == "conflict";
   if (!lock_is_held_) return arm(0, &LocalExecution::bury);
+  silent_since_ms_ = ports_.clock.now().since_boot.ms;  // how long the launch took is not its fault
   SIM_PROBE("start found the session's lock held");
   arm(0, &LocalExecution::connect);
 }

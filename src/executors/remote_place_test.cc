@@ -2,64 +2,20 @@
 // lets it, over connections that the test cuts.
 #include "executors/remote_place.h"
 
-#include <deque>
-#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/base64.h"
+#include "executors/step_world_for_test.h"
 #include "testing/memory_host.h"
 
 namespace perdure {
 namespace {
-
-struct StillClock final : Clock {
-  Moment now() override { return at; }
-  Moment at;
-};
-
-struct StepLoop final : Loop {
-  void post(Task task) override { tasks.push_back(std::move(task)); }
-  TimerId after_ms(std::int64_t, Task task) override {
-    timers.emplace(++last, std::move(task));
-    return last;
-  }
-  void cancel(TimerId timer) override { timers.erase(timer); }
-  void run() {
-    while (!tasks.empty()) {
-      Task task = std::move(tasks.front());
-      tasks.pop_front();
-      task();
-    }
-  }
-  void run_timers() {
-    for (auto& entry : std::exchange(timers, {})) entry.second();
-    run();
-  }
-  std::deque<Task> tasks;
-  std::map<TimerId, Task> timers;
-  TimerId last = 0;
-};
-
-struct Wire {
-  LinkEvents* events = nullptr;
-  std::string sent;
-  bool closed = false;
-};
-
-class TestLink final : public Link {
- public:
-  explicit TestLink(std::shared_ptr<Wire> wire) : wire_(std::move(wire)) {}
-  ~TestLink() override { wire_->closed = true; }
-  void set_events(LinkEvents& events) override { wire_->events = &events; }
-  void send(std::string bytes) override { wire_->sent += bytes; }
-  std::size_t unsent_bytes() const override { return 0; }
-  void pause() override {}
-  void resume() override {}
-
- private:
-  std::shared_ptr<Wire> wire_;
-};
 
 struct StartEvents final : ProcessEvents {
   void on_output(std::string_view bytes) override { output += bytes; }

@@ -209,6 +209,15 @@ Result<> run(const Bootstrap& bootstrap, Starter starter) {
   return {};
 }
 
+// The starter may have died meanwhile, or let go of us. Our one start is noted: nobody can ever
+// start this execution again. Who asks for it once more finds us; if nobody does, we end as an
+// orphan does.
+Result<> answer_starter(Detached& detached, const std::string& line) {
+  const Result<> answered = detached.answer(line);
+  const bool is_alone = !answered && answered.error().code() == Code::unavailable;
+  return is_alone ? Result<>() : answered;
+}
+
 int start() {
   const char* const points = std::getenv("FAILPOINT");
   if (const Result<> armed = points ? arm_failpoints(points) : Result<>(); !armed) {
@@ -225,9 +234,10 @@ int start() {
     print(stdout, encode_failure(detached.error()));
     return exit_failed;
   }
-  const Result<> done =
-      run(*bootstrap, {.child_umask = detached->umask_before(),
-                       .answer = [&](const std::string& line) { return detached->answer(line); }});
+  const Result<> done = run(
+      *bootstrap, {.child_umask = detached->umask_before(), .answer = [&](const std::string& line) {
+                     return answer_starter(*detached, line);
+                   }});
   if (done) return 0;
   detached->refuse(encode_failure(done.error()));
   return exit_failed;

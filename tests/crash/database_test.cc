@@ -1,18 +1,26 @@
-// A daemon whose journal is in a database, and a database that goes away: the daemon lives, says
-// so, and serves again by itself. And a second daemon of the same name.
+// A daemon whose journal is in a database, and a database that goes away, at rest and during a
+// start: the daemon lives, says so, and serves again by itself. And a second daemon of the same
+// name.
+#include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "api_client.h"
 #include "daemon_process.h"
+#include "env_posix/proc.h"
 #include "journal_check.h"
 #include "testing/pg_gate.h"
 #include "testing/postgres_server.h"
 
 namespace perdure {
 namespace {
+
+namespace fs = std::filesystem;
 
 class Database : public testing::Test {
  protected:
@@ -21,54 +29,133 @@ class Database : public testing::Test {
       GTEST_SKIP() << reason;
     }
   }
-  static bool is_idle(ApiClient& client, const std::string& session) {
+};
+
+// A daemon behind a gate, with one session.
+struct Gated {
+  bool start() {
+    if (!daemon.start()) return false;
+    session = client.create_session({});
+    return !session.empty();
+  }
+  bool prompt(const std::string& text, const std::string& key) {
+    sent.emplace(key, SentPrompt{.text = text});
+    return client.prompt({.session = session, .text = text, .key = key}).ok();
+  }
+  // A prompt that nobody can record is refused.
+  void leave() {
+    gate.set(PgGate::Door::shut);
+    const ApiReply refused = client.prompt({.session = session, .text = "say 1", .key = "away"});
+    EXPECT_EQ(refused.status, 503) << refused.body;
+    EXPECT_EQ(refused.at("error.code"), "unavailable") << refused.body;
+    EXPECT_TRUE(daemon.is_running());
+  }
+  bool come_back() {
+    gate.set(PgGate::Door::open);
+    return until([&] { return prompt("say 1", "back"); });
+  }
+  // A commit whose answer is cut off: the client is answered all the same, and once.
+  void prompt_with_cut_answer() {
+    gate.arm(PgGate::Strike::after);
+    EXPECT_TRUE(prompt("say 1", "cut"));
+    EXPECT_TRUE(gate.has_struck());
+  }
+  bool is_idle() {
     return until(
         [&] { return client.get("/api/sessions/" + session).at("session.status") == "idle"; });
   }
+  // It is idle before a run begins, too.
+  bool have_completed(std::size_t runs) {
+    return until([&] { return client.count(session, "run.completed") == runs; }) && is_idle();
+  }
+  void expect_nothing_lost_or_doubled() {
+    EXPECT_EQ(client.count(session, "message.user"), sent.size());
+    const JudgedSession judged{session, client.records(session), sent};
+    for (const std::string& wrong : judge(judged, Rest::quiet)) ADD_FAILURE() << wrong;
+    EXPECT_TRUE(client.post("/api/sessions/" + session + "/stop").ok());
+    EXPECT_TRUE(daemon.until_no_hosted());
+    EXPECT_EQ(daemon.stop(), 0) << daemon.output();
+    for (const std::string& wrong : judge_database(place)) ADD_FAILURE() << wrong;
+  }
+
+  // Before start(): every agentctl stops when it can be attached to, and has not said so.
+  void stop_before_answers() {
+    const std::string folder = daemon.folder() + "/bin";
+    fs::create_directory(folder);
+    fs::copy(PERDURE_PROGRAM, folder);
+    const std::string agentctl = folder + "/perdure-agentctl";
+    std::ofstream(agentctl) << "#!/bin/sh\nFAILPOINT='agentctl.before_answer=1*stop' exec "
+                            << PERDURE_AGENTCTL << " \"$@\"\n";
+    fs::permissions(agentctl, fs::perms::owner_all);
+    daemon.setup().program = folder + "/perdure";
+  }
+  // Those that are on their way count, and those who wait for their answer.
+  std::vector<pid_t> agentctls() const {
+    std::vector<pid_t> found;
+    for (const MarkedProcess& process : daemon.processes()) {
+      if (process.kind == ProcessKind::agentctl) found.push_back(process.pid);
+    }
+    return found;
+  }
+  // 0: none is.
+  pid_t stopped_agentctl() const {
+    for (const pid_t pid : agentctls()) {
+      const Result<ProcStat> stat = read_proc_stat(pid);
+      if (stat && stat->state == 'T') return pid;
+    }
+    return 0;
+  }
+
+  std::string place = PostgresServer::shared().new_database();
+  PgGate gate{PostgresServer::shared().socket_path()};
+  DaemonProcess daemon{
+      {.arguments = {"--store", PostgresServer::through_port(place, gate.port())}}};
+  ApiClient client{daemon.endpoint()};
+  std::string session;
+  std::map<std::string, SentPrompt> sent;
 };
 
 TEST_F(Database, ACK1_J2_a_database_that_was_away_is_used_again_and_nothing_is_lost_or_doubled) {
-  const std::string place = PostgresServer::shared().new_database();
-  PgGate gate(PostgresServer::shared().socket_path());
-  DaemonProcess daemon(
-      {.arguments = {"--store", PostgresServer::through_port(place, gate.port())}});
-  ASSERT_TRUE(daemon.start());
-  ApiClient client(daemon.endpoint());
-  const std::string session = client.create_session({});
-  ASSERT_FALSE(session.empty()) << daemon.output();
-  // It is idle before a run begins, too.
-  const auto have_completed = [&](std::size_t runs) {
-    return until([&] { return client.count(session, "run.completed") == runs; }) &&
-           is_idle(client, session);
-  };
-  ASSERT_TRUE(client.prompt({.session = session, .text = "say 2", .key = "first"}).ok());
-  ASSERT_TRUE(have_completed(1)) << daemon.output();
+  Gated at;
+  ASSERT_TRUE(at.start()) << at.daemon.output();
+  ASSERT_TRUE(at.prompt("say 2", "first"));
+  ASSERT_TRUE(at.have_completed(1)) << at.daemon.output();
+  at.leave();
+  ASSERT_TRUE(at.come_back()) << at.daemon.output();
+  ASSERT_TRUE(at.have_completed(2)) << at.daemon.output();
+  at.prompt_with_cut_answer();
+  ASSERT_TRUE(at.have_completed(3)) << at.daemon.output();
+  at.expect_nothing_lost_or_doubled();
+}
 
-  gate.set(PgGate::Door::shut);
-  const ApiReply refused = client.prompt({.session = session, .text = "say 1", .key = "away"});
-  EXPECT_EQ(refused.status, 503) << refused.body;
-  EXPECT_EQ(refused.at("error.code"), "unavailable") << refused.body;
-  ASSERT_TRUE(daemon.is_running());
-  gate.set(PgGate::Door::open);
-  ASSERT_TRUE(until([&] {
-    return client.prompt({.session = session, .text = "say 1", .key = "back"}).ok();
-  })) << daemon.output();
-  ASSERT_TRUE(have_completed(2)) << daemon.output();
+TEST_F(Database, ACK1_J2_a_database_that_goes_away_at_some_moment_of_a_start_does_no_harm_either) {
+  Gated at;
+  ASSERT_TRUE(at.start()) << at.daemon.output();
+  ASSERT_TRUE(at.prompt("say 2", "first"));
+  ASSERT_TRUE(at.is_idle());  // still, and some moments have passed
+  at.leave();
+  ASSERT_TRUE(at.come_back()) << at.daemon.output();
+  at.prompt_with_cut_answer();
+  ASSERT_TRUE(at.have_completed(3)) << at.client.records(at.session).back();
+  at.expect_nothing_lost_or_doubled();
+}
 
-  // A commit whose answer is cut off: the client is answered all the same, and once.
-  gate.arm(PgGate::Strike::after);
-  EXPECT_TRUE(client.prompt({.session = session, .text = "say 1", .key = "cut"}).ok());
-  EXPECT_TRUE(gate.has_struck());
-  ASSERT_TRUE(have_completed(3)) << daemon.output();
-  EXPECT_EQ(client.count(session, "message.user"), 3U);
-  const std::map<std::string, SentPrompt> sent{
-      {"first", {.text = "say 2"}}, {"back", {.text = "say 1"}}, {"cut", {.text = "say 1"}}};
-  const JudgedSession judged{session, client.records(session), sent};
-  for (const std::string& wrong : judge(judged, Rest::quiet)) ADD_FAILURE() << wrong;
-  EXPECT_TRUE(client.post("/api/sessions/" + session + "/stop").ok());
-  EXPECT_TRUE(daemon.until_no_hosted());
-  EXPECT_EQ(daemon.stop(), 0) << daemon.output();
-  for (const std::string& wrong : judge_database(place)) ADD_FAILURE() << wrong;
+// The daemon lets go of a session while it cannot ask whose it is, and of its start.
+TEST_F(Database, ACK1_X16_an_agentctl_that_nobody_waits_for_any_more_serves_when_it_is_back) {
+  Gated at;
+  at.stop_before_answers();
+  ASSERT_TRUE(at.start()) << at.daemon.output();
+  ASSERT_TRUE(at.prompt("say 2", "first"));
+  ASSERT_TRUE(until([&] { return at.stopped_agentctl() != 0; }));
+  const pid_t agentctl = at.stopped_agentctl();
+  at.leave();
+  ASSERT_TRUE(until([&] { return at.agentctls() == std::vector{agentctl}; }));
+  ASSERT_EQ(kill(agentctl, SIGCONT), 0);
+  ASSERT_TRUE(at.come_back()) << at.daemon.output();
+  ASSERT_TRUE(at.have_completed(2)) << at.client.records(at.session).back();
+  EXPECT_EQ(at.client.count(at.session, "executor.starting"), 1U);
+  EXPECT_EQ(at.agentctls(), std::vector{agentctl});
+  at.expect_nothing_lost_or_doubled();
 }
 
 TEST_F(Database, C19_a_second_daemon_of_the_same_name_takes_over_and_the_first_one_ends) {

@@ -1,0 +1,146 @@
+// What a start does about a session's lock that is held already, in a world without time: whoever
+// holds it may be this very execution, on its way.
+#include "executors/local_execution.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "executors/step_world_for_test.h"
+#include "testing/memory_host.h"
+#include "wire/agentctl.h"
+
+namespace perdure {
+namespace {
+
+struct SilentProcess final : Process {
+  std::int64_t pid() const override { return 1; }
+  void write(std::string_view) override {}
+  std::size_t unwritten_bytes() const override { return 0; }
+  void close_input() override {}
+  void pause_output() override {}
+  void resume_output() override {}
+  void signal(int) override {}
+  void resize(TerminalSize) override {}
+};
+
+// Launches answer when the test lets them.
+struct Launches final : Processes {
+  Result<std::unique_ptr<Process>> spawn(const SpawnSpec&, ProcessEvents& events) override {
+    last = &events;
+    ++count;
+    return std::make_unique<SilentProcess>();
+  }
+  std::size_t kill_marked(const std::string& mark) override { return killed.push_back(mark), 0; }
+  std::size_t kill_descendants() override { return 0; }
+  ProcessSet offspring(const Family&) override { return {}; }
+  ProcessSet signal_each(const ProcessSet&, int) override { return {}; }
+
+  ProcessEvents* last = nullptr;
+  int count = 0;
+  std::vector<std::string> killed;  // marks
+};
+
+struct ListeningHost final : MemoryHost {
+  Result<std::unique_ptr<Link>> connect(const std::string& folder,
+                                        const std::string& name) override {
+    if (!wire) return MemoryHost::connect(folder, name);
+    return std::make_unique<TestLink>(wire);
+  }
+  std::shared_ptr<Wire> wire;  // null: nobody listens
+};
+
+struct Seen final : ExecutionEvents {
+  void on_attached(const AttachedPacket&) override { ++attaches; }
+  void on_frame(FrameNo, std::string_view) override {}
+  void on_acted(std::uint64_t) override {}
+  void on_reply(std::uint64_t, Result<std::string>) override {}
+  void on_shell_news(const std::string&) override {}
+  void on_detached(const std::string&) override {}
+  void on_gone(const std::string& why) override { proof = why; }
+  int attaches = 0;
+  std::string proof;
+};
+
+class HeldLock : public ::testing::Test {
+ protected:
+  static Bootstrap a_bootstrap() {
+    return {.session = *SessionId::parse("sess_01ka3qq5rk0000000000000001"),
+            .exec = *ExecId::parse("exec_01ka3qq5rk0000000000000002"),
+            .gen = 1,
+            .secret = "s",
+            .owner = "o.1",
+            .run_folder = "/run",
+            .spool_folder = "/spool",
+            .cwd = "/work"};
+  }
+  void SetUp() override {
+    clock.at.since_boot.ms = 100'000;
+    execution.start(1, 0);
+  }
+  void pass(std::int64_t ms) {
+    clock.at.since_boot.ms += ms;
+    loop.run_timers();
+  }
+  // The lock is held.
+  void refuse_launch() {
+    launches.last->on_output(
+        encode_bootstrap_answer({.code = "conflict", .message = "it is held"}));
+    launches.last->on_exit({.code = 1});
+    loop.run_timers();
+  }
+  void answer_attach() {
+    std::string bytes;
+    append_packet(bytes, AttachedPacket{.version = agentctl_version_max,
+                                        .exec = bootstrap.exec,
+                                        .session = bootstrap.session,
+                                        .gen = bootstrap.gen});
+    host.wire->events->on_bytes(bytes);
+  }
+
+  const Bootstrap bootstrap = a_bootstrap();
+  StillClock clock;
+  StepLoop loop;
+  Launches launches;
+  ListeningHost host;
+  Seen seen;
+  LocalExecution execution{
+      {clock, loop, launches, host}, {.when_locked = WhenLocked::take_over}, bootstrap, seen};
+};
+
+TEST_F(HeldLock, C19_X16_who_is_on_its_way_with_the_lock_is_waited_for_and_attached_to) {
+  refuse_launch();
+  pass(1'000);
+  pass(999);
+  EXPECT_EQ(launches.killed, std::vector<std::string>{});
+  host.wire = std::make_shared<Wire>();
+  pass(10'000);  // whoever listens is asked first
+  ASSERT_NE(host.wire->events, nullptr);
+  answer_attach();
+  EXPECT_EQ(seen.attaches, 1);
+  EXPECT_EQ(launches.count, 1);
+  EXPECT_EQ(launches.killed, std::vector<std::string>{});
+}
+
+TEST_F(HeldLock, C19_X16_the_wait_begins_when_the_lock_was_found_held_however_long_that_took) {
+  pass(3'000);
+  refuse_launch();
+  pass(1'999);
+  EXPECT_EQ(launches.killed, std::vector<std::string>{});
+}
+
+TEST_F(HeldLock, C19_who_holds_the_lock_and_never_listens_is_ended_and_the_start_tried_once_more) {
+  refuse_launch();
+  pass(2'000);
+  EXPECT_EQ(launches.killed, std::vector{session_mark(bootstrap)});
+  EXPECT_EQ(launches.count, 2);
+  refuse_launch();
+  EXPECT_EQ(launches.count, 2);
+  EXPECT_EQ(seen.proof, "not_started: it is held");
+}
+
+}  // namespace
+}  // namespace perdure
