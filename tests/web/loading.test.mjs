@@ -118,8 +118,11 @@ export default function (suite) {
     const session = await daemon.session({ agent: "test", title: "Goes away" });
     await turns(daemon, session, 2);
     const person = await sitDown();
+    // The workspace comes last, and asks for these: not while the session goes.
+    const last = [/\/git\/status/, /\/shells$/].map((path) => person.page.waitForResponse(path));
     await person.enter(`/s/${session.id}`);
     await log(person.page).locator("[data-key]").nth(1).waitFor();
+    await Promise.all(last);
     await settled(person.page);
     const refused = [];
     person.page.on("response", (answer) => void (answer.status() === 404 && refused.push(answer.url())));
