@@ -1,6 +1,7 @@
 #include "api/list_json.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "api/query.h"
 #include "api/session_json.h"
@@ -8,11 +9,31 @@
 
 namespace perdure {
 
-RowBeside beside_row(Runtime& runtime, SessionId session) {
-  RowBeside out{.connections = runtime.connections(session)};
-  const auto damaged = runtime.damaged().find(session);
-  if (damaged != runtime.damaged().end()) out.damage = damaged->second.message();
+RowsBeside::RowsBeside(ApiWorld& world, std::span<const SessionId> sessions)
+    : runtime_(world.runtime) {
+  if (!world.owners) return;
+  std::vector<SessionId> asked;
+  std::ranges::remove_copy_if(sessions, std::back_inserter(asked),
+                              [&](SessionId session) { return runtime_.is_ours(session); });
+  if (asked.empty()) return;
+  if (auto found = world.owners(asked)) nodes_ = *std::move(found);
+}
+
+RowBeside RowsBeside::of(SessionId session) const {
+  RowBeside out{.connections = runtime_.connections(session)};
+  const auto damaged = runtime_.damaged().find(session);
+  if (damaged != runtime_.damaged().end()) out.damage = damaged->second.message();
+  if (const auto found = nodes_.find(session); found != nodes_.end()) out.node = found->second;
   return out;
+}
+
+void write_rows(JsonWriter& out, ApiWorld& world, std::span<const SessionRow* const> rows) {
+  std::vector<SessionId> sessions;
+  for (const SessionRow* const row : rows) sessions.push_back(row->session);
+  const RowsBeside beside(world, sessions);
+  out.begin_array();
+  for (const SessionRow* const row : rows) out.raw(row_json(*row, beside.of(row->session)));
+  out.end_array();
 }
 
 std::string row_json(const SessionRow& row, const RowBeside& beside) {
@@ -55,6 +76,8 @@ std::string row_json(const SessionRow& row, const RowBeside& beside) {
   out.key("damaged").boolean(!beside.damage.empty());
   out.key("in_memory").boolean(row.in_memory);
   out.key("connections").number_unsigned(beside.connections);
+  out.key("node");
+  write_text_or_null(out, beside.node);
   out.end_object();
   return std::move(out).take();
 }

@@ -1,9 +1,13 @@
 // Rows of the lists of sessions, tasks and executors and of the inbox as JSON.
 #pragma once
 
+#include <map>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "api/world.h"
+#include "base/json.h"
 #include "runtime/session_list.h"
 #include "runtime/task_view.h"
 
@@ -13,9 +17,23 @@ namespace perdure {
 struct RowBeside {
   std::uint64_t connections = 0;
   std::string damage;  // why the session could not be loaded; empty: it was not, or it could
+  std::string node;    // whose it is, when that is another daemon of the store
 };
 std::string row_json(const SessionRow& row, const RowBeside& beside);
-RowBeside beside_row(Runtime& runtime, SessionId session);
+
+// What is served beside some rows. Whose they are is one question to the store for all of them, and
+// none where all are in this daemon's hands; while it cannot be asked, nobody's name is given.
+class RowsBeside {
+ public:
+  RowsBeside(ApiWorld& world, std::span<const SessionId> sessions);
+  RowBeside of(SessionId session) const;
+
+ private:
+  Runtime& runtime_;
+  std::map<SessionId, std::string> nodes_;
+};
+// As an array.
+void write_rows(JsonWriter& out, ApiWorld& world, std::span<const SessionRow* const> rows);
 
 // With its sessions.
 std::string task_json(const TaskView& view);

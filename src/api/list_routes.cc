@@ -61,14 +61,10 @@ void ReadRoutes::add_list(Router& router) {
 }
 
 Result<> ReadRoutes::sessions(Call& call) {
-  Runtime& runtime = world_.runtime;
-  const SessionList::Page page = TRY(runtime.sessions().page(TRY(list_ask(call))));
+  const SessionList::Page page = TRY(world_.runtime.sessions().page(TRY(list_ask(call))));
   JsonWriter out;
-  out.begin_object().key("sessions").begin_array();
-  for (const SessionRow* const row : page.rows) {
-    out.raw(row_json(*row, beside_row(runtime, row->session)));
-  }
-  out.end_array();
+  out.begin_object().key("sessions");
+  write_rows(out, world_, page.rows);
   write_next(out, page.next);
   out.key("log_id").string(log_id()).end_object();
   call.answer(std::move(out).take());

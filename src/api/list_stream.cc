@@ -46,11 +46,14 @@ void ListStreams::changed(SessionId session) {
 void ListStreams::flush() {
   Runtime& runtime = streams_.world().runtime;
   const std::set<ListStream*> open = open_;
-  for (const SessionId session : std::exchange(stale_, {})) {
+  const std::vector<SessionId> stale(stale_.begin(), stale_.end());
+  stale_.clear();
+  const RowsBeside beside(streams_.world(), stale);
+  for (const SessionId session : stale) {
     const Result<const SessionRow*> row = runtime.sessions().find(session);
     if (!row) continue;  // the store cannot be read: told where it is asked for
-    const std::string data = *row ? row_json(**row, beside_row(runtime, session))
-                                  : R"({"id":")" + session.text() + R"("})";
+    const std::string data =
+        *row ? row_json(**row, beside.of(session)) : R"({"id":")" + session.text() + R"("})";
     const auto frame = std::make_shared<const std::string>(
         encode_sse({.event = *row ? "session" : "removed", .data = data}));
     for (ListStream* const stream : open) stream->tell(session, frame);
@@ -85,11 +88,9 @@ void ListStream::write_snapshot() {
   if (!page) return finish();
   JsonWriter out;
   out.begin_object().key("log_id").string(runtime.store().log_id());
-  out.key("sessions").begin_array();
-  for (const SessionRow* const row : page->rows) {
-    out.raw(row_json(*row, beside_row(runtime, row->session)));
-  }
-  out.end_array().key("next");
+  out.key("sessions");
+  write_rows(out, all_.streams_.world(), page->rows);
+  out.key("next");
   if (page->next.empty()) {
     out.null();
   } else {

@@ -98,6 +98,38 @@ TEST(ReadRoutes, U8_U16_sessions_known_only_from_disk_are_in_the_list) {
   EXPECT_EQ(daemon.get("/api/sessions?limit=x")->status(), 400);
 }
 
+TEST(ReadRoutes, U8_rows_name_the_daemon_that_has_them_by_one_look_at_those_not_ours) {
+  ReadDaemon daemon;
+  daemon.make_turn();
+  std::vector<std::size_t> looks;
+  const auto have_owners = [&] {
+    daemon.world->owners = [&](std::span<const SessionId> sessions) {
+      looks.push_back(sessions.size());
+      return std::map<SessionId, std::string>{{daemon.session, "there"}};
+    };
+  };
+  const auto node_of_row = [&] {
+    const JsonObject answer = daemon.json(daemon.get("/api/sessions"));
+    return std::string(element(answer.find("sessions"), 0).find("node"));
+  };
+  EXPECT_EQ(node_of_row(), "null");
+  have_owners();
+  EXPECT_EQ(node_of_row(), "null");
+  EXPECT_TRUE(looks.empty()) << "it is in this daemon's hands";
+  daemon.ask(StopSession{});
+  daemon.runtime->on_gone(daemon.exec(), "test");
+  daemon.run_now();
+  daemon.settle(10'000);
+  daemon.restart();
+  have_owners();
+  EXPECT_EQ(node_of_row(), "\"there\"");
+  EXPECT_EQ(looks, std::vector<std::size_t>{1});
+  daemon.world->owners = [](std::span<const SessionId>) {
+    return Result<std::map<SessionId, std::string>>(fail(Code::unavailable, "away"));
+  };
+  EXPECT_EQ(node_of_row(), "null");
+}
+
 TEST(ReadRoutes, L7_L28_O30_a_session_has_every_field_of_the_contract) {
   ReadDaemon daemon;
   daemon.make_turn();

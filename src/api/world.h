@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -129,6 +130,9 @@ struct ApiWorld {
   std::function<Result<std::vector<ServedNode>>()> nodes = {};
   // Runtime::owner. Without the hook all sessions are this daemon's.
   std::function<Result<std::string>(SessionId session)> owner = {};
+  // StoreEngine::owners.
+  std::function<Result<std::map<SessionId, std::string>>(std::span<const SessionId> sessions)>
+      owners = {};
   // Has another daemon answer a client's request. Answers later, on the loop: what its route said;
   // stale_owner when the session is not that one's, unavailable when it cannot be reached.
   using OnPeerAnswer = std::move_only_function<void(Result<HttpResponse>)>;

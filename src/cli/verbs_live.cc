@@ -173,8 +173,21 @@ struct Row {
   Ink ink = Ink::plain;
 };
 
+// Whose each session is, where several daemons have them.
+void add_nodes(std::vector<Row>& rows, const std::vector<SessionBrief>& sessions) {
+  if (std::ranges::all_of(sessions, [](const auto& one) { return one.node.empty(); })) return;
+  const auto put = [](Row& row, std::string text) {
+    row.cells.insert(row.cells.end() - 1, std::move(text));
+  };
+  put(rows[0], "NODE");
+  for (std::size_t i = 0; i < sessions.size(); ++i) {
+    put(rows[i + 1], sessions[i].node.empty() ? "this one" : clean_line(sessions[i].node));
+  }
+}
+
 void print_table(VerbCall& call, const std::vector<Row>& rows) {
-  const std::vector<std::size_t> most = {28, 26, 20, 32, 6, 60};
+  std::vector<std::size_t> most = {28, 26, 20, 32, 6, 60};
+  if (rows[0].cells.size() > most.size()) most.insert(most.end() - 1, 20);
   std::vector<std::size_t> widths(most.size(), 0);
   for (const Row& row : rows) {
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
@@ -255,6 +268,7 @@ Outcome<int> ls(VerbCall& call) {
           age_text(now.ms - session.created.ms), clean_line(folder_text(call, session.cwd))},
          status_ink(session)});
   }
+  add_nodes(rows, sessions);
   print_table(call, rows);
   return exit_done;
 }

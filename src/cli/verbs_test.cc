@@ -105,6 +105,26 @@ TEST_F(Verbs, ls_shows_who_waits_first_over_all_pages) {
   EXPECT_EQ(std::ranges::count(printed(), '\n'), 3);
 }
 
+TEST_F(Verbs, ls_names_the_nodes_once_a_session_is_another_daemon_s) {
+  const std::string ours =
+      R"({"id":"sess_aaaaaaaa11111111","title":"ours","agent":"demo","status":"idle",)"
+      R"("cwd":"/h/a","created":"2001-09-09T01:46:00.000Z","pending":0,"node":null})";
+  const std::string theirs =
+      R"({"id":"sess_bbbbbbbb22222222","title":"theirs","agent":"demo","status":"idle",)"
+      R"("cwd":"/srv/b","created":"2001-09-09T01:46:00.000Z","pending":0,"node":"b\u001b[2J"})";
+  answer("GET /api/sessions", R"({"sessions":[)" + ours + R"(],"next":null})");
+  EXPECT_EQ(cli.run({"ls"}), 0);
+  EXPECT_EQ(printed(),
+            "NAME/ID        AGENT  STATUS  WAITS  AGE  CWD\n"
+            "ours 11111111  demo   idle    -      40s  ~/a\n");
+  answer("GET /api/sessions", R"({"sessions":[)" + theirs + "," + ours + R"(],"next":null})");
+  EXPECT_EQ(cli.run({"ls"}), 0);
+  EXPECT_EQ(printed(),
+            "NAME/ID          AGENT  STATUS  WAITS  AGE  NODE      CWD\n"
+            "ours 11111111    demo   idle    -      40s  this one  ~/a\n"
+            "theirs 22222222  demo   idle    -      40s  b         /srv/b\n");
+}
+
 TEST_F(Verbs, without_a_session_the_newest_of_this_folder_is_meant) {
   answer(
       "GET /api/sessions",

@@ -18,6 +18,7 @@ void Daemon::give_peer_hooks() {
   world_->node_name = node_name_;
   world_->peer_key = key_;
   world_->owner = [this](SessionId session) { return runtime_->owner(session); };
+  world_->owners = [this](std::span<const SessionId> sessions) { return store_->owners(sessions); };
   world_->nodes = [this]() -> Result<std::vector<ServedNode>> {
     std::vector<ServedNode> out;
     for (const StoreNode& node : TRY(peers_->nodes())) {

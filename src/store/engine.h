@@ -5,7 +5,9 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -85,6 +87,10 @@ class StoreEngine : public Store {
   // Of a shared store. The secret of all its daemons; the daemons; and where this one can be asked.
   virtual Result<std::string> shared_key() { return std::string(); }
   virtual Result<std::vector<StoreNode>> nodes() { return std::vector<StoreNode>{}; }
+  // Whose they are: those of the sessions that another daemon has who is heard of. Takes none.
+  virtual Result<std::map<SessionId, std::string>> owners(std::span<const SessionId> /*sessions*/) {
+    return std::map<SessionId, std::string>{};
+  }
   virtual Result<> announce(const std::string& /*address*/) { return {}; }
 
   // For copies. not_found for a session that is not there.

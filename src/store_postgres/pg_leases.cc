@@ -62,6 +62,13 @@ SELECT name, home, address, name = $1, heartbeat < now() - $2 * interval '1 mill
 FROM perdure.nodes ORDER BY heartbeat DESC, name LIMIT 1000
 )"};
 
+// $1 node, $2 lease in ms, $3 sessions.
+constexpr PgStatement read_owners{"read_owners", R"(
+SELECT l.session, l.node FROM perdure.leases l JOIN perdure.nodes n ON n.name = l.node
+WHERE l.session = ANY($3::uuid[]) AND l.node <> $1
+  AND n.heartbeat >= now() - $2 * interval '1 millisecond'
+)"};
+
 constexpr PgStatement announce_node{
     "announce_node",
     "UPDATE perdure.nodes SET address = $3 WHERE name = $1 AND epoch = $2 RETURNING 1::bigint"};
@@ -148,6 +155,19 @@ Result<std::vector<StoreNode>> PgLeases::nodes() {
                    .heard_ms = rows.number(at(5)),
                    .is_silent = rows.flag(at(4)),
                    .is_self = rows.flag(at(3))});
+  }
+  return out;
+}
+
+Result<std::map<SessionId, std::string>> PgLeases::owners(std::span<const SessionId> sessions) {
+  std::map<SessionId, std::string> out;
+  if (sessions.empty()) return out;
+  PgArray ids(PgType::uuid);
+  for (const SessionId session : sessions) ids.add(session.ulid());
+  const PgRows rows = TRY(readers_.run(
+      read_owners, PgParams().text(setting_.node).number(setting_.lease_ms).array(ids)));
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    out.emplace(rows.id({.row = row, .column = 0}), rows.bytes({.row = row, .column = 1}));
   }
   return out;
 }

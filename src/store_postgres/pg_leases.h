@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,6 +35,7 @@ class PgLeases {
   Result<> offer(const OwnedSession& owned, const std::string& home);
   // Those heard of last, at most 1,000; one that said farewell was heard of -1 ms ago.
   Result<std::vector<StoreNode>> nodes();
+  Result<std::map<SessionId, std::string>> owners(std::span<const SessionId> sessions);
   Result<> announce(const std::string& address);
 
  private:

@@ -248,6 +248,26 @@ TEST_F(PostgresNodes, open_sessions_are_nobody_s_this_node_s_and_those_of_who_is
   EXPECT_EQ(b.open_sessions()->size(), 6U);
 }
 
+TEST_F(PostgresNodes, whose_sessions_are_is_one_question_that_takes_none) {
+  PostgresStore& a = node("a");
+  PostgresStore& b = node("b");
+  PostgresStore& gone = node("gone");
+  own(a, 1);
+  own(b, 2);
+  own(gone, 3);
+  const std::vector all = {session(1), session(2), session(3), session(4)};
+  using Owners = std::map<SessionId, std::string>;
+  EXPECT_EQ(*a.owners(all), (Owners{{session(2), "b"}, {session(3), "gone"}}));
+  EXPECT_EQ(*b.owners(all), (Owners{{session(1), "a"}, {session(3), "gone"}}));
+  EXPECT_EQ(*a.owners(std::vector{session(3)}), (Owners{{session(3), "gone"}}));
+  EXPECT_EQ(*a.owners({}), Owners{});
+  ASSERT_TRUE(gone.shut_down());
+  silence("b");
+  EXPECT_EQ(*a.owners(all), Owners{}) << "who is silent has none that could not be taken";
+  EXPECT_EQ(*b.own(session(1)), (Lease{.epoch = 0, .node = "a"}));
+  EXPECT_NE(own(a, 4), 0U) << "nobody has taken it";
+}
+
 TEST_F(PostgresNodes, what_was_lost_is_known_by_its_epoch) {
   PostgresStore& a = node("a");
   PostgresStore& b = node("b");

@@ -218,6 +218,10 @@ Result<> PostgresStore::offer(const OwnedSession& owned, const std::string& home
 }
 Result<std::string> PostgresStore::shared_key() { return writer_->shared_key(); }
 Result<std::vector<StoreNode>> PostgresStore::nodes() { return leases_->nodes(); }
+Result<std::map<SessionId, std::string>> PostgresStore::owners(
+    std::span<const SessionId> sessions) {
+  return leases_->owners(sessions);
+}
 Result<> PostgresStore::announce(const std::string& address) { return leases_->announce(address); }
 
 Result<std::vector<ListedSession>> PostgresStore::list(SessionId after, std::size_t limit) {

@@ -108,6 +108,7 @@ class PostgresStore final : public StoreEngine {
   EngineTotals totals() override;
   Result<std::string> shared_key() override;
   Result<std::vector<StoreNode>> nodes() override;
+  Result<std::map<SessionId, std::string>> owners(std::span<const SessionId> sessions) override;
   Result<> announce(const std::string& address) override;
   Result<SessionBelongings> belongings(SessionId session) override;
   Result<std::vector<StoredAnswer>> answers(std::string_view after, std::size_t limit) override;

@@ -68,6 +68,11 @@ class Forward : public testing::Test {
 TEST_F(Forward, each_daemon_knows_the_other_and_whose_the_session_is) {
   EXPECT_EQ(here_->get(path()).at("session.node"), "null");
   EXPECT_EQ(there_->get(path()).at("session.node"), "n1");
+  const auto node_of_row = [](ApiClient& api) {
+    return json_at(json_list(api.get("/api/sessions").body, "sessions").at(0), "node");
+  };
+  EXPECT_EQ(node_of_row(*here_), "null");
+  EXPECT_EQ(node_of_row(*there_), "n1");
   const std::vector<std::string> nodes = json_list(there_->get("/api/nodes").body, "nodes");
   ASSERT_EQ(nodes.size(), 2U);
   EXPECT_EQ(json_at(nodes[0], "name"), "n1");

@@ -40,6 +40,28 @@ async function scriptsBeforeRows(person, path) {
   return early.filter((name) => scripts.has(name)).map((name) => ({ name, bytes: scripts.get(name) }));
 }
 
+// From now on the first two tries of each file that matches fail, as with a daemon that is down. A script that index.html
+// names is left out: without it there is no page that could try again.
+async function failAtFirst(person, pattern) {
+  const named = (await person.daemon.askOpenly("GET", "/")).body.match(/\/assets\/[^"]+\.js/g);
+  const tries = new Map();
+  person.expect(/net::ERR_/);
+  await person.page.route(pattern, (route) => {
+    const { pathname } = new URL(route.request().url());
+    const before = tries.get(pathname) ?? 0;
+    if (named.includes(pathname) || before === 2) return route.continue();
+    tries.set(pathname, before + 1);
+    return route.abort("connectionrefused");
+  });
+  return tries;
+}
+
+const styleOf = (locator, name) => locator.evaluate((element, wanted) => getComputedStyle(element)[wanted], name);
+
+const bareSheets = (page) => page.evaluate(() => [...document.styleSheets].filter((sheet) => {
+  try { return sheet.cssRules.length === 0; } catch { return true; }
+}).map((sheet) => sheet.href));
+
 export default function (suite) {
   suite.configure({ agents: { fast: { switches: ["pace_ms=0"] } } });
 
@@ -54,6 +76,28 @@ export default function (suite) {
     assert.ok(scripts.length > 2, "the page's own scripts are among them");
     assert.ok(!scripts.some((one) => /Bottom|Timeline|workbench|Inbox|Inspector/.test(one.name)), JSON.stringify(scripts));
   });
+
+  for (const [files, pattern] of [["sheets", /\/assets\/.*\.css$/], ["files", /\/assets\/.*\.(css|js)$/]]) {
+    suite.test(`loading_a_part_whose_${files}_failed_at_first_brings_its_style`, async ({ daemon, person: sitDown }) => {
+      const session = await daemon.session({ agent: "test", title: "Dressed" });
+      await turns(daemon, session, 1);
+      const person = await sitDown();
+      await person.enter("/settings");
+      const tries = await failAtFirst(person, pattern);
+      await person.open(`/s/${session.id}`);
+      const timeline = person.page.locator(".timeline");
+      const composer = person.page.locator("form.composer");
+      await Promise.all([timeline.waitFor(), composer.waitFor()]);
+      // From its first frame, not some time later.
+      assert.equal(await styleOf(timeline, "display"), "grid");
+      assert.equal(await styleOf(composer, "position"), "relative");
+      await until(async () => (await bareSheets(person.page)).length === 0, "every sheet is there");
+      for (const part of ["index", "SessionPage", "Timeline", "Bottom"]) {
+        const sheet = [...tries].find(([path]) => path.includes(`/${part}-`) && path.endsWith(".css"));
+        assert.equal(sheet?.[1], 2, `the sheet of ${part} failed twice`);
+      }
+    });
+  }
 
   suite.test("loading_asks_for_nothing_while_text_streams", async ({ daemon, person: sitDown }) => {
     const session = await daemon.session({ agent: "test", title: "Streams" });
@@ -74,8 +118,11 @@ export default function (suite) {
     const session = await daemon.session({ agent: "test", title: "Goes away" });
     await turns(daemon, session, 2);
     const person = await sitDown();
+    // The workspace comes last, and asks for these: not while the session goes.
+    const last = [/\/git\/status/, /\/shells$/].map((path) => person.page.waitForResponse(path));
     await person.enter(`/s/${session.id}`);
     await log(person.page).locator("[data-key]").nth(1).waitFor();
+    await Promise.all(last);
     await settled(person.page);
     const refused = [];
     person.page.on("response", (answer) => void (answer.status() === 404 && refused.push(answer.url())));

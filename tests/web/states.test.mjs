@@ -65,6 +65,30 @@ export default function (suite) {
     await one.shot("state-no-tasks");
   });
 
+  suite.test("U8_states_a_session_of_another_daemon_says_whose_it_is", async ({ daemon, person }) => {
+    const mine = await daemon.session({ agent: "test", title: "Mine", prompt: "say 1" });
+    const theirs = await daemon.session({ agent: "test", title: "Theirs", prompt: "say 1" });
+    await Promise.all([idle(daemon, mine), idle(daemon, theirs)]);
+    const one = await person();
+    const named = (session) => (session.id === theirs.id ? { ...session, node: "fe02" } : session);
+    await one.page.routeWebSocket(/\/ws/, () => {});
+    await one.page.route(/\/api\/sessions\?|\/api\/sessions$|\/page\?/, async (route) => {
+      const answer = await route.fetch();
+      const body = await answer.json();
+      const json = body.sessions ? { ...body, sessions: body.sessions.map(named) } : { ...body, session: named(body.session) };
+      await route.fulfill({ response: answer, json });
+    });
+    await one.enter("/");
+    const row = (title) => one.page.locator("main li").filter({ hasText: title });
+    await row("Theirs").getByText(/, on fe02$/).waitFor();
+    assert.equal(await row("Mine").getByText(/\bon\b/).count(), 0);
+    await one.open("/tasks");
+    await row("Theirs").getByText("on fe02", { exact: true }).waitFor();
+    await one.open(`/s/${theirs.id}`);
+    await one.page.getByRole("tab", { name: /^Details/ }).click();
+    await one.page.getByRole("tabpanel").getByText("fe02").waitFor();
+  });
+
   suite.test("L33_L38_states_each_has_its_chip_words_and_buttons", async ({ daemon, person }) => {
     const made = {};
     const make = async (isLost) => {

@@ -71,6 +71,6 @@ export function briefOf(session: Session): Brief {
     status: session.status, state: session.state, stop_reason: session.stop_reason, cwd: session.cwd, created: session.created,
     updated: session.updated, archived: session.archived, pending: open.length, pending_since: open[0]?.since ?? null,
     queue_length: session.queue_length, needs_resume: session.needs_resume, is_resumable: session.is_resumable,
-    error_message: session.error_message, damaged: false,
+    error_message: session.error_message, damaged: false, node: session.node ?? null,
   };
 }

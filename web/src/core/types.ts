@@ -84,6 +84,8 @@ export interface Session {
   seq: Seq;
   as_of: Seq;
   log_id: string;
+  /** The daemon whose it is, when that is another one on the same database. */
+  node?: string | null;
   status: Status;
   state: State;
   executor_status: ExecutorStatus;
@@ -155,6 +157,8 @@ export interface Brief {
   is_resumable: boolean;
   error_message: string | null;
   damaged: boolean;
+  /** As in a session. */
+  node?: string | null;
 }
 
 /** A record as served. The kind's own fields stand beside the envelope. */
