@@ -39,7 +39,9 @@ SessionActor::SessionActor(ActorShared& shared, SessionId session, LoadedSession
       cursor_(loaded.cursor),
       snapshot_at_(loaded.snapshot),
       outbox_(shared, {session, loaded.epoch},
-              [this](std::uint64_t row, const PrepareInjection& effect) { inject(row, effect); }),
+              [this](std::uint64_t row, const PrepareInjection& effect) {
+                return inject(row, effect);
+              }),
       readers_(shared, session) {}
 
 SessionActor::~SessionActor() {
@@ -168,7 +170,7 @@ void SessionActor::enqueue(Waiting waiting) {
 
 void SessionActor::schedule() {
   if (scheduled_ || in_flight_) return;
-  if (disk_full_ && std::ranges::none_of(inbox_, &Waiting::from_client)) return;
+  if (held_up_ && std::ranges::none_of(inbox_, &Waiting::from_client)) return;
   scheduled_ = true;
   shared_.world.loop.post([this, alive = std::weak_ptr<bool>(alive_)] {
     if (alive.expired()) return;
@@ -180,11 +182,12 @@ void SessionActor::schedule() {
 // While the disk is full, frames and what comes behind them wait; a person's commands pass, and a
 // cancel does not wait for frames that cannot be written (DISK2).
 std::optional<Waiting> SessionActor::next_waiting() {
-  const auto at = disk_full_ ? std::ranges::find_if(inbox_, &Waiting::from_client) : inbox_.begin();
+  const auto at = held_up_ ? std::ranges::find_if(inbox_, &Waiting::from_client) : inbox_.begin();
   if (at == inbox_.end()) return std::nullopt;
   Waiting waiting = std::move(*at);
   inbox_.erase(at);
-  if (auto* cancel = get_if<CancelRun>(&waiting.request.body); cancel && disk_full_) {
+  if (auto* cancel = get_if<CancelRun>(&waiting.request.body);
+      cancel && held_up_ == Code::disk_full) {
     SIM_PROBE("cancel while the disk is full");
     cancel->force = true;
   }
@@ -199,11 +202,11 @@ void SessionActor::pump() {
     if (!waiting) break;
     batch->take(std::move(*waiting));
     // One command at a time while the disk is full: each is refused or kept on its own.
-    if (disk_full_) break;
+    if (held_up_) break;
   }
   // While the disk is full the removal of done effects waits too.
-  if (batch->size() == 0 && (disk_full_ || !outbox_.has_done())) return;
-  if (!disk_full_) removing_ = outbox_.take_done();
+  if (batch->size() == 0 && (held_up_ || !outbox_.has_done())) return;
+  if (!held_up_) removing_ = outbox_.take_done();
   batch->effects_done.insert(batch->effects_done.end(), removing_.begin(), removing_.end());
   if (batch->needs_commit()) {
     commit(std::move(batch));
@@ -259,7 +262,7 @@ void SessionActor::on_committed(const Result<>& result) {
 void SessionActor::on_durable(Batch& batch) {
   FAILPOINT("accept.after_commit");
   const Seq first = state_.head + 1;
-  disk_full_ = false;
+  held_up_.reset();
   listing_ = std::move(listing_in_flight_);
   if (batch.state.head / snapshot_every_records != snapshot_at_ / snapshot_every_records) {
     snapshot_at_ = batch.state.head;
@@ -306,13 +309,13 @@ void SessionActor::on_refused(Batch& batch, const Error& error) {
   if (error.code() == Code::stale_owner) give_up();
   if (!full) return;
   SIM_PROBE("commit refused: disk full");
-  disk_full_ = true;
+  held_up_ = error.code();
   if (retry_timer_ != 0) return;
   retry_timer_ =
       shared_.world.loop.after_ms(disk_retry_ms, [this, alive = std::weak_ptr<bool>(alive_)] {
         if (alive.expired()) return;
         retry_timer_ = 0;
-        disk_full_ = false;
+        held_up_.reset();
         schedule();
       });
 }
@@ -377,14 +380,17 @@ void SessionActor::flush_later() {
       });
 }
 
-void SessionActor::inject(std::uint64_t row, const PrepareInjection& effect) {
+// A store that is away is asked again at the next look; what cannot be read for another reason
+// never can, and then nothing may be written.
+bool SessionActor::inject(std::uint64_t row, const PrepareInjection& effect) {
   Result<ResumeContext> context = read_resume_context(shared_.world.store, session_,
                                                       {.history_from = effect.history_from,
                                                        .boundary = effect.boundary,
                                                        .turns_of = state_.context.history_prompts});
   if (!context) {
-    failed_ = std::move(context).error();  // the journal cannot be read: nothing may be written
-    return;
+    if (context.error().code() == Code::unavailable) return false;
+    failed_ = std::move(context).error();
+    return true;
   }
   input(InjectionReady{.boundary = effect.boundary,
                        .text = context->text,
@@ -392,6 +398,7 @@ void SessionActor::inject(std::uint64_t row, const PrepareInjection& effect) {
                        .turns_of = context->turns_of,
                        .chars = context->chars},
         row);
+  return true;
 }
 
 }  // namespace perdure

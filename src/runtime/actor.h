@@ -68,7 +68,7 @@ class SessionActor {
   void arm_timer();
   void on_timer();
   void flush_later();
-  void inject(std::uint64_t row, const PrepareInjection& effect);
+  bool inject(std::uint64_t row, const PrepareInjection& effect);
   void offer();
 
   ActorShared& shared_;
@@ -87,7 +87,7 @@ class SessionActor {
   std::unique_ptr<Batch> in_flight_;
   std::vector<std::uint64_t> removing_;  // outbox rows whose removal is in flight
   bool scheduled_ = false;
-  bool disk_full_ = false;
+  std::optional<Code> held_up_;    // why commits do not pass for now: disk_full or unavailable
   bool looked_for_ = false;        // somebody was asked for the present execution in this life
   bool is_to_be_offered_ = false;  // to daemons that can reach its execution
   std::optional<Error> failed_;    // no more writes: another owner, or damage

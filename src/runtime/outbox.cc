@@ -112,10 +112,7 @@ bool Outbox::run_injection(std::uint64_t number, Row& row, const PrepareInjectio
                            const State& state) {
   const bool wanted = state.context.inject_armed && state.context.boundary == effect.boundary;
   if (!wanted) return true;
-  if (!row.started) {
-    row.started = true;
-    inject_(number, effect);
-  }
+  if (!row.started) row.started = inject_(number, effect);
   return false;  // ends with the input that answers it
 }
 

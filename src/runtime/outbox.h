@@ -16,8 +16,8 @@ namespace perdure {
 
 class Outbox {
  public:
-  // Renders history for a prompt and comes back with InjectionReady for this row.
-  using Inject = std::function<void(std::uint64_t row, const PrepareInjection& effect)>;
+  // Renders history for a prompt and comes back with InjectionReady for this row. False: not now.
+  using Inject = std::function<bool(std::uint64_t row, const PrepareInjection& effect)>;
 
   Outbox(ActorShared& shared, OwnedSession owned, Inject inject)
       : shared_(shared), session_(owned.session), epoch_(owned.epoch), inject_(std::move(inject)) {}

@@ -255,8 +255,11 @@ void Runtime::look_around() {
   if (shared_->config.on_look) shared_->config.on_look();
 }
 
-// Half a fork of a daemon that is gone is of no use to anybody; one of our own is under way.
+// Half a fork of a daemon that is gone is of no use to anybody; one of our own is under way. A
+// session that we have and another took from us is left until our actor has learned that: with a
+// new lease the old actor would go on.
 bool Runtime::take_orphan(SessionId session) {
+  if (loaded(session)) return true;
   const Result<Lease> lease = shared_->world.store.own(session);
   if (!lease) return false;
   if (lease->epoch != 0 && drop_unfinished_fork(shared_->world.store, session)) return true;

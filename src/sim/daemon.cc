@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "base/probe.h"
+#include "runtime/shared.h"
 
 namespace perdure::sim {
 namespace {
@@ -25,7 +26,10 @@ Daemon::Parts::Parts(const World& world, const DaemonSeat& seat, std::shared_ptr
                              .home = seat.home,
                              .lease_ms = seat.lease_ms,
                              .now_ms = [&u = world.universe] { return u.scheduler.now_ms(); }})),
-      agentctls(world.host.make_port(life, loop)),
+      agentctls(world.host.make_port(life, loop,
+                                     [this](SessionId session, std::uint64_t epoch) {
+                                       return check_still_ours(store, {session, epoch}).has_value();
+                                     })),
       notifier(world.judge, life),
       peers(seat.make_peers ? seat.make_peers(life, loop) : nullptr) {}
 

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::int64_t lease_ms = 3'000;
 constexpr std::int64_t hint_taken_ms = 100;
+constexpr std::int64_t change_of_hands_ms = 500;
 constexpr std::uint64_t hint_chance = 10'000;  // per step
 
 }  // namespace
@@ -79,21 +80,51 @@ void Daemons::hint_one() {
   std::map<SessionId, Seq> heads;
   for (const auto& [session, book] : judge_.ledgers()) heads[session] = disk_.head(session);
   to->serving()->hint({});
-  // A little later: a session that was lost just now is let go of first.
-  universe_.after_in(life, hint_taken_ms, [this, to, heads] { check_followed(*to, heads); });
+  universe_.after_in(life, hint_taken_ms, [this, to, heads] { check_followed(*to, heads, true); });
 }
 
-// Whoever heard that anything may have changed has read what there was.
-void Daemons::check_followed(Daemon& daemon, const std::map<SessionId, Seq>& heads) {
+// Whoever heard that anything may have changed has read what there was; a session that was lost
+// just now is let go of first.
+void Daemons::check_followed(Daemon& daemon, const std::map<SessionId, Seq>& heads, bool is_first) {
   Runtime* const runtime = daemon.serving();
+  if (!runtime || daemon.is_cut()) return;
   for (const auto& [session, head] : heads) {
-    const State* const state = runtime ? runtime->state_in_memory(session) : nullptr;
-    if (!state || daemon.is_cut() || runtime->is_ours(session) || judge_.is_damaged(session))
-      continue;
-    universe_.verdict.expect(state->head >= head, "STREAM5", [&] {
-      return daemon.node() + " was told, and is behind in " + tail(session);
-    });
+    const State* const state = runtime->state_in_memory(session);
+    if (!state || runtime->is_ours(session) || judge_.is_damaged(session)) continue;
+    if (state->head >= head) continue;
+    if (is_first) {
+      return universe_.after_in(daemon.life(), hint_taken_ms,
+                                [this, &daemon, heads] { check_followed(daemon, heads, false); });
+    }
+    universe_.verdict.fail("STREAM5",
+                           daemon.node() + " was told, and is behind in " + tail(session));
   }
+}
+
+void Daemons::check_kept() {
+  for (const auto& daemon : daemons_) {
+    for (const auto& [session, book] : judge_.ledgers()) {
+      if (daemon->serving() && !judge_.is_damaged(session)) check_kept(*daemon, session);
+    }
+  }
+}
+
+void Daemons::check_kept(Daemon& daemon, SessionId session) {
+  const std::int64_t now_ms = universe_.scheduler.now_ms();
+  std::map<SessionId, LostAt>& held = held_[daemon.life()->number];
+  if (daemon.serving()->is_ours(session)) {
+    held[session] = {};
+    return;
+  }
+  const auto at = held.find(session);
+  if (at == held.end()) return;
+  if (!at->second) at->second = now_ms;
+  // What is lost is let go of first, and looked at again a moment later.
+  if (now_ms < *at->second + change_of_hands_ms) return;
+  held.erase(at);
+  universe_.verdict.expect(disk_.owner(session) != daemon.node(), "C19", [&] {
+    return daemon.node() + " has let go of " + tail(session) + ", which nobody took";
+  });
 }
 
 void Daemons::check_owner(SessionId session) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,8 @@ class Daemons {
   Daemon* find(const std::string& node);
   // The one that has the session in its hands; null: none that serves.
   Runtime* owner(SessionId session);
+  // What a daemon has in its hands stays there until another one has taken it (C19).
+  void check_kept();
   // Those that serve name the same owner (C19).
   void check_owner(SessionId session);
   // By whoever has it.
@@ -47,7 +50,8 @@ class Daemons {
   Daemon& draw_one();
   std::int64_t draw_absence_ms();
   void hint_one();
-  void check_followed(Daemon& daemon, const std::map<SessionId, Seq>& heads);
+  void check_kept(Daemon& daemon, SessionId session);
+  void check_followed(Daemon& daemon, const std::map<SessionId, Seq>& heads, bool is_first);
 
   Universe& universe_;
   Disk& disk_;
@@ -55,6 +59,8 @@ class Daemons {
   std::vector<std::unique_ptr<Daemon>> daemons_;
   std::uint64_t pause_chance_ = 0;
   std::uint64_t cut_chance_ = 0;
+  using LostAt = std::optional<std::int64_t>;
+  std::map<std::uint64_t, std::map<SessionId, LostAt>> held_;  // by the life of the daemon
 };
 
 }  // namespace perdure::sim

@@ -53,6 +53,8 @@ class Disk {
   virtual bool is_open(SessionId session) = 0;  // by its listing
   virtual bool has_open_sessions() = 0;
   virtual std::size_t outbox_size(SessionId session) = 0;
+  // Of several daemons, the one that the session was leased to last; empty: none.
+  virtual std::string owner(SessionId session) = 0;
 };
 
 // A MemoryDisk with MemoryStores.

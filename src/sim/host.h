@@ -33,10 +33,14 @@ class AgentctlPort : public Agentctls {
   virtual void set_events(AgentctlEvents& events) = 0;
 };
 
+// Of several daemons: whether the lease of a session stands.
+using IsStillOurs = std::function<bool(SessionId session, std::uint64_t epoch)>;
+
 class Host {
  public:
   virtual ~Host() = default;
-  virtual std::unique_ptr<AgentctlPort> make_port(LifePtr life, Loop& loop) = 0;
+  virtual std::unique_ptr<AgentctlPort> make_port(LifePtr life, Loop& loop,
+                                                  IsStillOurs is_still_ours) = 0;
   // Power off and on: every process dies, every spool stays.
   virtual void reboot() = 0;
   // No more faults: paused processes go on.

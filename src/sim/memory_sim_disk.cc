@@ -48,6 +48,7 @@ class MemorySimDisk final : public Disk {
   bool is_open(SessionId session) override { return disk_.is_open(session); }
   bool has_open_sessions() override { return disk_.has_open_sessions(); }
   std::size_t outbox_size(SessionId session) override { return disk_.outbox_size(session); }
+  std::string owner(SessionId session) override { return disk_.owner(session); }
 
  private:
   MemoryDisk disk_;

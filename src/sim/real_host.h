@@ -24,7 +24,8 @@ class RealHost final : public Host, private AgentctlListener {
  public:
   RealHost(Universe& universe, HostWatcher& watcher) : machine_(universe), watcher_(watcher) {}
 
-  std::unique_ptr<AgentctlPort> make_port(LifePtr life, Loop& loop) override;
+  std::unique_ptr<AgentctlPort> make_port(LifePtr life, Loop& loop,
+                                          IsStillOurs is_still_ours) override;
   void reboot() override;
   void heal() override;
   void maybe_hurt() override;

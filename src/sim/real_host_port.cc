@@ -153,7 +153,7 @@ Result<> RealHost::DaemonHost::remove_file(const std::string& folder, const std:
   return {};
 }
 
-RealHost::Port::Port(RealHost& host, LifePtr life, Loop& loop)
+RealHost::Port::Port(RealHost& host, LifePtr life, Loop& loop, IsStillOurs is_still_ours)
     : host_(host),
       universe_(host.machine_.universe),
       life_(life),
@@ -161,7 +161,8 @@ RealHost::Port::Port(RealHost& host, LifePtr life, Loop& loop)
       daemon_host_(host, life),
       agentctls_({universe_.clock, loop, processes_, daemon_host_},
                  {.agentctl_command = {"perdure-agentctl"},
-                  .when_stale = universe_.has_several_daemons ? WhenStale::wait : WhenStale::end},
+                  .when_stale = universe_.has_several_daemons ? WhenStale::wait : WhenStale::end,
+                  .is_still_ours = std::move(is_still_ours)},
                  [&host](const LaunchSpec& spec) { return host.make_bootstrap(spec); }) {
   agentctls_.set_events(*this);
 }
@@ -235,8 +236,9 @@ void RealHost::Port::on_gone(const ExecKey& exec, const ExecEnding& ending) {
   events_->on_gone(exec, ending);
 }
 
-std::unique_ptr<AgentctlPort> RealHost::make_port(LifePtr life, Loop& loop) {
-  return std::make_unique<Port>(*this, std::move(life), loop);
+std::unique_ptr<AgentctlPort> RealHost::make_port(LifePtr life, Loop& loop,
+                                                  IsStillOurs is_still_ours) {
+  return std::make_unique<Port>(*this, std::move(life), loop, std::move(is_still_ours));
 }
 
 }  // namespace perdure::sim

@@ -68,7 +68,7 @@ class RealHost::DaemonHost final : public perdure::Host {
 
 class RealHost::Port final : public AgentctlPort, private AgentctlEvents {
  public:
-  Port(RealHost& host, LifePtr life, Loop& loop);
+  Port(RealHost& host, LifePtr life, Loop& loop, IsStillOurs is_still_ours);
   void set_events(AgentctlEvents& events) override { events_ = &events; }
 
   void start(const LaunchSpec& spec, std::uint64_t epoch) override;

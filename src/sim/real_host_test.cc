@@ -16,7 +16,7 @@ struct Bench final : HostWatcher, AgentctlEvents {
   Bench() {
     universe.faults = Faults::none();
     universe.healed = true;
-    port = host.make_port(life, loop);
+    port = host.make_port(life, loop, {});
     port->set_events(*this);
   }
   ~Bench() override { universe.scheduler.close(); }

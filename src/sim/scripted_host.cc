@@ -22,7 +22,7 @@ const Frame* ScriptedHost::find_frame(const ExecKey& exec, FrameNo number) const
   return number == 0 || number > frames.size() ? nullptr : &frames[number - 1];
 }
 
-std::unique_ptr<AgentctlPort> ScriptedHost::make_port(LifePtr life, Loop&) {
+std::unique_ptr<AgentctlPort> ScriptedHost::make_port(LifePtr life, Loop&, IsStillOurs) {
   return std::make_unique<ScriptedPort>(universe_, *this, std::move(life));
 }
 

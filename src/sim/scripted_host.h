@@ -32,7 +32,8 @@ class ScriptedHost final : public Host, public AgentctlWatcher {
   void ack(const Caller& caller, const ExecKey& exec, FrameNo frame);
   void stop(const Caller& caller, const ExecKey& exec);
 
-  std::unique_ptr<AgentctlPort> make_port(LifePtr life, Loop& loop) override;
+  std::unique_ptr<AgentctlPort> make_port(LifePtr life, Loop& loop,
+                                          IsStillOurs is_still_ours) override;
   void reboot() override;
   void heal() override;
   void maybe_hurt() override;

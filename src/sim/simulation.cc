@@ -141,6 +141,7 @@ class Simulation {
   void check_one_state() {
     const SessionId session = any_session();
     if (session) check_state(session);
+    if (daemons_.are_several()) daemons_.check_kept();
   }
 
   void check_state(SessionId session) {

@@ -23,12 +23,18 @@ TEST(Simulation, SeedsPassAndRepeat) {
 }
 
 // What a run of many seeds has found once.
-TEST(Simulation, FoundSeeds_stay_well) {
-  for (const std::uint64_t seed : {505, 631, 1638, 4279, 4761, 5362, 5626, 9781, 10219, 13057,
-                                   13069, 13994, 14391, 14741, 15241, 23791, 29077, 34069}) {
-    const SeedResult result = run_seed(seed, {});
+void expect_well(std::initializer_list<std::uint64_t> seeds, const SeedOptions& options) {
+  for (const std::uint64_t seed : seeds) {
+    const SeedResult result = run_seed(seed, options);
     EXPECT_FALSE(result.violation) << failure_line(result);
   }
+}
+
+TEST(Simulation, FoundSeeds_stay_well) {
+  expect_well({19, 505, 631, 1638, 4279, 4761, 5362, 5626, 9781, 10219, 13057, 13069, 13994, 14391,
+               14741, 15241, 23791, 29077, 34069},
+              {});
+  expect_well({149, 210, 602}, {.daemons = 2});
 }
 
 // A judge with a disk and a host that nothing has happened to.

@@ -58,6 +58,11 @@ std::size_t MemoryDisk::outbox_size(SessionId session) const {
   return found ? found->outbox.size() : 0;
 }
 
+std::string MemoryDisk::owner(SessionId session) const {
+  const auto found = leases_.find(session);
+  return found == leases_.end() ? "" : found->second.node;
+}
+
 const MemoryDisk::Session* MemoryDisk::find(SessionId session) const {
   auto found = sessions_.find(session);
   return found == sessions_.end() ? nullptr : &found->second;

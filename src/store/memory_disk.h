@@ -53,6 +53,8 @@ class MemoryDisk {
   std::size_t outbox_size(SessionId session) const;
   bool is_open(SessionId session) const { return open_.contains(session); }
   bool has_open_sessions() const { return !open_.empty(); }
+  // The node that the session was leased to last; empty: none.
+  std::string owner(SessionId session) const;
 
   // The number of groups synced so far.
   std::uint64_t groups_synced() const { return groups_synced_; }

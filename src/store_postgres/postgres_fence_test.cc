@@ -40,6 +40,12 @@ class PostgresFence : public PostgresNodesTest {
             .records = {"x"},
             .blobs = {{.hash = sha256("blob"), .bytes = "blob"}}};
   }
+  // A session of a node that is gone.
+  void leave_orphan(std::uint64_t number) {
+    PostgresStore& gone = node("gone");
+    ASSERT_TRUE(put_on(gone, {.number = number, .record = "x"}));
+    ASSERT_TRUE(gone.shut_down());
+  }
   static Result<> commit_on(PostgresStore& store, Append batch) {
     std::optional<Result<>> out;
     store.append(std::move(batch), [&](Result<> result) { out = std::move(result); });
@@ -83,11 +89,9 @@ TEST_F(PostgresFence, J1_who_takes_a_session_waits_for_the_commit_that_is_under_
 }
 
 TEST_F(PostgresFence, C19_who_waited_while_another_took_the_session_finds_it_taken) {
-  PostgresStore& gone = node("gone");
-  ASSERT_TRUE(put_on(gone, {.number = 1, .record = "x"}));
   PostgresStore& a = node("a");
   PostgresStore& b = node("b");
-  ASSERT_TRUE(gone.shut_down());
+  leave_orphan(1);
   PostgresBarrier barrier({.place = options_.place, .trigger = "BEFORE UPDATE ON perdure.leases"});
   std::uint64_t taken = 0;
   std::jthread taking([&] { taken = own(a, 1); });
@@ -104,10 +108,8 @@ TEST_F(PostgresFence, C19_who_waited_while_another_took_the_session_finds_it_tak
 }
 
 TEST_F(PostgresFence, S8_a_next_life_of_the_node_has_a_higher_epoch_than_what_the_older_is_taking) {
-  PostgresStore& gone = node("gone");
-  ASSERT_TRUE(put_on(gone, {.number = 1, .record = "x"}));
   PostgresStore& older = node("a");
-  ASSERT_TRUE(gone.shut_down());
+  leave_orphan(1);
   PostgresBarrier barrier({.place = options_.place, .trigger = "BEFORE UPDATE ON perdure.leases"});
   std::uint64_t taken = 0;
   std::jthread taking([&] { taken = own(older, 1); });

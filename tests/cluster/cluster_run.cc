@@ -194,16 +194,7 @@ std::vector<std::string> ClusterRun::end() {
 
 CrashClient::Counts ClusterRun::counts() const {
   CrashClient::Counts sum;
-  for (const auto& client : clients_) {
-    const CrashClient::Counts one = client->counts();
-    sum.requests += one.requests;
-    sum.unanswered += one.unanswered;
-    sum.prompts += one.prompts;
-    sum.answers += one.answers;
-    sum.connections += one.connections;
-    sum.moves += one.moves;
-    sum.stale += one.stale;
-  }
+  for (const auto& client : clients_) sum += client->counts();
   return sum;
 }
 

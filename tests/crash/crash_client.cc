@@ -47,6 +47,17 @@ void CrashClient::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
+CrashClient::Counts& CrashClient::Counts::operator+=(const Counts& other) {
+  requests += other.requests;
+  unanswered += other.unanswered;
+  prompts += other.prompts;
+  answers += other.answers;
+  connections += other.connections;
+  moves += other.moves;
+  stale += other.stale;
+  return *this;
+}
+
 CrashClient::Counts CrashClient::counts() const {
   Counts counts = counts_;
   for (const auto& [session, owned] : sessions_) counts.connections += owned.reader->connections();

@@ -66,6 +66,7 @@ class CrashClient {
     std::uint64_t connections = 0;
     std::uint64_t moves = 0;  // to another daemon
     std::uint64_t stale = 0;  // answers of one that was not the owner any more
+    Counts& operator+=(const Counts& other);
   };
   Counts counts() const;
 

@@ -90,14 +90,7 @@ std::vector<std::string> CrashRun::end() {
 
 CrashClient::Counts CrashRun::counts() const {
   CrashClient::Counts sum;
-  for (const auto& client : clients_) {
-    const CrashClient::Counts one = client->counts();
-    sum.requests += one.requests;
-    sum.unanswered += one.unanswered;
-    sum.prompts += one.prompts;
-    sum.answers += one.answers;
-    sum.connections += one.connections;
-  }
+  for (const auto& client : clients_) sum += client->counts();
   return sum;
 }
 
