@@ -31,8 +31,8 @@ Judge::BatchNumber Judge::on_append(const Append& batch, const DaemonLife& by) {
         [&] { return "key " + answer.key + " is kept for another time than it should"; });
   }
   const BatchNumber number = ++last_batch_;
-  const std::uint64_t first = batch.records.empty() ? 0 : hash64(batch.records.front());
-  pending_[batch.session].push_back({number, std::move(slim), batch.records.size(), first, by});
+  const std::uint64_t last = batch.records.empty() ? 0 : hash64(batch.records.back());
+  pending_[batch.session].push_back({number, std::move(slim), batch.records.size(), last, by});
   return number;
 }
 
@@ -48,10 +48,10 @@ Ledger& Judge::ledger(SessionId session) {
 
 const Judge::Pending* Judge::bringer(SessionId session, const Ledger& book) {
   const Seq head = disk_.head(session);
-  const std::uint64_t next = hash64(disk_.record(session, book.records() + 1));
   const auto found = std::ranges::find_if(pending_[session], [&](const Pending& pending) {
-    return pending.records > 0 && pending.batch.expected_head == book.records() &&
-           pending.first_hash == next && book.records() + pending.records <= head;
+    const Seq last = book.records() + pending.records;
+    return pending.records > 0 && pending.batch.expected_head == book.records() && last <= head &&
+           hash64(disk_.record(session, last)) == pending.last_hash;
   });
   return found == pending_[session].end() ? nullptr : &*found;
 }

@@ -80,7 +80,7 @@ class Judge final : public WorldFacts, public HostWatcher {
     BatchNumber number = 0;
     Append batch;  // without its records
     std::size_t records = 0;
-    std::uint64_t first_hash = 0;  // of the first of them
+    std::uint64_t last_hash = 0;  // of the last of them: records are chained
     DaemonLife by;
   };
   // The batch that brought the record behind the ledger's last; null: none did.
