@@ -135,6 +135,13 @@ void Daemons::check_owner(SessionId session) {
     const Acting acting(universe_.scheduler, daemon->life());
     const Result<std::string> named = runtime->owner(session);
     const std::string name = !named ? "nobody" : named->empty() ? daemon->node() : *named;
+    const Execution& exec = judge_.ledger(session).fold().exec;
+    const bool may_live = exec.status != ExecutorStatus::none && !exec.gone;
+    universe_.verdict.expect((runtime->liveness(session) == Liveness::dead) == !may_live, "C8",
+                             [&] {
+                               return daemon->node() + " calls " + tail(session) +
+                                      " dead, or alive, against its journal";
+                             });
     universe_.verdict.expect(named && (owner.empty() || name == owner), "C19", [&] {
       return tail(session) + " is " + owner + "'s, and " + daemon->node() + " says " + name + "'s";
     });

@@ -87,6 +87,15 @@ void Judge::catch_up(SessionId session) {
   }
 }
 
+void Judge::check_told(SessionId session) {
+  for (const auto& [what, run] : ledger(session).notes()) {
+    universe_.verdict.expect(told_[session].contains({what, run}), "Q2", [&] {
+      return tail(session) + ": nobody was told '" + std::string(enum_text(what)) + "' of " +
+             tail(run);
+    });
+  }
+}
+
 void Judge::on_crash(std::uint64_t life) {
   for (auto& [session, pending] : pending_) {
     catch_up(session);

@@ -58,7 +58,11 @@ class Judge final : public WorldFacts, public HostWatcher {
   void note_answer(AnswerGiven answer);
   void note_prompt(const std::string& key, PromptWhen when) { prompts_[key] = when; }
   void note_workspace(SessionId session) { workspaces_.insert(session); }
-  void note_told(SessionId session, const Notify& what) { told_.insert({session, what.run}); }
+  void note_told(SessionId session, const Notify& what) {
+    told_[session].insert({what.what, what.run});
+  }
+  // At rest: nobody was forgotten.
+  void check_told(SessionId session);
 
   bool execution_lives(const ExecKey& exec) const override { return host_->lives(exec); }
   const Frame* find_frame(const ExecKey& exec, FrameNo number) const override;
@@ -96,7 +100,7 @@ class Judge final : public WorldFacts, public HostWatcher {
   std::set<SessionId> damaged_;
   std::set<SessionId> unwanted_;
   std::set<std::tuple<std::string, PermissionId, WaitTokenId, std::string>> answers_;
-  std::set<std::pair<SessionId, RunId>> told_;
+  std::map<SessionId, std::set<std::pair<NotifyWhat, RunId>>> told_;
   std::map<std::string, PromptWhen> prompts_;
   std::set<SessionId> workspaces_;
   std::map<ExecKey, std::size_t> acted_;

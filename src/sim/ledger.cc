@@ -208,6 +208,7 @@ void Ledger::see_effects(const Append& batch) {
     } else if (holds_alternative<StopExecutor>(*effect)) {
       if (owed_.stops > 0) owed_.stops -= 1;
     } else if (const auto* note = get_if<Notify>(&*effect)) {
+      notes_.insert({note->what, note->run});
       if (note->what == NotifyWhat::stalled) continue;
       expect(take_one(owed_.notes, {note->what, note->run}), "RUN1",
              "a note about no question and no end of a run");

@@ -96,6 +96,8 @@ class Ledger {
   bool was_accepted(MessageId message) const { return accepted_.contains(message); }
   // Commands committed for an execution, in order.
   const std::vector<SendCommand>& commands(ExecId exec) { return commands_[exec]; }
+  // What somebody must have been told once nothing is left to do.
+  const std::set<std::pair<NotifyWhat, RunId>>& notes() const { return notes_; }
   // A person said so (C19); the process may live on.
   bool was_declared_dead(ExecId exec) const { return declared_.contains(exec); }
 
@@ -153,6 +155,7 @@ class Ledger {
     bool resume_must_stay = false;  // it waits for the next one (K18)
     std::optional<AgentExited> exit;
     bool tools_were_open = false;  // when the run ended
+    bool wait_was_open = false;    // a question of the run, when it was interrupted
   };
 
   template <class What>
@@ -355,6 +358,7 @@ class Ledger {
 
   Owed owed_;
   std::map<ExecId, std::vector<SendCommand>> commands_;
+  std::set<std::pair<NotifyWhat, RunId>> notes_;
   std::uint64_t last_effect_ = 0;
 };
 

@@ -289,7 +289,10 @@ void Ledger::see(const Event&, const ResumeFailed& e) {
          "an id is condemned by what was said about something else");
   const bool unknown = e.failure == OpenFailure::session_unknown;
   const char* const shown = unknown ? "" : e.at_boot ? "ERROR" : "FAILED";
-  failure_ = Failure{shown, std::string(enum_text(e.failure)), e.message};
+  expect(e.code.empty() || e.code == exec_error_code_ || copying_, "L37",
+         "a failure with a code that its execution has not");
+  const std::string code = e.code.empty() ? std::string(enum_text(e.failure)) : e.code;
+  failure_ = Failure{shown, code, e.message};
   expect(e.at_boot == (resume_ && resume_->at_boot) || copying_, "C22",
          "a failure at boot, or not");
   if (e.failure == OpenFailure::session_unknown) rejected_ = true;

@@ -288,6 +288,11 @@ const Case process_cases[] = {
              {.exec = exec, .gen = 1, .frame = 6});
      }},
     {"R11", [](Book& b) { b.ready().add(ResumeRequested{}).add(ResumeRequested{}); }},
+    {"L37",
+     [](Book& b) {
+       b.ready().add(ResumeRequested{.by = "uid:1"});
+       b.add(ResumeFailed{.failure = OpenFailure::transport, .code = "out_of_memory"}, in_exec);
+     }},
     {"D1", [](Book& b) { b.ready().add(ExecutorReattached{}, in_exec); }},
     {"K18",  // the resume that it served has to fail with it
      [](Book& b) {
@@ -350,6 +355,13 @@ const Case wait_cases[] = {
        b.ready().start_run(run1, message1).ask(4).add(TokenConsumed{token, "uid:1"}, in_run);
        b.add(PermissionResolved{permission, PermissionOutcome::selected, "allow", "uid:1"}, in_run);
        b.cursor(4).end("running");
+     }},
+    {"O13",
+     [](Book& b) {
+       b.ready().start_run(run1, message1).ask(4).cursor(4).end("waiting");
+       b.add(TokenRevoked{token, "interrupted"}, in_run);
+       b.add(PermissionResolved{permission, PermissionOutcome::expired, "", "system"}, in_run);
+       b.add(RunInterrupted{InterruptReason::process_exit}, in_run);
      }},
     {"C15",  // a question outside any run, when its agent is gone
      [](Book& b) {

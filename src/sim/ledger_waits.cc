@@ -51,6 +51,8 @@ void Ledger::see(const Event&, const TokenConsumed& e) {
 void Ledger::see(const Event&, const TokenRevoked& e) {
   close_token(e.token, TokenStatus::revoked, "");
   const auto at = tokens_.find(e.token);
+  const bool of_run = run_ && at != tokens_.end() && at->second.run == run_->id;
+  if (of_run && e.reason == "interrupted") owed_.wait_was_open = true;
   const bool tells = e.reason == "cancelled" && run_ && run_->cancelling && !copying_;
   if (tells && at != tokens_.end())
     owed_.answers.push_back(permissions_.at(at->second.permission).request);

@@ -95,7 +95,9 @@ void ScriptedHost::gone_later(const Caller& caller, const ExecKey& exec, const s
     if (caller.life->dead) return;
     universe_.trace.note("host", exec.gen,
                          [&] { return "gone: " + tail(exec.exec) + " (" + proof + ")"; });
-    caller.events->on_gone(exec, proof);
+    // Now and then the cause has a name, as where a container has no memory left.
+    const bool is_named = exec.gen % 3 == 0;
+    caller.events->on_gone(exec, is_named ? ExecEnding(proof, "out_of_memory") : ExecEnding(proof));
   });
 }
 

@@ -232,6 +232,7 @@ class Simulation {
         return tail(session) + ": " + std::to_string(disk_->outbox_size(session)) +
                " effects are left";
       });
+      judge_.check_told(session);
       // Q5: a boot looks at what is open, and at nothing else.
       universe_.verdict.expect(disk_->is_open(session) == book->needs_reconcile(), "Q5", [&] {
         return tail(session) + ": listed as open, or not, against its journal";
