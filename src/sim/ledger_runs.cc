@@ -207,7 +207,7 @@ void Ledger::see(const Event& event, const RunInterrupted& e) {
     const bool is_called_exit = e.reason == InterruptReason::process_exit;
     expect(e.reason == InterruptReason::wait_lost || is_exit == is_called_exit, "O12",
            "an exit is called a restart, or a restart an exit");
-    expect((e.reason == InterruptReason::wait_lost) == owed_.wait_was_open, "O13",
+    expect((e.reason == InterruptReason::wait_lost) == owed_.wait_was_open, "C15",
            "a question was lost with its run, or was not");
     owed_.death_claimed = !run_->agent_exited;
     owed_.must_continue = e.reason != InterruptReason::wait_lost && policy_.auto_continue &&

@@ -356,7 +356,7 @@ const Case wait_cases[] = {
        b.add(PermissionResolved{permission, PermissionOutcome::selected, "allow", "uid:1"}, in_run);
        b.cursor(4).end("running");
      }},
-    {"O13",
+    {"C15",  // the run that a question was lost with says so
      [](Book& b) {
        b.ready().start_run(run1, message1).ask(4).cursor(4).end("waiting");
        b.add(TokenRevoked{token, "interrupted"}, in_run);

@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "runtime/journal_reader.h"
+#include "runtime/session_list.h"
 #include "session/token_index.h"
 #include "wire/record.h"
 
@@ -21,6 +22,7 @@ constexpr std::int64_t moment_ms = 100;  // as fine as a timeline is while it is
 
 void ReadCheck::ask(Runtime& runtime) {
   past_ = std::make_unique<KeptPast>(runtime);
+  runtime.hint({});  // what the list keeps of other daemons' sessions may be half a minute old
   for (const auto& [session, book] : judge_.ledgers()) {
     if (judge_.is_damaged(session) || book->records() == 0) continue;
     ask_refs(runtime, session);
@@ -152,12 +154,16 @@ std::vector<Record> ReadCheck::records_to(SessionId session, Seq seq) {
   return out;
 }
 
-// A client's view names the session and what the journal says of it.
+// A client's view names the session and what the journal says of it, and so does the list.
 void ReadCheck::check_view(Runtime& runtime, SessionId session) {
   const State& state = judge_.ledger(session).fold();
   const Result<SessionView> view = runtime.view(session);
   universe_.verdict.expect(view && view->session == session && view->title == state.title, "C7",
                            [&] { return tail(session) + " is not shown as its journal has it"; });
+  const Result<const SessionRow*> row = runtime.sessions().find(session);
+  const bool is_listed = row && *row && (*row)->summary.title == state.title;
+  universe_.verdict.expect(is_listed, "C7",
+                           [&] { return tail(session) + " is not listed as its journal has it"; });
 }
 
 // A20: pages from the end to the beginning are the fold of the whole, each record read and told.

@@ -218,10 +218,8 @@ std::optional<Order> Workload::draw(Client& client) {
     universe_.files.set_missing(judge_.ledger(session).fold().workspace.cwd, prng.chance(500'000));
   }
   // At a limit people put a session away more often than at other times.
-  if (judge_.ledger(session).fold().limit && dice >= 80) {
-    return make(client, session,
-                dice < 90 ? InputBody(ArchiveSession{}) : InputBody(StopSession{}));
-  }
+  const bool limited = judge_.ledger(session).fold().limit.has_value();
+  if (limited && dice >= 95) return make(client, session, ArchiveSession{});
   const bool asks = !judge_.ledger(session).fold().permissions.empty();
   if (asks && dice < 60) return draw_answer(client, session);
   if (dice < 45) return draw_prompt(client, session);
