@@ -173,7 +173,7 @@ export default function (suite) {
       await box.fill(texts[index]);
       await box.press("Control+Enter");
     }));
-    await daemon.until(session.id, (now) => now.queue_length === 0 && now.status === "idle" && now.last_run, "all three are done");
+    await until(async () => (await daemon.events(session.id, "run.completed")).length === 3, "all three are done");
     assert.equal((await daemon.events(session.id, "message.user")).length, 3);
     for (const one of people) {
       await untilSaid(one.page, "<p3:end=");
