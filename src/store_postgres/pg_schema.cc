@@ -275,6 +275,21 @@ Result<std::uint64_t> raise_epoch(PgLink& link, const PgBegin& begin) {
   return rows.u64({});
 }
 
+// A daemon that died between the lease of a new session and its first record left a lease of
+// nothing. Who wakes up and makes it after all takes it anew; a commit that is under way is left.
+Result<> sweep_leases(PgLink& link, const PgBegin& begin) {
+  TRY(known(link.run({"sweep_leases", R"(
+DELETE FROM perdure.leases WHERE session IN (
+  SELECT l.session FROM perdure.leases l LEFT JOIN perdure.nodes n ON n.name = l.node
+  WHERE NOT EXISTS (SELECT 1 FROM perdure.sessions s WHERE s.id = l.session)
+    AND (l.node = $1 OR n.heartbeat IS NULL
+      OR n.heartbeat < now() - $2 * interval '1 millisecond')
+  FOR UPDATE OF l SKIP LOCKED)
+)"},
+                     PgParams().text(begin.node).number(begin.lease_ms))));
+  return {};
+}
+
 }  // namespace
 
 Result<bool> has_store(PgLink& link) {
@@ -291,6 +306,7 @@ Result<PgLife> begin_life(PgLink& link, const PgBegin& begin) {
     PgLife life{.log_id = TRY(open_log(link, begin.new_log_id))};
     life.shared_key = TRY(keep_shared_key(link, begin.new_shared_key));
     life.epoch = TRY(raise_epoch(link, begin));
+    TRY_VOID(sweep_leases(link, begin));
     // Those who are there learn that they are not alone.
     TRY(known(link.run({"hello", "SELECT pg_notify($1, $2::bigint::text || ':')"},
                        PgParams().text(pg_channel).number(life.epoch))));

@@ -273,6 +273,7 @@ TEST_F(PostgresNodes, what_was_lost_is_known_by_its_epoch) {
   PostgresStore& b = node("b");
   std::vector<OwnedSession> owned;
   for (std::uint64_t n = 1; n <= 5; ++n) {
+    ASSERT_TRUE(put_on(a, {.number = n, .record = "x"}));
     owned.push_back({.session = session(n), .epoch = own(a, n)});
   }
   EXPECT_TRUE(a.lost(owned)->empty());
@@ -286,6 +287,25 @@ TEST_F(PostgresNodes, what_was_lost_is_known_by_its_epoch) {
   node("a");
   own(*nodes_["a"].back(), 1);
   EXPECT_EQ(a.lost(owned)->size(), 3U) << "a next life of the node has it";
+}
+
+TEST_F(PostgresNodes, C19_a_lease_of_a_session_that_was_never_made_goes_when_a_daemon_starts) {
+  PostgresStore& a = node("a");
+  PostgresStore& b = node("b");
+  PostgresStore& gone = node("gone");
+  std::uint64_t number = 0;
+  for (PostgresStore* const store : {&a, &b, &gone}) {
+    own(*store, ++number);
+    ASSERT_TRUE(put_on(*store, {.number = 10 + number, .record = "x"}));
+  }
+  silence("gone");
+  node("b");
+  EXPECT_EQ(count("SELECT count(*) FROM perdure.leases WHERE node = 'a'"), 2) << "it makes it now";
+  EXPECT_EQ(count("SELECT count(*) FROM perdure.leases WHERE node = 'b'"), 1);
+  EXPECT_EQ(count("SELECT count(*) FROM perdure.leases WHERE node = 'gone'"), 1);
+  ASSERT_TRUE(put_on(a, {.number = 1, .record = "made"}));
+  ASSERT_TRUE(put_on(gone, {.number = 3, .record = "made"})) << "who wakes up makes it after all";
+  EXPECT_EQ(all_on(a, 3), std::vector<std::string>{"made"});
 }
 
 TEST_F(PostgresNodes, C19_a_life_that_was_replaced_takes_nothing_and_learns_it_when_idle) {

@@ -104,17 +104,35 @@ std::vector<std::string> ClusterRun::session_ids() const {
   return ids;
 }
 
-std::size_t ClusterRun::owned_by(std::size_t number) {
+PgRows ClusterRun::ask(const PgStatement& statement, std::size_t number) {
   if (!database_) {
     Result<std::unique_ptr<PgLink>> link = PgLink::open(store_, {});
     CHECK(link.has_value(), "the test's own database answers");
     database_ = std::move(*link);
   }
-  const PgResult<PgRows> rows =
-      database_->run({.sql = "SELECT count(*) FROM perdure.leases WHERE node = $1"},
-                     PgParams().text(name(number)));
+  PgResult<PgRows> rows = database_->run(statement, PgParams().text(name(number)));
   CHECK(rows.has_value(), "the test's own database answers");
-  return rows->u64({});
+  return *std::move(rows);
+}
+
+std::size_t ClusterRun::owned_by(std::size_t number) {
+  // A session whose creation was cut off has a lease and is nothing that anybody could take over.
+  return ask({"count_sessions",
+              "SELECT count(*) FROM perdure.leases JOIN perdure.sessions ON id = session "
+              "WHERE node = $1"},
+             number)
+      .u64({});
+}
+
+std::string ClusterRun::leases_of(std::size_t number) {
+  const PgRows rows = ask({"describe_leases", R"(
+SELECT string_agg(concat_ws(' ', l.session, 'lease', l.epoch, 'head', coalesce(s.head, -1),
+  CASE WHEN s.open THEN 'open' ELSE 'closed' END, 'heard of', now() - n.heartbeat), '; ')
+FROM perdure.leases l LEFT JOIN perdure.sessions s ON s.id = l.session
+LEFT JOIN perdure.nodes n ON n.name = l.node WHERE l.node = $1
+)"},
+                          number);
+  return std::string(rows.bytes({}));
 }
 
 std::vector<std::string> ClusterRun::findings() {

@@ -43,6 +43,8 @@ class ClusterRun {
   // How many sessions are this daemon's. The database is asked: a daemon that were asked might look
   // whose they are, and take them over for that.
   std::size_t owned_by(std::size_t number);
+  // Which they are, for whoever asks why.
+  std::string leases_of(std::size_t number);
 
   // With the clients stopped and all daemons up: everything comes to rest and is compared.
   std::vector<std::string> findings();
@@ -54,6 +56,7 @@ class ClusterRun {
   std::uint64_t records() const { return records_; }
 
  private:
+  PgRows ask(const PgStatement& statement, std::size_t number);
   std::vector<std::string> session_ids() const;
   void catch_up(std::vector<std::string>& found);
   void judge_all(std::vector<std::string>& found);

@@ -49,7 +49,7 @@ class ClusterLong : public testing::Test {
     };
     if (!until(leave, takeover_wait_ms)) {
       ADD_FAILURE() << "TAKE1 " << left << " sessions of " << run_->name(victim)
-                    << " are not taken over";
+                    << " are not taken over: " << run_->leases_of(victim);
     }
   }
 

@@ -153,6 +153,29 @@ export default function (suite) {
     assert.equal(await expectPast(daemon, session.id, one.page), session.seq - 1);
   });
 
+  suite.test("C7_steps_by_turns_before_the_timeline_is_there_are_made_when_it_is", async ({ daemon, person }) => {
+    const session = await withTurns(daemon, "Early", ["say 2", "say 3", "say 4"]);
+    const one = await person();
+    let asked = 0;
+    let letGo = () => {};
+    const held = new Promise((done) => { letGo = done; });
+    await one.page.route(/\/density\?/, async (route) => {
+      asked += 1;
+      await held;
+      await route.continue();
+    });
+    await one.enter(`/s/${session.id}`);
+    await untilSaid(one.page, "<p3:end=4>");
+    await until(() => asked > 0, "the timeline is asked for");
+    await one.page.locator("h1").first().click();
+    await one.page.keyboard.press("[");
+    await one.page.keyboard.press("[");
+    letGo();
+    const prompts = await daemon.events(session.id, "message.user");
+    assert.equal(await expectPast(daemon, session.id, one.page), prompts.at(-2).seq - 1);
+    assert.equal(asked, 1);
+  });
+
   suite.test("U17_a_new_session_is_made_on_the_page_with_the_chosen_agent", async ({ daemon, person }) => {
     const one = await person({ size: "phone" });
     await one.enter("/new");

@@ -16,6 +16,7 @@ export class PastSteps {
   #asked = 0;
   #readAt = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #reading: Promise<void> | null = null;
 
   constructor(readonly view: SessionView) {}
 
@@ -32,7 +33,11 @@ export class PastSteps {
     this.#timer = setTimeout(() => void this.#read(), Math.max(0, this.#readAt + again - Date.now()));
     return () => clearTimeout(this.#timer);
   }
-  async #read(): Promise<void> {
+  #read(): Promise<void> {
+    this.#reading ??= this.#readNow().finally(() => (this.#reading = null));
+    return this.#reading;
+  }
+  async #readNow(): Promise<void> {
     this.#readAt = Date.now();
     try {
       // Few records, few buckets: a short session is no row of single strokes.
@@ -74,10 +79,12 @@ export class PastSteps {
     }
   }
 
-  turn(by: 1 | -1): void {
-    if (!this.density) return;
+  // Turns are in the density: a step that comes before it, or after more than it knows of, waits for it.
+  async turn(by: 1 | -1): Promise<void> {
+    if (!this.density || this.density.as_of < this.view.head) await this.#read();
+    if (!this.density) return app.tell("The timeline could not be read; try again", "failure");
     const next = by < 0 ? turnBefore(this.density, this.at) : turnAfter(this.density, this.at);
-    void this.to(next ?? this.view.head);
+    return this.to(next ?? this.view.head);
   }
   event(by: number): void {
     void this.to(this.at + by);
