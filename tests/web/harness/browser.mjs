@@ -7,7 +7,7 @@ import { join } from "node:path";
 
 import { differenceFrom } from "./baseline.mjs";
 import { root } from "./daemon.mjs";
-import { until } from "./wait.mjs";
+import { until, watchRequests } from "./wait.mjs";
 
 const require = createRequire(join(root, "web/package.json"));
 const { chromium } = require("playwright-core");
@@ -57,6 +57,7 @@ export class Person {
   }
 
   guard(page) {
+    watchRequests(page);
     let asked = new Set();
     page.on("framenavigated", (frame) => {
       if (frame === page.mainFrame()) asked = new Set();

@@ -14,17 +14,35 @@ export async function until(condition, what, ms = 10_000) {
   }
 }
 
+const underWay = new WeakMap();
+
+// From now on it is known what the page has asked for and not got yet. Sockets stay open and are no part of it.
+export function watchRequests(page) {
+  const asked = new Set();
+  underWay.set(page, asked);
+  page.on("request", (request) => asked.add(request));
+  for (const end of ["requestfinished", "requestfailed"]) page.on(end, (request) => asked.delete(request));
+}
+
+// Counted in looks: on a busy machine a page that is kept from its work changes nothing either.
+async function untilQuiet(most) {
+  await document.fonts.ready;
+  const end = performance.now() + most;
+  let quiet = 0;
+  const observer = new MutationObserver(() => { quiet = 0; });
+  observer.observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
+  while (quiet < 5 && performance.now() < end) {
+    quiet += 1;
+    await new Promise((done) => setTimeout(done, 16));
+  }
+  observer.disconnect();
+}
+
 // The page has drawn what it has: fonts are there, nothing is loading, and nothing has changed for a moment.
 export async function settled(page, ms = 4000) {
   await page.locator("h1, h2").first().waitFor({ state: "attached" });
   await until(async () => await page.locator("[aria-busy=true], .skeleton").count() === 0, "nothing is loading", ms);
-  await page.evaluate(async (most) => {
-    await document.fonts.ready;
-    const end = performance.now() + most;
-    let last = performance.now();
-    const observer = new MutationObserver(() => { last = performance.now(); });
-    observer.observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
-    while (performance.now() - last < 80 && performance.now() < end) await new Promise((done) => setTimeout(done, 16));
-    observer.disconnect();
-  }, ms);
+  const deadline = Date.now() + ms;
+  const asked = underWay.get(page) ?? new Set();
+  do await page.evaluate(untilQuiet, ms); while (asked.size > 0 && Date.now() < deadline);
 }
