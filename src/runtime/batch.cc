@@ -64,7 +64,8 @@ std::optional<Answered> Batch::repeated(const Request& request) {
     known = *pending;
   } else {
     Result<std::optional<StoredAnswer>> stored = shared_.world.store.answer(request.key);
-    if (!stored) return Answered{.result = std::unexpected(stored.error())};
+    // Whatever becomes of the commit, it was not looked at.
+    if (!stored) return Answered{.result = std::unexpected(stored.error()), .stands = true};
     known = std::move(*stored);
   }
   if (!known) return std::nullopt;

@@ -10,6 +10,7 @@
 #include "runtime/actor.h"
 #include "runtime/follower.h"
 #include "runtime/fork.h"
+#include "runtime/listing.h"
 #include "runtime/load.h"
 #include "runtime/node.h"
 #include "runtime/runtime.h"
@@ -303,7 +304,9 @@ Result<bool> Runtime::take(SessionId session) {
   SessionActor* const made = *found;
   SIM_PROBE("session taken over");
   if (before) made->readers().take_over(before->readers());
-  taken_.insert(session);
+  // Of a boot only what is open is looked at: a fork, or what a person stopped, stays as it is
+  // (C1).
+  if (is_open(made->state(), false)) taken_.insert(session);
   made->boot();
   show_later(session);
   return true;
