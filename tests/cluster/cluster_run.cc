@@ -126,8 +126,8 @@ std::size_t ClusterRun::owned_by(std::size_t number) {
 
 std::string ClusterRun::leases_of(std::size_t number) {
   const PgRows rows = ask({"describe_leases", R"(
-SELECT string_agg(concat_ws(' ', l.session, 'lease', l.epoch, 'head', coalesce(s.head, -1),
-  CASE WHEN s.open THEN 'open' ELSE 'closed' END, 'heard of', now() - n.heartbeat), '; ')
+SELECT coalesce(string_agg(concat_ws(' ', l.session, 'lease', l.epoch, 'head', coalesce(s.head, -1),
+  CASE WHEN s.open THEN 'open' ELSE 'closed' END, 'heard of', now() - n.heartbeat), '; '), 'none')
 FROM perdure.leases l LEFT JOIN perdure.sessions s ON s.id = l.session
 LEFT JOIN perdure.nodes n ON n.name = l.node WHERE l.node = $1
 )"},
