@@ -52,7 +52,6 @@ void LocalExecution::disarm() {
 void LocalExecution::start(std::uint64_t epoch, FrameNo after) {
   epoch_ = epoch;
   last_frame_ = acked_ = after;
-  silent_since_ms_ = ports_.clock.now().since_boot.ms;
   launch();
 }
 
@@ -63,7 +62,10 @@ void LocalExecution::attach(std::uint64_t epoch, FrameNo after) {
   arm(0, &LocalExecution::connect);
 }
 
+// Nobody else bounds this wait within one boot of the machine: a session's deadline may follow a
+// wall clock.
 void LocalExecution::launch() {
+  silent_since_ms_ = ports_.clock.now().since_boot.ms;
   SpawnSpec spec{
       .command = setting_.agentctl_command, .environment = setting_.environment, .cwd = "/"};
   spec.command.emplace_back("start");
@@ -76,6 +78,7 @@ void LocalExecution::launch() {
   launcher_ = std::move(*spawned);
   launcher_->write(encode_bootstrap(bootstrap_) + "\n");
   launcher_->close_input();
+  arm(setting_.hang_ms, &LocalExecution::did_not_answer);
 }
 
 void LocalExecution::on_output(std::string_view bytes) { append_bounded(launcher_output_, bytes); }
@@ -130,6 +133,7 @@ void LocalExecution::take_over() {
   const bool may_end =
       !setting_.is_still_ours || setting_.is_still_ours(bootstrap_.session, epoch_);
   if (!may_end) return connect_later();
+  if (stopping_) return bury();
   if (ports_.processes.kill_marked(session_mark(bootstrap_)) > 0) {
     return arm(bury_again_ms, &LocalExecution::take_over);
   }
@@ -246,8 +250,8 @@ void LocalExecution::stop() {
     arm(setting_.stop_ms, &LocalExecution::give_up_waiting);
   } else if (client_) {
     arm(setting_.answer_ms, &LocalExecution::did_not_answer);
-  } else if (launcher_ && timer_ == 0) {
-    arm(setting_.answer_ms, &LocalExecution::give_up_waiting);  // a start that never answers
+  } else if (launcher_) {
+    arm(setting_.answer_ms, &LocalExecution::did_not_answer);  // a start that never answers
   }
 }
 

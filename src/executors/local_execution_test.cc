@@ -1,5 +1,5 @@
-// What a start does about a session's lock that is held already, in a world without time: whoever
-// holds it may be this very execution, on its way.
+// What a start does about a session's lock that is held already, and about a launch that never
+// answers, in a world without time: whoever holds the lock may be this very execution, on its way.
 #include "executors/local_execution.h"
 
 #include <memory>
@@ -34,7 +34,10 @@ struct Launches final : Processes {
     ++count;
     return std::make_unique<SilentProcess>();
   }
-  std::size_t kill_marked(const std::string& mark) override { return killed.push_back(mark), 0; }
+  std::size_t kill_marked(const std::string& mark) override {
+    killed.push_back(mark);
+    return linger;
+  }
   std::size_t kill_descendants() override { return 0; }
   ProcessSet offspring(const Family&) override { return {}; }
   ProcessSet signal_each(const ProcessSet&, int) override { return {}; }
@@ -42,6 +45,7 @@ struct Launches final : Processes {
   ProcessEvents* last = nullptr;
   int count = 0;
   std::vector<std::string> killed;  // marks
+  std::size_t linger = 0;           // how many of them do not end yet
 };
 
 struct ListeningHost final : MemoryHost {
@@ -65,7 +69,7 @@ struct Seen final : ExecutionEvents {
   std::string proof;
 };
 
-class HeldLock : public ::testing::Test {
+class Launch : public ::testing::Test {
  protected:
   static Bootstrap a_bootstrap() {
     return {.session = *SessionId::parse("sess_01ka3qq5rk0000000000000001"),
@@ -111,7 +115,7 @@ class HeldLock : public ::testing::Test {
       {clock, loop, launches, host}, {.when_locked = WhenLocked::take_over}, bootstrap, seen};
 };
 
-TEST_F(HeldLock, C19_X16_who_is_on_its_way_with_the_lock_is_waited_for_and_attached_to) {
+TEST_F(Launch, C19_X16_who_is_on_its_way_with_the_lock_is_waited_for_and_attached_to) {
   refuse_launch();
   pass(1'000);
   pass(999);
@@ -125,14 +129,14 @@ TEST_F(HeldLock, C19_X16_who_is_on_its_way_with_the_lock_is_waited_for_and_attac
   EXPECT_EQ(launches.killed, std::vector<std::string>{});
 }
 
-TEST_F(HeldLock, C19_X16_the_wait_begins_when_the_lock_was_found_held_however_long_that_took) {
+TEST_F(Launch, C19_X16_the_wait_begins_when_the_lock_was_found_held_however_long_that_took) {
   pass(3'000);
   refuse_launch();
   pass(1'999);
   EXPECT_EQ(launches.killed, std::vector<std::string>{});
 }
 
-TEST_F(HeldLock, C19_who_holds_the_lock_and_never_listens_is_ended_and_the_start_tried_once_more) {
+TEST_F(Launch, C19_who_holds_the_lock_and_never_listens_is_ended_and_the_start_tried_once_more) {
   refuse_launch();
   pass(2'000);
   EXPECT_EQ(launches.killed, std::vector{session_mark(bootstrap)});
@@ -140,6 +144,37 @@ TEST_F(HeldLock, C19_who_holds_the_lock_and_never_listens_is_ended_and_the_start
   refuse_launch();
   EXPECT_EQ(launches.count, 2);
   EXPECT_EQ(seen.proof, "not_started: it is held");
+}
+
+TEST_F(Launch, C19_a_stop_while_the_holder_is_being_ended_starts_nobody) {
+  launches.linger = 1;
+  refuse_launch();
+  pass(2'000);
+  EXPECT_EQ(launches.killed, std::vector{session_mark(bootstrap)});
+  launches.linger = 0;
+  execution.stop();
+  loop.run_timers();
+  EXPECT_EQ(launches.count, 1);
+  EXPECT_EQ(seen.proof, "not_started: it is held");
+}
+
+// Seed 68290: the session's own deadline had been moved far away by a clock that was set back.
+TEST_F(Launch, K23_a_launch_that_never_answers_is_given_up_by_the_clock_of_the_boot) {
+  pass(59'999);
+  EXPECT_EQ(seen.proof, "");
+  pass(1);
+  EXPECT_EQ(seen.proof, "killed: it did not answer");
+  EXPECT_EQ(launches.killed, std::vector{exec_mark({bootstrap.exec, bootstrap.owner})});
+}
+
+TEST_F(Launch, K23_a_launch_that_never_answers_ends_sooner_when_a_stop_is_asked) {
+  pass(30'000);
+  execution.stop();
+  EXPECT_EQ(loop.last_delay_ms, 10'000);
+  pass(9'999);
+  EXPECT_EQ(seen.proof, "");
+  pass(1);
+  EXPECT_EQ(seen.proof, "killed: it did not answer");
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ struct StillClock final : Clock {
 
 struct StepLoop final : Loop {
   void post(Task task) override { tasks.push_back(std::move(task)); }
-  TimerId after_ms(std::int64_t, Task task) override {
+  TimerId after_ms(std::int64_t delay_ms, Task task) override {
+    last_delay_ms = delay_ms;
     timers.emplace(++last, std::move(task));
     return last;
   }
@@ -41,6 +42,7 @@ struct StepLoop final : Loop {
   std::deque<Task> tasks;
   std::map<TimerId, Task> timers;
   TimerId last = 0;
+  std::int64_t last_delay_ms = 0;  // of the timer that was set last
 };
 
 // What a test sees of a link that was made.

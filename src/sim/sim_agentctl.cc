@@ -10,22 +10,13 @@
 #include "wire/spool.h"
 
 namespace perdure::sim {
-namespace {
-
-// From the decision to leave until the agent is gone, with every grace there is.
-constexpr std::int64_t leave_ms_max = 30'000;
-
-}  // namespace
 
 // Sees the commands go by, and which of them the supervisor acts on.
 class SimAgentctl::WatchedLink final : public Link, private LinkEvents {
  public:
   WatchedLink(SimAgentctl& owner, std::unique_ptr<Link> inner)
       : owner_(owner), inner_(std::move(inner)) {}
-  ~WatchedLink() override {
-    if (!is_attached_) return;
-    if (--owner_.attached_ == 0) owner_.detached_ms_ = owner_.universe_.scheduler.now_ms();
-  }
+  ~WatchedLink() override { note_detach(); }
   WatchedLink(const WatchedLink&) = delete;
   WatchedLink& operator=(const WatchedLink&) = delete;
 
@@ -37,7 +28,7 @@ class SimAgentctl::WatchedLink final : public Link, private LinkEvents {
     constexpr std::size_t type_at = 4;
     const bool attaches =
         bytes.size() > type_at && static_cast<PacketType>(bytes[type_at]) == PacketType::attached;
-    if (attaches && !std::exchange(is_attached_, true)) owner_.note_attach();
+    if (attaches) note_attach();
     inner_->send(std::move(bytes));
   }
   std::size_t unsent_bytes() const override { return inner_->unsent_bytes(); }
@@ -68,7 +59,21 @@ class SimAgentctl::WatchedLink final : public Link, private LinkEvents {
     }
   }
   void on_drained() override { events_->on_drained(); }
-  void on_closed() override { events_->on_closed(); }
+  // The supervisor is alone from here on; it lets the link go later, after a pause perhaps.
+  void on_closed() override {
+    note_detach();
+    events_->on_closed();
+  }
+  // Who attaches while it leaves comes too late to change that.
+  void note_attach() {
+    if (is_attached_ || owner_.supervisor_->is_leaving()) return;
+    is_attached_ = true;
+    ++owner_.attached_;
+  }
+  void note_detach() {
+    if (!std::exchange(is_attached_, false)) return;
+    if (--owner_.attached_ == 0) owner_.detached_ms_ = owner_.universe_.scheduler.now_ms();
+  }
 
   SimAgentctl& owner_;
   std::unique_ptr<Link> inner_;
@@ -109,18 +114,8 @@ SimAgentctl::SimAgentctl(Machine& machine, ProcPtr self, Bootstrap bootstrap, Si
 
 SimAgentctl::~SimAgentctl() { self_->on_killed = nullptr; }
 
-void SimAgentctl::note_attach() {
-  const std::int64_t now_ms = universe_.scheduler.now_ms();
-  if (attached_++ > 0) return;
-  alone_before_ms_ = now_ms - detached_ms_;
-  attached_ms_ = now_ms;
-}
-
-// One that attaches while it leaves comes too late to change that.
 std::int64_t SimAgentctl::alone_ms() const {
-  const std::int64_t now_ms = universe_.scheduler.now_ms();
-  if (attached_ == 0) return now_ms - detached_ms_;
-  return now_ms - attached_ms_ <= leave_ms_max ? alone_before_ms_ : 0;
+  return attached_ > 0 ? 0 : universe_.scheduler.now_ms() - detached_ms_;
 }
 
 void SimAgentctl::begin() {

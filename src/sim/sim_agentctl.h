@@ -60,7 +60,6 @@ class SimAgentctl {
   BootstrapAnswer answer() const;
 
  private:
-  void note_attach();
   std::int64_t alone_ms() const;
 
   class WatchedLink;
@@ -100,8 +99,6 @@ class SimAgentctl {
   std::vector<std::pair<ProcPtr, bool>> children_;  // and whether they behave
   std::size_t attached_ = 0;  // links, of which all but the last are about to end
   std::int64_t detached_ms_ = 0;
-  std::int64_t attached_ms_ = 0;
-  std::int64_t alone_before_ms_ = 0;  // up to then
   std::unique_ptr<Supervisor> supervisor_;
 };
 

@@ -58,6 +58,8 @@ class Supervisor final : private FrameSink {
   HealthPacket health() const;
   // The highest number of a command that was acted on; 0: none yet.
   std::uint64_t commands_acted() const { return acted_; }
+  // It has decided to end; who attaches now changes nothing about that.
+  bool is_leaving() const { return !stopping_.empty(); }
 
  private:
   class Peer;
