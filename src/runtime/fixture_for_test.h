@@ -112,6 +112,12 @@ class Reader final : public RecordSink {
   std::weak_ptr<const std::string> last_given;  // as long as somebody keeps the bytes
 };
 
+// Of an agentctl, up to the moment at which its agent is to open a session.
+inline std::vector<FrameBody> frames_of_a_start() {
+  return {FrameExecutorReady{{.url = "unix:x", .pid = 7}},
+          FrameAgentStarted{{.abilities = {.resume = true, .load = true}}}};
+}
+
 class Daemon {
  public:
   Daemon() { start(); }
@@ -186,8 +192,7 @@ class Daemon {
   void agent_comes_up(const std::string& id = "agent-1") {
     runtime->on_attached(exec());
     run_now();
-    frame(FrameExecutorReady{{.url = "unix:x", .pid = 7}});
-    frame(FrameAgentStarted{{.abilities = {.resume = true, .load = true}}});
+    for (FrameBody& body : frames_of_a_start()) frame(std::move(body));
     frame(FrameSessionOpened{.method = runtime->state(session)->exec.opening,
                              .agent_session_id = id});
   }

@@ -85,14 +85,32 @@ class Pair {
     if (!answer) return fail(Code::internal, "no answer");
     return *answer;
   }
-  void create(One& one, const std::string& prompt = "") {
+  void create(One& one, const std::string& prompt = "", Policy policy = {}) {
     IdSource ids(loop.now().wall, 4242);
     session = ids.next<SessionId>();
-    const SessionCreated what{
-        .session = session, .title = "t", .agent = {.name = "demo"}, .workspace = {.cwd = "/w"}};
+    const SessionCreated what{.session = session,
+                              .title = "t",
+                              .agent = {.name = "demo"},
+                              .workspace = {.cwd = "/w"},
+                              .policy = policy};
     std::optional<Prompt> first;
     if (!prompt.empty()) first = Prompt{.text = prompt};
     ASSERT_TRUE(ask(one, CreateSession{what, first, "create"}, "create"));
+  }
+  // Its execution, with an agent that is ready for prompts.
+  ExecKey agent_comes_up(One& one) {
+    const State state = *one.runtime->state(session);
+    const ExecKey exec{session, state.exec.id, state.exec.gen};
+    one.runtime->on_attached(exec);
+    settle(10);
+    std::vector<FrameBody> frames = frames_of_a_start();
+    frames.emplace_back(FrameSessionOpened{.agent_session_id = "agent-1"});
+    FrameNo number = 0;
+    for (FrameBody& body : frames) {
+      one.runtime->on_frame(exec, Frame{exec.exec, exec.gen, ++number, {}, std::move(body)});
+      settle(10);
+    }
+    return exec;
   }
   Seq head(One& one) { return one.runtime->state(session)->head; }
 
@@ -197,6 +215,43 @@ TEST(Sharing, C19_what_could_not_be_read_when_it_was_taken_is_no_damage_and_read
   pair.settle(1'500);
   EXPECT_TRUE(pair.b.runtime->damaged().empty());
   EXPECT_EQ(pair.b.agentctls.started.size(), 1U);
+}
+
+// Seed 70195. A takeover is a boot to the session: what was over before it stays as it is.
+TEST(Sharing, C1_a_takeover_resumes_by_policy_what_was_open_and_nothing_else) {
+  for (const bool was_open : {true, false}) {
+    Pair pair;
+    pair.create(pair.a, "go", {.resume = ResumePolicy::on_boot});
+    const ExecKey exec = pair.agent_comes_up(pair.a);
+    ASSERT_TRUE(pair.a.runtime->state(pair.session)->run);
+    if (!was_open) pair.a.runtime->on_gone(exec, "process");
+    pair.settle(100);
+    pair.a.is_stopped = true;
+    pair.settle(2 * lease_ms);
+    ASSERT_TRUE(pair.ask(pair.b, RenameSession{"taken"}));  // at the latest by who looks at it
+    pair.b.runtime->on_gone(exec, "process");
+    pair.settle(100);
+    EXPECT_TRUE(pair.b.runtime->state(pair.session)->last_run->interrupted);
+    EXPECT_EQ(pair.b.agentctls.started.size(), was_open ? 1U : 0U);
+  }
+}
+
+// Seed 59497. Two commands of one batch: what one is told is not about the other's commit.
+TEST(Sharing, ACK3_a_key_that_could_not_be_looked_up_is_answered_by_that_whatever_the_commit_says) {
+  Pair pair;
+  pair.create(pair.a);
+  std::optional<Result<Reply>> renamed;
+  std::optional<Result<Reply>> cancelled;
+  pair.a.store->set_away(MemoryStore::Away::when_asked_for_a_key);
+  pair.a.store->inject(CommitFault::disk_full);
+  pair.a.runtime->submit(pair.session, {"uid:1", "", {}, RenameSession{"no room"}},
+                         [&](Result<Reply> result) { renamed = std::move(result); });
+  pair.a.runtime->submit(pair.session, {"uid:1", "key-2", {}, CancelRun{}},
+                         [&](Result<Reply> result) { cancelled = std::move(result); });
+  pair.settle(100);
+  ASSERT_TRUE(renamed && !*renamed && cancelled && !*cancelled);
+  EXPECT_EQ(renamed->error().code(), Code::disk_full);
+  EXPECT_EQ(cancelled->error().code(), Code::unavailable);
 }
 
 TEST(Sharing, C19_a_command_to_a_stopped_daemon_is_asked_again_of_who_has_the_session_then) {

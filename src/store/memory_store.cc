@@ -283,6 +283,7 @@ Result<std::vector<OutboxRow>> MemoryStore::outbox(SessionId session) {
 }
 
 Result<std::optional<StoredAnswer>> MemoryStore::answer(std::string_view key) {
+  if (away_ == Away::when_asked_for_a_key) return fail(Code::unavailable, "the server is away");
   auto found = disk_.answers_.find(key);
   if (found == disk_.answers_.end()) return std::nullopt;
   return found->second;
