@@ -46,14 +46,18 @@ Ledger& Judge::ledger(SessionId session) {
   return *found;
 }
 
+// Two daemons may begin with the same record, byte for byte, of which one is refused: the longest
+// batch that is there whole is the one that was committed (seed 14767).
 const Judge::Pending* Judge::bringer(SessionId session, const Ledger& book) {
   const Seq head = disk_.head(session);
-  const auto found = std::ranges::find_if(pending_[session], [&](const Pending& pending) {
+  const Pending* longest = nullptr;
+  for (const Pending& pending : pending_[session]) {
     const Seq last = book.records() + pending.records;
-    return pending.records > 0 && pending.batch.expected_head == book.records() && last <= head &&
-           hash64(disk_.record(session, last)) == pending.last_hash;
-  });
-  return found == pending_[session].end() ? nullptr : &*found;
+    const bool is_there = pending.records > 0 && pending.batch.expected_head == book.records() &&
+                          last <= head && hash64(disk_.record(session, last)) == pending.last_hash;
+    if (is_there && (!longest || pending.records > longest->records)) longest = &pending;
+  }
+  return longest;
 }
 
 void Judge::catch_up(SessionId session) {
