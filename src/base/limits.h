@@ -61,6 +61,7 @@ inline constexpr std::int64_t load_wait_ms_max = 120'000;
 
 // Session machine.
 inline constexpr std::size_t queue_prompts_max = 100;       // one more: limit_reached
+inline constexpr std::size_t queue_bytes_max = 64UL << 20;  // of these together; the same
 inline constexpr std::size_t prompt_bytes_max = 8UL << 20;  // longer: limit_reached
 inline constexpr std::size_t title_bytes_max = 1024;        // longer titles are cut
 inline constexpr std::size_t waits_open_max = 256;     // one more question is answered cancelled
@@ -85,7 +86,13 @@ inline constexpr std::size_t context_total_chars = 60'000;
 // Inputs waiting for a session. Beyond it frames wait, and commands get limit_reached.
 inline constexpr std::size_t inbox_inputs_max = 1024;
 inline constexpr std::size_t batch_inputs_max = 256;  // inputs decided in one commit
+// Written by one commit of a session; the input that reaches it is the last of the batch.
+inline constexpr std::size_t batch_bytes_max = 16UL << 20;
 inline constexpr std::size_t snapshot_every_records = 256;
+// A longer one is left out: the session is folded from an older one, or from its beginning.
+inline constexpr std::size_t snapshot_bytes_max = 64UL << 20;
+// Whatever reaches a store in one append; more would be a mistake of ours, and is refused.
+inline constexpr std::size_t append_bytes_max = 256UL << 20;
 // Records a reader may be behind in memory; a slower one is cut with its cursor.
 inline constexpr std::size_t subscriber_records_max = 1024;
 inline constexpr std::size_t page_records_max = 1000;

@@ -197,7 +197,7 @@ std::optional<Waiting> SessionActor::next_waiting() {
 void SessionActor::pump() {
   if (in_flight_ || failed_) return;
   auto batch = std::make_unique<Batch>(shared_, session_, state_, head_hash_, cursor_);
-  while (batch->size() < batch_inputs_max) {
+  while (batch->size() < batch_inputs_max && batch->bytes() < batch_bytes_max) {
     std::optional<Waiting> waiting = next_waiting();
     if (!waiting) break;
     batch->take(std::move(*waiting));
@@ -228,7 +228,8 @@ void SessionActor::pump() {
 void SessionActor::commit(std::unique_ptr<Batch> batch) {
   Append append = batch->make_append(epoch_);
   if (batch->state.head / snapshot_every_records != snapshot_at_ / snapshot_every_records) {
-    append.snapshot = encode_snapshot(batch->state);
+    std::string snapshot = encode_snapshot(batch->state);
+    if (snapshot.size() <= snapshot_bytes_max) append.snapshot = std::move(snapshot);
   }
   // A row that is done stays on the disk until a commit takes it out: until then reconcile has to
   // look at the session, or the row would be left for ever.

@@ -88,6 +88,62 @@ TEST(Actor, S5_X21_DISK2_a_full_disk_refuses_prompts_keeps_cancels_and_recovers_
   EXPECT_EQ(late->event.origin.after_run, run);
 }
 
+// Otherwise what a large spool holds made an append that no store takes, and the session was lost
+// to everybody until a restart, which did the same again.
+TEST(Actor, G8_a_commit_has_a_limit_of_bytes_and_what_waits_goes_into_the_next) {
+  Daemon daemon;
+  ASSERT_TRUE(daemon.create("go").has_value());
+  daemon.settle();
+  daemon.agent_comes_up();
+  daemon.settle();
+  const RunId run = daemon.state().run->id;
+  const ExecKey exec = daemon.exec();
+  const std::string large(batch_bytes_max / 4, 'x');
+  constexpr Seq frames = 20;
+  const Seq before = daemon.state().head;
+  for (Seq i = 0; i < frames; ++i) {
+    daemon.runtime->on_frame(
+        exec, Frame{exec.exec, exec.gen, ++daemon.frames, run, MessageAgent{.text = large}});
+  }
+  Seq head = before;
+  while (head < before + frames) {
+    while (daemon.loop.run_posted()) {}
+    ASSERT_TRUE(daemon.store->step());
+    const Seq now = daemon.store->head(daemon.session)->seq;
+    EXPECT_LE(now - head, 4U);
+    head = now;
+  }
+  daemon.settle();
+  EXPECT_EQ(daemon.agentctls.acked, daemon.frames);
+}
+
+// Control characters take six bytes each in a record or a snapshot.
+TEST(Actor, G8_J4_a_snapshot_that_is_too_long_is_left_out_and_the_session_goes_on) {
+  Daemon daemon;
+  ASSERT_TRUE(daemon.create("go").has_value());
+  daemon.settle();
+  const std::string large(snapshot_bytes_max / 6 / 2, '\x01');
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(daemon.ask(SubmitPrompt{.prompt = {.text = large}, .when = PromptWhen::queue}));
+  }
+  const auto rename = [&](int from, int to) {
+    for (int i = from; i < to; ++i) {
+      ASSERT_TRUE(daemon.ask(RenameSession{"title " + std::to_string(i)}));
+    }
+  };
+  rename(0, static_cast<int>(snapshot_every_records) + 1);
+  EXPECT_FALSE(daemon.store->snapshot(daemon.session)->has_value());
+  const State before = daemon.state();
+  daemon.crash();
+  daemon.settle();
+  EXPECT_EQ(daemon.state().queue, before.queue);
+  for (const QueuedPrompt& item : before.queue) {
+    ASSERT_TRUE(daemon.ask(RemoveQueued{item.message}));
+  }
+  rename(0, static_cast<int>(snapshot_every_records) + 1);
+  EXPECT_TRUE(daemon.store->snapshot(daemon.session)->has_value());
+}
+
 TEST(Actor, X21_a_store_that_was_away_refuses_commands_keeps_frames_and_serves_again) {
   Daemon daemon;
   ASSERT_TRUE(daemon.create("go").has_value());

@@ -1,6 +1,7 @@
 #include "runtime/batch.h"
 
 #include <algorithm>
+#include <span>
 #include <type_traits>
 
 #include "base/check.h"
@@ -131,6 +132,7 @@ void Batch::accept(const Request& request, Decision decision, Result<Reply>& ans
   for (Event& event : decision.events) add_event(std::move(event));
   for (std::size_t i = 0; i < decision.effects.size(); ++i) {
     effects.push_back({decision.effect_numbers[i], encode_effect(decision.effects[i])});
+    bytes_ += effects.back().payload.size();
   }
   dropped += decision.dropped;
   essential = essential || decision.essential;
@@ -154,9 +156,12 @@ void Batch::add_event(Event event) {
     refs_.push_back(minted->token.text());
   }
   counts.add(event);
+  const std::size_t blobs_before = blobs_.size();
   spill_update(event.body, blobs_);
+  for (const Blob& blob : std::span(blobs_).subspan(blobs_before)) bytes_ += blob.bytes.size();
   auto bytes = std::make_shared<const std::string>(encode_record(state.head + 1, head_hash, event));
   head_hash = record_hash(*bytes);
+  bytes_ += bytes->size();
   state = evolve(std::move(state), event);
   records.push_back(std::move(bytes));
 }

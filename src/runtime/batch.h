@@ -42,6 +42,8 @@ class Batch {
   // Whether the store has to be asked at all.
   bool needs_commit() const;
   std::size_t size() const { return taken_.size(); }
+  // About what the commit will write.
+  std::size_t bytes() const { return bytes_; }
 
   // The batch as the store takes it; once. The actor adds what is its own: snapshot, listing.
   Append make_append(std::uint64_t epoch);
@@ -83,6 +85,7 @@ class Batch {
   std::vector<StoredAnswer> keys_;
   std::vector<std::string> refs_;
   std::vector<Blob> blobs_;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace perdure

@@ -8,11 +8,19 @@
 
 namespace perdure {
 
+namespace {
+
+std::size_t prompt_bytes(const Prompt& prompt) {
+  return prompt.text.size() + prompt.blocks.text.size();
+}
+
+}  // namespace
+
 Result<> check_prompt(const State& state, const Prompt& prompt) {
   if (state.archived)
     return fail(Code::session_archived, "the session is archived; unarchive it first");
   if (is_empty(prompt)) return fail(Code::invalid_argument, "the prompt is empty");
-  if (prompt.text.size() + prompt.blocks.text.size() > prompt_bytes_max) {
+  if (prompt_bytes(prompt) > prompt_bytes_max) {
     return fail(Code::limit_reached, "the prompt is longer than 8 MiB");
   }
   return {};
@@ -20,9 +28,19 @@ Result<> check_prompt(const State& state, const Prompt& prompt) {
 
 namespace {
 
-Result<> check_queue_has_room(const State& state) {
-  if (state.queue.size() < queue_prompts_max) return {};
-  return fail(Code::limit_reached, "100 prompts are queued already; remove one or wait");
+// The queue is in every snapshot, whole: it is bounded by bytes, too.
+Result<> check_queue_bytes(const State& state, std::size_t more_bytes) {
+  std::size_t bytes = more_bytes;
+  for (const QueuedPrompt& item : state.queue) bytes += prompt_bytes(item.prompt);
+  if (bytes <= queue_bytes_max) return {};
+  return fail(Code::limit_reached, "the queue has no more than 64 MiB; remove a prompt or wait");
+}
+
+Result<> check_queue_has_room(const State& state, const Prompt& prompt) {
+  if (state.queue.size() >= queue_prompts_max) {
+    return fail(Code::limit_reached, "100 prompts are queued already; remove one or wait");
+  }
+  return check_queue_bytes(state, prompt_bytes(prompt));
 }
 
 // An execution of an earlier daemon is Unknown until its link is up or its end is proved (C19): a
@@ -128,7 +146,7 @@ void accept_when_idle(Draft& draft, const Prompt& prompt, const std::string& key
 
 Outcome on(Draft& draft, const SubmitPrompt& command) {
   TRY_VOID(check_prompt(draft.state, command.prompt));
-  TRY_VOID(check_queue_has_room(draft.state));
+  TRY_VOID(check_queue_has_room(draft.state, command.prompt));
   if (draft.state.run && command.when != PromptWhen::queue) {
     return accept_behind_open_run(draft, command);
   }
@@ -148,6 +166,9 @@ Outcome on(Draft& draft, const EditQueued& command) {
   if (at == draft.state.queue.end()) {
     return fail(Code::not_found, "the prompt is not in the queue (any more)");
   }
+  const std::size_t now = prompt_bytes(at->prompt);
+  const std::size_t then = prompt_bytes(command.prompt);
+  if (then > now) TRY_VOID(check_queue_bytes(draft.state, then - now));
   draft.add(QueueEdited{command.message, command.prompt, draft.input.by});
   draft.decision.reply.seq = draft.state.head;
   return std::move(draft.decision);

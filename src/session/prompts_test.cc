@@ -218,6 +218,19 @@ TEST(Prompts, N11_a_queued_prompt_can_be_edited_and_removed_held_or_not) {
   EXPECT_FALSE(s.state().queue_held);
 }
 
+TEST(Prompts, G8_the_queue_has_a_limit_of_bytes_also_for_who_edits_it) {
+  Scenario s = Scenario::running();
+  const std::string large(prompt_bytes_max, 'x');
+  for (std::size_t i = 0; i < queue_bytes_max / prompt_bytes_max - 1; ++i) s.submit(large);
+  const MessageId last = s.submit("small").message;
+  EXPECT_EQ(s.refused(SubmitPrompt{{.text = large}}), Code::limit_reached);
+  s.submit("another small one");
+  EXPECT_EQ(s.refused(EditQueued{last, {.text = large}}), Code::limit_reached);
+  s.ok(RemoveQueued{s.state().queue.front().message});
+  s.ok(EditQueued{last, {.text = large}});
+  s.ok(EditQueued{last, {.text = std::string(large.size() - 1, 'y')}});
+}
+
 TEST(Prompts, G8_the_queue_has_a_limit_and_says_so) {
   Scenario s = Scenario::running();
   for (std::size_t i = 0; i < queue_prompts_max; ++i) s.submit(std::to_string(i));

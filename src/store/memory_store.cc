@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/probe.h"
+#include "store/append_check.h"
 
 namespace perdure {
 
@@ -106,7 +107,7 @@ void MemoryStore::end_sync(CommitFault fault) {
 
 Result<> MemoryStore::validate(const Append& batch, CommitFault fault,
                                const GroupView& group) const {
-  if (batch.session.is_null()) return fail(Code::invalid_argument, "the session id is null");
+  TRY_VOID(check_batch(batch));
   TRY_VOID(check_owner(batch));
   const MemoryDisk::Session* session = disk_.find(batch.session);
   if (session && session->damaged_at) {
@@ -208,11 +209,6 @@ Result<> MemoryStore::offer(const OwnedSession& owned, const std::string& home) 
 }
 
 Result<> MemoryStore::validate_rows(const Append& batch, const GroupView& group) const {
-  for (const std::string& record : batch.records) {
-    if (record.size() > record_bytes_max) {
-      return fail(Code::invalid_argument, "a record is longer than record_bytes_max");
-    }
-  }
   const MemoryDisk::Session* session = disk_.find(batch.session);
   auto moved = group.outbox_last.find(batch.session);
   std::uint64_t outbox_last = moved != group.outbox_last.end() ? moved->second
@@ -224,10 +220,8 @@ Result<> MemoryStore::validate_rows(const Append& batch, const GroupView& group)
     }
     outbox_last = row.number;
   }
-  std::set<std::string_view> own_keys;
   for (const StoredAnswer& answer : batch.answers) {
-    if (disk_.answers_.contains(answer.key) || group.answer_keys.contains(answer.key) ||
-        !own_keys.insert(answer.key).second) {
+    if (disk_.answers_.contains(answer.key) || group.answer_keys.contains(answer.key)) {
       return fail(Code::conflict, "the key '" + answer.key + "' has its answer already");
     }
   }

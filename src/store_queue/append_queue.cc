@@ -2,62 +2,17 @@
 
 #include <iterator>
 #include <set>
-#include <string>
 #include <utility>
 
-#include "base/hash.h"
-#include "base/limits.h"
+#include "store/append_check.h"
 
 namespace perdure {
-namespace {
-
-// One append: more than this would make commits, and everybody's wait for them, too long.
-constexpr std::size_t append_bytes_max = 256UL << 20;
-
-std::size_t weight(const Append& batch) {
-  std::size_t bytes = 64;
-  for (const std::string& record : batch.records) bytes += record.size() + 32;
-  for (const Blob& blob : batch.blobs) bytes += blob.bytes.size();
-  if (batch.snapshot) bytes += batch.snapshot->size();
-  return bytes;
-}
-
-}  // namespace
-
-Result<> check_batch(const Append& batch) {
-  if (batch.session.is_null()) return fail(Code::invalid_argument, "an append needs a session");
-  for (const std::string& record : batch.records) {
-    if (record.size() > record_bytes_max) {
-      return fail(Code::invalid_argument, "a record has " + std::to_string(record.size()) +
-                                              " bytes, more than " +
-                                              std::to_string(record_bytes_max));
-    }
-  }
-  if (const std::size_t bytes = weight(batch); bytes > append_bytes_max) {
-    return fail(Code::invalid_argument, "an append has " + std::to_string(bytes) +
-                                            " bytes, more than " +
-                                            std::to_string(append_bytes_max));
-  }
-  for (const Blob& blob : batch.blobs) {
-    if (sha256(blob.bytes) != blob.hash) {
-      return fail(Code::invalid_argument, "a blob's hash is not that of its bytes");
-    }
-  }
-  std::set<std::string_view> keys;
-  for (const StoredAnswer& answer : batch.answers) {
-    if (!keys.insert(answer.key).second) {
-      return fail(Code::invalid_argument, "an append has two answers with one key");
-    }
-  }
-  return {};
-}
-
 void AppendQueue::push(Append&& batch, Store::Done&& done) {
   PendingAppend pending{.batch = std::move(batch), .done = std::move(done)};
   if (Result<> checked = check_batch(pending.batch); !checked) {
     pending.refused = std::move(checked.error());
   }
-  pending.bytes = weight(pending.batch);
+  pending.bytes = weight_bytes(pending.batch);
   bool notify = false;
   {
     const std::scoped_lock lock(mutex_);

@@ -22,9 +22,6 @@ struct PendingAppend {
   std::optional<Error> refused;  // the answer, unless it is success
 };
 
-// invalid_argument for a batch that no state of a store could take. Any thread.
-Result<> check_batch(const Append& batch);
-
 class AppendQueue {
  public:
   struct Limits {

@@ -203,6 +203,11 @@ void big_records(ConformanceBench& bench) {
                           .expected_head = 3,
                           .records = {std::string(record_bytes_max + 1, 'y')}}),
             Code::invalid_argument);
+  EXPECT_EQ(bench.append({.session = first,
+                          .expected_head = 3,
+                          .records = {"r"},
+                          .snapshot = std::string(append_bytes_max, 's')}),
+            Code::invalid_argument);
   bench.crash_reopen();
   EXPECT_EQ(bench.head(first), 3U);
   auto page = bench.store().read(first, {.after = 1, .limit = 2});
