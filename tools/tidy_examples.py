@@ -171,6 +171,13 @@ EXAMPLES = {
     "every_limit_is_published": (
         [{"docs/limits.md": "| name |\n"}, {"docs/limits.md": "| `depth_max` |\n| `gone_max` |\n"}],
         [{}]),
+    "every_equivalent_mutant_stands_in_the_source": (
+        [{"tools/mutants_equivalent.txt": "session/machine.cc | statement | gone(); | why\n"},
+         {**session("here();"),
+          "tools/mutants_equivalent.txt": "session/machine.cc | statement | gone(); | why\n"}],
+        [{**session("if (a ||\n    b) here();"),
+          "tools/mutants_equivalent.txt":
+              "# lines\nsession/machine.cc | condition | a || b | why\n"}]),
     "the_list_of_requirements_is_whole": (
         [requirements(missing="O13"), {"docs/requirements.txt": "J1\n"},
          {"docs/requirements.txt": requirements()["docs/requirements.txt"] + "K1 Again.\n"}],

@@ -418,6 +418,22 @@ def limits_published(tree):
                     for name in documented if name not in limits]
 
 
+@rule("every_equivalent_mutant_stands_in_the_source")
+def equivalent_mutants_exist(tree):
+    path = "tools/mutants_equivalent.txt"
+    found = []
+    for number, line in enumerate(tree.text(path).split("\n") if path in tree.paths else [], 1):
+        if not line or line.startswith("#"):
+            continue
+        file, _, rest = line.partition(" | ")
+        source = rest.partition(" | ")[2].rpartition(" | ")[0]
+        where = f"src/{file}"
+        text = re.sub(r"\s+", " ", tree.text(where)) if where in tree.paths else ""
+        if not source or re.sub(r"\s+", " ", source) not in text:
+            found.append(f"{path}:{number}: {where} has no `{source}`")
+    return found
+
+
 REQUIREMENT_COUNTS = {"K": 43, "L": 38, "A": 31, "O": 37, "U": 18, "C": 23, "J": 6, "ACK": 4,
                       "RUN": 5, "PROC": 6, "STREAM": 5, "TOK": 6, "DISK": 3, "Q": 5}
 
