@@ -351,6 +351,9 @@ void Runtime::adopt_session(ParsedExport file, SessionId to, const std::string& 
                             AdoptedBinding binding, ReplyFn reply) {
   const Result<SessionHead> there = shared_->world.store.head(to);
   if (there) return reply(Reply{.seq = there->seq, .session = to, .nothing_to_do = true});
+  if (file.prompts == 0) {  // C10: what the agent then replayed would be nowhere
+    return reply(fail(Code::invalid_argument, "a session without a turn cannot be adopted"));
+  }
   start_fork(*shared_,
              {.from = file.head.session,
               .to = to,
