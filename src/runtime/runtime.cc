@@ -17,8 +17,6 @@
 namespace perdure {
 namespace {
 
-constexpr std::size_t actors_idle_max = 1024;
-
 // C1: active when its agent was lost.
 bool resumes_at_boot(const State& state) {
   return state.policy.resume == ResumePolicy::on_boot && !state.archived && !state.resume &&
