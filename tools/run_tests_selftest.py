@@ -79,6 +79,10 @@ CASES = {
     "ids_are_whole_words":
         lambda: requirements.ids_in("base_test.A.O12_O13_restart_no14_K2a/RUN1")
         == {"O12", "O13", "RUN1"},
+    "tests_of_the_tools_for_testing_carry_no_ids":
+        lambda: requirements.ids_in("testing_test.Agent.X2_a_crash") == set()
+        and requirements.ids_in("asan:testing_test.Agent.X2_a_crash") == set()
+        and requirements.ids_in("runtime_testing_test.Agent.X2_a_crash") == {"X2"},
     "a_long_suite_is_known_by_its_name":
         lambda: bool(run_tests.LONG.search("MachineLong.a")
                      and run_tests.LONG.search("All/StoreLong/0.a/1")

@@ -20,8 +20,6 @@ std::string made_title(const std::optional<Prompt>& prompt) {
   return std::string(utf8_prefix_chars(text.substr(0, text.find('\n')), made_title_chars));
 }
 
-constexpr std::size_t image_bytes_max = 512;
-
 // Names of images have letters, digits and these; nothing that means something in a request.
 bool is_image_name(std::string_view image) {
   constexpr std::string_view others = "-._/:@+";

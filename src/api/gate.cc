@@ -8,8 +8,6 @@
 namespace perdure {
 namespace {
 
-constexpr std::size_t peers_known_max = 16'384;
-
 bool equal_names(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, [](char x, char y) {
     const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; };

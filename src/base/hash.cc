@@ -64,6 +64,30 @@ Hash sha256(std::string_view bytes) {
   return out;
 }
 
+struct Sha256::Context {
+  std::unique_ptr<EVP_MD_CTX, ContextDeleter> digest{EVP_MD_CTX_new()};
+};
+
+Sha256::Sha256() : context_(std::make_unique<Context>()) {
+  CHECK(EVP_DigestInit_ex2(context_->digest.get(), EVP_sha256(), nullptr) == 1);
+}
+Sha256::Sha256(Sha256&&) noexcept = default;
+Sha256& Sha256::operator=(Sha256&&) noexcept = default;
+Sha256::~Sha256() = default;
+
+void Sha256::add(std::string_view bytes) {
+  CHECK(context_ != nullptr);
+  CHECK(EVP_DigestUpdate(context_->digest.get(), bytes.data(), bytes.size()) == 1);
+}
+
+Hash Sha256::take() {
+  CHECK(context_ != nullptr);
+  Hash out;
+  CHECK(EVP_DigestFinal_ex(context_->digest.get(), out.bytes.data(), nullptr) == 1);
+  context_.reset();
+  return out;
+}
+
 Hash hmac_sha256(std::string_view key, std::string_view message) {
   Hash out;
   unsigned int length = 0;

@@ -4,6 +4,7 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,23 @@ struct Hash {
 };
 
 Hash sha256(std::string_view bytes);
+
+// SHA-256 of bytes that come in pieces.
+class Sha256 {
+ public:
+  Sha256();
+  Sha256(Sha256&&) noexcept;
+  Sha256& operator=(Sha256&&) noexcept;
+  ~Sha256();
+
+  void add(std::string_view bytes);
+  Hash take();  // of all that was added; nothing can be added behind it
+
+ private:
+  struct Context;
+  std::unique_ptr<Context> context_;
+};
+
 Hash hmac_sha256(std::string_view key, std::string_view message);
 
 // Compares in time that does not depend on where the two differ.

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -25,6 +26,16 @@ TEST(Sha256, one_context_serves_many_messages) {
   for (int i = 0; i < 100; ++i) (void)sha256(std::string(static_cast<std::size_t>(i), 'x'));
   EXPECT_EQ(sha256("abc"), before);
   EXPECT_NE(sha256(std::string("a\0b", 3)), sha256("a"));
+}
+
+TEST(Sha256, what_comes_in_pieces_has_the_hash_of_the_whole) {
+  Sha256 pieces;
+  pieces.add("a");
+  pieces.add("");
+  Sha256 moved = std::move(pieces);
+  moved.add("bc");
+  EXPECT_EQ(moved.take(), sha256("abc"));
+  EXPECT_EQ(Sha256().take(), sha256(""));
 }
 
 TEST(HmacSha256, known_vectors) {

@@ -1,5 +1,7 @@
-// Every limit of the product, in one place. What happens at a limit stands beside it;
-// docs/limits.md repeats this table for users.
+// Every limit that a user, a client, an agent or another host can meet, and every bound of what is
+// kept in memory for them, in one place. What happens at a limit stands beside it; docs/limits.md
+// repeats this table for users. The pace of a file's own work (how much it reads at once, how soon
+// it looks again, how often it tries) is that file's matter.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +14,8 @@ inline constexpr std::size_t json_depth_max = 64;
 
 // A journal record, encoded. Larger payloads go to blobs; a larger record is refused.
 inline constexpr std::size_t record_bytes_max = 64UL << 20;
-// A field longer than this is stored as a blob and referenced by hash.
+// An agent's own update that is longer than this is stored as a blob and referenced by hash; all
+// other fields stay in the record.
 inline constexpr std::size_t blob_threshold_bytes = 256UL << 10;
 
 // agentctl.
@@ -26,6 +29,8 @@ inline constexpr std::size_t spool_segment_bytes = 8UL << 20;  // then a new fil
 inline constexpr std::size_t packet_bytes_max = 64UL << 20;
 // Queued for a daemon that does not read: frames wait in the spool, other packets end the link.
 inline constexpr std::size_t link_unsent_bytes_max = 4UL << 20;
+// Frames that an agentctl sends ahead of the last one that was stored; the rest waits in its spool.
+inline constexpr std::uint64_t window_frames = 256;
 // Queued for an agent that does not read its stdin; beyond it the prompt fails.
 inline constexpr std::size_t agent_unread_bytes_max = 64UL << 20;
 inline constexpr std::size_t links_max = 8;                  // connections to one agentctl at once
@@ -56,6 +61,10 @@ inline constexpr std::int64_t agentctl_quiet_ms = 10'000;
 inline constexpr std::int64_t agentctl_answer_ms = 5'000;
 // Of what an agent says of an error; the rest is cut.
 inline constexpr std::size_t agent_error_bytes_max = 16UL << 10;
+// Of an agent that dies before a session was open: so many deaths in a row, then it is given up.
+// The wait before each new start is doubled, up to the second.
+inline constexpr std::uint64_t early_deaths_max = 5;
+inline constexpr std::int64_t start_backoff_ms_max = 30'000;
 // For the slot of an agent's clock in which a session must not be loaded; then it is loaded anyway.
 inline constexpr std::int64_t load_wait_ms_max = 120'000;
 
@@ -95,6 +104,18 @@ inline constexpr std::size_t snapshot_bytes_max = 64UL << 20;
 inline constexpr std::size_t append_bytes_max = 256UL << 20;
 // Records a reader may be behind in memory; a slower one is cut with its cursor.
 inline constexpr std::size_t subscriber_records_max = 1024;
+// Records of a session kept for readers that are behind, and their bytes (one record may be
+// longer); who is further behind reads from the store.
+inline constexpr std::size_t recent_records_max = 256;
+inline constexpr std::size_t recent_bytes_max = 1UL << 20;
+// Given to a reader at once; the rest follows.
+inline constexpr std::size_t portion_records_max = 200;
+// Sessions in memory; before one more is loaded, all that are idle are put away.
+inline constexpr std::size_t actors_idle_max = 1024;
+// Sessions of other daemons that are followed; the same with those that nobody reads.
+inline constexpr std::size_t followed_idle_max = 256;
+// The first answer to an idempotency key; then the key is new again.
+inline constexpr std::int64_t answers_kept_ms = 7LL * 24 * 3600'000;
 inline constexpr std::size_t page_records_max = 1000;
 inline constexpr std::size_t import_bytes_max = 256UL << 20;  // of an exported session; more: 413
 // Records that one filtered read looks at; the page then ends and says that there is more.
@@ -114,7 +135,9 @@ inline constexpr std::size_t transcript_hash_records_max = 20'000;
 inline constexpr std::size_t streams_per_principal_max = 1024;
 inline constexpr std::size_t frames_cached_max = 1024;  // encoded records kept for other readers
 inline constexpr std::size_t list_snapshot_rows_max = 200;  // the rest is read in pages
-inline constexpr std::size_t search_hits_max = 200;         // a longer answer is cut to it
+// Of a tool's output: behind it nothing is found. A longer message is found as several texts.
+inline constexpr std::size_t search_text_bytes_max = 64UL << 10;
+inline constexpr std::size_t search_hits_max = 200;  // a longer answer is cut to it
 // Texts with the words that one search looks at for its filters; the search ends there.
 inline constexpr std::size_t search_looked_at_max = 20'000;
 
@@ -154,6 +177,9 @@ inline constexpr std::size_t tombstones_max = 10'000;     // the oldest is forgo
 inline constexpr std::size_t node_name_bytes_max = 1024;  // of a token or a rule; longer: refused
 
 // API.
+// Connections from this machine of which is known whether they come from inside of a hosted
+// session; at it those that are gone are forgotten.
+inline constexpr std::size_t peers_known_max = 16'384;
 inline constexpr std::size_t requests_waiting_max = 256;  // for the daemon to be ready
 inline constexpr std::int64_t ready_wait_ms = 30'000;     // then 503
 
@@ -183,6 +209,7 @@ inline constexpr std::size_t search_matches_max = 1000;          // the search e
 inline constexpr std::size_t search_files_max = 100'000;         // files looked at; then the same
 inline constexpr std::size_t search_file_bytes_max = 4UL << 20;  // a larger file is passed over
 inline constexpr std::size_t search_line_bytes_max = 1024;       // a longer line is shown cut
+inline constexpr std::size_t search_query_bytes_max = 1024;      // of the words; longer: refused
 inline constexpr std::size_t searches_max = 2;                   // one more at once: limit_reached
 inline constexpr std::int64_t search_ms = 20'000;  // then what was found is the answer
 
@@ -220,9 +247,10 @@ inline constexpr std::int64_t probe_run_ms = 30L * 60 * 1000;  // then the probe
 inline constexpr std::size_t mcp_servers_bytes_max = 256UL << 10;  // a longer list: limit_reached
 inline constexpr std::size_t environment_names_max = 256;          // one more: limit_reached
 inline constexpr std::size_t environment_bytes_max = 128UL << 10;  // of names and values; the same
-inline constexpr std::size_t options_per_call_max = 64;            // one more: limit_reached
-inline constexpr std::size_t option_name_bytes_max = 256;          // a longer one: limit_reached
-inline constexpr std::size_t option_value_bytes_max = 4UL << 10;   // a longer one: limit_reached
+inline constexpr std::size_t image_bytes_max = 512;      // in the name of an image; longer: refused
+inline constexpr std::size_t options_per_call_max = 64;  // one more: limit_reached
+inline constexpr std::size_t option_name_bytes_max = 256;         // a longer one: limit_reached
+inline constexpr std::size_t option_value_bytes_max = 4UL << 10;  // a longer one: limit_reached
 
 // API: a WebSocket.
 inline constexpr std::size_t ws_message_bytes_max = 10UL << 20;  // a longer message ends the socket

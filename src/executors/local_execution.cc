@@ -6,6 +6,7 @@
 #include <csignal>
 #include <utility>
 
+#include "base/limits.h"
 #include "base/probe.h"
 #include "wire/bootstrap.h"
 
@@ -15,7 +16,6 @@ namespace {
 constexpr std::size_t launcher_output_bytes_max = 64UL << 10;
 constexpr std::int64_t bury_again_ms = 50;
 constexpr std::int64_t lock_patience_ms = 2'000;  // an agentctl on its way listens by then
-constexpr std::uint64_t window_frames = 256;
 
 void append_bounded(std::string& out, std::string_view bytes) {
   const std::size_t room =

@@ -174,6 +174,7 @@ Result<> Daemon::open_store() {
                                   "backup with: perdure restore FILE)");
   }
   store_ = std::move(*store);
+  for (const std::string& note : store_->notes()) log_->warn("journal: " + note);
   TRY_VOID(note_journal(data_->path(), place));
   if (store_->is_shared()) {
     home_ = home;

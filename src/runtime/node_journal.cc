@@ -11,7 +11,6 @@
 namespace perdure {
 namespace {
 
-constexpr std::int64_t answer_kept_ms = 7LL * 24 * 3600 * 1000;
 constexpr int tries_max = 3;
 
 Result<std::string> read_id(std::string_view answer) {
@@ -181,7 +180,7 @@ Result<std::string> NodeJournal::decide_one(Batch& batch, const Waiting& waiting
     batch.answers.push_back({.key = waiting.request.key,
                              .body = waiting.request.body_hash,
                              .answer = decision.answer,
-                             .expires = Timestamp{now.ms + answer_kept_ms}});
+                             .expires = Timestamp{now.ms + answers_kept_ms}});
   }
   return std::move(decision.answer);
 }

@@ -5,12 +5,6 @@
 #include "base/limits.h"
 
 namespace perdure {
-namespace {
-
-constexpr std::size_t portion_records_max = 200;
-constexpr std::size_t recent_records_max = 256;
-
-}  // namespace
 
 void Readers::add(SubscriptionId id, Seq after, RecordSink& sink) {
   readers_[id] = Reader{.sink = &sink, .cursor = after};
@@ -19,17 +13,20 @@ void Readers::add(SubscriptionId id, Seq after, RecordSink& sink) {
 void Readers::publish(Seq first, const std::vector<std::shared_ptr<const std::string>>& records) {
   if (records.empty()) return;
   if (readers_.empty()) {  // nobody listens: the store has it all
-    recent_.clear();
+    forget_recent();
     return;
   }
   if (recent_.empty() || recent_first_ + recent_.size() != first) {
-    recent_.clear();
+    forget_recent();
     recent_first_ = first;
   }
-  recent_.insert(recent_.end(), records.begin(), records.end());
-  while (recent_.size() > recent_records_max) {
-    recent_.pop_front();
-    recent_first_ += 1;
+  for (const auto& record : records) {
+    recent_bytes_ += record->size();
+    recent_.push_back(record);
+  }
+  while (recent_.size() > recent_records_max ||
+         (recent_.size() > 1 && recent_bytes_ > recent_bytes_max)) {
+    forget_oldest();
   }
   pump_all(first + records.size() - 1);
   forget_passed();
@@ -46,10 +43,18 @@ void Readers::pump_all(Seq head) {
 void Readers::forget_passed() {
   Seq passed = recent_first_ + recent_.size() - 1;
   for (const auto& [id, reader] : readers_) passed = std::min(passed, reader.cursor);
-  while (!recent_.empty() && recent_first_ <= passed) {
-    recent_.pop_front();
-    recent_first_ += 1;
-  }
+  while (!recent_.empty() && recent_first_ <= passed) forget_oldest();
+}
+
+void Readers::forget_oldest() {
+  recent_bytes_ -= recent_.front()->size();
+  recent_.pop_front();
+  recent_first_ += 1;
+}
+
+void Readers::forget_recent() {
+  recent_.clear();
+  recent_bytes_ = 0;
 }
 
 std::vector<std::shared_ptr<const std::string>> Readers::portion(Seq after, std::size_t limit) {

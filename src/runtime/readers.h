@@ -21,12 +21,13 @@ class Readers {
 
   bool is_empty() const { return readers_.empty(); }
   std::size_t size() const { return readers_.size(); }
+  std::size_t recent_bytes() const { return recent_bytes_; }  // kept for those who are behind
   void add(SubscriptionId id, Seq after, RecordSink& sink);
   void remove(SubscriptionId id) { readers_.erase(id); }
   // Those of another object of the same session come here, each with its cursor.
   void take_over(Readers& from) { readers_.merge(from.readers_); }
   // From now on only the store says what a record is.
-  void forget_recent() { recent_.clear(); }
+  void forget_recent();
   // The session goes away: every reader is cut where it stands.
   void cut_all();
 
@@ -47,6 +48,7 @@ class Readers {
   bool give_some(SubscriptionId id, Seq head);
   void cut(SubscriptionId id);
   void forget_passed();
+  void forget_oldest();
   std::vector<std::shared_ptr<const std::string>> portion(Seq after, std::size_t limit);
 
   ActorShared& shared_;
@@ -54,6 +56,7 @@ class Readers {
   std::map<SubscriptionId, Reader> readers_;
   Seq recent_first_ = 0;  // number of recent_.front()
   std::deque<std::shared_ptr<const std::string>> recent_;
+  std::size_t recent_bytes_ = 0;
 };
 
 }  // namespace perdure

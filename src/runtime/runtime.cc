@@ -17,8 +17,6 @@
 namespace perdure {
 namespace {
 
-constexpr std::size_t actors_idle_max = 1024;
-
 // C1: active when its agent was lost.
 bool resumes_at_boot(const State& state) {
   return state.policy.resume == ResumePolicy::on_boot && !state.archived && !state.resume &&
@@ -351,6 +349,9 @@ void Runtime::adopt_session(ParsedExport file, SessionId to, const std::string& 
                             AdoptedBinding binding, ReplyFn reply) {
   const Result<SessionHead> there = shared_->world.store.head(to);
   if (there) return reply(Reply{.seq = there->seq, .session = to, .nothing_to_do = true});
+  if (file.prompts == 0) {  // C10: what the agent then replayed would be nowhere
+    return reply(fail(Code::invalid_argument, "a session without a turn cannot be adopted"));
+  }
   start_fork(*shared_,
              {.from = file.head.session,
               .to = to,

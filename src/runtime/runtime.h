@@ -165,7 +165,7 @@ class Runtime final : public AgentctlEvents {
   void import_session(ParsedExport file, SessionId to, const std::string& by, ReplyFn reply);
   // The same of a session that another program left: bound at once to agent and folder, and with
   // the agent's own session, so that a resume can ask for that. One that is there already answers
-  // `nothing_to_do`.
+  // `nothing_to_do`; one without a turn is refused: invalid_argument.
   void adopt_session(ParsedExport file, SessionId to, const std::string& by, AdoptedBinding binding,
                      ReplyFn reply);
 

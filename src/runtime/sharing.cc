@@ -23,7 +23,6 @@ namespace {
 constexpr std::int64_t look_every_ms = 1000;
 constexpr std::uint64_t list_every_looks = 30;
 constexpr std::size_t taken_at_once_max = 32;
-constexpr std::size_t followed_idle_max = 256;
 constexpr int tries_max = 3;
 constexpr const char* changing_hands = "the session is changing hands; try again";
 

@@ -57,7 +57,7 @@ Result<> check_end(std::string_view line, const ParsedExport& parsed, const Hash
   return {};
 }
 
-Result<> check_records(const ParsedExport& parsed) {
+Result<> check_records(ParsedExport& parsed) {
   ChainVerifier chain;
   for (const std::string& record : parsed.records) {
     const DecodedRecord decoded = TRY(chain.add(record));
@@ -65,6 +65,7 @@ Result<> check_records(const ParsedExport& parsed) {
     if (first != holds_alternative<SessionCreated>(decoded.record.event.body)) {
       return fail(Code::damaged, "a session begins with its creation, and has one only");
     }
+    if (holds_alternative<MessageUser>(decoded.record.event.body)) ++parsed.prompts;
   }
   if (parsed.records.empty()) return fail(Code::damaged, "the file holds no record");
   return {};

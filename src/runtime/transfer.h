@@ -43,6 +43,7 @@ struct ParsedExport {
   ExportHead head;
   std::vector<std::string> records;
   std::vector<Blob> blobs;
+  std::uint64_t prompts = 0;  // of a person, among the records
 };
 
 // Takes any bytes. invalid_argument: no such file; damaged: cut off, changed, or with a broken

@@ -87,5 +87,24 @@ TEST_F(Transfer, C13_an_imported_session_has_no_folder_and_runs_nothing) {
   EXPECT_EQ(daemon_.runtime->state(to)->head, state.head);
 }
 
+// docs/decisions/0007: the journal of a session that can be loaded is never empty.
+TEST_F(Transfer, C10_a_session_without_a_turn_is_not_adopted) {
+  const auto adopt = [&](SessionId to) {
+    std::optional<Result<Reply>> reply;
+    daemon_.runtime->adopt_session(parse_export(exported(daemon_, session_)).value(), to, "uid:1",
+                                   {.agent = {.name = "claude"}, .agent_session_id = "native"},
+                                   [&](Result<Reply> answer) { reply = std::move(answer); });
+    daemon_.settle();
+    return reply.value();
+  };
+  const Result<Reply> refused = adopt(SessionId(Ulid{9, 1}));  // its prompt was never sent
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code(), Code::invalid_argument);
+  EXPECT_FALSE(daemon_.runtime->state(SessionId(Ulid{9, 1})).has_value());
+  daemon_.agent_comes_up();
+  daemon_.settle();
+  EXPECT_TRUE(adopt(SessionId(Ulid{9, 2})).has_value());
+}
+
 }  // namespace
 }  // namespace perdure

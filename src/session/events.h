@@ -204,6 +204,7 @@ struct ContextBoundary {
   Verified verified = Verified::none;
   std::uint64_t replayed_prompts = 0;
   std::uint64_t replayed_updates = 0;
+  Hash replay_sha256;   // of those updates; none: nothing was replayed, or an older agentctl
   bool inject = false;  // history goes along with the next prompt
   std::string cwd;      // X13: the id belongs to this folder
   RECORD_KIND(ContextBoundary, "context.boundary");
@@ -217,6 +218,7 @@ struct ContextBoundary {
     visit("verified", self.verified);
     visit("replayed_prompts", self.replayed_prompts);
     visit("replayed_updates", self.replayed_updates);
+    visit("replay_sha256", self.replay_sha256);
     visit("inject", self.inject);
     visit("cwd", self.cwd);
   }

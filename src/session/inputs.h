@@ -172,12 +172,14 @@ struct FrameSessionOpened {
   std::string agent_session_id;  // as the agent said it; empty: it said none
   std::uint64_t replayed_prompts = 0;
   std::uint64_t replayed_updates = 0;
+  Hash replay_sha256;  // of each replayed update as it came and a line feed; none: no replay
   RECORD_KIND(FrameSessionOpened, "session.opened");
   FIELDS {
     visit("method", self.method);
     visit("agent_session_id", self.agent_session_id);
     visit("replayed_prompts", self.replayed_prompts);
     visit("replayed_updates", self.replayed_updates);
+    visit("replay_sha256", self.replay_sha256);
   }
 };
 struct FrameOpenFailed {

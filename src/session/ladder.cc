@@ -108,6 +108,7 @@ void add_boundary(Draft& draft, const FrameSessionOpened& body, const Frame& fra
   boundary.verified = kept ? verified : Verified::none;
   boundary.replayed_prompts = body.replayed_prompts;
   boundary.replayed_updates = body.replayed_updates;
+  boundary.replay_sha256 = body.replay_sha256;
   boundary.cwd = state.workspace.cwd;
   draft.add(std::move(boundary), frame_origin(draft, frame));
   // Asked for after the opening was sent, or not observed since: applied before the first prompt.

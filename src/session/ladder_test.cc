@@ -42,6 +42,27 @@ TEST(Ladder, K3_K25_C10_an_agent_without_resume_loads) {
   EXPECT_EQ(s.event<ContextBoundary>()->replayed_updates, 9U);
 }
 
+TEST(Ladder, C10_the_hash_of_a_replay_is_kept_and_nothing_of_what_it_said) {
+  Scenario s = opening(can_load);
+  const std::size_t records = s.records().size();
+  FrameSessionOpened loaded{OpenMethod::load, "agent-session-1", 1, 9};
+  loaded.replay_sha256.bytes[0] = 7;
+  s.frame(loaded);
+  EXPECT_EQ(s.event<ContextBoundary>()->replay_sha256, loaded.replay_sha256);
+  EXPECT_THAT(s.kinds(), ElementsAre("context.boundary"));
+  EXPECT_EQ(s.records().size(), records + s.last().events.size());
+}
+
+// docs/decisions/0007: there is no replay that could be the history of an empty journal.
+TEST(Ladder, C10_with_an_empty_journal_nothing_is_loaded) {
+  Scenario s = Scenario::live();
+  s.gone();
+  ASSERT_EQ(s.state().context.agent_session_id, "agent-session-1");
+  s.ok(ResumeSession{.how = ResumeHow::load});
+  s.executor_ready().agent_started(can_everything);
+  EXPECT_EQ(s.command<OpenSession>()->method, OpenMethod::fresh);
+}
+
 TEST(Ladder, K25_C4_method_missing_falls_back_rung_by_rung_to_new) {
   Scenario s = opening(can_everything);
   s.open_fails(OpenFailure::capability_missing);

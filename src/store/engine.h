@@ -82,6 +82,10 @@ class StoreEngine : public Store {
   virtual Result<VerifyReport> verify(const OnVerified& on_session) = 0;
   Result<VerifyReport> verify() { return verify(nullptr); }
 
+  // What opening found that belongs to no session: a torn end that it cut (C20), damage. Sentences
+  // for the log; verify() names them too. To be asked before the store's thread runs.
+  virtual std::vector<std::string> notes() const { return {}; }
+
   virtual EngineTotals totals() = 0;
 
   // Of a shared store. The secret of all its daemons; the daemons; and where this one can be asked.

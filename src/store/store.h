@@ -1,6 +1,6 @@
 // The one interface to durable storage. A store keeps bytes: it knows sessions, sequence numbers
 // and atomic batches, and nothing of what a record means. Every engine passes the conformance suite
-// in store/conformance.h.
+// in testing/store_conformance.h.
 //
 // Threads: append() and the reads may be called from any thread. Work is done by whoever runs the
 // engine's writer step; a Done runs there, exactly once, in the order of the appends of its

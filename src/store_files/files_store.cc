@@ -43,7 +43,7 @@ Result<> FilesStore::backup(std::string path, Done done) {
 Result<> FilesStore::forget_answers(Timestamp now) { return writer_->forget_answers(now); }
 EngineTotals FilesStore::totals() { return writer_->totals(); }
 bool FilesStore::retry_space() { return writer_->retry_space(); }
-const std::vector<std::string>& FilesStore::notes() const { return writer_->notes(); }
+std::vector<std::string> FilesStore::notes() const { return writer_->notes(); }
 void FilesStore::append(Append batch, Done done) {
   writer_->append(std::move(batch), std::move(done));
 }

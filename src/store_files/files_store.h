@@ -72,8 +72,7 @@ class FilesStore final : public StoreEngine {
 
   // Looks again whether the disk has room; true when appends are accepted.
   bool retry_space();
-  // What opening cut or found damaged, a sentence each.
-  const std::vector<std::string>& notes() const;
+  std::vector<std::string> notes() const override;
 
   void append(Append batch, Done done) override;
   Result<RecordPage> read(SessionId session, ReadRange range) override;

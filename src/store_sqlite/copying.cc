@@ -7,6 +7,8 @@
 
 namespace perdure {
 
+std::vector<std::string> SqliteStore::notes() const { return parts_->writer->notes(); }
+
 EngineTotals SqliteStore::totals() {
   const SqliteStats now = stats();
   return {.commits = now.commits, .appends = now.appends, .disk_full = now.disk_full};

@@ -278,14 +278,11 @@ TEST_F(SqliteDamage, S7_a_damaged_search_index_is_rebuilt) {
   store_.reset();
   exec(path(), "UPDATE search_data SET block = zeroblob(20)");
   open();
+  const auto hits = store_->search({.query = "session", .limit = 100});
+  EXPECT_TRUE(!hits || hits->size() < 20U) << "it is damaged";
+  // The next text that has to go into it finds the damage: nobody asks for the rebuild.
   ASSERT_TRUE(put(1, 10, {"<session 1 record 11>"}));
   idle(*store_);
-  if (const auto hits = store_->search({.query = "session", .limit = 100});
-      !hits || hits->size() != 21U) {
-    const Result<> rebuilt = store_->rebuild_search();
-    ASSERT_TRUE(rebuilt) << rebuilt.error().message();
-    idle(*store_);
-  }
   EXPECT_EQ(store_->search({.query = "session", .limit = 100})->size(), 21U);
 }
 

@@ -1,5 +1,6 @@
 #include "store_sqlite/search.h"
 
+#include "base/limits.h"
 #include "base/text.h"
 #include "store_sqlite/schema.h"
 

@@ -112,6 +112,7 @@ class SqliteStore final : public StoreEngine {
   using StoreEngine::verify;
   Result<VerifyReport> verify(const OnVerified& on_session) override;
 
+  std::vector<std::string> notes() const override;
   EngineTotals totals() override;
   Result<SessionBelongings> belongings(SessionId session) override;
   Result<std::vector<StoredAnswer>> answers(std::string_view after, std::size_t limit) override;

@@ -15,8 +15,6 @@
 namespace perdure {
 namespace {
 
-constexpr std::uint64_t early_deaths_max = 5;
-constexpr std::int64_t backoff_max_ms = 30'000;
 constexpr std::int64_t sweep_again_ms = 50;
 // Of the agent's output, read at once: short lines become many events.
 constexpr std::size_t slice_bytes = 16UL << 10;
@@ -102,7 +100,7 @@ void Agent::begin_again() {
   }
   SIM_PROBE("agent started again after an early death");
   std::int64_t delay_ms = setup_.launch.times.backoff_ms << (early_deaths_ - 1);
-  if (delay_ms > backoff_max_ms) delay_ms = backoff_max_ms;
+  if (delay_ms > start_backoff_ms_max) delay_ms = start_backoff_ms_max;
   phase_ = Phase::starting;
   arm(phase_timer_, delay_ms, &Agent::spawn);
 }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "acp/client.h"
+#include "base/hash.h"
 #include "base/limits.h"
 #include "env/env.h"
 #include "env/process.h"
@@ -90,8 +91,8 @@ class Agent final : private ProcessEvents {
 
  private:
   enum class Phase { none, starting, ready, opening, open, stopping };
-  // A session that is being opened. Conversation that comes meanwhile is history: counted, not
-  // told.
+  // A session that is being opened. Conversation that comes meanwhile is history: counted and
+  // hashed, not told.
   struct Opening {
     OpenSession command;
     std::optional<acp::SessionOpened> answer;
@@ -101,6 +102,7 @@ class Agent final : private ProcessEvents {
     std::size_t early_bytes = 0;      // of all that came, kept or not
     std::uint64_t replayed_prompts = 0;
     std::uint64_t replayed_updates = 0;
+    Sha256 replay_hash;
     bool in_user_message = false;
     std::string user_message_id;
     bool without_mcp = false;  // X15: tried again with an empty list

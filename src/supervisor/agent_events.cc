@@ -103,6 +103,8 @@ void Agent::gate(acp::Updated event) {
   }
   SIM_PROBE("replay gated");
   ++opening.replayed_updates;
+  opening.replay_hash.add(event.update.raw.text);
+  opening.replay_hash.add("\n");
   const auto* chunk = std::get_if<acp::MessageChunk>(&event.update.body);
   const auto* whole = std::get_if<acp::MessageWhole>(&event.update.body);
   const bool by_user = (chunk && chunk->speaker == acp::Speaker::user) ||

@@ -148,10 +148,12 @@ void Agent::finish_open() {
   history_gate_ = opening.command.method != OpenMethod::fresh;
   late_replay_ = 0;
   late_replay_ms_ = 0;
-  write(FrameSessionOpened{.method = opening.command.method,
-                           .agent_session_id = said,
-                           .replayed_prompts = opening.replayed_prompts,
-                           .replayed_updates = opening.replayed_updates});
+  write(FrameSessionOpened{
+      .method = opening.command.method,
+      .agent_session_id = said,
+      .replayed_prompts = opening.replayed_prompts,
+      .replayed_updates = opening.replayed_updates,
+      .replay_sha256 = opening.replayed_updates == 0 ? Hash{} : opening.replay_hash.take()});
   std::vector<acp::OptionValue> options;
   for (const auto& [name, value] : opening.observed) options.push_back({name, value});
   std::vector<FrameBody> frames;

@@ -148,6 +148,50 @@ TEST_F(AgentTest, R4_a_load_is_open_when_its_replay_has_settled) {
   EXPECT_EQ(told<MessageAgent>().size(), 1U);
 }
 
+// By the bytes as they came: what two loads replayed can be told apart without being kept.
+TEST_F(AgentTest, C10_a_replay_is_hashed_update_by_update) {
+  start();
+  agent_->act(OpenSession{.method = OpenMethod::load, .agent_session_id = "s1"});
+  const std::string asked =
+      R"({"sessionUpdate":"user_message_chunk", "content":{"type":"text","text":"a"},"_meta":1})";
+  const std::string said =
+      R"({"content":{"type":"text","text":"b"},"sessionUpdate":"agent_message_chunk"})";
+  update(asked);
+  update(R"({"sessionUpdate":"available_commands_update","availableCommands":[]})");
+  update(said);
+  answer("session/load", "null");
+  loop_.advance_ms(1000);
+  ASSERT_EQ(told<FrameSessionOpened>().size(), 1U);
+  EXPECT_EQ(told<FrameSessionOpened>()[0].replayed_updates, 2U);
+  EXPECT_EQ(told<FrameSessionOpened>()[0].replay_sha256, sha256(asked + "\n" + said + "\n"));
+}
+
+TEST_F(AgentTest, C10_without_a_replay_there_is_no_hash) {
+  open();
+  ASSERT_EQ(told<FrameSessionOpened>().size(), 1U);
+  EXPECT_EQ(told<FrameSessionOpened>()[0].replay_sha256, Hash{});
+}
+
+// docs/decisions/0007: an id comes from the answer that opened the session, and from nowhere else.
+TEST_F(AgentTest, K40_an_id_in_an_update_or_in_the_end_of_a_turn_is_kept_raw_and_not_taken) {
+  open();
+  prompt();
+  const std::string elsewhere =
+      R"({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"}})";
+  update(elsewhere, "s2");
+  const std::string hint =
+      R"({"sessionUpdate":"session_info_update","_meta":{"sessionId":"s2"},"title":"t"})";
+  update(hint);
+  answer("session/prompt", R"({"stopReason":"end_turn","_meta":{"sessionId":"s2"}})");
+  std::vector<std::string> raw;
+  for (const AgentUpdate& one : told<AgentUpdate>()) raw.push_back(one.update.text);
+  EXPECT_THAT(raw, ElementsAre(elsewhere, hint));
+  EXPECT_TRUE(told<MessageAgent>().empty()) << "another session's words are not ours";
+  EXPECT_EQ(told<FrameSessionOpened>().size(), 1U);
+  prompt();
+  EXPECT_THAT(heard().back().params, HasSubstr(R"("sessionId":"s1")"));
+}
+
 TEST_F(AgentTest, X12_a_load_waits_for_the_moment_at_which_the_agent_can_do_it) {
   AgentSetup later = setup();
   later.launch.times.load_not_before = Timestamp{clock_.now().wall.ms + 5'000};

@@ -15,7 +15,6 @@
 namespace perdure {
 namespace {
 
-constexpr std::size_t query_bytes_max = 1024;
 // Of a line that git prints, as much as a path, two numbers and a shown line can take.
 constexpr std::size_t record_bytes_kept = 4096 + 64 + search_line_bytes_max;
 
@@ -48,7 +47,8 @@ Result<SearchParams> checked(std::string_view json) {
   if (params.name.empty() && params.content.empty()) {
     return fail(Code::invalid_argument, "give name, content or both");
   }
-  if (params.name.size() > query_bytes_max || params.content.size() > query_bytes_max) {
+  if (params.name.size() > search_query_bytes_max ||
+      params.content.size() > search_query_bytes_max) {
     return fail(Code::invalid_argument, "the pattern is too long");
   }
   const auto odd = [](char c) { return c == '\n' || c == '\0'; };

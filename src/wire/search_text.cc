@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/limits.h"
 #include "session/transcript.h"
 #include "wire/record.h"
 

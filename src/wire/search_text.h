@@ -15,9 +15,6 @@
 
 namespace perdure {
 
-// Of a tool's text only the beginning can be found; a longer message is several texts.
-inline constexpr std::size_t search_text_bytes_max = 64UL << 10;
-
 // Which texts of the session get no more words, before the piece's own are looked at.
 enum class TextsEnd { none, streams, all };
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/limits.h"
 #include "wire/record.h"
 
 namespace perdure {

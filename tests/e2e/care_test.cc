@@ -1,5 +1,6 @@
 // The daemon cares for itself and its data while it serves: limits of sessions, restarts, copies of
 // its folder, a folder that is taken away, verification and leftovers.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -93,6 +94,36 @@ TEST_F(Care, G8_P1_an_agent_at_its_limit_of_memory_is_said_to_be_out_of_memory) 
   EXPECT_EQ(field(session, "last_run.code"), "out_of_memory");
   EXPECT_EQ(field(session, "stop_reason"), "agent_crashed");
   EXPECT_EQ(field(session, "is_resumable"), "true");
+}
+
+// docs/decisions/0008: nobody was told of what was cut, so the store says it, and no session.
+TEST_F(Care, C20_S2_a_torn_end_that_was_cut_is_said_in_the_log_and_by_verify) {
+  begin({.arguments = {"--store", "files"}});
+  const std::string session = client_->create_session({});
+  ASSERT_TRUE(client_->prompt({.session = session, .text = "say 2"}).ok());
+  ASSERT_TRUE(until_count(session, "run.completed", 1));
+  const std::vector<std::string> before = client_->records(session);
+  EXPECT_EQ(daemon_->log().find("was cut"), std::string::npos);
+  daemon_->kill_daemon();
+  daemon_->kill_hosted();
+  std::vector<fs::path> segments;
+  for (const auto& entry : fs::directory_iterator(daemon_->home() + "/commits")) {
+    segments.push_back(entry.path());
+  }
+  ASSERT_FALSE(segments.empty());
+  std::ofstream(*std::ranges::max_element(segments), std::ios::app) << std::string(5000, '\0');
+  const Result<> started = daemon_->start();
+  ASSERT_TRUE(started) << started.error().message();
+  EXPECT_NE(daemon_->log().find("5000 bytes of zeros) is no whole group and was cut"),
+            std::string::npos)
+      << daemon_->log();
+  const std::vector<std::string> after = client_->records(session);
+  ASSERT_GE(after.size(), before.size());
+  for (std::size_t i = 0; i < before.size(); ++i) EXPECT_EQ(after[i], before[i]);
+  EXPECT_EQ(client_->count(session, "repair.truncated"), 0u) << "the session lost nothing";
+  const ProgramRun verified = run({"verify"});
+  EXPECT_NE(verified.output.find("is no whole group and was cut"), std::string::npos)
+      << verified.output;
 }
 
 TEST_F(Care, P15_a_subagent_that_dies_with_its_agent_is_reported_as_lost) {

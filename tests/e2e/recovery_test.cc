@@ -2,6 +2,7 @@
 // replay starts nothing, and what cannot go on says so and stays readable.
 #include <csignal>
 #include <filesystem>
+#include <map>
 
 #include <gtest/gtest.h>
 
@@ -37,6 +38,17 @@ class Recovery : public DaemonTest {
                 const std::string& body = "{}") {
     return client_->post("/api/sessions/" + session + "/" + verb, body);
   }
+  // How many chunks of its first turn the transcript has: 1, 2, 3 … and nothing else of it.
+  std::size_t chunks_shown(const std::string& session) {
+    const std::string transcript =
+        client_->get("/api/sessions/" + session + "/transcript?limit=500").body;
+    std::size_t at = 0;
+    for (std::size_t n = 1;; ++n) {
+      const std::size_t next = transcript.find("<p1:" + std::to_string(n) + ">", at);
+      if (next == std::string::npos) return n - 1;
+      at = next;
+    }
+  }
   std::size_t agents() const {
     return static_cast<std::size_t>(std::ranges::count_if(
         daemon_->processes(),
@@ -64,6 +76,34 @@ TEST_F(Recovery, L2_O1_C8_the_log_alone_decides_and_nobody_has_to_look) {
     EXPECT_EQ(field(session, "status"), "interrupted_startup");
   }
   EXPECT_EQ(agents(), 0u);
+}
+
+// The text of a turn is not kept until its end: what came before a kill is there after it.
+TEST_F(Recovery, X2_an_agent_killed_after_the_nth_chunk_leaves_chunks_one_to_n) {
+  begin();
+  for (const std::size_t n : {1U, 2U, 5U}) {
+    const std::string session = client_->create_session({});
+    const std::string script = "say " + std::to_string(n) + "; crash kill";
+    ASSERT_TRUE(client_->prompt({.session = session, .text = script}).ok());
+    ASSERT_TRUE(until_count(session, "agent.exited", 1));
+    EXPECT_EQ(chunks_shown(session), n);
+  }
+}
+
+TEST_F(Recovery, X2_a_kill_of_everything_after_the_nth_chunk_leaves_chunks_one_to_n) {
+  begin();
+  std::map<std::string, std::size_t> said;
+  for (const std::size_t n : {1U, 2U, 5U}) {
+    const std::string session = client_->create_session({});
+    const std::string script = "say " + std::to_string(n) + "; hang";
+    ASSERT_TRUE(client_->prompt({.session = session, .text = script}).ok());
+    ASSERT_TRUE(until_count(session, "message.agent", n));
+    said[session] = n;
+  }
+  daemon_->kill_daemon();
+  daemon_->kill_hosted();
+  begin_again();
+  for (const auto& [session, n] : said) EXPECT_EQ(chunks_shown(session), n) << session;
 }
 
 TEST_F(Recovery, A1_replay_starts_nothing_and_resume_starts_one_agent) {
