@@ -14,8 +14,6 @@
 namespace perdure {
 namespace {
 
-constexpr std::int64_t answer_kept_ms = 7LL * 24 * 3600 * 1000;
-
 // Prompts are answered for ever, other requests for a week (contract: Idempotency-Key).
 bool kept_for_ever(const InputBody& body) {
   if (const auto* create = get_if<CreateSession>(&body)) return create->prompt.has_value();
@@ -142,7 +140,7 @@ void Batch::accept(const Request& request, Decision decision, Result<Reply>& ans
   if (!request.key.empty()) {
     std::optional<Timestamp> expires;
     if (!kept_for_ever(request.body)) {
-      expires = Timestamp{shared_.world.clock.now().wall.ms + answer_kept_ms};
+      expires = Timestamp{shared_.world.clock.now().wall.ms + answers_kept_ms};
     }
     keys_.push_back({request.key, request.body_hash, encode_reply(decision.reply), expires});
   }
