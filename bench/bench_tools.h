@@ -35,7 +35,6 @@ inline double median(const std::vector<double>& values) { return quantile(values
 
 struct Arguments {
   bool quick = false;
-  int gather_us = 200;
   fs::path dir = fs::temp_directory_path();
 
   static Arguments parse(int argc, char** argv) {
@@ -44,8 +43,6 @@ struct Arguments {
       const std::string_view word(argv[i]);
       if (word == "--quick") {
         out.quick = true;
-      } else if (word == "--gather-us" && i + 1 < argc) {
-        out.gather_us = std::atoi(argv[++i]);
       } else if (word == "--dir" && i + 1 < argc) {
         out.dir = argv[++i];
       } else {

@@ -1,13 +1,15 @@
 // What opening a session costs, with real records: the last page of its transcript and the fold of
-// its state from snapshot and tail, for a session of 1,000,000 records against one of 1,000. Beside
-// it, as a raw baseline, the same number of bytes read from the end of a plain file.
+// its state from snapshot and tail, for a session of 1,000,000 records against one of 1,000, warm
+// and cold, and the memory that it takes. Beside it in the same rounds, as a raw baseline, as many
+// bytes as the page's records have, read from the end of a plain file of that session.
 #include <cstdio>
 #include <fstream>
+#include <utility>
 
-#include <fcntl.h>
 #include <fmt/core.h>
 
 #include "bench_tools.h"
+#include "read_tools.h"
 #include "runtime/journal_reader.h"
 #include "runtime/load.h"
 #include "session/machine.h"
@@ -16,12 +18,6 @@
 
 namespace perdure::bench {
 namespace {
-
-SessionId session(std::uint64_t number) { return SessionId(Ulid{1, number}); }
-
-void must(const Result<>& result) {
-  if (!result) check_failed("append", 0, result.error().message().c_str());
-}
 
 // A session that talks: turns of a prompt, some chunks, a tool and an end, about 300 bytes a
 // record.
@@ -72,82 +68,141 @@ class Talker {
   std::vector<std::string> records_;
 };
 
-Seq fill(SqliteStore& store, std::uint64_t number, Seq at_least, std::ofstream& flat) {
-  Talker talker(session(number));
-  Seq stored = 0;
-  while (stored < at_least) {
-    while (talker.head() - stored < 500) talker.turn();
-    Append batch{.session = session(number), .epoch = store.epoch(), .expected_head = stored};
-    batch.records = talker.take();
-    for (const std::string& record : batch.records) flat << record << '\n';
-    batch.snapshot = talker.snapshot();
-    stored = talker.head();
-    store.append(std::move(batch), must);
-    while (store.step()) {}
-  }
-  return stored;
-}
+// A session that is being filled, in the store and in a plain file of its own.
+class Filling {
+ public:
+  Filling(std::uint64_t number, const std::string& plain)
+      : number_(number), talker_(session(number)), plain_(plain, std::ios::binary) {}
 
-struct Figures {
-  std::vector<double> page, load, raw;
+  Seq stored() const { return stored_; }
+
+  void reach(SqliteStore& store, Seq at_least) {
+    while (stored_ < at_least) {
+      while (talker_.head() - stored_ < batch_records) talker_.turn();
+      Append batch{.session = session(number_), .epoch = store.epoch(), .expected_head = stored_};
+      batch.records = talker_.take();
+      for (const std::string& record : batch.records) plain_ << record << '\n';
+      batch.snapshot = talker_.snapshot();
+      stored_ = talker_.head();
+      store.append(std::move(batch), must);
+      while (store.step()) {}
+    }
+    CHECK(plain_.flush().good());
+  }
+
+ private:
+  static constexpr Seq batch_records = 500;
+
+  std::uint64_t number_;
+  Talker talker_;
+  Seq stored_ = 0;
+  std::ofstream plain_;
 };
 
-void measure(const SqliteOptions& options, std::uint64_t number, const std::string& flat,
-             Figures& out) {
-  const std::unique_ptr<SqliteStore> store = open_store(options);
+struct Subject {
+  std::uint64_t number = 0;
+  Seq records = 0;
+  std::string plain;
+};
+
+struct Figures {
+  std::vector<double> open, page, load, plain, memory_kib;
+};
+
+// Opens the store and reads what somebody sees first; cold, nothing of the files is in the cache
+// before each of the steps.
+void measure(const SqliteOptions& options, const Subject& of, Cache cache, Figures& out) {
+  const auto drop = [&](const std::string& path) {
+    if (cache == Cache::cold) make_cold(path);
+  };
+  drop(options.path);
+  const PeakMemory memory;
   double start = seconds();
-  const auto slice = read_transcript(*store, session(number), {.limit = 50});
-  out.page.push_back(seconds() - start);
-  CHECK(slice && slice->messages.size() >= 50 && slice->has_older);
+  const std::unique_ptr<SqliteStore> store = open_store(options);
+  out.open.push_back(seconds() - start);
+  drop(options.path);
+  std::size_t read_records = 0;
   start = seconds();
-  const auto loaded = load_session(*store, session(number));
+  const auto slice = read_transcript(*store, session(of.number), {.limit = 50},
+                                     {.on_record = [&](const Record&) { ++read_records; }});
+  out.page.push_back(seconds() - start);
+  out.memory_kib.push_back(memory.growth_kib());
+  CHECK(slice && slice->messages.size() >= 50 && slice->has_older);
+  drop(options.path);
+  start = seconds();
+  const auto loaded = load_session(*store, session(of.number));
   out.load.push_back(seconds() - start);
   CHECK(loaded && loaded->state.head == slice->last_seq);
+  const std::uint64_t size = fs::file_size(of.plain);
+  std::string bytes(read_records * size / of.records, '\0');
+  drop(of.plain);
   start = seconds();
-  std::string bytes(512 * 320, '\0');
-  const int file = ::open(flat.c_str(), O_RDONLY | O_CLOEXEC);
-  CHECK(file >= 0);
-  const off_t end = ::lseek(file, 0, SEEK_END);
-  const auto size = static_cast<off_t>(bytes.size());
-  CHECK(::pread(file, bytes.data(), bytes.size(), end > size ? end - size : 0) > 0);
-  ::close(file);
-  out.raw.push_back(seconds() - start);
+  read_plain(of.plain, size - bytes.size(), bytes);
+  out.plain.push_back(seconds() - start);
+}
+
+// Both end in the same stretch of the log, in turns, and neither at its end.
+std::pair<Subject, Subject> fill(const SqliteOptions& options, const Scratch& scratch,
+                                 Seq many_records) {
+  constexpr Seq few_records = 1000;
+  Subject few{.number = 2, .plain = scratch.file("few.jsonl")};
+  Subject many{.number = 1, .plain = scratch.file("many.jsonl")};
+  const std::unique_ptr<SqliteStore> store = open_store(options);
+  Filling filling_many(many.number, many.plain);
+  Filling filling_few(few.number, few.plain);
+  filling_many.reach(*store, many_records - few_records);
+  filling_few.reach(*store, few_records / 2);
+  filling_many.reach(*store, many_records - few_records / 2);
+  filling_few.reach(*store, few_records);
+  filling_many.reach(*store, many_records);
+  Filling(3, scratch.file("other.jsonl")).reach(*store, few_records);
+  must(store->shut_down());
+  few.records = filling_few.stored();
+  many.records = filling_many.stored();
+  return {few, many};
+}
+
+void compare(const SqliteOptions& options, Cache cache, int rounds,
+             const std::pair<Subject, Subject>& subjects) {
+  const auto& [few, many] = subjects;
+  Figures of_few, of_many;
+  for (int round = 0; round < rounds; ++round) {
+    if (round % 2 == 0) measure(options, few, cache, of_few);
+    measure(options, many, cache, of_many);
+    if (round % 2 != 0) measure(options, few, cache, of_few);
+  }
+  fmt::print("\n{}; medians of {} rounds in ms\n  {:<18} {:>8} {:>16} {:>8} {:>12} {:>14} {:>9}\n",
+             cache == Cache::cold ? "files dropped from the page cache before each step"
+                                  : "files in the page cache",
+             rounds, "", "open", "transcript page", "state", "memory", "plain file", "of plain");
+  const auto line = [](const Subject& subject, const Figures& figures) {
+    fmt::print("  {:<18} {:>8.2f} {:>16.3f} {:>8.3f} {:>8.0f} KiB {:>14.3f} {:>9.1f}\n",
+               fmt::format("{} records", subject.records), 1e3 * median(figures.open),
+               1e3 * median(figures.page), 1e3 * median(figures.load), median(figures.memory_kib),
+               1e3 * median(figures.plain), median(figures.page) / median(figures.plain));
+  };
+  line(few, of_few);
+  line(many, of_many);
+  const auto ratio = [&](std::vector<double> Figures::* what) {
+    return median(of_many.*what) / median(of_few.*what);
+  };
+  fmt::print(
+      "  ratio: page {:.2f} (at most 1.5 wanted), open {:.2f}, state {:.2f}, memory {:.2f}, plain "
+      "{:.2f}\n",
+      ratio(&Figures::page), ratio(&Figures::open), ratio(&Figures::load),
+      ratio(&Figures::memory_kib), ratio(&Figures::plain));
 }
 
 void run(const Arguments& arguments) {
   const Scratch scratch(arguments.dir);
   SqliteOptions options;
   options.path = scratch.file("journal.db");
-  const std::string flat_many = scratch.file("many.jsonl");
-  const std::string flat_few = scratch.file("few.jsonl");
-  Seq many = 0;
-  Seq few = 0;
-  {
-    const std::unique_ptr<SqliteStore> store = open_store(options);
-    std::ofstream out_many(flat_many);
-    std::ofstream out_few(flat_few);
-    many = fill(*store, 1, arguments.quick ? 100'000 : 1'000'000, out_many);
-    few = fill(*store, 2, 1'000, out_few);
-    must(store->shut_down());
-  }
-  Figures of_many, of_few;
-  for (int round = 0; round < (arguments.quick ? 9 : 25); ++round) {
-    measure(options, 2, flat_few, of_few);
-    measure(options, 1, flat_many, of_many);
-  }
-  fmt::print(
-      "\nopening a session, store opened anew each time, medians in ms\n"
-      "  {:<20} {:>16} {:>14} {:>20}\n",
-      "", "transcript page", "state", "raw tail of a file");
-  const auto line = [](Seq records, const Figures& figures) {
-    fmt::print("  {:<20} {:>16.3f} {:>14.3f} {:>20.3f}\n", fmt::format("{} records", records),
-               1e3 * median(figures.page), 1e3 * median(figures.load), 1e3 * median(figures.raw));
-  };
-  line(few, of_few);
-  line(many, of_many);
-  fmt::print("  ratio: page {:.2f}, state {:.2f} (at most 1.5 wanted)\n",
-             median(of_many.page) / median(of_few.page),
-             median(of_many.load) / median(of_few.load));
+  const auto subjects = fill(options, scratch, arguments.quick ? 100'000 : 1'000'000);
+  fmt::print("opening a session, store opened anew each time, file of {} MB\n",
+             fs::file_size(options.path) / 1'000'000);
+  const int rounds = arguments.quick ? 10 : 50;
+  compare(options, Cache::warm, rounds, subjects);
+  compare(options, Cache::cold, rounds, subjects);
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "env_posix/loop.h"
 #include "env_posix/posix_host.h"
 #include "env_posix/processes.h"
+#include "env_posix/shared_loop.h"
 #include "env_posix/signals.h"
 #include "env_posix/world.h"
 #include "executors/docker_engine.h"

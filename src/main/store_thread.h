@@ -1,5 +1,5 @@
-// The thread that writes the store. Everything else of the daemon is on one other thread:
-// SharedLoop is that thread's loop as the store's thread may use it.
+// The thread that writes the store. Everything else of the daemon is on one other thread, whose
+// loop it uses as env_posix/shared_loop.h lets it.
 #pragma once
 
 #include <array>
@@ -13,8 +13,6 @@
 #include "api/metrics_routes.h"
 #include "base/limits.h"
 #include "base/time.h"
-#include "env/env.h"
-#include "env_posix/loop.h"
 #include "store/engine.h"
 
 namespace perdure {
@@ -50,25 +48,6 @@ class StoreThread {
   std::atomic<std::uint64_t> sum_us_ = 0;
   std::atomic<bool> stopping_ = false;
   std::thread thread_;
-};
-
-// Tasks may be posted from any thread; everything else belongs to the thread that made it.
-class SharedLoop final : public Loop {
- public:
-  explicit SharedLoop(EpollLoop& loop) : loop_(loop), owner_(std::this_thread::get_id()) {}
-
-  void post(Task task) override {
-    if (std::this_thread::get_id() == owner_) return loop_.post(std::move(task));
-    loop_.post_from_thread(std::move(task));
-  }
-  TimerId after_ms(std::int64_t delay_ms, Task task) override {
-    return loop_.after_ms(delay_ms, std::move(task));
-  }
-  void cancel(TimerId timer) override { loop_.cancel(timer); }
-
- private:
-  EpollLoop& loop_;
-  std::thread::id owner_;
 };
 
 }  // namespace perdure

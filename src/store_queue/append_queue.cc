@@ -17,7 +17,7 @@ void AppendQueue::push(Append&& batch, Store::Done&& done) {
   {
     const std::scoped_lock lock(mutex_);
     queue_.push_back(std::move(pending));
-    notify = queue_.size() == 1 || queue_.size() == last_group_;
+    notify = queue_.size() == 1;
   }
   if (notify) queued_.notify_one();
 }
@@ -25,10 +25,6 @@ void AppendQueue::push(Append&& batch, Store::Done&& done) {
 bool AppendQueue::wait(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
   const bool ready = queued_.wait_for(lock, timeout, [&] { return !queue_.empty() || woken_; });
-  if (!queue_.empty() && !woken_ && limits_.gather_window.count() > 0) {
-    queued_.wait_for(lock, limits_.gather_window,
-                     [&] { return queue_.size() >= last_group_ || woken_; });
-  }
   woken_ = false;
   return ready;
 }
@@ -48,7 +44,6 @@ std::vector<PendingAppend>& AppendQueue::take() {
   while (count < queue_.size() && (count == 0 || bytes < limits_.group_bytes_max)) {
     bytes += queue_[count++].bytes;
   }
-  last_group_ = count;
   if (count == queue_.size()) {
     group_.swap(queue_);
     return group_;

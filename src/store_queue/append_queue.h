@@ -26,9 +26,6 @@ class AppendQueue {
  public:
   struct Limits {
     std::size_t group_bytes_max = 8UL << 20;  // a group takes no more appends behind this
-    // Sessions that were acknowledged together come back together: once something is queued,
-    // wait() gives the others of the last group so long to join in. 0: no waiting.
-    std::chrono::microseconds gather_window{0};
   };
   explicit AppendQueue(Limits limits) : limits_(limits) {}
 
@@ -52,7 +49,6 @@ class AppendQueue {
   std::condition_variable queued_;
   std::vector<PendingAppend> queue_;
   std::vector<PendingAppend> group_;  // being committed; the two swap, so that neither grows anew
-  std::size_t last_group_ = 0;        // appends in the group before
   bool woken_ = false;
 };
 

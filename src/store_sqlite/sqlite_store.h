@@ -51,11 +51,8 @@ struct SqliteOptions {
   std::size_t checkpoint_bytes = 32UL << 20;  // WAL size at which step() checkpoints
   std::size_t checkpoint_idle_bytes = 2UL << 20;
   std::size_t group_bytes_max = 8UL << 20;  // a commit takes no more appends behind this
-  // Sessions that were acknowledged together come back together: once something is queued,
-  // wait_for_work() gives the others of the last group so long to join in. 0: no waiting.
-  std::chrono::microseconds gather_window{0};
-  std::size_t sessions_cached_max = 4096;  // clean sessions kept in memory
-  std::size_t readers_max = 4;             // read-only connections
+  std::size_t sessions_cached_max = 4096;   // clean sessions kept in memory
+  std::size_t readers_max = 4;              // read-only connections
 };
 
 // Counters for /metrics and tests.

@@ -19,7 +19,7 @@ Writer::Writer(const SqliteOptions& options, SessionIndex& index, OpenedFile fil
       index_(index),
       epoch_(file.epoch),
       log_id_(std::move(file.log_id)),
-      queue_({.group_bytes_max = options.group_bytes_max, .gather_window = options.gather_window}),
+      queue_({.group_bytes_max = options.group_bytes_max}),
       db_(std::move(file.db)),
       reserve_(std::move(reserve)) {}
 
