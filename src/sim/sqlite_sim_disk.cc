@@ -75,6 +75,7 @@ class SqliteStepped final : public SteppedStore {
   bool idle_step() override;
   bool wants_idle_step() const override { return !has_failed_ && wants_idle_; }
 
+  bool has_failed() const { return has_failed_; }
   // Nothing may be written once nobody knows what the disk holds (DISK1).
   void check_silence() const;
 
@@ -261,6 +262,8 @@ class SqliteSimDisk final : public Disk {
   std::string owner(SessionId) override { return {}; }
 
  private:
+  void open_whole(SqliteStepped& stepped);
+  bool open_and_cut(SqliteStepped& stepped);
   void crash_with(CrashOutcome outcome);
   CrashOutcome draw_outcome(CrashChoice choice);
   void settle(CrashOutcome outcome);
@@ -294,33 +297,51 @@ SqliteSimDisk::SqliteSimDisk(Universe& universe, std::uint64_t seed) : ground_(u
 
 std::unique_ptr<SteppedStore> SqliteSimDisk::open(std::function<void(const Error&)> on_fatal,
                                                   DiskUser user) {
-  FaultDisk& disk = ground_.disk();
   for (int cuts = 0;; ++cuts) {
     auto stepped = std::make_unique<SqliteStepped>(ground_, on_fatal, user);
-    const bool may_cut = !ground_.universe.healed && cuts < open_cuts_max;
-    if (may_cut && ground_.prng.chance(ground_.cut_chance * 8)) {
-      disk.plan({.at = 1 + ground_.prng.below(40), .ops = changes, .kind = FaultKind::power_cut});
-    }
-    const Result<> opened = stepped->open(options_);
-    if (!disk.fault_hit()) {
-      disk.plan({});
-      CHECK(opened.has_value(), opened ? "" : opened.error().message());
-      has_cached_tail_ = false;
-      stepped_ = stepped.get();
-      return stepped;
-    }
-    stepped.reset();
+    const bool may_cut = !ground_.universe.healed && ground_.cut_chance > 0 && cuts < open_cuts_max;
+    if (may_cut && open_and_cut(*stepped)) continue;
+    if (!may_cut) open_whole(*stepped);
+    has_cached_tail_ = false;
+    stepped_ = stepped.get();
+    return stepped;
+  }
+}
+
+void SqliteSimDisk::open_whole(SqliteStepped& stepped) {
+  const Result<> opened = stepped.open(options_);
+  CHECK(opened.has_value(), opened ? "" : opened.error().message());
+}
+
+// Opens it; true when the power was cut meanwhile, or right behind it.
+bool SqliteSimDisk::open_and_cut(SqliteStepped& stepped) {
+  FaultDisk& disk = ground_.disk();
+  Prng& prng = ground_.prng;
+  if (prng.chance(ground_.cut_chance * 8)) {
+    disk.plan({.at = 1 + prng.below(40), .ops = changes, .kind = FaultKind::power_cut});
+  }
+  const Result<> opened = stepped.open(options_);
+  if (disk.fault_hit()) {
+    const bool keeps = prng.chance(500'000);
     // What the judge has seen in the page cache was nobody's promise until it was opened.
     crash_with(has_cached_tail_
                    ? CrashOutcome::process_only
-                   : draw_outcome(ground_.prng.chance(500'000) ? CrashChoice::keep_tail
-                                                               : CrashChoice::lose_tail));
+                   : draw_outcome(keeps ? CrashChoice::keep_tail : CrashChoice::lose_tail));
+    return true;
   }
+  disk.plan({});
+  CHECK(opened.has_value(), opened ? "" : opened.error().message());
+  // What a recovery has found in the page cache must be on the disk when it is over.
+  if (!has_cached_tail_ || !prng.chance(300'000)) return false;
+  crash_with(draw_outcome(CrashChoice::lose_tail));
+  return true;
 }
 
 void SqliteSimDisk::crash(CrashChoice choice) {
   stepped_->check_silence();
-  crash_with(draw_outcome(choice));
+  // After a failed sync the daemon ends by itself: the page cache stays.
+  const bool machine_stays = stepped_->has_failed() && ground_.prng.chance(500'000);
+  crash_with(machine_stays ? CrashOutcome::process_only : draw_outcome(choice));
 }
 
 void SqliteSimDisk::crash_with(CrashOutcome outcome) {
