@@ -11,21 +11,23 @@ namespace {
 
 constexpr std::uint64_t crashes_max = 150;  // then the daemon lives on: a run must get somewhere
 constexpr std::int64_t cut_look_ms = 50;
+constexpr std::int64_t idle_ms_max = 2'000;
 // Q5: probes for two seconds, then it serves; the rest is what slow commits of reconcile may cost.
 constexpr std::int64_t recovery_ms_max = reconcile_probe_ms + 1;
 
 }  // namespace
 
 Daemon::Parts::Parts(const World& world, const DaemonSeat& seat, std::shared_ptr<Life> of,
-                     std::function<void(const Error&)> on_fatal)
+                     Ends ends)
     : life(std::move(of)),
       loop(world.universe.scheduler, life),
       store(world.universe, world.judge, life,
-            world.disk.open(std::move(on_fatal),
+            world.disk.open(std::move(ends.on_fatal),
                             {.node = seat.node,
                              .home = seat.home,
                              .lease_ms = seat.lease_ms,
-                             .now_ms = [&u = world.universe] { return u.scheduler.now_ms(); }})),
+                             .now_ms = [&u = world.universe] { return u.scheduler.now_ms(); },
+                             .on_cut = std::move(ends.on_cut)})),
       agentctls(world.host.make_port(life, loop,
                                      [this](SessionId session, std::uint64_t epoch) {
                                        return check_still_ours(store, {session, epoch}).has_value();
@@ -68,8 +70,12 @@ void Daemon::start() {
       if (!life->dead) crash("after a failed sync");
     });
   };
+  const auto on_cut = [this, life] {
+    if (!life->dead) crash("in the middle of a write");
+  };
   boot_id_ = new_boot_id();
-  parts_ = std::make_unique<Parts>(World{universe_, disk_, host_, judge_}, seat_, life, on_fatal);
+  parts_ = std::make_unique<Parts>(World{universe_, disk_, host_, judge_}, seat_, life,
+                                   Parts::Ends{on_fatal, on_cut});
   parts_->store.set_boot(boot_id_);
   parts_->store.cut_until(cut_until_ms_);
   if (is_one_of_several()) parts_->store.beat_every(seat_.lease_ms / 5);
@@ -216,8 +222,8 @@ void StorePort::append(Append batch, Done done) {
   if (life_->dead) return;
   const SessionId session = batch.session;
   const Judge::BatchNumber number = judge_.on_append(batch, {life_->number, boot_});
-  inner_->store().append(std::move(batch), [this, life = life_, session, number,
-                                            done = std::move(done)](Result<> result) mutable {
+  inner_->append(std::move(batch), [this, life = life_, session, number,
+                                    done = std::move(done)](Result<> result) mutable {
     if (life->dead) return;
     universe_.trace.note("disk", result ? 1 : 0, [&] {
       return tail(session) + (result ? " commits" : " refused: " + result.error().message());
@@ -258,10 +264,23 @@ void StorePort::step() {
   const CommitFault fault = draw_fault();
   inner_->inject(fault);
   inner_->step();
-  if (life_->dead || inner_->is_idle()) return;
+  if (life_->dead) return;
+  schedule_idle_step();
+  if (inner_->is_idle()) return;
   if (fault != CommitFault::slow_sync) return schedule_step();
   scheduled_ = true;
   universe_.after_in(life_, universe_.prng.between(1, 2000), [this] { step(); });
+}
+
+void StorePort::schedule_idle_step() {
+  if (idle_scheduled_ || !inner_->wants_idle_step()) return;
+  idle_scheduled_ = true;
+  universe_.after_in(life_, universe_.delay(idle_ms_max), [this] {
+    idle_scheduled_ = false;
+    inner_->inject(draw_fault());
+    inner_->idle_step();
+    if (!life_->dead) schedule_idle_step();
+  });
 }
 
 bool StorePort::is_cut() const {
@@ -333,7 +352,7 @@ Result<std::vector<SearchHit>> StorePort::search(const SearchAsk& ask) {
   return inner_->store().search(ask);
 }
 Result<> StorePort::remove(SessionId session) {
-  Result<> removed = inner_->store().remove(session);
+  Result<> removed = inner_->remove(session);
   if (removed) judge_.on_removed(session);
   return removed;
 }

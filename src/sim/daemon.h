@@ -58,6 +58,8 @@ class StorePort final : public Store {
  private:
   void schedule_step();
   void step();
+  // Later and less often than steps.
+  void schedule_idle_step();
   CommitFault draw_fault();
   void read_in_recovery() {
     if (!recovered_) universe_.crash_point(CrashPoint::in_recovery);
@@ -71,6 +73,7 @@ class StorePort final : public Store {
   BootId boot_;
   std::int64_t cut_until_ms_ = 0;
   bool scheduled_ = false;
+  bool idle_scheduled_ = false;
   bool recovered_ = false;
 };
 
@@ -135,8 +138,11 @@ class Daemon {
     LifePtr life;
   };
   struct Parts {
-    Parts(const World& world, const DaemonSeat& seat, std::shared_ptr<Life> of,
-          std::function<void(const Error&)> on_fatal);
+    struct Ends {
+      std::function<void(const Error&)> on_fatal;
+      std::function<void()> on_cut;
+    };
+    Parts(const World& world, const DaemonSeat& seat, std::shared_ptr<Life> of, Ends ends);
     std::shared_ptr<Life> life;
     LifeLoop loop;
     StorePort store;

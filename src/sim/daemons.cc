@@ -23,6 +23,7 @@ Daemons::Daemons(Daemon::World world, std::size_t count)
     return;
   }
   universe_.has_several_daemons = true;
+  universe_.hears_late = true;
   pause_chance_ = universe_.prng.chance(600'000) ? 2'000 : 0;
   cut_chance_ = universe_.prng.chance(400'000) ? 2'000 : 0;
   const bool is_far = universe_.prng.chance(300'000);

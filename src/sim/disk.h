@@ -2,11 +2,13 @@
 // is durable, past every cache of the code under test.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "store/memory_disk.h"
 #include "store/memory_store.h"
@@ -14,14 +16,24 @@
 
 namespace perdure::sim {
 
+struct Universe;
+
 // A store that is stepped by the simulator.
 class SteppedStore {
  public:
   virtual ~SteppedStore() = default;
   virtual Store& store() = 0;
+  // Appends and removals go through here, where a disk may look on.
+  virtual void append(Append batch, Store::Done done) {
+    store().append(std::move(batch), std::move(done));
+  }
+  virtual Result<> remove(SessionId session) { return store().remove(session); }
   virtual void inject(CommitFault fault) = 0;
   virtual bool step() = 0;
   virtual bool is_idle() const = 0;
+  // Background work, where an engine has some.
+  virtual bool idle_step() { return false; }
+  virtual bool wants_idle_step() const { return false; }
   // One of several daemons gives a sign of life.
   virtual void beat() {}
 };
@@ -32,6 +44,8 @@ struct DiskUser {
   std::string home = {};
   std::int64_t lease_ms = 0;
   std::function<std::int64_t()> now_ms = {};
+  // The machine stops under the daemon, in the middle of a write: it is dead when this returns.
+  std::function<void()> on_cut = {};
 };
 
 class Disk {
@@ -59,5 +73,7 @@ class Disk {
 
 // A MemoryDisk with MemoryStores.
 std::unique_ptr<Disk> make_memory_disk();
+// A FaultVfs with SqliteStores. Draws from the seed, not from the universe; for one daemon.
+std::unique_ptr<Disk> make_sqlite_disk(Universe& universe, std::uint64_t seed);
 
 }  // namespace perdure::sim

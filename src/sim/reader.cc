@@ -84,8 +84,7 @@ void Reader::on_records(Seq first, std::span<const std::shared_ptr<const std::st
                              [] { return std::string("records after the reader has left"); });
     return;
   }
-  // Another daemon's commit is read before that one has heard of it.
-  if (daemons_.are_several()) judge_.catch_up(session_);
+  if (universe_.hears_late) judge_.catch_up(session_);
   universe_.verdict.expect(first == cursor_ + 1 && !records.empty(), "STREAM1", [&] {
     return tail(session_) + ": a reader at " + std::to_string(cursor_) + " is given " +
            std::to_string(first);

@@ -31,6 +31,7 @@ constexpr std::uint64_t several_every_seeds = 6;
 
 // Several daemons have real agentctls: the scripted ones know one.
 std::size_t daemons_of(std::uint64_t seed, const SeedOptions& options) {
+  if (options.store == StoreKind::sqlite) return 1;
   if (options.daemons > 0) return options.daemons;
   if (seed % several_every_seeds != 1) return 1;
   return 2 + seed / several_every_seeds % 2;
@@ -52,7 +53,8 @@ class Simulation {
       : options_(options),
         reboots_in_mid_turn_(seed % reboot_every_seeds == 0 && daemons_of(seed, options) == 1),
         universe_(seed),
-        disk_(make_memory_disk()),
+        disk_(options.store == StoreKind::sqlite ? make_sqlite_disk(universe_, seed)
+                                                 : make_memory_disk()),
         judge_(universe_, *disk_),
         host_(make_host(is_scripted(seed, options.agentctls) && daemons_of(seed, options) == 1,
                         universe_, judge_)),
@@ -71,7 +73,10 @@ class Simulation {
   }
 
   SeedResult run() {
-    universe_.trace.note("sim", 0, [&] { return "faults: " + universe_.faults.text(); });
+    universe_.trace.note("sim", 0, [&] {
+      const bool is_sqlite = options_.store == StoreKind::sqlite;
+      return std::string(is_sqlite ? "store: sqlite, " : "") + "faults: " + universe_.faults.text();
+    });
     daemons_.start();
     workload_.start();
     safety_phase();
@@ -161,7 +166,7 @@ class Simulation {
     universe_.verdict.expect(state.has_value() || unborn || is_half || is_ending, "DISK3", [&] {
       return tail(session) + " cannot be read: " + state.error().message();
     });
-    if (daemons_.are_several()) judge_.catch_up(session);
+    if (universe_.hears_late) judge_.catch_up(session);
     if (state) judge_.check_state(*state);
     for (const auto& [damaged, error] : runtime->damaged()) {
       universe_.verdict.expect(judge_.is_damaged(damaged), "DISK3", [&] {

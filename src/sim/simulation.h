@@ -14,7 +14,11 @@ namespace perdure::sim {
 // supervisor would. by_seed: every fourth seed has scripted ones.
 enum class AgentctlKind { by_seed, real, scripted };
 
+// The engine under the daemon. sqlite: over the fault VFS, always one daemon.
+enum class StoreKind { memory, sqlite };
+
 struct SeedOptions {
+  StoreKind store = StoreKind::memory;
   AgentctlKind agentctls = AgentctlKind::by_seed;
   std::uint64_t daemons = 0;         // on one disk; 0: by seed, one or several
   std::uint64_t steps_max = 50'000;  // of the safety phase

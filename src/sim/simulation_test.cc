@@ -22,6 +22,15 @@ TEST(Simulation, SeedsPassAndRepeat) {
   EXPECT_NE(run_seed(1, {}).trace_hash, run_seed(2, {}).trace_hash);
 }
 
+TEST(Simulation, J5_seeds_on_sqlite_over_the_fault_vfs_pass_and_repeat) {
+  const SeedOptions options{.store = StoreKind::sqlite};
+  for (const std::uint64_t seed : {2, 17, 76}) {
+    const SeedResult first = run_seed(seed, options);
+    EXPECT_FALSE(first.violation) << failure_line(first);
+    EXPECT_EQ(first.trace_hash, run_seed(seed, options).trace_hash) << "seed " << seed;
+  }
+}
+
 // What a run of many seeds has found once.
 void expect_well(std::initializer_list<std::uint64_t> seeds, const SeedOptions& options) {
   for (const std::uint64_t seed : seeds) {

@@ -140,6 +140,8 @@ struct Universe {
   bool healed = false;
   std::uint64_t lives = 0;  // of daemons, so far
   bool has_several_daemons = false;
+  // A commit may be durable, and read, before its daemon has heard of it.
+  bool hears_late = false;
   std::int64_t disk_full_until_ms = 0;
   bool was_disk_full = false;  // at any time
   // A place at which the daemon may be told to die; set by the daemon's keeper.

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include "store_sqlite/store_fixture_test.h"
+#include "testing/fault_vfs.h"
 
 namespace perdure::store_test {
 namespace {
@@ -113,6 +114,34 @@ TEST_F(SqliteDisk, S6_DISK1_an_unknown_outcome_answers_nobody_and_writes_nothing
   open();
   EXPECT_EQ(all(1)[0], "acknowledged");
   EXPECT_TRUE(store_->verify()->damages.empty());
+}
+
+// The search index is written in the same slice of background work behind which a checkpoint is
+// due.
+TEST(SqliteSync, DISK1_background_work_that_could_not_be_synced_is_followed_by_no_other) {
+  FaultVfs vfs;
+  int fatal = 0;
+  auto opened = SqliteStore::open(
+      {.path = "journal.db",
+       .vfs = vfs.name(),
+       .on_fatal = [&](const Error&) { ++fatal; },
+       .search_piece =
+           [](std::string_view record) { return SearchPiece{.parts = {std::string(record)}}; },
+       .reserve_bytes = 0,
+       .checkpoint_idle_bytes = 0});
+  ASSERT_TRUE(opened) << opened.error().message();
+  SqliteStore& store = **opened;
+  bool done = false;
+  store.append({.session = session(1), .epoch = store.epoch(), .records = {"words"}},
+               [&](const Result<>& result) { done = result.has_value(); });
+  store.step();
+  ASSERT_TRUE(done);
+  vfs.disk().clear_log();
+  vfs.disk().plan({.at = 1, .ops = {DiskOp::sync}});
+  EXPECT_FALSE(store.idle_step());
+  EXPECT_TRUE(vfs.disk().fault_hit());
+  EXPECT_EQ(fatal, 1);
+  EXPECT_EQ(vfs.disk().syncs_after_failed_sync(), 0U);
 }
 
 }  // namespace

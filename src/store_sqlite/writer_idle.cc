@@ -71,6 +71,7 @@ Result<> Writer::flush_all() {
 }
 
 bool Writer::checkpoint(int mode) {
+  if (failed_) return false;  // in the same step; it would sync once more (DISK1)
   int frames = 0;
   int moved = 0;
   FAILPOINT("checkpoint.before");

@@ -25,7 +25,6 @@ struct Arguments {
   bool list_mutants = false;
   std::string mutant;
   std::string equivalent;
-  std::string store = "memory";
 };
 
 std::optional<std::uint64_t> number(std::string_view text) {
@@ -46,7 +45,7 @@ std::optional<SeedRange> range(std::string_view text) {
 int usage() {
   std::fprintf(stderr,
                "usage: perdure-sim --seeds A..B [--jobs N] [--twice] [--first] [--steps-max N]\n"
-               "                   [--probes] [--require-probes] [--store memory]\n"
+               "                   [--probes] [--require-probes] [--store memory|sqlite]\n"
                "                   [--agentctl real|scripted] [--daemons N]\n"
                "       perdure-sim --seed N [--trace]\n"
                "perdure-sim-mutants takes also: --mutants (lists them), --mutant ID|canary,\n"
@@ -85,7 +84,10 @@ bool take_value(Arguments& to, std::string_view flag, std::string_view value) {
         value == "scripted" ? AgentctlKind::scripted : AgentctlKind::real;  // else by seed
     return value == "scripted" || value == "real";
   }
-  if (flag == "--store") return to.store = value, value == "memory";
+  if (flag == "--store") {
+    to.campaign.options.store = value == "sqlite" ? StoreKind::sqlite : StoreKind::memory;
+    return value == "sqlite" || value == "memory";
+  }
   const auto count = number(value);
   if (!count) return false;
   if (flag == "--jobs") return to.campaign.jobs = static_cast<unsigned>(*count), *count > 0;
@@ -100,6 +102,8 @@ std::optional<Arguments> parse(int argc, char** argv) {
     if (i + 1 >= argc || !take_value(arguments, argv[i], argv[i + 1])) return std::nullopt;
     ++i;
   }
+  const SeedOptions& options = arguments.campaign.options;
+  if (options.store == StoreKind::sqlite && options.daemons > 1) return std::nullopt;
   return arguments;
 }
 
