@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/campaign.h"
+#include "sim/cancel_watch.h"
 #include "sim/judge.h"
 #include "sim/scripted_host.h"
 
@@ -92,6 +93,23 @@ TEST(Judge, FindsTwoLivesAtOnce) {
   spec.gen = 2;
   court.host.start({life, nullptr}, spec, 1);
   EXPECT_EQ(court.broken(), "PROC1");
+}
+
+TEST(CancelWatch, RUN5_FindsARunThatOutlivesItsCancel) {
+  const SessionId session{Ulid::make({1}, 0, 1)};
+  const RunId run{Ulid::make({1}, 0, 2)};
+  Verdict verdict;
+  CancelWatch watch(verdict);
+  watch.look(session, run, {.ms = 1'000, .lives = 1});
+  watch.look(session, run, {.ms = 16'000, .lives = 1});
+  EXPECT_FALSE(verdict.is_bad()) << "grace, SIGTERM, SIGKILL and some slack";
+  watch.look(session, run, {.ms = 20'000, .lives = 2});
+  watch.look(session, std::nullopt, {.ms = 35'000, .lives = 2});
+  EXPECT_FALSE(verdict.is_bad()) << "a restart begins it anew";
+  watch.look(session, run, {.ms = 40'000, .lives = 2});
+  watch.look(session, std::nullopt, {.ms = 55'001, .lives = 2});
+  ASSERT_TRUE(verdict.is_bad()) << "it has ended, too late";
+  EXPECT_EQ(verdict.first()->invariant, "RUN5");
 }
 
 TEST(Judge, FindsRecordsThatNoBatchBrought) {

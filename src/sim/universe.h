@@ -138,6 +138,7 @@ struct Universe {
   Trace trace;
   Verdict verdict;
   bool healed = false;
+  bool agents_are_deaf = false;  // when healed: their turns do not end, nor listen to a cancel
   std::uint64_t lives = 0;  // of daemons, so far
   bool has_several_daemons = false;
   std::int64_t disk_full_until_ms = 0;

@@ -261,6 +261,22 @@ void Workload::resume_all_at_boot() {
   }
 }
 
+void Workload::stop_all() {
+  const Client nurse{.by = "uid:0"};
+  for (const auto& [session, book] : judge_.ledgers()) {
+    if (judge_.is_damaged(session) || book->records() == 0 || book->fold().archived) continue;
+    submit(add(make(nurse, session, StopSession{})));
+  }
+}
+
+void Workload::cancel_all() {
+  const Client nurse{.by = "uid:0"};
+  for (const auto& [session, book] : judge_.ledgers()) {
+    if (judge_.is_damaged(session) || !book->fold().run) continue;
+    submit(add(make(nurse, session, CancelRun{})));
+  }
+}
+
 void Workload::ask_all_again() {
   const Client nurse{.by = "uid:0"};
   healed_ms_ = universe_.scheduler.now_ms();

@@ -45,6 +45,10 @@ class Workload {
   void resume_all_at_boot();
   // One more prompt for every session that can take one; each must end well.
   void ask_all_again();
+  // Every agent is told to go.
+  void stop_all();
+  // Every open run is cancelled.
+  void cancel_all();
   // Whether those prompts have ended as they should.
   void check_asked_again();
   // What was accepted under a key is kept under it, and is nobody else's.
