@@ -219,6 +219,9 @@ void StorePort::append(Append batch, Done done) {
   inner_->store().append(std::move(batch), [this, life = life_, session, number,
                                             done = std::move(done)](Result<> result) mutable {
     if (life->dead) return;
+    universe_.verdict.expect(!result || !life->sync_failed, "DISK1", [&] {
+      return tail(session) + ": a commit is acknowledged after a failed sync";
+    });
     universe_.trace.note("disk", result ? 1 : 0, [&] {
       return tail(session) + (result ? " commits" : " refused: " + result.error().message());
     });
@@ -256,12 +259,21 @@ void StorePort::step() {
     return;
   }
   const CommitFault fault = draw_fault();
-  inner_->inject(fault);
-  inner_->step();
+  step_with(fault);
   if (life_->dead || inner_->is_idle()) return;
   if (fault != CommitFault::slow_sync) return schedule_step();
   scheduled_ = true;
   universe_.after_in(life_, universe_.prng.between(1, 2000), [this] { step(); });
+}
+
+// DISK1: a failed sync is the last thing that a store of this life does.
+void StorePort::step_with(CommitFault fault) {
+  const bool had_failed = life_->sync_failed;
+  if (fault == CommitFault::eio_unknown && !inner_->is_idle()) life_->sync_failed = true;
+  inner_->inject(fault);
+  const bool did = inner_->step();
+  universe_.verdict.expect(!had_failed || !did, "DISK1",
+                           [] { return std::string("a second sync after a failed one"); });
 }
 
 bool StorePort::is_cut() const {

@@ -26,6 +26,7 @@ struct Life {
   std::uint64_t number = 0;
   bool dead = false;
   std::int64_t paused_until_ms = 0;  // stopped, as by SIGSTOP: nothing of it runs before
+  bool sync_failed = false;          // a daemon's: until it is gone it acknowledges nothing (DISK1)
 
   // How long to wait before looking again whether it goes on: a pause may be ended early.
   std::int64_t nap_ms(std::int64_t now_ms) const {
@@ -139,7 +140,7 @@ struct Universe {
   Verdict verdict;
   bool healed = false;
   bool agents_are_deaf = false;  // when healed: their turns do not end, nor listen to a cancel
-  std::uint64_t lives = 0;  // of daemons, so far
+  std::uint64_t lives = 0;       // of daemons, so far
   bool has_several_daemons = false;
   std::int64_t disk_full_until_ms = 0;
   bool was_disk_full = false;  // at any time

@@ -101,6 +101,8 @@ void Workload::submit(std::size_t number) {
         if (life->dead) return;
         universe_.verdict.expect(!*answered, "ACK3", [] { return std::string("answered twice"); });
         *answered = true;
+        if (answer && life->sync_failed)
+          check_after_failed_sync(sent_[number].order, *answer, *life);
         on_answer(number, answer, asked_ms);
         universe_.crash_point(CrashPoint::after_reply);
       });

@@ -80,6 +80,7 @@ class Workload {
   void submit(std::size_t number);
   void check_back(std::size_t number);
   void on_answer(std::size_t number, const Result<Reply>& answer, std::int64_t asked_ms);
+  void check_after_failed_sync(const Order& order, const Reply& reply, const Life& life);
   void check_accepted(Sent& sent, const Reply& reply);
   void check_refused(const Sent& sent, const Error& error, std::int64_t asked_ms);
   void check_effect(const Sent& sent, const Reply& reply);

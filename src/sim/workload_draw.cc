@@ -185,6 +185,8 @@ void Workload::draw_fork(const Client& client, SessionId session) {
                           life = at_daemon->life()](const Result<Reply>& answer) {
     *answered = true;
     if (life->dead) return;
+    universe_.verdict.expect(!answer || !life->sync_failed, "DISK1",
+                             [] { return std::string("a fork is answered after a failed sync"); });
     if (!answer) {
       const Code code = answer.error().code();
       const bool is_lost =
