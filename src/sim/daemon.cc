@@ -109,14 +109,12 @@ void Daemon::on_ready(const LifePtr& life, std::int64_t started_ms) {
 void Daemon::check_recovery_bound(const LifePtr& life) {
   if (is_one_of_several()) return;   // it may be paused, or have to wait for another's lease
   if (!disk_.has_open_sessions()) {  // nothing to reconcile: it serves at once
-    universe_.after(10, [this, life] {
-      if (life->dead) return;
+    universe_.after_awake_in(life, 10, [this] {
       universe_.verdict.expect(parts_->runtime->is_ready(), "Q5",
                                [] { return std::string("waits for nothing before it serves"); });
     });
   }
-  universe_.after(recovery_ms_max, [this, life] {
-    if (life->dead) return;
+  universe_.after_awake_in(life, recovery_ms_max, [this, life] {
     universe_.verdict.expect(parts_->runtime->is_ready() && served_life_ == life->number, "Q5",
                              [] { return std::string("recovery takes longer than its bound"); });
   });

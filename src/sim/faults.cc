@@ -44,6 +44,11 @@ Faults Faults::draw(Prng& prng) {
   return faults;
 }
 
+void Faults::draw_later(Prng& prng) {
+  suspend = prng.chance(150'000) ? 2'000 >> prng.below(4) : 0;
+  daemon_stall = prng.chance(150'000) ? 4'000 >> prng.below(4) : 0;
+}
+
 Faults Faults::none() {
   Faults faults;
   faults.lose_tail = 0;
@@ -80,6 +85,8 @@ std::string Faults::text() const {
   add("snapshot_flip", snapshot_flip);
   add("folder_missing", folder_missing);
   add("clock_jump", clock_jump);
+  add("suspend", suspend);
+  add("daemon_stall", daemon_stall);
   return out;
 }
 

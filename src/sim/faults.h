@@ -54,8 +54,14 @@ struct Faults {
   std::uint64_t folder_missing = 0;
   // The wall clock, per step.
   std::uint64_t clock_jump = 0;
+  // Drawn by draw_later(): the machine sleeps, or its daemon is stopped; per step.
+  std::uint64_t suspend = 0;
+  std::uint64_t daemon_stall = 0;
 
   static Faults draw(Prng& prng);
+  // Faults that came later, from a stream of their own: a seed that has none of them is the run
+  // that it was before.
+  void draw_later(Prng& prng);
   // No faults at all: the world after it was healed.
   static Faults none();
   std::string text() const;

@@ -29,6 +29,7 @@ constexpr std::int64_t takeover_ms = 8'000;
 
 // An agentctl that was stopped before may go on so much later.
 constexpr std::int64_t pause_ms_max = 60'000;
+constexpr std::int64_t stall_ms_max = 60'000;  // of a daemon
 
 constexpr std::uint64_t scripted_every_seeds = 4;
 constexpr std::uint64_t reboot_every_seeds = 5;
@@ -58,11 +59,11 @@ class Simulation {
       : options_(options),
         reboots_in_mid_turn_(seed % reboot_every_seeds == 0 && daemons_of(seed, options) == 1),
         cancels_in_mid_turn_(seed % cancel_every_seeds == 0),
+        is_scripted_(is_scripted(seed, options.agentctls) && daemons_of(seed, options) == 1),
         universe_(seed),
         disk_(make_memory_disk()),
         judge_(universe_, *disk_),
-        host_(make_host(is_scripted(seed, options.agentctls) && daemons_of(seed, options) == 1,
-                        universe_, judge_)),
+        host_(make_host(is_scripted_, universe_, judge_)),
         daemons_({universe_, *disk_, *host_, judge_}, daemons_of(seed, options)),
         workload_(universe_, judge_, daemons_) {
     judge_.set_host(*host_);
@@ -127,8 +128,21 @@ class Simulation {
     host_->reap();
     if (prng.chance(universe_.faults.clock_jump))
       universe_.clock.jump_wall(prng.between(-3'600'000, 3'600'000));
+    if (!daemons_.are_several()) lose_time();
     if (prng.chance(universe_.faults.bit_flip)) flip_bit();
     if (prng.chance(universe_.faults.snapshot_flip)) disk_->flip_snapshot_bit(any_session());
+  }
+
+  // X23, H2. Several daemons are stopped one by one, by Daemons::hurt().
+  void lose_time() {
+    Prng& prng = universe_.later_prng;
+    if (prng.chance(universe_.faults.suspend)) {
+      static constexpr std::int64_t longest_ms[] = {2'000, 60'000, 3'600'000};
+      universe_.suspend(prng.between(1, longest_ms[prng.below(std::size(longest_ms))]));
+    }
+    // Scripted agentctls speak to a daemon whether it runs or not.
+    if (!is_scripted_ && prng.chance(universe_.faults.daemon_stall))
+      daemons_.stall(prng.between(1, stall_ms_max));
   }
 
   void watch_cancels() {
@@ -413,6 +427,7 @@ class Simulation {
   SeedOptions options_;
   bool reboots_in_mid_turn_ = false;
   bool cancels_in_mid_turn_ = false;
+  bool is_scripted_ = false;
   Universe universe_;
   std::unique_ptr<Disk> disk_;
   Judge judge_;

@@ -129,9 +129,17 @@ class LifeLoop final : public Loop {
 
 struct Universe {
   explicit Universe(std::uint64_t seed)
-      : prng(seed), scheduler(prng.fork()), clock(scheduler), faults(Faults::draw(prng)) {}
+      : prng(seed),
+        later_prng(seed ^ later_stream),
+        scheduler(prng.fork()),
+        clock(scheduler),
+        faults(Faults::draw(prng)) {
+    faults.draw_later(later_prng);
+  }
 
+  static constexpr std::uint64_t later_stream = 0x6c61746572ULL;
   Prng prng;
+  Prng later_prng;  // of the faults of draw_later(), and of nothing else
   Scheduler scheduler;
   SimClock clock;
   SimFiles files;
@@ -142,6 +150,7 @@ struct Universe {
   bool agents_are_deaf = false;  // when healed: their turns do not end, nor listen to a cancel
   std::uint64_t lives = 0;       // of daemons, so far
   bool has_several_daemons = false;
+  std::int64_t lost_ms = 0;  // in which the machine slept or its only daemon was stopped
   std::int64_t disk_full_until_ms = 0;
   bool was_disk_full = false;  // at any time
   // A place at which the daemon may be told to die; set by the daemon's keeper.
@@ -153,6 +162,10 @@ struct Universe {
   }
   // The same in a process: not once it is dead, and later while it is paused.
   void after_in(LifePtr life, std::int64_t delay_ms, Scheduler::Task task);
+  // The same after so much time in which the process could work, for what is to be done by then.
+  void after_awake_in(LifePtr life, std::int64_t delay_ms, Scheduler::Task task);
+  // The machine sleeps: nothing runs, and the clocks go on.
+  void suspend(std::int64_t ms);
   // A delay between nothing and the most, short ones more often.
   std::int64_t delay(std::int64_t most_ms) {
     const std::int64_t cap = std::max<std::int64_t>(1, most_ms >> prng.below(8));
