@@ -103,6 +103,13 @@ void add(DrawnSwitches& to, std::string_view words) {
   }
 }
 
+// The later rungs of the ladder are needed, too.
+void draw_deafness(DrawnSwitches& to, Prng& prng) {
+  if (prng.chance(700'000)) add(to, "ignore_cancel");
+  if (prng.chance(500'000)) add(to, "ignores_sigterm");
+  if (prng.chance(500'000)) add(to, "exit_on_eof=no");
+}
+
 }  // namespace
 
 Switches draw_abilities(Prng& prng) {
@@ -116,7 +123,10 @@ Switches draw_abilities(Prng& prng) {
 DrawnSwitches draw_switches(Universe& universe, const Switches& abilities) {
   Prng& prng = universe.prng;
   DrawnSwitches drawn{.switches = abilities};
-  if (universe.healed) return drawn;
+  if (universe.healed) {
+    if (universe.agents_are_deaf) draw_deafness(drawn, prng);
+    return drawn;
+  }
   for (std::uint64_t chance = universe.faults.agent_odd * 4; prng.chance(chance); chance /= 2) {
     const Oddity& oddity = oddities[prng.below(std::size(oddities))];
     drawn.lossless = drawn.lossless && oddity.lossless;
@@ -174,7 +184,7 @@ std::string draw_script(Universe& universe) {
     if (!script.empty()) script += "; ";
     script += verb;
   };
-  if (universe.healed) return "say 1; tool 1";
+  if (universe.healed) return universe.agents_are_deaf ? "say 1; hang" : "say 1; tool 1";
   const std::uint64_t length = 1 + prng.below(4);
   for (std::uint64_t i = 0; i < length; ++i) add(usual[prng.below(std::size(usual))]);
   if (prng.chance(universe.faults.agent_odd)) add(odd[prng.below(std::size(odd))]);

@@ -138,6 +138,10 @@ void Agentctl::draw_script() {
   if (odd()) agent_.script.push_back(Act::withdraw);
   if (odd()) agent_.script.push_back(prng.chance(500'000) ? Act::clear : Act::compact);
   Act end = Act::finish;
+  if (universe_.agents_are_deaf) {
+    end = Act::hang;
+    agent_.ignores_cancel = prng.chance(700'000);
+  }
   if (odd()) {
     static constexpr Act ends[] = {
         Act::fail, Act::crash, Act::exit_clean, Act::hang, Act::finish_cancelled,
@@ -204,7 +208,9 @@ bool Agentctl::play(Act act) {
     case Act::fail: end_prompt(FrameRunFailed{agent_.run, draw_failure()}); return false;
     case Act::crash: agent_exits(std::nullopt, 11, "crashed"); return false;
     case Act::exit_clean: agent_exits(0, std::nullopt, "exited"); return false;
-    case Act::hang: agent_.hangs = !universe_.healed; return !agent_.hangs;
+    case Act::hang:
+      agent_.hangs = !universe_.healed || universe_.agents_are_deaf;
+      return !agent_.hangs;
   }
   return false;
 }

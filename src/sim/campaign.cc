@@ -15,12 +15,17 @@
 namespace perdure::sim {
 namespace {
 
+constexpr const char* commit =
+#include "sim_commit.inc"
+    ;
+
 std::uint64_t current_seed = 0;
 
 extern "C" void on_abort(int) {
-  char line[96];
-  const int length = std::snprintf(line, sizeof line, "FAIL seed=%llu CRASH: aborted (see above)\n",
-                                   static_cast<unsigned long long>(current_seed));
+  char line[160];
+  const int length =
+      std::snprintf(line, sizeof line, "FAIL seed=%llu commit=%.40s CRASH: aborted (see above)\n",
+                    static_cast<unsigned long long>(current_seed), commit);
   if (write(STDOUT_FILENO, line, static_cast<std::size_t>(length)) < 0) _exit(4);
   _exit(3);
 }
@@ -125,7 +130,7 @@ Worker start_worker(const Campaign& campaign, unsigned number) {
 
 std::string failure_line(const SeedResult& result) {
   const Violation& violation = *result.violation;
-  return "FAIL seed=" + std::to_string(result.seed) + " " +
+  return "FAIL seed=" + std::to_string(result.seed) + " commit=" + commit + " " +
          (violation.phase == Phase::safety ? "safety " : "liveness ") + violation.invariant +
          " step=" + std::to_string(violation.step) + ": " + violation.what;
 }

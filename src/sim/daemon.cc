@@ -115,14 +115,12 @@ void Daemon::on_ready(const LifePtr& life, std::int64_t started_ms) {
 void Daemon::check_recovery_bound(const LifePtr& life) {
   if (is_one_of_several()) return;   // it may be paused, or have to wait for another's lease
   if (!disk_.has_open_sessions()) {  // nothing to reconcile: it serves at once
-    universe_.after(10, [this, life] {
-      if (life->dead) return;
+    universe_.after_awake_in(life, 10, [this] {
       universe_.verdict.expect(parts_->runtime->is_ready(), "Q5",
                                [] { return std::string("waits for nothing before it serves"); });
     });
   }
-  universe_.after(recovery_ms_max, [this, life] {
-    if (life->dead) return;
+  universe_.after_awake_in(life, recovery_ms_max, [this, life] {
     universe_.verdict.expect(parts_->runtime->is_ready() && served_life_ == life->number, "Q5",
                              [] { return std::string("recovery takes longer than its bound"); });
   });
@@ -225,6 +223,9 @@ void StorePort::append(Append batch, Done done) {
   inner_->append(std::move(batch), [this, life = life_, session, number,
                                     done = std::move(done)](Result<> result) mutable {
     if (life->dead) return;
+    universe_.verdict.expect(!result || !life->sync_failed, "DISK1", [&] {
+      return tail(session) + ": a commit is acknowledged after a failed sync";
+    });
     universe_.trace.note("disk", result ? 1 : 0, [&] {
       return tail(session) + (result ? " commits" : " refused: " + result.error().message());
     });
@@ -262,8 +263,7 @@ void StorePort::step() {
     return;
   }
   const CommitFault fault = draw_fault();
-  inner_->inject(fault);
-  inner_->step();
+  step_with(fault);
   if (life_->dead) return;
   schedule_idle_step();
   if (inner_->is_idle()) return;
@@ -281,6 +281,16 @@ void StorePort::schedule_idle_step() {
     inner_->idle_step();
     if (!life_->dead) schedule_idle_step();
   });
+}
+
+// DISK1: a failed sync is the last thing that a store of this life does.
+void StorePort::step_with(CommitFault fault) {
+  const bool had_failed = life_->sync_failed;
+  if (inner_->fails_by(fault)) life_->sync_failed = true;
+  inner_->inject(fault);
+  const bool did = inner_->step();
+  universe_.verdict.expect(!had_failed || !did, "DISK1",
+                           [] { return std::string("a second sync after a failed one"); });
 }
 
 bool StorePort::is_cut() const {

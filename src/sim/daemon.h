@@ -18,7 +18,8 @@ namespace perdure::sim {
 // steps at times of the seed's choosing.
 class StorePort final : public Store {
  public:
-  StorePort(Universe& universe, Judge& judge, LifePtr life, std::unique_ptr<SteppedStore> inner)
+  StorePort(Universe& universe, Judge& judge, std::shared_ptr<Life> life,
+            std::unique_ptr<SteppedStore> inner)
       : universe_(universe), judge_(judge), life_(std::move(life)), inner_(std::move(inner)) {}
 
   void set_boot(BootId boot) { boot_ = boot; }
@@ -61,6 +62,7 @@ class StorePort final : public Store {
   // Later and less often than steps.
   void schedule_idle_step();
   CommitFault draw_fault();
+  void step_with(CommitFault fault);
   void read_in_recovery() {
     if (!recovered_) universe_.crash_point(CrashPoint::in_recovery);
   }
@@ -68,7 +70,7 @@ class StorePort final : public Store {
 
   Universe& universe_;
   Judge& judge_;
-  LifePtr life_;
+  std::shared_ptr<Life> life_;
   std::unique_ptr<SteppedStore> inner_;
   BootId boot_;
   std::int64_t cut_until_ms_ = 0;

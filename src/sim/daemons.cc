@@ -150,6 +150,12 @@ void Daemons::check_owner(SessionId session) {
   }
 }
 
+void Daemons::stall(std::int64_t ms) {
+  if (!daemons_.front()->serving()) return;
+  daemons_.front()->pause(ms);
+  universe_.lost_ms += ms;
+}
+
 void Daemons::reap() {
   for (const auto& daemon : daemons_) daemon->reap();
 }

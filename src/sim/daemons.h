@@ -21,6 +21,8 @@ class Daemons {
   void start();
   // Between two steps: what the seed does to them.
   void hurt();
+  // A single one is stopped for a while, as by SIGSTOP.
+  void stall(std::int64_t ms);
   void reap();
   void crash(const char* why);
   // One of several, drawn, goes and stays down until heal().

@@ -31,6 +31,11 @@ class SteppedStore {
   virtual void inject(CommitFault fault) = 0;
   virtual bool step() = 0;
   virtual bool is_idle() const = 0;
+  // Whether the next step ends in a failed sync when this is injected. A disk on which the fault
+  // may not be met judges by itself what follows it (DISK1).
+  virtual bool fails_by(CommitFault fault) const {
+    return fault == CommitFault::eio_unknown && !is_idle();
+  }
   // Background work, where an engine has some.
   virtual bool idle_step() { return false; }
   virtual bool wants_idle_step() const { return false; }

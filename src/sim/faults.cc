@@ -44,6 +44,13 @@ Faults Faults::draw(Prng& prng) {
   return faults;
 }
 
+void Faults::draw_later(Prng& prng) {
+  suspend = prng.chance(150'000) ? 2'000 >> prng.below(4) : 0;
+  if (prng.chance(250'000)) crash_step *= 2;
+  process_numbers = prng.chance(250'000) ? prng.between(4, 24) : process_numbers;
+  daemon_stall = prng.chance(150'000) ? 4'000 >> prng.below(4) : 0;
+}
+
 Faults Faults::none() {
   Faults faults;
   faults.lose_tail = 0;
@@ -80,6 +87,9 @@ std::string Faults::text() const {
   add("snapshot_flip", snapshot_flip);
   add("folder_missing", folder_missing);
   add("clock_jump", clock_jump);
+  add("suspend", suspend);
+  add("daemon_stall", daemon_stall);
+  add("process_numbers", static_cast<std::uint64_t>(process_numbers));
   return out;
 }
 

@@ -54,8 +54,16 @@ struct Faults {
   std::uint64_t folder_missing = 0;
   // The wall clock, per step.
   std::uint64_t clock_jump = 0;
+  // Drawn by draw_later(), which also doubles crash_step in some: the machine sleeps, or its daemon
+  // is stopped; per step.
+  std::uint64_t suspend = 0;
+  std::uint64_t daemon_stall = 0;
+  std::int64_t process_numbers = 300;  // then they are used again
 
   static Faults draw(Prng& prng);
+  // Faults that came later, from a stream of their own: a seed that has none of them is the run
+  // that it was before.
+  void draw_later(Prng& prng);
   // No faults at all: the world after it was healed.
   static Faults none();
   std::string text() const;

@@ -24,7 +24,9 @@ Judge::BatchNumber Judge::on_append(const Append& batch, const DaemonLife& by) {
               .cursor = batch.cursor,
               .snapshot = batch.snapshot,
               .listing = batch.listing};
+  std::set<std::string> keys;
   for (const StoredAnswer& answer : batch.answers) {
+    keys.insert(answer.key);
     // Prompts are answered for ever, other requests for a week.
     universe_.verdict.expect(
         answer.expires.has_value() != prompts_.contains(answer.key), "ACK3",
@@ -32,12 +34,21 @@ Judge::BatchNumber Judge::on_append(const Append& batch, const DaemonLife& by) {
   }
   const BatchNumber number = ++last_batch_;
   const std::uint64_t last = batch.records.empty() ? 0 : hash64(batch.records.back());
-  pending_[batch.session].push_back({number, std::move(slim), batch.records.size(), last, by});
+  pending_[batch.session].push_back(
+      {number, std::move(slim), batch.records.size(), last, std::move(keys), by});
   return number;
 }
 
 void Judge::on_ended(SessionId session, BatchNumber number) {
   std::erase_if(pending_[session], [&](const Pending& p) { return p.number == number; });
+}
+
+bool Judge::is_undecided(const std::string& key, std::uint64_t life) const {
+  return std::ranges::any_of(pending_, [&](const auto& entry) {
+    return std::ranges::any_of(entry.second, [&](const Pending& one) {
+      return one.by.number == life && one.keys.contains(key);
+    });
+  });
 }
 
 Ledger& Judge::ledger(SessionId session) {

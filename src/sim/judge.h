@@ -34,6 +34,8 @@ class Judge final : public WorldFacts, public HostWatcher {
   BatchNumber on_append(const Append& batch, const DaemonLife& by);
   // Durable and looked at, or refused: either way nothing more comes of it.
   void on_ended(SessionId session, BatchNumber number);
+  // Whether a batch of this life that has not ended keeps an answer under this key.
+  bool is_undecided(const std::string& key, std::uint64_t life) const;
   // Reads what has become durable.
   void catch_up(SessionId session);
   // That life is over and the disk has decided: what is there is there, the rest never was.
@@ -85,7 +87,8 @@ class Judge final : public WorldFacts, public HostWatcher {
     Append batch;  // without its records
     std::size_t records = 0;
     std::uint64_t last_hash = 0;  // of the last of them: records are chained
-    DaemonLife by;
+    std::set<std::string> keys = {};
+    DaemonLife by = {};
   };
   // The batch that brought the record behind the ledger's last; null: none did.
   const Pending* bringer(SessionId session, const Ledger& book);

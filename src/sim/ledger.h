@@ -102,6 +102,10 @@ class Ledger {
   bool was_declared_dead(ExecId exec) const { return declared_.contains(exec); }
 
   bool was_started(RunId run) const { return ended_.contains(run) || (run_ && run_->id == run); }
+  // The open run whose cancel was accepted.
+  std::optional<RunId> cancelling() const {
+    return run_ && run_->cancelling && !copying_ ? std::optional(run_->id) : std::nullopt;
+  }
   // Records that a fork took over from another session.
   std::uint64_t copied_records() const { return copied_records_; }
   std::uint64_t snapshots() const { return snapshots_; }

@@ -7,7 +7,6 @@ namespace perdure::sim {
 namespace {
 
 constexpr std::int64_t pid_first = 100;
-constexpr std::int64_t pid_last = 400;
 
 bool has_mark(const Proc& proc, const std::string& mark) {
   return std::ranges::find(proc.environment, mark) != proc.environment.end();
@@ -16,6 +15,9 @@ bool has_mark(const Proc& proc, const std::string& mark) {
 }  // namespace
 
 ProcPtr Machine::add(std::vector<std::string> environment, std::int64_t group) {
+  // Never fewer than there are processes.
+  const std::int64_t pid_last =
+      pid_first + std::max<std::int64_t>(universe.faults.process_numbers, std::ssize(procs_) + 1);
   do { last_pid_ = last_pid_ >= pid_last ? pid_first : last_pid_ + 1; } while (find(last_pid_));
   auto proc = std::make_shared<Proc>();
   proc->pid = last_pid_;

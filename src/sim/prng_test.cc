@@ -100,5 +100,21 @@ TEST(Faults, AreDrawnFromTheSeedAndMayBeOff) {
   EXPECT_NEAR(off, 100, 40);
 }
 
+TEST(Scheduler, H2_X23_what_was_due_while_the_machine_slept_comes_late_and_in_order) {
+  Scheduler scheduler{Prng(1)};
+  std::vector<std::pair<int, std::int64_t>> ran;
+  const auto note = [&](int task) {
+    return [&ran, &scheduler, task] { ran.push_back({task, scheduler.now_ms()}); };
+  };
+  scheduler.after_ms(30, note(2));
+  scheduler.after_ms(10, note(1));
+  scheduler.after_ms(5'000, note(3));
+  scheduler.skip_ms(1'000);
+  EXPECT_EQ(scheduler.next_time_ms(), 1'000);
+  while (scheduler.run_next()) {}
+  const std::vector<std::pair<int, std::int64_t>> wanted = {{1, 1'000}, {2, 1'000}, {3, 5'000}};
+  EXPECT_EQ(ran, wanted);
+}
+
 }  // namespace
 }  // namespace perdure::sim

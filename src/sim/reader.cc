@@ -96,7 +96,7 @@ void Reader::on_records(Seq first, std::span<const std::shared_ptr<const std::st
     cursor_ += 1;
     const bool known = cursor_ <= head();
     universe_.verdict.expect(known && hash64(*bytes) == judge_.ledger(session_).hash_at(cursor_),
-                             "STREAM2", [&] {
+                             life_->sync_failed ? "DISK1" : "STREAM2", [&] {
                                return tail(session_) + "/" + std::to_string(cursor_) +
                                       " was shown and is not so in the journal";
                              });

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <utility>
 
+#include "base/probe.h"
 #include "sim/sim_link.h"
 #include "wire/bootstrap.h"
 
@@ -113,6 +114,9 @@ Result<> RealHost::DaemonHost::still_lives() {
 ProcessLife RealHost::DaemonHost::life(const ProcessIdentity& process) {
   if (process.host_boot != host_.machine_.universe.clock.now().host_boot) return ProcessLife::dead;
   const ProcPtr found = host_.machine_.find(process.pid);
+  if (found && found->started != process.started) {
+    SIM_PROBE("sim: a number is asked about that another process has now");
+  }
   return found && found->started == process.started ? ProcessLife::alive : ProcessLife::dead;
 }
 

@@ -16,7 +16,7 @@ Scheduler::Id Scheduler::after_ms(std::int64_t delay_ms, Task task) {
 
 std::int64_t Scheduler::next_time_ms() {
   while (!queue_.empty() && !tasks_.contains(queue_.top().id)) queue_.pop();
-  return queue_.empty() ? -1 : queue_.top().time_ms;
+  return queue_.empty() ? -1 : std::max(now_ms_, queue_.top().time_ms);
 }
 
 void Scheduler::close() {
@@ -29,7 +29,7 @@ bool Scheduler::run_next() {
   if (next_time_ms() < 0) return false;
   const Entry entry = queue_.top();
   queue_.pop();
-  now_ms_ = entry.time_ms;
+  now_ms_ = std::max(now_ms_, entry.time_ms);
   const auto at = tasks_.find(entry.id);
   Task task = std::move(at->second);
   tasks_.erase(at);

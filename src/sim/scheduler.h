@@ -29,6 +29,8 @@ class Scheduler {
   bool run_next();
   // The time of the next task, or -1. Drops cancelled ones on the way.
   std::int64_t next_time_ms();
+  // Time goes on and nothing runs: what was due meanwhile comes late, in its order.
+  void skip_ms(std::int64_t ms) { now_ms_ += ms; }
   // Forgets every task, and takes no more: the world ends.
   void close();
   std::size_t pending() const { return tasks_.size(); }

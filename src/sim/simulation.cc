@@ -1,10 +1,12 @@
 #include "sim/simulation.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
 #include "base/limits.h"
 #include "base/probe.h"
+#include "sim/cancel_watch.h"
 #include "sim/daemons.h"
 #include "sim/disk.h"
 #include "sim/host.h"
@@ -25,9 +27,14 @@ constexpr std::int64_t care_every_ms = 2'000;
 // A lease and the beat before it, two looks around, and what slow commits of reconcile may cost.
 constexpr std::int64_t takeover_ms = 8'000;
 
+// An agentctl that was stopped before may go on so much later.
+constexpr std::int64_t pause_ms_max = 60'000;
+constexpr std::int64_t stall_ms_max = 60'000;  // of a daemon
+
 constexpr std::uint64_t scripted_every_seeds = 4;
 constexpr std::uint64_t reboot_every_seeds = 5;
 constexpr std::uint64_t several_every_seeds = 6;
+constexpr std::uint64_t cancel_every_seeds = 3;
 
 // Several daemons have real agentctls: the scripted ones know one.
 std::size_t daemons_of(std::uint64_t seed, const SeedOptions& options) {
@@ -52,19 +59,22 @@ class Simulation {
   Simulation(std::uint64_t seed, const SeedOptions& options)
       : options_(options),
         reboots_in_mid_turn_(seed % reboot_every_seeds == 0 && daemons_of(seed, options) == 1),
+        cancels_in_mid_turn_(seed % cancel_every_seeds == 0),
+        is_scripted_(is_scripted(seed, options.agentctls) && daemons_of(seed, options) == 1),
         universe_(seed),
         disk_(options.store == StoreKind::sqlite ? make_sqlite_disk(universe_, seed)
                                                  : make_memory_disk()),
         judge_(universe_, *disk_),
-        host_(make_host(is_scripted(seed, options.agentctls) && daemons_of(seed, options) == 1,
-                        universe_, judge_)),
+        host_(make_host(is_scripted_, universe_, judge_)),
         daemons_({universe_, *disk_, *host_, judge_}, daemons_of(seed, options)),
         workload_(universe_, judge_, daemons_) {
     judge_.set_host(*host_);
     universe_.trace.set_printing(options.trace);
     on_probe([this](std::string_view name) {
-      // A store's own probes lie inside its commit, where a crash is the disk's to decide.
-      if (!name.starts_with("store:")) universe_.crash_point(CrashPoint::at_probe);
+      // A store's own probes lie inside its commit, where a crash is the disk's to decide; those of
+      // the simulator are no place of the daemon's.
+      if (!name.starts_with("store:") && !name.starts_with("sim:"))
+        universe_.crash_point(CrashPoint::at_probe);
     });
   }
   ~Simulation() {
@@ -85,6 +95,7 @@ class Simulation {
     if (!is_bad() && reboots_in_mid_turn_) reboot_in_mid_turn();
     if (!is_bad() && daemons_.are_several()) lose_one_in_mid_turn();
     if (!is_bad()) last_restart();
+    if (!is_bad() && cancels_in_mid_turn_) cancel_in_mid_turn();
     if (!is_bad()) delete_all();
     SeedResult result{.steps = steps_,
                       .safety_steps = safety_steps,
@@ -105,7 +116,11 @@ class Simulation {
     universe_.scheduler.run_next();
     daemons_.reap();
     host_->reap();
-    if (!universe_.healed) hurt();
+    if (universe_.healed) {
+      watch_cancels();
+    } else {
+      hurt();
+    }
     if (steps_ % 16 == 0 && !nobody_looks_) check_one_state();
   }
 
@@ -120,8 +135,29 @@ class Simulation {
     host_->reap();
     if (prng.chance(universe_.faults.clock_jump))
       universe_.clock.jump_wall(prng.between(-3'600'000, 3'600'000));
+    if (!daemons_.are_several()) lose_time();
     if (prng.chance(universe_.faults.bit_flip)) flip_bit();
     if (prng.chance(universe_.faults.snapshot_flip)) disk_->flip_snapshot_bit(any_session());
+  }
+
+  // X23, H2. Several daemons are stopped one by one, by Daemons::hurt().
+  void lose_time() {
+    Prng& prng = universe_.later_prng;
+    if (prng.chance(universe_.faults.suspend)) {
+      static constexpr std::int64_t longest_ms[] = {2'000, 60'000, 3'600'000};
+      universe_.suspend(prng.between(1, longest_ms[prng.below(std::size(longest_ms))]));
+    }
+    // Scripted agentctls speak to a daemon whether it runs or not.
+    if (!is_scripted_ && prng.chance(universe_.faults.daemon_stall))
+      daemons_.stall(prng.between(1, stall_ms_max));
+  }
+
+  void watch_cancels() {
+    if (universe_.scheduler.now_ms() < watch_from_ms_) return;
+    for (const auto& [session, book] : judge_.ledgers()) {
+      if (judge_.is_damaged(session)) continue;
+      cancels_.look(session, book->cancelling(), {universe_.scheduler.now_ms(), universe_.lives});
+    }
   }
 
   void flip_bit() {
@@ -180,6 +216,7 @@ class Simulation {
     universe_.verdict.set_phase(Phase::liveness);
     universe_.trace.note("sim", 1, [] { return std::string("the world is healed"); });
     universe_.healed = true;
+    watch_from_ms_ = universe_.scheduler.now_ms() + pause_ms_max;
     universe_.faults = Faults::none();
     universe_.disk_full_until_ms = 0;
     universe_.files.restore_all();
@@ -328,6 +365,26 @@ class Simulation {
     if (!is_bad()) reads.check_answered();
   }
 
+  // Agents that never end a turn, most of which do not listen either: a cancel ends it (RUN5), also
+  // over a restart.
+  void cancel_in_mid_turn() {
+    workload_.stop_all();
+    come_to_rest();
+    run_for(std::max<std::int64_t>(0, watch_from_ms_ - universe_.scheduler.now_ms()));
+    if (is_bad()) return;
+    universe_.agents_are_deaf = true;
+    workload_.ask_all_again();
+    run_for(universe_.prng.between(1'000, 10'000));
+    workload_.cancel_all();
+    if (universe_.prng.chance(300'000)) {
+      run_for(universe_.prng.between(0, 5'000));
+      daemons_.crash("while it cancels");
+      daemons_.reap();
+      daemons_.heal();
+    }
+    come_to_rest();
+  }
+
   // U11: what still runs cannot be deleted, all else can, and is gone then.
   void delete_all() {
     std::vector<SessionId> sessions;
@@ -376,14 +433,18 @@ class Simulation {
 
   SeedOptions options_;
   bool reboots_in_mid_turn_ = false;
+  bool cancels_in_mid_turn_ = false;
+  bool is_scripted_ = false;
   Universe universe_;
   std::unique_ptr<Disk> disk_;
   Judge judge_;
   std::unique_ptr<Host> host_;
   Daemons daemons_;
   Workload workload_;
+  CancelWatch cancels_{universe_.verdict};
   std::uint64_t steps_ = 0;
   bool nobody_looks_ = false;
+  std::int64_t watch_from_ms_ = 0;
 };
 
 }  // namespace

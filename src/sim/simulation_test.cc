@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "sim/campaign.h"
+#include "sim/cancel_watch.h"
+#include "sim/daemon.h"
 #include "sim/judge.h"
 #include "sim/scripted_host.h"
 
@@ -101,6 +103,50 @@ TEST(Judge, FindsTwoLivesAtOnce) {
   spec.gen = 2;
   court.host.start({life, nullptr}, spec, 1);
   EXPECT_EQ(court.broken(), "PROC1");
+}
+
+TEST(CancelWatch, RUN5_FindsARunThatOutlivesItsCancel) {
+  const SessionId session{Ulid::make({1}, 0, 1)};
+  const RunId run{Ulid::make({1}, 0, 2)};
+  Verdict verdict;
+  CancelWatch watch(verdict);
+  watch.look(session, run, {.ms = 1'000, .lives = 1});
+  watch.look(session, run, {.ms = 16'000, .lives = 1});
+  EXPECT_FALSE(verdict.is_bad()) << "grace, SIGTERM, SIGKILL and some slack";
+  watch.look(session, run, {.ms = 20'000, .lives = 2});
+  watch.look(session, std::nullopt, {.ms = 35'000, .lives = 2});
+  EXPECT_FALSE(verdict.is_bad()) << "a restart begins it anew";
+  watch.look(session, run, {.ms = 40'000, .lives = 2});
+  watch.look(session, std::nullopt, {.ms = 55'001, .lives = 2});
+  ASSERT_TRUE(verdict.is_bad()) << "it has ended, too late";
+  EXPECT_EQ(verdict.first()->invariant, "RUN5");
+}
+
+// A store that takes a failed sync for a good one, as some kernels once did.
+class CarelessStore final : public SteppedStore {
+ public:
+  explicit CarelessStore(Disk& disk) : inner_(disk.open({}, {})) {}
+  Store& store() override { return inner_->store(); }
+  void inject(CommitFault) override {}
+  bool step() override { return inner_->step(); }
+  bool is_idle() const override { return inner_->is_idle(); }
+
+ private:
+  std::unique_ptr<SteppedStore> inner_;
+};
+
+TEST(StorePort, DISK1_FindsACommitBehindAFailedSync) {
+  Court court;
+  court.universe.faults = Faults::none();
+  court.universe.faults.sync_eio = 1'000'000;
+  StorePort port(court.universe, court.judge, std::make_shared<Life>(),
+                 std::make_unique<CarelessStore>(*court.disk));
+  const Event event{.at = {1}, .body = SessionCreated{.session = court.session}};
+  port.append(
+      {.session = court.session, .epoch = port.epoch(), .records = {encode_record(1, {}, event)}},
+      [](const Result<>&) {});
+  while (court.broken().empty() && court.universe.scheduler.run_next()) {}
+  EXPECT_EQ(court.broken(), "DISK1");
 }
 
 TEST(Judge, FindsRecordsThatNoBatchBrought) {

@@ -74,6 +74,7 @@ class SqliteStepped final : public SteppedStore {
   bool is_idle() const override { return has_failed_ || (waiting_ == 0 && held_.empty()); }
   bool idle_step() override;
   bool wants_idle_step() const override { return !has_failed_ && wants_idle_; }
+  bool fails_by(CommitFault) const override { return false; }
 
   bool has_failed() const { return has_failed_; }
   // Nothing may be written once nobody knows what the disk holds (DISK1).

@@ -64,4 +64,19 @@ void Universe::after_in(LifePtr life, std::int64_t delay_ms, Scheduler::Task tas
   });
 }
 
+void Universe::after_awake_in(LifePtr life, std::int64_t delay_ms, Scheduler::Task task) {
+  const std::int64_t lost_before_ms = lost_ms;
+  after_in(life, delay_ms, [this, life, lost_before_ms, task = std::move(task)]() mutable {
+    if (lost_ms == lost_before_ms) return task();
+    after_awake_in(life, lost_ms - lost_before_ms, std::move(task));
+  });
+}
+
+void Universe::suspend(std::int64_t ms) {
+  trace.note("sim", static_cast<std::uint64_t>(ms),
+             [&] { return "the machine sleeps for " + std::to_string(ms) + " ms"; });
+  lost_ms += ms;
+  scheduler.skip_ms(ms);
+}
+
 }  // namespace perdure::sim

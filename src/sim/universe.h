@@ -26,6 +26,7 @@ struct Life {
   std::uint64_t number = 0;
   bool dead = false;
   std::int64_t paused_until_ms = 0;  // stopped, as by SIGSTOP: nothing of it runs before
+  bool sync_failed = false;          // a daemon's: until it is gone it acknowledges nothing (DISK1)
 
   // How long to wait before looking again whether it goes on: a pause may be ended early.
   std::int64_t nap_ms(std::int64_t now_ms) const {
@@ -128,9 +129,17 @@ class LifeLoop final : public Loop {
 
 struct Universe {
   explicit Universe(std::uint64_t seed)
-      : prng(seed), scheduler(prng.fork()), clock(scheduler), faults(Faults::draw(prng)) {}
+      : prng(seed),
+        later_prng(seed ^ later_stream),
+        scheduler(prng.fork()),
+        clock(scheduler),
+        faults(Faults::draw(prng)) {
+    faults.draw_later(later_prng);
+  }
 
+  static constexpr std::uint64_t later_stream = 0x6c61746572ULL;
   Prng prng;
+  Prng later_prng;  // of the faults of draw_later(), and of nothing else
   Scheduler scheduler;
   SimClock clock;
   SimFiles files;
@@ -138,10 +147,12 @@ struct Universe {
   Trace trace;
   Verdict verdict;
   bool healed = false;
-  std::uint64_t lives = 0;  // of daemons, so far
+  bool agents_are_deaf = false;  // when healed: their turns do not end, nor listen to a cancel
+  std::uint64_t lives = 0;       // of daemons, so far
   bool has_several_daemons = false;
   // A commit may be durable, and read, before its daemon has heard of it.
   bool hears_late = false;
+  std::int64_t lost_ms = 0;  // in which the machine slept or its only daemon was stopped
   std::int64_t disk_full_until_ms = 0;
   bool was_disk_full = false;  // at any time
   // A place at which the daemon may be told to die; set by the daemon's keeper.
@@ -153,6 +164,10 @@ struct Universe {
   }
   // The same in a process: not once it is dead, and later while it is paused.
   void after_in(LifePtr life, std::int64_t delay_ms, Scheduler::Task task);
+  // The same after so much time in which the process could work, for what is to be done by then.
+  void after_awake_in(LifePtr life, std::int64_t delay_ms, Scheduler::Task task);
+  // The machine sleeps: nothing runs, and the clocks go on.
+  void suspend(std::int64_t ms);
   // A delay between nothing and the most, short ones more often.
   std::int64_t delay(std::int64_t most_ms) {
     const std::int64_t cap = std::max<std::int64_t>(1, most_ms >> prng.below(8));

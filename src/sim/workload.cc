@@ -101,6 +101,8 @@ void Workload::submit(std::size_t number) {
         if (life->dead) return;
         universe_.verdict.expect(!*answered, "ACK3", [] { return std::string("answered twice"); });
         *answered = true;
+        if (answer && life->sync_failed)
+          check_after_failed_sync(sent_[number].order, *answer, *life);
         on_answer(number, answer, asked_ms);
         universe_.crash_point(CrashPoint::after_reply);
       });
@@ -258,6 +260,22 @@ void Workload::resume_all_at_boot() {
     SessionConfigured what{.policy = book->fold().policy};
     what.policy->resume = ResumePolicy::on_boot;
     submit(add(make(nurse, session, ConfigureSession{std::move(what)})));
+  }
+}
+
+void Workload::stop_all() {
+  const Client nurse{.by = "uid:0"};
+  for (const auto& [session, book] : judge_.ledgers()) {
+    if (judge_.is_damaged(session) || book->records() == 0 || book->fold().archived) continue;
+    submit(add(make(nurse, session, StopSession{})));
+  }
+}
+
+void Workload::cancel_all() {
+  const Client nurse{.by = "uid:0"};
+  for (const auto& [session, book] : judge_.ledgers()) {
+    if (judge_.is_damaged(session) || !book->fold().run) continue;
+    submit(add(make(nurse, session, CancelRun{})));
   }
 }
 

@@ -45,6 +45,10 @@ class Workload {
   void resume_all_at_boot();
   // One more prompt for every session that can take one; each must end well.
   void ask_all_again();
+  // Every agent is told to go.
+  void stop_all();
+  // Every open run is cancelled.
+  void cancel_all();
   // Whether those prompts have ended as they should.
   void check_asked_again();
   // What was accepted under a key is kept under it, and is nobody else's.
@@ -76,6 +80,7 @@ class Workload {
   void submit(std::size_t number);
   void check_back(std::size_t number);
   void on_answer(std::size_t number, const Result<Reply>& answer, std::int64_t asked_ms);
+  void check_after_failed_sync(const Order& order, const Reply& reply, const Life& life);
   void check_accepted(Sent& sent, const Reply& reply);
   void check_refused(const Sent& sent, const Error& error, std::int64_t asked_ms);
   void check_effect(const Sent& sent, const Reply& reply);

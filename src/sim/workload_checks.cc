@@ -13,6 +13,16 @@ bool is(const Ledger& book, Seq seq) {
 
 }  // namespace
 
+// What was durable before may still be said; what hangs on the failed commit may not (DISK1).
+void Workload::check_after_failed_sync(const Order& order, const Reply& reply, const Life& life) {
+  judge_.catch_up(order.session);
+  const bool is_durable = reply.seq <= judge_.ledger(order.session).records();
+  universe_.verdict.expect(
+      is_durable && !judge_.is_undecided(order.key, life.number), "DISK1", [&] {
+        return tail(order.session) + ": a request is answered whose commit has an unknown outcome";
+      });
+}
+
 void Workload::check_accepted(Sent& sent, const Reply& reply) {
   const Order& order = sent.order;
   Verdict& verdict = universe_.verdict;

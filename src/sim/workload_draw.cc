@@ -175,7 +175,7 @@ void Workload::draw_fork(const Client& client, SessionId session) {
   });
   const Seq copies = at == 0 ? book.records() : at;
   const auto answered = std::make_shared<bool>(false);
-  universe_.after_in(at_daemon->life(), fork_ms_max, [this, to, answered] {
+  universe_.after_awake_in(at_daemon->life(), fork_ms_max, [this, to, answered] {
     universe_.verdict.expect(*answered || daemons_.are_several(), "Q1",
                              [&] { return "the fork " + tail(to) + " has no answer"; });
   });
@@ -185,6 +185,8 @@ void Workload::draw_fork(const Client& client, SessionId session) {
                           life = at_daemon->life()](const Result<Reply>& answer) {
     *answered = true;
     if (life->dead) return;
+    universe_.verdict.expect(!answer || !life->sync_failed, "DISK1",
+                             [] { return std::string("a fork is answered after a failed sync"); });
     if (!answer) {
       const Code code = answer.error().code();
       const bool is_lost =

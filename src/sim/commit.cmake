@@ -1,0 +1,8 @@
+# Writes the commit that the simulator is built from, for its failure lines. Run in every build; the
+# file changes, and something is built anew, only when the commit does.
+execute_process(COMMAND git describe --always --dirty=+ --exclude=*
+  WORKING_DIRECTORY ${SOURCE} OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+if(NOT commit)
+  set(commit unknown)
+endif()
+file(CONFIGURE OUTPUT ${OUTPUT} CONTENT "\"${commit}\"\n")
