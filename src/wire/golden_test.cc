@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "session/machine.h"
 #include "wire/record.h"
 #include "wire/schema.h"
 
@@ -59,6 +60,44 @@ TEST(GoldenJournal, O33_O37_S10_v0_is_read) {
     EXPECT_EQ(again->record, decoded->record);
     EXPECT_EQ(again->extra, decoded->extra);
   }
+}
+
+State fold(const std::vector<std::string>& lines) {
+  State state;
+  for (const std::string& line : lines) {
+    const auto decoded = decode_record(line);
+    EXPECT_TRUE(decoded.has_value()) << line;
+    if (decoded) state = evolve(std::move(state), decoded->record.event);
+  }
+  return state;
+}
+
+// The same history as version 1 writes it, chained.
+std::vector<std::string> twin_in_v1(const std::vector<std::string>& lines) {
+  std::vector<std::string> twins;
+  Hash prev;
+  for (const std::string& line : lines) {
+    const auto decoded = decode_record(line);
+    EXPECT_TRUE(decoded.has_value()) << line;
+    if (!decoded) continue;
+    twins.push_back(encode_record(twins.size() + 1, prev, decoded->record.event, decoded->extra));
+    prev = record_hash(twins.back());
+  }
+  return twins;
+}
+
+TEST(GoldenJournal, J6_S10_a_journal_of_v0_folds_to_the_state_of_its_twin_in_v1) {
+  const std::vector<std::string> old = golden("v0.jsonl");
+  const std::vector<std::string> twin = twin_in_v1(old);
+  const auto verified = verify_chain(twin);
+  ASSERT_TRUE(verified.has_value()) << verified.error().message();
+  for (std::size_t upto = 1; upto <= old.size(); ++upto) {
+    const State state = fold({old.begin(), old.begin() + static_cast<std::ptrdiff_t>(upto)});
+    EXPECT_EQ(state, fold({twin.begin(), twin.begin() + static_cast<std::ptrdiff_t>(upto)}));
+    EXPECT_EQ(state.run.has_value(), upto < 4) << "a run is open until it was interrupted";
+    EXPECT_EQ(state.head, upto) << "what is not known is counted, too";
+  }
+  EXPECT_EQ(fold(old).status, "interrupted_waiting");
 }
 
 // The row of a kind in the document's tables.
