@@ -2,9 +2,11 @@
 
 #include <utility>
 
+#include "base/check.h"
 #include "base/limits.h"
 #include "base/probe.h"
 #include "runtime/shared.h"
+#include "sim/newer_version.h"
 
 namespace perdure::sim {
 namespace {
@@ -78,6 +80,11 @@ void Daemon::start() {
                                    Parts::Ends{on_fatal, on_cut});
   parts_->store.set_boot(boot_id_);
   parts_->store.cut_until(cut_until_ms_);
+  if (life->number > 1 && !is_one_of_several() && !universe_.healed &&
+      universe_.later_prng.chance(universe_.faults.newer_version)) {
+    parts_->store.run_newer_version(universe_.clock.now().wall);
+    if (life->dead) return;
+  }
   if (is_one_of_several()) parts_->store.beat_every(seat_.lease_ms / 5);
   parts_->runtime = std::make_unique<Runtime>(
       Runtime::World{universe_.clock, random_, parts_->loop, universe_.files, parts_->store,
@@ -235,6 +242,33 @@ void StorePort::append(Append batch, Done done) {
     if (!life->dead && done) done(std::move(result));
   });
   schedule_step();
+}
+
+void StorePort::run_newer_version(Timestamp at) {
+  for (const auto& [session, book] : judge_.ledgers()) {
+    const bool may_write =
+        book->records() > 0 && !book->is_copying() && !judge_.is_damaged(session);
+    if (!may_write || !universe_.later_prng.chance(500'000)) continue;
+    const Result<RecordPage> last =
+        inner_->store().read(session, {.after = book->records() - 1, .limit = 1});
+    CHECK(last.has_value(), last ? "" : last.error().message());
+    Append batch{.session = session,
+                 .epoch = epoch(),
+                 .expected_head = book->records(),
+                 .records = newer_records(last->records.front(), at, universe_.later_prng)};
+    universe_.trace.note("daemon", batch.records.size(),
+                         [&] { return "a newer version writes to " + tail(session); });
+    const Judge::BatchNumber number = judge_.on_append(batch, {life_->number, boot_});
+    inner_->append(std::move(batch), [this, session, number](const Result<>& result) {
+      if (life_->dead) return;
+      CHECK(result.has_value(), result ? "" : result.error().message());
+      judge_.catch_up(session);
+      judge_.on_ended(session, number);
+    });
+    inner_->inject(CommitFault::none);
+    inner_->step();
+    if (life_->dead) return;
+  }
 }
 
 void StorePort::schedule_step() {

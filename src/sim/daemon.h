@@ -33,6 +33,9 @@ class StorePort final : public Store {
   // Recovery is over: from now on reads are not part of it.
   void set_recovered() { recovered_ = true; }
 
+  // A newer version of the daemon ran before this life, and wrote to some of the sessions.
+  void run_newer_version(Timestamp at);
+
   void append(Append batch, Done done) override;
   Result<RecordPage> read(SessionId session, ReadRange range) override;
   Result<SessionHead> head(SessionId session) override;

@@ -49,6 +49,7 @@ void Faults::draw_later(Prng& prng) {
   if (prng.chance(250'000)) crash_step *= 2;
   process_numbers = prng.chance(250'000) ? prng.between(4, 24) : process_numbers;
   daemon_stall = prng.chance(150'000) ? 4'000 >> prng.below(4) : 0;
+  newer_version = prng.chance(50'000) ? 300'000 : 0;
 }
 
 Faults Faults::none() {
@@ -89,6 +90,7 @@ std::string Faults::text() const {
   add("clock_jump", clock_jump);
   add("suspend", suspend);
   add("daemon_stall", daemon_stall);
+  add("newer_version", newer_version);
   add("process_numbers", static_cast<std::uint64_t>(process_numbers));
   return out;
 }

@@ -1,0 +1,18 @@
+// A newer version of the daemon that ran between two lives of this one: what it leaves in a journal
+// are kinds and members that this version does not know, in the same format. They are to be kept,
+// folded as nothing, and served like any other record (J6, S10, X25, X32).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "sim/prng.h"
+
+namespace perdure::sim {
+
+// Up to three records that follow the one with these bytes.
+std::vector<std::string> newer_records(std::string_view last, Timestamp at, Prng& prng);
+
+}  // namespace perdure::sim
