@@ -58,7 +58,7 @@ struct Faults {
   // is stopped; per step.
   std::uint64_t suspend = 0;
   std::uint64_t daemon_stall = 0;
-  std::uint64_t newer_version = 0;  // per restart: one ran in between
+  std::uint64_t newer_version = 0;     // per restart: one ran in between
   std::int64_t process_numbers = 300;  // then they are used again
 
   static Faults draw(Prng& prng);
