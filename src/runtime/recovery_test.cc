@@ -200,6 +200,44 @@ TEST(Recovery, X21_G9_a_damaged_session_is_quarantined_alone) {
   EXPECT_TRUE(daemon.create().has_value());
 }
 
+// As it was written before records had a version and a chain, up to the middle of a run.
+TEST(Recovery, O37_O33_S10_a_session_in_the_format_before_is_listed_replayed_and_resumed) {
+  Daemon daemon;
+  IdSource ids(daemon.loop.now().wall, 4242);
+  daemon.session = ids.next<SessionId>();
+  const std::vector<std::string> old{
+      R"({"seq":1,"ts":"2026-02-21T10:01:02Z","kind":"session.created","session_id":")" +
+          daemon.session.text() +
+          R"(","title":"old","agent":{"name":"demo"},"workspace":{"cwd":"/w"}})",
+      R"({"seq":2,"ts":"2026-02-21T10:01:03Z","kind":"run.started","run_id":"run_9f5","boot_id":"b1"})",
+      R"({"seq":3,"ts":"2026-02-21T10:01:10Z","kind":"message.user","run_id":"run_9f5","message_id":"msg_u1","content":"run tests"})"};
+  daemon.store->append({.session = daemon.session,
+                        .epoch = daemon.store->epoch(),
+                        .records = old,
+                        .listing = Listing{.open = true}},
+                       [](const Result<>& result) { ASSERT_TRUE(result); });
+  daemon.store->step();
+  daemon.crash();
+  daemon.settle();
+  EXPECT_TRUE(daemon.runtime->damaged().empty());
+  EXPECT_EQ(daemon.runtime->view(daemon.session)->title, "old");
+  EXPECT_EQ(daemon.count("run.interrupted"), 1U) << "and it goes on in the present format";
+  Reader reader;
+  ASSERT_TRUE(daemon.runtime->subscribe(daemon.session, 0, "", reader));
+  daemon.settle();
+  ASSERT_EQ(reader.seen.size(), daemon.state().head);
+  EXPECT_EQ(reader.seen.front(), 1U);
+  ASSERT_TRUE(daemon.ask(SubmitPrompt{{.text = "go on"}}));
+  daemon.settle();
+  ASSERT_EQ(daemon.agentctls.started.size(), 1U);
+  daemon.agent_comes_up();
+  daemon.settle();
+  EXPECT_EQ(daemon.agentctls.commands<SendPrompt>().size(), 1U);
+  daemon.crash();
+  daemon.settle();
+  EXPECT_TRUE(daemon.runtime->damaged().empty());
+}
+
 TEST(Recovery, J4_snapshot_and_tail_give_the_same_state_as_the_whole_journal) {
   Daemon daemon;
   ASSERT_TRUE(daemon.create().has_value());

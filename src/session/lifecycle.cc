@@ -130,6 +130,13 @@ Outcome on(Draft& draft, const NameFork& command) {
   return std::move(draft.decision);
 }
 
-Outcome on(Draft& draft, const DaemonBooted&) { return std::move(draft.decision); }
+// O12, O37: a run of the format before has no execution whose end would end it. What has one is
+// ended by that, with proof (C19).
+Outcome on(Draft& draft, const DaemonBooted&) {
+  if (draft.state.run && draft.state.exec.status == ExecutorStatus::none) {
+    interrupt_run(draft, InterruptReason::process_restart);
+  }
+  return std::move(draft.decision);
+}
 
 }  // namespace perdure

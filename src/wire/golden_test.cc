@@ -98,6 +98,11 @@ TEST(GoldenJournal, J6_S10_a_journal_of_v0_folds_to_the_state_of_its_twin_in_v1)
     EXPECT_EQ(state.head, upto) << "what is not known is counted, too";
   }
   EXPECT_EQ(fold(old).status, "interrupted_waiting");
+  const auto unknown_reason = decode_record(old[8]);
+  ASSERT_TRUE(unknown_reason &&
+              holds_alternative<RunInterrupted>(unknown_reason->record.event.body));
+  EXPECT_EQ(get<RunInterrupted>(unknown_reason->record.event.body).reason,
+            InterruptReason::process_exit);
 }
 
 // The row of a kind in the document's tables.
