@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "runtime/fixture_for_test.h"
+#include "runtime/session_list.h"
 
 namespace perdure {
 namespace {
@@ -196,6 +197,28 @@ TEST(Recovery, X21_G9_a_damaged_session_is_quarantined_alone) {
   EXPECT_TRUE(daemon.ready);
   EXPECT_TRUE(daemon.runtime->damaged().contains(damaged));
   EXPECT_EQ(daemon.ask(RenameSession{"x"}).error().code(), Code::damaged);
+  daemon.loop.time_ms += 5;
+  EXPECT_TRUE(daemon.create().has_value());
+}
+
+TEST(Recovery, J6_S10_a_session_of_a_newer_format_is_refused_with_the_reason_and_not_hidden) {
+  Daemon daemon;
+  ASSERT_TRUE(daemon.create().has_value());
+  const SessionId newer = daemon.session;
+  const Seq head = daemon.state().head;
+  daemon.store->append({.session = newer,
+                        .epoch = daemon.store->epoch(),
+                        .expected_head = head,
+                        .records = {R"({"v":2,"seq":)" + std::to_string(head + 1) + "}"}},
+                       [](const Result<>& result) { ASSERT_TRUE(result); });
+  daemon.store->step();
+  daemon.crash();
+  daemon.settle();
+  EXPECT_TRUE(daemon.ready);
+  EXPECT_EQ(daemon.runtime->state(newer).error().code(), Code::format_too_new);
+  EXPECT_EQ(daemon.ask(RenameSession{"x"}).error().code(), Code::format_too_new);
+  EXPECT_EQ(daemon.store->head(newer)->seq, head + 1) << "nothing is written behind it";
+  EXPECT_EQ(daemon.runtime->sessions().page({})->rows.size(), 1U);
   daemon.loop.time_ms += 5;
   EXPECT_TRUE(daemon.create().has_value());
 }
