@@ -232,8 +232,10 @@ TEST(Recovery, O37_O33_S10_a_session_in_the_format_before_is_listed_replayed_and
       R"({"seq":1,"ts":"2026-02-21T10:01:02Z","kind":"session.created","session_id":")" +
           daemon.session.text() +
           R"(","title":"old","agent":{"name":"demo"},"workspace":{"cwd":"/w"}})",
-      R"({"seq":2,"ts":"2026-02-21T10:01:03Z","kind":"run.started","run_id":"run_9f5","boot_id":"b1"})",
-      R"({"seq":3,"ts":"2026-02-21T10:01:10Z","kind":"message.user","run_id":"run_9f5","message_id":"msg_u1","content":"run tests"})"};
+      R"({"seq":2,"ts":"2026-02-21T10:01:03Z","kind":"run.started","run_id":"run_9f5",)"
+      R"("boot_id":"boot_1"})",
+      R"({"seq":3,"ts":"2026-02-21T10:01:10Z","kind":"message.user","run_id":"run_9f5",)"
+      R"("message_id":"msg_u1","content":"run tests"})"};
   daemon.store->append({.session = daemon.session,
                         .epoch = daemon.store->epoch(),
                         .records = old,
