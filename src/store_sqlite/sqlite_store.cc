@@ -85,7 +85,9 @@ Result<IndexedView> SqliteStore::Parts::view(StoreReader& reader, SessionId sess
       if (generation != index.generation()) continue;
       return fail(Code::not_found, "there is no session " + session.text());
     }
-    index.offer(*std::move(loaded), generation);
+    // There may be no room to keep it: of what is not flushed nothing is let go.
+    look(*loaded);
+    if (index.offer(*std::move(loaded), generation)) break;
   }
   return out;
 }
