@@ -87,7 +87,9 @@ bool Readers::give_some(SubscriptionId id, Seq head) {
     if (reader.live && head - reader.cursor > subscriber_records_max) { cut(id); }
     return false;
   }
-  const auto records = portion(reader.cursor, std::min(room, portion_records_max));
+  // No further than the session knows of itself, or a reader came back with a cursor beyond it.
+  const auto records =
+      portion(reader.cursor, std::min({room, portion_records_max, head - reader.cursor}));
   if (records.empty()) {  // damaged from here on
     cut(id);
     return false;

@@ -44,6 +44,20 @@ TEST_F(ReadersTest, G8_records_for_a_reader_that_is_behind_are_kept_up_to_so_man
   EXPECT_EQ(readers_.recent_bytes(), 1U);
 }
 
+// Seed 374 on SQLite: a commit is in the store before its session has heard of it.
+TEST_F(ReadersTest, STREAM3_nobody_is_given_more_than_the_session_knows_of) {
+  ASSERT_TRUE(daemon_.create());
+  const Seq durable = daemon_.store->head(daemon_.session)->seq;
+  ASSERT_GT(durable, 1U);
+  Readers readers(shared_, daemon_.session);
+  Reader reader;
+  readers.add(7, 0, reader);
+  readers.pump(7, durable - 1);
+  EXPECT_EQ(reader.seen.size(), durable - 1);
+  readers.pump(7, durable);
+  EXPECT_EQ(reader.seen.size(), durable);
+}
+
 TEST_F(ReadersTest, G8_and_up_to_so_many_records) {
   slow_.space = 0;
   for (std::size_t i = 0; i < recent_records_max + 7; ++i) publish(10);
