@@ -5,8 +5,8 @@ usage: mutate.py OUT_DIR COUNT FILE.cc ...
 
 Candidates are conditions of `if`, named booleans, returns of boolean functions (each negated when
 its switch is on) and single statements that matter (left out when it is on). COUNT of them are
-chosen evenly. Writes OUT_DIR/<folder>__<name>.cc for every file and OUT_DIR/mutants.inc, a table of
-what each number is. A canary, one planted bug, is put in beside them.
+chosen evenly (0: all). Writes OUT_DIR/<folder>__<name>.cc for every file and OUT_DIR/mutants.inc, a
+table of what each number is. A canary, one planted bug, is put in beside them.
 """
 import pathlib
 import re
@@ -138,7 +138,7 @@ def main():
         path = pathlib.Path(name)
         texts[path] = path.read_text()
         everything += [(path, span) for span in candidates(path, texts[path])]
-    count = min(count, len(everything))
+    count = min(count or len(everything), len(everything))
     chosen = [everything[i * len(everything) // count] for i in range(count)]
     table = []
     edits = {path: [] for path in texts}

@@ -85,7 +85,8 @@ void SessionActor::boot() {
   const bool never_started =
       outbox_.has_start_of(state_.exec.id) && state_.exec.status == ExecutorStatus::starting;
   if (!state_.policy.survive && !never_started) {
-    // C9: this agent was to end with its daemon.
+    // C9: this agent was to end with its daemon. Nothing is begun with it any more.
+    ending_ = state_.exec.id;
     shared_.world.agentctls.attach(launch_spec(state_), epoch_,
                                    cursor_ && cursor_->exec == state_.exec.id ? cursor_->frame : 0);
     shared_.world.agentctls.stop({session_, state_.exec.id, state_.exec.gen});
@@ -110,11 +111,16 @@ void SessionActor::go_on() {
 
 void SessionActor::give_up() {
   if (!failed_) failed_.emplace(Code::stale_owner, "the session is another daemon's now");
+  refuse_waiting();
+  shared_.world.agentctls.let_go({session_, state_.exec.id, state_.exec.gen});
+  shared_.on_lost(session_);
+}
+
+// Nothing is taken any more: whoever waits is told why.
+void SessionActor::refuse_waiting() {
   for (Waiting& waiting : std::exchange(inbox_, {})) {
     if (waiting.reply) waiting.reply(std::unexpected(*failed_));
   }
-  shared_.world.agentctls.let_go({session_, state_.exec.id, state_.exec.gen});
-  shared_.on_lost(session_);
 }
 
 bool SessionActor::concerns_present(const ExecKey& exec) const {
@@ -122,7 +128,7 @@ bool SessionActor::concerns_present(const ExecKey& exec) const {
 }
 
 void SessionActor::attached(const ExecKey& exec) {
-  if (!concerns_present(exec)) return;
+  if (!concerns_present(exec) || exec.exec == ending_) return;
   looked_for_ = true;
   input(ExecutorAttached{exec.exec, exec.gen});
   outbox_.attached(state_);
@@ -300,13 +306,15 @@ void SessionActor::on_refused(Batch& batch, const Error& error) {
   const bool full = error.code() == Code::disk_full || error.code() == Code::unavailable;
   if (!again && !full) failed_ = error;
   for (auto at = back.rbegin(); at != back.rend(); ++at) {
-    const bool keep = again ? at->tries <= tries_max : full && !at->from_client;
+    // What no client asked for has nobody who would ask again.
+    const bool keep = at->from_client ? again && at->tries <= tries_max : again || full;
     if (keep) {
       inbox_.push_front(std::move(*at));
     } else if (at->reply) {
       at->reply(std::unexpected(error));
     }
   }
+  if (failed_) refuse_waiting();
   if (error.code() == Code::stale_owner) give_up();
   if (!full) return;
   SIM_PROBE("commit refused: disk full");
@@ -391,6 +399,7 @@ bool SessionActor::inject(std::uint64_t row, const PrepareInjection& effect) {
   if (!context) {
     if (context.error().code() == Code::unavailable) return false;
     failed_ = std::move(context).error();
+    refuse_waiting();
     return true;
   }
   input(InjectionReady{.boundary = effect.boundary,

@@ -55,6 +55,7 @@ class SessionActor {
   SessionActor(ActorShared& shared, SessionId session, LoadedSession loaded);
 
   bool concerns_present(const ExecKey& exec) const;
+  void refuse_waiting();
   void enqueue(Waiting waiting);
   void schedule();
   void pump();
@@ -89,6 +90,7 @@ class SessionActor {
   bool scheduled_ = false;
   std::optional<Code> held_up_;    // why commits do not pass for now: disk_full or unavailable
   bool looked_for_ = false;        // somebody was asked for the present execution in this life
+  ExecId ending_;                  // was to end with the daemon before, and was told to
   bool is_to_be_offered_ = false;  // to daemons that can reach its execution
   std::optional<Error> failed_;    // no more writes: another owner, or damage
   Loop::TimerId deadline_timer_ = 0;

@@ -88,6 +88,57 @@ TEST(Actor, S5_X21_DISK2_a_full_disk_refuses_prompts_keeps_cancels_and_recovers_
   EXPECT_EQ(late->event.origin.after_run, run);
 }
 
+// Refusals of a full disk are no reason to give an input up: nobody would bring it again.
+TEST(Actor, PROC5_X21_a_frame_outlives_a_full_disk_and_a_key_that_another_session_took) {
+  Daemon daemon;
+  ASSERT_TRUE(daemon.create("", {}, "").has_value());
+  const SessionId other = daemon.session;
+  daemon.loop.time_ms += 5;
+  ASSERT_TRUE(daemon.create("go").has_value());
+  daemon.settle();
+  daemon.agent_comes_up();
+  daemon.settle();
+  daemon.store->inject(CommitFault::disk_full);
+  daemon.frame(MessageAgent{.text = "to be kept"}, daemon.state().run->id);
+  for (int refusals = 0; refusals < 5; ++refusals) {
+    daemon.store->inject(CommitFault::disk_full);
+    ASSERT_TRUE(daemon.loop.run_timer(daemon.loop.time_ms + 1000));
+    daemon.run_now();
+  }
+  ASSERT_EQ(daemon.count("message.agent"), 0U);
+  const auto rename = [&](SessionId session) {
+    daemon.runtime->submit(session, {"uid:1", "one key", sha256("x"), RenameSession{"x"}},
+                           [](const Result<Reply>&) {});
+  };
+  rename(other);
+  ASSERT_TRUE(daemon.loop.run_timer(daemon.loop.time_ms + 1000));
+  rename(daemon.session);
+  daemon.settle();
+  EXPECT_EQ(daemon.count("message.agent"), 1U);
+  EXPECT_EQ(daemon.agentctls.acked, daemon.frames);
+}
+
+// Whoever answers is not forgotten for looking idle: its caller may load others meanwhile.
+TEST(Actor, G9_an_actor_that_is_answering_is_not_let_go_for_another) {
+  Daemon daemon;
+  for (std::size_t i = 0; i < actors_idle_max; ++i) {
+    daemon.loop.time_ms += 1;
+    ASSERT_TRUE(daemon.create("", {}, "").has_value());
+  }
+  IdSource ids(daemon.loop.now().wall, 99);
+  const auto unknown = ids.next<SessionId>();
+  bool is_there = false;
+  daemon.runtime->submit(daemon.session, {.by = "uid:1", .body = RenameSession{"renamed"}},
+                         [&](const Result<Reply>& renamed) {
+                           ASSERT_TRUE(renamed.has_value());
+                           EXPECT_FALSE(daemon.runtime->state(unknown));
+                           is_there = daemon.runtime->state_in_memory(daemon.session) != nullptr;
+                         });
+  daemon.run_now();
+  EXPECT_TRUE(is_there);
+  EXPECT_EQ(daemon.state().title, "renamed");
+}
+
 // Otherwise what a large spool holds made an append that no store takes, and the session was lost
 // to everybody until a restart, which did the same again.
 TEST(Actor, G8_a_commit_has_a_limit_of_bytes_and_what_waits_goes_into_the_next) {

@@ -162,7 +162,8 @@ class Daemon {
     if (!answer) return fail(Code::unavailable, "no answer");
     return *answer;
   }
-  Result<Reply> create(const std::string& prompt = "", Policy policy = {}) {
+  Result<Reply> create(const std::string& prompt = "", Policy policy = {},
+                       const std::string& key = "create") {
     IdSource ids(loop.now().wall, 4242);
     session = ids.next<SessionId>();
     SessionCreated what{.session = session,
@@ -172,7 +173,7 @@ class Daemon {
                         .policy = policy};
     std::optional<Prompt> first;
     if (!prompt.empty()) first = Prompt{.text = prompt};
-    return ask(CreateSession{what, first, "create"}, "create");
+    return ask(CreateSession{what, first, key}, key);
   }
 
   ExecKey exec() {

@@ -32,31 +32,12 @@ std::optional<ExecutorSummary> summarize_executor(const State& state) {
                          .error_message = exec.error_message};
 }
 
-bool is_executor_trouble(const State& state) {
-  const Execution& exec = state.exec;
-  const bool was_lost = exec.gone && !state.run && !exec.error_code.empty();
-  return was_lost || exec.status == ExecutorStatus::error;
-}
-
-std::string shown_error(const State& state) {
-  if (state.failure) return state.failure->message;
-  if (is_executor_trouble(state)) return state.exec.error_message;
-  const bool failed = !state.run && state.last_run && state.last_run->end == RunEnd::failed;
-  return failed ? state.last_run->message : std::string();
-}
-
-std::string shown_error_code(const State& state) {
-  if (state.failure) return state.failure->code;
-  if (is_executor_trouble(state)) return state.exec.error_code;
-  const bool failed = !state.run && state.last_run && state.last_run->end == RunEnd::failed;
-  return failed ? state.last_run->code : std::string();
-}
-
 }  // namespace
 
 SessionSummary summarize(const State& state, const World& world) {
   const ResumeVerdict resume = derive_resume(state, world);
   const std::vector<PendingItem> pending = derive_pending(state, world);
+  auto [error_code, error] = derive_error(state);
   SessionSummary out{.title = state.title,
                      .agent = state.agent.name,
                      .status = derive_status(state, world),
@@ -70,8 +51,8 @@ SessionSummary summarize(const State& state, const World& world) {
                      .queue_held = state.queue_held,
                      .needs_resume = resume.needs_resume,
                      .is_resumable = resume.is_resumable,
-                     .error = shown_error(state),
-                     .error_code = shown_error_code(state),
+                     .error = std::move(error),
+                     .error_code = std::move(error_code),
                      .inbox = project_inbox(state, world),
                      .executor = summarize_executor(state)};
   out.limit = derive_limit(state);

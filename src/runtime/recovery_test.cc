@@ -19,6 +19,16 @@ void run_something(Daemon& daemon) {
   daemon.frame(MessageAgent{.text = "working"}, daemon.state().run->id);
 }
 
+// A session that has done something, whose agent waits for more.
+void work_and_rest(Daemon& daemon, const Policy& policy) {
+  ASSERT_TRUE(daemon.create("go", policy, "").has_value());
+  daemon.settle(10);
+  daemon.agent_comes_up();
+  daemon.settle(10);
+  daemon.frame(FrameRunFinished{daemon.state().run->id, "end_turn"});
+  daemon.settle(10);
+}
+
 TEST(Recovery, O12_O13_O26_D1_restart_with_a_dead_agentctl_interrupts_once) {
   Daemon daemon;
   run_something(daemon);
@@ -170,6 +180,84 @@ TEST(Recovery, C9_survive_false_ends_the_agent_with_its_daemon) {
   daemon.agent_comes_up();
   daemon.crash();
   EXPECT_EQ(daemon.agentctls.stopped.size(), 1U);
+}
+
+TEST(Recovery, C9_C23_a_prompt_waits_for_the_end_of_an_agent_that_was_to_end_with_its_daemon) {
+  Daemon daemon;
+  work_and_rest(daemon, {.survive = false});
+  daemon.crash();
+  daemon.runtime->on_attached(daemon.exec());
+  daemon.settle(10);
+  ASSERT_TRUE(daemon.ask(SubmitPrompt{{.text = "after the restart"}}).has_value());
+  EXPECT_FALSE(daemon.state().run) << "not with an agent that is being ended";
+  daemon.runtime->on_gone(daemon.exec(), "pidfd");
+  daemon.settle(100);
+  ASSERT_EQ(daemon.agentctls.started.size(), 1U);
+  daemon.agent_comes_up();
+  daemon.settle(100);
+  EXPECT_TRUE(daemon.state().run);
+  EXPECT_EQ(daemon.count("run.failed") + daemon.count("run.interrupted"), 0U);
+}
+
+TEST(Recovery, L35_C1_K12_on_boot_resumes_an_idle_session_whose_agent_was_lost) {
+  Daemon daemon;
+  work_and_rest(daemon, {.resume = ResumePolicy::on_boot});
+  daemon.crash();
+  daemon.runtime->on_gone(daemon.exec(), "pidfd");
+  daemon.settle(100);
+  EXPECT_EQ(daemon.agentctls.started.size(), 1U);
+}
+
+TEST(Recovery, L35_C1_on_boot_leaves_alone_what_a_person_stopped) {
+  Daemon daemon;
+  work_and_rest(daemon, {.resume = ResumePolicy::on_boot});
+  ASSERT_TRUE(daemon.ask(StopSession{}).has_value());
+  daemon.crash();
+  daemon.runtime->on_gone(daemon.exec(), "pidfd");
+  daemon.settle(100);
+  EXPECT_TRUE(daemon.agentctls.started.empty());
+}
+
+TEST(Recovery, C1_C19_on_boot_resumes_also_what_is_proved_lost_after_the_daemon_serves) {
+  Daemon daemon;
+  work_and_rest(daemon, {.resume = ResumePolicy::on_boot});
+  daemon.crash();
+  daemon.settle(reconcile_probe_ms + 1000);
+  ASSERT_TRUE(daemon.ready);
+  EXPECT_TRUE(daemon.agentctls.started.empty()) << "silence is no proof";
+  daemon.runtime->on_gone(daemon.exec(), "pidfd");
+  daemon.settle(100);
+  EXPECT_EQ(daemon.agentctls.started.size(), 1U);
+}
+
+TEST(Recovery, C22_C13_on_boot_a_folder_that_is_gone_is_told_as_an_error) {
+  Daemon daemon;
+  work_and_rest(daemon, {.resume = ResumePolicy::on_boot});
+  daemon.crash();
+  daemon.loop.folder_there = false;
+  daemon.runtime->on_gone(daemon.exec(), "pidfd");
+  daemon.settle(100);
+  EXPECT_TRUE(daemon.agentctls.started.empty());
+  const SessionView view = *daemon.runtime->view(daemon.session);
+  EXPECT_EQ(view.state, SessionState::error);
+  EXPECT_EQ(view.error_code, "workspace_missing");
+}
+
+TEST(Recovery, C1_no_more_agents_at_once_than_may_be_brought_back) {
+  Daemon daemon;
+  std::vector<SessionId> sessions;
+  for (int i = 0; i < 6; ++i) {
+    daemon.loop.time_ms += 5;
+    work_and_rest(daemon, {.resume = ResumePolicy::on_boot});
+    sessions.push_back(daemon.session);
+  }
+  daemon.crash();
+  for (const SessionId session : sessions) {
+    daemon.session = session;
+    daemon.runtime->on_gone(daemon.exec(), "pidfd");
+  }
+  daemon.settle(100);
+  EXPECT_EQ(daemon.agentctls.started.size(), RuntimeConfig{}.resume_parallel);
 }
 
 TEST(Recovery, L35_C1_on_boot_resumes_what_was_active_and_never_prompts) {

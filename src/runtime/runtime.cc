@@ -17,10 +17,11 @@
 namespace perdure {
 namespace {
 
-// C1: active when its agent was lost.
+// C1: active (K12) when its agent was lost, and with something that can be restored or told.
 bool resumes_at_boot(const State& state) {
-  return state.policy.resume == ResumePolicy::on_boot && !state.archived && !state.resume &&
-         !agent_ready(state) && state.last_run && state.last_run->interrupted;
+  const bool is_lost = !state.resume && !agent_ready(state);
+  return state.policy.resume == ResumePolicy::on_boot && is_lost &&
+         derive_resume(state, {.liveness = Liveness::dead}).needs_resume;
 }
 
 }  // namespace
@@ -92,8 +93,11 @@ void Runtime::settle(SessionId session) {
 void Runtime::become_ready() {
   if (ready_) return;
   ready_ = true;
+  // Whose end is proved later is looked at then.
+  taken_.insert(unsettled_.begin(), unsettled_.end());
   for (const auto& [session, found] : actors_) {
-    if (resumes_at_boot(found->state())) resume_at_boot_.push_back(session);
+    const bool is_settled = !unsettled_.contains(session);
+    if (is_settled && resumes_at_boot(found->state())) resume_at_boot_.push_back(session);
   }
   if (on_ready_) on_ready_();
   resume_next_at_boot();
@@ -106,9 +110,9 @@ bool Runtime::has_workspace(const State& state) const {
 // A few at a time: ten agents that start at once would hurt more than they help.
 void Runtime::resume_next_at_boot() {
   const auto under_way =
-      static_cast<std::size_t>(std::ranges::count_if(actors_, [](const auto& entry) {
+      static_cast<std::size_t>(std::ranges::count_if(actors_, [this](const auto& entry) {
         const auto& order = entry.second->state().resume;
-        return order && order->at_boot;
+        return (order && order->at_boot) || asked_at_boot_.contains(entry.first);
       }));
   std::size_t free =
       shared_->config.resume_parallel - std::min(under_way, shared_->config.resume_parallel);
@@ -120,7 +124,12 @@ void Runtime::resume_next_at_boot() {
     SIM_PROBE("agent resumed at boot by policy");
     ResumeSession resume{.at_boot = true};
     resume.workspace_exists = has_workspace(found->state());
-    found->submit({.by = "system", .body = resume}, [](const Result<Reply>&) {});
+    asked_at_boot_.insert(session);
+    found->submit({.by = "system", .body = resume},
+                  [this, session, alive = std::weak_ptr<bool>(shared_->alive)](
+                      const Result<Reply>&) {  // a failure has its record
+                    if (!alive.expired()) asked_at_boot_.erase(session);
+                  });
     free -= 1;
   }
 }
@@ -170,16 +179,29 @@ Result<LoadedSession> Runtime::load_journal(SessionId session) {
 }
 
 Result<SessionActor*> Runtime::make_actor(SessionId session, std::uint64_t epoch) {
-  if (actors_.size() >= actors_idle_max) {
-    std::erase_if(actors_, [](const auto& entry) { return entry.second->is_idle(); });
-  }
+  if (actors_.size() >= actors_idle_max) make_room_later();
   Result<LoadedSession> read = load_journal(session);
   if (!read && read.error().code() == Code::unavailable) missed_.insert(session);
   LoadedSession journal = TRY(std::move(read));
   journal.epoch = epoch;
-  std::unique_ptr<SessionActor> made =
-      TRY(SessionActor::create(*shared_, session, std::move(journal)));
-  return actors_.emplace(session, std::move(made)).first->second.get();
+  Result<std::unique_ptr<SessionActor>> made =
+      SessionActor::create(*shared_, session, std::move(journal));
+  if (!made) {
+    damaged_.insert_or_assign(session, made.error());
+    return std::unexpected(std::move(made).error());
+  }
+  return actors_.emplace(session, std::move(*made)).first->second.get();
+}
+
+// Not from inside the call of whoever loads: an actor that is answering just now looks idle.
+void Runtime::make_room_later() {
+  if (std::exchange(is_making_room_, true)) return;
+  shared_->world.loop.post([this, alive = std::weak_ptr<bool>(shared_->alive)] {
+    if (alive.expired()) return;
+    is_making_room_ = false;
+    std::erase_if(actors_, [](const auto& entry) { return entry.second->is_idle(); });
+    std::erase_if(followers_, [](const auto& entry) { return entry.second->readers().is_empty(); });
+  });
 }
 
 void Runtime::submit_here(SessionId session, Request request, ReplyFn reply) {

@@ -230,6 +230,7 @@ class Runtime final : public AgentctlEvents {
   void settle(SessionId session);
   void become_ready();
   void resume_next_at_boot();
+  void make_room_later();
   // Of another host its agentctl tells, when it is started.
   bool has_workspace(const State& state) const;
 
@@ -238,7 +239,7 @@ class Runtime final : public AgentctlEvents {
   std::map<SessionId, std::unique_ptr<SessionActor>> actors_;
   std::map<SessionId, std::unique_ptr<SessionFollower>> followers_;
   std::set<SessionId> lost_;    // to be read along from the next turn of the loop on
-  std::set<SessionId> taken_;   // from another daemon, and not settled yet
+  std::set<SessionId> taken_;   // from another daemon or a life before, and not settled yet
   std::set<SessionId> missed_;  // ours, or perhaps ours: the store was away
   bool is_listed_ = false;      // which there are was asked at boot
   Loop::TimerId look_timer_ = 0;
@@ -252,6 +253,8 @@ class Runtime final : public AgentctlEvents {
   std::map<SessionId, Error> damaged_;
   std::set<SessionId> unsettled_;
   std::vector<SessionId> resume_at_boot_;
+  std::set<SessionId> asked_at_boot_;  // and not heard of yet
+  bool is_making_room_ = false;
   std::move_only_function<void()> on_ready_;
   Loop::TimerId probe_timer_ = 0;
   bool booting_ = false;

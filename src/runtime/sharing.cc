@@ -53,9 +53,7 @@ Result<Runtime::Seat> Runtime::load(SessionId session) {
     if (TRY(take(session))) return *seat_in_memory(session);
     return fail(Code::unavailable, changing_hands);
   }
-  if (followers_.size() >= followed_idle_max) {
-    std::erase_if(followers_, [](const auto& entry) { return entry.second->readers().is_empty(); });
-  }
+  if (followers_.size() >= followed_idle_max) make_room_later();
   const LoadedSession journal = TRY(load_journal(session));
   auto made = std::make_unique<SessionFollower>(*shared_, session, journal, lease.node);
   followers_.emplace(session, std::move(made));

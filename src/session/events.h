@@ -252,8 +252,9 @@ struct ResumeFailed {
   OpenFailure failure = OpenFailure::other;
   std::string message;
   std::vector<OpenAttempt> attempts;
-  bool at_boot = false;  // C22: ERROR instead of FAILED
-  std::string code;      // of base/result.h, where it says more than `failure`
+  bool at_boot = false;         // C22: ERROR instead of FAILED
+  std::string code;             // of base/result.h, where it says more than `failure`
+  bool executor_stops = false;  // it was started for another agent than the session's
   RECORD_KIND(ResumeFailed, "resume.failed");
   FIELDS {
     visit("failure", self.failure);
@@ -261,6 +262,7 @@ struct ResumeFailed {
     visit("attempts", self.attempts);
     visit("at_boot", self.at_boot);
     visit("code", self.code);
+    visit("executor_stops", self.executor_stops);
   }
 };
 // Somebody asked for the agent; the ladder starts, or goes on, for this request.

@@ -194,7 +194,7 @@ struct Fold {
       state.agent = *state.resume->with;
       state.limit.reset();  // it was the other one's
     }
-    state.exec.agent = AgentPhase::ready;
+    if (execution_may_live(state)) state.exec.agent = AgentPhase::ready;  // a copy has none
     state.resume.reset();
     state.failure.reset();
   }
@@ -207,6 +207,7 @@ struct Fold {
   void apply(const ResumeFailed& e) const {
     state.resume.reset();
     if (execution_may_live(state)) state.exec.agent = AgentPhase::none;
+    if (e.executor_stops) ask_to_stop();
     const bool rejected = e.failure == OpenFailure::session_unknown;
     if (rejected) state.context.rejected = true;
     const char* shown = rejected ? "" : e.at_boot ? "ERROR" : "FAILED";  // C22

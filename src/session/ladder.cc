@@ -142,10 +142,33 @@ std::string workspace_missing_text(const State& state) {
 }
 
 void fail_resume(Draft& draft, OpenFailure failure, std::string message) {
-  draft.add(ResumeFailed{failure, std::move(message), draft.state.exec.attempts,
-                         draft.state.resume && draft.state.resume->at_boot},
+  const State& state = draft.state;
+  // The execution of a failed handover would start the other agent again, for the session's own.
+  const bool stops =
+      state.resume && state.resume->with && execution_may_live(state) && !state.exec.stop_requested;
+  draft.add(ResumeFailed{.failure = failure,
+                         .message = std::move(message),
+                         .attempts = state.exec.attempts,
+                         .at_boot = state.resume && state.resume->at_boot,
+                         .executor_stops = stops},
             draft.exec_origin());
+  if (stops) draft.effect(StopExecutor{draft.state.exec.id, draft.state.exec.gen});
 }
+
+namespace {
+
+// C22: nobody waits for the answer of a resume at boot, so that what keeps it from beginning is
+// told where people look.
+void fail_at_boot(Draft& draft, const ResumeSession& command) {
+  draft.add(ResumeRequested{.how = command.how, .at_boot = true, .by = draft.input.by});
+  draft.add(ResumeFailed{.failure = OpenFailure::startup,
+                         .message = workspace_missing_text(draft.state),
+                         .at_boot = true,
+                         .code = std::string(code_name(Code::workspace_missing))});
+  draft.decision.reply.seq = draft.state.head;
+}
+
+}  // namespace
 
 Outcome on(Draft& draft, const ResumeSession& command) {
   const State& state = draft.state;
@@ -160,6 +183,10 @@ Outcome on(Draft& draft, const ResumeSession& command) {
     draft.decision.reply.already_running = true;
     return std::move(draft.decision);
   }
+  if (!command.workspace_exists && command.at_boot && !state.resume) {
+    fail_at_boot(draft, command);
+    return std::move(draft.decision);
+  }
   if (!command.workspace_exists) {
     return fail(Code::workspace_missing, workspace_missing_text(state));
   }
@@ -172,7 +199,8 @@ Outcome on(Draft& draft, const ResumeSession& command) {
   }
   const bool joins = !command.with && (command.how == ResumeHow::automatic ||
                                        (state.resume && state.resume->how == command.how));
-  if (state.resume && !joins) {
+  const bool stricter = state.resume && command.strict && !state.resume->strict;
+  if (state.resume && (!joins || stricter)) {
     return fail(Code::conflict, "another resume is under way; wait for it or stop the session");
   }
   draft.decision.reply.resume_pending = true;

@@ -432,9 +432,38 @@ TEST(Ladder, a_handover_needs_the_run_to_be_over_and_leaves_the_agent_when_it_fa
   s.executor_ready();
   s.agent_exits({.exit_code = 1, .why = "crashed"});
   EXPECT_EQ(s.state().agent.name, "claude");
+  EXPECT_TRUE(s.effect<StopExecutor>()) << "its command line is the other agent's";
+  EXPECT_TRUE(s.state().exec.stop_requested);
   s.ok(ResumeSession{});
-  s.agent_started();
+  EXPECT_FALSE(s.command<StartAgent>());
+  s.gone();
+  EXPECT_TRUE(s.effect<StartExecutor>());
+  s.executor_ready().agent_started();
   EXPECT_EQ(s.command<OpenSession>()->method, OpenMethod::resume);
+}
+
+TEST(Ladder, C2_R11_a_strict_resume_does_not_join_one_that_may_lose_the_context) {
+  Scenario s = Scenario::lost();
+  s.submit("go on");
+  EXPECT_EQ(s.refused(ResumeSession{.strict = true}), Code::conflict);
+  s.ok(ResumeSession{});
+  Scenario strict = Scenario::lost();
+  strict.ok(ResumeSession{.strict = true});
+  strict.ok(ResumeSession{.strict = true});
+  EXPECT_THAT(strict.kinds(), ElementsAre()) << "joined";
+}
+
+TEST(Ladder, C22_L21_C13_a_resume_at_boot_into_a_folder_that_is_gone_is_told_in_the_journal) {
+  Scenario s = Scenario::lost({.policy = {.resume = ResumePolicy::on_boot}});
+  ResumeSession at_boot{.at_boot = true};
+  at_boot.workspace_exists = false;
+  s.ok(at_boot);
+  EXPECT_THAT(s.kinds(), ElementsAre("resume.requested", "resume.failed"));
+  EXPECT_EQ(s.state().failure->state, "ERROR");
+  EXPECT_EQ(s.state().failure->code, "workspace_missing");
+  EXPECT_FALSE(s.state().resume);
+  at_boot.at_boot = false;
+  EXPECT_EQ(s.refused(at_boot), Code::workspace_missing) << "whoever asks is told";
 }
 
 TEST(Ladder, A3_a_session_resumes_after_a_stop_a_crash_and_a_restart) {

@@ -24,18 +24,6 @@ std::int64_t least_wait_ms(const State& state) {
 
 }  // namespace
 
-Result<> check_continue(const ContinueAtReset& terms) {
-  if (terms.times < 1 || terms.times > continue_times_max) {
-    return fail(Code::invalid_argument,
-                "continue_at_reset: times is between 1 and " + std::to_string(continue_times_max));
-  }
-  if (terms.hours < 1 || terms.hours > continue_hours_max) {
-    return fail(Code::invalid_argument,
-                "continue_at_reset: hours is between 1 and " + std::to_string(continue_hours_max));
-  }
-  return {};
-}
-
 LimitOutcome limit_outcome(const State& state, Timestamp at) {
   const std::optional<ContinueAtReset>& terms = state.policy.continue_at_reset;
   if (!terms || !terms->on) return LimitOutcome::not_asked;

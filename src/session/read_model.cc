@@ -39,16 +39,11 @@ ResumeVerdict resumable_at_all(const State& state) {
               agents_fault ? ResumeReason::not_resumable : ResumeReason::missing_resume_token};
 }
 
-std::pair<std::string, std::string> shown_error(const State& state) {
-  if (state.failure) return {state.failure->code, state.failure->message};
-  const bool was_lost = state.exec.gone && !state.run;
-  if (state.exec.status == ExecutorStatus::error || (was_lost && !state.exec.error_code.empty())) {
-    return {state.exec.error_code, state.exec.error_message};
-  }
-  if (!state.run && state.last_run && state.last_run->end == RunEnd::failed) {
-    return {state.last_run->code, state.last_run->message};
-  }
-  return {};
+// L15: its agent is gone and keeps nothing, and nothing may be told to the next one. It can be read
+// and prompted all the same; that agent begins with nothing (C2).
+bool is_beyond_resume(const State& state) {
+  return state.exec.gone && !was_stopped(state) &&
+         resumable_at_all(state).reason == ResumeReason::not_resumable;
 }
 
 PendingItem pending_of(const Permission& permission) {
@@ -117,8 +112,25 @@ SessionState derive_state(const State& state, const World& world) {
   if (state.run || !state.waits.empty()) return SessionState::waiting_for_input;
   if (state.failure && state.failure->state == "ERROR") return SessionState::error;
   if (state.failure && state.failure->state == "FAILED") return SessionState::failed;
+  if (is_beyond_resume(state)) return SessionState::error;
   if (!was_stopped(state)) return SessionState::waiting_for_input;
   return state.stop_reason == "cancelled" ? SessionState::cancelled : SessionState::completed;
+}
+
+ShownError derive_error(const State& state) {
+  if (state.failure) return {state.failure->code, state.failure->message};
+  const bool was_lost = state.exec.gone && !state.run;
+  if (state.exec.status == ExecutorStatus::error || (was_lost && !state.exec.error_code.empty())) {
+    return {state.exec.error_code, state.exec.error_message};
+  }
+  if (!state.run && state.last_run && state.last_run->end == RunEnd::failed) {
+    return {state.last_run->code, state.last_run->message};
+  }
+  if (!state.run && is_beyond_resume(state)) {
+    return {std::string(enum_text(ResumeReason::not_resumable)),
+            "this agent cannot resume; create a new session"};
+  }
+  return {};
 }
 
 ResumeVerdict derive_resume(const State& state, const World& world) {
@@ -195,7 +207,9 @@ SessionView project_session(const State& state, const World& world) {
     view.queue.push_back(
         {view.queue.size() + 1, item.message, item.run, item.prompt, item.by, item.held});
   }
-  std::tie(view.error_code, view.error_message) = shown_error(state);
+  const ShownError error = derive_error(state);
+  view.error_code = error.code;
+  view.error_message = error.message;
   fill_execution(view, state, world);
   fill_context(view, state);
   return view;

@@ -159,6 +159,15 @@ struct SessionView {
 
 SessionView project_session(const State& state, const World& world);
 
+struct ShownError {
+  std::string code;
+  std::string message;
+};
+
+// The one trouble to show: a resume that failed, else an execution that was lost or never came up,
+// else the last run, else that nothing can be resumed. Empty when all is well.
+ShownError derive_error(const State& state);
+
 // The parts, for those who need one of them.
 SessionState derive_state(const State& state, const World& world);
 ResumeVerdict derive_resume(const State& state, const World& world);

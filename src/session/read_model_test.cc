@@ -72,6 +72,13 @@ void open_wait(State& state) {
                                           .since = {900}};
 }
 
+void keeps_nothing_itself(State& state) { state.agent.supports_session_resume = false; }
+
+void forgets_all(State& state) {
+  keeps_nothing_itself(state);
+  state.policy.inject = Inject::off;
+}
+
 TEST(ReadModel, K12_K36_C22_state_table) {
   struct Row {
     const char* what;
@@ -134,6 +141,15 @@ TEST(ReadModel, K12_K36_C22_state_table) {
        Liveness::dead, SessionState::waiting_for_input},
       {"lost", with(lost_session(), [](State& s) { s.stop_reason = "interrupted"; }),
        Liveness::dead, SessionState::waiting_for_input},
+      {"L15: lost, and its agent keeps nothing", with(lost_session(), forgets_all), Liveness::dead,
+       SessionState::error},
+      {"L15: history can be told", with(lost_session(), keeps_nothing_itself), Liveness::dead,
+       SessionState::waiting_for_input},
+      {"L15: the agent lives", with(idle, forgets_all), Liveness::alive,
+       SessionState::waiting_for_input},
+      {"L15: stopped by a person",
+       with(with(lost_session(), forgets_all), [](State& s) { s.stop_reason = "stopped_by_user"; }),
+       Liveness::dead, SessionState::completed},
   };
   for (const Row& row : rows)
     EXPECT_EQ(derive_state(row.state, world(row.liveness)), row.expected) << row.what;
@@ -225,6 +241,18 @@ TEST(ReadModel, C21_K8_K9_K10_K11_L11_L15_L29_first_match_wins) {
     EXPECT_EQ(got, row.expected) << row.what << ": " << got.needs_resume << got.is_resumable
                                  << enum_text(got.reason);
   }
+}
+
+TEST(ReadModel, L15_L12_what_cannot_resume_says_so_and_an_earlier_trouble_comes_first) {
+  State state = with(lost_session(), forgets_all);
+  SessionView view = project_session(state, world(Liveness::dead));
+  EXPECT_EQ(view.state, SessionState::error);
+  EXPECT_EQ(view.error_code, "not_resumable");
+  EXPECT_TRUE(view.error_message.contains("create a new session")) << view.error_message;
+  state.failure = Failure{.state = "FAILED", .code = "auth", .message = "log in"};
+  view = project_session(state, world(Liveness::dead));
+  EXPECT_EQ(view.state, SessionState::failed);
+  EXPECT_EQ(view.error_code, "auth");
 }
 
 TEST(ReadModel, L28_L7_O30_fields_are_passed_on) {

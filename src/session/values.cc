@@ -35,4 +35,16 @@ Result<> check_limits(const AgentLimits& limits) {
   return {};
 }
 
+Result<> check_continue(const ContinueAtReset& terms) {
+  if (terms.times < 1 || terms.times > continue_times_max) {
+    return fail(Code::invalid_argument,
+                "continue_at_reset: times is between 1 and " + std::to_string(continue_times_max));
+  }
+  if (terms.hours < 1 || terms.hours > continue_hours_max) {
+    return fail(Code::invalid_argument,
+                "continue_at_reset: hours is between 1 and " + std::to_string(continue_hours_max));
+  }
+  return {};
+}
+
 }  // namespace perdure

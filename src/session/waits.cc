@@ -131,6 +131,9 @@ void on_frame(Draft& draft, const Frame&, const FramePermissionGone& body) {
 Outcome on(Draft& draft, const AnswerPermission& command) {
   TRY_VOID(check_may_answer(draft));
   if (const Wait* wait = find_wait(draft.state, command.permission)) {
+    if (wait->deadline && wait->deadline->remaining_ms(draft.input.now) <= 0) {
+      return fail(Code::permission_closed, "the question expired: the time to answer is over");
+    }
     const Answer answer =
         TRY(read_answer(draft.state.permissions.at(command.permission), command.option_id));
     consume(draft, *wait, answer);

@@ -153,12 +153,14 @@ TEST(Waits, O15_O16_O22_O27_O34_a_passed_deadline_interrupts_the_run_and_closes_
 
 TEST(Waits, O20_a_token_is_expired_when_its_time_is_up_though_no_timer_fired_yet) {
   Scenario s = Scenario::running({.policy = {.wait_ms = 60'000}});
-  const WaitTokenId token = s.token_of(s.ask());
+  const PermissionId permission = s.ask();
+  const WaitTokenId token = s.token_of(permission);
   s.pass(59'999);
   s.booted();
   EXPECT_EQ(s.status(), "waiting");
   s.pass(1);
   EXPECT_EQ(s.refused(Scenario::with_secret(token, "allow")), Code::token_expired);
+  EXPECT_EQ(s.refused(AnswerPermission{permission, "allow"}), Code::permission_closed);
   s.booted();
   EXPECT_EQ(s.status(), "interrupted_waiting");
 }

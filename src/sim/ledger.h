@@ -93,6 +93,8 @@ class Ledger {
   const Asked* find_asked(ExecId exec, const std::string& request) const;
   // The message a prompt with this key became; null when none was accepted.
   std::optional<MessageId> accepted(const std::string& key) const;
+  // The next agent would get its own session back, or the history.
+  bool has_what_to_resume() const;
   bool was_accepted(MessageId message) const { return accepted_.contains(message); }
   // Commands committed for an execution, in order.
   const std::vector<SendCommand>& commands(ExecId exec) { return commands_[exec]; }
@@ -183,6 +185,9 @@ class Ledger {
   void see_reattach(const ExecutorReattached& e);
   void see_title_of_copy(const std::string& title);
   void see_early_end(const ResumeFailed& e);
+  bool agent_keeps() const;
+  bool may_be_told() const;
+  bool is_beyond_resume() const;
   Failure shown_failure() const;
   void see_fold();
   void see_fold_of_run();

@@ -289,8 +289,12 @@ void Ledger::see(const Event&, const ResumeFailed& e) {
          "an id is condemned by what was said about something else");
   const bool unknown = e.failure == OpenFailure::session_unknown;
   const char* const shown = unknown ? "" : e.at_boot ? "ERROR" : "FAILED";
-  expect(e.code.empty() || e.code == exec_error_code_ || copying_, "L37",
+  const bool has_no_folder = e.at_boot && e.code == "workspace_missing";
+  expect(e.code.empty() || e.code == exec_error_code_ || has_no_folder || copying_, "L37",
          "a failure with a code that its execution has not");
+  const bool is_the_others = resume_ && resume_->with && may_live() && !stop_requested_;
+  expect(e.executor_stops == is_the_others || copying_, "C4",
+         "an execution of another agent goes on for the session's own, or one is ended");
   const std::string code = e.code.empty() ? std::string(enum_text(e.failure)) : e.code;
   failure_ = Failure{shown, code, e.message};
   expect(e.at_boot == (resume_ && resume_->at_boot) || copying_, "C22",
@@ -298,6 +302,10 @@ void Ledger::see(const Event&, const ResumeFailed& e) {
   if (e.failure == OpenFailure::session_unknown) rejected_ = true;
   resume_.reset();
   agent_ready_ = agent_opening_ = false;
+  if (e.executor_stops) {
+    if (may_live() && !copying_) owed_.stops = 1;
+    ask_to_stop();
+  }
   hold_queue(true);
 }
 

@@ -46,6 +46,26 @@ void Ledger::see_early_end(const ResumeFailed& e) {
   expect(e.message.contains(words), "L37", "an early end is told as '" + e.message + "'");
 }
 
+// L15: its agent was lost and keeps nothing, and nothing is told to the next one.
+bool Ledger::is_beyond_resume() const {
+  const bool ended_by_somebody =
+      !stop_reason_.empty() && stop_reason_ != "agent_crashed" && stop_reason_ != "interrupted";
+  return exec_.gen != 0 && exec_gone_ && !ended_by_somebody && !agent_keeps() && !may_be_told();
+}
+
+bool Ledger::agent_keeps() const {
+  return agent_.supports_session_resume && agent_.native_session_resume;
+}
+
+bool Ledger::may_be_told() const {
+  return policy_.inject != Inject::off || agent_.history_context_injection;
+}
+
+bool Ledger::has_what_to_resume() const {
+  const bool has_id = !agent_session_id_.empty() && !rejected_ && context_cwd_ == workspace_cwd_;
+  return may_be_told() || (agent_keeps() && has_id);
+}
+
 // The one trouble that a row has room for: a resume that failed, else an execution that was lost or
 // never came up, else the last run.
 Failure Ledger::shown_failure() const {
@@ -55,7 +75,9 @@ Failure Ledger::shown_failure() const {
     return {"", exec_error_code_, exec_error_};
   }
   const bool failed = !run_ && last_run_ && last_run_->end == RunEnd::failed;
-  return failed ? Failure{"", last_run_->code, last_run_->message} : Failure{};
+  if (failed) return Failure{"", last_run_->code, last_run_->message};
+  if (run_ || !is_beyond_resume()) return {};
+  return {"", "not_resumable", "this agent cannot resume; create a new session"};
 }
 
 // The row of the list that goes along with the batch.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "base/limits.h"
@@ -292,6 +293,10 @@ class Simulation {
     if (is_bad()) return;
     workload_.ask_all_again();
     run_for(universe_.prng.between(20, 2'000));
+    std::set<SessionId> ready;
+    for (const auto& [session, book] : judge_.ledgers()) {
+      if (book->fold().exec.agent == AgentPhase::ready) ready.insert(session);
+    }
     daemons_.reboot("in the middle of everything");
     daemons_.reap();
     daemons_.heal();
@@ -299,8 +304,10 @@ class Simulation {
     for (const auto& [session, book] : judge_.ledgers()) {
       if (is_bad() || judge_.is_damaged(session) || book->records() == 0) continue;
       const State& state = book->fold();
-      const bool was_lost = state.last_run && state.last_run->interrupted;
-      const bool comes_back = state.policy.resume == ResumePolicy::on_boot && !state.archived;
+      const bool was_lost =
+          ready.contains(session) || (state.last_run && state.last_run->interrupted);
+      const bool comes_back = state.policy.resume == ResumePolicy::on_boot && !state.archived &&
+                              book->has_what_to_resume();
       const bool came = state.exec.agent == AgentPhase::ready || state.failure;
       universe_.verdict.expect(!was_lost || !comes_back || came, "C1", [&] {
         return tail(session) + ": was to be resumed at boot and was not";

@@ -195,7 +195,8 @@ void Workload::check_refused(const Sent& sent, const Error& error, std::int64_t 
   verdict.expect(!creates || damaged || code == Code::disk_full || code == Code::unavailable,
                  "ACK1", [&] { return "a session was not made: " + error.message(); });
   const auto* resume = get_if<ResumeSession>(&order.body);
-  const bool joins = resume && !resume->with && resume->how == ResumeHow::automatic;
+  const bool joins =
+      resume && !resume->with && !resume->strict && resume->how == ResumeHow::automatic;
   verdict.expect(!joins || code != Code::conflict, "R11",
                  [] { return std::string("a resume does not join the one under way"); });
   const bool from_store = code == Code::invalid_argument && error.message().contains("outbox");
