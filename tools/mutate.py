@@ -139,14 +139,19 @@ def main():
         texts[path] = path.read_text()
         everything += [(path, span) for span in candidates(path, texts[path])]
     count = min(count or len(everything), len(everything))
-    chosen = [everything[i * len(everything) // count] for i in range(count)]
+    chosen = {everything[i * len(everything) // count] for i in range(count)}
     table = []
+    alike = {}
     edits = {path: [] for path in texts}
-    for number, (path, (begin, end, kind)) in enumerate(chosen, start=1):
+    for path, (begin, end, kind) in everything:
         text = texts[path]
         source = " ".join(text[begin:end].split())
+        occurrence = alike[path, kind, source] = alike.get((path, kind, source), 0) + 1
+        if (path, (begin, end, kind)) not in chosen:
+            continue
+        number = len(table) + 1
         line = text.count("\n", 0, begin) + 1
-        table.append((number, f"{path.parent.name}/{path.name}", line, kind, source))
+        table.append((number, f"{path.parent.name}/{path.name}", line, occurrence, kind, source))
         if kind == "statement":
             new = f"{{ if (!::perdure::mutant_skips({number})) {{ {text[begin:end]} }} }}"
         else:
@@ -163,9 +168,10 @@ def main():
     if canaries != 1:
         sys.exit("mutate.py: the canary has lost its place in runtime/actor.cc")
     with open(out / "mutants.inc", "w") as file:
-        for number, name, line, kind, source in table:
+        for number, name, line, occurrence, kind, source in table:
             escaped = source[:120].replace("\\", "\\\\").replace('"', '\\"')
-            file.write(f'    {{{number}, "{name}", {line}, "{kind}", "{escaped}"}},\n')
+            place = f'"{name}", {line}, {occurrence}'
+            file.write(f'    {{{number}, {place}, "{kind}", "{escaped}"}},\n')
 
 
 main()

@@ -8,6 +8,7 @@
 #include "api/session_json.h"
 #include "base/check.h"
 #include "base/limits.h"
+#include "session/token_index.h"
 #include "wire/record.h"
 #include "wire/reply.h"
 
@@ -221,14 +222,12 @@ void SessionCommands::show_wait_secret(const Asker& asker, WaitTokenId token, On
   const Result<SessionId> session = world_.runtime.find_session(token.text());
   const Result<State> state = session ? seen(asker, *session) : std::unexpected(session.error());
   if (!state) return done(fail(Code::token_not_found, "no such wait token"));
-  if (!state->waits.contains(token)) {
-    const auto closed = std::ranges::find(state->closed_waits, token, &ClosedWait::token);
-    if (closed == state->closed_waits.end()) {
-      return done(fail(Code::token_not_found, "the wait token was closed long ago"));
-    }
-    const Code code = closed->status == TokenStatus::consumed  ? Code::token_consumed
-                      : closed->status == TokenStatus::expired ? Code::token_expired
-                                                               : Code::token_revoked;
+  const std::optional<TokenEntry> entry = find_token(*state, token);
+  if (!entry) return done(fail(Code::token_not_found, "the wait token was closed long ago"));
+  if (entry->status != TokenStatus::active) {
+    const Code code = entry->status == TokenStatus::consumed  ? Code::token_consumed
+                      : entry->status == TokenStatus::expired ? Code::token_expired
+                                                              : Code::token_revoked;
     return done(fail(code, "the wait token cannot be used any more"));
   }
   JsonWriter out;

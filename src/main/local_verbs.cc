@@ -23,7 +23,7 @@
 #include "main/service.h"
 #include "runtime/load.h"
 #include "runtime/node.h"
-#include "session/repair.h"
+#include "session/machine.h"
 
 namespace perdure {
 namespace {
@@ -108,6 +108,19 @@ Result<cli::CopyReport> copy(const cli::CopyLocally& order) {
                          .blobs = copied.blobs};
 }
 
+// What the daemon would write, decided as it would.
+std::vector<std::string> repair_steps(const State& state) {
+  const Result<Decision> decision = decide(state, Input{.body = RepairSession{}});
+  if (!decision) return {"look whether its agent still runs; its end closes what is open"};
+  std::vector<std::string> steps;
+  for (const Event& event : decision->events) {
+    std::string step = "add " + std::string(event_kind(event));
+    if (const auto* tool = get_if<RepairClosedTool>(&event.body)) step += " " + tool->tool_call_id;
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
 // Writes nothing here: a repair is appended by the daemon when it next looks at the session.
 Result<cli::RepairReport> repair(const cli::RepairLocally& order) {
   if (!order.dry_run) {
@@ -125,10 +138,9 @@ Result<cli::RepairReport> repair(const cli::RepairLocally& order) {
       report.steps.push_back(name + ": cannot be read: " + loaded.error().message());
       continue;
     }
-    const std::size_t records = plan_repair(loaded->state).size();
-    if (records == 0) continue;
-    report.steps.push_back(name + ": " + std::to_string(records) +
-                           " records would close what a crash left open");
+    for (const std::string& step : repair_steps(loaded->state)) {
+      report.steps.push_back(name + ": " + step);
+    }
   }
   return report;
 }

@@ -23,6 +23,7 @@
 #include "main/stop_daemon.h"
 #include "main/store_thread.h"
 #include "store_sqlite/sqlite_store.h"
+#include "wire/record.h"
 
 namespace perdure {
 namespace {
@@ -371,6 +372,56 @@ TEST(LocalVerbs, S13_a_restore_puts_the_journal_aside_and_leaves_the_folders) {
   const fs::path kept = fs::directory_iterator(home + "/archive")->path();
   EXPECT_TRUE(fs::exists(kept / "perdure.db"));
   EXPECT_FALSE(fs::exists(kept / "workspaces"));
+  unsetenv("PERDURE_HOME");
+  fs::remove_all(home);
+}
+
+// A session with an open run: of an execution that is gone, or of one that may live.
+std::string write_open_run(SqliteStore& store, bool is_gone) {
+  IdSource ids(Timestamp{1'700'000'000'000}, is_gone ? 1 : 2);
+  const auto session = ids.next<SessionId>();
+  const Origin origin{.run = ids.next<RunId>(), .exec = ids.next<ExecId>(), .gen = 1};
+  std::vector<Event> events = {
+      {.body = SessionCreated{.session = session, .agent = {.name = "demo"}}},
+      {.origin = {.exec = origin.exec, .gen = 1}, .body = ExecutorStarting{}},
+      {.origin = origin, .body = RunStarted{.trigger = "prompt"}},
+      {.origin = origin, .body = ToolCall{.tool_call_id = "t1", .title = "make"}}};
+  if (is_gone) events.push_back({.origin = origin, .body = ExecutorStopped{.reason = "lost"}});
+  Append append{.session = session, .epoch = store.epoch()};
+  Hash prev;
+  for (std::uint64_t seq = 0; const Event& event : events) {
+    append.records.push_back(encode_record(++seq, prev, event));
+    prev = record_hash(append.records.back());
+  }
+  store.append(std::move(append), [](const Result<>& result) { ASSERT_TRUE(result); });
+  while (store.step()) {}
+  return session.text();
+}
+
+TEST(LocalVerbs, A14_without_a_daemon_a_dry_repair_says_what_would_be_written_and_writes_nothing) {
+  std::string home = testing::TempDir() + "perdure-repair-XXXXXX";
+  ASSERT_NE(mkdtemp(home.data()), nullptr);
+  ASSERT_EQ(setenv("PERDURE_HOME", home.c_str(), 1), 0);
+  ASSERT_TRUE(DataFolder::open(home));
+  std::string gone;
+  std::string living;
+  {
+    const auto store = SqliteStore::open({.path = home + "/perdure.db", .create = true}).value();
+    gone = write_open_run(*store, true);
+    living = write_open_run(*store, false);
+    ASSERT_TRUE(store->shut_down());
+  }
+  const cli::LocalVerbs verbs = local_verbs("/nowhere/perdure");
+  const auto plan = verbs.repair({.session = gone, .dry_run = true});
+  ASSERT_TRUE(plan) << plan.error().message();
+  EXPECT_EQ(plan->steps, (std::vector<std::string>{gone + ": add repair.closed_tool t1",
+                                                   gone + ": add run.interrupted",
+                                                   gone + ": add status.derived"}));
+  EXPECT_EQ(verbs.repair({.session = gone, .dry_run = true})->steps, plan->steps);
+  const auto other = verbs.repair({.session = living, .dry_run = true});
+  ASSERT_EQ(other->steps.size(), 1U);
+  EXPECT_TRUE(other->steps[0].contains("still runs")) << other->steps[0];
+  EXPECT_EQ(verbs.repair({.session = gone}).error().code(), Code::unavailable);
   unsetenv("PERDURE_HOME");
   fs::remove_all(home);
 }

@@ -39,7 +39,6 @@ class Life : public ::testing::Test {
     for (const Event& event : decision->events) {
       state = evolve(std::move(state), event);
       records.push_back({.seq = state.head, .event = event});
-      index.add(records.back());
     }
     return decision->reply;
   }
@@ -92,7 +91,6 @@ class Life : public ::testing::Test {
 
   State state;
   std::vector<Record> records;
-  TokenIndex index;
 
  private:
   Moment clock_{.wall = {1'794'744'000'000}, .since_boot = {1'000}, .host_boot = "h1"};
@@ -194,30 +192,6 @@ TEST_F(Life, A31_O27_a_question_lost_with_its_agent) {
   const auto refused = validate_wait(state, answer, world().now);
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().code(), Code::token_not_found);
-}
-
-TEST_F(Life, O8_O20_index_and_state_agree_on_every_token) {
-  create();
-  prompt("do it");
-  come_up("a-1");
-  ask();
-  ask();
-  feed(AnswerPermission{.permission = state.permissions.begin()->first, .option_id = "yes"});
-  ask();
-  feed(CancelRun{});
-  finish();
-  ASSERT_EQ(index.size(), 3U);
-  for (const auto& [token, entry] : index.entries()) {
-    for (const char* secret : {"right", "wrong"}) {
-      const Hash hash = sha256(std::string(secret) == "right" ? token.text() : secret);
-      const auto by_index = index.validate({.token = token, .secret_hash = hash}, world().now);
-      const auto by_state =
-          validate_wait(state, {.token = token, .secret_hash = hash}, world().now);
-      ASSERT_FALSE(by_index);
-      ASSERT_FALSE(by_state);
-      EXPECT_EQ(by_index.error().code(), by_state.error().code());
-    }
-  }
 }
 
 TEST_F(Life, A13_A26_a_killed_turn_reads_well) {

@@ -70,6 +70,16 @@ Status status_of(const Case& given) {
                        {.liveness = given.liveness, .boot = some_id<BootId>(2), .now = now});
 }
 
+// P13: nothing runs and nobody is asked, but a clock is waited for: not idle, which would say that
+// nothing happens until somebody prompts.
+TEST(Status, O9_P13_a_limit_that_is_waited_out_is_waiting) {
+  State state = make_state({.last = Last::failed});
+  state.limit = LimitWait{};
+  EXPECT_EQ(derive_status(state, {.now = now}), Status::waiting);
+  state.limit.reset();
+  EXPECT_EQ(derive_status(state, {.now = now}), Status::idle);
+}
+
 TEST(Status, O9_table) {
   struct Row {
     const char* what;
@@ -83,7 +93,6 @@ TEST(Status, O9_table) {
       {"cancelled is idle", {.last = Last::cancelled}, Status::idle},
       {"a fork of an open run is idle", {.last = Last::forked}, Status::idle},
       {"open run", {.open_run = true}, Status::running},
-      {"open run of an earlier boot whose agentctl lives", {.open_run = true}, Status::running},
       {"open run, agentctl dead",
        {.open_run = true, .liveness = Liveness::dead},
        Status::interrupted_startup},

@@ -28,6 +28,7 @@ struct Mutant {
   int number;
   const char* file;
   int line;
+  int occurrence;  // of the same text in the file
   const char* kind;
   const char* source;
 };
@@ -37,10 +38,12 @@ constexpr Mutant mutants[] = {
 };
 
 std::string name_of(const Mutant& mutant) {
-  return std::string(mutant.file) + " | " + mutant.kind + " | " + mutant.source;
+  const std::string which = mutant.occurrence == 1 ? "" : " #" + std::to_string(mutant.occurrence);
+  return std::string(mutant.file) + " | " + mutant.kind + " | " + mutant.source + which;
 }
 
-// Lines `file | kind | source | why it changes nothing`; # begins a comment.
+// Lines `file | kind | source | why it changes nothing`; # begins a comment. `source #2` is the
+// second one of that text in the file.
 std::set<std::string> read_equivalent(const std::string& path) {
   std::set<std::string> names;
   std::ifstream file(path);
