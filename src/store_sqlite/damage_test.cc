@@ -104,6 +104,35 @@ TEST_F(SqliteDamage, X21_a_session_found_whole_again_is_freed) {
   EXPECT_TRUE(put(1, 5, {"yes"}));
 }
 
+// The row of a whole commit decays before the index has it. What each session wrote behind it was
+// acknowledged: those numbers must not be given to others (J1).
+TEST_F(SqliteDamage, J1_DISK3_a_lost_block_keeps_its_sessions_in_quarantine_through_verify) {
+  SqliteOptions with = options();
+  with.flush_bytes_min = with.flush_bytes_max = 1UL << 40;
+  open(with);
+  fill(5, 20);
+  store_.reset();
+  exec(path(), "UPDATE log SET data = zeroblob(length(data)) WHERE pos = 7");
+  open(with);
+  for (int life = 0; life < 2; ++life) {
+    const auto report = store_->verify();
+    ASSERT_TRUE(report);
+    std::size_t named = 0;
+    for (const Damage& damage : report->damages) {
+      if (!damage.session) continue;
+      ++named;
+      EXPECT_EQ(damage.good, 6U);
+    }
+    EXPECT_EQ(named, 5U);
+    for (std::uint64_t number = 1; number <= 5; ++number) {
+      EXPECT_EQ(put(number, 6, {"in the place of another"}).error().code(), Code::damaged);
+      EXPECT_EQ(all(number).size(), 6U);
+    }
+    ASSERT_TRUE(store_->shut_down());
+    open(with);
+  }
+}
+
 // Every byte of the file takes its turn (a sample of them): whatever the flip hits, the store opens
 // or says clearly why not, and no record is ever served that was not written.
 TEST_F(SqliteDamage, DISK3_no_flip_anywhere_serves_a_wrong_record) {

@@ -48,18 +48,20 @@ Result<VerifyReport> SqliteStore::verify(const OnVerified& on_session) {
 Result<> SqliteStore::Parts::verify_session(StoreReader& reader, SessionId session,
                                             VerifyReport& report) {
   report.session_count += 1;
-  bool was_damaged = false;
+  std::optional<Seq> was_good;
   Seq after = 0;
+  Seq head = 0;
   while (true) {
     const SeqRange range{.after = after, .last = after + page_records};
     const Result<IndexedView> seen = view(reader, session, range);
     if (!seen && seen.error().code() == Code::not_found) return {};  // removed meanwhile
     if (!seen) return std::unexpected(seen.error());
-    was_damaged = was_damaged || seen->good.has_value();
-    if (after >= seen->head) break;
+    was_good = seen->good;
+    head = seen->head;
+    if (after >= head) break;
     const ReadTransaction transaction = TRY(ReadTransaction::begin(reader));
     Seq good = after;
-    const SeqRange part{.after = after, .last = std::min(range.last, seen->head)};
+    const SeqRange part{.after = after, .last = std::min(range.last, head)};
     const Result<> read = reader.records(*seen, part, &good, [&](Seq seq, std::string_view) {
       report.record_count += 1;
       after = seq;
@@ -74,7 +76,11 @@ Result<> SqliteStore::Parts::verify_session(StoreReader& reader, SessionId sessi
                               .what = read ? "records are missing" : read.error().message()});
     return {};
   }
-  if (was_damaged) return writer->clear_damage(session);
+  if (!was_good) return {};
+  if (*was_good < head) return writer->clear_damage(session);
+  // All that is known is whole, and more was acknowledged: its numbers must not be used again.
+  report.damages.push_back(
+      {.session = session, .good = head, .what = "what was written behind it is missing"});
   return {};
 }
 
