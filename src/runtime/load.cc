@@ -26,7 +26,13 @@ struct Start {
 // Where folding starts: behind the snapshot, or at the very beginning when there is none to use.
 Result<Start> start_of(Store& store, SessionId session, Seq head) {
   const std::optional<StoredSnapshot> stored = TRY(store.snapshot(session));
-  if (!stored || stored->seq == 0 || stored->seq > head) return Start{};
+  if (!stored || stored->seq == 0) return Start{};
+  // Another daemon may have written since the head was read; else the snapshot proves that records
+  // were there.
+  if (stored->seq > head && stored->seq > TRY(store.head(session)).seq) {
+    return fail(Code::damaged, "records that the snapshot knows of are missing");
+  }
+  if (stored->seq > head) return Start{};
   Result<State> state = decode_snapshot(stored->bytes);
   if (!state || state->head != stored->seq) {
     SIM_PROBE("unusable snapshot passed over");

@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "runtime/fixture_for_test.h"
+#include "runtime/load.h"
 #include "runtime/session_list.h"
 
 namespace perdure {
@@ -365,6 +366,22 @@ TEST(Recovery, J4_snapshot_and_tail_give_the_same_state_as_the_whole_journal) {
   State folded;
   for (const Record& record : daemon.records()) folded = evolve(std::move(folded), record.event);
   EXPECT_EQ(folded, before);
+}
+
+// The store may not know that records are gone; their numbers must not be given to others.
+TEST(Recovery, J1_DISK3_a_snapshot_ahead_of_the_head_proves_that_records_are_gone) {
+  Daemon daemon;
+  ASSERT_TRUE(daemon.create().has_value());
+  for (int i = 0; i < 600; ++i) {
+    ASSERT_TRUE(daemon.ask(RenameSession{"title " + std::to_string(i)}).has_value());
+  }
+  const auto snapshot = daemon.store->snapshot(daemon.session);
+  ASSERT_TRUE(snapshot->has_value());
+  daemon.runtime.reset();
+  ASSERT_TRUE(daemon.disk.lose_behind(daemon.session, (*snapshot)->seq - 1));
+  const auto loaded = load_session(*daemon.store, daemon.session);
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().code(), Code::damaged);
 }
 
 }  // namespace

@@ -37,6 +37,13 @@ bool MemoryDisk::flip_snapshot_bit(SessionId session) {
   return true;
 }
 
+bool MemoryDisk::lose_behind(SessionId session, Seq last) {
+  const auto found = sessions_.find(session);
+  if (found == sessions_.end() || found->second.head() <= last) return false;
+  found->second.records.resize(last);
+  return true;
+}
+
 std::optional<std::string_view> MemoryDisk::peek(SessionId session, Seq seq) const {
   const Session* found = find(session);
   if (!found || seq == 0 || seq > found->head()) return std::nullopt;

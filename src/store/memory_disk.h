@@ -43,6 +43,10 @@ class MemoryDisk {
   // Damages the stored snapshot, which is only a hint. False when there is none.
   bool flip_snapshot_bit(SessionId session);
 
+  // Loses the synced records behind `last` without a trace in the head, as a commit that decayed
+  // does. False when there are none.
+  bool lose_behind(SessionId session, Seq last);
+
   // The bytes of a synced record, for checkers that must not copy; nothing for a number beyond the
   // head. Shows damaged records as they are. Valid until the disk is changed.
   std::optional<std::string_view> peek(SessionId session, Seq seq) const;
