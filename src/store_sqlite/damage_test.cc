@@ -133,6 +133,26 @@ TEST_F(SqliteDamage, J1_DISK3_a_lost_block_keeps_its_sessions_in_quarantine_thro
   }
 }
 
+// The flush goes in slices of 1,024 sessions; the damage of one in the second is saved with the
+// first, when there is no row of it yet.
+TEST_F(SqliteDamage, X21_the_quarantine_of_a_session_behind_the_first_slice_outlives_a_restart) {
+  SqliteOptions with = options();
+  with.flush_bytes_min = with.flush_bytes_max = 1UL << 40;
+  open(with);
+  fill(1100, 2);
+  store_.reset();
+  exec(path(), "PRAGMA wal_checkpoint(TRUNCATE)");
+  flip(path(), "<session 1100 record 2>");
+  open(with);
+  EXPECT_EQ(put(1100, 2, {"no"}).error().code(), Code::damaged);
+  for (int life = 0; life < 2; ++life) {
+    ASSERT_TRUE(store_->shut_down());
+    open(with);
+    EXPECT_EQ(put(1100, 2, {"no"}).error().code(), Code::damaged);
+    EXPECT_EQ(all(1100).size(), 1U);
+  }
+}
+
 // Every byte of the file takes its turn (a sample of them): whatever the flip hits, the store opens
 // or says clearly why not, and no record is ever served that was not written.
 TEST_F(SqliteDamage, DISK3_no_flip_anywhere_serves_a_wrong_record) {

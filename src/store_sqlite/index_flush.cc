@@ -17,7 +17,10 @@ Result<IndexFlush> IndexFlush::create(Db& db, SessionIndex& index) {
   out.put_head_ =
       TRY(db.prepare("INSERT INTO heads(sid, head, cursor) VALUES(?1, ?2, ?3) "
                      "ON CONFLICT(sid) DO UPDATE SET head = ?2, cursor = ?3"));
-  out.put_good_ = TRY(db.prepare("UPDATE heads SET good = ?2 WHERE sid = ?1"));
+  // A session that was never flushed has no row yet: with head 0 the log is read as without it.
+  out.put_good_ =
+      TRY(db.prepare("INSERT INTO heads(sid, head, good) VALUES(?1, 0, ?2) "
+                     "ON CONFLICT(sid) DO UPDATE SET good = ?2"));
   return out;
 }
 
