@@ -7,7 +7,7 @@
 #include "base/limits.h"
 #include "env_posix/file_lock.h"
 #include "env_posix/folder.h"
-#include "store_files/record_file.h"
+#include "store/line_chain.h"
 #include "store_postgres/postgres_store.h"
 
 namespace perdure {

@@ -1,4 +1,5 @@
 // Reads everything the store holds and says what is damaged.
+#include "store/line_chain.h"
 #include "store_files/files_writer.h"
 
 namespace perdure {

@@ -4,6 +4,7 @@
 
 #include "base/crc32c.h"
 #include "base/little_endian.h"
+#include "store/line_chain.h"
 #include "store_files/batch_text.h"
 
 namespace perdure {
@@ -12,7 +13,6 @@ namespace {
 constexpr std::size_t entry_bytes = 24;
 constexpr std::size_t entries_a_read = 1024;
 constexpr std::size_t scan_bytes = 1UL << 20;
-constexpr std::size_t envelope_bytes = 512;  // within which `prev` stands
 
 struct Entry {
   std::uint64_t end = 0;  // behind the line break
@@ -76,14 +76,6 @@ Result<std::string> record_in(std::string_view text, const Entry& entry, std::ui
   return record_of_line(line);
 }
 
-// The 64 digits behind `key`, which stands near the beginning.
-std::optional<Hash> hash_behind(std::string_view record, std::string_view key) {
-  const std::size_t at = record.substr(0, envelope_bytes).find(key);
-  if (at == std::string_view::npos) return std::nullopt;
-  const Result<Hash> hash = Hash::parse_hex(record.substr(at + key.size()).substr(0, 64));
-  return hash ? std::optional(*hash) : std::nullopt;
-}
-
 }  // namespace
 
 Result<std::shared_ptr<JournalFile>> OpenFiles::get(const std::string& name, JournalOpen mode) {
@@ -104,20 +96,6 @@ Result<std::shared_ptr<JournalFile>> OpenFiles::get(const std::string& name, Jou
 void OpenFiles::forget(const std::string& name) {
   const std::scoped_lock lock(mutex_);
   open_.erase(name);
-}
-
-LineChain::Link LineChain::add(std::string_view record) {
-  const std::optional<Hash> prev = hash_behind(record, R"("prev":")");
-  Link link = Link::silent;
-  if (before_) link = prev == before_ ? Link::vouches : Link::broken;
-  if (!before_ && prev && is_first_ && *prev != Hash{}) link = Link::broken;
-  std::optional<Hash> replaced;
-  if (record.substr(0, envelope_bytes).contains(R"("kind":"redacted")")) {
-    replaced = hash_behind(record, R"("hash":")");
-  }
-  before_ = prev ? std::optional(replaced.value_or(sha256(record))) : std::nullopt;
-  is_first_ = false;
-  return link;
 }
 
 Result<RecordFiles::Filled> RecordFiles::fill(const StoredSession& session) {

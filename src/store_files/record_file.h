@@ -13,7 +13,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/hash.h"
 #include "store_files/disk.h"
 #include "store_files/stored_session.h"
 
@@ -58,22 +57,6 @@ struct RecordSeen {
 };
 // False ends the reading.
 using OnRecord = std::function<bool(const RecordSeen&)>;
-
-// Follows the hash chain over stored bytes without knowing what they mean.
-class LineChain {
- public:
-  // What a record says of the one before it.
-  enum class Link {
-    vouches,  // it holds that one's hash
-    silent,   // neither of the two is linked: format 0, or no journal of ours
-    broken    // it should hold the hash, and does not
-  };
-  Link add(std::string_view record);
-
- private:
-  std::optional<Hash> before_;
-  bool is_first_ = true;
-};
 
 class RecordFiles {
  public:

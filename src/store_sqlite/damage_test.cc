@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "store_sqlite/store_fixture_test.h"
+#include "wire/record.h"
 
 namespace perdure::store_test {
 namespace {
@@ -31,6 +32,18 @@ class SqliteDamage : public StoreTest {
       }
       store_->step();
     }
+  }
+
+  // Records as the runtime writes them, each with the hash of the one before.
+  static std::vector<std::string> chained(Seq count) {
+    std::vector<std::string> out;
+    Hash prev;
+    while (out.size() < count) {
+      const std::string text = "message " + std::to_string(out.size() + 1);
+      out.push_back(encode_record(out.size() + 1, prev, {.body = MessageAgent{.text = text}}));
+      prev = record_hash(out.back());
+    }
+    return out;
   }
 
   static void flip(const fs::path& file, const std::string& where) {
@@ -131,6 +144,35 @@ TEST_F(SqliteDamage, J1_DISK3_a_lost_block_keeps_its_sessions_in_quarantine_thro
     ASSERT_TRUE(store_->shut_down());
     open(with);
   }
+}
+
+// Checksums of entries say nothing of records that were never written there: the chain does.
+TEST_F(SqliteDamage, J2_verify_follows_the_chain_through_redactions_and_finds_where_it_breaks) {
+  open();
+  std::vector<std::string> records = chained(10);
+  ASSERT_TRUE(put(1, 0, records));
+  const Hash blob = sha256("a picture");
+  ASSERT_TRUE(commit({.session = session(2),
+                      .expected_head = 0,
+                      .records = records,
+                      .blobs = {{.hash = blob, .bytes = "a picture"}}}));
+  for (const Seq seq : {Seq{4}, Seq{10}}) {
+    ASSERT_TRUE(store_->redact({.session = session(2),
+                                .seq = seq,
+                                .replacement = *encode_tombstone(records[seq - 1]),
+                                .blobs = {blob}}));
+  }
+  records.erase(records.begin() + 6);
+  ASSERT_TRUE(put(3, 0, records));
+  const auto report = store_->verify();
+  ASSERT_TRUE(report) << report.error().message();
+  ASSERT_EQ(report->damages.size(), 1U);
+  EXPECT_EQ(report->damages[0].session, session(3));
+  EXPECT_EQ(report->damages[0].good, 6U);
+  EXPECT_EQ(report->record_count, 26U);
+  EXPECT_EQ(put(3, 9, {"more"}).error().code(), Code::damaged);
+  EXPECT_EQ(store_->verify()->damages.size(), 1U) << "it is not freed by the next look";
+  EXPECT_TRUE(put(2, 10, {"more"}));
 }
 
 // The flush goes in slices of 1,024 sessions; the damage of one in the second is saved with the

@@ -93,19 +93,22 @@ Result<bool> StoreReader::prepare_search() {
   return true;
 }
 
+Result<std::optional<std::string>> StoreReader::redaction(std::uint64_t sid, Seq seq) {
+  // Without the table nothing was redacted: the record is made of zeros.
+  if (!TRY(has_redactions(db))) return std::nullopt;
+  Statement redaction = TRY(db.prepare("SELECT sealed FROM redactions WHERE sid = ? AND seq = ?"));
+  Query query(redaction);
+  if (!TRY(query->bind_u64(1, sid).bind_u64(2, seq).step())) return std::nullopt;
+  const auto bytes = unseal(redaction_key(sid, seq), query->bytes(0));
+  if (!bytes) return fail(Code::damaged, "what stands for a redacted record is damaged");
+  return std::string(*bytes);
+}
+
 Result<> StoreReader::put_redactions(const IndexedView& view, RecordPage& page) {
   for (std::size_t i = 0; i < page.records.size(); ++i) {
     if (!is_blank_record(page.records[i])) continue;
-    const Seq seq = page.first + i;
-    // Without the table nothing was redacted: the record is made of zeros.
-    if (!TRY(has_redactions(db))) return {};
-    Statement redaction =
-        TRY(db.prepare("SELECT sealed FROM redactions WHERE sid = ? AND seq = ?"));
-    Query query(redaction);
-    if (!TRY(query->bind_u64(1, view.sid).bind_u64(2, seq).step())) continue;
-    const auto bytes = unseal(redaction_key(view.sid, seq), query->bytes(0));
-    if (!bytes) return fail(Code::damaged, "what stands for a redacted record is damaged");
-    page.records[i] = *bytes;
+    std::optional<std::string> instead = TRY(redaction(view.sid, page.first + i));
+    if (instead) page.records[i] = *std::move(instead);
   }
   return {};
 }

@@ -41,6 +41,9 @@ class StoreReader {
 
   Db db;
   std::optional<LogReader> log;
+  // What stands for a blank record; nothing when it was written so. `damaged` when it cannot be
+  // read.
+  Result<std::optional<std::string>> redaction(std::uint64_t sid, Seq seq);
   // Puts what stands for redacted records in their places.
   Result<> put_redactions(const IndexedView& view, RecordPage& page);
 

@@ -1,4 +1,5 @@
 // Reads everything the store holds and says what is damaged.
+#include "store/line_chain.h"
 #include "store_sqlite/reader.h"
 #include "store_sqlite/store_parts.h"
 
@@ -21,6 +22,21 @@ Result<> check_structure(StoreReader& reader, VerifyReport& report) {
     if (!*row) return {};
     if (check.bytes(0) != "ok") report.damages.push_back({.what = std::string(check.bytes(0))});
   }
+}
+
+struct SeenRecord {
+  std::uint64_t sid = 0;
+  Seq seq = 0;
+  std::string_view record;
+};
+
+// `damaged` for a record that does not hold the hash of the one before.
+Result<> follow(StoreReader& reader, LineChain& chain, const SeenRecord& seen) {
+  std::optional<std::string> instead;
+  if (is_blank_record(seen.record)) instead = TRY(reader.redaction(seen.sid, seen.seq));
+  if (chain.add(instead ? *instead : seen.record) != LineChain::Link::broken) return {};
+  return fail(Code::damaged,
+              "record " + std::to_string(seen.seq) + " does not hold the hash of the one before");
 }
 
 }  // namespace
@@ -48,6 +64,7 @@ Result<VerifyReport> SqliteStore::verify(const OnVerified& on_session) {
 Result<> SqliteStore::Parts::verify_session(StoreReader& reader, SessionId session,
                                             VerifyReport& report) {
   report.session_count += 1;
+  LineChain chain;
   std::optional<Seq> was_good;
   Seq after = 0;
   Seq head = 0;
@@ -62,11 +79,18 @@ Result<> SqliteStore::Parts::verify_session(StoreReader& reader, SessionId sessi
     const ReadTransaction transaction = TRY(ReadTransaction::begin(reader));
     Seq good = after;
     const SeqRange part{.after = after, .last = std::min(range.last, head)};
-    const Result<> read = reader.records(*seen, part, &good, [&](Seq seq, std::string_view) {
+    Result<> fits;
+    Result<> read = reader.records(*seen, part, &good, [&](Seq seq, std::string_view record) {
+      fits = follow(reader, chain, {.sid = seen->sid, .seq = seq, .record = record});
+      if (!fits) return false;
       report.record_count += 1;
       after = seq;
       return true;
     });
+    if (!fits) {
+      read = fits;
+      good = after;
+    }
     if (read && after == part.last) continue;
     if (!read && read.error().code() == Code::not_found) return {};
     if (!read && read.error().code() != Code::damaged) return read;
