@@ -175,6 +175,34 @@ TEST_F(SqliteDamage, J2_verify_follows_the_chain_through_redactions_and_finds_wh
   EXPECT_TRUE(put(2, 10, {"more"}));
 }
 
+// 256 entries make an extent.
+TEST_F(SqliteDamage, DISK3_a_damaged_extent_takes_none_of_the_records_before_it) {
+  for (const bool by_verify : {false, true}) {
+    store_.reset();
+    fs::remove_all(path());
+    fs::remove_all(path("journal.db-wal"));
+    open();
+    fill(2, 300);
+    ASSERT_TRUE(store_->shut_down());
+    store_.reset();
+    exec(path(), "UPDATE extents SET packed = x'00' WHERE sid = 1 AND first_seq > 1");
+    open();
+    if (by_verify) {
+      const auto report = store_->verify();
+      ASSERT_TRUE(report) << report.error().message();
+      ASSERT_EQ(report->damages.size(), 1U);
+      EXPECT_EQ(report->damages[0].session, session(1));
+      EXPECT_EQ(report->damages[0].good, 256U);
+    } else {
+      EXPECT_EQ(store_->read(session(1), {.after = 280, .limit = 9}).error().code(), Code::damaged);
+    }
+    EXPECT_EQ(all(1).size(), 256U);
+    EXPECT_EQ(store_->read(session(1), {.after = 256, .limit = 9}).error().code(), Code::damaged);
+    EXPECT_EQ(put(1, 300, {"more"}).error().code(), Code::damaged);
+    EXPECT_EQ(all(2).size(), 300U);
+  }
+}
+
 // The flush goes in slices of 1,024 sessions; the damage of one in the second is saved with the
 // first, when there is no row of it yet.
 TEST_F(SqliteDamage, X21_the_quarantine_of_a_session_behind_the_first_slice_outlives_a_restart) {

@@ -46,35 +46,41 @@ Result<std::unique_ptr<StoreReader>> StoreReader::open(const DbOptions& options)
 }
 
 Result<StoreReader::Plan> StoreReader::plan(const IndexedView& view, const SeqRange& range) {
-  const auto broken = [&] {
-    return fail(Code::damaged, "the index of the session is damaged; a repair builds it anew");
-  };
   Plan out{.first = range.after + 1};
   if (range.after < view.flushed) {
-    Query query(extents);
-    query->bind_u64(1, view.sid).bind_u64(2, range.after + 1);
-    Seq next = 0;
-    while (next <= std::min(range.last, view.flushed)) {
-      if (!TRY(query->step())) return broken();
-      const ExtentKey key{.sid = view.sid, .first_seq = query->u64(0)};
-      const auto refs = unpack_extent(key, query->bytes(1));
-      if (!refs || (next == 0 ? key.first_seq > range.after + 1 : key.first_seq != next)) {
-        return broken();
-      }
-      if (next == 0) out.first = key.first_seq;
-      out.refs.insert(out.refs.end(), refs->begin(), refs->end());
-      next = key.first_seq + records_in(*refs);
-    }
-    // A flush since the view was taken has extended the extents by entries that the view has too.
-    for (; next > view.flushed + 1 && !out.refs.empty(); out.refs.pop_back()) {
-      next -= out.refs.back().count;
-    }
+    TRY_VOID(plan_flushed(view, range, out));
   } else {
     out.first = view.tail_first;
   }
-  out.refs.insert(out.refs.end(), view.tail.begin(), view.tail.end());
+  if (!out.is_broken) out.refs.insert(out.refs.end(), view.tail.begin(), view.tail.end());
   drop_before(out, range.after + 1);
   return out;
+}
+
+Result<> StoreReader::plan_flushed(const IndexedView& view, const SeqRange& range, Plan& out) {
+  Query query(extents);
+  query->bind_u64(1, view.sid).bind_u64(2, range.after + 1);
+  Seq next = 0;
+  while (next <= std::min(range.last, view.flushed)) {
+    const Result<bool> found = query->step();
+    if (!found && found.error().code() != Code::damaged) return std::unexpected(found.error());
+    out.is_broken = !found || !*found;
+    if (out.is_broken) return {};
+    const ExtentKey key{.sid = view.sid, .first_seq = query->u64(0)};
+    out.is_broken = next == 0 ? key.first_seq > range.after + 1 : key.first_seq != next;
+    if (out.is_broken) return {};
+    if (next == 0) out.first = key.first_seq;
+    const auto refs = unpack_extent(key, query->bytes(1));
+    out.is_broken = !refs;
+    if (out.is_broken) return {};
+    out.refs.insert(out.refs.end(), refs->begin(), refs->end());
+    next = key.first_seq + records_in(*refs);
+  }
+  // A flush since the view was taken has extended the extents by entries that the view has too.
+  for (; next > view.flushed + 1 && !out.refs.empty(); out.refs.pop_back()) {
+    next -= out.refs.back().count;
+  }
+  return {};
 }
 
 // Not with the others: a file of before has no texts until the index is made anew.

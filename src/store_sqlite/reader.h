@@ -62,8 +62,13 @@ class StoreReader {
   struct Plan {
     Seq first = 0;
     std::vector<EntryRef> refs;
+    bool is_broken = false;  // the index is damaged behind them
   };
   Result<Plan> plan(const IndexedView& view, const SeqRange& range);
+
+ private:
+  // The part of it that is in the extents.
+  Result<> plan_flushed(const IndexedView& view, const SeqRange& range, Plan& out);
 };
 
 // A read transaction; ends with the scope.
@@ -131,7 +136,9 @@ Result<> StoreReader::records(const IndexedView& view, const SeqRange& range, Se
       if (!take(seq, record)) return {};
     }
   }
-  return {};
+  if (!entries.is_broken) return {};
+  *good = first - 1;
+  return fail(Code::damaged, "the index of the session is damaged; a repair builds it anew");
 }
 
 }  // namespace perdure
