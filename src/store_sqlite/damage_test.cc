@@ -203,6 +203,42 @@ TEST_F(SqliteDamage, DISK3_a_damaged_extent_takes_none_of_the_records_before_it)
   }
 }
 
+// `heads` has no checksums of its own: the last extent, which has, must end where the head is.
+TEST_F(SqliteDamage, J1_DISK3_a_head_that_decayed_or_is_gone_is_noticed) {
+  for (const char* sql :
+       {"UPDATE heads SET head = head - 1 WHERE sid = 1",
+        "UPDATE heads SET head = head + 1 WHERE sid = 1", "DELETE FROM heads WHERE sid = 1",
+        "DELETE FROM extents WHERE sid = 1 AND first_seq > 1"}) {
+    SCOPED_TRACE(sql);
+    store_.reset();
+    fs::remove_all(path());
+    fs::remove_all(path("journal.db-wal"));
+    open();
+    fill(2, 300);
+    ASSERT_TRUE(store_->shut_down());
+    store_.reset();
+    exec(path(), sql);
+    open();
+    const Seq head = store_->head(session(1))->seq;
+    EXPECT_GE(head, 300U) << "it is not made shorter";
+    for (int i = 0; i < 2; ++i) {
+      for (const Seq expected : {Seq{0}, Seq{256}, Seq{299}, Seq{300}, head}) {
+        EXPECT_EQ(put(1, expected, {"more"}).error().code(), Code::damaged);
+      }
+      EXPECT_EQ(store_->read(session(1), {.after = 300, .limit = 9}).error().code(), Code::damaged);
+      const auto report = store_->verify();
+      ASSERT_TRUE(report) << report.error().message();
+      ASSERT_EQ(report->damages.size(), 1U);
+      EXPECT_EQ(report->damages[0].session, session(1));
+    }
+    EXPECT_EQ(all(2).size(), 300U);
+    EXPECT_TRUE(put(2, 300, {"more"}));
+    ASSERT_TRUE(store_->rebuild_index());
+    EXPECT_EQ(all(1).size(), 300U);
+    EXPECT_TRUE(put(1, 300, {"more"}));
+  }
+}
+
 // The flush goes in slices of 1,024 sessions; the damage of one in the second is saved with the
 // first, when there is no row of it yet.
 TEST_F(SqliteDamage, X21_the_quarantine_of_a_session_behind_the_first_slice_outlives_a_restart) {

@@ -1,18 +1,36 @@
 #include "store_sqlite/group_writer.h"
 
-#include <set>
+#include <algorithm>
 
 #include "base/check.h"
 #include "base/limits.h"
 #include "store_sqlite/codec.h"
+#include "store_sqlite/extents.h"
 
 namespace perdure {
+namespace {
+
+// The last extent as load_session_sql selected it.
+void compare_extent(Query& query, IndexedSession& state) {
+  Seq end = 0;  // of what is known to be good
+  if (!query->is_null(4)) {
+    const ExtentKey key{.sid = state.sid, .first_seq = query->u64(4)};
+    const auto refs = unpack_extent(key, query->bytes(5));
+    end = key.first_seq - 1 + (refs ? records_in(*refs) : 0);
+  }
+  if (end == state.head) return;
+  const Seq good = std::min(end, state.head);
+  state.good = std::min(state.good.value_or(good), good);
+  state.head = std::max(end, state.head);
+}
+
+}  // namespace
+
 Result<std::optional<IndexedSession>> load_session(Statement& load, SessionId session) {
   const std::string id = id_bytes(session.ulid());
   Query query(load);
   if (!TRY(query->bind_blob(1, id).step())) return std::nullopt;
   IndexedSession state{.id = session, .sid = query->u64(0), .head = query->u64(1)};
-  state.flushed = state.head;
   std::string_view cursor = query->bytes(2);
   if (!cursor.empty()) {
     state.cursor.emplace();
@@ -21,6 +39,8 @@ Result<std::optional<IndexedSession>> load_session(Statement& load, SessionId se
     }
   }
   if (!query->is_null(3)) state.good = query->u64(3);
+  compare_extent(query, state);
+  state.flushed = state.head;
   return state;
 }
 

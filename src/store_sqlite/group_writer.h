@@ -61,10 +61,12 @@ class GroupWriter {
 };
 
 // The state of a stored session, by id; nothing when there is none. The statement selects
-// load_session_sql.
+// load_session_sql. The table heads has no checksums: a head that is not where the last extent ends
+// makes the session a damaged one.
 inline constexpr std::string_view load_session_sql =
-    "SELECT s.sid, h.head, h.cursor, h.good FROM sessions s LEFT JOIN heads h ON h.sid = s.sid "
-    "WHERE s.id = ?";
+    "SELECT s.sid, h.head, h.cursor, h.good, e.first_seq, e.packed FROM sessions s "
+    "LEFT JOIN heads h ON h.sid = s.sid LEFT JOIN extents e ON e.sid = s.sid "
+    "WHERE s.id = ? ORDER BY e.first_seq DESC LIMIT 1";
 Result<std::optional<IndexedSession>> load_session(Statement& load, SessionId session);
 
 // What the checksums of rows outside the log cover beside the payload.

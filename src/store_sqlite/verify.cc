@@ -72,6 +72,10 @@ Result<> SqliteStore::Parts::verify_session(StoreReader& reader, SessionId sessi
     const SeqRange range{.after = after, .last = after + page_records};
     const Result<IndexedView> seen = view(reader, session, range);
     if (!seen && seen.error().code() == Code::not_found) return {};  // removed meanwhile
+    if (!seen && seen.error().code() == Code::damaged) {
+      report.damages.push_back({.session = session, .what = seen.error().message()});
+      return {};
+    }
     if (!seen) return std::unexpected(seen.error());
     was_good = seen->good;
     head = seen->head;
@@ -101,10 +105,10 @@ Result<> SqliteStore::Parts::verify_session(StoreReader& reader, SessionId sessi
     return {};
   }
   if (!was_good) return {};
-  if (*was_good < head) return writer->clear_damage(session);
+  if (*was_good < head && TRY(writer->clear_damage(session))) return {};
   // All that is known is whole, and more was acknowledged: its numbers must not be used again.
   report.damages.push_back(
-      {.session = session, .good = head, .what = "what was written behind it is missing"});
+      {.session = session, .good = *was_good, .what = "what was written behind it is missing"});
   return {};
 }
 

@@ -152,17 +152,21 @@ Result<> Writer::remove(SessionId session) {
   return removed;
 }
 
-Result<> Writer::clear_damage(SessionId session) {
+Result<bool> Writer::clear_damage(SessionId session) {
   const std::scoped_lock lock(write_mutex_);
-  return transact([&]() -> Result<> {
+  bool is_free = true;
+  TRY_VOID(transact([&]() -> Result<> {
     Statement load = TRY(db_.prepare(load_session_sql));
-    const std::optional<IndexedSession> state = TRY(load_session(load, session));
+    std::optional<IndexedSession> state = TRY(load_session(load, session));
     if (!state) return {};
     Statement clear = TRY(db_.prepare("UPDATE heads SET good = NULL WHERE sid = ?"));
     TRY_VOID(clear.bind_u64(1, state->sid).run());
-    index_.clear_damage(session);
+    state = TRY(load_session(load, session));
+    is_free = !state->good;
     return {};
-  });
+  }));
+  if (is_free) index_.clear_damage(session);
+  return is_free;
 }
 
 Result<> Writer::forget_answers(Timestamp now) {

@@ -50,8 +50,9 @@ class Writer final : public GroupTarget {
   Result<> redact(const Redaction& redaction);
   SqliteStats stats();
 
-  // verify() found the session whole: its quarantine ends.
-  Result<> clear_damage(SessionId session);
+  // verify() found the records of the session whole: its quarantine ends. False when it does not,
+  // for the index says that there were others.
+  Result<bool> clear_damage(SessionId session);
 
   std::uint64_t epoch() const { return epoch_; }
   const std::string& log_id() const { return log_id_; }
