@@ -54,6 +54,28 @@ class SqliteDamage : public StoreTest {
     spill(file, bytes);
   }
 
+  // Makes the first leaf of the extents unreadable for SQLite.
+  static void break_extents_leaf(const fs::path& file) {
+    sqlite3* db = nullptr;
+    ASSERT_EQ(sqlite3_open(file.c_str(), &db), SQLITE_OK);
+    std::int64_t page = 0;
+    const auto take = [](void* out, int, char** values, char**) {
+      *static_cast<std::int64_t*>(out) = std::stoll(values[0]);
+      return 0;
+    };
+    EXPECT_EQ(sqlite3_exec(db,
+                           "SELECT pageno FROM dbstat WHERE name = 'extents' AND pagetype = 'leaf' "
+                           "ORDER BY path LIMIT 1",
+                           take, &page, nullptr),
+              SQLITE_OK)
+        << sqlite3_errmsg(db);
+    sqlite3_close(db);
+    ASSERT_GT(page, 1);
+    std::string bytes = slurp(file);
+    bytes.replace(static_cast<std::size_t>(page - 1) * 8192, 64, std::string(64, '\x55'));
+    spill(file, bytes);
+  }
+
   static void exec(const fs::path& file, const char* sql) {
     sqlite3* db = nullptr;
     ASSERT_EQ(sqlite3_open(file.c_str(), &db), SQLITE_OK);
@@ -237,6 +259,38 @@ TEST_F(SqliteDamage, J1_DISK3_a_head_that_decayed_or_is_gone_is_noticed) {
     EXPECT_EQ(all(1).size(), 300U);
     EXPECT_TRUE(put(1, 300, {"more"}));
   }
+}
+
+TEST_F(SqliteDamage, DISK3_a_broken_page_of_the_extents_does_not_keep_others_from_the_index) {
+  SqliteOptions with = options();
+  with.flush_bytes_min = with.flush_bytes_max = 1UL << 40;
+  open(with);
+  fill(40, 300);
+  ASSERT_TRUE(store_->shut_down());
+  open(with);
+  for (std::uint64_t number = 1; number <= 40; ++number) ASSERT_TRUE(put(number, 300, {"new"}));
+  store_.reset();
+  exec(path(), "PRAGMA wal_checkpoint(TRUNCATE)");
+  break_extents_leaf(path());
+  open(with);
+  ASSERT_TRUE(put(40, 301, {"newer"}));
+  EXPECT_GT(store_->stats().unindexed_bytes, 0U);
+  const Result<> flushed = store_->shut_down();
+  ASSERT_TRUE(flushed) << flushed.error().message();
+  EXPECT_EQ(store_->stats().unindexed_bytes, 0U);
+  for (int life = 0; life < 2; ++life) {
+    EXPECT_EQ(all(40).size(), 302U);
+    EXPECT_EQ(put(1, 300, {"no"}).error().code(), Code::damaged);
+    EXPECT_EQ(put(1, 301, {"no"}).error().code(), Code::damaged);
+    std::size_t harmed = 0;
+    const auto report = store_->verify();
+    ASSERT_TRUE(report) << report.error().message();
+    for (const Damage& damage : report->damages) harmed += damage.session ? 1 : 0;
+    EXPECT_GE(harmed, 1U);
+    EXPECT_LE(harmed, 8U);
+    open(with);
+  }
+  ASSERT_TRUE(put(40, 302, {"newest"}));
 }
 
 // The flush goes in slices of 1,024 sessions; the damage of one in the second is saved with the

@@ -29,9 +29,7 @@ Result<bool> IndexFlush::write(const Slice& slice) {
   damage_ = index_->unsaved_damage();
   if (states_.empty() && damage_.empty()) return false;
   for (const IndexedSession* state : states_) TRY_VOID(write_session(*state));
-  for (const auto& [sid, good] : damage_) {
-    TRY_VOID(put_good_.bind_u64(1, sid).bind_u64(2, good).run());
-  }
+  for (const auto& [sid, good] : damage_) TRY_VOID(write_good(sid, good));
   const std::uint64_t watermark = index_->watermark_without(states_.size(), slice.next_pos);
   TRY_VOID(set_meta(*db_, meta::indexed, static_cast<std::int64_t>(watermark)));
   return true;
@@ -44,8 +42,21 @@ void IndexFlush::committed() {
 
 Result<> IndexFlush::write_session(const IndexedSession& state) {
   TRY_VOID(write_extents(state));
+  return write_head(state);
+}
+
+Result<> IndexFlush::write_head(const IndexedSession& state) {
   const std::string cursor = cursor_bytes(state.cursor);
   return put_head_.bind_u64(1, state.sid).bind_u64(2, state.head).bind_blob(3, cursor).run();
+}
+
+Result<> IndexFlush::write_good(std::uint64_t sid, Seq good) {
+  return put_good_.bind_u64(1, sid).bind_u64(2, good).run();
+}
+
+Result<> IndexFlush::write_watermark(std::uint64_t next_pos) {
+  const std::uint64_t watermark = index_->watermark_without(0, next_pos);
+  return set_meta(*db_, meta::indexed, static_cast<std::int64_t>(watermark));
 }
 
 Result<> IndexFlush::write_extents(const IndexedSession& state) {

@@ -26,6 +26,13 @@ class IndexFlush {
   // Writes one session's end, dirty or not; for a session that is about to be removed.
   Result<> write_session(const IndexedSession& state);
 
+  // The same without its extents, which cannot be written.
+  Result<> write_head(const IndexedSession& state);
+  // How many records of a damaged session may be served.
+  Result<> write_good(std::uint64_t sid, Seq good);
+  // How far the log is in the tables as they are.
+  Result<> write_watermark(std::uint64_t next_pos);
+
  private:
   IndexFlush(Db& db, SessionIndex& index) : db_(&db), index_(&index) {}
 

@@ -22,15 +22,16 @@ bool SessionIndex::offer(IndexedSession state, std::uint64_t generation) {
   return true;
 }
 
-void SessionIndex::mark_damaged(SessionId id, Seq good) {
+Seq SessionIndex::mark_damaged(SessionId id, Seq good) {
   const std::scoped_lock lock(mutex_);
   const auto found = by_id_.find(id);
-  if (found == by_id_.end()) return;
+  if (found == by_id_.end()) return good;
   IndexedSession& state = *found->second;
-  if (state.good && *state.good <= good) return;
+  if (state.good && *state.good <= good) return *state.good;
   state.good = good;
   state.good_saved = false;
   damaged_.push_back(id);
+  return good;
 }
 
 SessionIndex::Pinned SessionIndex::pin(SessionId id, std::int32_t draft) {

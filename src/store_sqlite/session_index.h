@@ -57,8 +57,9 @@ class SessionIndex {
   // A reader offers what it loaded while `generation` was current; false when it has changed since,
   // and the reader has to look again.
   bool offer(IndexedSession state, std::uint64_t generation);
-  // A reader found damage: records behind `good` are not to be served any more.
-  void mark_damaged(SessionId id, Seq good);
+  // Somebody found damage: records behind `good` are not to be served any more. Says how many may
+  // be, which may be fewer already.
+  Seq mark_damaged(SessionId id, Seq good);
 
   // The writer's part. A state with a draft is pinned: it stays where it is.
   struct Pinned {

@@ -76,6 +76,9 @@ class Writer final : public GroupTarget {
   void maintain();
   bool flush_due();
   Result<bool> flush_slice();
+  Result<> flush_around_damage();
+  Result<> flush_halves(std::span<IndexedSession* const> states);
+  Result<> quarantine(IndexedSession& state);
   Result<> flush_all();
   bool checkpoint(int mode);
   bool idle_erase();

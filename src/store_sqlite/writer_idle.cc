@@ -50,17 +50,61 @@ Result<bool> Writer::flush_slice() {
     wrote = TRY(flush_->write({.before = flush_before_, .next_pos = next_pos_}));
     return {};
   });
-  if (!done) {
-    if (done.error().code() == Code::disk_full) commits_.set_full();
+  const bool is_damaged = !done && done.error().code() == Code::damaged;
+  if (const Result<> outcome = is_damaged ? flush_around_damage() : done; !outcome) {
+    if (outcome.error().code() == Code::disk_full) commits_.set_full();
     flush_before_ = 0;
-    return std::unexpected(done.error());
+    return std::unexpected(outcome.error());
   }
-  if (wrote) flush_->committed();
-  if (!index_.oldest_dirty(flush_before_, 1).empty()) return true;
+  if (done && wrote) flush_->committed();
+  if (!is_damaged && !index_.oldest_dirty(flush_before_, 1).empty()) return true;
   flush_before_ = 0;
   unindexed_bytes_ = bytes_since_flush_;
   stats_.flushes += 1;
   return false;
+}
+
+// A page of the tables cannot be read: it must not keep those from the index that lie elsewhere, or
+// the log behind the watermark would grow without end.
+Result<> Writer::flush_around_damage() {
+  for (const auto& [sid, good] : index_.unsaved_damage()) {
+    const Result<> saved = transact([&] { return flush_->write_good(sid, good); });
+    if (!saved && saved.error().code() != Code::damaged) return saved;
+    if (saved) index_.damage_saved({{sid, good}});
+  }
+  TRY_VOID(flush_halves(index_.oldest_dirty(flush_before_, SIZE_MAX)));
+  return transact([&] { return flush_->write_watermark(next_pos_); });
+}
+
+Result<> Writer::flush_halves(std::span<IndexedSession* const> states) {
+  if (states.empty()) return {};
+  const Result<> done = transact([&]() -> Result<> {
+    for (const IndexedSession* state : states) TRY_VOID(flush_->write_session(*state));
+    return {};
+  });
+  if (done) {
+    index_.flushed({states.begin(), states.end()});
+    return {};
+  }
+  if (done.error().code() != Code::damaged) return done;
+  if (states.size() == 1) return quarantine(*states.front());
+  TRY_VOID(flush_halves(states.first(states.size() / 2)));
+  return flush_halves(states.subspan(states.size() / 2));
+}
+
+// What is not in the extents can be found by a rebuild of the index alone. If not even that can be
+// noted the session stays dirty, and the next life reads the log from there.
+Result<> Writer::quarantine(IndexedSession& state) {
+  const Seq good = index_.mark_damaged(state.id, state.flushed);
+  const Result<> noted = transact([&]() -> Result<> {
+    TRY_VOID(flush_->write_head(state));
+    return flush_->write_good(state.sid, good);
+  });
+  if (!noted && noted.error().code() != Code::damaged) return noted;
+  if (!noted) return {};
+  index_.damage_saved({{state.sid, good}});
+  index_.flushed({&state});
+  return {};
 }
 
 Result<> Writer::flush_all() {
