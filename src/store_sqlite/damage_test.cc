@@ -293,6 +293,42 @@ TEST_F(SqliteDamage, DISK3_a_broken_page_of_the_extents_does_not_keep_others_fro
   ASSERT_TRUE(put(40, 302, {"newest"}));
 }
 
+// Entries without records that carry the frame cursor alone, right behind what the index has.
+TEST_F(SqliteDamage, PROC5_a_frame_cursor_does_not_go_back_unnoticed) {
+  const ExecId agent(Ulid{0x4142434445464748, 0x494a4b4c4d4e4f50});
+  SqliteOptions with = options();
+  with.flush_bytes_min = with.flush_bytes_max = 1UL << 40;
+  open(with);
+  fill(1, 5);
+  ASSERT_TRUE(store_->shut_down());
+  open(with);
+  const FrameCursor cursor{.exec = agent, .frame = 7};
+  ASSERT_TRUE(commit({.session = session(1), .expected_head = 5, .cursor = cursor}));
+  store_.reset();
+  exec(path(), "PRAGMA wal_checkpoint(TRUNCATE)");
+  flip(path(), "ABCDEFGHIJKLMNOP");
+  open(with);
+  EXPECT_EQ(put(1, 5, {"no"}).error().code(), Code::damaged);
+  EXPECT_EQ(all(1).size(), 5U);
+  const auto report = store_->verify();
+  ASSERT_EQ(report->damages.size(), 1U);
+  EXPECT_EQ(report->damages[0].session, session(1));
+}
+
+// The block with a session's last records is lost; an entry without records behind it proves that.
+TEST_F(SqliteDamage, J1_an_entry_without_records_shows_that_some_before_it_are_lost) {
+  SqliteOptions with = options();
+  with.flush_bytes_min = with.flush_bytes_max = 1UL << 40;
+  open(with);
+  fill(1, 5);
+  const FrameCursor cursor{.exec = ExecId(Ulid{1, 2}), .frame = 7};
+  ASSERT_TRUE(commit({.session = session(1), .expected_head = 5, .cursor = cursor}));
+  store_.reset();
+  exec(path(), "UPDATE log SET data = zeroblob(length(data)) WHERE pos = 5");
+  open(with);
+  EXPECT_EQ(put(1, 4, {"no"}).error().code(), Code::damaged);
+}
+
 // The flush goes in slices of 1,024 sessions; the damage of one in the second is saved with the
 // first, when there is no row of it yet.
 TEST_F(SqliteDamage, X21_the_quarantine_of_a_session_behind_the_first_slice_outlives_a_restart) {

@@ -139,10 +139,10 @@ class Sessions {
 
 void add_entry(SessionIndex& index, IndexedSession& state, const ScannedEntry& entry) {
   const EntryHead& head = entry.head;
-  if (head.cursor) state.cursor = head.cursor;
-  if (head.count == 0 && !entry.damaged) return;
   const Seq last = head.first_seq + head.count - 1;
-  if (last <= state.flushed) return;
+  // The tables have it, or what came later. An entry of a cursor alone has no number of its own.
+  if (head.count == 0 ? last < state.flushed : last <= state.flushed) return;
+  if (head.cursor) state.cursor = head.cursor;
   // A gap means that an entry was lost altogether; what follows it is not served.
   const bool gap = head.first_seq != state.head + 1;
   if (gap || entry.damaged) {
