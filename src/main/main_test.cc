@@ -1,9 +1,11 @@
 // The daemon's settings and its data folder: what is refused, and what a first start makes.
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -327,6 +329,36 @@ TEST_F(Data, G2_answers_that_expired_are_forgotten_and_those_for_ever_stay) {
   EXPECT_FALSE(has("old"));
   EXPECT_TRUE(has("young"));
   EXPECT_TRUE(has("prompt"));
+}
+
+// Each commit queues the next one: the thread is never idle.
+TEST_F(Data, G2_answers_that_expired_are_forgotten_under_steady_load_too) {
+  fs::create_directories(root_ + "/s");
+  const std::unique_ptr<SqliteStore> store =
+      SqliteStore::open({.path = root_ + "/s/perdure.db"}).value();
+  std::atomic<bool> is_over = false;
+  Seq head = 0;
+  std::function<void(std::vector<StoredAnswer>)> feed = [&](std::vector<StoredAnswer> answers) {
+    store->append({.session = SessionId(Ulid{1, 2}),
+                   .epoch = store->epoch(),
+                   .expected_head = head++,
+                   .records = {"a"},
+                   .answers = std::move(answers)},
+                  [&](const Result<>& done) {
+                    if (done && !is_over) feed({});
+                  });
+  };
+  feed({StoredAnswer{.key = "old", .answer = "yes", .expires = Timestamp{1000}}});
+  ASSERT_TRUE(store->step());
+  {
+    StoreThread thread(*store, {.now = [] { return Timestamp{5000}; }});
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (store->answer("old")->has_value() && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::yield();
+    }
+    is_over = true;
+  }
+  EXPECT_FALSE(store->answer("old")->has_value());
 }
 
 TEST_F(Launch, A9_an_agent_that_is_gone_is_said_to_be) {

@@ -56,16 +56,20 @@ void StoreThread::sweep_answers() {
   (void)store_.forget_answers(care_.now());
 }
 
+void StoreThread::care() {
+  sweep_answers();
+  store_.idle_step();
+}
+
 void StoreThread::run() {
   int commits = 0;
   while (!stopping_) {
     if (!store_.wait_for_work(idle_wait)) {
-      sweep_answers();
-      store_.idle_step();
+      care();
       continue;
     }
     step();
-    if (++commits % commits_per_idle_step == 0) store_.idle_step();
+    if (++commits % commits_per_idle_step == 0) care();
   }
   while (store_.step()) {}
 }

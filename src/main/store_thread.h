@@ -34,6 +34,7 @@ class StoreThread {
 
  private:
   void run();
+  void care();
   void sweep_answers();
 
   StoreEngine& store_;
