@@ -9,8 +9,8 @@
 #include "base/probe.h"
 #include "runtime/journal_reader.h"
 #include "runtime/listing.h"
+#include "runtime/load.h"
 #include "session/draft.h"
-#include "wire/snapshot.h"
 
 namespace perdure {
 namespace {
@@ -234,8 +234,7 @@ void SessionActor::pump() {
 void SessionActor::commit(std::unique_ptr<Batch> batch) {
   Append append = batch->make_append(epoch_);
   if (batch->state.head / snapshot_every_records != snapshot_at_ / snapshot_every_records) {
-    std::string snapshot = encode_snapshot(batch->state);
-    if (snapshot.size() <= snapshot_bytes_max) append.snapshot = std::move(snapshot);
+    append.snapshot = snapshot_to_keep(batch->state);
   }
   // A row that is done stays on the disk until a commit takes it out: until then reconcile has to
   // look at the session, or the row would be left for ever.

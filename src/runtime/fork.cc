@@ -7,9 +7,9 @@
 #include "base/fields_json.h"
 #include "base/limits.h"
 #include "runtime/listing.h"
+#include "runtime/load.h"
 #include "session/fork.h"
 #include "wire/record.h"
-#include "wire/snapshot.h"
 
 namespace perdure {
 namespace {
@@ -86,7 +86,7 @@ class ForkJob : public std::enable_shared_from_this<ForkJob> {
     }
     if (order_.file) append.blobs = std::exchange(order_.file->blobs, {});
     if (last) {
-      append.snapshot = encode_snapshot(forker_.state());
+      append.snapshot = snapshot_to_keep(forker_.state());
       append.listing = make_listing(shared_, forker_.state(), false);
     }
     mark(append);

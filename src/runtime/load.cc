@@ -44,6 +44,12 @@ Result<Start> start_of(Store& store, SessionId session, Seq head) {
 
 }  // namespace
 
+std::optional<std::string> snapshot_to_keep(const State& state) {
+  std::string snapshot = encode_snapshot(state);
+  if (snapshot.size() > snapshot_bytes_max) return std::nullopt;
+  return snapshot;
+}
+
 Result<LoadedSession> load_session(Store& store, SessionId session) {
   // It is kept like a session and is none: whoever writes to it as one would break it.
   if (session == Node::journal_id()) return fail(Code::not_found, "no session " + session.text());

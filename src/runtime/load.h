@@ -2,6 +2,8 @@
 // checked against the hash chain. The journal is the truth; a bad snapshot only costs time.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -21,5 +23,9 @@ struct LoadedSession {
 
 // not_found when nothing was ever written; damaged when the chain or a record is broken.
 Result<LoadedSession> load_session(Store& store, SessionId session);
+
+// The state's snapshot for the store; nothing for one that is too long: the session goes on
+// without.
+std::optional<std::string> snapshot_to_keep(const State& state);
 
 }  // namespace perdure

@@ -201,7 +201,8 @@ void NodeJournal::commit(std::unique_ptr<Batch> batch) {
                 .essential = batch->essential,
                 .by_all = true};
   if (batch->state.head / snapshot_every_records != snapshot_at_ / snapshot_every_records) {
-    append.snapshot = encode_node_snapshot(batch->state);
+    std::string snapshot = encode_node_snapshot(batch->state);
+    if (snapshot.size() <= snapshot_bytes_max) append.snapshot = std::move(snapshot);
   }
   in_flight_ = std::move(batch);
   // The store answers on its own thread: only the loop may go on.
