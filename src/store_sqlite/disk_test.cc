@@ -76,6 +76,27 @@ TEST_F(SqliteDisk, S5_DISK2_a_full_disk_refuses_cleanly_keeps_ends_writable_and_
   EXPECT_TRUE(store_->verify()->damages.empty());
 }
 
+// The reserve was not needed and is there: that is no room.
+TEST_F(SqliteDisk, S5_DISK2_a_full_disk_stays_full_while_there_is_nothing_to_do) {
+  if (!mount_small("size=6m")) GTEST_SKIP() << "needs the right to mount a tmpfs";
+  SqliteOptions with = options();
+  with.reserve_bytes = 1UL << 20;
+  open(with);
+  ASSERT_TRUE(put(1, 0, {"small"}));
+  idle(*store_);
+  spill(path("somebody else's"), std::string(fs::space(folder_).available - 500'000, 'f'));
+  EXPECT_EQ(put(1, 1, {std::string(700'000, 'b')}).error().code(), Code::disk_full);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(store_->stats().disk_full);
+    EXPECT_FALSE(store_->idle_step());
+    EXPECT_EQ(fs::file_size(path("journal.db.reserve")), with.reserve_bytes);
+  }
+  fs::remove(path("somebody else's"));
+  store_->idle_step();
+  EXPECT_FALSE(store_->stats().disk_full);
+  EXPECT_EQ(fs::file_size(path("journal.db.reserve")), with.reserve_bytes);
+}
+
 TEST_F(SqliteDisk, S6_DISK1_an_unknown_outcome_answers_nobody_and_writes_nothing_more) {
   ::signal(SIGXFSZ, SIG_IGN);
   int fatal = 0;

@@ -3,9 +3,15 @@
 #include <algorithm>
 
 namespace perdure {
+namespace {
+
+constexpr std::size_t probe_bytes = 1UL << 20;
+
+}  // namespace
 
 Result<> Reserve::make() {
-  if (bytes_ == 0 || made_) return {};
+  if (bytes_ == 0) return {};
+  if (made_) return probe();
   Result<> written = write();
   if (!written) {
     if (written.error().code() == Code::disk_full) TRY_VOID(delete_file(place_));
@@ -23,6 +29,15 @@ Result<> Reserve::write() {
     TRY_VOID(file.write(at, std::string_view(zeros).substr(0, bytes_ - at)));
   }
   return file.sync();
+}
+
+// Writes behind the end and takes it back.
+Result<> Reserve::probe() {
+  VfsFile file = TRY(VfsFile::open(place_, VfsFile::Mode::create));
+  Result<> written = file.write(bytes_, std::string(probe_bytes, '\0'));
+  if (!written && written.error().code() != Code::disk_full) return written;
+  TRY_VOID(file.truncate(bytes_));
+  return written;
 }
 
 Result<bool> Reserve::release() {

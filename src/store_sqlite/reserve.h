@@ -10,13 +10,15 @@ class Reserve {
  public:
   Reserve(FilePlace place, std::size_t bytes) : place_(std::move(place)), bytes_(bytes) {}
 
-  // Writes the file unless it is there in full. disk_full: there is no file afterwards.
+  // Writes the file unless it is there in full; then looks whether there is room besides.
+  // disk_full: there is not, and no file afterwards that was not there in full.
   Result<> make();
   // Gives the space back. Says whether there was any.
   Result<bool> release();
 
  private:
   Result<> write();
+  Result<> probe();
 
   FilePlace place_;
   std::size_t bytes_;

@@ -128,6 +128,12 @@ Result<> VfsFile::write(std::uint64_t offset, std::string_view bytes) {
   return {};
 }
 
+Result<> VfsFile::truncate(std::uint64_t bytes) {
+  const int result = file_->pMethods->xTruncate(file_.get(), static_cast<sqlite3_int64>(bytes));
+  if (result != SQLITE_OK) return std::unexpected(sqlite_error(result, "cut a file"));
+  return {};
+}
+
 Result<> VfsFile::sync() {
   const int result = file_->pMethods->xSync(file_.get(), SQLITE_SYNC_NORMAL);
   if (result != SQLITE_OK) return std::unexpected(sqlite_error(result, "sync a file"));

@@ -43,6 +43,7 @@ class VfsFile {
   // Fills `to` from `offset`; fewer bytes than that is an error.
   Result<> read(std::uint64_t offset, std::span<char> to);
   Result<> write(std::uint64_t offset, std::string_view bytes);
+  Result<> truncate(std::uint64_t bytes);
   Result<> sync();
 
  private:
