@@ -1,10 +1,16 @@
 #include "main/clean_start.h"
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 
+#include <unistd.h>
+
 #include "base/time.h"
+#include "env_posix/folder.h"
 #include "env_posix/loop.h"
 #include "env_posix/processes.h"
 #include "env_posix/world.h"
@@ -15,13 +21,45 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Those of the journal first.
-constexpr std::array moved = {
-    "perdure.db", "store.json", "answers.jsonl",  "sessions",       "commits",
-    "blobs",      "reserve",    "perdure.db-wal", "perdure.db-shm", "perdure.db.reserve",
-    "spool",      "env",        "workspaces",     "worktrees",      "log",
-    "wait.key"};
-constexpr std::size_t of_journal = 11;
+// Of both engines. Those by which a journal is found come first: what is left without them is
+// refused by a start, while the file of SQLite without its -wal would open as if it were whole.
+constexpr std::array of_journal = {"perdure.db",
+                                   "store.json",
+                                   "answers.jsonl",
+                                   "sessions",
+                                   "commits",
+                                   "blobs",
+                                   "reserve",
+                                   "perdure.db-wal",
+                                   "perdure.db-wal.redo",
+                                   "perdure.db-journal",
+                                   "perdure.db-shm",
+                                   "perdure.db.reserve"};
+// The key comes last: as long as it is there, no start makes an empty journal.
+constexpr std::array beside_journal = {"env", "workspaces", "worktrees", "log", "wait.key"};
+
+Result<> sync_folder(const std::string& path) {
+  const std::unique_ptr<PosixFolder> folder = TRY(PosixFolder::open(path));
+  if (fsync(folder->descriptor().get()) == 0) return {};
+  return fail(Code::unavailable, path + ": " + std::strerror(errno));
+}
+
+// What is there of what is to be moved, in the order in which it is moved; empty when there is
+// nothing of a journal and nothing that a move that was cut off left behind it.
+std::vector<std::string> names_to_move(const std::string& data_path, Aside what) {
+  std::error_code error;
+  std::vector<std::string> names = journal_parts(data_path);
+  const std::string spool = data_path + "/spool";
+  const bool has_spools = fs::is_directory(spool, error) && !fs::is_empty(spool, error);
+  const bool has_key = fs::exists(data_path + "/wait.key", error);
+  if (names.empty() && !has_spools && (what == Aside::journal || !has_key)) return {};
+  const auto add = [&](const char* name) {
+    if (fs::exists(data_path + "/" + name, error)) names.emplace_back(name);
+  };
+  add("spool");
+  if (what == Aside::everything) std::ranges::for_each(beside_journal, add);
+  return names;
+}
 
 }  // namespace
 
@@ -42,28 +80,35 @@ Result<> end_agentctls(const DataFolder& data) {
   return {};
 }
 
-Result<std::string> put_aside(const std::string& data_path, Aside what) {
+std::vector<std::string> journal_parts(const std::string& data_path) {
   std::error_code error;
-  const bool has_journal =
-      fs::exists(data_path + "/perdure.db", error) || fs::exists(data_path + "/store.json", error);
-  if (!has_journal) return std::string();
+  std::vector<std::string> out;
+  for (const char* const name : of_journal) {
+    if (fs::exists(data_path + "/" + name, error)) out.emplace_back(name);
+  }
+  return out;
+}
+
+Result<std::string> put_aside(const std::string& data_path, Aside what) {
+  if (names_to_move(data_path, what).empty()) return std::string();
   const std::unique_ptr<DataFolder> data = TRY(DataFolder::open(data_path));
   TRY_VOID(data->lock());
   TRY_VOID(end_agentctls(*data));
   const std::unique_ptr<PosixClock> clock = TRY(PosixClock::create());
   const std::string archive = data_path + "/archive";
   const std::string kept = archive + "/" + format_timestamp(clock->now().wall);
+  std::error_code error;
   fs::create_directories(kept, error);
   fs::permissions(archive, fs::perms::owner_all, error);
   fs::permissions(kept, fs::perms::owner_all, error);
   if (error) return fail(Code::unavailable, kept + ": " + error.message());
-  // The journal goes last: as long as it is in its place, nothing was put aside.
-  for (std::size_t left = what == Aside::journal ? of_journal : moved.size(); left > 0; --left) {
-    const std::string name = moved[left - 1];
+  for (const std::string& name : names_to_move(data_path, what)) {
     const std::string from = data_path + "/" + name;
-    if (!fs::exists(from, error)) continue;
     fs::rename(from, kept + "/" + name, error);
     if (error) return fail(Code::unavailable, from + ": " + error.message());
+    // One after the other on the disk too.
+    TRY_VOID(sync_folder(kept));
+    TRY_VOID(data->sync());
   }
   return kept;
 }

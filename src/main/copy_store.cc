@@ -194,9 +194,7 @@ void remove_copy(const StorePlace& place) {
     return;
   }
   if (place.engine == EngineName::sqlite) {
-    for (const char* const tail : {"", "-wal", "-shm", ".reserve"}) {
-      fs::remove(place.path + tail, error);
-    }
+    for (const std::string& part : sqlite_parts(place.path)) fs::remove(part, error);
     return;
   }
   for (const char* const name :
@@ -214,7 +212,12 @@ Result<> check_target(const StorePlace& to) {
   if (fs::exists(landmark(to), error)) {
     return fail(Code::conflict, to.text() + " is there already");
   }
-  if (to.engine == EngineName::sqlite) return {};
+  if (to.engine == EngineName::sqlite) {
+    for (const std::string& part : sqlite_parts(to.path)) {
+      if (fs::exists(part, error)) return fail(Code::conflict, part + " is there already");
+    }
+    return {};
+  }
   for (const char* const name : {"sessions", "commits", "blobs"}) {
     if (fs::exists(to.path + "/" + name, error)) {
       return fail(Code::conflict, to.path + "/" + name + " is there already");

@@ -197,6 +197,11 @@ TEST_F(CopyStore, C7_a_copy_takes_no_place_that_is_taken_and_leaves_nothing_of_a
   fill(*open(taken));
   EXPECT_EQ(copy_store({.from = from, .to = taken}).error().code(), Code::conflict);
   EXPECT_EQ(copy_store({.from = from, .to = from}).error().code(), Code::conflict);
+  // What is left of a lost store is not the copy's to clean up.
+  fs::remove(taken.path);
+  ASSERT_TRUE(fs::exists(taken.path + "-wal"));
+  EXPECT_EQ(copy_store({.from = from, .to = taken}).error().code(), Code::conflict);
+  EXPECT_TRUE(fs::exists(taken.path + "-wal"));
 
   // A record that does not hold the hash of the one before, and vouches for itself all the same.
   const StorePlace broken = place(EngineName::sqlite, "broken.db");

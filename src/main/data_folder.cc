@@ -153,6 +153,11 @@ Result<> DataFolder::lock() {
   return {};
 }
 
+Result<> DataFolder::sync() const {
+  if (fsync(folder_->descriptor().get()) == 0) return {};
+  return fail(Code::unavailable, path_ + ": " + std::strerror(errno));
+}
+
 // Written under another name first: whoever finds the file finds all of it.
 Result<std::string> DataFolder::secret_file(const std::string& name, std::string_view prefix) {
   constexpr std::size_t bytes_max = 4096;

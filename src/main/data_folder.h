@@ -40,6 +40,8 @@ class DataFolder {
 
   // conflict: another daemon, or a verb that works without one, has it.
   Result<> lock();
+  // What was made, moved or taken away in it, not below it, is so on the disk.
+  Result<> sync() const;
 
   const std::string& path() const { return path_; }
   // Tells the folder of executions from every other one of this machine, a copy of it among them;

@@ -1,12 +1,18 @@
 #include "main/local_verbs.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <utility>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "base/json.h"
+#include "env_posix/fd.h"
 #include "env_posix/file_tree.h"
 #include "env_posix/world.h"
 #include "face/stdio.h"
@@ -162,11 +168,7 @@ Result<cli::FileReport> back_up(const std::string& file) {
 // folder.
 std::vector<std::string> parts_of(const StorePlace& place) {
   if (place.engine == EngineName::files) return {place.path};
-  std::vector<std::string> parts;
-  for (const char* const tail : {"", "-wal", "-shm", ".reserve"}) {
-    parts.push_back(place.path + tail);
-  }
-  return parts;
+  return sqlite_parts(place.path);
 }
 
 // Copies the backup to `candidate` and reads all of it. How many sessions there are; after an error
@@ -193,16 +195,24 @@ Result<std::size_t> copy_and_verify(const std::string& from, const StorePlace& c
   return std::unexpected(std::move(sessions).error().with_context(from));
 }
 
-// A folder's files move one by one; the one that says a store is there comes last.
-Result<> put_in_place(const StorePlace& candidate, const std::string& data) {
+// Every file and folder from there on down is on the disk.
+Result<> sync_tree(const std::string& path) {
+  const auto sync = [](const std::string& each) -> Result<> {
+    const Fd file(::open(each.c_str(), O_RDONLY | O_CLOEXEC));
+    if (file && fsync(file.get()) == 0) return {};
+    return fail(Code::unavailable, each + ": " + std::strerror(errno));
+  };
+  TRY_VOID(sync(path));
   std::error_code error;
-  if (candidate.engine == EngineName::sqlite) {
-    for (const std::string& part : parts_of(candidate)) {
-      if (part != candidate.path) fs::remove(part, error);
-    }
-    fs::rename(candidate.path, data + "/perdure.db", error);
-    return error ? fail(Code::unavailable, data + ": " + error.message()) : Result<>();
+  if (!fs::is_directory(path, error)) return {};
+  for (const auto& entry : fs::recursive_directory_iterator(path, error)) {
+    TRY_VOID(sync(entry.path()));
   }
+  return error ? fail(Code::unavailable, path + ": " + error.message()) : Result<>();
+}
+
+Result<> move_folder(const StorePlace& candidate, const std::string& data) {
+  std::error_code error;
   for (const char* const name :
        {"reserve", "blobs", "commits", "sessions", "answers.jsonl", "store.json"}) {
     const std::string from = candidate.path + "/" + name;
@@ -212,6 +222,26 @@ Result<> put_in_place(const StorePlace& candidate, const std::string& data) {
   }
   fs::remove_all(candidate.path, error);
   return {};
+}
+
+// A folder's files move one by one; the one that says a store is there comes last. conflict: parts
+// of another journal are there, with which SQLite would mix this one.
+Result<> put_in_place(const StorePlace& candidate, const DataFolder& data) {
+  std::error_code error;
+  if (const std::vector<std::string> old = journal_parts(data.path()); !old.empty()) {
+    return fail(Code::conflict, data.path() + "/" + old.front() + " is of another journal");
+  }
+  TRY_VOID(sync_tree(candidate.path));
+  if (candidate.engine == EngineName::sqlite) {
+    for (const std::string& part : parts_of(candidate)) {
+      if (part != candidate.path) fs::remove(part, error);
+    }
+    fs::rename(candidate.path, data.path() + "/perdure.db", error);
+    if (error) return fail(Code::unavailable, data.path() + ": " + error.message());
+  } else {
+    TRY_VOID(move_folder(candidate, data.path()));
+  }
+  return data.sync();
 }
 
 // The backup is looked at before anything is touched; what was there is put aside, not destroyed.
@@ -247,7 +277,7 @@ Result<cli::FileReport> restore(const cli::RestoreLocally& order) {
   }
   TRY(put_aside(places.data, Aside::journal));
   const std::unique_ptr<DataFolder> data = TRY(locked_folder());
-  TRY_VOID(put_in_place(candidate, data->path()));
+  TRY_VOID(put_in_place(candidate, *data));
   const StorePlace restored = TRY(choose_journal(data->path(), std::nullopt));
   return cli::FileReport{.file = restored.path,
                          .sessions = sessions,

@@ -127,6 +127,14 @@ std::string landmark(const StorePlace& place) {
   return place.engine == EngineName::sqlite ? place.path : place.path + "/" + identity_name;
 }
 
+std::vector<std::string> sqlite_parts(const std::string& path) {
+  std::vector<std::string> parts;
+  for (const char* const tail : {"", "-wal", "-wal.redo", "-journal", "-shm", ".reserve"}) {
+    parts.push_back(path + tail);
+  }
+  return parts;
+}
+
 Result<std::optional<StorePlace>> find_journal(const std::string& data_path) {
   const StorePlace sqlite{.engine = EngineName::sqlite, .path = sqlite_path(data_path)};
   const StorePlace files{.engine = EngineName::files, .path = data_path};

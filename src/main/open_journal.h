@@ -49,6 +49,8 @@ Result<StorePlace> choose_journal(const std::string& data_path,
 Result<> note_journal(const std::string& data_path, const StorePlace& place);
 // The file whose being there says that the store is there; empty for a database.
 std::string landmark(const StorePlace& place);
+// A file of sqlite and everything that may be beside it, by path, the file first.
+std::vector<std::string> sqlite_parts(const std::string& path);
 
 struct OpenJournal {
   std::function<void(Error)> on_fatal = {};

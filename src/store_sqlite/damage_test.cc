@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include "store_sqlite/codec.h"
 #include "store_sqlite/store_fixture_test.h"
 #include "wire/record.h"
 
@@ -451,6 +452,18 @@ TEST_F(SqliteDamage,
   EXPECT_EQ(all(**opened, 3).size(), 40U);
   EXPECT_GE(all(**opened, 2).size(), 19U);
   EXPECT_TRUE(fs::exists(path("decayed.db-wal.damaged")));
+}
+
+TEST_F(SqliteDamage, S7_what_was_to_be_put_back_into_a_log_that_is_gone_hinders_no_start) {
+  open();
+  fill(1, 3);
+  ASSERT_TRUE(store_->shut_down());
+  store_.reset();
+  fs::remove(path("journal.db-wal"));
+  spill(path("journal.db-wal.redo"), seal("wal redo", std::string(100, '\0')));
+  open();
+  EXPECT_EQ(all(1).size(), 3U);
+  EXPECT_FALSE(fs::exists(path("journal.db-wal.redo")));
 }
 
 TEST_F(SqliteDamage, a_truncated_file_is_refused_and_left_as_it_is) {

@@ -144,6 +144,8 @@ Result<> refresh_wal(VfsFile& wal, const WalFound& found, const FilePlace& redo)
 
 Result<> finish_refresh(const FilePlace& wal_place, const FilePlace& redo) {
   if (!TRY(file_exists(redo))) return {};
+  // Of a log that was taken away since.
+  if (!TRY(file_exists(wal_place))) return delete_file(redo);
   std::string sealed;
   {
     VfsFile file = TRY(VfsFile::open(redo, VfsFile::Mode::read_only));

@@ -32,7 +32,7 @@ Result<WalFound> inspect_wal(VfsFile& wal);
 Result<> refresh_wal(VfsFile& wal, const WalFound& found, const FilePlace& redo);
 
 // Ends a refresh_wal() that was cut off: puts back what `redo` holds, if that is whole and about
-// this log, and deletes it.
+// this log, and deletes it. One without a log is of another and deleted.
 Result<> finish_refresh(const FilePlace& wal, const FilePlace& redo);
 
 // Makes the frames behind a decayed one readable again: computes the checksums anew from there on,

@@ -1,0 +1,128 @@
+// Restoring a backup over what is left of a journal, and putting journals aside: what was
+// acknowledged is either served or kept under its own name, and two journals are never mixed.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "main/clean_start.h"
+#include "main/data_folder.h"
+#include "main/local_verbs.h"
+#include "main/open_journal.h"
+#include "store_sqlite/sqlite_store.h"
+
+namespace perdure {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Restore : public testing::Test {
+ protected:
+  Restore() {
+    std::string pattern = (fs::temp_directory_path() / "perdure_restore_XXXXXX").string();
+    home_ = ::mkdtemp(pattern.data());
+    setenv("PERDURE_HOME", home_.c_str(), 1);
+    EXPECT_TRUE(DataFolder::open(home_));
+  }
+  ~Restore() override {
+    unsetenv("PERDURE_HOME");
+    fs::remove_all(home_);
+  }
+
+  std::string path(const std::string& name) const { return home_ + "/" + name; }
+  bool has(const std::string& name) const { return fs::exists(path(name)); }
+  static SessionId session() { return SessionId(Ulid{1, 1}); }
+  std::unique_ptr<SqliteStore> open() const {
+    auto opened = SqliteStore::open({.path = path("perdure.db"), .create = true});
+    EXPECT_TRUE(opened) << opened.error().message();
+    return *std::move(opened);
+  }
+  static void put(SqliteStore& store, Seq head, const std::string& record) {
+    store.append(
+        {.session = session(), .epoch = store.epoch(), .expected_head = head, .records = {record}},
+        [](const Result<>& done) { EXPECT_TRUE(done) << done.error().message(); });
+    while (store.step()) {}
+  }
+  std::vector<std::string> records() const {
+    const auto page = open()->read(session(), {.limit = 1000});
+    EXPECT_TRUE(page) << page.error().message();
+    return page ? page->records : std::vector<std::string>();
+  }
+  // A backup of two records, and then commits that are in the -wal alone, as a kill leaves them.
+  std::string backup_and_go_on() const {
+    {
+      const auto store = open();
+      put(*store, 0, "one");
+      put(*store, 1, "two");
+      EXPECT_TRUE(store->shut_down());
+    }
+    const std::string file = path("saved");
+    EXPECT_TRUE(verbs_.backup(file));
+    const auto store = open();
+    for (Seq head = 2; head < 40; ++head) put(*store, head, "not in the backup");
+    return file;
+  }
+  // The folders in the archive.
+  std::vector<std::string> archived() const {
+    std::vector<std::string> out;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(path("archive"), error)) {
+      out.push_back(entry.path());
+    }
+    return out;
+  }
+
+  const cli::LocalVerbs verbs_ = local_verbs("/nowhere/perdure");
+  std::string home_;
+};
+
+TEST_F(Restore, S13_S7_the_log_of_a_lost_journal_is_not_laid_over_the_backup) {
+  const std::string backup = backup_and_go_on();
+  ASSERT_GT(fs::file_size(path("perdure.db-wal")), 100'000U);
+  fs::remove(path("perdure.db"));
+  std::ofstream(path("perdure.db-wal.redo")) << "left by a cut";
+  const auto restored = verbs_.restore({.file = backup});
+  ASSERT_TRUE(restored) << restored.error().message();
+  EXPECT_EQ(records(), (std::vector<std::string>{"one", "two"}));
+  ASSERT_EQ(archived().size(), 1U);
+  EXPECT_GT(fs::file_size(archived()[0] + "/perdure.db-wal"), 100'000U);
+  EXPECT_TRUE(fs::exists(archived()[0] + "/perdure.db-wal.redo"));
+  EXPECT_FALSE(has("perdure.db-wal.redo"));
+}
+
+// The parts of a journal are moved one by one: cut off in between, what is left is not opened as if
+// it were whole, and the next try finishes it.
+TEST_F(Restore, S13_U12_a_journal_half_put_aside_is_refused_and_not_opened) {
+  const std::string backup = backup_and_go_on();
+  // One part cannot be moved: the archive is inside of it.
+  fs::create_directory(path("commits"));
+  fs::create_directory_symlink("commits", path("archive"));
+  EXPECT_FALSE(verbs_.restore({.file = backup, .replace = true}));
+  EXPECT_FALSE(has("perdure.db"));
+  EXPECT_TRUE(has("perdure.db-wal"));
+  const auto refused = open_journal({.path = path("perdure.db")}, {.create = true});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::damaged) << refused.error().message();
+
+  fs::remove(path("archive"));
+  fs::rename(path("commits"), path("kept"));
+  const auto restored = verbs_.restore({.file = backup});
+  ASSERT_TRUE(restored) << restored.error().message();
+  EXPECT_EQ(records(), (std::vector<std::string>{"one", "two"}));
+}
+
+TEST_F(Restore, U12_a_clean_start_takes_what_is_left_of_a_journal) {
+  EXPECT_EQ(put_aside(home_, Aside::everything).value(), "") << "there is nothing";
+  (void)backup_and_go_on();
+  fs::remove(path("perdure.db"));
+  const std::string kept = put_aside(home_, Aside::everything).value();
+  EXPECT_TRUE(fs::exists(kept + "/perdure.db-wal"));
+  EXPECT_TRUE(fs::exists(kept + "/perdure.db.reserve"));
+  open();
+  EXPECT_EQ(open()->head(session()).error().code(), Code::not_found);
+}
+
+}  // namespace
+}  // namespace perdure
