@@ -171,6 +171,17 @@ std::vector<std::string> parts_of(const StorePlace& place) {
   return sqlite_parts(place.path);
 }
 
+// With the log beside it, if it is one of a daemon that was killed.
+Result<> copy_backup(const std::string& from, const StorePlace& candidate) {
+  std::error_code error;
+  fs::copy(from, candidate.path, fs::copy_options::recursive, error);
+  for (const char* const tail : {"-wal", "-wal.redo"}) {
+    if (error || candidate.engine != EngineName::sqlite) break;
+    if (fs::exists(from + tail, error)) fs::copy(from + tail, candidate.path + tail, error);
+  }
+  return error ? fail(Code::unavailable, candidate.path + ": " + error.message()) : Result<>();
+}
+
 // Copies the backup to `candidate` and reads all of it. How many sessions there are; after an error
 // there is no candidate.
 Result<std::size_t> copy_and_verify(const std::string& from, const StorePlace& candidate) {
@@ -180,8 +191,7 @@ Result<std::size_t> copy_and_verify(const std::string& from, const StorePlace& c
   };
   without();
   const auto read = [&]() -> Result<std::size_t> {
-    fs::copy(from, candidate.path, fs::copy_options::recursive, error);
-    if (error) return fail(Code::unavailable, candidate.path + ": " + error.message());
+    TRY_VOID(copy_backup(from, candidate));
     const std::unique_ptr<StoreEngine> store = TRY(open_journal(candidate, {}));
     const VerifyReport found = TRY(store->verify());
     if (!found.damages.empty()) return fail(Code::damaged, found.damages.front().what);
@@ -230,6 +240,9 @@ Result<> put_in_place(const StorePlace& candidate, const DataFolder& data) {
   std::error_code error;
   if (const std::vector<std::string> old = journal_parts(data.path()); !old.empty()) {
     return fail(Code::conflict, data.path() + "/" + old.front() + " is of another journal");
+  }
+  if (candidate.engine == EngineName::sqlite && bytes_of(candidate.path + "-wal") > 0) {
+    return fail(Code::unavailable, candidate.path + "-wal still has commits of the backup");
   }
   TRY_VOID(sync_tree(candidate.path));
   if (candidate.engine == EngineName::sqlite) {

@@ -92,6 +92,18 @@ TEST_F(Restore, S13_S7_the_log_of_a_lost_journal_is_not_laid_over_the_backup) {
   EXPECT_FALSE(has("perdure.db-wal.redo"));
 }
 
+// Such as one out of the archive, of a daemon that was killed.
+TEST_F(Restore, S13_a_file_with_commits_in_its_wal_is_restored_with_them) {
+  (void)backup_and_go_on();
+  const std::size_t before = records().size();
+  ASSERT_EQ(before, 40U);
+  const std::string kept = put_aside(home_, Aside::journal).value();
+  ASSERT_GT(fs::file_size(kept + "/perdure.db-wal"), 0U);
+  const auto restored = verbs_.restore({.file = kept + "/perdure.db"});
+  ASSERT_TRUE(restored) << restored.error().message();
+  EXPECT_EQ(records().size(), before);
+}
+
 // The parts of a journal are moved one by one: cut off in between, what is left is not opened as if
 // it were whole, and the next try finishes it.
 TEST_F(Restore, S13_U12_a_journal_half_put_aside_is_refused_and_not_opened) {

@@ -165,5 +165,29 @@ TEST(SqliteSync, DISK1_background_work_that_could_not_be_synced_is_followed_by_n
   EXPECT_EQ(vfs.disk().syncs_after_failed_sync(), 0U);
 }
 
+// Whoever copies or moves the file alone afterwards relies on it.
+TEST(SqliteSync, S13_an_end_that_leaves_commits_in_the_wal_is_no_success) {
+  bool refused = false;
+  bool reached = true;
+  for (std::uint64_t at = 1; reached && at < 100; ++at) {
+    FaultVfs vfs;
+    auto opened =
+        SqliteStore::open({.path = "journal.db", .vfs = vfs.name(), .reserve_bytes = 0}).value();
+    opened->append({.session = session(1), .epoch = opened->epoch(), .records = {"kept"}},
+                   [](const Result<>& done) { EXPECT_TRUE(done); });
+    opened->step();
+    ASSERT_GT(vfs.disk().size_of("journal.db-wal").value_or(0), 0U);
+    vfs.disk().plan({.at = at, .ops = {DiskOp::write}, .kind = FaultKind::full});
+    const Result<> shut = opened->shut_down();
+    reached = vfs.disk().fault_hit();
+    const std::uint64_t left = vfs.disk().size_of("journal.db-wal").value_or(0);
+    if (shut) EXPECT_EQ(left, 0U) << "full at write " << at;
+    if (!shut) EXPECT_EQ(shut.error().code(), Code::disk_full) << shut.error().message();
+    refused = refused || !shut;
+  }
+  EXPECT_TRUE(refused);
+  EXPECT_FALSE(reached);
+}
+
 }  // namespace
 }  // namespace perdure::store_test

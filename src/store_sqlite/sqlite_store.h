@@ -89,7 +89,8 @@ class SqliteStore final : public StoreEngine {
   bool wait_for_work(std::chrono::milliseconds timeout) override;
   void wake() override;
 
-  // Flushes, checkpoints and empties the WAL, for an orderly end. May block.
+  // Flushes, checkpoints and empties the WAL, for an orderly end. May block. After an error commits
+  // may still be in the WAL, where the next open finds them: the file alone is not the store.
   Result<> shut_down() override;
 
   // Starts copying the store to a new file while it goes on; idle_step() does the work, and `done`

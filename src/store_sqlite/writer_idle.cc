@@ -222,9 +222,13 @@ Result<> Writer::shut_down() {
   const std::scoped_lock lock(write_mutex_);
   if (failed_) return fail(Code::storage_unknown, "the store has failed");
   TRY_VOID(flush_all());
-  checkpoint(SQLITE_CHECKPOINT_TRUNCATE);
+  const bool is_empty = checkpoint(SQLITE_CHECKPOINT_TRUNCATE);
   if (failed_) return fail(Code::storage_unknown, "the last checkpoint failed");
-  return {};
+  if (is_empty) return {};
+  const bool is_full = commits_.is_full();
+  return fail(is_full ? Code::disk_full : Code::unavailable,
+              std::string("commits are still in the -wal beside the journal, ") +
+                  (is_full ? "for the disk is full" : "for somebody reads them"));
 }
 
 Result<> Writer::backup(std::string path, Store::Done done) {
