@@ -1,5 +1,6 @@
 #include "store_sqlite/backup_job.h"
 
+#include "base/check.h"
 #include "store_sqlite/schema.h"
 #include "store_sqlite/vfs_file.h"
 
@@ -27,6 +28,15 @@ BackupJob::BackupJob(BackupJob&& other) noexcept
 BackupJob::~BackupJob() { sqlite3_backup_finish(handle_); }
 
 Result<bool> BackupJob::step(int pages) {
+  Result<bool> more = copy_pages(pages);
+  if (!more) {
+    sqlite3_backup_finish(std::exchange(handle_, nullptr));
+    target_ = Db();
+  }
+  return more;
+}
+
+Result<bool> BackupJob::copy_pages(int pages) {
   const int result = sqlite3_backup_step(handle_, pages);
   if (result == SQLITE_OK || result == SQLITE_BUSY || result == SQLITE_LOCKED) return true;
   if (result != SQLITE_DONE) return std::unexpected(sqlite_error(result, "copy pages"));
@@ -47,9 +57,8 @@ Result<> BackupJob::mark_as_backup() {
 }
 
 void BackupJob::finish(Result<> outcome) {
+  CHECK(handle_ == nullptr, "the job is over");
   if (!outcome) {
-    sqlite3_backup_finish(std::exchange(handle_, nullptr));
-    target_ = Db();
     if (const auto vfs = find_vfs(options_.vfs)) {
       // The error that ended the job matters more than one of cleaning up behind it.
       (void)delete_file({*vfs, options_.path, VfsFileKind::database});

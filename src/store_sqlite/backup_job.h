@@ -18,9 +18,11 @@ class BackupJob {
   BackupJob(BackupJob&& other) noexcept;
   ~BackupJob();
 
-  // Copies some pages; true when there is more to do. After an error the job is over.
+  // Copies some pages; true when there is more to do. Once it is not, or after an error, the job
+  // has let go of the writer's connection, which only its lock's holder may do.
   Result<bool> step(int pages);
-  // Tells the caller how it ended; a partial file is deleted.
+  // Of a job that is over, without the lock: tells the caller how it ended; a partial file is
+  // deleted.
   void finish(Result<> outcome);
 
  private:
@@ -30,6 +32,7 @@ class BackupJob {
         options_(std::move(options)),
         done_(std::move(done)) {}
 
+  Result<bool> copy_pages(int pages);
   Result<> mark_as_backup();
 
   Db target_;

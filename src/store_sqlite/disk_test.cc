@@ -1,6 +1,8 @@
 // The disk itself fails: full, or with an error whose outcome is unknown (S5, S6, DISK1, DISK2).
 // The full disk is a real one, a small tmpfs; the error is made by the process's file size limit.
+#include <atomic>
 #include <csignal>
+#include <thread>
 
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -163,6 +165,32 @@ TEST(SqliteSync, DISK1_background_work_that_could_not_be_synced_is_followed_by_n
   EXPECT_TRUE(vfs.disk().fault_hit());
   EXPECT_EQ(fatal, 1);
   EXPECT_EQ(vfs.disk().syncs_after_failed_sync(), 0U);
+}
+
+// The job uses the writer's connection, which it has to let go of before the lock: its CHECK says
+// so, and by chance a crash.
+TEST(SqliteSync, S13_DISK2_a_backup_that_finds_no_room_ends_beside_a_busy_writer) {
+  FaultVfs vfs;
+  const auto store =
+      SqliteStore::open({.path = "journal.db", .vfs = vfs.name(), .reserve_bytes = 0}).value();
+  store->append(
+      {.session = session(1), .epoch = store->epoch(), .records = {std::string(500'000, 'x')}},
+      [](const Result<>& done) { EXPECT_TRUE(done); });
+  store->step();
+  vfs.with_disk([](FaultDisk& disk) { disk.set_capacity(disk.bytes_used() + 100'000); });
+  std::atomic<bool> over = false;
+  const std::jthread other([&] {
+    while (!over) EXPECT_EQ(store->remove(session(9)).error().code(), Code::not_found);
+  });
+  for (int round = 0; round < 50; ++round) {
+    std::optional<Result<>> outcome;
+    ASSERT_TRUE(store->backup("copy.db", [&](Result<> done) { outcome = std::move(done); }));
+    for (int i = 0; !outcome && i < 1000; ++i) store->idle_step();
+    over = round == 49;
+    ASSERT_TRUE(outcome);
+    EXPECT_FALSE(*outcome);
+    EXPECT_FALSE(vfs.with_disk([](FaultDisk& disk) { return disk.exists("copy.db"); }));
+  }
 }
 
 // Whoever copies or moves the file alone afterwards relies on it.
