@@ -151,11 +151,7 @@ Result<SessionIndex::Change*> GroupWriter::change_of(SessionId session, PendingA
       return nullptr;
     }
     if (!loaded) loaded.emplace(IndexedSession{.id = session, .stored = false});
-    loaded->draft = draft;
-    pinned.damaged = loaded->good.has_value();
-    // A reader may have put the same state there in between.
-    if (index_->pin(session, draft).state == nullptr) index_->insert(*std::move(loaded));
-    pinned.state = index_->pin(session, draft).state;
+    pinned = index_->pin_or_insert(*std::move(loaded), draft);
   }
   if (pinned.state->draft == draft) {
     group_.changes.push_back(

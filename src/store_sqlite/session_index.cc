@@ -37,13 +37,22 @@ Seq SessionIndex::mark_damaged(SessionId id, Seq good) {
 SessionIndex::Pinned SessionIndex::pin(SessionId id, std::int32_t draft) {
   const std::scoped_lock lock(mutex_);
   const auto found = by_id_.find(id);
-  if (found == by_id_.end()) return {};
-  IndexedSession& state = *found->second;
-  if (state.draft < 0) {
-    touch(found->second);
-    state.draft = draft;
+  return found == by_id_.end() ? Pinned{} : pin_at(found->second, draft);
+}
+
+SessionIndex::Pinned SessionIndex::pin_or_insert(IndexedSession loaded, std::int32_t draft) {
+  const std::scoped_lock lock(mutex_);
+  const auto [found, is_new] = by_id_.try_emplace(loaded.id);
+  if (is_new) found->second = clean_.insert(clean_.begin(), std::move(loaded));
+  return pin_at(found->second, draft);
+}
+
+SessionIndex::Pinned SessionIndex::pin_at(States::iterator at, std::int32_t draft) {
+  if (at->draft < 0) {
+    touch(at);
+    at->draft = draft;
   }
-  return {.state = &state, .damaged = state.good.has_value()};
+  return {.state = &*at, .damaged = at->good.has_value()};
 }
 
 void SessionIndex::unpin(SessionId id) {

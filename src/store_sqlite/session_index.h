@@ -68,7 +68,11 @@ class SessionIndex {
   };
   // Gives the state the number `draft` unless it has one already.
   Pinned pin(SessionId id, std::int32_t draft);
+  // As pin(), of a session that was loaded because it was not in memory: the one that a reader has
+  // offered since, else this one.
+  Pinned pin_or_insert(IndexedSession loaded, std::int32_t draft);
   void unpin(SessionId id);
+  // While an open or a rebuild scans the log: nobody else puts anything in.
   IndexedSession* insert(IndexedSession state);
   void erase(SessionId id);
 
@@ -115,6 +119,7 @@ class SessionIndex {
     }
   };
 
+  Pinned pin_at(States::iterator at, std::int32_t draft);
   void touch(States::iterator at) {
     if (!at->dirty) clean_.splice(clean_.begin(), clean_, at);
   }

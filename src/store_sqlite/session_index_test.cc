@@ -1,0 +1,28 @@
+// The sessions in memory, between the writer that pins them and readers that offer what they
+// loaded.
+#include "store_sqlite/session_index.h"
+
+#include "store_sqlite/store_fixture_test.h"
+
+namespace perdure::store_test {
+namespace {
+
+TEST(SessionIndex, J1_what_a_reader_offered_meanwhile_is_what_the_writer_gets) {
+  SessionIndex index(10);
+  ASSERT_EQ(index.pin(session(1), 3).state, nullptr);
+  ASSERT_TRUE(index.offer({.id = session(1), .sid = 7, .head = 5}, index.generation()));
+  index.mark_damaged(session(1), 2);
+  const SessionIndex::Pinned pinned =
+      index.pin_or_insert({.id = session(1), .sid = 7, .head = 5}, 3);
+  EXPECT_EQ(pinned.state->draft, 3);
+  EXPECT_TRUE(pinned.damaged) << "by what the reader has found";
+  EXPECT_EQ(index.pin(session(1), 4).state, pinned.state);
+
+  const SessionIndex::Pinned fresh = index.pin_or_insert({.id = session(2), .stored = false}, 4);
+  EXPECT_EQ(fresh.state->draft, 4);
+  EXPECT_FALSE(fresh.damaged);
+  EXPECT_FALSE(index.visit(session(2), [](const IndexedSession&) {})) << "not committed yet";
+}
+
+}  // namespace
+}  // namespace perdure::store_test
