@@ -149,7 +149,6 @@ Result<> Daemon::open_store() {
                     .search_piece = search_piece,
                     .is_there = {},
                     .create = create};
-  key_ = TRY(data_->key());
   if (place.engine != EngineName::postgres) {
     if (data_->shares_executions()) {
       return fail(Code::invalid_argument, "executions are shared by daemons on one database only");
@@ -157,7 +156,7 @@ Result<> Daemon::open_store() {
     order.is_there = same_file(landmark(place));
   } else {
     order.home = TRY(data_->home());
-    order.new_shared_key = key_;
+    if (!create) order.new_shared_key = TRY(data_->key());
     order.on_changed = [this](std::vector<SessionId> sessions) { hear_of(std::move(sessions)); };
     if (const std::int64_t lease = setting_.config.lease_secs; lease > 0) {
       order.lease = std::chrono::seconds(lease);
@@ -176,6 +175,8 @@ Result<> Daemon::open_store() {
   store_ = std::move(*store);
   for (const std::string& note : store_->notes()) log_->warn("journal: " + note);
   TRY_VOID(note_journal(data_->path(), place));
+  // Only now: it says that there is a journal, so a start that was cut off leaves none.
+  key_ = TRY(data_->key());
   if (store_->is_shared()) {
     home_ = home;
     node_name_ = place.node;

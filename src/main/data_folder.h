@@ -61,9 +61,10 @@ class DataFolder {
 
   // The admin token; made at the first start, 0600.
   Result<std::string> token();
-  // The key that makes the secrets of wait tokens and of agentctls; made at the first start.
+  // The key that makes the secrets of wait tokens and of agentctls; made at the first start, once
+  // there is a store.
   Result<std::string> key();
-  // S7: other things of a life before are here, so that a missing store is no first start.
+  // S7: that key is here, so that a missing store is no first start.
   bool was_used() const;
 
  private:

@@ -100,6 +100,28 @@ TEST(Start, U12_a_clean_start_puts_everything_aside_and_destroys_nothing) {
   EXPECT_TRUE(is_kept);
 }
 
+TEST(Start, S7_U12_a_first_start_that_was_cut_off_is_begun_again) {
+  DaemonProcess daemon;
+  // No journal can be made there.
+  fs::create_directories(daemon.home() + "/perdure.db");
+  fs::permissions(daemon.home(), fs::perms::owner_all);
+  ASSERT_FALSE(daemon.start());
+  fs::remove(daemon.home() + "/perdure.db");
+  const Result<> started = daemon.start();
+  ASSERT_TRUE(started) << started.error().message();
+  ASSERT_EQ(daemon.stop(), 0);
+
+  // Of a version that wrote its key first; a clean start takes it away.
+  fs::remove(daemon.home() + "/perdure.db");
+  for (const char* const tail : {"-wal", "-shm", ".reserve"}) {
+    fs::remove(daemon.home() + "/perdure.db" + tail);
+  }
+  ASSERT_FALSE(daemon.start());
+  daemon.setup().arguments = {"--clean-start"};
+  const Result<> clean = daemon.start();
+  EXPECT_TRUE(clean) << clean.error().message();
+}
+
 // What scripts rely on; it only ever grows.
 constexpr const char* contract_fields[] = {"id",
                                            "task_id",
