@@ -267,7 +267,9 @@ Result<CopiedStore> copy_store(const CopyOrder& order) {
   TRY_VOID(check_target(order.to));
   const std::unique_ptr<StoreEngine> from = TRY(open_journal(order.from, {}));
   const auto copy = [&]() -> Result<CopiedStore> {
-    const std::unique_ptr<StoreEngine> to = TRY(open_journal(order.to, {.create = true}));
+    // Agents may go on meanwhile, which obey no owner of an earlier epoch than they know.
+    const std::unique_ptr<StoreEngine> to =
+        TRY(open_journal(order.to, {.create = true, .epoch_min = from->epoch()}));
     const CopiedStore copied = TRY(Copy(*from, *to, order).run());
     TRY_VOID(to->shut_down());
     return copied;

@@ -26,7 +26,8 @@ struct CopiedStore {
 
 // conflict: something is at the target's place, or a daemon has one of the two. damaged: a session
 // cannot be read to its end, or the copy differs. After an error there is no copy. The copy has a
-// log_id of its own, and the full-text index is made by whoever serves it.
+// log_id of its own, its next epoch is later than any of the source's, and the full-text index is
+// made by whoever serves it.
 Result<CopiedStore> copy_store(const CopyOrder& order);
 
 // The lock of the data folder that a store belongs to, if it belongs to one. conflict: a daemon has

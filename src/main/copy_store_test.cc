@@ -171,6 +171,28 @@ TEST_F(CopyStore, C7_J2_sqlite_to_postgres_to_files_to_sqlite_is_the_same_byte_f
   EXPECT_EQ(open_journal(nothing, {}).error().code(), Code::not_found) << "nothing is left of it";
 }
 
+// Agents that went on meanwhile answer to no daemon of an earlier epoch than the last they knew.
+TEST_F(CopyStore, C7_S8_a_copy_is_of_a_later_epoch_than_what_it_was_made_of) {
+  std::vector<StorePlace> places = {place(EngineName::sqlite, "a.db"),
+                                    place(EngineName::files, "b"),
+                                    place(EngineName::sqlite, "c.db")};
+  if (PostgresServer::missing().empty()) {
+    places.push_back(
+        {.engine = EngineName::postgres, .path = PostgresServer::shared().new_database()});
+    places.push_back(place(EngineName::files, "d"));
+  }
+  fill(*open(places.front()));
+  std::uint64_t before = 0;
+  for (std::size_t i = 0; i + 1 < places.size(); ++i) {
+    for (int life = 0; life < 5; ++life) before = open(places[i])->epoch();
+    const auto copied = copy_store({.from = places[i], .to = places[i + 1]});
+    ASSERT_TRUE(copied) << copied.error().message();
+    const std::uint64_t after = open(places[i + 1])->epoch();
+    EXPECT_GT(after, before) << places[i + 1].text();
+    EXPECT_LT(after, before + 10) << places[i + 1].text();
+  }
+}
+
 TEST_F(CopyStore, C7_a_data_folder_remembers_its_database) {
   const std::string data = root_ + "/data";
   fs::create_directory(data);

@@ -182,9 +182,15 @@ Result<> copy_backup(const std::string& from, const StorePlace& candidate) {
   return error ? fail(Code::unavailable, candidate.path + ": " + error.message()) : Result<>();
 }
 
-// Copies the backup to `candidate` and reads all of it. How many sessions there are; after an error
-// there is no candidate.
-Result<std::size_t> copy_and_verify(const std::string& from, const StorePlace& candidate) {
+// Copies the backup to `candidate`, which gets a later epoch than that, and reads all of it. How
+// many sessions there are; after an error there is no candidate.
+struct Candidate {
+  std::string from;
+  StorePlace place;
+  std::uint64_t epoch_min = 0;
+};
+Result<std::size_t> copy_and_verify(const Candidate& order) {
+  const auto& [from, candidate, epoch_min] = order;
   std::error_code error;
   const auto without = [&] {
     for (const std::string& part : parts_of(candidate)) fs::remove_all(part, error);
@@ -192,7 +198,8 @@ Result<std::size_t> copy_and_verify(const std::string& from, const StorePlace& c
   without();
   const auto read = [&]() -> Result<std::size_t> {
     TRY_VOID(copy_backup(from, candidate));
-    const std::unique_ptr<StoreEngine> store = TRY(open_journal(candidate, {}));
+    const std::unique_ptr<StoreEngine> store =
+        TRY(open_journal(candidate, {.epoch_min = epoch_min}));
     const VerifyReport found = TRY(store->verify());
     if (!found.damages.empty()) return fail(Code::damaged, found.damages.front().what);
     const std::size_t sessions = TRY(sessions_of(*store)).size();
@@ -257,6 +264,14 @@ Result<> put_in_place(const StorePlace& candidate, const DataFolder& data) {
   return data.sync();
 }
 
+// Of a journal that is to be replaced, if it can be opened. Agents on other hosts may still obey
+// the daemon of that epoch, and none of an earlier one.
+std::uint64_t epoch_of(const std::optional<StorePlace>& place) {
+  if (!place) return 0;
+  const Result<std::unique_ptr<StoreEngine>> store = open_journal(*place, {});
+  return store ? (*store)->epoch() : 0;
+}
+
 // The backup is looked at before anything is touched; what was there is put aside, not destroyed.
 Result<cli::FileReport> restore(const cli::RestoreLocally& order) {
   const std::string from = fs::absolute(order.file).lexically_normal();
@@ -285,7 +300,8 @@ Result<cli::FileReport> restore(const cli::RestoreLocally& order) {
   std::size_t sessions = 0;
   {
     const std::unique_ptr<DataFolder> data = TRY(locked_folder());
-    sessions = TRY(copy_and_verify(from, candidate));
+    sessions =
+        TRY(copy_and_verify({.from = from, .place = candidate, .epoch_min = epoch_of(present)}));
     TRY_VOID(end_agentctls(*data));
   }
   TRY(put_aside(places.data, Aside::journal));

@@ -70,6 +70,7 @@ Result<std::unique_ptr<StoreEngine>> open_database(const StorePlace& place, Open
                           .new_shared_key = order.new_shared_key.empty()
                                                 ? random_key()
                                                 : std::move(order.new_shared_key),
+                          .epoch_min = order.epoch_min,
                           .on_fatal = std::move(order.on_fatal),
                           .on_changed = std::move(order.on_changed),
                           .search_piece = std::move(order.search_piece),
@@ -198,7 +199,8 @@ Result<std::unique_ptr<StoreEngine>> open_journal(const StorePlace& place, OpenJ
                                   .on_fatal = std::move(order.on_fatal),
                                   .search_piece = std::move(order.search_piece),
                                   .is_there = std::move(order.is_there),
-                                  .create = order.create}));
+                                  .create = order.create,
+                                  .epoch_min = order.epoch_min}));
   }
   const JournalOpen mode = order.create ? JournalOpen::create : JournalOpen::existing;
   return TRY(FilesStore::open(
@@ -209,7 +211,8 @@ Result<std::unique_ptr<StoreEngine>> open_journal(const StorePlace& place, OpenJ
        .make_disk =
            [](const std::string& path) { return open_posix_disk(path, JournalOpen::create); },
        .create = order.create,
-       .new_log_id = random_log_id()}));
+       .new_log_id = random_log_id(),
+       .epoch_min = order.epoch_min}));
 }
 
 }  // namespace perdure

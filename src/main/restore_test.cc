@@ -125,6 +125,14 @@ TEST_F(Restore, S13_U12_a_journal_half_put_aside_is_refused_and_not_opened) {
   EXPECT_EQ(records(), (std::vector<std::string>{"one", "two"}));
 }
 
+TEST_F(Restore, S13_S8_a_restored_journal_is_of_a_later_epoch_than_the_one_it_replaces) {
+  const std::string backup = backup_and_go_on();
+  for (int life = 0; life < 5; ++life) open();
+  const std::uint64_t before = open()->epoch();
+  ASSERT_TRUE(verbs_.restore({.file = backup, .replace = true}));
+  EXPECT_GT(open()->epoch(), before);
+}
+
 TEST_F(Restore, U12_a_clean_start_takes_what_is_left_of_a_journal) {
   EXPECT_EQ(put_aside(home_, Aside::everything).value(), "") << "there is nothing";
   (void)backup_and_go_on();

@@ -37,7 +37,7 @@ Result<> FilesWriter::open_identity() {
   if (text) {
     const StoreIdentity before = TRY(decode_identity(*text));
     log_id_ = before.is_backup ? options_.new_log_id : before.log_id;
-    epoch_ = before.epoch + 1;
+    epoch_ = std::max(before.epoch + 1, options_.epoch_min);
     return {};
   }
   if (!options_.create) return fail(Code::unavailable, "there is no journal here");
@@ -46,7 +46,7 @@ Result<> FilesWriter::open_identity() {
     return fail(Code::damaged, std::string(identity_name) + " is missing, and sessions are there");
   }
   log_id_ = options_.new_log_id;
-  epoch_ = 1;
+  epoch_ = std::max(std::uint64_t{1}, options_.epoch_min);
   for (const char* const folder : {"sessions", "commits", "blobs"}) {
     TRY_VOID(disk_.make_folder(folder));
   }

@@ -36,9 +36,10 @@ struct FilesOptions {
   // Opens another folder, for backups.
   std::function<Result<std::unique_ptr<JournalDisk>>(const std::string& path)> make_disk;
 
-  bool create = true;      // false: a missing store is an error
-  bool salvage = false;    // pass over a group of the commit log that cannot be read
-  std::string new_log_id;  // for a new store or a restored backup; must be unique
+  bool create = true;           // false: a missing store is an error
+  bool salvage = false;         // pass over a group of the commit log that cannot be read
+  std::string new_log_id;       // for a new store or a restored backup; must be unique
+  std::uint64_t epoch_min = 0;  // the epoch is this or a later one
 
   std::size_t reserve_bytes = 4UL << 20;    // freed for essential appends; 0: none
   std::size_t group_bytes_max = 8UL << 20;  // a commit takes no more appends behind this

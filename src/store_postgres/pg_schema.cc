@@ -259,6 +259,12 @@ Result<std::uint64_t> raise_epoch(PgLink& link, const PgBegin& begin) {
   // Waits for a commit of the life before that is under way; after it that life commits nothing.
   TRY(known(link.run({"shut_out", "UPDATE perdure.lives SET link = -1 WHERE node = $1"},
                      PgParams().text(begin.node))));
+  if (begin.epoch_min > 0) {
+    TRY(known(link.run({"skip_epochs",
+                        "SELECT setval('perdure.epochs', $1) FROM perdure.epochs "
+                        "WHERE last_value < $1"},
+                       PgParams().number(begin.epoch_min))));
+  }
   const PgRows rows = TRY(known(
       link.run({"raise_epoch",
                 "WITH n AS (INSERT INTO perdure.nodes(name, instance, epoch, heartbeat, home) "

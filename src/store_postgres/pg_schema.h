@@ -11,11 +11,12 @@
 namespace perdure {
 
 struct PgBegin {
-  std::string node;            // the name of this daemon among those on one database
-  std::string home;            // where its agents live
-  std::string instance;        // of this process, to be told from others by a person
-  std::string new_log_id;      // for a new store, or one that was restored elsewhere
-  std::string new_shared_key;  // for a store without one; empty: none is made
+  std::string node;             // the name of this daemon among those on one database
+  std::string home;             // where its agents live
+  std::string instance;         // of this process, to be told from others by a person
+  std::string new_log_id;       // for a new store, or one that was restored elsewhere
+  std::string new_shared_key;   // for a store without one; empty: none is made
+  std::uint64_t epoch_min = 0;  // the epoch of this life is a later one
   enum class Missing { make, refuse } missing = Missing::make;
   enum class Others { welcome, refuse } others = Others::welcome;  // refuse: they are a conflict
   std::int64_t lease_ms = 0;  // a node that was not heard of for so long is gone

@@ -36,6 +36,7 @@ Result<std::unique_ptr<PgWriter>> PgWriter::open(const PostgresOptions& options)
               .instance = options.instance,
               .new_log_id = options.new_log_id,
               .new_shared_key = options.new_shared_key,
+              .epoch_min = options.epoch_min,
               .missing = options.create ? PgBegin::Missing::make : PgBegin::Missing::refuse,
               .others = options.alone ? PgBegin::Others::refuse : PgBegin::Others::welcome,
               .lease_ms = options.lease.count()}));

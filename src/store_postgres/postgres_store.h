@@ -28,6 +28,7 @@ struct PostgresOptions {
   std::string instance;             // of this process
   std::string new_log_id;           // for a new store, or a dump that was restored elsewhere
   std::string new_shared_key = {};  // for a store that has none: 32 random bytes as hex
+  std::uint64_t epoch_min = 0;      // the epoch is a later one
 
   // Runs once when another instance of this node has taken over: this one has to end. What it had
   // under way is answered before, with stale_owner.

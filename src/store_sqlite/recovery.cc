@@ -93,7 +93,8 @@ Result<> take_over(OpenedFile& file, const SqliteOptions& options) {
     TRY_VOID(set_meta(file.db, meta::is_backup, 0));
   }
   file.log_id = TRY(meta_text(file.db, meta::log_id));
-  const std::int64_t epoch = TRY(meta_int(file.db, meta::epoch)) + 1;
+  const std::int64_t epoch = std::max(TRY(meta_int(file.db, meta::epoch)) + 1,
+                                      static_cast<std::int64_t>(options.epoch_min));
   TRY_VOID(set_meta(file.db, meta::epoch, epoch));
   TRY_VOID(file.db.exec("COMMIT"));
   file.epoch = static_cast<std::uint64_t>(epoch);

@@ -40,7 +40,8 @@ struct SqliteOptions {
   bool create = true;  // false: a missing file is an error (main knows of other data that is there)
   bool salvage =
       false;  // repair a decayed WAL (after a copy to <path>-wal.damaged) instead of refusing
-  std::string new_log_id;  // for a new store or a restored backup; empty: random
+  std::string new_log_id;       // for a new store or a restored backup; empty: random
+  std::uint64_t epoch_min = 0;  // the epoch is this or a later one
 
   std::size_t reserve_bytes = 4UL << 20;  // <path>.reserve, freed for essential appends; 0: none
 
