@@ -101,11 +101,6 @@ class Copy {
     rows.expected_head = head.seq;
     rows.cursor = head.cursor;
     rows.outbox_add = TRY(from_.outbox(id));
-    SessionBelongings belongings = TRY(from_.belongings(id));
-    rows.refs = std::move(belongings.refs);
-    for (const Hash& hash : belongings.blobs) {
-      rows.blobs.push_back({.hash = hash, .bytes = TRY(from_.blob(hash))});
-    }
     const SessionId before(Ulid{.high = id.ulid().low == 0 ? id.ulid().high - 1 : id.ulid().high,
                                 .low = id.ulid().low - 1});
     const std::vector<ListedSession> listed = TRY(from_.list(before, 1));
@@ -116,8 +111,9 @@ class Copy {
 
   Result<> copy_session(SessionId id) {
     const std::optional<StoredSnapshot> snapshot = TRY(from_.snapshot(id));
+    SessionBelongings belongings = TRY(from_.belongings(id));
     Append rows = TRY(rows_of(id));
-    done_.blobs += rows.blobs.size();
+    rows.refs = std::move(belongings.refs);
     Seq at = 0;
     while (at < rows.expected_head) {
       const bool is_before = snapshot && at < snapshot->seq;
@@ -132,6 +128,13 @@ class Copy {
       if (snapshot && at == snapshot->seq) batch.snapshot = snapshot->bytes;
       TRY_VOID(filler_.add(std::move(batch)));
       if (at / page_records_max % 64 == 63) tell("copied");
+    }
+    // Each by itself: together they may be more than an append takes.
+    for (const Hash& hash : belongings.blobs) {
+      Append batch{.session = id, .expected_head = at};
+      batch.blobs.push_back({.hash = hash, .bytes = TRY(from_.blob(hash))});
+      TRY_VOID(filler_.add(std::move(batch)));
+      done_.blobs += 1;
     }
     return filler_.add(std::move(rows));
   }

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "main/data_folder.h"
 #include "session/transcript.h"
 #include "testing/postgres_server.h"
@@ -191,6 +192,32 @@ TEST_F(CopyStore, C7_S8_a_copy_is_of_a_later_epoch_than_what_it_was_made_of) {
     EXPECT_GT(after, before) << places[i + 1].text();
     EXPECT_LT(after, before + 10) << places[i + 1].text();
   }
+}
+
+// Some hundred MB.
+class CopyStoreLong : public CopyStore {};
+
+TEST_F(CopyStoreLong, C7_a_session_may_have_more_blobs_than_an_append_takes) {
+  const StorePlace from = place(EngineName::sqlite, "a.db");
+  const StorePlace to = place(EngineName::sqlite, "b.db");
+  constexpr std::size_t bytes = 45UL << 20;
+  constexpr std::size_t count = append_bytes_max / bytes + 1;
+  std::vector<Hash> hashes;
+  {
+    const auto store = open(from);
+    for (std::size_t i = 0; i < count; ++i) {
+      Blob blob{.hash = {}, .bytes = std::string(bytes, static_cast<char>('a' + i))};
+      blob.hash = sha256(blob.bytes);
+      hashes.push_back(blob.hash);
+      commit(*store, {.session = session(1), .blobs = {std::move(blob)}});
+    }
+  }
+  const auto copied = copy_store({.from = from, .to = to});
+  ASSERT_TRUE(copied) << copied.error().message();
+  EXPECT_EQ(copied->blobs, count);
+  const auto store = open(to);
+  EXPECT_EQ(store->belongings(session(1))->blobs.size(), count);
+  for (const Hash& hash : hashes) EXPECT_EQ(store->blob(hash)->size(), bytes);
 }
 
 TEST_F(CopyStore, C7_a_data_folder_remembers_its_database) {
