@@ -112,6 +112,7 @@ TEST(Args, every_verb_of_the_contract_is_there) {
                            "repair",
                            "backup",
                            "restore",
+                           "store salvage",
                            "gc",
                            "fork",
                            "version",

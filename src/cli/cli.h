@@ -111,6 +111,21 @@ struct CopyReport {
   }
 };
 
+struct SalvageReport {
+  std::vector<std::string> kept;  // copies of what was damaged, by path
+  std::uint64_t indexes_rebuilt = 0;
+  std::uint64_t sessions = 0;
+  std::uint64_t records = 0;
+  std::vector<DamagedSession> damaged;  // for good: records of theirs are lost
+  FIELDS {
+    visit("kept", self.kept);
+    visit("indexes_rebuilt", self.indexes_rebuilt);
+    visit("sessions", self.sessions);
+    visit("records", self.records);
+    visit("damaged", self.damaged);
+  }
+};
+
 // Places are sqlite:FILE, files:FOLDER, or a path with a store.
 struct CopyLocally {
   std::string from;
@@ -180,6 +195,7 @@ struct LocalVerbs {
   std::function<Result<CopyReport>(const CopyLocally&)> store_copy;
   // Of a store at any place.
   std::function<Result<VerifyReport>(const std::string& place)> store_verify;
+  std::function<Result<SalvageReport>(const std::string& place)> store_salvage;  // empty: our own
   std::function<Result<RepairReport>(const RepairLocally&)> repair;
   std::function<Result<FileReport>(const std::string& file)> backup;
   std::function<Result<FileReport>(const RestoreLocally&)> restore;

@@ -102,6 +102,37 @@ Outcome<int> store_copy(VerbCall& call) {
   return exit_done;
 }
 
+// Whether a person, or --yes, agrees.
+Outcome<bool> is_agreed(VerbCall& call, const std::string& question) {
+  if (call.args().has("yes")) return true;
+  const auto typed = call.world().console.ask(question + " [y/N] ");
+  if (!typed) return usage("nobody is there to ask: --yes does it without");
+  if (*typed == "y" || *typed == "Y" || *typed == "yes") return true;
+  call.remark("nothing was changed");
+  return false;
+}
+
+Outcome<int> store_salvage(VerbCall& call) {
+  if (!call.world().local.store_salvage) return missing();
+  if (!TRY(is_agreed(call,
+                     "Bring back what can be read? The damaged log is kept beside the store."))) {
+    return exit_refused;
+  }
+  const SalvageReport report = TRY(told(call.world().local.store_salvage(call.args().word(0))));
+  if (call.is_json()) {
+    call.print_line(encode_fields(report));
+    return report.damaged.empty() ? exit_done : exit_failed;
+  }
+  for (const std::string& path : report.kept) {
+    call.print_line("the damaged log is kept: " + clean_line(path));
+  }
+  if (report.indexes_rebuilt > 0) {
+    call.print_line("built anew: the index, which was damaged for " +
+                    std::to_string(report.indexes_rebuilt) + " sessions");
+  }
+  return print_verified(call, {report.sessions, report.records, report.damaged});
+}
+
 void print_report(VerbCall& call, std::string_view done, const FileReport& report) {
   if (call.is_json()) {
     call.print_line(encode_fields(report));
@@ -130,14 +161,9 @@ Outcome<int> backup(VerbCall& call) {
 Outcome<int> restore(VerbCall& call) {
   if (!call.world().local.restore) return missing();
   const RestoreLocally wanted{.file = call.args().word(0), .replace = call.args().has("replace")};
-  if (wanted.replace && !call.args().has("yes")) {
-    const auto typed =
-        call.world().console.ask("Replace everything in the data folder by this backup? [y/N] ");
-    if (!typed) return usage("nobody is there to ask: --yes replaces without");
-    if (*typed != "y" && *typed != "Y" && *typed != "yes") {
-      call.remark("nothing was changed");
-      return exit_refused;
-    }
+  if (wanted.replace &&
+      !TRY(is_agreed(call, "Replace everything in the data folder by this backup?"))) {
+    return exit_refused;
   }
   print_report(call, "restored", TRY(told(call.world().local.restore(wanted))));
   return exit_done;
@@ -239,6 +265,18 @@ std::vector<Verb> engine_verbs() {
        .example = "perdure store verify files:/srv/perdure",
        .needs = Needs::nothing,
        .run = store_verify},
+      {.name = "store salvage",
+       .group = Group::care,
+       .summary = "bring back a journal whose log or index is damaged, as far as it can be read",
+       .positionals = {{"PLACE", Count::optional, Completes::file}},
+       .options = {{.name = "yes", .letter = 'y', .help = "do not ask"}},
+       .detail = "For a daemon that does not start because its journal is damaged. Nothing is "
+                 "deleted: the damaged log is kept beside the store, as -wal.damaged or "
+                 "commits.damaged. A session that lost records is read-only up to them. Without "
+                 "PLACE it is the journal of the data folder. No daemon may use it.",
+       .example = "perdure store salvage",
+       .needs = Needs::nothing,
+       .run = store_salvage},
   };
 }
 

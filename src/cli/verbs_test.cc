@@ -439,6 +439,20 @@ TEST_F(Verbs, verbs_of_the_data_folder_use_what_main_gives) {
   };
   EXPECT_EQ(cli.run({"verify"}), 1);
   EXPECT_TRUE(prints("damaged: sess_x is good up to record 4: bit rot"));
+  EXPECT_EQ(cli.run({"store", "salvage", "--yes"}), 1);
+  cli.local.store_salvage = [](const std::string& place) -> Result<SalvageReport> {
+    return SalvageReport{.kept = {"/d" + place + "-wal.damaged"},
+                         .indexes_rebuilt = 3,
+                         .sessions = 2,
+                         .records = 9,
+                         .damaged = {}};
+  };
+  EXPECT_EQ(cli.run({"store", "salvage"}), 2) << "nobody is there to ask";
+  EXPECT_EQ(cli.run({"store", "salvage", "/x", "--yes"}), 0);
+  EXPECT_TRUE(prints("the damaged log is kept: /d/x-wal.damaged"));
+  EXPECT_TRUE(prints("damaged for 3 sessions"));
+  EXPECT_EQ(cli.run({"store", "salvage", "--yes", "--json"}), 0);
+  EXPECT_TRUE(prints(R"("indexes_rebuilt":3)"));
   cli.local.backup = [](const std::string&) -> Result<FileReport> {
     return fail(Code::conflict, "a daemon holds the folder");
   };

@@ -168,6 +168,12 @@ Result<> Daemon::open_store() {
     Error error = std::move(store).error().with_context(
         place.engine == EngineName::postgres ? "the database" : landmark(place));
     if (create) return std::unexpected(std::move(error));
+    std::error_code ignored;
+    if (error.code() == Code::damaged && std::filesystem::exists(landmark(place), ignored)) {
+      return fail(error.code(), error.message() +
+                                    " (what can be read is brought back by: perdure store salvage; "
+                                    "or restore a backup with: perdure restore FILE)");
+    }
     return fail(error.code(), error.message() +
                                   " (other data is here, so no empty journal is made; restore a "
                                   "backup with: perdure restore FILE)");

@@ -25,6 +25,7 @@
 #include "main/open_journal.h"
 #include "main/opencode_rows.h"
 #include "main/remote_verbs.h"
+#include "main/salvage_store.h"
 #include "main/serve.h"
 #include "main/service.h"
 #include "runtime/load.h"
@@ -101,6 +102,20 @@ Result<cli::VerifyReport> verify_place(const std::string& text) {
   const StoreLock lock = TRY(StoreLock::acquire(place));
   const std::unique_ptr<StoreEngine> store = TRY(open_journal(place, {}));
   return verify_store(*store);
+}
+
+// Without a place: the journal of the data folder.
+Result<cli::SalvageReport> salvage(const std::string& text) {
+  const StorePlace place = TRY(parse_store_place(text.empty() ? TRY(find_places()).data : text));
+  const StoreLock lock = TRY(StoreLock::acquire(place));
+  const SalvagedStore salvaged = TRY(salvage_store(place));
+  const cli::VerifyReport verified = TRY(verify_store(*salvaged.store));
+  TRY_VOID(salvaged.store->shut_down());
+  return cli::SalvageReport{.kept = salvaged.kept,
+                            .indexes_rebuilt = salvaged.indexes_rebuilt,
+                            .sessions = verified.sessions,
+                            .records = verified.records,
+                            .damaged = verified.damaged};
 }
 
 Result<cli::CopyReport> copy(const cli::CopyLocally& order) {
@@ -364,6 +379,7 @@ cli::LocalVerbs local_verbs(const std::string& program) {
   verbs.verify = verify;
   verbs.store_copy = copy;
   verbs.store_verify = verify_place;
+  verbs.store_salvage = salvage;
   verbs.repair = repair;
   verbs.backup = back_up;
   verbs.restore = restore;

@@ -200,6 +200,7 @@ Result<std::unique_ptr<StoreEngine>> open_journal(const StorePlace& place, OpenJ
                                   .search_piece = std::move(order.search_piece),
                                   .is_there = std::move(order.is_there),
                                   .create = order.create,
+                                  .salvage = order.salvage,
                                   .epoch_min = order.epoch_min}));
   }
   const JournalOpen mode = order.create ? JournalOpen::create : JournalOpen::existing;
@@ -211,6 +212,7 @@ Result<std::unique_ptr<StoreEngine>> open_journal(const StorePlace& place, OpenJ
        .make_disk =
            [](const std::string& path) { return open_posix_disk(path, JournalOpen::create); },
        .create = order.create,
+       .salvage = order.salvage,
        .new_log_id = random_log_id(),
        .epoch_min = order.epoch_min}));
 }

@@ -57,6 +57,7 @@ struct OpenJournal {
   std::function<std::optional<SearchPiece>(std::string_view record)> search_piece = {};
   std::function<bool()> is_there = {};
   bool create = false;
+  bool salvage = false;         // what is damaged is passed over or mended; not of postgres
   std::uint64_t epoch_min = 0;  // the epoch is this or a later one
   // Of postgres; see PostgresOptions.
   std::string home = {};

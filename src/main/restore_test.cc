@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <unistd.h>
 
 #include "main/clean_start.h"
@@ -131,6 +132,51 @@ TEST_F(Restore, S13_S8_a_restored_journal_is_of_a_later_epoch_than_the_one_it_re
   const std::uint64_t before = open()->epoch();
   ASSERT_TRUE(verbs_.restore({.file = backup, .replace = true}));
   EXPECT_GT(open()->epoch(), before);
+}
+
+TEST_F(Restore, C20_S7_a_decayed_commit_log_is_salvaged_beside_a_copy) {
+  const StorePlace place{.engine = EngineName::files, .path = home_};
+  {
+    const auto store = open_journal(place, {.create = true}).value();
+    for (const std::uint64_t number : {1, 2}) {
+      store->append({.session = SessionId(Ulid{1, number}),
+                     .epoch = store->epoch(),
+                     .records = {"{\"text\":\"one\"}"}},
+                    [](const Result<>& done) { EXPECT_TRUE(done); });
+      while (store->step()) {}
+    }
+  }
+  const std::string log = fs::directory_iterator(path("commits"))->path();
+  {
+    std::fstream file(log, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(10).put('~');
+  }
+  EXPECT_EQ(verbs_.verify("").error().code(), Code::damaged);
+  fs::create_directories(path("commits.damaged"));  // of an earlier one
+  const auto salvaged = verbs_.store_salvage("");
+  ASSERT_TRUE(salvaged) << salvaged.error().message();
+  EXPECT_EQ(salvaged->kept, std::vector<std::string>{path("commits.damaged.2")});
+  EXPECT_FALSE(fs::is_empty(path("commits.damaged.2")));
+  const auto store = open_journal(place, {}).value();
+  EXPECT_EQ(store->read(SessionId(Ulid{1, 2}), {.limit = 10})->records.size(), 1U);
+}
+
+TEST_F(Restore, S7_an_index_that_cannot_be_read_is_built_anew) {
+  (void)backup_and_go_on();
+  EXPECT_TRUE(open()->shut_down());
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(path("perdure.db").c_str(), &db), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(db, "UPDATE extents SET packed = x'00'", nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(db);
+  const cli::VerifyReport damaged = verbs_.verify("").value();
+  ASSERT_EQ(damaged.damaged.size(), 1U);
+  EXPECT_TRUE(damaged.damaged[0].message.contains("perdure store salvage"));
+  const auto salvaged = verbs_.store_salvage("");
+  ASSERT_TRUE(salvaged) << salvaged.error().message();
+  EXPECT_EQ(salvaged->indexes_rebuilt, 1U);
+  EXPECT_TRUE(salvaged->kept.empty() && salvaged->damaged.empty());
+  EXPECT_EQ(records().size(), 40U);
 }
 
 TEST_F(Restore, U12_a_clean_start_takes_what_is_left_of_a_journal) {

@@ -454,6 +454,21 @@ TEST_F(SqliteDamage,
   EXPECT_TRUE(fs::exists(path("decayed.db-wal.damaged")));
 }
 
+TEST_F(SqliteDamage, S7_a_salvage_keeps_every_log_that_was_damaged) {
+  open();
+  fill(3, 40);
+  std::string flipped;
+  for (const char* const kept : {"decayed.db-wal.damaged", "decayed.db-wal.damaged.2"}) {
+    abandon_to("decayed.db");
+    flip(path("decayed.db-wal"), "<session 2 record 20>");
+    flipped = slurp(path("decayed.db-wal"));
+    SqliteOptions with = options("decayed.db");
+    with.salvage = true;
+    ASSERT_TRUE(SqliteStore::open(with));
+    EXPECT_TRUE(slurp(path(kept)) == flipped) << kept;
+  }
+}
+
 TEST_F(SqliteDamage, S7_what_was_to_be_put_back_into_a_log_that_is_gone_hinders_no_start) {
   open();
   fill(1, 3);
@@ -552,7 +567,9 @@ TEST_F(SqliteDamage, S7_a_lost_index_is_rebuilt_from_the_log) {
   exec(path(), "UPDATE extents SET packed = x'00' WHERE sid = 2; DELETE FROM heads WHERE sid = 3");
   open();
   EXPECT_EQ(store_->read(session(2), {.limit = 1}).error().code(), Code::damaged);
+  EXPECT_EQ(store_->damaged_indexes().value(), 2U);
   ASSERT_TRUE(store_->rebuild_index());
+  EXPECT_EQ(store_->damaged_indexes().value(), 0U);
   for (std::uint64_t number = 1; number <= 3; ++number) EXPECT_EQ(all(number).size(), 50U);
   EXPECT_TRUE(store_->verify()->damages.empty());
   EXPECT_TRUE(put(2, 50, {"next"}));

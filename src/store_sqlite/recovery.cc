@@ -68,7 +68,7 @@ Result<> prepare_wal(const SqliteOptions& options, sqlite3_vfs* vfs) {
                                    std::to_string(found.frames_good + 1) +
                                    ", and commits behind it would be lost (" +
                                    std::to_string(found.frames_behind) +
-                                   " frames); opening with salvage keeps "
+                                   " frames); `perdure store salvage` keeps "
                                    "a copy and recovers them");
   }
   if (found.commits_behind) {

@@ -172,7 +172,9 @@ Result<> finish_refresh(const FilePlace& wal_place, const FilePlace& redo) {
 Result<> salvage_wal(VfsFile& wal, const WalFound& found, const FilePlace& copy_to) {
   const std::optional<WalHead> head = TRY(read_head(wal));
   if (!head) return {};
-  VfsFile copy = TRY(VfsFile::open(copy_to, VfsFile::Mode::create));
+  FilePlace place = copy_to;
+  for (int i = 2; TRY(file_exists(place)); ++i) place.path = copy_to.path + "." + std::to_string(i);
+  VfsFile copy = TRY(VfsFile::open(place, VfsFile::Mode::create));
   const std::uint64_t end = frame_at(*head, found.frames_good + found.frames_behind);
   std::vector<char> buffer(copy_bytes);
   for (std::uint64_t at = 0; at < end; at += buffer.size()) {

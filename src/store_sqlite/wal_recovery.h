@@ -36,7 +36,8 @@ Result<> refresh_wal(VfsFile& wal, const WalFound& found, const FilePlace& redo)
 Result<> finish_refresh(const FilePlace& wal, const FilePlace& redo);
 
 // Makes the frames behind a decayed one readable again: computes the checksums anew from there on,
-// after the log was copied to `copy_to`. The decayed page itself stays as it is; what of the
+// after the log was copied to `copy_to`, or to that name with a number behind it where there is one
+// already. The decayed page itself stays as it is; what of the
 // journal lies in it is found by the journal's own checksums.
 Result<> salvage_wal(VfsFile& wal, const WalFound& found, const FilePlace& copy_to);
 

@@ -126,6 +126,49 @@ TEST_F(Care, C20_S2_a_torn_end_that_was_cut_is_said_in_the_log_and_by_verify) {
       << verified.output;
 }
 
+TEST_F(Care, C20_S7_a_start_refused_for_a_decayed_log_names_the_verb_that_salvages_it) {
+  begin({});
+  const std::string first = client_->create_session({});
+  ASSERT_TRUE(client_->prompt({.session = first, .text = "say 2"}).ok());
+  ASSERT_TRUE(until_count(first, "run.completed", 1));
+  const std::string hit = client_->create_session({});
+  ASSERT_TRUE(client_->prompt({.session = hit, .text = "say 1; remember-the-zebra"}).ok());
+  ASSERT_TRUE(until_count(hit, "run.completed", 1));
+  const std::string last = client_->create_session({});
+  ASSERT_TRUE(client_->prompt({.session = last, .text = "say 2"}).ok());
+  ASSERT_TRUE(until_count(last, "run.completed", 1));
+  const std::size_t records = client_->records(last).size();
+  daemon_->kill_daemon();
+  daemon_->kill_hosted();
+
+  const std::string wal = daemon_->home() + "/perdure.db-wal";
+  std::string bytes = read_text(wal);
+  std::size_t flips = 0;
+  for (std::size_t at = 0; (at = bytes.find("remember-the-zebra", at)) != std::string::npos;) {
+    bytes[at] = 'R';
+    ++flips;
+  }
+  ASSERT_GT(flips, 0u);
+  std::ofstream(wal, std::ios::binary) << bytes;
+  const Result<> refused = daemon_->start();
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().message().contains("perdure store salvage")) << daemon_->output();
+  EXPECT_EQ(run({"store", "salvage"}).exit_code, 2) << "nobody is there to ask";
+  EXPECT_TRUE(read_text(wal) == bytes);
+
+  const ProgramRun salvaged = run({"store", "salvage", "--yes"});
+  EXPECT_EQ(salvaged.exit_code, 1) << "a session has lost records";
+  EXPECT_TRUE(salvaged.output.contains("the damaged log is kept: " + wal + ".damaged"))
+      << salvaged.output;
+  EXPECT_TRUE(salvaged.output.contains("damaged: " + hit + " is good up to record"))
+      << salvaged.output;
+  EXPECT_TRUE(read_text(wal + ".damaged").contains("Remember-the-zebra"));
+  const Result<> started = daemon_->start();
+  ASSERT_TRUE(started) << started.error().message();
+  EXPECT_GE(client_->records(last).size(), records);
+  EXPECT_EQ(client_->count(first, "run.completed"), 1u);
+}
+
 TEST_F(Care, P15_a_subagent_that_dies_with_its_agent_is_reported_as_lost) {
   begin();
   const std::string session = client_->create_session({});
