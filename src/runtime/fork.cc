@@ -84,23 +84,60 @@ class ForkJob : public std::enable_shared_from_this<ForkJob> {
       append.records.push_back(encode_record(++head_, hash_, event));
       hash_ = record_hash(append.records.back());
     }
-    if (order_.file) append.blobs = std::exchange(order_.file->blobs, {});
+    give_blobs(append);
     if (last) {
       append.snapshot = snapshot_to_keep(forker_.state());
       append.listing = make_listing(shared_, forker_.state(), false);
     }
     mark(append);
+    commit(std::move(append));
+  }
+
+  // What the records refer to is the copy's too: it stays when the original goes.
+  void give_blobs(Append& append) const {
+    if (order_.file) {
+      append.blobs = std::exchange(order_.file->blobs, {});
+      return;
+    }
+    for (const std::string& record : append.records) {
+      if (const std::optional<Hash> hash = blob_of(record)) append.blob_refs.push_back(*hash);
+    }
+  }
+
+  void commit(Append append) {
+    std::optional<Append> again;
+    if (!append.blob_refs.empty()) again = append;
     shared_.world.store.append(
-        std::move(append), [self = shared_from_this(), last, &loop = shared_.world.loop,
-                            alive = std::weak_ptr<bool>(shared_.alive)](Result<> result) {
-          loop.post([self, last, alive, result = std::move(result)] {
-            if (alive.expired()) return;
-            if (!result) return self->finish(std::unexpected(result.error()));
-            self->committed_ = true;
-            if (last) return self->finish(Reply{.seq = self->head_, .session = self->order_.to});
-            self->next();
+        std::move(append),
+        [self = shared_from_this(), again = std::move(again), &loop = shared_.world.loop,
+         alive = std::weak_ptr<bool>(shared_.alive)](Result<> result) mutable {
+          loop.post([self, alive, again = std::move(again), result = std::move(result)]() mutable {
+            if (!alive.expired()) self->committed(std::move(result), std::move(again));
           });
         });
+  }
+
+  void committed(Result<> result, std::optional<Append> again) {
+    const bool blobs_lost = !result && result.error().code() == Code::not_found && again;
+    if (blobs_lost) return commit_without_lost(*std::move(again));
+    if (!result) return finish(std::unexpected(result.error()));
+    committed_ = true;
+    if (copied_ == order_.at) return finish(Reply{.seq = head_, .session = order_.to});
+    next();
+  }
+
+  // What the original has lost (a redaction takes a blob from everybody) the copy does not have
+  // either, and is made as it is. That it was lost and not deleted with the original just now is
+  // known when the original is still there afterwards.
+  void commit_without_lost(Append append) {
+    const std::size_t lost = std::erase_if(append.blob_refs, [&](const Hash& hash) {
+      const Result<std::string> bytes = shared_.world.store.blob(hash);
+      return !bytes && bytes.error().code() == Code::not_found;
+    });
+    const Result<SessionHead> original = shared_.world.store.head(order_.from);
+    if (!original) return finish(std::unexpected(original.error()));
+    if (lost == 0) return finish(fail(Code::conflict, "the original changes; try again"));
+    commit(std::move(append));
   }
 
   Result<std::vector<std::string>> read_page(std::size_t want) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/transfer.h"
 #include "session/machine.h"
 #include "wire/record.h"
 
@@ -19,7 +20,7 @@ class RedactedFold final : public JournalFold {
     std::string tombstone;
     if (seq == redaction_.seq) {
       tombstone = TRY(encode_tombstone(bytes));
-      note_blob(bytes);
+      if (const std::optional<Hash> blob = blob_of(bytes)) redaction_.blobs.push_back(*blob);
       redaction_.replacement = tombstone;
       changes_ = tombstone != bytes;
     }
@@ -34,16 +35,6 @@ class RedactedFold final : public JournalFold {
   Redaction take() { return std::move(redaction_); }
 
  private:
-  void note_blob(std::string_view bytes) {
-    const Result<JsonObject> record = JsonObject::parse(bytes);
-    if (!record) return;
-    const Result<JsonObject> update = JsonObject::parse(record->find("update"));
-    if (!update || update->find("blob").empty()) return;
-    const Result<std::string> hex = json_string(update->find("blob"));
-    const Result<Hash> hash = Hash::parse_hex(hex.value_or(""));
-    if (hash) redaction_.blobs.push_back(*hash);
-  }
-
   State state_;
   Redaction redaction_;
   bool changes_ = true;

@@ -13,20 +13,6 @@ namespace {
 
 constexpr std::size_t portion_bytes = 1UL << 20;
 
-// The blob that stands for an agent's update; nothing when the update is in the record itself.
-std::optional<Hash> blob_of(std::string_view record) {
-  const Result<JsonObject> object = JsonObject::parse(record);
-  if (!object) return std::nullopt;
-  const std::string_view update = object->find("update");
-  if (!update.starts_with('{')) return std::nullopt;
-  JsonWalk walk(update);
-  if (!walk.next() || walk.quoted_key() != "\"blob\"") return std::nullopt;
-  const Result<std::string> hex = json_string(walk.value());
-  if (!hex) return std::nullopt;
-  const Result<Hash> hash = Hash::parse_hex(*hex);
-  return hash ? std::optional(*hash) : std::nullopt;
-}
-
 struct Lines {
   std::string_view rest;
   std::optional<std::string_view> next() {
@@ -73,11 +59,27 @@ Result<> check_records(ParsedExport& parsed) {
 
 }  // namespace
 
+std::optional<Hash> blob_of(std::string_view record) {
+  const Result<JsonObject> object = JsonObject::parse(record);
+  if (!object) return std::nullopt;
+  const std::string_view update = object->find("update");
+  if (!update.starts_with('{')) return std::nullopt;
+  JsonWalk walk(update);
+  if (!walk.next() || walk.quoted_key() != "\"blob\"") return std::nullopt;
+  const Result<std::string> hex = json_string(walk.value());
+  if (!hex) return std::nullopt;
+  const Result<Hash> hash = Hash::parse_hex(*hex);
+  return hash ? std::optional(*hash) : std::nullopt;
+}
+
 Result<> SessionExport::add_blobs(std::string& out, std::string_view record) {
   const std::optional<Hash> hash = blob_of(record);
   if (!hash || !blobs_given_.insert(*hash).second) return {};
-  const std::string bytes = TRY(store_.blob(*hash));
-  out += lines_.blob(*hash, bytes);
+  const Result<std::string> bytes = store_.blob(*hash);
+  // Redacted in another session that had it too: the record goes without it.
+  if (!bytes && bytes.error().code() == Code::not_found) return {};
+  if (!bytes) return std::unexpected(bytes.error());
+  out += lines_.blob(*hash, *bytes);
   return {};
 }
 

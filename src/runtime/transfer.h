@@ -46,6 +46,10 @@ struct ParsedExport {
   std::uint64_t prompts = 0;  // of a person, among the records
 };
 
+// The blob that stands for an agent's update in an encoded record; nothing when the update is in
+// the record itself.
+std::optional<Hash> blob_of(std::string_view record);
+
 // Takes any bytes. invalid_argument: no such file; damaged: cut off, changed, or with a broken
 // chain; format_too_new: of a later version (S10).
 Result<ParsedExport> parse_export(std::string_view file);

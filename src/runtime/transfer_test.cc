@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/limits.h"
 #include "runtime/fixture_for_test.h"
+#include "runtime/redaction.h"
 
 namespace perdure {
 namespace {
@@ -85,6 +87,71 @@ TEST_F(Transfer, C13_an_imported_session_has_no_folder_and_runs_nothing) {
   daemon_.settle();
   EXPECT_EQ((*again)->session, to);
   EXPECT_EQ(daemon_.runtime->state(to)->head, state.head);
+}
+
+// A session with an update that is stored apart, and copies of it.
+class LargeUpdate : public Transfer {
+ protected:
+  LargeUpdate() {
+    daemon_.agent_comes_up();
+    daemon_.settle();
+    daemon_.frame(AgentUpdate{{huge_}}, daemon_.state().run->id);
+    seq_ = daemon_.state().head;
+  }
+  void begin_fork(SessionId from, SessionId to) {
+    answer_.reset();
+    daemon_.runtime->fork(from, 0, to, "uid:1", [&](Result<Reply> r) { answer_ = std::move(r); });
+  }
+  void fork(SessionId from, SessionId to) {
+    begin_fork(from, to);
+    daemon_.settle();
+    ASSERT_TRUE(answer_ && answer_->has_value());
+  }
+
+  const std::string huge_ = "{\"x\":\"" + std::string(blob_threshold_bytes, 'y') + "\"}";
+  const Hash hash_ = sha256(huge_);
+  const SessionId copy_{Ulid{9, 1}};
+  Seq seq_ = 0;
+  std::optional<Result<Reply>> answer_;
+};
+
+TEST_F(LargeUpdate, X27_a_copy_keeps_it_when_the_original_is_deleted) {
+  fork(session_, copy_);
+  ASSERT_TRUE(daemon_.store->remove(session_));
+  const RecordPage page = daemon_.store->read(copy_, {.after = seq_ - 1, .limit = 1}).value();
+  EXPECT_EQ(blob_of(page.records.at(0)), hash_);
+  EXPECT_EQ(daemon_.store->blob(hash_), huge_);
+  const ParsedExport parsed = parse_export(exported(daemon_, copy_)).value();
+  ASSERT_EQ(parsed.blobs.size(), 1U);
+  EXPECT_EQ(parsed.blobs[0].bytes, huge_);
+  // It is the copy's now, and goes with it.
+  ASSERT_TRUE(daemon_.store->remove(copy_));
+  EXPECT_EQ(daemon_.store->blob(hash_).error().code(), Code::not_found);
+}
+
+TEST_F(LargeUpdate, X27_a_fork_whose_original_is_deleted_meanwhile_fails) {
+  begin_fork(session_, copy_);
+  ASSERT_TRUE(daemon_.store->remove(session_));  // its records are read, and not written yet
+  daemon_.settle();
+  ASSERT_TRUE(answer_.has_value());
+  EXPECT_EQ(answer_->error().code(), Code::not_found);
+  EXPECT_EQ(daemon_.store->head(copy_).error().code(), Code::not_found);
+}
+
+// A redaction takes the bytes from every session. The others go on without them.
+TEST_F(LargeUpdate, X27_a_redacted_one_is_in_no_copy_and_copies_can_be_copied) {
+  fork(session_, copy_);
+  std::optional<Result<>> redacted;
+  redact_record(*daemon_.runtime, session_, seq_, [&](Result<> r) { redacted = std::move(r); });
+  daemon_.settle();
+  ASSERT_TRUE(redacted && redacted->has_value()) << redacted->error().message();
+  EXPECT_EQ(daemon_.store->blob(hash_).error().code(), Code::not_found);
+  const SessionId second(Ulid{9, 2});
+  fork(copy_, second);
+  EXPECT_EQ(daemon_.store->read(second, {.after = seq_ - 1, .limit = 1})->records.size(), 1U);
+  for (const SessionId session : {session_, copy_, second}) {
+    EXPECT_TRUE(parse_export(exported(daemon_, session)).value().blobs.empty());
+  }
 }
 
 // docs/decisions/0007: the journal of a session that can be loaded is never empty.

@@ -14,6 +14,7 @@ std::size_t weight_bytes(const Append& batch) {
   for (const std::string& record : batch.records) bytes += record.size() + 32;
   for (const OutboxRow& row : batch.outbox_add) bytes += row.payload.size();
   for (const Blob& blob : batch.blobs) bytes += blob.bytes.size();
+  bytes += batch.blob_refs.size() * sizeof(Hash);
   if (batch.snapshot) bytes += batch.snapshot->size();
   return bytes;
 }

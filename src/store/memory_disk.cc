@@ -104,6 +104,11 @@ void MemoryDisk::apply(Append batch) {
     StoredBlob& stored = blobs_.try_emplace(blob.hash, std::move(blob.bytes)).first->second;
     if (session.blobs.insert(blob.hash).second) ++stored.sessions;
   }
+  for (const Hash& hash : batch.blob_refs) {
+    const auto blob = blobs_.find(hash);
+    if (blob == blobs_.end()) continue;  // redacted while the batch was on its way
+    if (session.blobs.insert(hash).second) ++blob->second.sessions;
+  }
   if (batch.snapshot) session.snapshot = StoredSnapshot{session.head(), *std::move(batch.snapshot)};
   if (batch.listing) {
     session.listing = *std::move(batch.listing);

@@ -98,7 +98,7 @@ class MemoryDisk {
 
   struct StoredBlob {
     std::string bytes;
-    std::size_t sessions = 0;  // that gave it; it goes with the last of them
+    std::size_t sessions = 0;  // that have it; it goes with the last of them
   };
 
   const Session* find(SessionId session) const;

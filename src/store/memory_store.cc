@@ -81,6 +81,7 @@ void MemoryStore::write_group(CommitFault fault) {
         group.outbox_last[batch.session] = batch.outbox_add.back().number;
       }
       for (const StoredAnswer& answer : batch.answers) group.answer_keys.insert(answer.key);
+      for (const Blob& blob : batch.blobs) group.blobs.insert(blob.hash);
       disk_.tail_.push_back(std::move(batch));
     }
     in_flight_.push_back({std::move(queued.done), std::move(valid)});
@@ -225,6 +226,10 @@ Result<> MemoryStore::validate_rows(const Append& batch, const GroupView& group)
       return fail(Code::conflict, "the key '" + answer.key + "' has its answer already");
     }
   }
+  for (const Hash& hash : batch.blob_refs) {
+    if (disk_.blobs_.contains(hash) || group.blobs.contains(hash)) continue;
+    return fail(Code::not_found, "there is no blob " + hash.hex());
+  }
   return {};
 }
 
@@ -349,8 +354,12 @@ Result<std::vector<SearchHit>> MemoryStore::search(const SearchAsk& ask) {
 Result<> MemoryStore::remove(SessionId session) {
   if (is_dead()) return fail(Code::storage_unknown, "the store is dead");
   if (is_fenced()) return fail(Code::stale_owner, "a newer owner holds the store");
-  const bool under_way = std::ranges::any_of(
-      disk_.tail_, [&](const Append& batch) { return batch.session == session; });
+  const MemoryDisk::Session* const found = disk_.find(session);
+  const bool under_way = std::ranges::any_of(disk_.tail_, [&](const Append& batch) {
+    return batch.session == session || std::ranges::any_of(batch.blob_refs, [&](const Hash& hash) {
+             return found && found->blobs.contains(hash);
+           });
+  });
   if (under_way) return fail(Code::unavailable, "a commit of the session is under way");
   disk_.remove(session);
   return {};

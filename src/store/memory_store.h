@@ -112,6 +112,7 @@ class MemoryStore final : public Store {
     std::map<SessionId, Seq> heads;
     std::map<SessionId, std::uint64_t> outbox_last;
     std::set<std::string, std::less<>> answer_keys;
+    std::set<Hash> blobs;
   };
 
   MemoryStore(MemoryDisk& disk, MemoryOptions options);

@@ -71,9 +71,10 @@ struct Append {
   std::vector<OutboxRow> outbox_add;
   std::vector<std::uint64_t> outbox_done;  // unknown numbers are ignored
   std::optional<FrameCursor> cursor;
-  std::vector<StoredAnswer> answers;    // a key that is there already: conflict
-  std::vector<std::string> refs;        // ids this session can be found by (find_ref)
-  std::vector<Blob> blobs;              // one that is there already is kept
+  std::vector<StoredAnswer> answers;  // a key that is there already: conflict
+  std::vector<std::string> refs;      // ids this session can be found by (find_ref)
+  std::vector<Blob> blobs;            // one that is there already is kept
+  std::vector<Hash> blob_refs;  // others' that become this session's too; not there: not_found
   std::optional<std::string> snapshot;  // of the state at the new head
   std::optional<Listing> listing;
   bool essential = false;  // cancels and ends: may use the reserve when the disk is full
@@ -155,7 +156,7 @@ class Store {
   virtual ~Store() = default;
 
   // Queues a batch. Done gets success only after the batch is on disk; an error means that nothing
-  // of it is there and the head is unchanged: conflict, stale_owner, disk_full, damaged,
+  // of it is there and the head is unchanged: conflict, stale_owner, not_found, disk_full, damaged,
   // invalid_argument, and unavailable when a server stayed away for too long. After an fsync error
   // no Done runs any more: the outcome of what was in flight is unknown, the store's fatal hook
   // runs once, and the process must end (DISK1).

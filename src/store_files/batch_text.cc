@@ -48,9 +48,10 @@ void write_rows(JsonWriter& json, const Append& batch) {
     for (const std::string& ref : batch.refs) json.string(ref);
     json.end_array();
   }
-  if (!batch.blobs.empty()) {
+  if (!batch.blobs.empty() || !batch.blob_refs.empty()) {
     json.key("blobs").begin_array();
     for (const Blob& blob : batch.blobs) json.string(blob.hash.hex());
+    for (const Hash& hash : batch.blob_refs) json.string(hash.hex());
     json.end_array();
   }
   if (batch.listing) write_listing(json.key("listing"), *batch.listing);
@@ -86,7 +87,7 @@ Result<> read_rows(const JsonObject& object, Append& batch) {
     return {};
   }));
   TRY_VOID(for_elements(object, "blobs", [&](std::string_view raw) -> Result<> {
-    batch.blobs.push_back({.hash = TRY(Hash::parse_hex(TRY(json_string(raw)))), .bytes = {}});
+    batch.blob_refs.push_back(TRY(Hash::parse_hex(TRY(json_string(raw)))));
     return {};
   }));
   if (const std::string_view raw = object.find("listing"); !raw.empty()) {

@@ -82,9 +82,11 @@ void Contents::apply_rows(StoredSession& session, Append& batch, const Committed
     refs[ref] = session.id;
     session.refs.insert(std::move(ref));
   }
-  for (const Blob& blob : batch.blobs) {
-    if (session.blobs.insert(blob.hash).second) ++blob_owners[blob.hash];
-  }
+  const auto own = [&](const Hash& hash) {
+    if (session.blobs.insert(hash).second) ++blob_owners[hash];
+  };
+  for (const Blob& blob : batch.blobs) own(blob.hash);
+  for (const Hash& hash : batch.blob_refs) own(hash);
   if (batch.snapshot) {
     session.snapshot_seq = session.head;
     session.snapshot_unsaved = std::move(batch.snapshot);

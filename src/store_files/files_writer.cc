@@ -81,6 +81,7 @@ Result<> FilesWriter::write_group(std::span<PendingAppend* const> group) {
     }
     staged.heads[batch.session] = batch.expected_head + batch.records.size();
     for (const StoredAnswer& answer : batch.answers) staged.keys.insert(answer.key);
+    for (const Blob& blob : batch.blobs) staged.given.insert(blob.hash);
     append_change(body, batch);
     taken.push_back(pending);
   }
@@ -132,6 +133,10 @@ Result<> FilesWriter::admit(const Append& batch, const Staged& staged) {
         !own.insert(answer.key).second) {
       return fail(Code::conflict, "the key '" + answer.key + "' has its answer already");
     }
+  }
+  for (const Hash& hash : batch.blob_refs) {
+    if (contents_.blob_owners.contains(hash) || staged.given.contains(hash)) continue;
+    return fail(Code::not_found, "there is no blob " + hash.hex());
   }
   return {};
 }

@@ -61,7 +61,8 @@ class FilesWriter final : public GroupTarget {
   struct Staged {
     std::map<SessionId, Seq> heads;
     std::set<std::string, std::less<>> keys;
-    std::set<Hash> blobs;
+    std::set<Hash> given;  // blobs of theirs
+    std::set<Hash> blobs;  // of these, the ones whose files were written
   };
 
   explicit FilesWriter(FilesOptions options);

@@ -7,7 +7,8 @@ namespace {
 
 // $1–$4 are the turn. Parts that change rows run whether or not the last SELECT reads them. A blob
 // that is there already is locked and stays as it is: nobody removes it before its new owner is
-// there. NOTIFY makes commits wait for each other, so it is not called for nobody.
+// there. One that is only referred to counts like a head: it has to be as it was thought. NOTIFY
+// makes commits wait for each other, so it is not called for nobody.
 constexpr const char* group_sql = R"(
 WITH life AS (
   UPDATE perdure.lives SET groups = $4 WHERE epoch = $2 AND link = $3 AND node = $1 RETURNING 1),
@@ -56,12 +57,16 @@ snapshots AS (
 blobs AS (
   INSERT INTO perdure.blobs AS b (hash, bytes) SELECT * FROM unnest($32::bytea[], $33::bytea[])
   ON CONFLICT(hash) DO UPDATE SET bytes = b.bytes WHERE false),
+kept AS MATERIALIZED (
+  SELECT hash FROM perdure.blobs WHERE hash = ANY($38::bytea[]) ORDER BY hash FOR KEY SHARE),
 owners AS (
   INSERT INTO perdure.blob_owners(session, hash) SELECT * FROM unnest($34::uuid[], $35::bytea[])
   ON CONFLICT DO NOTHING)
 SELECT perdure.must((SELECT count(*) FROM life),
-  (SELECT count(*) FROM held) + (SELECT count(*) FROM unnest($36::bigint[]) AS w WHERE w IS NULL),
-  (SELECT count(*) FROM made) + (SELECT count(*) FROM moved), cardinality($5::uuid[])),
+  (SELECT count(*) FROM held) + (SELECT count(*) FROM unnest($36::bigint[]) AS w WHERE w IS NULL)
+    + cardinality($38::bytea[]),
+  (SELECT count(*) FROM made) + (SELECT count(*) FROM moved) + (SELECT count(*) FROM kept),
+  cardinality($5::uuid[]) + cardinality($38::bytea[])),
   CASE WHEN $37 <> '' THEN pg_notify('perdure', $37) END
 )";
 
@@ -95,6 +100,10 @@ void PgGroup::add(const Append& append, const Stored& stored) {
   for (const Blob& blob : append.blobs) {
     blobs_.emplace(blob.hash, blob.bytes);
     change.blobs.insert(blob.hash);
+  }
+  for (const Hash& hash : append.blob_refs) {
+    if (!blobs_.contains(hash)) blob_refs_.insert(hash);
+    change.blobs.insert(hash);
   }
   ++appends_;
 }
@@ -131,6 +140,7 @@ PgParams PgGroup::params(const PgTurn& turn, std::string_view hint) const {
   put_blobs(params);
   put_leases(params);
   params.text(hint);
+  put_blob_refs(params);
   return params;
 }
 
@@ -239,6 +249,12 @@ void PgGroup::put_blobs(PgParams& params) const {
     }
   }
   params.array(hashes).array(bytes).array(owners).array(owned);
+}
+
+void PgGroup::put_blob_refs(PgParams& params) const {
+  PgArray hashes(PgType::bytes);
+  for (const Hash& hash : blob_refs_) hashes.add(hash);
+  params.array(hashes);
 }
 
 void PgGroup::put_leases(PgParams& params) const {

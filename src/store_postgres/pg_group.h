@@ -42,6 +42,7 @@ class PgGroup {
   // The heads behind the group.
   std::vector<std::pair<SessionId, Seq>> heads() const;
   std::vector<std::string> answer_keys() const;
+  bool gives_blob(const Hash& hash) const { return blobs_.contains(hash); }
 
   static PgStatement statement();
   // With a hint other nodes are told that it was committed; empty: nobody is.
@@ -56,7 +57,7 @@ class PgGroup {
     const Listing* listing = nullptr;
     std::map<std::uint64_t, std::string_view> outbox_add;
     std::set<std::uint64_t> outbox_done;
-    std::set<Hash> blobs;
+    std::set<Hash> blobs;  // given, or referred to
     std::optional<std::pair<Seq, std::string_view>> snapshot;
     std::vector<std::string_view> records;
   };
@@ -68,11 +69,13 @@ class PgGroup {
   void put_refs(PgParams& params) const;
   void put_snapshots(PgParams& params) const;
   void put_blobs(PgParams& params) const;
+  void put_blob_refs(PgParams& params) const;
   void put_leases(PgParams& params) const;
 
   std::map<SessionId, Change> sessions_;
   std::map<std::string_view, SessionId> refs_;
   std::map<Hash, std::string_view> blobs_;
+  std::set<Hash> blob_refs_;  // that the group does not bring itself
   std::vector<const StoredAnswer*> answers_;
   std::size_t appends_ = 0;
 };

@@ -180,19 +180,35 @@ Result<PgWriter::Tried> PgWriter::load_strange(Members group) {
   const Load wanted = strange(group);
   if (wanted.sessions.empty()) return Tried::done;
   const PgResult<PgRows> loaded = load(wanted);
-  if (!loaded && loaded.error().trouble == PgTrouble::lost) {
-    lose_link();
-    return Tried::again;
-  }
-  if (!loaded && loaded.error().is_passing()) return Tried::again;
-  if (!loaded) return std::unexpected(loaded.error().error());
+  if (!loaded) return meet_unread(loaded.error());
   if (is_fenced_) return std::unexpected(fenced());
   return Tried::done;
 }
 
+Result<PgWriter::Tried> PgWriter::load_blobs(Members group, Keys& there) {
+  std::set<Hash> wanted;
+  for (const PendingAppend* const pending : group) {
+    wanted.insert(pending->batch.blob_refs.begin(), pending->batch.blob_refs.end());
+  }
+  if (wanted.empty()) return Tried::done;
+  const PgResult<PgRows> loaded = load_hashes(wanted, there);
+  return loaded ? Result<Tried>(Tried::done) : meet_unread(loaded.error());
+}
+
+Result<PgWriter::Tried> PgWriter::meet_unread(const PgFailure& failure) {
+  if (failure.trouble == PgTrouble::lost) {
+    lose_link();
+    return Tried::again;
+  }
+  if (failure.is_passing()) return Tried::again;
+  return std::unexpected(failure.error());
+}
+
 Result<PgWriter::Tried> PgWriter::try_group(Members group, Keys& taken) {
   if (TRY(load_strange(group)) == Tried::again) return Tried::again;
-  Attempt attempt{.members = group, .group = admit(group, taken)};
+  Stored stored{.taken = taken, .blobs = {}};
+  if (TRY(load_blobs(group, stored.blobs)) == Tried::again) return Tried::again;
+  Attempt attempt{.members = group, .group = admit(group, stored)};
   if (attempt.group.is_empty()) return Tried::done;
   ++groups_;
   const std::string hint = hint_for(attempt.group.sessions());
@@ -259,7 +275,7 @@ std::optional<Error> PgWriter::refusal(const Append& batch, const Known& known) 
 }
 
 // Each append is judged by what those before it in the group leave.
-PgGroup PgWriter::admit(Members group, const Keys& taken) {
+PgGroup PgWriter::admit(Members group, const Stored& stored) {
   PgGroup out;
   std::map<SessionId, Seq> heads;
   std::set<std::string_view> keys;
@@ -276,18 +292,25 @@ PgGroup PgWriter::admit(Members group, const Keys& taken) {
       continue;
     }
     const auto is_taken = std::ranges::find_if(batch.answers, [&](const StoredAnswer& answer) {
-      return taken.contains(answer.key) || keys.contains(answer.key);
+      return stored.taken.contains(answer.key) || keys.contains(answer.key);
     });
     if (is_taken != batch.answers.end()) {
       pending->refused.emplace(Code::conflict,
                                "the key '" + is_taken->key + "' has its answer already");
       continue;
     }
+    const auto is_lost = std::ranges::find_if(batch.blob_refs, [&](const Hash& hash) {
+      return !stored.blobs.contains(pg_bytes(hash)) && !out.gives_blob(hash);
+    });
+    if (is_lost != batch.blob_refs.end()) {
+      pending->refused.emplace(Code::not_found, "there is no blob " + is_lost->hex());
+      continue;
+    }
     for (const StoredAnswer& answer : batch.answers) keys.insert(answer.key);
     heads[batch.session] = head + batch.records.size();
-    PgGroup::Stored stored{.head = known.head, .lease = {}};
-    if (!batch.by_all) stored.lease = batch.epoch;
-    out.add(batch, stored);
+    PgGroup::Stored found{.head = known.head, .lease = {}};
+    if (!batch.by_all) found.lease = batch.epoch;
+    out.add(batch, found);
   }
   return out;
 }

@@ -96,7 +96,15 @@ class PgWriter final : public GroupTarget {
   Result<Tried> meet_failure(const PgFailure& failure, Attempt attempt, Keys& taken);
   Result<Tried> meet_loss(Attempt attempt);
   Result<Tried> load_strange(Members group);
-  PgGroup admit(Members group, const Keys& taken);
+  // Those of the blobs that the group refers to which are there.
+  Result<Tried> load_blobs(Members group, Keys& there);
+  // What a read that failed means for the group.
+  Result<Tried> meet_unread(const PgFailure& failure);
+  struct Stored {
+    Keys taken;  // of answers, as far as they were found to be in the way
+    Keys blobs;
+  };
+  PgGroup admit(Members group, const Stored& stored);
   std::optional<Error> refusal(const Append& batch, const Known& known) const;
   void publish(const PgGroup& group);
 
@@ -112,7 +120,9 @@ class PgWriter final : public GroupTarget {
   };
   Load strange(Members group) const;
   PgResult<PgRows> load(const Load& wanted);
+  // Adds those of the keys, or of the hashes of blobs, that are there.
   PgResult<PgRows> load_keys(const std::vector<std::string>& keys, Keys& taken);
+  PgResult<PgRows> load_hashes(const std::set<Hash>& hashes, Keys& there);
   Error fenced() const;
   PgTurn turn() const;
 

@@ -34,6 +34,14 @@ LEFT JOIN perdure.sessions s ON s.id = w.id
 
 constexpr PgStatement taken_keys{"taken_keys",
                                  "SELECT key FROM perdure.answers WHERE key = ANY($1::bytea[])"};
+constexpr PgStatement kept_blobs{"kept_blobs",
+                                 "SELECT hash FROM perdure.blobs WHERE hash = ANY($1::bytea[])"};
+
+void take_column(const PgRows& rows, std::set<std::string, std::less<>>& out) {
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    out.emplace(rows.bytes({.row = row, .column = 0}));
+  }
+}
 
 }  // namespace
 
@@ -122,9 +130,15 @@ PgResult<PgRows> PgWriter::load_keys(const std::vector<std::string>& keys, Keys&
   PgArray asked(PgType::bytes);
   for (const std::string& key : keys) asked.add(key);
   PgResult<PgRows> rows = link_->run(taken_keys, PgParams().array(asked));
-  for (std::size_t row = 0; rows && row < rows->size(); ++row) {
-    taken.emplace(rows->bytes({.row = row, .column = 0}));
-  }
+  if (rows) take_column(*rows, taken);
+  return rows;
+}
+
+PgResult<PgRows> PgWriter::load_hashes(const std::set<Hash>& hashes, Keys& there) {
+  PgArray asked(PgType::bytes);
+  for (const Hash& hash : hashes) asked.add(hash);
+  PgResult<PgRows> rows = link_->run(kept_blobs, PgParams().array(asked));
+  if (rows) take_column(*rows, there);
   return rows;
 }
 

@@ -40,6 +40,12 @@ class PostgresFence : public PostgresNodesTest {
             .records = {"x"},
             .blobs = {{.hash = sha256("blob"), .bytes = "blob"}}};
   }
+  static Append with_ref(PostgresStore& store, std::uint64_t number) {
+    return {.session = session(number),
+            .epoch = store.epoch(),
+            .records = {"x"},
+            .blob_refs = {sha256("blob")}};
+  }
   // A session of a node that is gone.
   void leave_orphan(std::uint64_t number) {
     PostgresStore& gone = node("gone");
@@ -219,6 +225,44 @@ TEST_F(PostgresFence, a_blob_that_comes_again_while_it_is_removed_is_there) {
   adding.join();
   removing.join();
   EXPECT_EQ(b.blob(sha256("blob")).value_or("gone"), "blob");
+}
+
+TEST_F(PostgresFence, a_blob_that_is_referred_to_is_not_removed_with_the_first) {
+  PostgresStore& a = node("a");
+  PostgresStore& b = node("b");
+  ASSERT_TRUE(commit_on(a, with_blob(a, 1)));
+  // The server inserts the records last: everything about the blob is done by then.
+  PostgresBarrier barrier({.place = options_.place, .trigger = "BEFORE INSERT ON perdure.records"});
+  std::jthread adding([&] { EXPECT_TRUE(commit_on(b, with_ref(b, 2))); });
+  ASSERT_TRUE(until([&] { return is_waiting("held AS MATERIALIZED"); }));
+  std::atomic<bool> is_removed = false;
+  std::jthread removing([&] {
+    EXPECT_TRUE(a.remove(session(1)));
+    is_removed = true;
+  });
+  EXPECT_TRUE(until([&] { return is_removed || is_waiting("remove_session"); }));
+  barrier.let_go();
+  adding.join();
+  removing.join();
+  EXPECT_EQ(b.blob(sha256("blob")).value_or("gone"), "blob");
+}
+
+TEST_F(PostgresFence, J3_a_reference_to_a_blob_that_is_removed_meanwhile_is_refused) {
+  PostgresStore& a = node("a");
+  PostgresStore& b = node("b");
+  ASSERT_TRUE(commit_on(a, with_blob(a, 1)));
+  PostgresBarrier barrier({.place = options_.place, .trigger = "AFTER DELETE ON perdure.blobs"});
+  std::jthread removing([&] { EXPECT_TRUE(a.remove(session(1))); });
+  ASSERT_TRUE(until([&] { return is_waiting("remove_session"); }));
+  Result<> done;
+  std::jthread adding([&] { done = commit_on(b, with_ref(b, 2)); });
+  EXPECT_TRUE(until([&] { return is_waiting("held AS MATERIALIZED"); }));
+  barrier.let_go();
+  adding.join();
+  removing.join();
+  ASSERT_FALSE(done.has_value());
+  EXPECT_EQ(done.error().code(), Code::not_found);
+  EXPECT_EQ(b.head(session(2)).error().code(), Code::not_found);
 }
 
 TEST_F(PostgresFence, a_redacted_blob_leaves_no_owner_who_came_meanwhile) {

@@ -43,6 +43,10 @@ bool take_varint(std::string_view& bytes, std::uint64_t& value) {
   return false;
 }
 
+std::string_view hash_bytes(const Hash& hash) {
+  return {reinterpret_cast<const char*>(hash.bytes.data()), hash.bytes.size()};
+}
+
 std::string id_bytes(const Ulid& ulid) {
   std::string out(16, '\0');
   for (unsigned i = 0; i < 8; ++i) {

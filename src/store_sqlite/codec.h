@@ -27,6 +27,8 @@ bool take_varint(std::string_view& bytes, std::uint64_t& value);
 
 // A session id as 16 big-endian bytes, so that bytes sort as ids do.
 std::string id_bytes(const Ulid& ulid);
+// The bytes of the hash itself, which outlives them.
+std::string_view hash_bytes(const Hash& hash);
 std::optional<Ulid> ulid_of(std::string_view bytes);
 
 // A cursor as 16 bytes and a varint; empty bytes stand for no cursor.

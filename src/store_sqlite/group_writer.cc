@@ -83,6 +83,7 @@ Result<GroupWriter> GroupWriter::create(Db& db, SessionIndex& index, std::uint64
   out.insert_snapshot_ =
       TRY(db.prepare("INSERT OR REPLACE INTO snapshots(sid, seq, sealed) VALUES(?, ?, ?)"));
   out.insert_blob_ = TRY(db.prepare("INSERT OR IGNORE INTO blobs(hash, bytes) VALUES(?, ?)"));
+  out.has_blob_ = TRY(db.prepare("SELECT 1 FROM blobs WHERE hash = ?"));
   out.insert_owner_ = TRY(db.prepare("INSERT OR IGNORE INTO blob_owners(sid, hash) VALUES(?, ?)"));
   return out;
 }
@@ -138,6 +139,9 @@ Result<SessionIndex::Change*> GroupWriter::admit(PendingAppend& pending) {
     return refuse(Code::conflict, "the head is " + std::to_string(change->head) + ", not " +
                                       std::to_string(batch.expected_head));
   }
+  if (const std::optional<Hash> lost = TRY(find_lost_blob(batch))) {
+    return refuse(Code::not_found, "there is no blob " + lost->hex());
+  }
   return change;
 }
 
@@ -171,6 +175,14 @@ Result<std::optional<Error>> GroupWriter::check_answers(const Append& batch) {
       return Error(Code::conflict,
                    "the key '" + answer.key.substr(0, 64) + "' has its answer already");
     }
+  }
+  return std::nullopt;
+}
+
+Result<std::optional<Hash>> GroupWriter::find_lost_blob(const Append& batch) {
+  for (const Hash& hash : batch.blob_refs) {
+    Query query(has_blob_);
+    if (!TRY(query->bind_blob(1, hash_bytes(hash)).step())) return hash;
   }
   return std::nullopt;
 }
@@ -253,9 +265,12 @@ Result<> GroupWriter::write_answers(const Append& batch) {
 
 Result<> GroupWriter::write_blobs(std::uint64_t sid, const Append& batch) {
   for (const Blob& blob : batch.blobs) {
-    const std::string_view hash(reinterpret_cast<const char*>(blob.hash.bytes.data()), 32);
+    const std::string_view hash = hash_bytes(blob.hash);
     TRY_VOID(insert_blob_.bind_blob(1, hash).bind_blob(2, blob.bytes).run());
     TRY_VOID(insert_owner_.bind_u64(1, sid).bind_blob(2, hash).run());
+  }
+  for (const Hash& hash : batch.blob_refs) {
+    TRY_VOID(insert_owner_.bind_u64(1, sid).bind_blob(2, hash_bytes(hash)).run());
   }
   return {};
 }

@@ -38,6 +38,8 @@ class GroupWriter {
   Result<SessionIndex::Change*> admit(PendingAppend& pending);
   Result<SessionIndex::Change*> change_of(SessionId session, PendingAppend& pending);
   Result<std::optional<Error>> check_answers(const Append& batch);
+  // The first blob that the batch refers to and that is not there.
+  Result<std::optional<Hash>> find_lost_blob(const Append& batch);
   Result<> create_session(IndexedSession& state);
   void write_records(SessionIndex::Change& change, const Append& batch);
   Result<> write_rows(SessionIndex::Change& change, const Append& batch);
@@ -57,7 +59,7 @@ class GroupWriter {
 
   Statement insert_row_, load_session_, insert_session_, set_listing_, insert_outbox_,
       delete_outbox_, has_answer_, insert_answer_, insert_ref_, insert_snapshot_, insert_blob_,
-      insert_owner_;
+      has_blob_, insert_owner_;
 };
 
 // The state of a stored session, by id; nothing when there is none. The statement selects

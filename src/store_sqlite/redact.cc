@@ -31,11 +31,7 @@ Result<> Eraser::drop_blobs(const std::vector<Hash>& blobs) {
   for (const char* const sql :
        {"DELETE FROM blobs WHERE hash = ?", "DELETE FROM blob_owners WHERE hash = ?"}) {
     Statement drop = TRY(db_->prepare(sql));
-    for (const Hash& hash : blobs) {
-      const std::string_view bytes(reinterpret_cast<const char*>(hash.bytes.data()),
-                                   hash.bytes.size());
-      TRY_VOID(drop.bind_blob(1, bytes).run());
-    }
+    for (const Hash& hash : blobs) TRY_VOID(drop.bind_blob(1, hash_bytes(hash)).run());
   }
   return {};
 }

@@ -138,6 +138,9 @@ class RandomRun {
     }
     if (draw(4) == 0) batch.refs.push_back("ref " + batch.session.text() + std::to_string(draw(9)));
     if (draw(6) == 0) batch.blobs.push_back(blob_of(bytes(draw(2) ? 2 : 20'000)));
+    if (draw(6) == 0 && !predicted_.blobs.empty()) {
+      batch.blob_refs.push_back(predicted_.blobs.begin()->first);
+    }
     if (draw(5) == 0) batch.snapshot = bytes(500);
     if (draw(3) == 0) {
       batch.listing = Listing{.open = draw(2) == 0,
@@ -160,6 +163,7 @@ class RandomRun {
           batch.answers.push_back({.key = predicted_.answers.begin()->first, .answer = "again"});
         }
         break;
+      case 3: batch.blob_refs.push_back(sha256("nobody has it")); break;
       default: break;
     }
     const auto refusal = predicted_.refusal(batch, bench_.store().epoch());

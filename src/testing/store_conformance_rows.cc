@@ -116,6 +116,67 @@ void blobs_are_kept_once(ConformanceBench& bench) {
   }
 }
 
+void a_blob_goes_with_the_last_who_has_it(ConformanceBench& bench) {
+  const Blob blob = blob_of(std::string(300UL << 10, 'b'));
+  const SessionId third = conformance_session(3);
+  bench.append({.session = first, .records = {"a"}, .blobs = {blob}});
+  EXPECT_EQ(bench.append({.session = second, .records = {"a"}, .blob_refs = {blob.hash}}),
+            std::nullopt);
+  EXPECT_EQ(bench.append({.session = third, .records = {"a"}, .blob_refs = {sha256("none")}}),
+            Code::not_found);
+  EXPECT_EQ(bench.head(third), 0U);
+  ASSERT_TRUE(bench.store().remove(first));
+  for (int i = 0; i < 2; ++i) {
+    bench.pump();
+    EXPECT_TRUE(bench.store().blob(blob.hash).value_or("") == blob.bytes);
+    bench.crash_reopen();
+  }
+  // Named twice it is had once.
+  EXPECT_EQ(bench.append({.session = third, .records = {"a"}, .blob_refs = {blob.hash, blob.hash}}),
+            std::nullopt);
+  ASSERT_TRUE(bench.store().remove(second));
+  bench.pump();
+  EXPECT_TRUE(bench.store().blob(blob.hash));
+  ASSERT_TRUE(bench.store().remove(third));
+  for (int i = 0; i < 2; ++i) {
+    bench.pump();
+    EXPECT_FALSE(bench.store().blob(blob.hash));
+    EXPECT_EQ(bench.append({.session = first, .records = {"a"}, .blob_refs = {blob.hash}}),
+              Code::not_found);
+    bench.crash_reopen();
+  }
+}
+
+void a_blob_can_be_shared_within_a_group(ConformanceBench& bench) {
+  const Blob blob = blob_of("of both");
+  const std::size_t giver = bench.queue({.session = first, .records = {"a"}, .blobs = {blob}});
+  const std::size_t taker =
+      bench.queue({.session = second, .records = {"a"}, .blob_refs = {blob.hash}});
+  bench.pump();
+  EXPECT_EQ(bench.refusal(giver), std::nullopt);
+  EXPECT_EQ(bench.refusal(taker), std::nullopt);
+  ASSERT_TRUE(bench.store().remove(first));
+  bench.crash_reopen();
+  EXPECT_TRUE(bench.store().blob(blob.hash));
+}
+
+// A redaction takes a blob from everybody: the secret is in it.
+void a_redacted_blob_is_nobodys(ConformanceBench& bench) {
+  const Blob blob = blob_of("secret blob");
+  bench.append({.session = first, .records = {"a"}, .blobs = {blob}});
+  bench.append({.session = second, .records = {"b"}, .blob_refs = {blob.hash}});
+  ASSERT_TRUE(bench.store().redact(
+      {.session = first, .seq = 1, .replacement = "gone", .blobs = {blob.hash}}));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(bench.store().blob(blob.hash).error().code(), Code::not_found);
+    EXPECT_EQ(bench.store().read(second, {.after = 0, .limit = 9})->records,
+              std::vector<std::string>{"b"});
+    bench.crash_reopen();
+  }
+  EXPECT_TRUE(bench.store().remove(first));
+  EXPECT_TRUE(bench.store().remove(second));
+}
+
 void the_newest_snapshot_counts(ConformanceBench& bench) {
   bench.append({.session = first, .records = records_of("a", 3), .snapshot = "at 3"});
   bench.append({.session = first, .expected_head = 3, .records = records_of("b", 2)});
@@ -214,6 +275,9 @@ constexpr ConformanceTest tests[] = {
     {"ACK2_AKeyHasOneAnswer", a_key_has_one_answer},
     {"O8_SessionsAreFoundByRefs", sessions_are_found_by_refs},
     {"BlobsAreKeptOnce", blobs_are_kept_once},
+    {"ABlobGoesWithTheLastWhoHasIt", a_blob_goes_with_the_last_who_has_it},
+    {"ABlobCanBeSharedWithinAGroup", a_blob_can_be_shared_within_a_group},
+    {"ARedactedBlobIsNobodys", a_redacted_blob_is_nobodys},
     {"O2_TheNewestSnapshotCounts", the_newest_snapshot_counts},
     {"PROC5_TheCursorStaysUntilReplaced", the_cursor_stays_until_replaced},
     {"RemoveTakesEverythingButAnswers", remove_takes_everything},

@@ -84,6 +84,9 @@ std::optional<Code> StoreModel::refusal(const Append& batch, std::uint64_t epoch
   for (const StoredAnswer& answer : batch.answers) {
     if (answers.contains(answer.key) || !own.insert(answer.key).second) return Code::conflict;
   }
+  for (const Hash& hash : batch.blob_refs) {
+    if (!blobs.contains(hash)) return Code::not_found;
+  }
   return std::nullopt;
 }
 
@@ -103,6 +106,7 @@ void StoreModel::apply(const Append& batch) {
     blobs[blob.hash] = blob.bytes;
     session.blobs.insert(blob.hash);
   }
+  session.blobs.insert(batch.blob_refs.begin(), batch.blob_refs.end());
   if (batch.snapshot) session.snapshot = StoredSnapshot{session.records.size(), *batch.snapshot};
   if (batch.listing) session.listing = batch.listing;
 }
