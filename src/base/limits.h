@@ -75,8 +75,17 @@ inline constexpr std::size_t prompt_bytes_max = 8UL << 20;  // longer: limit_rea
 inline constexpr std::size_t title_bytes_max = 1024;        // longer titles are cut
 inline constexpr std::size_t waits_open_max = 256;     // one more question is answered cancelled
 inline constexpr std::size_t waits_closed_kept = 64;   // older closed tokens read as not found
-inline constexpr std::size_t tools_open_max = 4096;    // one open tool call is forgotten
+inline constexpr std::size_t tools_open_max = 4096;    // one more is not known to be open
 inline constexpr std::size_t ladder_attempts_max = 8;  // then the resume fails
+// Settings that a session remembers, those observed and those asked for apart. One more that an
+// agent shows is not remembered; one more that a client asks for: limit_reached.
+inline constexpr std::size_t options_kept_max = 128;
+// An id that an agent chose for a tool call or a message; a session does not remember a longer one.
+inline constexpr std::size_t agent_id_bytes_max = 1024;
+// Of a question: options (more are not offered), and bytes of the id of one (with a longer id it is
+// not offered) and of its name and kind (longer ones are cut).
+inline constexpr std::size_t question_options_max = 32;
+inline constexpr std::size_t question_option_bytes_max = 256;
 
 // A provider's limit is waited out at least so long, and one that is said to last longer than the
 // second is shown as a failure only. What may be asked for going on by itself at its reset; outside
@@ -249,8 +258,9 @@ inline constexpr std::size_t environment_names_max = 256;          // one more: 
 inline constexpr std::size_t environment_bytes_max = 128UL << 10;  // of names and values; the same
 inline constexpr std::size_t image_bytes_max = 512;      // in the name of an image; longer: refused
 inline constexpr std::size_t options_per_call_max = 64;  // one more: limit_reached
-inline constexpr std::size_t option_name_bytes_max = 256;         // a longer one: limit_reached
-inline constexpr std::size_t option_value_bytes_max = 4UL << 10;  // a longer one: limit_reached
+// A longer one: limit_reached; of an agent: it is kept as it came, and not as a setting.
+inline constexpr std::size_t option_name_bytes_max = 256;
+inline constexpr std::size_t option_value_bytes_max = 4UL << 10;  // the same
 
 // API: a WebSocket.
 inline constexpr std::size_t ws_message_bytes_max = 10UL << 20;  // a longer message ends the socket

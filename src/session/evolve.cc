@@ -3,10 +3,30 @@
 #include <algorithm>
 
 #include "base/limits.h"
+#include "base/text.h"
 #include "session/draft.h"
 
 namespace perdure {
 namespace {
+
+// An id cannot be cut: what is left of it would be another one.
+std::string id_kept(const std::string& id) {
+  return id.size() <= agent_id_bytes_max ? id : std::string();
+}
+
+std::string title_kept(const std::string& title) {
+  return std::string(utf8_prefix(title, title_bytes_max));
+}
+
+// One more than there is room for is not taken.
+void keep_option(std::map<std::string, std::string>& options, const std::string& name,
+                 const std::string& value) {
+  if (const auto known = options.find(name); known != options.end()) {
+    known->second = value;
+  } else if (options.size() < options_kept_max) {
+    options.emplace(name, value);
+  }
+}
 
 struct Fold {
   State& state;
@@ -68,9 +88,11 @@ struct Fold {
       state.open_tools.erase(id);
       return;
     }
+    const bool has_room =
+        state.open_tools.size() < tools_open_max && id.size() <= agent_id_bytes_max;
+    if (!has_room && !state.open_tools.contains(id)) return;
     std::string& known = state.open_tools[id];
-    if (!title.empty()) known = title;
-    if (state.open_tools.size() > tools_open_max) state.open_tools.erase(state.open_tools.begin());
+    if (!title.empty()) known = title_kept(title);
   }
 
   void apply(const SessionCreated& e) const {
@@ -92,7 +114,9 @@ struct Fold {
     if (e.workspace) state.workspace = *e.workspace;
     if (e.task) state.task = *e.task;
     if (!e.mcp_servers.text.empty()) state.mcp_servers = e.mcp_servers;
-    for (const auto& [name, value] : e.options) state.requested[name] = value;
+    for (const auto& [name, value] : e.options) {
+      if (option_fits(name, value)) keep_option(state.requested, name, value);
+    }
   }
   void apply(const SessionStopped& e) const {
     state.stop_reason = e.reason;
@@ -281,7 +305,7 @@ struct Fold {
   }
   void apply(const MessageAgent& e) const {
     state.message_open = state.message_open || in_open_run();
-    if (!e.message.empty()) state.context.last_agent_message_id = e.message;
+    if (!e.message.empty()) state.context.last_agent_message_id = id_kept(e.message);
   }
   void apply(const MessageThought&) const {
     state.message_open = state.message_open || in_open_run();
@@ -294,16 +318,22 @@ struct Fold {
   void apply(const Plan&) const {}
   void apply(const Usage&) const {}
   void apply(const Mode& e) const {
-    state.options[e.option] = e.value;
     state.requested.erase(e.option);  // X14: what was observed last counts
+    if (option_fits(e.option, e.value)) return keep_option(state.options, e.option, e.value);
+    state.options.erase(e.option);  // what it was is not so any more
   }
   void apply(const Commands&) const {}
   void apply(const AgentUpdate&) const {}
 
   void apply(const PermissionRequested& e) const {
-    state.permissions[e.permission] =
-        Permission{e.permission,   e.request, origin().exec, origin().gen,
-                   e.tool_call_id, e.title,   e.options,     event.at};
+    state.permissions[e.permission] = Permission{e.permission,
+                                                 e.request,
+                                                 origin().exec,
+                                                 origin().gen,
+                                                 id_kept(e.tool_call_id),
+                                                 title_kept(e.title),
+                                                 options_offered(e.options),
+                                                 event.at};
   }
   // Comes behind the end of its token, and tells the decision to whoever asks later.
   void apply(const PermissionResolved& e) const {

@@ -1,4 +1,5 @@
 // The fold: total, so that a journal of any origin opens; equal wherever it is cut in two; bounded.
+#include "base/fields_json.h"
 #include "base/limits.h"
 #include "session/scenario_for_test.h"
 
@@ -75,14 +76,99 @@ TEST(Evolve, G8_closed_tokens_are_remembered_for_a_while_and_then_forgotten) {
   EXPECT_EQ(s.refused(AnswerPermission{first, "allow"}), Code::not_found);
 }
 
-TEST(Evolve, G8_open_tools_are_bounded) {
-  State state = fold(Scenario::running().records());
-  const Origin origin{.run = state.run->id, .exec = state.exec.id, .gen = state.exec.gen};
-  for (std::size_t i = 0; i <= tools_open_max; ++i) {
-    state = evolve(std::move(state),
-                   Event{state.updated, origin, ToolCall{.tool_call_id = std::to_string(i)}});
+// A session in a run whose agent says what it likes.
+class Hostile : public ::testing::Test {
+ protected:
+  void happens(EventBody body) {
+    state_ = evolve(std::move(state_), Event{state_.updated, origin_, std::move(body)});
   }
-  EXPECT_EQ(state.open_tools.size(), tools_open_max);
+  void opens(const std::string& tool) { happens(ToolCall{.tool_call_id = tool}); }
+
+  State state_ = fold(Scenario::running().records());
+  const Origin origin_{.run = state_.run->id, .exec = state_.exec.id, .gen = state_.exec.gen};
+};
+
+TEST_F(Hostile, G8_open_tools_are_bounded_and_the_newest_is_the_one_not_known) {
+  for (std::size_t i = 0; i < tools_open_max; ++i) opens("t" + std::to_string(i));
+  opens("a, which sorts before all others");
+  opens("z, which sorts behind them");
+  EXPECT_EQ(state_.open_tools.size(), tools_open_max);
+  EXPECT_TRUE(state_.open_tools.contains("t0"));
+  EXPECT_FALSE(state_.open_tools.contains("a, which sorts before all others"));
+  EXPECT_FALSE(state_.open_tools.contains("z, which sorts behind them"));
+  // Those that are known go on, and there is room again when one ends.
+  happens(ToolUpdate{.tool_call_id = "t0", .title = "new title", .status = "in_progress"});
+  EXPECT_EQ(state_.open_tools.at("t0"), "new title");
+  happens(ToolUpdate{.tool_call_id = "t0", .status = "completed"});
+  opens("one more");
+  EXPECT_TRUE(state_.open_tools.contains("one more"));
+}
+
+TEST_F(Hostile, G8_ids_and_titles_of_tools_are_bounded) {
+  opens(std::string(agent_id_bytes_max + 1, 'i'));
+  EXPECT_THAT(state_.open_tools, IsEmpty());
+  const std::string id(agent_id_bytes_max, 'i');
+  happens(ToolCall{.tool_call_id = id, .title = std::string(title_bytes_max - 1, 't') + "ü"});
+  EXPECT_EQ(state_.open_tools.at(id), std::string(title_bytes_max - 1, 't'));
+  happens(MessageAgent{.message = id});
+  EXPECT_EQ(state_.context.last_agent_message_id, id);
+  happens(MessageAgent{.message = id + "i"});
+  EXPECT_EQ(state_.context.last_agent_message_id, "") << "an older one is not the last";
+}
+
+TEST_F(Hostile, G8_R9_settings_are_bounded_and_those_that_are_known_change_on) {
+  for (int i = 0; i < 10'000; ++i) happens(Mode{.option = std::to_string(i), .value = "on"});
+  EXPECT_EQ(state_.options.size(), options_kept_max);
+  happens(Mode{.option = "0", .value = "off"});
+  EXPECT_EQ(state_.options.at("0"), "off");
+  happens(Mode{.option = "9999", .value = "off"});
+  EXPECT_FALSE(state_.options.contains("9999"));
+  // What it is now cannot be kept, and what it was is not so any more.
+  happens(Mode{.option = "0", .value = std::string(option_value_bytes_max + 1, 'v')});
+  EXPECT_FALSE(state_.options.contains("0"));
+  happens(Mode{.option = std::string(option_name_bytes_max + 1, 'n'), .value = "on"});
+  EXPECT_EQ(state_.options.size(), options_kept_max - 1);
+}
+
+TEST_F(Hostile, G8_settings_asked_for_are_bounded_whatever_a_journal_says) {
+  for (int i = 0; i < 10'000; ++i) {
+    happens(SessionConfigured{.options = {{std::to_string(i), "on"}}});
+  }
+  EXPECT_EQ(state_.requested.size(), options_kept_max);
+  happens(SessionConfigured{.options = {{"0", "off"}}});
+  EXPECT_EQ(state_.requested.at("0"), "off");
+  happens(Mode{.option = "0", .value = std::string(option_value_bytes_max + 1, 'v')});
+  EXPECT_FALSE(state_.requested.contains("0")) << "it was observed";
+}
+
+TEST_F(Hostile, G8_the_state_stays_small_whatever_an_agent_invents) {
+  const std::string huge(1UL << 20, 'x');
+  for (int i = 0; i < 10'000; ++i) {
+    const std::string number = std::to_string(10'000 + i);
+    happens(Mode{.option = number + std::string(option_name_bytes_max - number.size(), 'n'),
+                 .value = std::string(option_value_bytes_max, 'v')});
+    happens(ToolCall{.tool_call_id = number + std::string(agent_id_bytes_max - number.size(), 't'),
+                     .title = std::string(2 * title_bytes_max, 't')});
+  }
+  for (std::uint64_t i = 0; i < waits_open_max; ++i) {
+    PermissionRequested asked{.permission = PermissionId(Ulid{1, i}),
+                              .request = "request",
+                              .tool_call_id = huge,
+                              .title = huge,
+                              .options = {{huge, "with an id that is too long", ""}}};
+    for (int option = 0; option < 100; ++option) {
+      asked.options.push_back({std::to_string(option), huge.substr(0, 10'000), "allow_once"});
+    }
+    happens(std::move(asked));
+  }
+  ASSERT_EQ(state_.permissions.size(), waits_open_max);
+  const Permission& kept = state_.permissions.begin()->second;
+  EXPECT_EQ(kept.options.size(), question_options_max);
+  EXPECT_EQ(kept.options[0].id, "0");
+  EXPECT_EQ(kept.options[0].name.size(), question_option_bytes_max);
+  EXPECT_EQ(kept.title.size(), title_bytes_max);
+  EXPECT_EQ(kept.tool_call_id, "");
+  EXPECT_LT(encode_fields(state_).size(), 16UL << 20);
 }
 
 TEST(Evolve, a_tool_is_open_until_its_end_is_said) {

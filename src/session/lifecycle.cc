@@ -37,6 +37,21 @@ bool stops_already(const State& state) {
   return (stopping || !something_lives(state)) && !state.stop_reason.empty();
 }
 
+// What waits to be observed is kept in the state: it has to fit into it.
+Result<> check_options(const State& state, const std::map<std::string, std::string>& options) {
+  std::size_t added = 0;
+  for (const auto& [name, value] : options) {
+    if (!option_fits(name, value)) {
+      return fail(Code::limit_reached, "the name or value of an option is too long");
+    }
+    added += state.requested.contains(name) ? 0 : 1;
+  }
+  if (added == 0 || state.requested.size() + added <= options_kept_max) return {};
+  return fail(Code::limit_reached,
+              "more than " + std::to_string(options_kept_max) +
+                  " options would wait for the agent to show that it knows them");
+}
+
 }  // namespace
 
 Outcome on(Draft& draft, const CreateSession& command) {
@@ -72,6 +87,7 @@ Outcome on(Draft& draft, const ConfigureSession& command) {
   if (what.workspace && execution_may_live(draft.state)) {
     return fail(Code::conflict, "stop the session before you give it another folder");
   }
+  TRY_VOID(check_options(draft.state, what.options));
   draft.add(what);
   draft.decision.reply.seq = draft.state.head;
   // While the agent's session opens, its options are on their way already: these follow them.

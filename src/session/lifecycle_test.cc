@@ -259,6 +259,21 @@ TEST(Lifecycle, R9_X14_options_go_to_a_live_agent_and_wait_for_one_that_is_not) 
   EXPECT_TRUE(s.ok(ConfigureSession{}).nothing_to_do);
 }
 
+TEST(Lifecycle, G8_R9_options_that_wait_for_the_agent_have_a_limit) {
+  Scenario s = Scenario::worked();
+  const auto set = [](const std::string& name, const std::string& value) {
+    return ConfigureSession{{.options = {{name, value}}}};
+  };
+  for (std::size_t i = 0; i < options_kept_max; ++i) s.ok(set(std::to_string(i), "on"));
+  EXPECT_EQ(s.refused(set("one more", "on")), Code::limit_reached);
+  s.ok(set("0", "off"));
+  s.frame(Mode{.option = "0", .value = "off"});
+  s.ok(set("one more", "on"));
+  s.frame(Mode{.option = "1", .value = "on"});
+  EXPECT_EQ(s.refused(set(std::string(option_name_bytes_max + 1, 'n'), "")), Code::limit_reached);
+  EXPECT_EQ(s.refused(set("n", std::string(option_value_bytes_max + 1, 'v'))), Code::limit_reached);
+}
+
 TEST(Lifecycle, A13_X19_repair_leaves_a_running_session_alone_and_finds_nothing_after_an_end) {
   Scenario s = Scenario::running();
   s.tool("t1", "in_progress");

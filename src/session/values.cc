@@ -1,9 +1,10 @@
-// The bounds of values that people give.
+// The bounds of values that people and agents give.
 #include "session/values.h"
 
 #include <string>
 
 #include "base/limits.h"
+#include "base/text.h"
 
 namespace perdure {
 namespace {
@@ -45,6 +46,23 @@ Result<> check_continue(const ContinueAtReset& terms) {
                 "continue_at_reset: hours is between 1 and " + std::to_string(continue_hours_max));
   }
   return {};
+}
+
+std::vector<PermissionOption> options_offered(std::vector<PermissionOption> options) {
+  std::erase_if(options, [](const PermissionOption& option) {
+    return option.id.size() > question_option_bytes_max;
+  });
+  if (options.size() > question_options_max) options.resize(question_options_max);
+  for (PermissionOption& option : options) {
+    for (std::string* const text : {&option.name, &option.kind}) {
+      text->resize(utf8_prefix(*text, question_option_bytes_max).size());
+    }
+  }
+  return options;
+}
+
+bool option_fits(std::string_view name, std::string_view value) {
+  return name.size() <= option_name_bytes_max && value.size() <= option_value_bytes_max;
 }
 
 }  // namespace perdure

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fields.h"
@@ -222,6 +223,12 @@ struct PermissionOption {
     visit("kind", self.kind);
   }
 };
+// Those that a question can offer: not more than there is room for, none with an id that is too
+// long to be kept, with names and kinds that are cut.
+std::vector<PermissionOption> options_offered(std::vector<PermissionOption> options);
+
+// Whether a session can remember this setting of its agent. Neither name nor value can be cut.
+bool option_fits(std::string_view name, std::string_view value);
 
 // What agent replied to initialize, as far as the ladder needs it.
 struct AgentAbilities {

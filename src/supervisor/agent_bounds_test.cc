@@ -83,6 +83,27 @@ TEST_F(AgentBounds, G8_questions_beyond_their_number_are_answered_cancelled) {
   EXPECT_EQ(told<FramePermission>().size(), waits_open_max + 1) << "an id of that length";
 }
 
+TEST_F(AgentBounds, G8_a_question_offers_so_many_options_with_names_of_such_a_length) {
+  open();
+  prompt();
+  const std::string huge(1UL << 20, 'x');
+  std::string options = R"({"optionId":")" + huge + R"(","name":"no","kind":"allow_once"})";
+  for (std::size_t i = 0; i < question_options_max + 5; ++i) {
+    options += R"(,{"optionId":")" + std::to_string(i) + R"(","name":")" + huge.substr(0, 1000) +
+               R"(","kind":"allow_once"})";
+  }
+  say(R"({"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{)"
+      R"("sessionId":"s1","toolCall":{"toolCallId":"t1","title":")" +
+      huge + R"("},"options":[)" + options + "]}}");
+  ASSERT_EQ(told<FramePermission>().size(), 1U);
+  const FramePermission asked = told<FramePermission>()[0];
+  EXPECT_EQ(asked.title.size(), title_bytes_max);
+  ASSERT_EQ(asked.options.size(), question_options_max);
+  EXPECT_EQ(asked.options[0].id, "0");
+  EXPECT_EQ(asked.options[0].name.size(), question_option_bytes_max);
+  EXPECT_GT(asked.update.text.size(), huge.size()) << "all of it is kept";
+}
+
 // Serves nobody: every request stays open.
 class Deaf final : public AgentRequests {
  public:

@@ -134,11 +134,12 @@ void Agent::on(acp::PermissionAsked event) {
   }
   FramePermission asked{.request = request,
                         .tool_call_id = std::move(event.tool_call_id),
-                        .title = std::move(event.title),
+                        .title = std::string(utf8_prefix(event.title, title_bytes_max)),
                         .update = std::move(event.params)};
   for (acp::PermissionChoice& choice : event.choices) {
     asked.options.push_back({choice.option_id, choice.name, choice.kind});
   }
+  asked.options = options_offered(std::move(asked.options));
   frames.emplace_back(std::move(asked));
   // An id that is used again while its first question is open: that question is nobody's now (X18).
   std::erase_if(permissions_, [&](const auto& entry) {

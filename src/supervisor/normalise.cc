@@ -69,7 +69,7 @@ bool has_ended(const std::string& status) {
 template <class Body>
 FrameBody tool_frame(const acp::ToolUpserted& tool, RawJson update) {
   Body body{.tool_call_id = tool.tool_call_id,
-            .title = tool.title.value_or(""),
+            .title = std::string(utf8_prefix(tool.title.value_or(""), title_bytes_max)),
             .tool_kind = tool.kind.value_or(""),
             .status = tool.status.value_or(""),
             .input = tool.input,
@@ -178,7 +178,12 @@ std::string Normaliser::terminal_text(const acp::TerminalOutput& output) {
 void Normaliser::options(const std::vector<acp::OptionValue>& options, const RawJson& update,
                          std::vector<FrameBody>& frames) {
   bool first = true;
+  bool left_out = false;
   for (const acp::OptionValue& one : options) {
+    if (!option_fits(one.option, one.value)) {
+      left_out = true;
+      continue;
+    }
     const std::string* const told = told_options_.find(one.option);
     if ((told ? *told : std::string()) == one.value) continue;
     if (!told_options_.set(one.option, one.value)) {
@@ -188,6 +193,7 @@ void Normaliser::options(const std::vector<acp::OptionValue>& options, const Raw
     frames.emplace_back(Mode{one.option, one.value, first ? update : RawJson{}});
     first = false;
   }
+  if (left_out && first && !update.text.empty()) frames.emplace_back(AgentUpdate{update});
 }
 
 void Normaliser::ShownText::add(std::string_view text) {

@@ -24,7 +24,8 @@ class Normaliser {
   void update(acp::SessionUpdate update, std::vector<FrameBody>& frames);
   // The tool that a permission request shows; its first mention may be this.
   void tool(const acp::ToolUpserted& tool, const RawJson& update, std::vector<FrameBody>& frames);
-  // Settings as an answer showed them; `update` goes with the first that is new.
+  // Settings as an answer showed them; `update` goes with the first that is new. What is too long
+  // for a setting is in the update alone.
   void options(const std::vector<acp::OptionValue>& options, const RawJson& update,
                std::vector<FrameBody>& frames);
   // Protocol v2: a message may come whole after its pieces; they are remembered for a turn.

@@ -217,6 +217,24 @@ TEST(Normalise, remembers_a_bounded_number_of_tools) {
   EXPECT_TRUE(holds_alternative<ToolCall>(again.at(0)));
 }
 
+TEST(Normalise, G8_a_long_title_is_cut_and_stands_whole_in_the_update) {
+  Normaliser normaliser;
+  const std::string title = std::string(title_bytes_max - 1, 't') + "ü and more";
+  const Bodies frames = told(normaliser, acp::ToolUpserted{.tool_call_id = "t", .title = title});
+  EXPECT_EQ(get<ToolCall>(frames.at(0)).title, std::string(title_bytes_max - 1, 't'));
+  EXPECT_EQ(get<ToolCall>(frames.at(0)).update.text, R"({"raw":true})");
+}
+
+TEST(Normalise, G8_R9_a_setting_that_is_too_long_is_kept_as_it_came) {
+  Normaliser normaliser;
+  const RawJson answer{R"({"answer":1})"};
+  const std::string name(option_name_bytes_max + 1, 'n');
+  const std::string value(option_value_bytes_max + 1, 'v');
+  EXPECT_EQ(options_told(normaliser, {{name, "on"}, {"mode", value}}), Bodies{AgentUpdate{answer}});
+  EXPECT_EQ(options_told(normaliser, {{name, "on"}, {"mode", "ask"}}),
+            (Bodies{Mode{"mode", "ask", answer}}));
+}
+
 TEST(Normalise, R9_a_setting_is_told_once_until_it_changes) {
   Normaliser normaliser;
   const RawJson answer{R"({"answer":1})"};
@@ -480,15 +498,18 @@ TEST(NormaliseBounds, G8_P15_of_much_work_that_was_left_eight_are_named) {
 
 TEST(NormaliseBounds, G8_settings_and_messages_are_remembered_up_to_so_many_bytes) {
   Normaliser normaliser;
-  const std::string large(agent_ids_bytes_max / 2, 'v');
-  EXPECT_EQ(options_told(normaliser, {{"a", large}}).size(), 1U);
-  EXPECT_EQ(options_told(normaliser, {{"a", large}}).size(), 0U);
-  EXPECT_EQ(options_told(normaliser, {{"b", large}}).size(), 1U);
-  EXPECT_EQ(options_told(normaliser, {{"a", large}}).size(), 1U) << "forgotten, so told again";
-  const std::string more(agent_ids_bytes_max, 'w');
-  EXPECT_EQ(options_told(normaliser, {{"c", more}}).size(), 1U);
-  EXPECT_EQ(options_told(normaliser, {{"c", more}}).size(), 1U) << "too large to remember";
+  const auto tell = [&](std::size_t number) {
+    return options_told(normaliser,
+                        {{std::to_string(number), std::string(option_value_bytes_max, 'v')}})
+        .size();
+  };
+  constexpr std::size_t room = agent_ids_bytes_max / option_value_bytes_max;  // without names
+  for (std::size_t i = 1; i < room; ++i) EXPECT_EQ(tell(i), 1U);
+  EXPECT_EQ(tell(1), 0U);
+  EXPECT_EQ(tell(room), 1U);
+  EXPECT_EQ(tell(1), 1U) << "forgotten, so told again";
 
+  const std::string large(agent_ids_bytes_max / 2, 'v');
   Shown shown;
   const std::string first = "1" + large;
   EXPECT_EQ(shown(chunk(first, "x")), "x");
