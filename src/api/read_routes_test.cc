@@ -40,6 +40,13 @@ class ReadDaemon : public ApiDaemon {
     frame(MessageAgent{.text = "file."}, run);
     frame(FrameRunFinished{run, "end_turn"}, run);
   }
+  // The same, with nothing left that lives.
+  void make_stopped_turn() {
+    make_turn();
+    ASSERT_TRUE(ask(StopSession{}).has_value());
+    runtime->on_gone(exec(), "test");
+    run_now();
+  }
   JsonObject json(const std::shared_ptr<NotedExchange>& exchange) {
     kept.push_back(exchange);
     const Result<JsonObject> object = JsonObject::parse(exchange->body());
@@ -548,12 +555,59 @@ TEST(ReadRoutes, U11_a_workspace_that_is_started_in_the_middle_of_a_deletion_is_
 
 TEST(ReadRoutes, U11_a_deletion_cut_short_by_a_crash_is_finished_at_boot) {
   ReadDaemon daemon;
-  daemon.make_turn();
+  daemon.make_stopped_turn();
+  const RecordPage last =
+      daemon.store->read(daemon.session, {.after = daemon.state().head - 1, .limit = 1}).value();
   NodeState node;
-  node.tombstones[daemon.session] = Tombstone{.session = daemon.session};
+  node.tombstones[daemon.session] =
+      Tombstone{.session = daemon.session, .last_hash = record_hash(last.records.front())};
   EXPECT_EQ(finish_removals(*daemon.store, node).value(), 1U);
   EXPECT_EQ(daemon.store->head(daemon.session).error().code(), Code::not_found);
   EXPECT_EQ(finish_removals(*daemon.store, node).value(), 0U);
+}
+
+TEST(ReadRoutes, U11_a_deletion_whose_tombstone_is_all_that_came_of_it_is_finished_at_boot) {
+  ReadDaemon daemon;
+  daemon.make_stopped_turn();
+  remove_session(*daemon.runtime, *daemon.node, {.session = daemon.session},
+                 [](const Result<>&) {});
+  while (!daemon.node->state().tombstones.contains(daemon.session)) {
+    ASSERT_TRUE(daemon.loop.run_posted() || daemon.store->step());
+  }
+  daemon.restart();
+  ASSERT_TRUE(daemon.store->head(daemon.session).has_value());
+  EXPECT_EQ(finish_removals(*daemon.store, daemon.node->state()).value(), 1U);
+}
+
+TEST(ReadRoutes, U11_a_session_whose_deletion_was_refused_is_there_after_the_next_start) {
+  ReadDaemon daemon;
+  daemon.make_stopped_turn();
+  std::optional<Result<>> removed;
+  remove_session(*daemon.runtime, *daemon.node, {.session = daemon.session},
+                 [&](Result<> result) { removed = std::move(result); });
+  // Comes between the look at the session and its tombstone.
+  ASSERT_TRUE(daemon.ask(SubmitPrompt{.prompt = {.text = "go on"}}).has_value());
+  ASSERT_TRUE(removed && !*removed);
+  EXPECT_EQ(removed->error().code(), Code::conflict);
+  ASSERT_TRUE(daemon.node->state().tombstones.contains(daemon.session));
+  daemon.restart();
+  EXPECT_EQ(finish_removals(*daemon.store, daemon.node->state()).value(), 0U);
+  EXPECT_TRUE(daemon.store->head(daemon.session).has_value());
+}
+
+TEST(ReadRoutes, U11_a_session_that_went_on_in_its_deletion_and_did_not_stop_is_not_deleted) {
+  ReadDaemon daemon;
+  daemon.make_stopped_turn();
+  std::optional<Result<>> removed;
+  remove_session(*daemon.runtime, *daemon.node,
+                 {.session = daemon.session, .mode = RemovalMode::stop_first},
+                 [&](Result<> result) { removed = std::move(result); });
+  ASSERT_TRUE(daemon.ask(SubmitPrompt{.prompt = {.text = "go on"}}).has_value());
+  ASSERT_TRUE(daemon.node->state().tombstones.contains(daemon.session));
+  daemon.settle(removal_stop_ms + 1000);
+  ASSERT_TRUE(removed && !*removed);
+  EXPECT_EQ(removed->error().code(), Code::unavailable);
+  EXPECT_EQ(finish_removals(*daemon.store, daemon.node->state()).value(), 0U);
 }
 
 TEST(ReadRoutes, U11_a_session_that_does_not_stop_is_not_deleted) {

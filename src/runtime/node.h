@@ -102,17 +102,20 @@ struct PermissionRule {
   }
 };
 
+// Says that a session is to go as it was then: one that has gone on since is another's affair.
 struct Tombstone {
   SessionId session;
   std::string title;
   Timestamp deleted;
   std::string by;
+  Hash last_hash;  // of its last record; null where nobody could read that
   bool operator==(const Tombstone&) const = default;
   FIELDS {
     visit("session_id", self.session);
     visit("title", self.title);
     visit("deleted", self.deleted);
     visit("by", self.by);
+    visit("last_hash", self.last_hash);
   }
 };
 

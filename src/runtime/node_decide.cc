@@ -199,10 +199,13 @@ Result<NodeDecision> on(const NodeState& state, const NodeInput& input, const Re
   return end_row<RuleRemoved>(state.rules, c.id, input.by);
 }
 
-// A deletion that is told twice is one.
+// A deletion that is told twice is one. One of a session that has gone on is another.
 Result<NodeDecision> on(const NodeState& state, const NodeInput&, const AddTombstone& command) {
   if (!command.tombstone.session) return fail(Code::invalid_argument, "session_id: it is missing");
-  if (state.tombstones.contains(command.tombstone.session)) return NodeDecision{};
+  const auto known = state.tombstones.find(command.tombstone.session);
+  if (known != state.tombstones.end() && known->second.last_hash == command.tombstone.last_hash) {
+    return NodeDecision{};
+  }
   Tombstone tombstone = command.tombstone;
   tombstone.title = utf8_prefix(tombstone.title, title_bytes_max);
   return NodeDecision{{SessionDeleted{std::move(tombstone)}}};

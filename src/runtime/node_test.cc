@@ -379,6 +379,21 @@ TEST(NodeDecide, the_tombstones_kept_are_bounded) {
   EXPECT_FALSE(state.tombstones.contains(SessionId(Ulid{1, 1})));
 }
 
+TEST(NodeDecide, U11_a_session_that_went_on_and_is_deleted_again_has_the_later_tombstone) {
+  NodeState state;
+  Tombstone tombstone{.session = SessionId(Ulid{1, 1}), .last_hash = sha256("first")};
+  const auto add = [&] {
+    const NodeDecision decision = decide(state, {.command = AddTombstone{tombstone}}).value();
+    for (const NodeEvent& event : decision.events) evolve(state, event);
+    return decision.events.size();
+  };
+  EXPECT_EQ(add(), 1U);
+  EXPECT_EQ(add(), 0U);  // told twice it is one
+  tombstone.last_hash = sha256("second");
+  EXPECT_EQ(add(), 1U);
+  EXPECT_EQ(state.tombstones.at(tombstone.session).last_hash, sha256("second"));
+}
+
 // Draws a command over few ids, so that most of them meet something.
 NodeCommand draw_command() {
   const std::string id = "id_" + std::to_string(*rc::gen::inRange(0, 4));

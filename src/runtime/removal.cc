@@ -8,9 +8,23 @@
 #include "base/limits.h"
 #include "runtime/session_list.h"
 #include "session/draft.h"
+#include "wire/record.h"
 
 namespace perdure {
 namespace {
+
+// The hash of this record as it is stored; null when it cannot be read.
+Hash stored_hash(Store& store, SessionId session, Seq seq) {
+  const Result<RecordPage> page = store.read(session, {.after = seq - 1, .limit = 1});
+  return page && !page->records.empty() ? record_hash(page->records.front()) : Hash();
+}
+
+// Whether it is there, and nothing was added to it nor another of this id made since its tombstone.
+bool is_as_buried(Store& store, const Tombstone& tombstone) {
+  const Result<SessionHead> head = store.head(tombstone.session);
+  if (!head || tombstone.last_hash == Hash()) return false;
+  return stored_hash(store, tombstone.session, head->seq) == tombstone.last_hash;
+}
 
 // One removal under way. The watch on the runtime and the callbacks keep it alive until it ends.
 class Removal : public std::enable_shared_from_this<Removal> {
@@ -53,7 +67,7 @@ class Removal : public std::enable_shared_from_this<Removal> {
       return finish(fail(Code::conflict, "the session runs or may run; stop it first, or force"));
     }
     if (may_live) return stop(state ? state->exec.gen : 0);
-    if (!buried_) return bury(state ? state->title : std::string());
+    if (!buried_) return bury(state);
     const Result<> erased = runtime_.erase(order_.session);
     if (!erased && erased.error().code() == Code::unavailable) return look_later();
     finish(erased);
@@ -69,13 +83,15 @@ class Removal : public std::enable_shared_from_this<Removal> {
                     });
   }
 
-  void bury(std::string title) {
+  // As the session was when nothing of it was found to live.
+  void bury(const Result<State>& state) {
     if (std::exchange(burying_, true)) return;
-    node_.add_tombstone(order_.request,
-                        {.session = order_.session,
-                         .title = std::move(title),
-                         .deleted = runtime_.world_of(order_.session).now.wall,
-                         .by = order_.request.by},
+    Tombstone tombstone{.session = order_.session,
+                        .title = state ? state->title : std::string(),
+                        .deleted = runtime_.world_of(order_.session).now.wall,
+                        .by = order_.request.by};
+    if (state) tombstone.last_hash = stored_hash(runtime_.store(), order_.session, state->head);
+    node_.add_tombstone(order_.request, std::move(tombstone),
                         [self = shared_from_this()](Result<> buried) {
                           self->burying_ = false;
                           self->buried_ = buried.has_value();
@@ -120,8 +136,10 @@ void remove_session(Runtime& runtime, Node& node, RemovalOrder order,
 Result<std::size_t> finish_removals(Store& store, const NodeState& node) {
   std::size_t removed = 0;
   for (const auto& [session, tombstone] : node.tombstones) {
-    const Result<SessionHead> head = store.head(session);
-    if (!head && head.error().code() == Code::not_found) continue;
+    if (!is_as_buried(store, tombstone)) continue;
+    const Lease lease = TRY(store.own(session));
+    if (lease.epoch == 0) continue;
+    if (!is_as_buried(store, tombstone)) continue;  // nobody else adds to it from here on
     TRY_VOID(store.remove(session));
     removed += 1;
   }

@@ -4,6 +4,7 @@
 
 #include "runtime/fixture_for_test.h"
 #include "runtime/past.h"
+#include "runtime/removal.h"
 #include "runtime/session_list.h"
 
 namespace perdure {
@@ -338,6 +339,21 @@ TEST(Sharing, U11_a_session_that_another_daemon_deleted_is_gone_here_too) {
   pair.settle(1'500);
   EXPECT_TRUE(reader.cut_at.has_value());
   EXPECT_FALSE(pair.b.runtime->state(pair.session));
+}
+
+TEST(Sharing, U11_a_deletion_is_finished_at_boot_by_whose_session_it_is) {
+  Pair pair;
+  pair.create(pair.a);
+  const RecordPage last =
+      pair.a.store->read(pair.session, {.after = pair.head(pair.a) - 1, .limit = 1}).value();
+  NodeState node;
+  node.tombstones[pair.session] =
+      Tombstone{.session = pair.session, .last_hash = record_hash(last.records.front())};
+  EXPECT_EQ(finish_removals(*pair.b.store, node).value(), 0U);
+  ASSERT_TRUE(pair.a.store->head(pair.session).has_value());
+  pair.a.is_stopped = true;
+  pair.settle(2 * lease_ms);
+  EXPECT_EQ(finish_removals(*pair.b.store, node).value(), 1U);
 }
 
 TEST(Sharing, J3_half_a_fork_is_dropped_by_who_takes_it_over_and_not_by_a_look_at_it) {
