@@ -84,6 +84,7 @@ std::optional<SessionRow> SessionList::row_of(const ListedSession& listed) const
 }
 
 Result<> SessionList::load() {
+  forget_all();  // of a load that failed, the pages before the error are there
   SessionId after;
   while (true) {
     const std::vector<ListedSession> page = TRY(store_.list(after, page_records_max));
@@ -105,10 +106,12 @@ Result<std::optional<SessionRow>> SessionList::read_row(SessionId session) {
 
 Result<> SessionList::refresh() {
   if (!loaded_) return load();
-  for (const SessionId session : std::exchange(stale_, {})) {
-    std::optional<SessionRow> row = TRY(read_row(session));
+  while (!stale_.empty()) {
+    const SessionId session = *stale_.begin();
+    std::optional<SessionRow> row = TRY(read_row(session));  // after an error it stays stale
     take_out(session);
     if (row) put(std::move(*row));
+    stale_.erase(session);
   }
   return {};
 }

@@ -121,6 +121,37 @@ TEST(SessionList, U8_rows_follow_the_sessions_state) {
   EXPECT_TRUE(list.inbox([](SessionId) { return false; })->empty());
 }
 
+TEST(SessionList, U8_a_list_that_could_not_be_read_whole_is_read_anew) {
+  Daemon daemon;
+  make_session(daemon, 0, "one");
+  make_session(daemon, 1, "two");
+  SessionList& list = daemon.runtime->sessions();
+  daemon.store->set_away(MemoryStore::Away::when_paged);
+  EXPECT_EQ(list.page({}).error().code(), Code::unavailable);
+  daemon.settle(120'000);
+  ASSERT_TRUE(daemon.ask(RenameSession{"later"}).has_value());
+  daemon.store->set_away(MemoryStore::Away::no);
+  EXPECT_EQ(titles(*list.page({})), (std::vector<std::string>{"later", "one"}));
+  ASSERT_TRUE(daemon.runtime->erase(daemon.session).has_value());
+  EXPECT_EQ(titles(*list.page({})), std::vector<std::string>{"one"});
+}
+
+TEST(SessionList, U8_rows_that_could_not_be_read_are_read_later) {
+  Daemon daemon;
+  std::vector<SessionId> sessions;
+  for (std::uint64_t i = 0; i < 3; ++i) sessions.push_back(make_session(daemon, i, "old"));
+  SessionList& list = daemon.runtime->sessions();
+  ASSERT_EQ(list.page({})->rows.size(), 3U);
+  for (const SessionId session : sessions) {
+    daemon.session = session;
+    ASSERT_TRUE(daemon.ask(RenameSession{"new"}).has_value());
+  }
+  daemon.store->set_away(MemoryStore::Away::when_paged);
+  EXPECT_EQ(list.page({}).error().code(), Code::unavailable);
+  daemon.store->set_away(MemoryStore::Away::no);
+  EXPECT_EQ(titles(*list.page({})), (std::vector<std::string>{"new", "new", "new"}));
+}
+
 TEST(SessionList, resolves_ids_parts_of_ids_and_titles) {
   Daemon daemon;
   const SessionId first = make_session(daemon, 0, "one");

@@ -310,6 +310,7 @@ Result<std::vector<SessionId>> MemoryStore::open_sessions() {
 }
 
 Result<std::vector<ListedSession>> MemoryStore::list(SessionId after, std::size_t limit) {
+  if (away_ == Away::when_paged && after) return fail(Code::unavailable, "the server is away");
   std::vector<ListedSession> listed;
   for (auto at = disk_.sessions_.upper_bound(after);
        at != disk_.sessions_.end() && listed.size() < limit; ++at) {

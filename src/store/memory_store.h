@@ -61,7 +61,15 @@ class MemoryStore final : public Store {
   // Sets the fault for the next step that commits or syncs a group; then it is none again.
   void inject(CommitFault fault) { fault_ = fault; }
   // As when a server is away, at one of the moments at which it is asked.
-  enum class Away { no, when_listed, when_owned, when_offered, when_read, when_asked_for_a_key };
+  enum class Away {
+    no,
+    when_listed,
+    when_paged,  // a list from the first session on is given, what lies behind one is not
+    when_owned,
+    when_offered,
+    when_read,
+    when_asked_for_a_key
+  };
   void set_away(Away away) { away_ = away; }
 
   // Ends the sync that is under way, or else commits everything queued as one group, and runs the
