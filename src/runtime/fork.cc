@@ -82,7 +82,7 @@ class ForkJob : public std::enable_shared_from_this<ForkJob> {
     Append append{.session = order_.to, .epoch = epoch_, .expected_head = head_};
     for (const Event& event : *events) {
       append.records.push_back(encode_record(++head_, hash_, event));
-      hash_ = record_hash(append.records.back());
+      hash_ = chain_hash(event, append.records.back());
     }
     give_blobs(append);
     if (last) {

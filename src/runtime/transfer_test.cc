@@ -154,6 +154,66 @@ TEST_F(LargeUpdate, X27_a_redacted_one_is_in_no_copy_and_copies_can_be_copied) {
   }
 }
 
+class Redacted : public Transfer {
+ protected:
+  // One whole turn, whose answer is then redacted.
+  Redacted() {
+    daemon_.agent_comes_up();
+    const RunId run = daemon_.state().run->id;
+    daemon_.frame(MessageAgent{.text = "the secret"}, run);
+    daemon_.frame(FrameRunFinished{run, "end_turn"}, run);
+    std::optional<Result<>> done;
+    for (const Record& record : daemon_.records()) {
+      if (!holds_alternative<MessageAgent>(record.event.body)) continue;
+      redact_record(*daemon_.runtime, session_, record.seq, [&](Result<> r) { done = r; });
+      redacted_ = record.seq;
+    }
+    daemon_.run_now();
+    EXPECT_TRUE(done && done->has_value());
+  }
+  // Of a whole journal that gives the state without its snapshot, too.
+  void expect_sound(SessionId copy) {
+    const RecordPage page = daemon_.store->read(copy, {.after = 0, .limit = 1000}).value();
+    const Result<> chain = verify_chain(page.records);
+    EXPECT_TRUE(chain.has_value()) << (chain ? "" : chain.error().message());
+    const DecodedRecord tombstone = decode_record(page.records.at(redacted_ - 1)).value();
+    const RecordPage from = daemon_.store->read(session_, {.after = 0, .limit = 1000}).value();
+    EXPECT_EQ(tombstone.redacted, decode_record(from.records.at(redacted_ - 1))->redacted);
+    const State state = daemon_.runtime->state(copy).value();
+    ASSERT_TRUE(daemon_.disk.flip_snapshot_bit(copy));
+    daemon_.crash();
+    daemon_.settle();
+    const Result<State> folded = daemon_.runtime->state(copy);
+    ASSERT_TRUE(folded.has_value()) << folded.error().message();
+    EXPECT_EQ(*folded, state);
+  }
+
+  Seq redacted_ = 0;
+};
+
+TEST_F(Redacted, J2_a_fork_has_the_tombstone_in_a_sound_chain) {
+  const SessionId to(Ulid{9, 9});
+  std::optional<Result<Reply>> reply;
+  daemon_.runtime->fork(session_, 0, to, "uid:1",
+                        [&](Result<Reply> answer) { reply = std::move(answer); });
+  daemon_.settle();
+  ASSERT_TRUE(reply && reply->has_value());
+  expect_sound(to);
+  // And what is copied from the copy.
+  EXPECT_TRUE(parse_export(exported(daemon_, to)).has_value());
+}
+
+TEST_F(Redacted, J2_an_import_has_the_tombstone_in_a_sound_chain) {
+  const SessionId to(Ulid{9, 9});
+  std::optional<Result<Reply>> reply;
+  daemon_.runtime->import_session(parse_export(exported(daemon_, session_)).value(), to, "uid:1",
+                                  [&](Result<Reply> answer) { reply = std::move(answer); });
+  daemon_.settle();
+  ASSERT_TRUE(reply && reply->has_value());
+  expect_sound(to);
+  EXPECT_TRUE(parse_export(exported(daemon_, to)).has_value());
+}
+
 // docs/decisions/0007: the journal of a session that can be loaded is never empty.
 TEST_F(Transfer, C10_a_session_without_a_turn_is_not_adopted) {
   const auto adopt = [&](SessionId to) {

@@ -657,6 +657,9 @@ struct StatusDerived {
   FIELDS { visit("status", self.status); }
 };
 
+// The kind of a tombstone: a record whose content was redacted. Reads as an UnknownEvent.
+inline constexpr std::string_view redacted_kind = "redacted";
+
 // A kind this version does not know: kept as it is, folded as nothing (X25).
 struct UnknownEvent {
   std::string kind;

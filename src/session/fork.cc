@@ -54,9 +54,10 @@ std::vector<Event> Forker::copy(std::span<const Record> records) {
       created->by = order_.by;
     }
     if (order_.kind != CopyKind::forked) take_away_reach(event.body);
-    if (order_.kind == CopyKind::adopted) {
-      bind(event.body);
-    } else {
+    if (order_.kind == CopyKind::adopted) bind(event.body);
+    if (event_kind(event) == redacted_kind) {
+      event.origin = {};  // a tombstone has exactly its own members
+    } else if (order_.kind != CopyKind::adopted) {
       event.origin.copied_from = order_.from.text() + "/" + std::to_string(record.seq);
     }
     state_ = evolve(std::move(state_), event);

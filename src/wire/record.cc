@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/check.h"
 #include "base/fields_json.h"
 #include "base/limits.h"
 #include "wire/envelope.h"
@@ -268,6 +269,13 @@ Hash record_hash(std::string_view bytes) { return sha256(bytes); }
 
 Hash chain_hash(const DecodedRecord& decoded, std::string_view bytes) {
   return decoded.redacted ? *decoded.redacted : record_hash(bytes);
+}
+
+Hash chain_hash(const Event& event, std::string_view bytes) {
+  if (event_kind(event) != redacted_kind) return record_hash(bytes);
+  const Result<DecodedRecord> decoded = decode_record(bytes);
+  CHECK(decoded.has_value());
+  return chain_hash(*decoded, bytes);
 }
 
 Result<std::string> encode_tombstone(std::string_view bytes) {

@@ -21,9 +21,6 @@ namespace perdure {
 // The format that is written. Older ones are read, newer ones are refused.
 inline constexpr std::int64_t record_version = 1;
 
-// The kind of a tombstone: a record whose content was redacted. Reads as an UnknownEvent.
-inline constexpr std::string_view redacted_kind = "redacted";
-
 struct DecodedRecord {
   std::int64_t version = record_version;
   Hash prev;  // all zero: the first record, or format 0
@@ -34,7 +31,8 @@ struct DecodedRecord {
 };
 
 // The bytes to store. `prev` is the chain_hash of the record before, all zero for the first.
-// RawJson in the event must be valid JSON.
+// RawJson in the event must be valid JSON. The event of a tombstone, with a null origin, gives a
+// tombstone at this place.
 std::string encode_record(std::uint64_t seq, const Hash& prev, const Event& event);
 // The same with the unknown members of a decode put back at their places.
 std::string encode_record(std::uint64_t seq, const Hash& prev, const Event& event,
@@ -56,6 +54,8 @@ Result<RecordGlance> glance_at_record(std::string_view bytes);
 Hash record_hash(std::string_view bytes);
 // What the next record's `prev` holds: the hash of these bytes, or of those a tombstone replaced.
 Hash chain_hash(const DecodedRecord& decoded, std::string_view bytes);
+// The same of what encode_record() made of this event.
+Hash chain_hash(const Event& event, std::string_view bytes);
 
 // What takes the place of a redacted record: its number, time and links, and nothing of its
 // content. A tombstone gives itself. The error is that of decode_record.

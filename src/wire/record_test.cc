@@ -251,6 +251,21 @@ TEST(RecordTombstone, J2_keeps_the_chain_and_nothing_of_the_content) {
   EXPECT_TRUE(verify_chain(records).has_value());
 }
 
+TEST(RecordTombstone, J2_is_one_at_another_place_too) {
+  const std::string first = encode_record(1, Hash{}, event_of(SessionCreated{}));
+  const std::string old =
+      R"({"seq":7,"ts":"2026-01-02T03:04:05Z","kind":"message.agent","text":"the secret"})";
+  for (const std::string& original : {journal(7).at(3), old}) {
+    const DecodedRecord tombstone = decode(encode_tombstone(original).value());
+    const Event& event = tombstone.record.event;
+    const std::string moved = encode_record(2, record_hash(first), event);
+    EXPECT_EQ(decode(moved).redacted, record_hash(original));
+    const std::string next =
+        encode_record(3, chain_hash(event, moved), event_of(SessionRenamed{"t"}));
+    EXPECT_TRUE(verify_chain(std::vector{first, moved, next}).has_value()) << moved;
+  }
+}
+
 TEST(RecordTombstone, J2_finds_every_flipped_bit_but_those_of_its_time) {
   const auto records = journal(9);
   const std::string tombstone = *encode_tombstone(records[1]);
