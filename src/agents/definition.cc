@@ -12,7 +12,9 @@ void AgentCatalog::add(AgentDefinition definition) {
 Result<const AgentDefinition*> AgentCatalog::find(std::string_view name) const {
   const auto found = agents_.find(name);
   if (found != agents_.end()) return &found->second;
-  std::string message = "there is no agent '" + std::string(name) + "'; there are:";
+  std::string message =
+      name.empty() ? "no agent is named" : "there is no agent '" + std::string(name) + "'";
+  message += "; there are:";
   for (const auto& [known, definition] : agents_) message += " " + known;
   return fail(Code::agent_unknown, std::move(message));
 }

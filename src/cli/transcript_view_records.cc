@@ -138,7 +138,8 @@ bool TranscriptView::add_session_record(std::string_view kind, JsonView record) 
     const std::string tail = clean_text(record["stderr_tail"].text());
     if (!tail.empty()) add_row(Ink::dim, "  ", clean_line(tail));
   } else if (kind == "mode") {
-    if (record["option"].text() == "mode") mode_ = clean_line(record["value"].text());
+    const bool is_here = !record["imported"].flag();
+    if (is_here && record["option"].text() == "mode") mode_ = clean_line(record["value"].text());
   } else if (kind == "usage") {
     const std::uint64_t size = record["size"].number();
     used_percent_ =

@@ -213,6 +213,14 @@ TEST_F(Launch, C13_an_imported_session_starts_nowhere_until_it_is_bound) {
   EXPECT_EQ(make().error().code(), Code::workspace_missing);
 }
 
+TEST_F(Launch, C13_an_imported_session_starts_nobody_until_an_agent_is_named) {
+  spec_.agent.name.clear();
+  const Result<Bootstrap> made = make();
+  ASSERT_FALSE(made.has_value());
+  EXPECT_EQ(made.error().code(), Code::agent_unknown);
+  EXPECT_TRUE(made.error().message().starts_with("no agent is named")) << made.error().message();
+}
+
 TEST_F(Launch, K19_values_come_from_the_data_folder_and_the_profile) {
   ASSERT_TRUE(keep_environment(*data_, spec_.session, {{"API_KEY", "s3cret"}}).has_value());
   const Bootstrap bootstrap = make().value();

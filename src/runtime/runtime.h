@@ -160,8 +160,8 @@ class Runtime final : public AgentctlEvents {
   void fork(SessionId from, Seq at, SessionId to, const std::string& by, ReplyFn reply);
 
   // Makes a new session out of an exported one: everything open is closed, it is stopped, and has
-  // neither folder nor anything that could run until a person binds one. Asked again for the same
-  // `to`, it answers with what is there.
+  // neither folder nor agent nor anything that could run until a person binds them. Asked again for
+  // the same `to`, it answers with what is there.
   void import_session(ParsedExport file, SessionId to, const std::string& by, ReplyFn reply);
   // The same of a session that another program left: bound at once to agent and folder, and with
   // the agent's own session, so that a resume can ask for that. One that is there already answers

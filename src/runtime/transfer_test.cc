@@ -154,6 +154,28 @@ TEST_F(LargeUpdate, X27_a_redacted_one_is_in_no_copy_and_copies_can_be_copied) {
   }
 }
 
+TEST_F(Transfer, C13_an_imported_session_goes_on_only_with_an_agent_that_is_named) {
+  daemon_.agent_comes_up();
+  daemon_.frame(Mode{.value = "bypassPermissions"});
+  ASSERT_EQ(daemon_.state().options.at("mode"), "bypassPermissions");
+  const SessionId to(Ulid{9, 9});
+  daemon_.runtime->import_session(parse_export(exported(daemon_, session_)).value(), to, "uid:1",
+                                  [](const Result<Reply>&) {});
+  daemon_.settle();
+  daemon_.session = to;
+  ASSERT_TRUE(daemon_.ask(ConfigureSession{{.workspace = Workspace{.cwd = "/w"}}}).has_value());
+  const std::size_t started = daemon_.agentctls.started.size();
+  const Result<Reply> nobody = daemon_.ask(ResumeSession{});
+  ASSERT_FALSE(nobody.has_value());
+  EXPECT_EQ(nobody.error().code(), Code::agent_unknown);
+  EXPECT_EQ(daemon_.agentctls.started.size(), started);
+  ASSERT_TRUE(daemon_.ask(ResumeSession{.with = AgentProfile{.name = "demo"}}).has_value());
+  daemon_.agent_comes_up();
+  EXPECT_EQ(daemon_.agentctls.started.back().agent.name, "demo");
+  EXPECT_EQ(daemon_.agentctls.commands<OpenSession>().back().options.size(), 0U);
+  EXPECT_EQ(daemon_.state().agent.name, "demo");
+}
+
 class Redacted : public Transfer {
  protected:
   // One whole turn, whose answer is then redacted.

@@ -489,11 +489,13 @@ struct Mode {
   std::string option = "mode";
   std::string value;
   RawJson update;
+  bool imported = false;  // out of a file: it says what was, and sets nothing here (C13)
   RECORD_KIND(Mode, "mode");
   FIELDS {
     visit("option", self.option);
     visit("value", self.value);
     visit("update", self.update);
+    visit("imported", self.imported);
   }
 };
 struct Commands {

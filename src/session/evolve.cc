@@ -318,6 +318,7 @@ struct Fold {
   void apply(const Plan&) const {}
   void apply(const Usage&) const {}
   void apply(const Mode& e) const {
+    if (e.imported) return;
     state.requested.erase(e.option);  // X14: what was observed last counts
     if (option_fits(e.option, e.value)) return keep_option(state.options, e.option, e.value);
     state.options.erase(e.option);  // what it was is not so any more

@@ -69,6 +69,7 @@ std::vector<Event> Forker::copy(std::span<const Record> records) {
 void Forker::take_away_reach(EventBody& body) const {
   if (auto* created = get_if<SessionCreated>(&body)) {
     created->task = {};
+    created->agent = {};
     created->workspace = {};
     created->env_names.clear();
     created->mcp_servers = {};
@@ -81,6 +82,11 @@ void Forker::take_away_reach(EventBody& body) const {
     configured->workspace.reset();
     configured->task.reset();
     configured->mcp_servers = {};
+    configured->options.clear();
+  } else if (auto* resume = get_if<ResumeRequested>(&body)) {
+    resume->with.reset();  // the boundary behind it still says that another went on
+  } else if (auto* mode = get_if<Mode>(&body)) {
+    mode->imported = true;
   }
 }
 

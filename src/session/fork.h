@@ -12,7 +12,8 @@
 namespace perdure {
 
 // Where the records come from. Those of a file bring nothing along that could reach or run
-// anything here: folder, MCP servers and environment are bound anew by a person (C13). Those of an
+// anything here: agent and its options, folder, MCP servers and environment are bound anew by a
+// person (C13), and so they are in whatever is forked of an import. Those of an
 // adoption are bound by whoever asks for it, and keep the agent's own session.
 enum class CopyKind { forked, imported, adopted };
 ENUM_TEXT(CopyKind, "forked", "imported", "adopted");

@@ -32,5 +32,70 @@ TEST(Fork, G8_a_long_title_is_cut_in_front_of_what_tells_it_apart) {
   EXPECT_TRUE(title.ends_with("x (fork)"));
 }
 
+// A session of "mallory" that was handed over to "eve", with options asked for and observed.
+std::vector<Record> with_reach() {
+  const ContextBoundary handover{.how = BoundaryHow::handover, .agent_session_id = "hers"};
+  const ResumeRequested asked{.with = AgentProfile{.name = "eve"}};
+  SessionConfigured configured;
+  configured.options = {{"model", "dear"}};
+  std::vector<Record> out;
+  for (EventBody body : {EventBody(SessionCreated{.session = SessionId(Ulid{1, 2}),
+                                                  .title = "t",
+                                                  .agent = {.name = "mallory", .steer = true},
+                                                  .workspace = {.cwd = "/theirs"}}),
+                         EventBody(asked), EventBody(handover), EventBody(configured),
+                         EventBody(Mode{.value = "bypassPermissions"})}) {
+    out.push_back({.seq = out.size() + 1, .event = {.body = std::move(body)}});
+  }
+  return out;
+}
+
+State copied(std::span<const Record> records, CopyKind kind, AdoptedBinding binding = {}) {
+  Forker forker({.from = SessionId(Ulid{1, 2}),
+                 .to = SessionId(Ulid{1, 3}),
+                 .kind = kind,
+                 .binding = std::move(binding)});
+  forker.copy(records);
+  forker.close();
+  return forker.state();
+}
+
+TEST(Fork, C13_an_import_brings_neither_agent_nor_options_along_wherever_it_is_cut) {
+  const std::vector<Record> records = with_reach();
+  for (std::size_t length = 1; length <= records.size(); ++length) {
+    const State state = copied(std::span(records).first(length), CopyKind::imported);
+    EXPECT_EQ(state.agent, AgentProfile{}) << length;
+    EXPECT_TRUE(state.options.empty()) << length;
+    EXPECT_TRUE(state.requested.empty()) << length;
+    EXPECT_EQ(state.workspace, Workspace{}) << length;
+  }
+  const State forked = copied(records, CopyKind::forked);
+  EXPECT_EQ(forked.agent.name, "eve");
+  EXPECT_EQ(forked.options.at("mode"), "bypassPermissions");
+  EXPECT_EQ(forked.requested.at("model"), "dear");
+}
+
+TEST(Fork, C13_what_is_copied_of_an_import_brings_nothing_along_either) {
+  Forker imported({.from = SessionId(Ulid{1, 2}), .kind = CopyKind::imported});
+  std::vector<Record> records;
+  for (Event& event : imported.copy(with_reach())) {
+    records.push_back({.seq = records.size() + 1, .event = std::move(event)});
+  }
+  ASSERT_TRUE(holds_alternative<Mode>(records.back().event.body));  // history can be read
+  EXPECT_EQ(get<Mode>(records.back().event.body).value, "bypassPermissions");
+  const State forked = copied(records, CopyKind::forked);
+  EXPECT_EQ(forked.agent, AgentProfile{});
+  EXPECT_TRUE(forked.options.empty());
+}
+
+TEST(Fork, C13_an_adoption_is_bound_to_its_agent_whatever_the_file_says) {
+  const State state =
+      copied(with_reach(), CopyKind::adopted, {.agent = {.name = "claude"}, .cwd = "/w"});
+  EXPECT_EQ(state.agent.name, "claude");
+  EXPECT_EQ(state.workspace.cwd, "/w");
+  EXPECT_TRUE(state.options.empty());
+  EXPECT_TRUE(state.requested.empty());
+}
+
 }  // namespace
 }  // namespace perdure

@@ -183,6 +183,10 @@ Outcome on(Draft& draft, const ResumeSession& command) {
     draft.decision.reply.already_running = true;
     return std::move(draft.decision);
   }
+  if (!command.with && state.agent.name.empty()) {
+    return fail(Code::agent_unknown,
+                "the session has no agent here: name the one that is to go on with it");
+  }
   if (!command.workspace_exists && command.at_boot && !state.resume) {
     fail_at_boot(draft, command);
     return std::move(draft.decision);
