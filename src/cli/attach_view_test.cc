@@ -334,6 +334,8 @@ TEST_F(Attach, a_first_start_and_a_prompt_that_starts_at_once_are_no_news) {
   EXPECT_FALSE(shows("context"));
   record(R"({"kind":"queue.added","content":"then this"})");
   EXPECT_TRUE(shows("queued: then this"));
+  record(R"({"kind":"queue.added","content":"faster","steer":true})");
+  EXPECT_TRUE(shows("into the turn: faster"));
   record(R"({"kind":"run.completed","run_id":"run_1"})");
   record(R"({"kind":"context.boundary","how":"fresh","reason":"never_prompted"})");
   EXPECT_TRUE(shows("context: a new start without history"));

@@ -62,7 +62,8 @@ bool TranscriptView::add_message(std::string_view kind, JsonView record) {
     end_speech();
     // Without a run it is the next: it shows as soon as the agent is there.
     if (!is_running()) return true;
-    add_row(Ink::dim, "⏳ ", "queued: " + clean_line(record["content"].text()));
+    const char* const where = record["steer"].flag() ? "into the turn: " : "queued: ";
+    add_row(Ink::dim, "⏳ ", where + clean_line(record["content"].text()));
   } else if (kind == "plan") {
     end_speech();
     add_row(Ink::bold, "", "Plan");

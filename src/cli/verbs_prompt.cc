@@ -41,7 +41,7 @@ std::string placed_words(const Answered& answer) {
   const std::string placed = answer["placed"].text();
   const SessionBrief session = read_session(answer.view());
   if (placed == "started") return "started";
-  if (placed == "steered") return "given to the agent at once";
+  if (placed == "steered") return "on its way into the running turn";
   if (placed.starts_with("queued")) {
     const std::uint64_t position = answer["queue_position"].number();
     if (position == 1 && session.status == "idle") {

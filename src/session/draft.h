@@ -64,6 +64,7 @@ Outcome on(Draft& draft, const EditQueued& command);
 Outcome on(Draft& draft, const RemoveQueued& command);
 Outcome on(Draft& draft, const ReleaseQueue& command);
 Outcome on(Draft& draft, const InjectionReady& input);
+void on_frame(Draft& draft, const Frame& frame, const FrameSteerTaken& body);
 // Starts the next prompt that may start, or what has to come before it.
 void deliver_next(Draft& draft);
 // Whether a prompt is queued that may start now.

@@ -132,6 +132,7 @@ struct ExecutorReady {
   std::int64_t pid_started = 0;  // with pid and host boot: one process, for ever (C19)
   std::string container_id;
   bool supports_workspace_only = true;
+  bool tells_steered = false;  // says which steered prompts reached the agent; older ones do not
   RECORD_KIND(ExecutorReady, "executor.ready");
   FIELDS {
     visit("agentctl_url", self.url);
@@ -140,6 +141,7 @@ struct ExecutorReady {
     visit("pid_started", self.pid_started);
     visit("container_id", self.container_id);
     visit("supports_workspace_only", self.supports_workspace_only);
+    visit("tells_steered", self.tells_steered);
   }
 };
 struct ExecutorReattached {
@@ -587,6 +589,7 @@ struct QueueAdded {
   std::string key;
   std::string by;
   bool front = false;
+  bool steer = false;  // on its way into the open run; it waits here in case that is over (C23)
   RECORD_KIND(QueueAdded, "queue.added");
   FIELDS {
     visit("message_id", self.message);
@@ -595,6 +598,7 @@ struct QueueAdded {
     visit("key", self.key);
     visit("by", self.by);
     visit("front", self.front);
+    visit("steer", self.steer);
   }
 };
 struct QueueEdited {

@@ -43,8 +43,14 @@ struct Fold {
     state.queue_held = std::ranges::any_of(state.queue, &QueuedPrompt::held);
   }
 
+  // An agentctl tells things in their order: what it did not say before, it did not do.
+  void end_steering() const {
+    for (QueuedPrompt& item : state.queue) item.steering = false;
+  }
+
   void end_run(EndedRun ended) const {
     const RunEnd end = ended.end;
+    if (origin().frame != 0) end_steering();
     state.last_run = std::move(ended);
     state.last_run->id = origin().run;
     state.last_run->ended = event.at;
@@ -153,6 +159,7 @@ struct Fold {
     exec.pid_started = e.pid_started;
     exec.container_id = e.container_id;
     exec.supports_workspace_only = e.supports_workspace_only;
+    exec.tells_steered = e.tells_steered;
     exec.last_seen = event.at;
     if (state.resume && !exec.stop_requested) exec.agent = AgentPhase::starting;
   }
@@ -169,6 +176,7 @@ struct Fold {
   }
   void apply(const ExecutorStopped& e) const {
     Execution& exec = state.exec;
+    end_steering();
     exec.gone = true;
     exec.agent = AgentPhase::none;
     if (!e.code.empty() && exec.error_code.empty()) {
@@ -185,6 +193,7 @@ struct Fold {
     state.exec.opening = next_method(state);
   }
   void apply(const AgentExited& e) const {
+    end_steering();
     state.exec.agent = AgentPhase::none;
     const bool clean = e.why == "stopped" || (e.exit_code && *e.exit_code == 0);
     // An agent that dies of our stopping it has not crashed, whatever signal it took (C3).
@@ -356,7 +365,12 @@ struct Fold {
 
   void apply(const QueueAdded& e) const {
     QueuedPrompt item{e.message, e.run, e.prompt, e.key, e.by};
-    if (e.front) {
+    if (e.steer) {
+      item.steering = true;
+      // Behind those that were steered before it.
+      const auto at = std::ranges::find_if_not(state.queue, &QueuedPrompt::steering);
+      state.queue.insert(at, std::move(item));
+    } else if (e.front) {
       state.queue.push_front(std::move(item));
     } else {
       state.queue.push_back(std::move(item));
@@ -364,7 +378,9 @@ struct Fold {
   }
   void apply(const QueueEdited& e) const {
     const auto at = std::ranges::find(state.queue, e.message, &QueuedPrompt::message);
-    if (at != state.queue.end()) at->prompt = e.prompt;
+    if (at == state.queue.end()) return;
+    at->prompt = e.prompt;
+    at->steering = false;  // what may reach the agent is another text
   }
   void apply(const QueueRemoved& e) const { take_from_queue(e.message); }
   void apply(const QueueDelivered& e) const { take_from_queue(e.message); }

@@ -243,6 +243,12 @@ struct FrameRunStalled {
     visit("quiet_ms", self.quiet_ms);
   }
 };
+// A steered prompt was given to the agent, into the turn that the frame belongs to.
+struct FrameSteerTaken {
+  MessageId message;
+  RECORD_KIND(FrameSteerTaken, "steer.taken");
+  FIELDS { visit("message_id", self.message); }
+};
 struct FrameContextChanged {
   BoundaryHow how = BoundaryHow::cleared;  // cleared or compacted
   RECORD_KIND(FrameContextChanged, "context.changed");
@@ -257,8 +263,8 @@ struct FrameAgentExited {
 using FrameKinds =
     Kinds<FrameExecutorReady, FrameExecutorFailed, FrameAgentStarted, FrameSessionOpened,
           FrameOpenFailed, FramePermission, FramePermissionGone, FrameRunFinished, FrameRunFailed,
-          FrameRunStalled, FrameContextChanged, FrameAgentExited, MessageAgent, MessageThought,
-          ToolCall, ToolUpdate, Plan, Usage, Mode, Commands, AgentUpdate>;
+          FrameRunStalled, FrameSteerTaken, FrameContextChanged, FrameAgentExited, MessageAgent,
+          MessageThought, ToolCall, ToolUpdate, Plan, Usage, Mode, Commands, AgentUpdate>;
 using FrameBody = OneOf<FrameKinds>;
 
 struct Frame {

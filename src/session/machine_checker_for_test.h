@@ -273,6 +273,11 @@ class MachineChecker {
                                  }),
               "G1 a prompt is recorded with the commit that sends it");
     }
+    if (const auto* steer = get_if<SteerPrompt>(&command.body)) {
+      const auto waits = [&](const QueuedPrompt& item) { return item.message == steer->message; };
+      require(steer->run == open_run_ && std::ranges::any_of(state_.queue, waits),
+              "C23 a steered prompt waits until the agent is said to have it");
+    }
     if (const auto* answer = get_if<AnswerRequest>(&command.body)) {
       require(holds<PermissionResolved>(decision,
                                         [&](const Event&, const auto& resolved) {

@@ -48,6 +48,7 @@ TEST(MachinePropertyLong, the_random_lives_reach_every_corner) {
   probe_hook = nullptr;
   for (const char* name : {"frame of an earlier life dropped",
                            "prompt steered into the open run",
+                           "steered prompt has left the queue already",
                            "prompt ends the open run",
                            "history injected with a prompt",
                            "cancel forced ahead of the frames",

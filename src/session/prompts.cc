@@ -100,23 +100,37 @@ void begin_queued_run(Draft& draft, const InjectionReady* history) {
   begin_run(draft, item, history);
 }
 
+// An agentctl that does not say what became of it could lose it behind the end of the turn.
+bool can_be_steered(const State& state) {
+  return state.agent.steer && state.exec.tells_steered && state.waits.empty() &&
+         !state.run->cancelling;
+}
+
+// It is queued in front until the agentctl says that the agent has it: whatever becomes of the
+// turn, the agentctl or this daemon meanwhile, it is then sent as a prompt of its own, or held.
+void steer(Draft& draft, const SubmitPrompt& command) {
+  SIM_PROBE("prompt steered into the open run");
+  const auto message = draft.ids.next<MessageId>();
+  draft.add(QueueAdded{.message = message,
+                       .run = draft.ids.next<RunId>(),
+                       .prompt = command.prompt,
+                       .key = command.key,
+                       .by = draft.input.by,
+                       .front = true,
+                       .steer = true});
+  draft.decision.reply = {
+      .seq = draft.state.head, .run = draft.state.run->id, .message = message, .placed = "steered"};
+  draft.command(SteerPrompt{draft.state.run->id, message, command.prompt});
+}
+
 Decision accept_behind_open_run(Draft& draft, const SubmitPrompt& command) {
+  if (command.when == PromptWhen::steer && can_be_steered(draft.state)) {
+    steer(draft, command);
+    return std::move(draft.decision);
+  }
   const bool waiting = !draft.state.waits.empty();
   const bool ends_run =
       command.when == PromptWhen::interrupt || (command.when == PromptWhen::automatic && waiting);
-  if (command.when == PromptWhen::steer && draft.state.agent.steer && !waiting &&
-      !draft.state.run->cancelling) {
-    SIM_PROBE("prompt steered into the open run");
-    const auto message = draft.ids.next<MessageId>();
-    draft.add(MessageUser{message, command.prompt, command.key, draft.input.by, true},
-              draft.run_origin());
-    draft.decision.reply = {.seq = draft.state.head,
-                            .run = draft.state.run->id,
-                            .message = message,
-                            .placed = "steered"};
-    draft.command(SteerPrompt{draft.state.run->id, message, command.prompt});
-    return std::move(draft.decision);
-  }
   enqueue(draft, command.prompt, command.key, ends_run || command.when == PromptWhen::steer);
   if (ends_run) {
     SIM_PROBE("prompt ends the open run");
@@ -160,13 +174,26 @@ Outcome on(Draft& draft, const SubmitPrompt& command) {
   return std::move(draft.decision);
 }
 
-Outcome on(Draft& draft, const EditQueued& command) {
-  TRY_VOID(check_prompt(draft.state, command.prompt));
-  const auto at = std::ranges::find(draft.state.queue, command.message, &QueuedPrompt::message);
-  if (at == draft.state.queue.end()) {
+namespace {
+
+// While its turn may still get it nobody can say what an edit or a removal would come to.
+Result<const QueuedPrompt*> find_waiting(const State& state, MessageId message) {
+  const auto at = std::ranges::find(state.queue, message, &QueuedPrompt::message);
+  if (at == state.queue.end()) {
     return fail(Code::not_found, "the prompt is not in the queue (any more)");
   }
-  const std::size_t now = prompt_bytes(at->prompt);
+  if (at->steering && state.run) {
+    return fail(Code::conflict, "the prompt is on its way into the running turn");
+  }
+  return &*at;
+}
+
+}  // namespace
+
+Outcome on(Draft& draft, const EditQueued& command) {
+  TRY_VOID(check_prompt(draft.state, command.prompt));
+  const QueuedPrompt* const queued = TRY(find_waiting(draft.state, command.message));
+  const std::size_t now = prompt_bytes(queued->prompt);
   const std::size_t then = prompt_bytes(command.prompt);
   if (then > now) TRY_VOID(check_queue_bytes(draft.state, then - now));
   draft.add(QueueEdited{command.message, command.prompt, draft.input.by});
@@ -175,10 +202,7 @@ Outcome on(Draft& draft, const EditQueued& command) {
 }
 
 Outcome on(Draft& draft, const RemoveQueued& command) {
-  const auto at = std::ranges::find(draft.state.queue, command.message, &QueuedPrompt::message);
-  if (at == draft.state.queue.end()) {
-    return fail(Code::not_found, "the prompt is not in the queue (any more)");
-  }
+  TRY_VOID(find_waiting(draft.state, command.message));
   draft.add(QueueRemoved{command.message, draft.input.by});
   draft.decision.reply.seq = draft.state.head;
   return std::move(draft.decision);
@@ -194,6 +218,21 @@ Outcome on(Draft& draft, const ReleaseQueue&) {
   draft.decision.reply.seq = draft.state.head;
   deliver_next(draft);
   return std::move(draft.decision);
+}
+
+// The conversation has it where the agent got it. Late, behind an end of the run that did not wait
+// for the agent, too: it is not to be sent again.
+void on_frame(Draft& draft, const Frame& frame, const FrameSteerTaken& body) {
+  const auto at = std::ranges::find(draft.state.queue, body.message, &QueuedPrompt::message);
+  if (at == draft.state.queue.end() || !at->steering) {
+    SIM_PROBE("steered prompt has left the queue already");
+    draft.decision.dropped = 1;
+    return;
+  }
+  const QueuedPrompt item = *at;
+  draft.add(QueueDelivered{item.message});
+  draft.add(MessageUser{item.message, item.prompt, item.key, item.by, true},
+            frame_origin(draft, frame));
 }
 
 bool has_next(Draft& draft) {

@@ -90,16 +90,110 @@ TEST(Prompts, C23_interrupt_of_an_idle_session_just_starts) {
   EXPECT_EQ(s.submit("now", PromptWhen::interrupt).placed, "started");
 }
 
+Scenario steerable() { return Scenario::running({.agent = {.name = "codex", .steer = true}}); }
+
 TEST(Prompts, C23_steer_goes_into_the_run_where_the_agent_has_it) {
-  Scenario s = Scenario::running({.agent = {.name = "codex", .steer = true}});
+  Scenario s = steerable();
+  const RunId run = s.state().run->id;
   const std::uint64_t prompts = s.state().context.prompts;
   const Reply reply = s.submit("to the left", PromptWhen::steer);
   EXPECT_EQ(reply.placed, "steered");
-  EXPECT_EQ(reply.run, s.state().run->id);
-  EXPECT_THAT(s.kinds(), ElementsAre("message.user"));
-  EXPECT_TRUE(s.event<MessageUser>()->steered);
+  EXPECT_EQ(reply.run, run);
+  EXPECT_THAT(s.kinds(), ElementsAre("queue.added"));
+  EXPECT_EQ(s.command<SteerPrompt>()->message, reply.message);
   EXPECT_EQ(s.command<SteerPrompt>()->prompt.text, "to the left");
+  s.frame(FrameSteerTaken{reply.message});
+  EXPECT_THAT(s.kinds(), ElementsAre("queue.delivered", "message.user"));
+  EXPECT_TRUE(s.event<MessageUser>()->steered);
+  EXPECT_EQ(s.event<MessageUser>()->message, reply.message);
+  EXPECT_EQ(s.record<MessageUser>()->event.origin.run, run);
   EXPECT_EQ(s.state().context.prompts, prompts);
+  EXPECT_THAT(queue_texts(s), IsEmpty());
+  s.finish();
+  EXPECT_FALSE(s.state().run);
+}
+
+TEST(Prompts, C23_Q1_a_steer_that_the_end_of_the_turn_overtook_is_the_next_prompt) {
+  Scenario s = steerable();
+  s.submit("queued");
+  const Reply left = s.submit("to the left", PromptWhen::steer);
+  const Reply right = s.submit("no, right", PromptWhen::steer);
+  EXPECT_THAT(queue_texts(s), ElementsAre("to the left", "no, right", "queued"));
+  s.finish();
+  EXPECT_THAT(s.kinds(),
+              ElementsAre("run.completed", "queue.delivered", "run.started", "message.user"));
+  EXPECT_EQ(s.event<MessageUser>()->message, left.message);
+  EXPECT_FALSE(s.event<MessageUser>()->steered);
+  EXPECT_EQ(s.command<SendPrompt>()->prompt.text, "to the left");
+  EXPECT_NE(s.state().run->id, left.run);
+  EXPECT_FALSE(s.state().queue.front().steering);
+  s.finish();
+  EXPECT_EQ(s.event<MessageUser>()->message, right.message);
+}
+
+TEST(Prompts, C23_N11_a_steer_nobody_took_before_the_agent_was_lost_is_held) {
+  Scenario lost = steerable();
+  lost.submit("to the left", PromptWhen::steer);
+  lost.booted().gone();
+  EXPECT_EQ(lost.count<RunInterrupted>(), 1U);
+  ASSERT_THAT(queue_texts(lost), ElementsAre("to the left"));
+  EXPECT_TRUE(lost.state().queue.front().held);
+  EXPECT_FALSE(lost.state().queue.front().steering);
+  lost.ok(ReleaseQueue{});
+  lost.ready();
+  EXPECT_EQ(lost.command<SendPrompt>()->prompt.text, "to the left");
+
+  Scenario crashed = steerable();
+  crashed.submit("to the left", PromptWhen::steer);
+  crashed.agent_exits();
+  EXPECT_TRUE(crashed.state().queue.front().held);
+  EXPECT_FALSE(crashed.state().queue.front().steering);
+
+  Scenario failed = steerable();
+  failed.submit("to the left", PromptWhen::steer);
+  failed.fail_run();
+  EXPECT_TRUE(failed.state().queue.front().held);
+
+  Scenario cancelled = steerable();
+  cancelled.submit("to the left", PromptWhen::steer);
+  cancelled.cancel();
+  cancelled.finish("cancelled");
+  EXPECT_EQ(cancelled.command<SendPrompt>()->prompt.text, "to the left");
+}
+
+TEST(Prompts, C23_RUN4_a_steer_is_told_once_however_often_and_late_its_frame_comes) {
+  Scenario s = steerable();
+  const MessageId left = s.submit("to the left", PromptWhen::steer).message;
+  s.frame(FrameSteerTaken{left}).frame(FrameSteerTaken{left});
+  EXPECT_THAT(s.kinds(), IsEmpty());
+  const MessageId right = s.submit("no, right", PromptWhen::steer).message;
+  const RunId run = s.state().run->id;
+  s.ok(CancelRun{.force = true});
+  EXPECT_THAT(queue_texts(s), ElementsAre("no, right"));
+  s.frame_of(run, FrameSteerTaken{right});  // it was on the link
+  EXPECT_THAT(s.kinds(), ElementsAre("queue.delivered", "message.user"));
+  EXPECT_EQ(s.record<MessageUser>()->event.origin.after_run, run);
+  s.gone();
+  EXPECT_FALSE(s.effect<StartExecutor>());
+  EXPECT_EQ(s.count<MessageUser>(), 4U);
+}
+
+TEST(Prompts, C23_a_frame_about_a_prompt_that_was_only_queued_takes_it_nowhere) {
+  Scenario s = steerable();
+  const MessageId queued = s.submit("queued").message;
+  s.frame(FrameSteerTaken{queued});
+  EXPECT_THAT(s.kinds(), IsEmpty());
+  EXPECT_THAT(queue_texts(s), ElementsAre("queued"));
+}
+
+TEST(Prompts, C23_N11_a_prompt_on_its_way_into_the_turn_cannot_be_edited_or_removed) {
+  Scenario s = steerable();
+  const MessageId left = s.submit("to the left", PromptWhen::steer).message;
+  EXPECT_EQ(s.refused(EditQueued{left, {.text = "x"}}), Code::conflict);
+  EXPECT_EQ(s.refused(RemoveQueued{left}), Code::conflict);
+  s.fail_run();
+  s.ok(EditQueued{left, {.text = "to the far left"}});
+  s.ok(RemoveQueued{left});
 }
 
 TEST(Prompts, C23_steer_is_queued_in_front_where_it_cannot_be_taken) {
@@ -116,6 +210,14 @@ TEST(Prompts, C23_steer_is_queued_in_front_where_it_cannot_be_taken) {
   Scenario cancelling = Scenario::running({.agent = {.name = "codex", .steer = true}});
   cancelling.cancel();
   EXPECT_EQ(cancelling.submit("left", PromptWhen::steer).placed, "queued_front");
+
+  // An agentctl of an earlier build, which would not say whether the agent got it.
+  Scenario silent = Scenario({.agent = {.name = "codex", .steer = true}});
+  silent.ok(ResumeSession{});
+  silent.frame(FrameExecutorReady{}).agent_started().opened();
+  silent.submit("go");
+  EXPECT_EQ(silent.submit("left", PromptWhen::steer).placed, "queued_front");
+  EXPECT_FALSE(silent.command<SteerPrompt>());
 }
 
 TEST(Prompts, K13_K14_K20_a_prompt_without_an_agent_is_durable_at_once_and_brings_it_up) {

@@ -265,7 +265,11 @@ class RandomInputs {
     const Execution& exec = state.exec;
     if (exec.status == ExecutorStatus::starting) {
       if (dice_.one_in(8)) return FrameExecutorFailed{"no_socket", "it did not come up"};
-      return FrameExecutorReady{{.url = "unix:x", .instance = "i", .pid = 7, .pid_started = 9}};
+      return FrameExecutorReady{{.url = "unix:x",
+                                 .instance = "i",
+                                 .pid = 7,
+                                 .pid_started = 9,
+                                 .tells_steered = !dice_.one_in(4)}};
     }
     if (exec.agent == AgentPhase::starting) {
       if (dice_.one_in(8)) return FrameAgentExited{agent_exit()};
@@ -321,6 +325,9 @@ class RandomInputs {
       case 13:
         if (dice_.one_in(3)) return FrameAgentExited{agent_exit()};
         return Usage{};
+      case 14:
+        if (!state.queue.empty()) return FrameSteerTaken{state.queue.front().message};
+        return FrameSteerTaken{ids_.next<MessageId>()};
       default: return MessageAgent{.text = "word "};
     }
   }

@@ -204,8 +204,8 @@ SessionView project_session(const State& state, const World& world) {
                    .options = state.options,
                    .limit = derive_limit(state)};
   for (const QueuedPrompt& item : state.queue) {
-    view.queue.push_back(
-        {view.queue.size() + 1, item.message, item.run, item.prompt, item.by, item.held});
+    view.queue.push_back({view.queue.size() + 1, item.message, item.run, item.prompt, item.by,
+                          item.held, item.steering});
   }
   const ShownError error = derive_error(state);
   view.error_code = error.code;

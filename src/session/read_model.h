@@ -80,7 +80,8 @@ struct QueueItem {
   RunId run;
   Prompt prompt;
   std::string by;
-  bool held = false;  // until a person acts (N11)
+  bool held = false;      // until a person acts (N11)
+  bool steering = false;  // on its way into the running turn, which may be over (C23)
   bool operator==(const QueueItem&) const = default;
   FIELDS {
     visit("position", self.position);
@@ -89,6 +90,7 @@ struct QueueItem {
     self.prompt.fields(visit);
     visit("by", self.by);
     visit("held", self.held);
+    visit("steering", self.steering);
   }
 };
 

@@ -111,7 +111,8 @@ class Scenario {
                                      .instance = "i1",
                                      .pid = 77,
                                      .pid_started = 99,
-                                     .container_id = "c1"}});
+                                     .container_id = "c1",
+                                     .tells_steered = true}});
   }
   Scenario& agent_started(AgentAbilities abilities = can_everything) {
     return frame(FrameAgentStarted{{.abilities = abilities}});

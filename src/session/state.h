@@ -21,7 +21,8 @@ struct QueuedPrompt {
   SharedValue<Prompt> prompt;  // up to 8 MiB each, and a state is copied for every event
   std::string key;
   std::string by;
-  bool held = false;  // after failed, interrupted or stopped: until a person acts (C23, N11)
+  bool held = false;      // after failed, interrupted or stopped: until a person acts (C23, N11)
+  bool steering = false;  // an agentctl may yet say that it gave it into the turn it was meant for
   bool operator==(const QueuedPrompt&) const = default;
   FIELDS {
     visit("message_id", self.message);
@@ -30,6 +31,7 @@ struct QueuedPrompt {
     visit("key", self.key);
     visit("by", self.by);
     visit("held", self.held);
+    visit("steering", self.steering);
   }
 };
 
@@ -196,6 +198,7 @@ struct Execution {
   std::int64_t pid_started = 0;
   std::string container_id;
   bool supports_workspace_only = true;
+  bool tells_steered = false;
   Timestamp last_seen;
   std::string error_code;
   std::string error_message;
@@ -221,6 +224,7 @@ struct Execution {
     visit("pid_started", self.pid_started);
     visit("container_id", self.container_id);
     visit("supports_workspace_only", self.supports_workspace_only);
+    visit("tells_steered", self.tells_steered);
     visit("last_seen", self.last_seen);
     visit("error_code", self.error_code);
     visit("error_message", self.error_message);

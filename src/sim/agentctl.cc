@@ -59,7 +59,8 @@ void Agentctl::boot() {
                               .instance = key_.exec.text(),
                               .pid = 100,
                               .pid_started = universe_.scheduler.now_ms(),
-                              .supports_workspace_only = key_.gen % 2 == 0}},
+                              .supports_workspace_only = key_.gen % 2 == 0,
+                              .tells_steered = key_.gen % 3 != 0}},  // else an earlier build
           {});
     if (odd()) write(FrameExecutorReady{{.url = "unix:again"}}, {});
   });
@@ -152,7 +153,8 @@ void Agentctl::act(const SendPrompt& command) {
 }
 
 void Agentctl::act(const SteerPrompt& command) {
-  if (!agent_.alive || agent_.run != command.run) return;
+  if (!agent_.alive || agent_.run != command.run || agent_.cancelled) return;
+  write_here(FrameSteerTaken{command.message});
   agent_.script.push_front(Act::say);
   keep_ticking();
 }

@@ -178,7 +178,7 @@ void Ledger::end_records() {
     cursor_.reset();
     delivered_.reset();
   }
-  expect(!delivered_, "ACK4", "queue.delivered without its run.started");
+  expect(!delivered_, "ACK4", "queue.delivered, and the agent was given nothing");
   expect(!owed_.death_claimed, "PROC3", "a run was interrupted and nothing died");
   expect(!owed_.must_continue, "RUN1", "auto_continue was due and did not come");
   expect(!owed_.must_wait, "P13", "a limit with a reset is not waited out");

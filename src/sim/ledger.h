@@ -127,6 +127,13 @@ class Ledger {
     MessageId message;
     bool held = false;
     std::string text;
+    bool steering = false;
+  };
+  // It has left the queue in this batch: as the next, into a turn, or both could be.
+  struct Delivered {
+    MessageId message;
+    bool is_next = false;
+    bool steering = false;
   };
   struct OpenRun {
     RunId id;
@@ -194,6 +201,7 @@ class Ledger {
   void see_fold_of_execution();
   void see_fold_of_context();
   void see_placement(const QueueAdded& e);
+  void see_steer(const QueueAdded& e);
   void see_waits_closed_together();
   void end_records();
   LimitOutcome outcome_of_limit(Timestamp at) const;
@@ -265,6 +273,7 @@ class Ledger {
   };
   void end_run(const Event& event, const End& end);
   void hold_queue(bool held);
+  void end_steering();
   bool wants_to_run() const;
   bool may_live() const { return exec_.gen != 0 && !exec_gone_; }
   void ask_to_stop();
@@ -296,7 +305,7 @@ class Ledger {
   std::optional<LimitSeries> limit_series_;
   std::set<RunId> limits_over_;
   std::deque<Queued> queue_;
-  std::optional<MessageId> delivered_;  // queue.delivered; its run.started must follow
+  std::optional<Delivered> delivered_;  // its run.started, or its steered message, must follow
   std::map<std::string, MessageId> keys_;
   std::set<MessageId> accepted_;
   std::set<MessageId> sent_;

@@ -131,6 +131,7 @@ void Ledger::see(const Event&, const ExecutorError& e) {
 }
 
 void Ledger::see(const Event&, const ExecutorStopped& e) {
+  end_steering();
   expect(may_live(), "PROC3", "an execution ends twice");
   exec_declared_ = e.proof.starts_with("declared by");
   if (exec_declared_) declared_.insert(exec_.exec);
@@ -167,6 +168,7 @@ void Ledger::see(const Event&, const AgentExited& e) {
   agent_ready_ = agent_opening_ = false;
   if (run_) run_->agent_exited = true;
   owed_.exit = e;
+  end_steering();
 }
 
 bool Ledger::native_is_possible() const {

@@ -45,7 +45,8 @@ void Ledger::see_fold_of_run() {
   same(s.open_tools.size() == (run_ ? run_->tools.size() : 0), "open tools");
   const bool queue_same =
       std::ranges::equal(s.queue, queue_, [](const QueuedPrompt& a, const Queued& b) {
-        return a.message == b.message && a.held == b.held && a.prompt->text == b.text;
+        return a.message == b.message && a.held == b.held && a.prompt->text == b.text &&
+               a.steering == b.steering;
       });
   same(queue_same, "queue");
   same(s.limit == limit_ && s.limit_series == limit_series_, "limit");
@@ -72,7 +73,9 @@ void Ledger::see_fold_of_execution() {
   same(e.instance == exec_ready_.instance && e.url == exec_ready_.url && e.pid == exec_ready_.pid &&
            e.pid_started == exec_ready_.pid_started && e.container_id == exec_ready_.container_id,
        "process");
-  same(e.supports_workspace_only == exec_ready_.supports_workspace_only, "ability");
+  same(e.supports_workspace_only == exec_ready_.supports_workspace_only &&
+           e.tells_steered == exec_ready_.tells_steered,
+       "ability");
   same(e.home == exec_start_.home && e.host_boot == exec_start_.host_boot &&
            e.ready_by == exec_start_.ready_by && e.runtime == exec_start_.runtime,
        "start");

@@ -18,6 +18,10 @@ void Ledger::hold_queue(bool held) {
   for (Queued& item : queue_) item.held = held;
 }
 
+void Ledger::end_steering() {
+  for (Queued& item : queue_) item.steering = false;
+}
+
 bool Ledger::wants_to_run() const { return !std::ranges::all_of(queue_, &Queued::held); }
 
 void Ledger::see(const Event&, const QueueAdded& e) {
@@ -35,11 +39,23 @@ void Ledger::see(const Event&, const QueueAdded& e) {
   }
   expect(std::ranges::find(queue_, e.message, &Queued::message) == queue_.end(), "ACK2",
          "queued twice");
-  if (e.front) {
+  if (e.steer) {
+    see_steer(e);
+    queue_.insert(std::ranges::find_if_not(queue_, &Queued::steering),
+                  {.message = e.message, .text = e.prompt.text, .steering = true});
+  } else if (e.front) {
     queue_.push_front({.message = e.message, .text = e.prompt.text});
   } else {
     queue_.push_back({.message = e.message, .text = e.prompt.text});
   }
+}
+
+// C23: it stays in the queue until an agentctl says that the agent has it.
+void Ledger::see_steer(const QueueAdded& e) {
+  if (copying_) return;
+  expect(run_ && !run_->cancelling && active_tokens_.empty(), "C23", "steered into no open turn");
+  expect(agent_.steer && exec_ready_.tells_steered, "C23", "steered into an agent that cannot");
+  owed_.steers.push_back(e.message);
 }
 
 // C23: where a prompt goes, and whether it ends the open run.
@@ -51,9 +67,10 @@ void Ledger::see_placement(const QueueAdded& e) {
       run_ && (*when == PromptWhen::interrupt || (*when == PromptWhen::automatic && waiting));
   const bool front = ends || (run_ && *when == PromptWhen::steer);
   expect(e.front == front, "C23", "a prompt was put at the wrong end of the queue");
-  const bool could_steer = run_ && agent_.steer && !waiting && !run_->cancelling;
-  expect(*when != PromptWhen::steer || !could_steer, "C23",
-         "a prompt could be steered and was queued");
+  const bool could_steer =
+      run_ && agent_.steer && exec_ready_.tells_steered && !waiting && !run_->cancelling;
+  expect(e.steer == (*when == PromptWhen::steer && could_steer), "C23",
+         "a prompt could be steered and was only queued, or the other way round");
   owed_.must_cancel = ends && !run_->cancelling;
 }
 
@@ -61,6 +78,7 @@ void Ledger::see(const Event&, const QueueEdited& e) {
   const auto at = std::ranges::find(queue_, e.message, &Queued::message);
   if (!expect(at != queue_.end(), "ACK4", "an edit of a prompt that is not queued")) return;
   at->text = e.prompt.text;
+  at->steering = false;
 }
 
 void Ledger::see(const Event&, const QueueRemoved& e) {
@@ -70,10 +88,12 @@ void Ledger::see(const Event&, const QueueRemoved& e) {
 
 void Ledger::see(const Event&, const QueueDelivered& e) {
   const auto next = std::ranges::find_if(queue_, [](const Queued& item) { return !item.held; });
-  expect(next != queue_.end() && next->message == e.message, "ACK4",
-         "delivered out of order, or while held");
+  const auto at = std::ranges::find(queue_, e.message, &Queued::message);
+  const bool is_next = next != queue_.end() && next->message == e.message;
+  const bool steering = at != queue_.end() && at->steering;
+  expect(is_next || steering, "ACK4", "delivered out of order, or while held");
   std::erase_if(queue_, [&](const Queued& item) { return item.message == e.message; });
-  delivered_ = e.message;
+  delivered_ = {e.message, is_next, steering};
 }
 
 void Ledger::see(const Event&, const QueueReleased&) { hold_queue(false); }
@@ -85,7 +105,7 @@ void Ledger::see(const Event& event, const RunStarted& e) {
   expect(!archived_ || copying_, "RUN3", "a run starts in an archived session");
   expect(agent_ready_ || copying_, "RUN3", "a run starts without an agent that is ready");
   if (delivered_) {
-    expect(*delivered_ == e.message || copying_, "ACK4",
+    expect((delivered_->message == e.message && delivered_->is_next) || copying_, "ACK4",
            "another prompt started than was delivered");
     delivered_.reset();
   } else {
@@ -148,6 +168,7 @@ void Ledger::end_run(const Event& event, const End& end) {
                        .message = end.message,
                        .ended = event.at};
   run_.reset();
+  if (event.origin.frame != 0) end_steering();
   if (end.holds_queue) hold_queue(true);
   if (!copying_) owed_.notes.push_back({end.note, event.origin.run});
 }
@@ -225,7 +246,7 @@ void Ledger::see(const Event& event, const RunInterrupted& e) {
                   .why = e.reason});
 }
 
-void Ledger::see(const Event&, const MessageUser& e) {
+void Ledger::see(const Event& event, const MessageUser& e) {
   if (!e.steered) {
     if (!expect(run_ && run_->message == e.message && !run_->has_message, "RUN3",
                 "a message without its run")) {
@@ -238,8 +259,14 @@ void Ledger::see(const Event&, const MessageUser& e) {
     history_prompts_ += 1;
   }
   if (e.steered) {
-    expect(run_ && (agent_.steer || copying_), "C23", "steered into an agent that cannot");
-    if (!copying_) owed_.steers.push_back(e.message);
+    const Frame* frame = frame_of(event.origin);
+    const auto* taken = frame ? get_if<FrameSteerTaken>(&frame->body) : nullptr;
+    expect(copying_ || (taken && taken->message == e.message), "C23",
+           "told as steered, and no agentctl said that it was");
+    expect(copying_ || (delivered_ && delivered_->message == e.message && delivered_->steering),
+           "C23", "steered, and was not on its way");
+    delivered_.reset();
+    return;  // accepted when it was queued; the session may be archived by now
   }
   if (e.by != "auto_continue" && e.by != "continue_at_reset") accept(e.message, e.key);
 }

@@ -56,6 +56,7 @@ class Book {
 
   FakeFacts facts;
   Seq seq_ahead = 0;  // put in to break the numbering
+  bool tells_steered = true;
 
   Book& add(EventBody body, Origin origin = {}) {
     const Event event{.at = {1}, .origin = std::move(origin), .body = std::move(body)};
@@ -95,16 +96,18 @@ class Book {
   // A session with an agent that is ready.
   Book& ready(Policy policy = {}) {
     const Origin origin{.exec = exec, .gen = 1};
-    add(SessionCreated{
-        .session = session, .agent = {.name = "a"}, .workspace = {.cwd = "/w"}, .policy = policy});
+    add(SessionCreated{.session = session,
+                       .agent = {.name = "a", .steer = true},
+                       .workspace = {.cwd = "/w"},
+                       .policy = policy});
     end("idle");
     add(ResumeRequested{.by = "uid:1"})
         .add(ExecutorStarting{}, origin)
         .effect(StartExecutor{exec, 1});
     end("idle");
-    frame(1, FrameExecutorReady{}).frame(2, FrameAgentStarted{});
+    frame(1, FrameExecutorReady{{.tells_steered = tells_steered}}).frame(2, FrameAgentStarted{});
     frame(3, FrameSessionOpened{OpenMethod::fresh, "as-1"});
-    add(ExecutorReady{}, {.exec = exec, .gen = 1, .frame = 1});
+    add(ExecutorReady{.tells_steered = tells_steered}, {.exec = exec, .gen = 1, .frame = 1});
     add(AgentStarted{}, {.exec = exec, .gen = 1, .frame = 2});
     add(ContextBoundary{.how = BoundaryHow::fresh,
                         .agent_session_id = "as-1",
@@ -119,6 +122,18 @@ class Book {
     add(RunStarted{.message = message, .trigger = "prompt"}, origin);
     add(MessageUser{.message = message, .prompt = {.text = "p"}, .key = key}, origin);
     command(SendPrompt{run, message});
+    return *this;
+  }
+  // Into run 1, where message 2 is on its way from here.
+  Book& steer() {
+    add(QueueAdded{.message = message2, .run = run2, .key = "k2", .front = true, .steer = true});
+    command(SteerPrompt{run1, message2});
+    return *this;
+  }
+  Book& take_steered(FrameNo number) {
+    add(QueueDelivered{message2});
+    add(MessageUser{.message = message2, .key = "k2", .steered = true},
+        {.run = run1, .exec = exec, .gen = 1, .frame = number});
     return *this;
   }
   Book& finish_run(RunId run, FrameNo number) {
@@ -158,7 +173,18 @@ TEST(Ledger, AGoodJournalPasses) {
   book.add(TokenConsumed{token, "uid:1"}, in_run);
   book.add(PermissionResolved{permission, PermissionOutcome::selected, "allow", "uid:1"}, in_run);
   book.command(AnswerRequest{"r", "allow"}).add(RunResumed{token}, in_run).end("running");
-  book.finish_run(run1, 5).cursor(5).end("idle");
+  book.steer().end("running");
+  book.frame(5, FrameSteerTaken{message2}, run1).take_steered(5).cursor(5).end("running");
+  book.finish_run(run1, 6).cursor(6).end("idle");
+  book.ledger().check_quiet();
+  EXPECT_EQ(book.broken(), "") << book.what();
+}
+
+TEST(Ledger, C23_a_steer_that_nobody_took_may_become_a_run) {
+  Book book;
+  book.ready().start_run(run1, message1).steer().end("running");
+  book.finish_run(run1, 4).add(QueueDelivered{message2}).start_run(run2, message2, "k2");
+  book.cursor(4).end("running").finish_run(run2, 5).cursor(5).end("idle");
   book.ledger().check_quiet();
   EXPECT_EQ(book.broken(), "") << book.what();
 }
@@ -248,6 +274,39 @@ const Case run_cases[] = {
      [](Book& b) {
        b.ready().add(QueueAdded{.message = message1, .run = run1}).end("idle");
        b.ledger().check_quiet();
+     }},
+    {"Q1",  // steered, and neither the turn nor a run of its own got it
+     [](Book& b) {
+       b.ready().start_run(run1, message1).steer().end("running");
+       b.finish_run(run1, 4).cursor(4).end("idle");
+       b.ledger().check_quiet();
+     }},
+    {"C23",  // told as steered, and the agentctl never said so
+     [](Book& b) {
+       b.ready().start_run(run1, message1).steer().end("running");
+       b.frame(4, Usage{}, run1).take_steered(4);
+     }},
+    {"C23",  // or said so of another prompt
+     [](Book& b) {
+       b.ready().start_run(run1, message1).steer().end("running");
+       b.frame(4, FrameSteerTaken{message1}, run1).take_steered(4);
+     }},
+    {"ACK4",  // only what is on its way can be taken before the others
+     [](Book& b) {
+       b.ready().start_run(run1, message1);
+       b.add(QueueAdded{.message = id<MessageId>(23), .key = "k3"});
+       b.add(QueueAdded{.message = message2, .run = run2, .key = "k2"}).end("running");
+       b.frame(4, FrameSteerTaken{message2}, run1).take_steered(4);
+     }},
+    {"C23",
+     [](Book& b) {
+       b.tells_steered = false;
+       b.ready().start_run(run1, message1).steer();
+     }},
+    {"RUN5",
+     [](Book& b) {
+       b.ready().start_run(run1, message1).add(QueueAdded{.message = message2, .steer = true});
+       b.end("running");
      }},
 };
 INSTANTIATE_TEST_SUITE_P(Runs, LedgerFinds, testing::ValuesIn(run_cases));

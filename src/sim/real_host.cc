@@ -185,7 +185,20 @@ void RealHost::on_frame_spooled(const ExecKey& exec, FrameNo number, std::string
            std::string(bytes.substr(0, 300));
   });
   if (const auto* said = get_if<MessageAgent>(&frame->body)) execution.said += said->text;
+  if (const auto* taken = get_if<FrameSteerTaken>(&frame->body))
+    check_steered(exec, taken->message);
   execution.frames.push_back(std::move(*frame));
+}
+
+// C23: a prompt that is said to be steered was given to the agent, if that lived long enough.
+void RealHost::check_steered(const ExecKey& exec, MessageId message) {
+  const auto at = steered_.find(message);
+  if (at == steered_.end()) return;
+  const bool given = prompts_given_.contains({exec.session, at->second});
+  const bool agent_lives = machine_.any_lives("PERDURE_AGENT=" + exec.exec.text());
+  machine_.universe.verdict.expect(given || !agent_lives, "C23", [&] {
+    return tail(exec.exec) + ": a prompt is said to be steered and the agent was not given it";
+  });
 }
 
 // PROC5 before the spool: what an agent said is there, each piece once and in order, and all of it
@@ -204,6 +217,9 @@ void RealHost::on_command_acted(const ExecKey& exec, const SendCommand& command)
     return tail(exec.exec) + " acts on command " + std::to_string(command.number) + " " +
            visit([](const auto& body) { return std::string(body.kind_text); }, command.body);
   });
+  if (const auto* steer = get_if<SteerPrompt>(&command.body)) {
+    if (const auto number = prompt_number(steer->prompt.text)) steered_[steer->message] = *number;
+  }
   watcher_.on_command_acted(exec, command);
 }
 

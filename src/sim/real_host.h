@@ -56,6 +56,7 @@ class RealHost final : public Host, private AgentctlListener {
   Result<BootstrapAnswer> start_agentctl(Bootstrap bootstrap, std::vector<std::string> environment);
   SimAgentHome& home(SessionId session);
   void check_said(const ExecKey& exec, Execution& execution);
+  void check_steered(const ExecKey& exec, MessageId message);
 
   void on_frame_spooled(const ExecKey& exec, FrameNo number, std::string_view frame) override;
   void on_command_acted(const ExecKey& exec, const SendCommand& command) override;
@@ -68,6 +69,7 @@ class RealHost final : public Host, private AgentctlListener {
   std::map<SessionId, SimAgentHome> homes_;
   std::map<ExecKey, Execution> executions_;
   std::set<std::pair<SessionId, std::uint64_t>> prompts_given_;
+  std::map<MessageId, std::uint64_t> steered_;  // that an agentctl was asked to steer: its prompt
 };
 
 }  // namespace perdure::sim

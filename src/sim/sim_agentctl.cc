@@ -160,19 +160,25 @@ void SimAgentctl::heal() {
   }
 }
 
-// A client's prompts begin with `prompt N`; history that is put in front of one is a block of its
-// own and comes first.
+std::optional<std::uint64_t> prompt_number(std::string_view text) {
+  constexpr std::string_view begin = "prompt ";
+  if (!text.starts_with(begin)) return std::nullopt;
+  std::uint64_t number = 0;
+  const char* const digits = text.data() + begin.size();
+  if (std::from_chars(digits, text.data() + text.size(), number).ec != std::errc()) return {};
+  return number;
+}
+
+// History that is put in front of a prompt is a block of its own and comes first.
 void SimAgentctl::on_agent_input(std::string_view bytes) {
-  constexpr std::string_view text = "\"text\":\"prompt ";
+  constexpr std::string_view before = "\"text\":\"";
   while (!bytes.empty()) {
     const std::string_view line = bytes.substr(0, bytes.find('\n'));
     bytes.remove_prefix(std::min(bytes.size(), line.size() + 1));
-    const std::size_t at = line.rfind(text);
+    const std::size_t at = line.rfind("\"text\":\"prompt ");
     if (!line.contains("\"session/prompt\"") || at == std::string_view::npos) continue;
-    std::uint64_t number = 0;
-    const char* const digits = line.data() + at + text.size();
-    if (std::from_chars(digits, line.data() + line.size(), number).ec != std::errc()) continue;
-    listener_.on_prompt_given(key_, number);
+    const auto number = prompt_number(line.substr(at + before.size()));
+    if (number) listener_.on_prompt_given(key_, *number);
   }
 }
 

@@ -6,7 +6,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "env/process.h"
@@ -44,6 +46,9 @@ class AgentctlListener {
   // It is about to exit.
   virtual void on_leaving(const ExecKey& exec, const Leaving& leaving) = 0;
 };
+
+// A client's prompts begin with `prompt N`. Nothing: it was cleared or edited.
+std::optional<std::uint64_t> prompt_number(std::string_view text);
 
 class SimAgentctl {
  public:

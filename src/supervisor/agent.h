@@ -189,6 +189,7 @@ class Agent final : private ProcessEvents {
   void begin_next();
   std::int64_t replay_settles_ms() const;
   void begin_turn(const SendPrompt& command);
+  bool takes_steer(RunId run) const;
   void end_turn(FrameBody end);
   void end_commands();
   bool ends_with_execution() const;

@@ -85,6 +85,29 @@ TEST_F(AgentTest, C23_a_turn_lasts_until_what_was_steered_into_it_is_answered_to
   EXPECT_EQ(told<FrameRunFinished>()[0].stop_reason, "end_turn");
 }
 
+TEST_F(AgentTest, C23_what_is_steered_is_told_before_anything_that_comes_of_it) {
+  open();
+  const RunId run = prompt();
+  const auto message = MessageId(Ulid::make({1}, 0, 7));
+  agent_->act(SteerPrompt{.run = run, .message = message, .prompt = {.text = "and that"}});
+  ASSERT_EQ(told<FrameSteerTaken>().size(), 1U);
+  EXPECT_EQ(told<FrameSteerTaken>()[0].message, message);
+  EXPECT_EQ(frames_.back().run, run);
+}
+
+TEST_F(AgentTest, C23_Q1_a_steer_behind_its_turn_is_neither_given_nor_told) {
+  open();
+  const RunId run = prompt();
+  answer("session/prompt", R"({"stopReason":"end_turn"})");
+  agent_->act(SteerPrompt{.run = run, .prompt = {.text = "too late"}});
+  const RunId next = prompt();
+  agent_->act(SteerPrompt{.run = run, .prompt = {.text = "not this one"}});
+  agent_->act(CancelPrompt{next});
+  agent_->act(SteerPrompt{.run = next, .prompt = {.text = "into its end"}});
+  EXPECT_EQ(heard("session/prompt"), 2U);
+  EXPECT_TRUE(told<FrameSteerTaken>().empty());
+}
+
 TEST_F(AgentTest, C23_a_refused_steer_is_shown_and_the_turn_goes_on) {
   open();
   const RunId run = prompt();

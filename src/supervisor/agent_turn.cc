@@ -107,11 +107,22 @@ void Agent::begin_turn(const SendPrompt& command) {
   }
 }
 
+// C23: told before it is given. A prompt that is not told stays in the daemon's queue.
 void Agent::act(const SteerPrompt& command) {
-  if (!turn_ || turn_->run != command.run || !setup_.launch.steer) return;
+  if (!takes_steer(command.run)) {
+    SIM_PROBE("steered prompt comes behind its turn");
+    return;
+  }
+  write(FrameSteerTaken{command.message});
   std::string out;
   turn_->prompts_open += client_->steer(out, session_id_, prompt_blocks(command.prompt, ""));
   send(out);
+}
+
+// A turn that is being ended is none to put more into.
+bool Agent::takes_steer(RunId run) const {
+  return setup_.launch.steer && phase_ == Phase::open && turn_ && turn_->run == run &&
+         !turn_->cancelling && !turn_->timed_out;
 }
 
 void Agent::act(const CancelPrompt& command) {

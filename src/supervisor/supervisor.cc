@@ -58,7 +58,8 @@ void Supervisor::begin() {
                                 .instance = identity_.instance,
                                 .pid = identity_.pid,
                                 .pid_started = identity_.pid_started,
-                                .container_id = identity_.container_id}});
+                                .container_id = identity_.container_id,
+                                .tells_steered = true}});
   look_timer_ = ports_.loop.after_ms(look_around_ms(bootstrap_), [this] { look_around(); });
   if (!ports_.workspace) return;
   ports_.workspace->set_on_shell_news([this](const std::string& shell) {

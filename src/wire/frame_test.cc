@@ -90,6 +90,9 @@ TEST(WireFrame, looks_like_this) {
   EXPECT_EQ(encode_frame(run, FrameRunFinished{run, "end_turn"}),
             R"({"v":1,"kind":"run.finished","run_id":"run_0000000000000g000000000002",)"
             R"("of_run":"run_0000000000000g000000000002","stop_reason":"end_turn"})");
+  EXPECT_EQ(encode_frame(run, FrameSteerTaken{MessageId(Ulid{1, 2})}),
+            R"({"v":1,"kind":"steer.taken","run_id":"run_0000000000000g000000000002",)"
+            R"("message_id":"msg_0000000000000g000000000002"})");
   EXPECT_EQ(encode_frame({}, FrameAgentExited{{.exit_code = 0, .why = "exited"}}),
             R"({"v":1,"kind":"agent.exited","exit_code":0,"why":"exited"})");
 }

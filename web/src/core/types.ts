@@ -49,6 +49,8 @@ export interface Queued {
   key?: string;
   by?: string;
   held?: boolean;
+  /** On its way into the running turn: it can be neither edited nor removed until that is over. */
+  steering?: boolean;
 }
 
 export interface Run {
