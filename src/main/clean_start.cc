@@ -2,15 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 
-#include <unistd.h>
-
 #include "base/time.h"
-#include "env_posix/folder.h"
 #include "env_posix/loop.h"
 #include "env_posix/processes.h"
 #include "env_posix/world.h"
@@ -37,12 +32,6 @@ constexpr std::array of_journal = {"perdure.db",
                                    "perdure.db.reserve"};
 // The key comes last: as long as it is there, no start makes an empty journal.
 constexpr std::array beside_journal = {"env", "workspaces", "worktrees", "log", "wait.key"};
-
-Result<> sync_folder(const std::string& path) {
-  const std::unique_ptr<PosixFolder> folder = TRY(PosixFolder::open(path));
-  if (fsync(folder->descriptor().get()) == 0) return {};
-  return fail(Code::unavailable, path + ": " + std::strerror(errno));
-}
 
 // What is there of what is to be moved, in the order in which it is moved; empty when there is
 // nothing of a journal and nothing that a move that was cut off left behind it.
@@ -107,8 +96,8 @@ Result<std::string> put_aside(const std::string& data_path, Aside what) {
     fs::rename(from, kept + "/" + name, error);
     if (error) return fail(Code::unavailable, from + ": " + error.message());
     // One after the other on the disk too.
-    TRY_VOID(sync_folder(kept));
-    TRY_VOID(data->sync());
+    TRY_VOID(sync_path(kept));
+    TRY_VOID(sync_path(data_path));
   }
   return kept;
 }

@@ -76,6 +76,12 @@ Result<Places> find_places() {
   return places;
 }
 
+Result<> sync_path(const std::string& path) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file && fsync(file.get()) == 0) return {};
+  return fail(Code::unavailable, path + ": " + std::strerror(errno));
+}
+
 Result<std::unique_ptr<DataFolder>> DataFolder::open(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
@@ -151,11 +157,6 @@ Result<> DataFolder::lock() {
   }
   lock_ = std::move(*lock);
   return {};
-}
-
-Result<> DataFolder::sync() const {
-  if (fsync(folder_->descriptor().get()) == 0) return {};
-  return fail(Code::unavailable, path_ + ": " + std::strerror(errno));
 }
 
 // Written under another name first: whoever finds the file finds all of it.

@@ -23,6 +23,9 @@ struct Places {
 // unavailable: neither PERDURE_HOME nor a home folder is known.
 Result<Places> find_places();
 
+// The bytes of that file are on the disk, or what was made, moved or taken away in that folder is.
+Result<> sync_path(const std::string& path);
+
 class DataFolder {
  public:
   // Makes what is missing, all of it 0700. denied: it belongs to somebody else, or others may look
@@ -40,8 +43,6 @@ class DataFolder {
 
   // conflict: another daemon, or a verb that works without one, has it.
   Result<> lock();
-  // What was made, moved or taken away in it, not below it, is so on the disk.
-  Result<> sync() const;
 
   const std::string& path() const { return path_; }
   // Tells the folder of executions from every other one of this machine, a copy of it among them;

@@ -1,18 +1,12 @@
 #include "main/local_verbs.h"
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <utility>
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include "base/json.h"
-#include "env_posix/fd.h"
 #include "env_posix/file_tree.h"
 #include "env_posix/world.h"
 #include "face/stdio.h"
@@ -229,16 +223,11 @@ Result<std::size_t> copy_and_verify(const Candidate& order) {
 
 // Every file and folder from there on down is on the disk.
 Result<> sync_tree(const std::string& path) {
-  const auto sync = [](const std::string& each) -> Result<> {
-    const Fd file(::open(each.c_str(), O_RDONLY | O_CLOEXEC));
-    if (file && fsync(file.get()) == 0) return {};
-    return fail(Code::unavailable, each + ": " + std::strerror(errno));
-  };
-  TRY_VOID(sync(path));
+  TRY_VOID(sync_path(path));
   std::error_code error;
   if (!fs::is_directory(path, error)) return {};
   for (const auto& entry : fs::recursive_directory_iterator(path, error)) {
-    TRY_VOID(sync(entry.path()));
+    TRY_VOID(sync_path(entry.path()));
   }
   return error ? fail(Code::unavailable, path + ": " + error.message()) : Result<>();
 }
@@ -276,7 +265,7 @@ Result<> put_in_place(const StorePlace& candidate, const DataFolder& data) {
   } else {
     TRY_VOID(move_folder(candidate, data.path()));
   }
-  return data.sync();
+  return sync_path(data.path());
 }
 
 // Of a journal that is to be replaced, if it can be opened. Agents on other hosts may still obey
