@@ -70,6 +70,7 @@ class Judge final : public WorldFacts, public HostWatcher {
   const Frame* find_frame(const ExecKey& exec, FrameNo number) const override;
   bool answer_was_sent(const AnswerGiven& answer) const override;
   std::optional<PromptWhen> when_of(const std::string& key) const override;
+  bool are_several() const override { return universe_.has_several_daemons; }
   bool workspace_was_asked(SessionId session) const override {
     return workspaces_.contains(session);
   }

@@ -154,7 +154,9 @@ void Ledger::see_all_frames(const FrameCursor& cursor) {
 void Ledger::end_batch(const Append& batch) {
   if (batch.cursor && !copying_) see_all_frames(*batch.cursor);
   if (!copying_) see_effects(batch);
+  const bool was_copying = copying_;
   end_records();
+  expect(!was_copying || copying_ || batch.listing, "C7", "a fork is in no list");
   if (batch.listing) see_listing(*batch.listing);
   if (!batch.snapshot) return;
   snapshots_ += 1;

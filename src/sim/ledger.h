@@ -41,6 +41,8 @@ class WorldFacts {
   virtual bool answer_was_sent(const AnswerGiven& answer) const = 0;
   // How a prompt with this key was to be placed; nothing when no client sent one.
   virtual std::optional<PromptWhen> when_of(const std::string& key) const = 0;
+  // More than one daemon has the disk.
+  virtual bool are_several() const = 0;
   // Some client asked for the session's workspace alone.
   virtual bool workspace_was_asked(SessionId session) const = 0;
   // Of the daemon that decided what is fed.
@@ -356,6 +358,7 @@ class Ledger {
   Timestamp updated_;
   std::string stop_reason_;
   BootId last_boot_;
+  std::string mcp_servers_;
   BootId exec_boot_;
   BootId exec_began_;
   ExecutorStatus exec_status_ = ExecutorStatus::none;

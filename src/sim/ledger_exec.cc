@@ -29,6 +29,7 @@ void Ledger::see(const Event&, const SessionConfigured& e) {
     expect(!may_live() || copying_, "X13", "the folder changed under a living execution");
     workspace_cwd_ = e.workspace->cwd;
   }
+  if (!e.mcp_servers.text.empty()) mcp_servers_ = e.mcp_servers.text;
   for (const auto& [name, value] : e.options) requested_[name] = value;
   if (!e.options.empty() && agent_ready_ && !copying_) owed_.options.push_back(e.options);
 }
@@ -316,6 +317,9 @@ void Ledger::see(const Event&, const ResumeRequested& e) {
   expect(!archived_ || copying_, "C3", "an archived session resumes");
   expect(!e.at_boot || policy_.resume == ResumePolicy::on_boot || copying_, "C1",
          "resumed at boot against the policy");
+  // Several daemons take a session over, and back, in one boot of theirs.
+  expect(!e.at_boot || exec_began_ != facts_.boot() || facts_.are_several() || copying_, "C1",
+         "resumed as at boot what was lost in this very life of the daemon");
   resume_ = e;
   if (e.with && may_live()) {
     ask_to_stop();

@@ -16,6 +16,7 @@ void Ledger::see_fold() {
        "runtime, image or remote");
   same(s.agent == agent_ && s.policy == policy_ && s.workspace.cwd == workspace_cwd_,
        "agent, policy or folder");
+  same(s.mcp_servers.text == mcp_servers_, "mcp_servers");
   same(s.updated == updated_ && s.created == created_, "time");
   same(s.archived == archived_, "archived");
   same(s.stop_reason == stop_reason_, "stop_reason");

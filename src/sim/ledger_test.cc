@@ -41,6 +41,7 @@ class FakeFacts final : public WorldFacts {
   bool answer_was_sent(const AnswerGiven&) const override { return answered; }
   std::optional<PromptWhen> when_of(const std::string&) const override { return std::nullopt; }
   bool workspace_was_asked(SessionId) const override { return false; }
+  bool are_several() const override { return false; }
   BootId boot() const override { return {}; }
   Moment now() override { return {{1000}, {1000}, "host"}; }
 
@@ -269,6 +270,10 @@ const Case run_cases[] = {
            .add(QueueAdded{.message = message1, .run = run1, .key = "k1"})
            .start_run(run2, message2, "k2");
      }},
+    {"C1",  // its agent was started in this very life of the daemon
+     [](Book& b) {
+       b.ready({.resume = ResumePolicy::on_boot}).add(ResumeRequested{.at_boot = true});
+     }},
     {"C11", [](Book& b) { b.ready().add(QueueAdded{.message = message1, .by = "auto_continue"}); }},
     {"Q1",
      [](Book& b) {
@@ -468,11 +473,20 @@ void begin_fork(Book& b) {
 TEST(Ledger, AGoodForkPasses) {
   Book book;
   begin_fork(book);
-  book.add(SessionRenamed{"t (fork 2)"}).add(SessionStopped{"forked", "uid:1"}).end("idle");
+  book.add(SessionRenamed{"t (fork 2)"}).add(SessionStopped{"forked", "uid:1"});
+  const SessionSummary row{
+      .title = "t (fork 2)", .agent = "a", .stop_reason = "forked", .created = {1}};
+  book.batch().listing = Listing{.summary = encode_fields(row)};
+  book.end("idle");
   EXPECT_EQ(book.broken(), "") << book.what();
 }
 
 const Case shown_cases[] = {
+    {"C7",  // a fork that is in no list
+     [](Book& b) {
+       begin_fork(b);
+       b.add(SessionRenamed{"t (fork 2)"}).add(SessionStopped{"forked", "uid:1"}).end("idle");
+     }},
     {"C7",
      [](Book& b) {
        SessionSummary row = good_row();

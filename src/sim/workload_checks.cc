@@ -223,6 +223,15 @@ void Workload::check_kept(Runtime& runtime) {
   }
   const Result<std::optional<Reply>> unknown = runtime.stored_reply("no-such-key", Hash());
   expect(unknown && !*unknown, "no-such-key");
+  for (const SessionId session : sessions_) {
+    if (judge_.is_damaged(session) || judge_.ledger(session).records() == 0) continue;
+    runtime.submit(session, {.by = "uid:1000", .body = NameFork{session}},
+                   [this](const Result<Reply>& answer) {
+                     universe_.verdict.expect(!answer, "C7", [] {
+                       return std::string("a session may be its own fork");
+                     });
+                   });
+  }
 }
 
 void Workload::check_asked_again() {

@@ -143,6 +143,9 @@ Order Workload::draw_configure(const Client& client, SessionId session) {
   static constexpr const char* models[] = {"small", "large", "model-0"};
   if (prng.chance(300'000)) what.options["mode"] = modes[prng.below(std::size(modes))];
   if (prng.chance(200'000)) what.options["model"] = models[prng.below(std::size(models))];
+  if (sent_.size() % 3 == 0) {
+    what.mcp_servers.text = R"([{"name":"m)" + std::to_string(sent_.size()) + R"("}])";
+  }
   if (prng.chance(100'000))
     what.workspace = Workspace{.cwd = "/ws/moved-" + std::to_string(prng.below(3))};
   return make(client, session, ConfigureSession{std::move(what)});
