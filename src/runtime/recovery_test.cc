@@ -1,5 +1,8 @@
 // Recovery: what a new daemon makes of the journal that a dead one left, with agentctls that live,
 // died, or do not answer.
+#include <algorithm>
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "base/limits.h"
@@ -229,6 +232,39 @@ TEST(Recovery, C1_C19_on_boot_resumes_also_what_is_proved_lost_after_the_daemon_
   daemon.runtime->on_gone(daemon.exec(), "pidfd");
   daemon.settle(100);
   EXPECT_EQ(daemon.agentctls.started.size(), 1U);
+}
+
+TEST(Recovery, C1_what_was_brought_back_meanwhile_and_lost_again_is_no_matter_of_the_boot) {
+  Daemon daemon;
+  std::vector<SessionId> sessions;
+  for (int i = 0; i < 4; ++i) {
+    daemon.loop.time_ms += 5;
+    work_and_rest(daemon, {.resume = ResumePolicy::on_boot});
+    sessions.push_back(daemon.session);
+  }
+  daemon.crash();
+  for (const SessionId session : sessions) {
+    daemon.session = session;
+    daemon.runtime->on_gone(daemon.exec(), "pidfd");
+  }
+  daemon.settle(100);
+  std::set<SessionId> under_way;
+  for (const LaunchSpec& spec : daemon.agentctls.started) under_way.insert(spec.session);
+  const auto waits =
+      std::ranges::find_if(sessions, [&](SessionId one) { return !under_way.contains(one); });
+  ASSERT_NE(waits, sessions.end()) << "few at a time";
+  daemon.session = *waits;
+  ASSERT_TRUE(daemon.ask(SubmitPrompt{{.text = "go on"}}).has_value());
+  daemon.agent_comes_up();
+  daemon.runtime->on_gone(daemon.exec(), "pidfd");
+  daemon.settle(100);
+  const Gen gen = daemon.state().exec.gen;
+  for (const SessionId session : under_way) {  // their turns are over
+    daemon.session = session;
+    daemon.agent_comes_up();
+  }
+  daemon.settle(100);
+  EXPECT_EQ(daemon.runtime->state(*waits)->exec.gen, gen);
 }
 
 TEST(Recovery, C22_C13_on_boot_a_folder_that_is_gone_is_told_as_an_error) {

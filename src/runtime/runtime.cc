@@ -80,8 +80,10 @@ void Runtime::settle(SessionId session) {
   if (!booting_) return;
   SessionActor* const found = loaded(session);
   if (ready_) {
-    const bool is_taken = found && found->is_settled() && taken_.erase(session) > 0;
-    if (is_taken && resumes_at_boot(found->state())) resume_at_boot_.push_back(session);
+    if (found && found->is_settled() && was_lost_before(session, found->state()) &&
+        resumes_at_boot(found->state())) {
+      resume_at_boot_.emplace_back(session, found->state().exec.id);
+    }
     if (!resume_at_boot_.empty()) resume_next_at_boot();
     return;
   }
@@ -90,14 +92,24 @@ void Runtime::settle(SessionId session) {
   if (unsettled_.empty()) become_ready();
 }
 
+// Asked once, when it is settled: what was begun and lost since is no matter of a boot.
+bool Runtime::was_lost_before(SessionId session, const State& state) {
+  const auto taken = taken_.extract(session);
+  return taken && taken.mapped() == state.exec.id;
+}
+
 void Runtime::become_ready() {
   if (ready_) return;
   ready_ = true;
   // Whose end is proved later is looked at then.
-  taken_.insert(unsettled_.begin(), unsettled_.end());
+  for (const SessionId session : unsettled_) {
+    if (SessionActor* const found = loaded(session)) taken_[session] = found->state().exec.id;
+  }
   for (const auto& [session, found] : actors_) {
     const bool is_settled = !unsettled_.contains(session);
-    if (is_settled && resumes_at_boot(found->state())) resume_at_boot_.push_back(session);
+    if (is_settled && resumes_at_boot(found->state())) {
+      resume_at_boot_.emplace_back(session, found->state().exec.id);
+    }
   }
   if (on_ready_) on_ready_();
   resume_next_at_boot();
@@ -117,10 +129,11 @@ void Runtime::resume_next_at_boot() {
   std::size_t free =
       shared_->config.resume_parallel - std::min(under_way, shared_->config.resume_parallel);
   while (free > 0 && !resume_at_boot_.empty()) {
-    const SessionId session = resume_at_boot_.front();
+    const auto [session, exec] = resume_at_boot_.front();
     resume_at_boot_.erase(resume_at_boot_.begin());
     SessionActor* const found = loaded(session);
-    if (!found || !resumes_at_boot(found->state())) continue;
+    // Whoever prompted it meanwhile has brought it back.
+    if (!found || found->state().exec.id != exec || !resumes_at_boot(found->state())) continue;
     SIM_PROBE("agent resumed at boot by policy");
     ResumeSession resume{.at_boot = true};
     resume.workspace_exists = has_workspace(found->state());

@@ -230,6 +230,7 @@ class Runtime final : public AgentctlEvents {
   void settle(SessionId session);
   void become_ready();
   void resume_next_at_boot();
+  bool was_lost_before(SessionId session, const State& state);
   void make_room_later();
   // Of another host its agentctl tells, when it is started.
   bool has_workspace(const State& state) const;
@@ -238,10 +239,10 @@ class Runtime final : public AgentctlEvents {
   std::unique_ptr<SessionList> sessions_;
   std::map<SessionId, std::unique_ptr<SessionActor>> actors_;
   std::map<SessionId, std::unique_ptr<SessionFollower>> followers_;
-  std::set<SessionId> lost_;    // to be read along from the next turn of the loop on
-  std::set<SessionId> taken_;   // from another daemon or a life before, and not settled yet
-  std::set<SessionId> missed_;  // ours, or perhaps ours: the store was away
-  bool is_listed_ = false;      // which there are was asked at boot
+  std::set<SessionId> lost_;           // to be read along from the next turn of the loop on
+  std::map<SessionId, ExecId> taken_;  // from another daemon or a life before; not settled yet
+  std::set<SessionId> missed_;         // ours, or perhaps ours: the store was away
+  bool is_listed_ = false;             // which there are was asked at boot
   Loop::TimerId look_timer_ = 0;
   std::uint64_t looks_ = 0;
   std::map<SubscriptionId, SessionId> subscriptions_;
@@ -252,8 +253,8 @@ class Runtime final : public AgentctlEvents {
   std::uint64_t last_watcher_ = 0;
   std::map<SessionId, Error> damaged_;
   std::set<SessionId> unsettled_;
-  std::vector<SessionId> resume_at_boot_;
-  std::set<SessionId> asked_at_boot_;  // and not heard of yet
+  std::vector<std::pair<SessionId, ExecId>> resume_at_boot_;  // and which execution was lost
+  std::set<SessionId> asked_at_boot_;                         // and not heard of yet
   bool is_making_room_ = false;
   std::move_only_function<void()> on_ready_;
   Loop::TimerId probe_timer_ = 0;

@@ -303,7 +303,7 @@ Result<bool> Runtime::take(SessionId session) {
   if (before) made->readers().take_over(before->readers());
   // Of a boot only what is open is looked at: a fork, or what a person stopped, stays as it is
   // (C1).
-  if (is_open(made->state(), false)) taken_.insert(session);
+  if (is_open(made->state(), false)) taken_[session] = made->state().exec.id;
   made->boot();
   show_later(session);
   return true;

@@ -138,7 +138,8 @@ Result<> StoreReader::records(const IndexedView& view, const SeqRange& range, Se
   }
   if (!entries.is_broken) return {};
   *good = first - 1;
-  return fail(Code::damaged, "the index of the session is damaged; `perdure store salvage` builds it anew");
+  return fail(Code::damaged,
+              "the index of the session is damaged; `perdure store salvage` builds it anew");
 }
 
 }  // namespace perdure

@@ -35,6 +35,8 @@ class FrameSink {
  public:
   virtual ~FrameSink() = default;
   virtual void write(RunId run, FrameBody body) = 0;
+  // Outlives this process when it returns. An error: it was not written and will not be.
+  virtual Result<> write_now(RunId run, FrameBody body) = 0;
 };
 
 // Serves what an agent asks of its client: files and terminals, where they are offered.

@@ -23,8 +23,14 @@ class AgentOnStage : public ::testing::Test, protected FrameSink {
     RunId run;
     FrameBody body;
   };
+  bool has_room_ = true;  // for frames that must be written at once
 
   void write(RunId run, FrameBody body) override { frames_.push_back({run, std::move(body)}); }
+  Result<> write_now(RunId run, FrameBody body) override {
+    if (!has_room_) return fail(Code::disk_full, "no room");
+    write(run, std::move(body));
+    return {};
+  }
 
   static AgentSetup setup() {
     return {.launch = {.command = {"agent"}, .steer = true}, .cwd = "/ws", .mark = "MARK=1"};

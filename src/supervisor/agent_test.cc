@@ -108,6 +108,18 @@ TEST_F(AgentTest, C23_Q1_a_steer_behind_its_turn_is_neither_given_nor_told) {
   EXPECT_TRUE(told<FrameSteerTaken>().empty());
 }
 
+TEST_F(AgentTest, C23_RUN4_what_cannot_be_told_is_not_given) {
+  open();
+  const RunId run = prompt();
+  has_room_ = false;
+  agent_->act(SteerPrompt{.run = run, .prompt = {.text = "and that"}});
+  EXPECT_EQ(heard("session/prompt"), 1U);
+  EXPECT_TRUE(told<FrameSteerTaken>().empty());
+  has_room_ = true;
+  agent_->act(SteerPrompt{.run = run, .prompt = {.text = "and that"}});
+  EXPECT_EQ(heard("session/prompt"), 2U);
+}
+
 TEST_F(AgentTest, C23_a_refused_steer_is_shown_and_the_turn_goes_on) {
   open();
   const RunId run = prompt();

@@ -113,7 +113,9 @@ void Agent::act(const SteerPrompt& command) {
     SIM_PROBE("steered prompt comes behind its turn");
     return;
   }
-  write(FrameSteerTaken{command.message});
+  // In the spool before it is given: an agentctl that is killed in between has not told less than
+  // it did. Without room for that it is not given.
+  if (!ports_.frames.write_now(command.run, FrameSteerTaken{command.message})) return;
   std::string out;
   turn_->prompts_open += client_->steer(out, session_id_, prompt_blocks(command.prompt, ""));
   send(out);

@@ -26,6 +26,18 @@ FrameNo Spool::add(std::string_view frame) {
   return next_++;
 }
 
+// A part that the failed append left ends within this frame, which is the last: nobody reads it.
+Result<> Spool::add_now(std::string_view frame) {
+  const std::size_t before = pending_.size();
+  add(frame);
+  Result<> written = flush();
+  if (!written) {
+    pending_.resize(before);
+    next_ -= 1;
+  }
+  return written;
+}
+
 Result<> Spool::flush() {
   if (pending_.empty()) return {};
   const bool begins = segments_.empty() || segments_.back().bytes >= limits_.segment_bytes;

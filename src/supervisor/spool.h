@@ -33,6 +33,9 @@ class Spool {
 
   // Gives the frame its number. It is in the kernel's hands after the next flush().
   FrameNo add(std::string_view frame);
+  // Adds the frame and writes everything. After an error this one was not added; what was before is
+  // kept.
+  Result<> add_now(std::string_view frame);
   // Writes what was added. After an error nothing of it counts as written, everything is kept, and
   // it may be tried again.
   Result<> flush();

@@ -272,6 +272,21 @@ TEST(Spool, DISK2_a_full_disk_keeps_everything_and_it_goes_on_by_itself) {
   EXPECT_EQ(read_frames(spool, 1), (Frames{{2, "two"}, {3, "three"}}));
 }
 
+TEST(Spool, C23_DISK2_a_frame_for_now_is_written_at_once_or_never) {
+  MemoryFolder folder;
+  Spool spool(folder, small);
+  spool.add("one");
+  ASSERT_TRUE(spool.add_now("two").has_value());
+  EXPECT_EQ(frames_on_disk(folder), (Frames{{1, "one"}, {2, "two"}}));
+  folder.fill_disk();
+  EXPECT_EQ(code_of(spool.add_now("not this one")), Code::disk_full);
+  spool.add("three");
+  EXPECT_EQ(code_of(spool.add_now("nor this one")), Code::disk_full);
+  folder.make_room();
+  ASSERT_TRUE(spool.add_now("four").has_value());
+  EXPECT_EQ(read_frames(spool, 0), (Frames{{1, "one"}, {2, "two"}, {3, "three"}, {4, "four"}}));
+}
+
 TEST(Spool, PROC5_an_append_torn_at_any_byte_is_mended_before_the_next) {
   // The first write of a segment, and one behind others.
   for (const std::size_t before : {0UL, 2UL}) {

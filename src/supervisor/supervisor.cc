@@ -72,6 +72,12 @@ void Supervisor::write(RunId run, FrameBody body) {
   flush_soon();
 }
 
+Result<> Supervisor::write_now(RunId run, FrameBody body) {
+  const Result<> written = spool_.add_now(encode_bounded_frame(run, std::move(body)));
+  flush_soon();
+  return written;
+}
+
 // Once for everything that one read of the agent brought.
 void Supervisor::flush_soon() {
   if (flush_posted_ || flush_timer_ != 0) return;

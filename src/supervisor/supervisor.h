@@ -71,6 +71,7 @@ class Supervisor final : private FrameSink {
   };
 
   void write(RunId run, FrameBody body) override;
+  Result<> write_now(RunId run, FrameBody body) override;
   void flush_soon();
   void flush();
   void pump();

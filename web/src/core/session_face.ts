@@ -50,7 +50,7 @@ function keyOf(session: Session | Brief): FaceKey {
     case "COMPLETED": return "completed";
     case "CANCELLED": return "cancelled";
     case "FAILED": return "failed";
-    case "ERROR": return "executor_error";
+    case "ERROR": return session.is_resumable ? "executor_error" : "agent_stopped";
   }
   if (isWhole(session) && session.executor_status === "none" && !session.last_run && !session.needs_resume) return "created";
   return isAgentAway(session) ? "agent_stopped" : "ready";

@@ -40,7 +40,7 @@ const rows: readonly Row[] = [
     { key: "cannot_resume", word: "Agent not running", acts: ["fresh", "preview", "new"], mode: "resume", auto: true }],
   ["cannot resume, as its agent has said", { ...gone, needs_resume: true, resume_reason: "agent_not_running", acp_caps: { resume: false, load: false } },
     { key: "cannot_resume", word: "Agent not running", acts: ["fresh", "preview", "new"], mode: "resume", auto: true }],
-  ["cannot resume at all (L12)", { ...gone, is_resumable: false, resume_reason: "not_resumable", last_run: ended, metadata: { resume_token: null } },
+  ["cannot resume at all (L12, L15)", { ...gone, state: "ERROR", error_code: "not_resumable", is_resumable: false, resume_reason: "not_resumable", last_run: ended, metadata: { resume_token: null } },
     { key: "lost", word: "Agent not running", acts: ["new"], mode: "off" }],
   ["resume failed, started fresh", { context: "injected", needs_resume_context: true, last_run: ended }, { key: "history_armed", word: "Ready", acts: ["preview"], mode: "send" }],
   ["interrupted while running", { ...gone, status: "interrupted_startup", needs_resume: true, resume_reason: "agent_not_running", last_run: interrupted },

@@ -98,7 +98,8 @@ const needsLogin = (session: Session): boolean => session.error_code === "auth_n
 function keyAtRest(session: Session): StateKey {
   if (session.limit) return "limited";
   if (needsLogin(session) && session.is_resumable) return "login";
-  if (session.state === "ERROR" || session.executor_status === "error") return "executor_error";
+  const isBeyondResume = !session.is_resumable && session.error_code === "not_resumable";
+  if ((session.state === "ERROR" && !isBeyondResume) || session.executor_status === "error") return "executor_error";
   if (session.state === "FAILED") return "failed";
   if (session.state === "CANCELLED") return "cancelled";
   if (session.state === "COMPLETED" && session.stop_reason === "completed") return "completed";
