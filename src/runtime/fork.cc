@@ -73,16 +73,13 @@ class ForkJob : public std::enable_shared_from_this<ForkJob> {
   }
 
   void next() {
-    Result<std::vector<Event>> events = copy_page();
-    if (!events) return finish(std::unexpected(std::move(events).error()));
+    Append append{.session = order_.to, .epoch = epoch_, .expected_head = head_};
+    if (Result<> copied = copy_page(append); !copied) {
+      return finish(std::unexpected(std::move(copied).error()));
+    }
     const bool last = copied_ == order_.at;
     if (last) {
-      for (Event& event : forker_.close()) events->push_back(std::move(event));
-    }
-    Append append{.session = order_.to, .epoch = epoch_, .expected_head = head_};
-    for (const Event& event : *events) {
-      append.records.push_back(encode_record(++head_, hash_, event));
-      hash_ = chain_hash(event, append.records.back());
+      for (const Event& event : forker_.close()) add(append, event);
     }
     give_blobs(append);
     if (last) {
@@ -152,15 +149,26 @@ class ForkJob : public std::enable_shared_from_this<ForkJob> {
     return std::move(page.records);
   }
 
-  Result<std::vector<Event>> copy_page() {
+  Result<> copy_page(Append& append) {
     const auto want = std::min<Seq>(page_records_max, order_.at - copied_);
     const std::vector<std::string> page = TRY(read_page(static_cast<std::size_t>(want)));
     std::vector<Record> records;
+    std::vector<RawJson> unknown;
     for (const std::string& bytes : page) {
-      records.push_back(std::move(TRY(decode_record(bytes)).record));
+      DecodedRecord decoded = TRY(decode_record(bytes));
+      const bool keeps = forker_.keeps_unknown(decoded.record.event.body);
+      unknown.push_back(keeps ? std::move(decoded.extra) : RawJson());
+      records.push_back(std::move(decoded.record));
     }
     copied_ += records.size();
-    return forker_.copy(records);
+    const std::vector<Event> copies = forker_.copy(records);
+    for (std::size_t i = 0; i < copies.size(); ++i) add(append, copies[i], unknown[i]);
+    return {};
+  }
+
+  void add(Append& append, const Event& event, const RawJson& unknown = {}) {
+    append.records.push_back(encode_record(++head_, hash_, event, unknown));
+    hash_ = chain_hash(event, append.records.back());
   }
 
   ActorShared& shared_;

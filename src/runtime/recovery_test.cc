@@ -234,10 +234,11 @@ TEST(Recovery, C1_C19_on_boot_resumes_also_what_is_proved_lost_after_the_daemon_
   EXPECT_EQ(daemon.agentctls.started.size(), 1U);
 }
 
-TEST(Recovery, C1_what_was_brought_back_meanwhile_and_lost_again_is_no_matter_of_the_boot) {
-  Daemon daemon;
+// So many sessions that are to come back at boot: the daemon ends, and none of their agents has
+// survived it.
+std::vector<SessionId> lose_at_boot(Daemon& daemon, int count) {
   std::vector<SessionId> sessions;
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < count; ++i) {
     daemon.loop.time_ms += 5;
     work_and_rest(daemon, {.resume = ResumePolicy::on_boot});
     sessions.push_back(daemon.session);
@@ -248,6 +249,12 @@ TEST(Recovery, C1_what_was_brought_back_meanwhile_and_lost_again_is_no_matter_of
     daemon.runtime->on_gone(daemon.exec(), "pidfd");
   }
   daemon.settle(100);
+  return sessions;
+}
+
+TEST(Recovery, C1_what_was_brought_back_meanwhile_and_lost_again_is_no_matter_of_the_boot) {
+  Daemon daemon;
+  const std::vector<SessionId> sessions = lose_at_boot(daemon, 4);
   std::set<SessionId> under_way;
   for (const LaunchSpec& spec : daemon.agentctls.started) under_way.insert(spec.session);
   const auto waits =
@@ -282,18 +289,7 @@ TEST(Recovery, C22_C13_on_boot_a_folder_that_is_gone_is_told_as_an_error) {
 
 TEST(Recovery, C1_no_more_agents_at_once_than_may_be_brought_back) {
   Daemon daemon;
-  std::vector<SessionId> sessions;
-  for (int i = 0; i < 6; ++i) {
-    daemon.loop.time_ms += 5;
-    work_and_rest(daemon, {.resume = ResumePolicy::on_boot});
-    sessions.push_back(daemon.session);
-  }
-  daemon.crash();
-  for (const SessionId session : sessions) {
-    daemon.session = session;
-    daemon.runtime->on_gone(daemon.exec(), "pidfd");
-  }
-  daemon.settle(100);
+  lose_at_boot(daemon, 6);
   EXPECT_EQ(daemon.agentctls.started.size(), RuntimeConfig{}.resume_parallel);
 }
 

@@ -1,6 +1,8 @@
 // An exported session read back: whole, or refused. The import itself is a fork out of a file.
 #include "runtime/transfer.h"
 
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "base/limits.h"
@@ -210,30 +212,77 @@ class Redacted : public Transfer {
     EXPECT_EQ(*folded, state);
   }
 
+  template <class Copy>
+  void expect_sound_copy(const Copy& copy) {
+    const SessionId to(Ulid{9, 9});
+    std::optional<Result<Reply>> reply;
+    copy(to, [&](Result<Reply> answer) { reply = std::move(answer); });
+    daemon_.settle();
+    ASSERT_TRUE(reply && reply->has_value());
+    expect_sound(to);
+    EXPECT_TRUE(parse_export(exported(daemon_, to)).has_value()) << "a copy of the copy";
+  }
+
   Seq redacted_ = 0;
 };
 
 TEST_F(Redacted, J2_a_fork_has_the_tombstone_in_a_sound_chain) {
-  const SessionId to(Ulid{9, 9});
-  std::optional<Result<Reply>> reply;
-  daemon_.runtime->fork(session_, 0, to, "uid:1",
-                        [&](Result<Reply> answer) { reply = std::move(answer); });
-  daemon_.settle();
-  ASSERT_TRUE(reply && reply->has_value());
-  expect_sound(to);
-  // And what is copied from the copy.
-  EXPECT_TRUE(parse_export(exported(daemon_, to)).has_value());
+  expect_sound_copy([&](SessionId to, ReplyFn done) {
+    daemon_.runtime->fork(session_, 0, to, "uid:1", std::move(done));
+  });
 }
 
 TEST_F(Redacted, J2_an_import_has_the_tombstone_in_a_sound_chain) {
-  const SessionId to(Ulid{9, 9});
-  std::optional<Result<Reply>> reply;
-  daemon_.runtime->import_session(parse_export(exported(daemon_, session_)).value(), to, "uid:1",
-                                  [&](Result<Reply> answer) { reply = std::move(answer); });
+  expect_sound_copy([&](SessionId to, ReplyFn done) {
+    daemon_.runtime->import_session(parse_export(exported(daemon_, session_)).value(), to, "uid:1",
+                                    std::move(done));
+  });
+}
+
+// The file of a session to which a later version gave a member more in every record.
+ParsedExport with_later_members(Daemon& daemon, SessionId session) {
+  ParsedExport file = parse_export(exported(daemon, session)).value();
+  Hash prev;
+  for (std::string& bytes : file.records) {
+    const Record record = decode_record(bytes).value().record;
+    bytes = encode_record(record.seq, prev, record.event, RawJson{R"({"later":7})"});
+    prev = record_hash(bytes);
+  }
+  return file;
+}
+
+TEST_F(Transfer, J6_C13_copies_keep_members_of_later_versions_but_for_those_that_could_bind) {
+  const auto kinds_with_later = [&](SessionId copy, std::size_t count) {
+    std::set<std::string> out;
+    const RecordPage page = daemon_.store->read(copy, {.after = 0, .limit = count}).value();
+    EXPECT_TRUE(verify_chain(page.records));
+    for (const std::string& bytes : page.records) {
+      const DecodedRecord decoded = decode_record(bytes).value();
+      if (decoded.extra == RawJson{R"({"later":7})"}) out.emplace(event_kind(decoded.record.event));
+    }
+    return out;
+  };
+  const ParsedExport file = with_later_members(daemon_, session_);
+  const SessionId imported(Ulid{9, 1});
+  daemon_.runtime->import_session(file, imported, "uid:1", [](const Result<Reply>&) {});
   daemon_.settle();
-  ASSERT_TRUE(reply && reply->has_value());
-  expect_sound(to);
-  EXPECT_TRUE(parse_export(exported(daemon_, to)).has_value());
+  std::set<std::string> kinds;
+  for (const Record& record : daemon_.records()) kinds.emplace(event_kind(record.event));
+  std::set<std::string> harmless = kinds;
+  ASSERT_EQ(harmless.erase("session.created"), 1U);
+  ASSERT_EQ(harmless.erase("resume.requested"), 1U);
+  ASSERT_FALSE(harmless.empty());
+  EXPECT_EQ(kinds_with_later(imported, file.records.size()), harmless);
+
+  const SessionId here(Ulid{9, 2});  // as the later version left it
+  const std::uint64_t epoch = daemon_.store->own(here).value().epoch;
+  daemon_.store->append({.session = here, .epoch = epoch, .records = file.records},
+                        [](const Result<>& done) { EXPECT_TRUE(done); });
+  daemon_.settle();
+  const SessionId forked(Ulid{9, 3});
+  daemon_.runtime->fork(here, 0, forked, "uid:1", [](const Result<Reply>&) {});
+  daemon_.settle();
+  EXPECT_EQ(kinds_with_later(forked, file.records.size()), kinds);
 }
 
 // docs/decisions/0007: the journal of a session that can be loaded is never empty.

@@ -66,6 +66,12 @@ std::vector<Event> Forker::copy(std::span<const Record> records) {
   return out;
 }
 
+bool Forker::keeps_unknown(const EventBody& body) const {
+  if (order_.kind == CopyKind::forked) return true;
+  return !holds_alternative<SessionCreated>(body) && !holds_alternative<SessionConfigured>(body) &&
+         !holds_alternative<ResumeRequested>(body) && !holds_alternative<Mode>(body);
+}
+
 void Forker::take_away_reach(EventBody& body) const {
   if (auto* created = get_if<SessionCreated>(&body)) {
     created->task = {};
@@ -143,6 +149,7 @@ std::vector<Event> Forker::close() {
     add(out, SessionRenamed{copied_title(state_, order_.from, order_.kind)});
   }
   add(out, SessionStopped{why, order_.by});
+  if (state_.archived) add(out, SessionUnarchived{order_.by});  // whoever copies it wants to use it
   const World world{.liveness = Liveness::dead, .boot = {}, .now = order_.now};
   const std::string status(enum_text(derive_status(state_, world)));
   if (status != state_.status) add(out, StatusDerived{status});

@@ -40,6 +40,9 @@ class Forker {
 
   // The copies of these records, which follow those given before.
   std::vector<Event> copy(std::span<const Record> records);
+  // Whether members of such a record that this version does not know are copied with it: not where
+  // they could bring along what must not come (C13).
+  bool keeps_unknown(const EventBody& body) const;
   // What closes the copy, to be called once after the last record.
   std::vector<Event> close();
 

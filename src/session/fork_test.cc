@@ -88,6 +88,16 @@ TEST(Fork, C13_what_is_copied_of_an_import_brings_nothing_along_either) {
   EXPECT_TRUE(forked.options.empty());
 }
 
+// Whoever copies a session wants to go on with it; that of the original is its own matter.
+TEST(Fork, C3_a_copy_of_an_archived_session_takes_work) {
+  std::vector<Record> records = with_reach();
+  records.push_back({.seq = records.size() + 1, .event = {.body = SessionStopped{}}});
+  records.push_back({.seq = records.size() + 1, .event = {.body = SessionArchived{}}});
+  for (const CopyKind kind : {CopyKind::forked, CopyKind::imported}) {
+    EXPECT_FALSE(copied(records, kind).archived) << enum_text(kind);
+  }
+}
+
 TEST(Fork, C13_an_adoption_is_bound_to_its_agent_whatever_the_file_says) {
   const State state =
       copied(with_reach(), CopyKind::adopted, {.agent = {.name = "claude"}, .cwd = "/w"});
