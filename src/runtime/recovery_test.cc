@@ -274,6 +274,26 @@ TEST(Recovery, C1_what_was_brought_back_meanwhile_and_lost_again_is_no_matter_of
   EXPECT_EQ(daemon.runtime->state(*waits)->exec.gen, gen);
 }
 
+TEST(Recovery, C1_what_was_begun_and_lost_before_the_daemon_serves_is_no_matter_of_the_boot) {
+  Daemon daemon;
+  work_and_rest(daemon, {.resume = ResumePolicy::on_boot});
+  const SessionId lost = daemon.session;
+  daemon.loop.time_ms += 5;
+  work_and_rest(daemon, {.resume = ResumePolicy::on_boot});  // of whose agent nothing is heard
+  daemon.crash();
+  daemon.session = lost;
+  daemon.runtime->on_gone(daemon.exec(), "pidfd");
+  ASSERT_TRUE(daemon.ask(SubmitPrompt{{.text = "go on"}}).has_value());
+  daemon.agent_comes_up();
+  daemon.runtime->on_gone(daemon.exec(), "pidfd");
+  daemon.settle(100);
+  ASSERT_FALSE(daemon.ready);
+  const Gen gen = daemon.state().exec.gen;
+  daemon.settle(reconcile_probe_ms + 1000);
+  ASSERT_TRUE(daemon.ready);
+  EXPECT_EQ(daemon.state().exec.gen, gen);
+}
+
 TEST(Recovery, C22_C13_on_boot_a_folder_that_is_gone_is_told_as_an_error) {
   Daemon daemon;
   work_and_rest(daemon, {.resume = ResumePolicy::on_boot});

@@ -73,44 +73,38 @@ void Runtime::boot_one(SessionId session) {
   const Result<SessionActor*> found = make_actor(session, lease->epoch);
   if (!found) return;  // in damaged_ or missed_; the others are served
   unsettled_.insert(session);
+  taken_[session] = (*found)->state().exec.id;
   (*found)->boot();
 }
 
 void Runtime::settle(SessionId session) {
   if (!booting_) return;
-  SessionActor* const found = loaded(session);
   if (ready_) {
-    if (found && found->is_settled() && was_lost_before(session, found->state()) &&
-        resumes_at_boot(found->state())) {
-      resume_at_boot_.emplace_back(session, found->state().exec.id);
-    }
+    look_whether_lost_before(session);
     if (!resume_at_boot_.empty()) resume_next_at_boot();
     return;
   }
+  const SessionActor* const found = loaded(session);
   if (found && !found->is_settled()) return;
   unsettled_.erase(session);
   if (unsettled_.empty()) become_ready();
 }
 
-// Asked once, when it is settled: what was begun and lost since is no matter of a boot.
-bool Runtime::was_lost_before(SessionId session, const State& state) {
+// Once, when it is settled: what was begun and lost since is no matter of a boot.
+void Runtime::look_whether_lost_before(SessionId session) {
+  const SessionActor* const found = loaded(session);
+  if (found && !found->is_settled()) return;
   const auto taken = taken_.extract(session);
-  return taken && taken.mapped() == state.exec.id;
+  if (!found || !taken || taken.mapped() != found->state().exec.id) return;
+  if (resumes_at_boot(found->state())) resume_at_boot_.emplace_back(session, taken.mapped());
 }
 
 void Runtime::become_ready() {
   if (ready_) return;
   ready_ = true;
-  // Whose end is proved later is looked at then.
-  for (const SessionId session : unsettled_) {
-    if (SessionActor* const found = loaded(session)) taken_[session] = found->state().exec.id;
-  }
-  for (const auto& [session, found] : actors_) {
-    const bool is_settled = !unsettled_.contains(session);
-    if (is_settled && resumes_at_boot(found->state())) {
-      resume_at_boot_.emplace_back(session, found->state().exec.id);
-    }
-  }
+  std::vector<SessionId> taken;
+  for (const auto& [session, exec] : taken_) taken.push_back(session);
+  for (const SessionId session : taken) look_whether_lost_before(session);
   if (on_ready_) on_ready_();
   resume_next_at_boot();
 }

@@ -230,7 +230,7 @@ class Runtime final : public AgentctlEvents {
   void settle(SessionId session);
   void become_ready();
   void resume_next_at_boot();
-  bool was_lost_before(SessionId session, const State& state);
+  void look_whether_lost_before(SessionId session);
   void make_room_later();
   // Of another host its agentctl tells, when it is started.
   bool has_workspace(const State& state) const;
