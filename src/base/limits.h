@@ -316,6 +316,8 @@ inline constexpr std::int64_t executor_ready_ms = 60'000;  // K23
 inline constexpr std::int64_t session_open_ms = 90'000;    // K13: then it fails, the id is kept
 inline constexpr std::int64_t resume_answer_ms = 90'000;   // K13: then 202, the ladder goes on
 inline constexpr std::int64_t reconcile_probe_ms = 2'000;  // C19
+// Until a resume at boot that the store did not take is asked for again.
+inline constexpr std::int64_t boot_resume_again_ms = 5'000;
 // Between two signs of life on a stream, and between two looks whether its reader still may.
 inline constexpr std::int64_t stream_beat_ms = 4'000;
 inline constexpr std::int64_t list_gather_ms = 100;  // changes of the list are sent together

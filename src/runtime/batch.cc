@@ -96,13 +96,25 @@ bool Batch::frame_is_next(Frame& frame) {
   return true;
 }
 
+// Of another host its agentctl tells, when it is started.
+bool Batch::has_workspace() const {
+  return state.runtime == "remote" || shared_.world.files.folder_exists(state.workspace.cwd);
+}
+
+// The folder is looked for now: what was asked for before may have bound the session to another.
 Input Batch::make_input(const Request& request) {
-  return Input{.now = shared_.world.clock.now(),
-               .boot = shared_.config.boot,
-               .home = shared_.config.home,
-               .id_seed = shared_.world.random.next(),
-               .by = request.by,
-               .body = request.body};
+  Input input{.now = shared_.world.clock.now(),
+              .boot = shared_.config.boot,
+              .home = shared_.config.home,
+              .id_seed = shared_.world.random.next(),
+              .by = request.by,
+              .body = request.body};
+  if (auto* resume = get_if<ResumeSession>(&input.body)) {
+    resume->workspace_exists = has_workspace();
+  } else if (auto* start = get_if<StartWorkspace>(&input.body)) {
+    start->workspace_exists = has_workspace();
+  }
+  return input;
 }
 
 void Batch::take(Waiting waiting) {

@@ -72,6 +72,7 @@ class Batch {
   // The stored or pending answer to a repeated key; nothing when the key is new.
   std::optional<Answered> repeated(const Request& request);
   bool frame_is_next(Frame& frame);
+  bool has_workspace() const;
   Input make_input(const Request& request);
   void accept(const Request& request, Decision decision, Result<Reply>& answer);
   void add_event(Event event);

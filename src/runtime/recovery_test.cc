@@ -294,6 +294,25 @@ TEST(Recovery, C1_what_was_begun_and_lost_before_the_daemon_serves_is_no_matter_
   EXPECT_EQ(daemon.state().exec.gen, gen);
 }
 
+TEST(Recovery, C1_DISK2_a_resume_at_boot_that_a_full_disk_refused_is_asked_for_again) {
+  Daemon daemon;
+  work_and_rest(daemon, {.resume = ResumePolicy::on_boot});
+  const SessionId lost = daemon.session;
+  daemon.loop.time_ms += 5;
+  work_and_rest(daemon, {});  // of whose agent nothing is heard
+  daemon.crash();
+  daemon.session = lost;
+  daemon.runtime->on_gone(daemon.exec(), "pidfd");
+  daemon.settle(reconcile_probe_ms - 500);  // with everything that is written about its end
+  ASSERT_FALSE(daemon.ready);
+  daemon.store->inject(CommitFault::disk_full);
+  daemon.settle(1000);
+  ASSERT_TRUE(daemon.ready);
+  ASSERT_TRUE(daemon.agentctls.started.empty());
+  daemon.settle(boot_resume_again_ms);
+  EXPECT_EQ(daemon.agentctls.started.size(), 1U);
+}
+
 TEST(Recovery, C22_C13_on_boot_a_folder_that_is_gone_is_told_as_an_error) {
   Daemon daemon;
   work_and_rest(daemon, {.resume = ResumePolicy::on_boot});

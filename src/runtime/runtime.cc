@@ -37,7 +37,8 @@ Runtime::Runtime(World world, RuntimeConfig config)
 }
 
 Runtime::~Runtime() {
-  for (const Loop::TimerId timer : {probe_timer_, look_timer_}) shared_->world.loop.cancel(timer);
+  for (const Loop::TimerId timer : {probe_timer_, look_timer_, boot_timer_})
+    shared_->world.loop.cancel(timer);
 }
 
 void Runtime::boot(std::move_only_function<void()> ready) {
@@ -109,10 +110,6 @@ void Runtime::become_ready() {
   resume_next_at_boot();
 }
 
-bool Runtime::has_workspace(const State& state) const {
-  return state.runtime == "remote" || shared_->world.files.folder_exists(state.workspace.cwd);
-}
-
 // A few at a time: ten agents that start at once would hurt more than they help.
 void Runtime::resume_next_at_boot() {
   const auto under_way =
@@ -125,20 +122,44 @@ void Runtime::resume_next_at_boot() {
   while (free > 0 && !resume_at_boot_.empty()) {
     const auto [session, exec] = resume_at_boot_.front();
     resume_at_boot_.erase(resume_at_boot_.begin());
-    SessionActor* const found = loaded(session);
+    const Result<SessionActor*> found = actor(session);
     // Whoever prompted it meanwhile has brought it back.
-    if (!found || found->state().exec.id != exec || !resumes_at_boot(found->state())) continue;
+    if (!found || (*found)->state().exec.id != exec || !resumes_at_boot((*found)->state())) {
+      continue;
+    }
     SIM_PROBE("agent resumed at boot by policy");
-    ResumeSession resume{.at_boot = true};
-    resume.workspace_exists = has_workspace(found->state());
     asked_at_boot_.insert(session);
-    found->submit({.by = "system", .body = resume},
-                  [this, session, alive = std::weak_ptr<bool>(shared_->alive)](
-                      const Result<Reply>&) {  // a failure has its record
-                    if (!alive.expired()) asked_at_boot_.erase(session);
-                  });
+    (*found)->submit({.by = "system", .body = ResumeSession{.at_boot = true}},
+                     [this, session, exec,
+                      alive = std::weak_ptr<bool>(shared_->alive)](const Result<Reply>& answer) {
+                       if (!alive.expired()) asked_at_boot(session, exec, answer);
+                     });
     free -= 1;
   }
+}
+
+// A failure has its record; a store that took none is asked again.
+void Runtime::asked_at_boot(SessionId session, ExecId exec, const Result<Reply>& answer) {
+  asked_at_boot_.erase(session);
+  if (answer) return;
+  const Code code = answer.error().code();
+  if (code == Code::disk_full || code == Code::unavailable) {
+    refused_at_boot_.emplace_back(session, exec);
+  }
+  if (boot_timer_ != 0) return;
+  boot_timer_ = shared_->world.loop.after_ms(boot_resume_again_ms,
+                                             [this, alive = std::weak_ptr<bool>(shared_->alive)] {
+                                               if (!alive.expired()) resume_refused_at_boot();
+                                             });
+}
+
+void Runtime::resume_refused_at_boot() {
+  boot_timer_ = 0;
+  for (const auto& refused : std::exchange(refused_at_boot_, {})) {
+    SIM_PROBE("resume at boot asked for again");
+    resume_at_boot_.push_back(refused);
+  }
+  resume_next_at_boot();
 }
 
 SessionActor* Runtime::loaded(SessionId session) {
@@ -217,12 +238,7 @@ void Runtime::submit_here(SessionId session, Request request, ReplyFn reply) {
     reply(std::unexpected(found.error()));
     return;
   }
-  if (auto* resume = get_if<ResumeSession>(&request.body)) {
-    resume->workspace_exists = has_workspace((*found)->state());
-  }
-  if (auto* start = get_if<StartWorkspace>(&request.body)) {
-    start->workspace_exists = has_workspace((*found)->state());
-  } else if (auto* declared = get_if<DeclareDead>(&request.body)) {
+  if (auto* declared = get_if<DeclareDead>(&request.body)) {
     declared->reachable = (*found)->liveness() == Liveness::alive;
   }
   (*found)->submit(std::move(request), std::move(reply));

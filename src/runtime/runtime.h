@@ -232,8 +232,8 @@ class Runtime final : public AgentctlEvents {
   void resume_next_at_boot();
   void look_whether_lost_before(SessionId session);
   void make_room_later();
-  // Of another host its agentctl tells, when it is started.
-  bool has_workspace(const State& state) const;
+  void asked_at_boot(SessionId session, ExecId exec, const Result<Reply>& answer);
+  void resume_refused_at_boot();
 
   std::unique_ptr<ActorShared> shared_;
   std::unique_ptr<SessionList> sessions_;
@@ -253,11 +253,13 @@ class Runtime final : public AgentctlEvents {
   std::uint64_t last_watcher_ = 0;
   std::map<SessionId, Error> damaged_;
   std::set<SessionId> unsettled_;
-  std::vector<std::pair<SessionId, ExecId>> resume_at_boot_;  // and which execution was lost
-  std::set<SessionId> asked_at_boot_;                         // and not heard of yet
+  std::vector<std::pair<SessionId, ExecId>> resume_at_boot_;   // and which execution was lost
+  std::vector<std::pair<SessionId, ExecId>> refused_at_boot_;  // by the store; asked again later
+  std::set<SessionId> asked_at_boot_;                          // and not heard of yet
   bool is_making_room_ = false;
   std::move_only_function<void()> on_ready_;
   Loop::TimerId probe_timer_ = 0;
+  Loop::TimerId boot_timer_ = 0;
   bool booting_ = false;
   bool ready_ = false;
 };

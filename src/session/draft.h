@@ -65,6 +65,11 @@ Outcome on(Draft& draft, const RemoveQueued& command);
 Outcome on(Draft& draft, const ReleaseQueue& command);
 Outcome on(Draft& draft, const InjectionReady& input);
 void on_frame(Draft& draft, const Frame& frame, const FrameSteerTaken& body);
+// What was steered into this run, and was not taken by the agent's own end of it, waits for a turn
+// of its own.
+void keep_untaken(Draft& draft, RunId ended);
+// What is on its way into a turn counts as given.
+void give_up_steering(Draft& draft);
 // Starts the next prompt that may start, or what has to come before it.
 void deliver_next(Draft& draft);
 // Whether a prompt is queued that may start now.

@@ -632,6 +632,13 @@ struct QueueReleased {
   RECORD_KIND(QueueReleased, "queue.released");
   FIELDS { visit("by", self.by); }
 };
+// It was not steered into its turn, and waits for one of its own (C23). Only where no end of the
+// turn, the agent or the execution says so.
+struct QueueKept {
+  MessageId message;
+  RECORD_KIND(QueueKept, "queue.kept");
+  FIELDS { visit("message_id", self.message); }
+};
 
 // Repair: append-only, once, before the end of the run they belong to.
 struct RepairClosedMessage {
@@ -682,7 +689,7 @@ using EventKinds =
           RunInterrupted, LimitWaiting, LimitOver, MessageUser, MessageAgent, MessageThought,
           ToolCall, ToolUpdate, Plan, Usage, Mode, Commands, AgentUpdate, PermissionRequested,
           PermissionResolved, TokenMinted, TokenConsumed, TokenRevoked, TokenExpired, QueueAdded,
-          QueueEdited, QueueRemoved, QueueDelivered, QueueReleased, RepairClosedMessage,
+          QueueEdited, QueueRemoved, QueueDelivered, QueueReleased, QueueKept, RepairClosedMessage,
           RepairClosedTool, RepairTruncated, StatusDerived, UnknownEvent>;
 using EventBody = OneOf<EventKinds>;
 

@@ -385,6 +385,10 @@ struct Fold {
   void apply(const QueueRemoved& e) const { take_from_queue(e.message); }
   void apply(const QueueDelivered& e) const { take_from_queue(e.message); }
   void apply(const QueueReleased&) const { hold_queue(false); }
+  void apply(const QueueKept& e) const {
+    const auto at = std::ranges::find(state.queue, e.message, &QueuedPrompt::message);
+    if (at != state.queue.end()) at->steering = false;
+  }
 
   void take_from_queue(MessageId message) const {
     std::erase_if(state.queue, [&](const QueuedPrompt& item) { return item.message == message; });

@@ -66,13 +66,14 @@ struct Burial {
 };
 void bury_execution(Draft& draft, const Burial& burial) {
   const bool asked_for = draft.state.exec.stop_requested;
+  const bool declared = holds_alternative<DeclareDead>(draft.input.body);
+  if (declared) give_up_steering(draft);
   if (draft.state.run) {
     const bool same_boot = draft.state.run->boot == draft.input.boot;
     interrupt_run(draft,
                   same_boot ? InterruptReason::process_exit : InterruptReason::process_restart);
   }
   close_waits(draft, {.outcome = PermissionOutcome::expired, .reason = "interrupted"});
-  const bool declared = holds_alternative<DeclareDead>(draft.input.body);
   const char* const reason = declared ? "declared_dead" : asked_for ? "stopped" : "lost";
   const std::string code = asked_for ? "" : burial.code;
   draft.add(ExecutorStopped{reason, burial.proof, code}, draft.exec_origin());

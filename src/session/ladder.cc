@@ -183,7 +183,7 @@ Outcome on(Draft& draft, const ResumeSession& command) {
     draft.decision.reply.already_running = true;
     return std::move(draft.decision);
   }
-  if (!command.with && state.agent.name.empty()) {
+  if (!command.with && !state.resume && state.agent.name.empty()) {
     return fail(Code::agent_unknown,
                 "the session has no agent here: name the one that is to go on with it");
   }

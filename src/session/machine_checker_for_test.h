@@ -330,15 +330,16 @@ class MachineChecker {
                            exec.agent == AgentPhase::starting || exec.agent == AgentPhase::opening;
     require(!state_.resume || (execution_may_live(state_) && under_way),
             "a ladder that was asked for is under way");
-    bool unheld = false;
-    for (const QueuedPrompt& item : state_.queue) unheld |= !item.held;
-    if (!unheld || state_.run || state_.archived) return;
+    const auto next = std::ranges::find(state_.queue, false, &QueuedPrompt::held);
+    if (next == state_.queue.end() || state_.run || state_.archived) return;
     const bool injecting =
         agent_ready(state_) && state_.context.inject_armed && prepared_ == state_.context.boundary;
     const bool stopping = execution_may_live(state_) && exec.stop_requested;
     // Its link or its end will tell (C19).
     const bool unknown = execution_may_live(state_) && exec.boot != input.boot;
-    require(state_.resume || injecting || stopping || unknown,
+    // Its agentctl will say whether the turn got it (RUN4).
+    const bool steered = next->steering && execution_may_live(state_);
+    require(state_.resume || injecting || stopping || unknown || steered,
             "Q1 a prompt that is not held will be sent");
   }
 

@@ -196,15 +196,18 @@ Outcome on(Draft& draft, const EditQueued& command) {
   const std::size_t now = prompt_bytes(queued->prompt);
   const std::size_t then = prompt_bytes(command.prompt);
   if (then > now) TRY_VOID(check_queue_bytes(draft.state, then - now));
+  const bool was_on_its_way = queued->steering;
   draft.add(QueueEdited{command.message, command.prompt, draft.input.by});
   draft.decision.reply.seq = draft.state.head;
+  if (was_on_its_way) deliver_next(draft);
   return std::move(draft.decision);
 }
 
 Outcome on(Draft& draft, const RemoveQueued& command) {
-  TRY_VOID(find_waiting(draft.state, command.message));
+  const bool was_on_its_way = TRY(find_waiting(draft.state, command.message))->steering;
   draft.add(QueueRemoved{command.message, draft.input.by});
   draft.decision.reply.seq = draft.state.head;
+  if (was_on_its_way) deliver_next(draft);  // others waited until it was known what became of it
   return std::move(draft.decision);
 }
 
@@ -233,16 +236,48 @@ void on_frame(Draft& draft, const Frame& frame, const FrameSteerTaken& body) {
   draft.add(QueueDelivered{item.message});
   draft.add(MessageUser{item.message, item.prompt, item.key, item.by, true},
             frame_origin(draft, frame));
+  deliver_next(draft);  // behind an early end of the turn others waited for this one
+}
+
+// Behind an end of the run that did not wait for the agent comes the agentctl's own: what it did
+// not tell before that it did not do.
+void keep_untaken(Draft& draft, RunId ended) {
+  const bool is_last =
+      !draft.state.run && draft.state.last_run && draft.state.last_run->id == ended;
+  if (!is_last) return;
+  const std::deque<QueuedPrompt> queue = draft.state.queue;
+  for (const QueuedPrompt& item : queue) {
+    if (item.steering) draft.add(QueueKept{item.message});
+  }
+  if (draft.decision.events.empty()) return;
+  SIM_PROBE("steered prompt was not taken before its turn's late end");
+  deliver_next(draft);
+}
+
+// Nobody reads any more whether the agent was given it. Like every prompt it is given at most once:
+// it is told as given, in the turn that it was meant for (RUN4).
+void give_up_steering(Draft& draft) {
+  const std::deque<QueuedPrompt> queue = draft.state.queue;
+  for (const QueuedPrompt& item : queue) {
+    if (!item.steering) continue;
+    SIM_PROBE("steered prompt of an execution that was declared dead");
+    Origin origin = draft.state.run ? draft.run_origin() : draft.exec_origin();
+    if (!draft.state.run && draft.state.last_run) origin.after_run = draft.state.last_run->id;
+    draft.add(QueueDelivered{item.message});
+    draft.add(MessageUser{item.message, item.prompt, item.key, item.by, true}, origin);
+  }
 }
 
 bool has_next(Draft& draft) {
-  return !draft.state.run && !draft.state.archived &&
-         next_unheld(draft.state) != draft.state.queue.end();
+  const auto next = next_unheld(draft.state);
+  return !draft.state.run && !draft.state.archived && next != draft.state.queue.end() &&
+         !next->steering;
 }
 
 void deliver_next(Draft& draft) {
+  if (!has_next(draft))
+    return;  // on its way into an ended turn: the agentctl says what became of it
   const auto next = next_unheld(draft.state);
-  if (draft.state.run || draft.state.archived || next == draft.state.queue.end()) return;
   if (!agent_ready(draft.state)) {
     ensure_agent(draft, {.how = ResumeHow::automatic, .by = next->by});
     return;
@@ -263,8 +298,7 @@ void deliver_next(Draft& draft) {
 Outcome on(Draft& draft, const InjectionReady& input) {
   const Context& context = draft.state.context;
   const bool wanted = context.inject_armed && context.boundary == input.boundary &&
-                      !draft.state.run && agent_ready(draft.state) && is_known_to_live(draft) &&
-                      next_unheld(draft.state) != draft.state.queue.end();
+                      agent_ready(draft.state) && is_known_to_live(draft) && has_next(draft);
   if (wanted) {
     SIM_PROBE("history injected with a prompt");
     begin_queued_run(draft, &input);

@@ -178,6 +178,63 @@ TEST(Prompts, C23_RUN4_a_steer_is_told_once_however_often_and_late_its_frame_com
   EXPECT_EQ(s.count<MessageUser>(), 4U);
 }
 
+// A session whose turn a question's deadline ended while a steer was on its way into it, and whose
+// queue a person has let go on.
+Scenario steered_over_a_deadline() {
+  Scenario s =
+      Scenario::running({.agent = {.name = "codex", .steer = true}, .policy = {.wait_ms = 1000}});
+  s.submit("to the left", PromptWhen::steer);
+  s.submit("and then", PromptWhen::queue);
+  const PermissionId asked = s.ask();
+  s.pass(1000).ok(WaitDeadlinePassed{s.token_of(asked)}, "system");
+  s.ok(ReleaseQueue{});
+  EXPECT_THAT(s.kinds(), ElementsAre("queue.released"));
+  return s;
+}
+
+TEST(Prompts, RUN4_C23_a_steer_does_not_begin_before_it_is_known_whether_its_turn_got_it) {
+  Scenario taken = steered_over_a_deadline();
+  const RunId run = taken.state().last_run->id;
+  taken.frame_of(run, FrameSteerTaken{taken.state().queue.front().message});
+  EXPECT_EQ(taken.command<SendPrompt>()->prompt.text, "and then");
+
+  Scenario left = steered_over_a_deadline();
+  left.frame_of(run, FrameRunFinished{left.state().last_run->id, "cancelled"});
+  EXPECT_EQ(left.kinds().front(), "queue.kept");
+  EXPECT_EQ(left.command<SendPrompt>()->prompt.text, "to the left");
+
+  Scenario lost = steered_over_a_deadline();
+  lost.gone();
+  EXPECT_TRUE(lost.effect<StartExecutor>());
+  EXPECT_THAT(queue_texts(lost), ElementsAre("to the left", "and then"));
+}
+
+TEST(Prompts, RUN4_C23_the_end_of_an_earlier_turn_says_nothing_about_a_steer_into_a_later_one) {
+  Scenario s = steered_over_a_deadline();
+  const RunId first = s.state().last_run->id;
+  s.ok(RemoveQueued{s.state().queue.front().message});
+  ASSERT_EQ(s.command<SendPrompt>()->prompt.text, "and then") << "nobody else would send it";
+  s.submit("to the right", PromptWhen::steer);
+  s.frame_of(first, FrameRunFinished{first, "cancelled"});
+  EXPECT_TRUE(s.state().queue.front().steering);
+}
+
+TEST(Prompts, RUN4_C23_a_steer_of_an_execution_that_is_declared_dead_counts_as_given) {
+  Scenario open = steerable();
+  const RunId run = open.state().run->id;
+  open.submit("to the left", PromptWhen::steer);
+  open.booted().ok(DeclareDead{});
+  EXPECT_THAT(queue_texts(open), IsEmpty());
+  EXPECT_TRUE(open.event<MessageUser>()->steered);
+  EXPECT_EQ(open.record<MessageUser>()->event.origin.run, run);
+
+  Scenario ended = steered_over_a_deadline();
+  const RunId before = ended.state().last_run->id;
+  ended.booted().ok(DeclareDead{});
+  EXPECT_EQ(ended.record<MessageUser>()->event.origin.after_run, before);
+  EXPECT_THAT(queue_texts(ended), ElementsAre("and then"));
+}
+
 TEST(Prompts, C23_a_frame_about_a_prompt_that_was_only_queued_takes_it_nowhere) {
   Scenario s = steerable();
   const MessageId queued = s.submit("queued").message;

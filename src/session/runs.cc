@@ -20,6 +20,12 @@ bool is_interrupted(const EventBody& terminal) {
   return holds_alternative<RunInterrupted>(terminal);
 }
 
+// Nothing is left of it to tell but what it did not take.
+void end_late(Draft& draft, RunId run) {
+  keep_untaken(draft, run);
+  if (draft.decision.events.empty()) draft.decision.dropped = 1;
+}
+
 }  // namespace
 
 Outcome on(Draft& draft, const CancelRun& command) {
@@ -99,7 +105,7 @@ void interrupt_run(Draft& draft, InterruptReason reason) {
 void on_frame(Draft& draft, const Frame& frame, const FrameRunFinished& body) {
   if (!concerns_open_run(draft, body.run)) {
     SIM_PROBE("end of a run that has ended already");
-    draft.decision.dropped = 1;
+    end_late(draft, body.run);
     return;
   }
   if (body.stop_reason == "cancelled") {
@@ -114,7 +120,7 @@ void on_frame(Draft& draft, const Frame& frame, const FrameRunFinished& body) {
 
 void on_frame(Draft& draft, const Frame& frame, const FrameRunFailed& body) {
   if (!concerns_open_run(draft, body.run)) {
-    draft.decision.dropped = 1;
+    end_late(draft, body.run);
     return;
   }
   if (draft.state.run->cancelling) {

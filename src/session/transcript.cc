@@ -18,8 +18,8 @@ template <class T>
 constexpr bool is_bookkeeping =
     is_any<T, SessionRenamed, SessionConfigured, ExecutorReattached, Usage, Mode, Commands,
            AgentUpdate, TokenMinted, TokenConsumed, TokenRevoked, TokenExpired, QueueAdded,
-           QueueEdited, QueueRemoved, QueueDelivered, QueueReleased, RunCancelling, RunStalled,
-           ResumeRequested, StatusDerived, UnknownEvent>;
+           QueueEdited, QueueRemoved, QueueDelivered, QueueReleased, QueueKept, RunCancelling,
+           RunStalled, ResumeRequested, StatusDerived, UnknownEvent>;
 
 template <class T>
 constexpr bool ends_segment =

@@ -222,6 +222,7 @@ void Ledger::see_effects(const Append& batch) {
   expect(owed_.notes.empty(), "RUN1", "nobody is told of a question, or of the end of a run");
   expect(owed_.answers.empty(), "TOK4", "a question was answered and the agent is not told");
   expect(owed_.steers.empty(), "RUN5", "a steered prompt is not sent");
+  expect(!owed_.must_be_declared, "C23", "told as steered, and no agentctl said that it was");
   expect(owed_.options.empty(), "R9", "an option was asked for and the agent is not told");
   expect(owed_.stops == 0, "PROC3", "an execution must stop and is not told");
 }

@@ -168,6 +168,7 @@ class Ledger {
     bool must_go_on = false;        // its end said that the session continues
     bool resume_must_fail = false;  // the execution that served it never came up
     bool resume_must_stay = false;  // it waits for the next one (K18)
+    bool must_be_declared = false;  // dead: a steered prompt was given up with it
     std::optional<AgentExited> exit;
     bool tools_were_open = false;  // when the run ended
     bool wait_was_open = false;    // a question of the run, when it was interrupted
@@ -256,6 +257,7 @@ class Ledger {
   void see(const Event& event, const QueueRemoved& e);
   void see(const Event& event, const QueueDelivered& e);
   void see(const Event& event, const QueueReleased& e);
+  void see(const Event& event, const QueueKept& e);
   void see(const Event& event, const RepairClosedMessage& e);
   void see(const Event& event, const RepairClosedTool& e);
   template <class Other>

@@ -136,6 +136,7 @@ void Ledger::see(const Event&, const ExecutorStopped& e) {
   expect(may_live(), "PROC3", "an execution ends twice");
   exec_declared_ = e.proof.starts_with("declared by");
   if (exec_declared_) declared_.insert(exec_.exec);
+  if (exec_declared_) owed_.must_be_declared = false;
   expect(copying_ || exec_declared_ || !facts_.execution_lives(exec_), "PROC3",
          "called gone while it lives (" + e.proof + ")");
   const char* const reason = exec_declared_    ? "declared_dead"

@@ -98,6 +98,13 @@ void Ledger::see(const Event&, const QueueDelivered& e) {
 
 void Ledger::see(const Event&, const QueueReleased&) { hold_queue(false); }
 
+void Ledger::see(const Event&, const QueueKept& e) {
+  const auto at = std::ranges::find(queue_, e.message, &Queued::message);
+  if (!expect(at != queue_.end() && at->steering, "C23", "kept, and was not on its way")) return;
+  expect(!run_ || copying_, "C23", "kept while its turn may still get it");
+  at->steering = false;
+}
+
 void Ledger::see(const Event& event, const RunStarted& e) {
   const RunId id = event.origin.run;
   expect(!run_, "RUN3", "a second run is open");
@@ -107,6 +114,7 @@ void Ledger::see(const Event& event, const RunStarted& e) {
   if (delivered_) {
     expect((delivered_->message == e.message && delivered_->is_next) || copying_, "ACK4",
            "another prompt started than was delivered");
+    expect(!delivered_->steering || copying_, "RUN4", "begun while its turn may have got it");
     delivered_.reset();
   } else {
     expect(!wants_to_run(), "ACK4", "a prompt overtakes one that was accepted before");
@@ -261,7 +269,9 @@ void Ledger::see(const Event& event, const MessageUser& e) {
   if (e.steered) {
     const Frame* frame = frame_of(event.origin);
     const auto* taken = frame ? get_if<FrameSteerTaken>(&frame->body) : nullptr;
-    expect(copying_ || (taken && taken->message == e.message), "C23",
+    // Of an execution that a person declares dead nobody reads what it did.
+    owed_.must_be_declared = !copying_ && event.origin.frame == 0;
+    expect(copying_ || owed_.must_be_declared || (taken && taken->message == e.message), "C23",
            "told as steered, and no agentctl said that it was");
     expect(copying_ || (delivered_ && delivered_->message == e.message && delivered_->steering),
            "C23", "steered, and was not on its way");

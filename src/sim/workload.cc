@@ -74,6 +74,10 @@ void Workload::send(std::size_t number, std::int64_t delay_ms) {
   universe_.after(delay_ms, [this, number] { submit(number); });
 }
 
+bool Workload::has_folder(SessionId session) {
+  return universe_.files.folder_exists(judge_.ledger(session).fold().workspace.cwd);
+}
+
 void Workload::submit(std::size_t number) {
   Daemon* const at = daemons_.any();
   if (!at) return;  // refused connection; check_back() asks again
@@ -82,8 +86,7 @@ void Workload::submit(std::size_t number) {
   const Order order = sent_[number].order;
   sent_[number].tries += 1;
   note_answers(order);
-  const std::string& cwd = judge_.ledger(order.session).fold().workspace.cwd;
-  sent_[number].folder_missing |= !universe_.files.folder_exists(cwd);
+  sent_[number].folder_missing |= !has_folder(order.session);
   sent_[number].reachable &= runtime->liveness(order.session) == Liveness::alive;
   // With several daemons it is decided later and elsewhere: both may be otherwise by then.
   sent_[number].is_seen_late |= daemons_.are_several();

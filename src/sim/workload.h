@@ -78,6 +78,7 @@ class Workload {
   void act(std::size_t client);
   void send(std::size_t number, std::int64_t delay_ms);
   void submit(std::size_t number);
+  bool has_folder(SessionId session);
   void check_back(std::size_t number);
   void on_answer(std::size_t number, const Result<Reply>& answer, std::int64_t asked_ms);
   void check_after_failed_sync(const Order& order, const Reply& reply, const Life& life);

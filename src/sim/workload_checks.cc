@@ -99,7 +99,8 @@ void Workload::check_resume(const Sent& sent, const Reply& reply) {
   const Ledger& book = judge_.ledger(sent.order.session);
   // A repeat gets the answer of an earlier moment.
   const bool may_be_gone = sent.tries > 1 || sent.is_seen_late;
-  universe_.verdict.expect(reply.already_running || !sent.folder_missing || may_be_gone, "C13",
+  const bool is_missing = sent.folder_missing && !has_folder(sent.order.session);
+  universe_.verdict.expect(reply.already_running || !is_missing || may_be_gone, "C13",
                            [] { return std::string("resumed into a folder that is gone"); });
   const bool asked = is<ResumeRequested>(book, reply.seq) || is<ExecutorStarting>(book, reply.seq);
   universe_.verdict.expect(reply.seq == 0 || asked, "ACK1",
@@ -178,7 +179,9 @@ void Workload::check_refused(const Sent& sent, const Error& error, std::int64_t 
   verdict.expect(!ours, "ACK1", [&] {
     return "refused as " + std::string(code_name(code)) + ": " + error.message();
   });
-  verdict.expect(code != Code::workspace_missing || sent.folder_missing || sent.is_seen_late, "C13",
+  const bool may_be_missing =
+      sent.folder_missing || sent.is_seen_late || !has_folder(order.session);
+  verdict.expect(code != Code::workspace_missing || may_be_missing, "C13",
                  [] { return std::string("the folder is there and called missing"); });
   const bool names_folder = error.message().contains("the folder /ws/");
   verdict.expect(code != Code::workspace_missing || names_folder, "C13",

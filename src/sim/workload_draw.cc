@@ -222,6 +222,7 @@ std::optional<Order> Workload::draw(Client& client) {
   const SessionId session = sessions_[prng.below(sessions_.size())];
   const std::uint64_t dice = prng.below(100);
   if (prng.chance(universe_.faults.folder_missing)) {
+    for (Sent& sent : sent_) sent.is_seen_late |= !sent.settled;
     universe_.files.set_missing(judge_.ledger(session).fold().workspace.cwd, prng.chance(500'000));
   }
   // At a limit people put a session away more often than at other times.

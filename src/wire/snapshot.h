@@ -13,7 +13,7 @@ namespace perdure {
 
 // Goes up whenever State or the meaning of a field changes; snapshots of any other version are
 // refused, older ones too.
-inline constexpr std::int64_t snapshot_version = 1;
+inline constexpr std::int64_t snapshot_version = 2;
 
 std::string encode_snapshot(const State& state);
 

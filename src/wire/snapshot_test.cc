@@ -68,10 +68,11 @@ TEST(Snapshot, finds_every_flipped_bit_and_every_cut) {
 
 TEST(Snapshot, J6_refuses_another_version_and_garbage) {
   std::string bytes = encode_snapshot(State{});
-  bytes.replace(bytes.find(" 1 "), 3, " 2 ");
+  const std::string version = " " + std::to_string(snapshot_version) + " ";
+  bytes.replace(bytes.find(version), version.size(), " 999 ");
   EXPECT_EQ(decode_snapshot(bytes).error().code(), Code::format_too_new);
   for (const std::string_view garbage :
-       {"", "\n", "{}", "perdure-snapshot ", "perdure-snapshot 1\n{}"}) {
+       {"", "\n", "{}", "perdure-snapshot ", "perdure-snapshot 2\n{}"}) {
     EXPECT_FALSE(decode_snapshot(garbage).has_value()) << garbage;
   }
 }
