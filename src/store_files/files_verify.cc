@@ -56,12 +56,12 @@ Result<FilesWriter::Verdict> FilesWriter::judge(SessionId id) {
 }
 
 // A session that lost its rows stays in quarantine: its records are whole, and what was open is
-// not known.
+// not known. So does one that lost what came behind its last record: it is not known how much.
 Result<FilesWriter::Verdict> FilesWriter::end_quarantine(SessionId id, Verdict verdict) {
   const std::scoped_lock lock(contents_.mutex);
   const auto found = contents_.sessions.find(id);
   if (found == contents_.sessions.end() || !found->second.good) return verdict;
-  if (found->second.is_without_rows) {
+  if (found->second.is_without_rows || *found->second.good >= found->second.head) {
     verdict.good = found->second.good;
   } else {
     found->second.good.reset();
