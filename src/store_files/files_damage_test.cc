@@ -99,6 +99,36 @@ TEST_F(FilesDamage, DISK3_S7_every_flipped_bit_of_a_record_is_found_and_stays_wi
   }
 }
 
+TEST_F(FilesDamage, DISK3_what_verify_found_is_known_to_the_next_life) {
+  const std::string name = file_of(1, ".messages.jsonl");
+  const std::string whole = contents(name);
+  flip(name, 5);
+  open();
+  EXPECT_EQ(store_->verify()->damages.size(), 1U);
+  settle();
+  open();
+  EXPECT_EQ(put(1, 3, {"{}"}).error().code(), Code::damaged) << "nobody has read it in this life";
+  disk_.overwrite(name, 0, whole);
+  EXPECT_TRUE(store_->verify()->damages.empty());
+  settle();
+  open();
+  EXPECT_TRUE(put(1, 3, {"{}"}));
+}
+
+TEST_F(FilesDamage, DISK3_S7_records_that_are_brought_back_free_their_session) {
+  const std::string name = file_of(1, ".messages.jsonl");
+  const std::string whole = contents(name);
+  disk_.put(name, whole.substr(0, lines_[0].size() + 20));
+  open();
+  EXPECT_FALSE(store_->verify()->damages.empty());
+  settle();
+  store_.reset();
+  disk_.put(name, whole);
+  open();
+  EXPECT_TRUE(store_->verify()->damages.empty());
+  EXPECT_TRUE(put(1, 3, {"{}"}));
+}
+
 TEST_F(FilesDamage, S7_projections_that_are_deleted_or_damaged_are_made_again) {
   const std::string index = contents(file_of(1, ".messages.index"));
   const std::string snapshot = contents(file_of(1, ".json"));

@@ -51,7 +51,12 @@ Result<FilesWriter::Verdict> FilesWriter::judge(SessionId id) {
   }
   const std::scoped_lock contents_lock(contents_.mutex);
   const auto session = contents_.sessions.find(id);
-  if (session != contents_.sessions.end()) session->second.good = verdict.good;
+  if (session == contents_.sessions.end()) return verdict;
+  StoredSession& found = session->second;
+  found.good = verdict.good;
+  // Saved soon, for no opening reads records. That some are missing each one sees by itself, and
+  // rows that claim them are what a file that is brought back is held against.
+  if (found.filled + found.tail.size() == found.head) contents_.touch(found, {});
   return verdict;
 }
 
@@ -65,7 +70,7 @@ Result<FilesWriter::Verdict> FilesWriter::end_quarantine(SessionId id, Verdict v
     verdict.good = found->second.good;
   } else {
     found->second.good.reset();
-    contents_.touch(found->second, {.segment = log_->segment()});
+    contents_.touch(found->second, {});
   }
   return verdict;
 }
