@@ -80,10 +80,12 @@ struct FileReport {
   std::string file;
   std::uint64_t sessions = 0;
   std::uint64_t bytes = 0;
+  std::vector<DamagedSession> damaged;  // of a restore: they are read-only
   FIELDS {
     visit("file", self.file);
     visit("sessions", self.sessions);
     visit("bytes", self.bytes);
+    visit("damaged", self.damaged);
   }
 };
 

@@ -58,16 +58,20 @@ Outcome<VerifyReport> verify_anyhow(VerbCall& call) {
   return report;
 }
 
+// Damage of the store as a whole names no session.
+std::string sentence_of(const DamagedSession& damaged) {
+  if (damaged.session.empty()) return "damaged: " + clean_line(damaged.message);
+  return "damaged: " + damaged.session + " is good up to record " +
+         std::to_string(damaged.good_records) + ": " + clean_line(damaged.message);
+}
+
 int print_verified(VerbCall& call, const VerifyReport& report) {
   if (call.is_json()) {
     call.print_line(encode_fields(report));
   } else {
     call.print_line(std::to_string(report.sessions) + " sessions with " +
                     std::to_string(report.records) + " records were read.");
-    for (const DamagedSession& damaged : report.damaged) {
-      call.print_line("damaged: " + damaged.session + " is good up to record " +
-                      std::to_string(damaged.good_records) + ": " + clean_line(damaged.message));
-    }
+    for (const DamagedSession& damaged : report.damaged) call.print_line(sentence_of(damaged));
     if (report.damaged.empty()) call.print_line("All of it is as it was written.");
   }
   return report.damaged.empty() ? exit_done : exit_failed;
@@ -140,6 +144,11 @@ void print_report(VerbCall& call, std::string_view done, const FileReport& repor
   }
   call.print_line(std::string(done) + " " + std::to_string(report.sessions) + " sessions, " +
                   std::to_string(report.bytes) + " bytes: " + clean_line(report.file));
+  if (report.damaged.empty()) return;
+  call.print_line(
+      "Warning: not all of it is as it was written. A session that is named here is read-only; the "
+      "others are whole.");
+  for (const DamagedSession& damaged : report.damaged) call.print_line(sentence_of(damaged));
 }
 
 // A daemon that runs makes the copy itself: nobody else may open its store.

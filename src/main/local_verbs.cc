@@ -1,5 +1,6 @@
 #include "main/local_verbs.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
@@ -19,9 +20,11 @@
 #include "main/open_journal.h"
 #include "main/opencode_rows.h"
 #include "main/remote_verbs.h"
+#include "main/run_backup.h"
 #include "main/salvage_store.h"
 #include "main/serve.h"
 #include "main/service.h"
+#include "main/stored_epoch.h"
 #include "runtime/load.h"
 #include "runtime/node.h"
 #include "session/machine.h"
@@ -162,15 +165,12 @@ Result<cli::RepairReport> repair(const cli::RepairLocally& order) {
 
 Result<cli::FileReport> back_up(const std::string& file) {
   const Offline offline = TRY(open_offline());
-  std::optional<Result<>> outcome;
   const std::string path = fs::absolute(file).lexically_normal();
-  TRY_VOID(offline.store->backup(path, [&](Result<> done) { outcome = std::move(done); }));
-  while (!outcome) {
-    if (!offline.store->step()) offline.store->idle_step();
-  }
-  TRY_VOID(*outcome);
-  return cli::FileReport{
-      .file = path, .sessions = TRY(sessions_of(*offline.store)).size(), .bytes = bytes_of(path)};
+  TRY_VOID(run_backup(*offline.store, path));
+  return cli::FileReport{.file = path,
+                         .sessions = TRY(sessions_of(*offline.store)).size(),
+                         .bytes = bytes_of(path),
+                         .damaged = {}};
 }
 
 // The parts of a store that is at a place of its own: a file and what SQLite puts beside it, or a
@@ -191,34 +191,65 @@ Result<> copy_backup(const std::string& from, const StorePlace& candidate) {
   return error ? fail(Code::unavailable, candidate.path + ": " + error.message()) : Result<>();
 }
 
-// Copies the backup to `candidate`, which gets a later epoch than that, and reads all of it. How
-// many sessions there are; after an error there is no candidate.
+// Of the journal that is to be replaced. Agents on other hosts may still obey the daemon of its
+// last epoch, and none of an earlier one.
+struct EpochBefore {
+  std::uint64_t epoch = 0;
+  bool is_last = false;  // else there may have been later ones
+};
+EpochBefore epoch_before(const std::optional<StorePlace>& place) {
+  if (!place) return {};
+  if (const auto store = open_journal(*place, {})) return {(*store)->epoch(), true};
+  return {stored_epoch(*place).value_or(0), false};
+}
+
+// More openings than any journal has seen between a backup and its end.
+constexpr std::uint64_t epoch_step = 1'000'000;
+
+std::uint64_t epoch_behind(const EpochBefore& before, const StorePlace& candidate) {
+  if (before.is_last) return before.epoch + 1;
+  return std::max(before.epoch, stored_epoch(candidate).value_or(0)) + epoch_step;
+}
+
+// What a daemon would refuse to run with. A damaged session is served read-only, and the notes of
+// an opening, such as of a torn end that was cut, stop nobody.
+Result<> refuse_damaged_store(const StoreEngine& store, const cli::VerifyReport& found) {
+  const std::vector<std::string> notes = store.notes();
+  for (const cli::DamagedSession& damage : found.damaged) {
+    if (damage.session.empty() && std::ranges::find(notes, damage.message) == notes.end()) {
+      return fail(Code::damaged, damage.message);
+    }
+  }
+  return {};
+}
+
+// Copies the backup to `candidate`, which gets a later epoch than that, and reads all of it. After
+// an error there is no candidate.
 struct Candidate {
   std::string from;
   StorePlace place;
-  std::uint64_t epoch_min = 0;
+  EpochBefore before;
 };
-Result<std::size_t> copy_and_verify(const Candidate& order) {
-  const auto& [from, candidate, epoch_min] = order;
+Result<cli::VerifyReport> copy_and_verify(const Candidate& order) {
+  const auto& [from, candidate, before] = order;
   std::error_code error;
   const auto without = [&] {
     for (const std::string& part : parts_of(candidate)) fs::remove_all(part, error);
   };
   without();
-  const auto read = [&]() -> Result<std::size_t> {
+  const auto read = [&]() -> Result<cli::VerifyReport> {
     TRY_VOID(copy_backup(from, candidate));
     const std::unique_ptr<StoreEngine> store =
-        TRY(open_journal(candidate, {.epoch_min = epoch_min}));
-    const VerifyReport found = TRY(store->verify());
-    if (!found.damages.empty()) return fail(Code::damaged, found.damages.front().what);
-    const std::size_t sessions = TRY(sessions_of(*store)).size();
+        TRY(open_journal(candidate, {.epoch_min = epoch_behind(before, candidate)}));
+    cli::VerifyReport found = TRY(verify_store(*store));
+    TRY_VOID(refuse_damaged_store(*store, found));
     TRY_VOID(store->shut_down());
-    return sessions;
+    return found;
   };
-  Result<std::size_t> sessions = read();
-  if (sessions) return sessions;
+  Result<cli::VerifyReport> found = read();
+  if (found) return found;
   without();
-  return std::unexpected(std::move(sessions).error().with_context(from));
+  return std::unexpected(std::move(found).error().with_context(from));
 }
 
 // Every file and folder from there on down is on the disk.
@@ -268,14 +299,6 @@ Result<> put_in_place(const StorePlace& candidate, const DataFolder& data) {
   return sync_path(data.path());
 }
 
-// Of a journal that is to be replaced, if it can be opened. Agents on other hosts may still obey
-// the daemon of that epoch, and none of an earlier one.
-std::uint64_t epoch_of(const std::optional<StorePlace>& place) {
-  if (!place) return 0;
-  const Result<std::unique_ptr<StoreEngine>> store = open_journal(*place, {});
-  return store ? (*store)->epoch() : 0;
-}
-
 // The backup is looked at before anything is touched; what was there is put aside, not destroyed.
 Result<cli::FileReport> restore(const cli::RestoreLocally& order) {
   const std::string from = fs::absolute(order.file).lexically_normal();
@@ -301,11 +324,11 @@ Result<cli::FileReport> restore(const cli::RestoreLocally& order) {
       is_folder
           ? StorePlace{.engine = EngineName::files, .path = places.data + "/restoring"}
           : StorePlace{.engine = EngineName::sqlite, .path = places.data + "/perdure.db.restoring"};
-  std::size_t sessions = 0;
+  cli::VerifyReport found;
   {
     const std::unique_ptr<DataFolder> data = TRY(locked_folder());
-    sessions =
-        TRY(copy_and_verify({.from = from, .place = candidate, .epoch_min = epoch_of(present)}));
+    found =
+        TRY(copy_and_verify({.from = from, .place = candidate, .before = epoch_before(present)}));
     TRY_VOID(end_agentctls(*data));
   }
   TRY(put_aside(places.data, Aside::journal));
@@ -313,8 +336,9 @@ Result<cli::FileReport> restore(const cli::RestoreLocally& order) {
   TRY_VOID(put_in_place(candidate, *data));
   const StorePlace restored = TRY(choose_journal(data->path(), std::nullopt));
   return cli::FileReport{.file = restored.path,
-                         .sessions = sessions,
-                         .bytes = bytes_of(is_folder ? from : restored.path)};
+                         .sessions = found.sessions,
+                         .bytes = bytes_of(is_folder ? from : restored.path),
+                         .damaged = std::move(found.damaged)};
 }
 
 Result<cli::GcReport> collect(const cli::GcLocally& order) {

@@ -12,6 +12,8 @@
 #include "main/data_folder.h"
 #include "main/local_verbs.h"
 #include "main/open_journal.h"
+#include "main/stored_epoch.h"
+#include "store_files/sealed.h"
 #include "store_sqlite/sqlite_store.h"
 
 namespace perdure {
@@ -34,7 +36,37 @@ class Restore : public testing::Test {
 
   std::string path(const std::string& name) const { return home_ + "/" + name; }
   bool has(const std::string& name) const { return fs::exists(path(name)); }
-  static SessionId session() { return SessionId(Ulid{1, 1}); }
+  static SessionId session(std::uint64_t number = 1) { return SessionId(Ulid{1, number}); }
+  static void put_one(StoreEngine& store, std::uint64_t number) {
+    store.append(
+        {.session = session(number), .epoch = store.epoch(), .records = {"{\"text\":\"one\"}"}},
+        [](const Result<>& done) { EXPECT_TRUE(done) << done.error().message(); });
+    while (store.step()) {}
+  }
+  // The first session is read-only, the second goes on.
+  static void expect_second_alone(StoreEngine& store) {
+    std::vector<bool> taken;
+    for (const std::uint64_t number : {1, 2}) {
+      store.append({.session = session(number),
+                    .epoch = store.epoch(),
+                    .expected_head = 1,
+                    .records = {"{\"text\":\"two\"}"}},
+                   [&](const Result<>& done) { taken.push_back(done.has_value()); });
+      while (store.step()) {}
+    }
+    EXPECT_EQ(taken, (std::vector<bool>{false, true}));
+    EXPECT_EQ(store.read(session(2), {.limit = 9})->records.size(), 2U);
+  }
+  static void overwrite(const std::string& file, int at, const std::string& bytes) {
+    std::fstream out(file, std::ios::in | std::ios::out | std::ios::binary);
+    ASSERT_TRUE(out.seekp(at).write(bytes.data(), static_cast<std::streamsize>(bytes.size())));
+  }
+  static void execute(const std::string& file, const char* sql) {
+    sqlite3* db = nullptr;
+    ASSERT_EQ(sqlite3_open(file.c_str(), &db), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(db, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(db);
+    sqlite3_close(db);
+  }
   std::unique_ptr<SqliteStore> open() const {
     auto opened = SqliteStore::open({.path = path("perdure.db"), .create = true});
     EXPECT_TRUE(opened) << opened.error().message();
@@ -134,6 +166,102 @@ TEST_F(Restore, S13_S8_a_restored_journal_is_of_a_later_epoch_than_the_one_it_re
   EXPECT_GT(open()->epoch(), before);
 }
 
+// The commonest reason to restore: the present journal cannot be opened.
+TEST_F(Restore, S13_S8_the_epoch_does_not_go_back_where_the_present_journal_does_not_open) {
+  const std::string backup = backup_and_go_on();
+  for (int life = 0; life < 5; ++life) open();
+  const auto damage_and_restore = [&] {
+    // Whatever it was: an opening fails, and what names the epoch can be read or not.
+    EXPECT_EQ(open_journal({.path = path("perdure.db")}, {}).error().code(), Code::damaged);
+    const auto restored = verbs_.restore({.file = backup, .replace = true});
+    ASSERT_TRUE(restored) << restored.error().message();
+  };
+  std::uint64_t before = open()->epoch();
+  ASSERT_GT(fs::file_size(path("perdure.db-wal")), 50'000U);
+  overwrite(path("perdure.db-wal"), 9000, "~");
+  damage_and_restore();
+  EXPECT_GT(open()->epoch(), before);
+
+  before = open()->epoch();
+  EXPECT_TRUE(open()->shut_down());
+  execute(path("perdure.db"), "PRAGMA user_version = 0");
+  damage_and_restore();
+  EXPECT_GT(open()->epoch(), before) << "the backup is the same, and that life was restored too";
+}
+
+TEST_F(Restore, S13_S8_a_backup_of_files_is_restored_with_a_later_epoch) {
+  const StorePlace place{.engine = EngineName::files, .path = home_};
+  for (int life = 0; life < 5; ++life) EXPECT_TRUE(open_journal(place, {.create = true}));
+  ASSERT_TRUE(verbs_.backup(path("saved")));
+  EXPECT_GT(stored_epoch({.engine = EngineName::files, .path = path("saved")}), 5U);
+  const std::uint64_t before = open_journal(place, {}).value()->epoch();
+  // On another machine, where nothing is known but the backup.
+  fs::remove(path("store.json"));
+  ASSERT_TRUE(verbs_.restore({.file = path("saved")}));
+  const std::uint64_t after = open_journal(place, {}).value()->epoch();
+  EXPECT_GT(after, before);
+  // Over a journal whose store.json can be read and which does not open all the same.
+  std::ofstream(path("sessions/" + session().text() + ".rows.json"))
+      << seal(R"({"format":99})") << "\n";
+  ASSERT_FALSE(open_journal(place, {}));
+  ASSERT_TRUE(verbs_.restore({.file = path("saved"), .replace = true}));
+  EXPECT_GT(open_journal(place, {}).value()->epoch(), after);
+}
+
+TEST_F(Restore, S13_DISK3_G9_a_backup_with_a_damaged_session_is_restored_and_names_it) {
+  {
+    const auto store = open();
+    for (const std::uint64_t number : {1, 2}) put_one(*store, number);
+    EXPECT_TRUE(store->shut_down());
+  }
+  ASSERT_TRUE(verbs_.backup(path("saved")));
+  execute(path("saved"),
+          "UPDATE extents SET packed = x'00' WHERE sid = (SELECT min(sid) FROM extents)");
+  const auto restored = verbs_.restore({.file = path("saved"), .replace = true});
+  ASSERT_TRUE(restored) << restored.error().message();
+  EXPECT_EQ(restored->sessions, 2U);
+  ASSERT_EQ(restored->damaged.size(), 1U);
+  EXPECT_EQ(restored->damaged[0].session, session().text());
+  expect_second_alone(*open());
+}
+
+TEST_F(Restore, S13_DISK3_G9_a_folder_with_a_damaged_session_is_restored_and_names_it) {
+  const StorePlace place{.engine = EngineName::files, .path = home_};
+  {
+    const auto store = open_journal(place, {.create = true}).value();
+    for (const std::uint64_t number : {1, 2}) put_one(*store, number);
+    EXPECT_TRUE(store->shut_down());
+  }
+  ASSERT_TRUE(verbs_.backup(path("saved")));
+  overwrite(path("saved/sessions/" + session().text() + ".messages.jsonl"), 5, "~");
+  const auto restored = verbs_.restore({.file = path("saved"), .replace = true});
+  ASSERT_TRUE(restored) << restored.error().message();
+  ASSERT_EQ(restored->damaged.size(), 1U);
+  EXPECT_EQ(restored->damaged[0].session, session().text());
+  expect_second_alone(*open_journal(place, {}).value());
+}
+
+TEST_F(Restore, S13_S1_C20_a_folder_with_a_torn_end_is_restored_with_a_word) {
+  const StorePlace place{.engine = EngineName::files, .path = home_};
+  put_one(*open_journal(place, {.create = true}).value(), 2);
+  const std::string kept = put_aside(home_, Aside::journal).value();
+  const std::string log = fs::directory_iterator(kept + "/commits")->path();
+  std::ofstream(log, std::ios::app) << "{\"crc\":\"half a gro";
+  const auto restored = verbs_.restore({.file = kept});
+  ASSERT_TRUE(restored) << restored.error().message();
+  ASSERT_EQ(restored->damaged.size(), 1U);
+  EXPECT_EQ(restored->damaged[0].session, "");
+  EXPECT_TRUE(restored->damaged[0].message.contains("was cut")) << restored->damaged[0].message;
+  EXPECT_EQ(open_journal(place, {}).value()->read(session(2), {.limit = 9})->records.size(), 1U);
+}
+
+TEST_F(Restore, S13_DISK3_a_file_that_is_damaged_itself_changes_nothing) {
+  const std::string backup = backup_and_go_on();
+  execute(backup, "PRAGMA writable_schema = ON; DELETE FROM sqlite_master WHERE name = 'refs_sid'");
+  EXPECT_EQ(verbs_.restore({.file = backup, .replace = true}).error().code(), Code::damaged);
+  EXPECT_EQ(records().size(), 40U);
+}
+
 TEST_F(Restore, C20_S7_a_decayed_commit_log_is_salvaged_beside_a_copy) {
   const StorePlace place{.engine = EngineName::files, .path = home_};
   {
@@ -164,11 +292,7 @@ TEST_F(Restore, C20_S7_a_decayed_commit_log_is_salvaged_beside_a_copy) {
 TEST_F(Restore, S7_an_index_that_cannot_be_read_is_built_anew) {
   (void)backup_and_go_on();
   EXPECT_TRUE(open()->shut_down());
-  sqlite3* db = nullptr;
-  ASSERT_EQ(sqlite3_open(path("perdure.db").c_str(), &db), SQLITE_OK);
-  EXPECT_EQ(sqlite3_exec(db, "UPDATE extents SET packed = x'00'", nullptr, nullptr, nullptr),
-            SQLITE_OK);
-  sqlite3_close(db);
+  execute(path("perdure.db"), "UPDATE extents SET packed = x'00'");
   const cli::VerifyReport damaged = verbs_.verify("").value();
   ASSERT_EQ(damaged.damaged.size(), 1U);
   EXPECT_TRUE(damaged.damaged[0].message.contains("perdure store salvage"));

@@ -56,14 +56,16 @@ Result<> FilesBackup::begin_session(JournalDisk& source, const StoredSession& se
     if (part == SessionPart::records) stream.end = session.filled_bytes;
     copying.streams.push_back(std::move(stream));
   }
-  for (const Hash& hash : session.blobs) {
-    const std::string name = blob_file(hash);
-    if (target_->open(name, JournalOpen::existing)) continue;
-    const Result<std::string> bytes = read_whole(source, name);
-    if (bytes) TRY_VOID(replace_file(*target_, name, *bytes, Replace::synced));
-  }
+  for (const Hash& hash : session.blobs) TRY_VOID(copy_blob(source, hash));
   copying_ = std::move(copying);
   return {};
+}
+
+Result<> FilesBackup::copy_blob(JournalDisk& source, const Hash& hash) {
+  const std::string name = blob_file(hash);
+  if (target_->open(name, JournalOpen::existing)) return {};
+  const Result<std::string> bytes = read_whole(source, name);
+  return bytes ? replace_file(*target_, name, *bytes, Replace::synced) : Result<>();
 }
 
 Result<bool> FilesBackup::copy_some(std::size_t bytes_max) {
@@ -90,10 +92,13 @@ Result<> FilesBackup::end_session() {
   return {};
 }
 
-Result<> FilesBackup::finish(JournalDisk& source, Contents& contents, const std::string& log_id) {
+Result<> FilesBackup::finish(JournalDisk& source, Contents& contents,
+                             const StoreIdentity& identity) {
   std::vector<SessionId> gone;
+  std::vector<Hash> blobs;  // those whose owners are not known among them
   {
     const std::scoped_lock lock(contents.mutex);
+    for (const auto& [hash, owners] : contents.blob_owners) blobs.push_back(hash);
     for (const auto& [id, position] : copied_) {
       if (!contents.sessions.contains(id)) gone.push_back(id);
     }
@@ -104,12 +109,11 @@ Result<> FilesBackup::finish(JournalDisk& source, Contents& contents, const std:
       TRY_VOID(target_->remove(session_file(id, part)));
     }
   }
+  for (const Hash& hash : blobs) TRY_VOID(copy_blob(source, hash));
   const Result<std::string> answers = read_whole(source, "answers.jsonl");
   if (answers) TRY_VOID(replace_file(*target_, "answers.jsonl", *answers, Replace::synced));
   for (const char* const folder : {"sessions", "blobs"}) TRY_VOID(target_->sync_folder(folder));
-  TRY_VOID(replace_file(*target_, identity_name,
-                        encode_identity({.log_id = log_id, .epoch = 1, .is_backup = true}),
-                        Replace::synced));
+  TRY_VOID(replace_file(*target_, identity_name, encode_identity(identity), Replace::synced));
   return target_->sync_folder("");
 }
 
@@ -161,7 +165,9 @@ Result<bool> FilesWriter::backup_slice() {
     while (TRY(backup_->copy_some(slice_bytes))) {}
   }
   TRY_VOID(save_answers());
-  TRY_VOID(backup_->finish(disk_, contents_, log_id_));
+  TRY_VOID(backup_->finish(
+      disk_, contents_,
+      {.log_id = log_id_, .epoch = epoch_, .is_backup = true, .has_lost = has_lost_}));
   return false;
 }
 

@@ -13,6 +13,7 @@
 #include "store/store.h"
 #include "store_files/contents.h"
 #include "store_files/disk.h"
+#include "store_files/identity.h"
 
 namespace perdure {
 
@@ -34,7 +35,7 @@ class FilesBackup {
   Result<bool> copy_some(std::size_t bytes_max);
   bool is_copying() const { return copying_.has_value(); }
   // Drops what is under way, and says what the copies are of; then everything is in place.
-  Result<> finish(JournalDisk& source, Contents& contents, const std::string& log_id);
+  Result<> finish(JournalDisk& source, Contents& contents, const StoreIdentity& identity);
   // Tells the caller. After an error nothing opens the copy: it has no identity.
   void tell(Result<> outcome);
 
@@ -54,6 +55,7 @@ class FilesBackup {
   FilesBackup(std::unique_ptr<JournalDisk> target, Store::Done done)
       : target_(std::move(target)), done_(std::move(done)) {}
   Result<> end_session();
+  Result<> copy_blob(JournalDisk& source, const Hash& hash);
 
   std::unique_ptr<JournalDisk> target_;
   Store::Done done_;

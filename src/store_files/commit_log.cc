@@ -143,6 +143,7 @@ class Scanner {
   Result<> lost(const std::string& what) {
     if (on_decay_ == OnDecay::refuse) return fail(Code::damaged, what);
     scan_.notes.push_back(what);
+    scan_.has_lost = true;
     return {};
   }
 

@@ -29,6 +29,7 @@ struct LogScan {
   std::uint64_t last_group = 0;
   std::string last_bytes;          // of the last group, to be written again
   std::vector<std::string> notes;  // what was cut or passed over, a sentence each
+  bool has_lost = false;           // groups were passed over, and nobody can say whose
 };
 
 enum class OnDecay { refuse, pass_over };

@@ -125,10 +125,15 @@ std::vector<Hash> Contents::erase(SessionId id) {
 
 void Contents::drop_blobs(const std::vector<Hash>& blobs, const Committed& committed) {
   for (const Hash& hash : blobs) {
-    blob_owners.erase(hash);
+    std::size_t owners = 0;
     for (auto& [id, session] : sessions) {
-      if (session.blobs.erase(hash) > 0) touch(session, committed);
+      if (session.saved_position >= committed.group) {
+        owners += session.blobs.count(hash);
+      } else if (session.blobs.erase(hash) > 0) {
+        touch(session, committed);
+      }
     }
+    owners > 0 ? void(blob_owners[hash] = owners) : void(blob_owners.erase(hash));
   }
 }
 

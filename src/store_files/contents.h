@@ -40,7 +40,7 @@ struct Contents {
   void add_loaded(StoredSession session);
   // Blobs that nobody has any more are given; their files are the caller's business.
   std::vector<Hash> erase(SessionId session);
-  // Takes blobs from everybody.
+  // Takes blobs from everybody whose files do not have that change, or later ones, already.
   void drop_blobs(const std::vector<Hash>& blobs, const Committed& committed);
   void touch(StoredSession& session, const Committed& committed);
   void set_filled(StoredSession& session, const RecordFiles::Filled& filled);

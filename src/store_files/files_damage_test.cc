@@ -99,6 +99,36 @@ TEST_F(FilesDamage, DISK3_S7_every_flipped_bit_of_a_record_is_found_and_stays_wi
   }
 }
 
+TEST_F(FilesDamage, DISK3_what_verify_found_is_known_to_the_next_life) {
+  const std::string name = file_of(1, ".messages.jsonl");
+  const std::string whole = contents(name);
+  flip(name, 5);
+  open();
+  EXPECT_EQ(store_->verify()->damages.size(), 1U);
+  settle();
+  open();
+  EXPECT_EQ(put(1, 3, {"{}"}).error().code(), Code::damaged) << "nobody has read it in this life";
+  disk_.overwrite(name, 0, whole);
+  EXPECT_TRUE(store_->verify()->damages.empty());
+  settle();
+  open();
+  EXPECT_TRUE(put(1, 3, {"{}"}));
+}
+
+TEST_F(FilesDamage, DISK3_S7_records_that_are_brought_back_free_their_session) {
+  const std::string name = file_of(1, ".messages.jsonl");
+  const std::string whole = contents(name);
+  disk_.put(name, whole.substr(0, lines_[0].size() + 20));
+  open();
+  EXPECT_FALSE(store_->verify()->damages.empty());
+  settle();
+  store_.reset();
+  disk_.put(name, whole);
+  open();
+  EXPECT_TRUE(store_->verify()->damages.empty());
+  EXPECT_TRUE(put(1, 3, {"{}"}));
+}
+
 TEST_F(FilesDamage, S7_projections_that_are_deleted_or_damaged_are_made_again) {
   const std::string index = contents(file_of(1, ".messages.index"));
   const std::string snapshot = contents(file_of(1, ".json"));
@@ -247,6 +277,45 @@ TEST_F(FilesTest, S1_a_redaction_and_a_removal_cut_off_anywhere_are_whole_or_abs
       break;
     }
   }
+}
+
+// Numbers that were acknowledged are not given to other records.
+TEST_F(FilesTest, DISK3_S7_G9_a_session_that_lost_acknowledged_records_is_not_freed_by_verify) {
+  open();
+  ASSERT_TRUE(put(1, 0, {"{\"n\":1}", "{\"n\":2}", "{\"n\":3}", "{\"n\":4}", "{\"n\":5}"}));
+  const std::size_t decays = contents(log_1).size();
+  ASSERT_TRUE(put(1, 5, {"{\"n\":6}", "{\"n\":7}"}));
+  ASSERT_TRUE(put(1, 7, {"{\"n\":8}"}));
+  flip(log_1, decays + 10);
+  disk_.crash(CrashOutcome::process_only);
+  FilesOptions with = options();
+  with.salvage = true;
+  open(with);
+  for (int life = 0; life < 3; ++life) {
+    SCOPED_TRACE(life);
+    EXPECT_EQ(store_->head(session(1))->seq, 8U);
+    const VerifyReport report = store_->verify().value();
+    ASSERT_FALSE(report.damages.empty());
+    EXPECT_EQ(report.damages.back().session, session(1));
+    EXPECT_EQ(report.damages.back().good, 5U);
+    EXPECT_EQ(put(1, 5, {"{\"n\":\"another 6\"}"}).error().code(), Code::damaged);
+    EXPECT_EQ(all(1).size(), 5U);
+    settle();
+    open();
+  }
+  // As an earlier version saved it: nothing says how much was lost.
+  const std::string name = file_of(1, ".rows.json");
+  const std::string rows = contents(name);
+  const std::size_t from = rows.find("\"format\"");
+  std::string old = "{" + rows.substr(from, rows.find_last_of('}') + 1 - from);
+  const std::string lost = ",\"acknowledged\":8";
+  ASSERT_TRUE(old.contains(lost)) << old;
+  old.erase(old.find(lost), lost.size());
+  store_.reset();
+  disk_.put(name, seal(old) + "\n");
+  open();
+  EXPECT_EQ(store_->verify()->damages.size(), 1U);
+  EXPECT_EQ(put(1, 5, {"{\"n\":\"another 6\"}"}).error().code(), Code::damaged);
 }
 
 }  // namespace

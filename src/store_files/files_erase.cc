@@ -68,7 +68,12 @@ Result<> FilesWriter::apply_redaction(const Redaction& redaction, const Contents
   {
     const std::scoped_lock lock(contents_.mutex);
     const auto found = contents_.sessions.find(id);
-    if (found == contents_.sessions.end() || at.group <= found->second.saved_position) return {};
+    if (found == contents_.sessions.end() || at.group <= found->second.saved_position) {
+      // A life before ended in the middle of it: others may not have been saved since. Where the
+      // session is damaged it is not known whether the redaction was carried out.
+      if (found == contents_.sessions.end() || !found->second.good) drop_blobs(redaction, at);
+      return {};
+    }
     place = place_of(found->second);
   }
   const Result<RecordFiles::Filled> filled = records_.replace(
@@ -88,9 +93,15 @@ Result<> FilesWriter::apply_redaction(const Redaction& redaction, const Contents
     contents_.set_filled(session, *filled);
     session.snapshot_seq.reset();
     session.snapshot_unsaved.reset();
-    contents_.drop_blobs(redaction.blobs, at);
+    drop_blobs(redaction, at);
   }
-  return remove_blobs(redaction.blobs);
+  // While the log is replayed: a later group may bring them again, so collect_blobs() decides.
+  return log_ ? remove_blobs(redaction.blobs) : Result<>();
+}
+
+void FilesWriter::drop_blobs(const Redaction& redaction, const Contents::Committed& at) {
+  contents_.drop_blobs(redaction.blobs, at);
+  if (!log_) redacted_blobs_.insert(redaction.blobs.begin(), redaction.blobs.end());
 }
 
 }  // namespace perdure

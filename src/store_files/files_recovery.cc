@@ -20,14 +20,15 @@ Result<> FilesWriter::recover() {
   notes_.insert(notes_.end(), scan.notes.begin(), scan.notes.end());
   TRY_VOID(mend_answers());
   TRY_VOID(adopt_strays());
+  has_lost_ = has_lost_ || scan.has_lost;
   TRY_VOID(collect_blobs());
   std::uint64_t numbered_to = 0;
   for (const auto& [id, session] : contents_.sessions) {
     numbered_to = std::max(numbered_to, session.position);
   }
   log_.emplace(TRY(CommitLog::begin(disk_, std::move(scan), numbered_to)));
-  TRY_VOID(replace_file(disk_, identity_name, encode_identity({.log_id = log_id_, .epoch = epoch_}),
-                        Replace::synced));
+  const StoreIdentity identity{.log_id = log_id_, .epoch = epoch_, .has_lost = has_lost_};
+  TRY_VOID(replace_file(disk_, identity_name, encode_identity(identity), Replace::synced));
   return disk_.sync_folder("");
 }
 
@@ -38,6 +39,7 @@ Result<> FilesWriter::open_identity() {
     const StoreIdentity before = TRY(decode_identity(*text));
     log_id_ = before.is_backup ? options_.new_log_id : before.log_id;
     epoch_ = std::max(before.epoch + 1, options_.epoch_min);
+    has_lost_ = before.has_lost;
     return {};
   }
   if (!options_.create) return fail(Code::unavailable, "there is no journal here");
@@ -176,13 +178,31 @@ Result<> FilesWriter::adopt_strays() {
   return {};
 }
 
-// Blobs of groups that were never committed, and of sessions that are gone.
+// Blobs of groups that were never committed, and of sessions that are gone. A damaged session may
+// have had any of them: then each has one owner more, of whom nothing is known.
 Result<> FilesWriter::collect_blobs() {
+  const bool is_damaged = std::ranges::any_of(contents_.sessions, [](const auto& session) {
+    return session.second.good || session.second.is_without_rows;
+  });
+  std::size_t kept = 0;
   for (const std::string& name : TRY(disk_.list("blobs"))) {
     const Result<Hash> hash = Hash::parse_hex(name);
-    if (hash && contents_.blob_owners.contains(*hash)) continue;
     if (!hash && !name.ends_with(".new")) continue;  // not made by us
-    TRY_VOID(disk_.remove("blobs/" + name));
+    const bool is_owned = hash && contents_.blob_owners.contains(*hash);
+    const bool may_be_owned = hash && (is_damaged || has_lost_) && !redacted_blobs_.contains(*hash);
+    if (!is_owned && !may_be_owned) {
+      TRY_VOID(disk_.remove("blobs/" + name));
+      continue;
+    }
+    if (is_owned && !is_damaged) continue;
+    ++contents_.blob_owners[*hash];
+    if (!is_owned) ++kept;
+  }
+  redacted_blobs_.clear();
+  if (kept > 0 && is_damaged) {
+    notes_.push_back(
+        std::to_string(kept) +
+        " blobs that no session names are kept: one that is damaged may have had them");
   }
   return {};
 }

@@ -51,21 +51,26 @@ Result<FilesWriter::Verdict> FilesWriter::judge(SessionId id) {
   }
   const std::scoped_lock contents_lock(contents_.mutex);
   const auto session = contents_.sessions.find(id);
-  if (session != contents_.sessions.end()) session->second.good = verdict.good;
+  if (session == contents_.sessions.end()) return verdict;
+  StoredSession& found = session->second;
+  found.good = verdict.good;
+  // Saved soon, for no opening reads records. That some are missing each one sees by itself, and
+  // rows that claim them are what a file that is brought back is held against.
+  if (found.filled + found.tail.size() == found.head) contents_.touch(found, {});
   return verdict;
 }
 
 // A session that lost its rows stays in quarantine: its records are whole, and what was open is
-// not known.
+// not known. So does one that lost what came behind its last record: it is not known how much.
 Result<FilesWriter::Verdict> FilesWriter::end_quarantine(SessionId id, Verdict verdict) {
   const std::scoped_lock lock(contents_.mutex);
   const auto found = contents_.sessions.find(id);
   if (found == contents_.sessions.end() || !found->second.good) return verdict;
-  if (found->second.is_without_rows) {
+  if (found->second.is_without_rows || *found->second.good >= found->second.head) {
     verdict.good = found->second.good;
   } else {
     found->second.good.reset();
-    contents_.touch(found->second, {.segment = log_->segment()});
+    contents_.touch(found->second, {});
   }
   return verdict;
 }

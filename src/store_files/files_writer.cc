@@ -143,17 +143,30 @@ Result<> FilesWriter::admit(const Append& batch, const Staged& staged) {
 
 // Blobs are on the disk before the group that names them; without it nobody finds them.
 Result<> FilesWriter::write_blobs(const std::vector<PendingAppend*>& group, Staged& staged) {
+  bool wrote = false;
   for (const PendingAppend* const pending : group) {
     for (const Blob& blob : pending->batch.blobs) {
+      bool is_owned = false;
       {
         const std::scoped_lock lock(contents_.mutex);
-        if (contents_.blob_owners.contains(blob.hash)) continue;
+        is_owned = contents_.blob_owners.contains(blob.hash);
       }
-      if (!staged.blobs.insert(blob.hash).second) continue;
+      // That somebody has it does not say that its file is still there.
+      if (is_owned && TRY(has_file_of(blob))) continue;
+      if (!is_owned && !staged.blobs.insert(blob.hash).second) continue;
       TRY_VOID(replace_file(disk_, blob_file(blob.hash), blob.bytes, Replace::synced));
+      wrote = true;
     }
   }
-  return staged.blobs.empty() ? Result<>() : disk_.sync_folder("blobs");
+  return wrote ? disk_.sync_folder("blobs") : Result<>();
+}
+
+Result<bool> FilesWriter::has_file_of(const Blob& blob) {
+  const Result<std::unique_ptr<JournalFile>> file =
+      disk_.open(blob_file(blob.hash), JournalOpen::existing);
+  if (!file && file.error().code() == Code::not_found) return false;
+  if (!file) return std::unexpected(file.error());
+  return TRY((*file)->size()) == blob.bytes.size();
 }
 
 Result<> FilesWriter::remove_blobs(const std::vector<Hash>& blobs) {

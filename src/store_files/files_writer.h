@@ -62,7 +62,7 @@ class FilesWriter final : public GroupTarget {
     std::map<SessionId, Seq> heads;
     std::set<std::string, std::less<>> keys;
     std::set<Hash> given;  // blobs of theirs
-    std::set<Hash> blobs;  // of these, the ones whose files were written
+    std::set<Hash> blobs;  // of these, the ones that nobody had, whose files were written
   };
 
   explicit FilesWriter(FilesOptions options);
@@ -107,7 +107,10 @@ class FilesWriter final : public GroupTarget {
   bool step_backup();
   Result<bool> backup_slice();
   Result<> apply_redaction(const Redaction& redaction, const Contents::Committed& at);
+  // Under the contents' lock.
+  void drop_blobs(const Redaction& redaction, const Contents::Committed& at);
   Result<> remove_blobs(const std::vector<Hash>& blobs);
+  Result<bool> has_file_of(const Blob& blob);
 
   const FilesOptions options_;
   JournalDisk& disk_;
@@ -117,7 +120,9 @@ class FilesWriter final : public GroupTarget {
   std::uint64_t epoch_ = 0;
   std::string log_id_;
   std::vector<std::string> notes_;
-  std::set<SessionId> removed_;  // in the commit log, so that strays of theirs are no news
+  std::set<SessionId> removed_;    // in the commit log, so that strays of theirs are no news
+  std::set<Hash> redacted_blobs_;  // in the commit log, until it was replayed
+  bool has_lost_ = false;          // see StoreIdentity
 
   AppendQueue queue_;
 

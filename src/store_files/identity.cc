@@ -14,6 +14,7 @@ Result<StoreIdentity> read_identity(const JsonObject& object) {
   StoreIdentity out{.log_id = TRY(json_string(object.find("log_id"))),
                     .epoch = TRY(json_uint(object.find("epoch")))};
   if (const auto raw = object.find("backup"); !raw.empty()) out.is_backup = TRY(json_bool(raw));
+  if (const auto raw = object.find("lost"); !raw.empty()) out.has_lost = TRY(json_bool(raw));
   return out;
 }
 
@@ -26,6 +27,7 @@ std::string encode_identity(const StoreIdentity& identity) {
   json.key("log_id").string(identity.log_id);
   json.key("epoch").number_unsigned(identity.epoch);
   if (identity.is_backup) json.key("backup").boolean(true);
+  if (identity.has_lost) json.key("lost").boolean(true);
   json.end_object();
   return seal(json.text()) + "\n";
 }

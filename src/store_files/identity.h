@@ -16,6 +16,8 @@ struct StoreIdentity {
   std::string log_id;
   std::uint64_t epoch = 0;
   bool is_backup = false;  // opened, it begins a life of its own
+  // Groups of its commit log were passed over: a blob may have an owner that nobody knows.
+  bool has_lost = false;
 };
 
 std::string encode_identity(const StoreIdentity& identity);

@@ -1,5 +1,6 @@
 #include "store_files/stored_session.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -30,6 +31,9 @@ Result<StoredSession> read_rows(const JsonObject& object) {
   StoredSession session;
   session.id = TRY(SessionId::parse(TRY(json_string(object.find("session")))));
   session.head = session.filled = TRY(json_uint(object.find("head")));
+  if (const auto raw = object.find("acknowledged"); !raw.empty()) {
+    session.head = std::max(session.head, TRY(json_uint(raw)));
+  }
   session.filled_bytes = TRY(json_uint(object.find("bytes")));
   session.position = session.saved_position = TRY(json_uint(object.find("position")));
   if (const auto raw = object.find("good"); !raw.empty()) session.good = TRY(json_uint(raw));
@@ -75,6 +79,8 @@ std::string encode_rows(const StoredSession& session) {
   json.begin_object().key("format").number_unsigned(rows_format);
   json.key("session").string(session.id.text());
   json.key("head").number_unsigned(session.filled);
+  // Of a damaged session: records up to this were acknowledged, and their numbers are not free.
+  if (session.head > session.filled) json.key("acknowledged").number_unsigned(session.head);
   json.key("bytes").number_unsigned(session.filled_bytes);
   json.key("position").number_unsigned(session.position);
   if (session.good) json.key("good").number_unsigned(*session.good);
