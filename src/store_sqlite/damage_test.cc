@@ -55,8 +55,8 @@ class SqliteDamage : public StoreTest {
     spill(file, bytes);
   }
 
-  // Makes the first leaf of the extents unreadable for SQLite.
-  static void break_extents_leaf(const fs::path& file) {
+  // Makes the first leaf of a table unreadable for SQLite.
+  static void break_leaf(const fs::path& file, const std::string& table) {
     sqlite3* db = nullptr;
     ASSERT_EQ(sqlite3_open(file.c_str(), &db), SQLITE_OK);
     std::int64_t page = 0;
@@ -64,12 +64,9 @@ class SqliteDamage : public StoreTest {
       *static_cast<std::int64_t*>(out) = std::stoll(values[0]);
       return 0;
     };
-    EXPECT_EQ(sqlite3_exec(db,
-                           "SELECT pageno FROM dbstat WHERE name = 'extents' AND pagetype = 'leaf' "
-                           "ORDER BY path LIMIT 1",
-                           take, &page, nullptr),
-              SQLITE_OK)
-        << sqlite3_errmsg(db);
+    const std::string sql = "SELECT pageno FROM dbstat WHERE name = '" + table +
+                            "' AND pagetype = 'leaf' ORDER BY path LIMIT 1";
+    EXPECT_EQ(sqlite3_exec(db, sql.c_str(), take, &page, nullptr), SQLITE_OK) << sqlite3_errmsg(db);
     sqlite3_close(db);
     ASSERT_GT(page, 1);
     std::string bytes = slurp(file);
@@ -262,7 +259,7 @@ TEST_F(SqliteDamage, J1_DISK3_a_head_that_decayed_or_is_gone_is_noticed) {
   }
 }
 
-TEST_F(SqliteDamage, DISK3_a_broken_page_of_the_extents_does_not_keep_others_from_the_index) {
+TEST_F(SqliteDamage, DISK3_S7_a_broken_page_of_the_extents_does_not_keep_others_from_the_index) {
   SqliteOptions with = options();
   with.flush_bytes_min = with.flush_bytes_max = 1UL << 40;
   open(with);
@@ -272,7 +269,7 @@ TEST_F(SqliteDamage, DISK3_a_broken_page_of_the_extents_does_not_keep_others_fro
   for (std::uint64_t number = 1; number <= 40; ++number) ASSERT_TRUE(put(number, 300, {"new"}));
   store_.reset();
   exec(path(), "PRAGMA wal_checkpoint(TRUNCATE)");
-  break_extents_leaf(path());
+  break_leaf(path(), "extents");
   open(with);
   ASSERT_TRUE(put(40, 301, {"newer"}));
   EXPECT_GT(store_->stats().unindexed_bytes, 0U);
@@ -292,6 +289,77 @@ TEST_F(SqliteDamage, DISK3_a_broken_page_of_the_extents_does_not_keep_others_fro
     open(with);
   }
   ASSERT_TRUE(put(40, 302, {"newest"}));
+  // What was withdrawn is in the log, and comes back with a new index.
+  EXPECT_GE(store_->damaged_indexes().value_or(0), 1U);
+  const Result<> rebuilt = store_->rebuild_index();
+  ASSERT_TRUE(rebuilt) << rebuilt.error().message();
+  for (int life = 0; life < 2; ++life) {
+    EXPECT_EQ(store_->damaged_indexes().value_or(99), 0U);
+    for (std::uint64_t number = 1; number < 40; ++number) EXPECT_EQ(all(number).size(), 301U);
+    EXPECT_EQ(all(40).size(), 303U);
+    for (const Damage& damage : store_->verify()->damages) EXPECT_FALSE(damage.session);
+    open(with);
+  }
+  EXPECT_TRUE(put(1, 301, {"more"}));
+}
+
+// The records of a removed session are found for their erasing by its extents alone.
+TEST_F(SqliteDamage, S7_a_broken_page_of_the_index_leaves_what_is_to_be_erased_to_be_erased) {
+  for (const char* const table : {"extents", "heads"}) {
+    store_.reset();
+    fs::remove_all(path());
+    fs::remove_all(path("journal.db-wal"));
+    open();
+    fill(40, 300);
+    ASSERT_TRUE(store_->remove(session(20)));
+    ASSERT_TRUE(store_->shut_down());
+    store_.reset();
+    break_leaf(path(), table);
+    open();
+    EXPECT_GE(store_->damaged_indexes().value_or(0), 1U);
+    const Result<> rebuilt = store_->rebuild_index();
+    ASSERT_TRUE(rebuilt) << rebuilt.error().message();
+    EXPECT_EQ(store_->damaged_indexes().value_or(99), 0U);
+    EXPECT_EQ(all(1).size(), 300U);
+    EXPECT_TRUE(put(1, 300, {"more"}));
+    idle(*store_);
+    ASSERT_TRUE(store_->shut_down());
+    store_.reset();
+    EXPECT_FALSE(slurp(path()).contains("<session 20 record 300>")) << table;
+  }
+}
+
+// A rebuild scans what the log has. What it has lost at a session's end it does not show (J1).
+TEST_F(SqliteDamage, J1_DISK3_a_rebuild_gives_no_acknowledged_number_away) {
+  for (const char* const lost :
+       {"UPDATE log SET data = zeroblob(length(data)) WHERE pos = 5",
+        "DELETE FROM log WHERE pos = 5", "UPDATE log SET data = zeroblob(length(data))"}) {
+    SCOPED_TRACE(lost);
+    store_.reset();
+    fs::remove_all(path());
+    fs::remove_all(path("journal.db-wal"));
+    open();
+    fill(2, 5);
+    ASSERT_TRUE(put(2, 5, {"behind it"}));
+    ASSERT_TRUE(put(3, 0, {"another"}));
+    ASSERT_TRUE(store_->shut_down());
+    store_.reset();
+    exec(path(), lost);
+    open();
+    for (int round = 0; round < 3; ++round) {
+      const Result<> rebuilt = store_->rebuild_index();
+      ASSERT_TRUE(rebuilt) << rebuilt.error().message();
+      for (const std::uint64_t number : {1, 2}) {
+        for (const Seq head : {Seq{0}, Seq{4}, Seq{5}, store_->head(session(number))->seq}) {
+          EXPECT_EQ(put(number, head, {"no"}).error().code(), Code::damaged);
+        }
+      }
+      std::size_t named = 0;
+      for (const Damage& damage : store_->verify()->damages) named += damage.session ? 1 : 0;
+      EXPECT_GE(named, 2U);
+      if (round == 1) open();
+    }
+  }
 }
 
 // Entries without records that carry the frame cursor alone, right behind what the index has.

@@ -12,7 +12,6 @@ constexpr int busy_wait_ms = 2'000;  // as the connection was opened with
 
 constexpr std::size_t flush_bytes_per_session = 32UL << 10;
 constexpr std::size_t search_slice_bytes = 256UL << 10;
-constexpr std::size_t rebuild_slice_bytes = 64UL << 20;
 // Steps without anything new, after which messages that are being written go to the index as they
 // are.
 constexpr int quiet_steps_min = 20;
@@ -248,34 +247,6 @@ Result<> Writer::rebuild_search() {
   const Result<> cleared = transact([&] { return search_->clear(); });
   if (!cleared && !failed_) TRY_VOID(search_->reload());
   return cleared;
-}
-
-// Scans into an index of its own, in one transaction, so that readers see the old one until the
-// end.
-Result<> Writer::rebuild_index() {
-  const std::scoped_lock lock(write_mutex_);
-  std::vector<std::string> notes;
-  TRY_VOID(transact([&]() -> Result<> {
-    TRY_VOID(db_.exec("DELETE FROM extents WHERE sid NOT IN (SELECT sid FROM doomed)"));
-    TRY_VOID(db_.exec("DELETE FROM heads"));
-    SessionIndex fresh(0);
-    IndexFlush flush = TRY(IndexFlush::create(db_, fresh));
-    for (std::uint64_t pos = 1; pos < next_pos_;) {
-      const TailScan scan =
-          TRY(scan_tail(db_, fresh, {.from = pos, .bytes_max = rebuild_slice_bytes}));
-      pos = scan.next_pos;
-      notes.insert(notes.end(), scan.notes.begin(), scan.notes.end());
-      TRY(flush.write({.before = pos, .next_pos = pos, .sessions_max = SIZE_MAX}));
-      flush.committed();
-      fresh.clear();
-    }
-    return {};
-  }));
-  index_.clear();
-  notes_ = std::move(notes);
-  unindexed_bytes_ = 0;
-  flush_before_ = 0;
-  return {};
 }
 
 }  // namespace perdure
