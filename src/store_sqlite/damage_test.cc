@@ -8,6 +8,7 @@
 
 #include "store_sqlite/codec.h"
 #include "store_sqlite/store_fixture_test.h"
+#include "testing/fault_vfs.h"
 #include "wire/record.h"
 
 namespace perdure::store_test {
@@ -535,6 +536,119 @@ TEST_F(SqliteDamage, S7_a_salvage_keeps_every_log_that_was_damaged) {
     ASSERT_TRUE(SqliteStore::open(with));
     EXPECT_TRUE(slurp(path(kept)) == flipped) << kept;
   }
+}
+
+// Frames of the log, of 8 KiB and a header of 24 bytes, which begins with the page's number.
+constexpr std::size_t wal_frame_bytes = 24 + 8192;
+std::size_t wal_frame_at(std::size_t number) { return 32 + number * wal_frame_bytes; }
+
+// SQLite reads no further than a frame of page 0, and the next commit would go over the rest.
+TEST_F(SqliteDamage, DISK3_S7_a_salvage_passes_over_a_frame_that_lost_its_header) {
+  open();
+  fill(3, 40);
+  abandon_to("decayed.db");
+  const std::string wal = slurp(path("decayed.db-wal"));
+  const std::string database = slurp(path("decayed.db"));
+  const std::size_t frames = (wal.size() - 32) / wal_frame_bytes;
+  std::size_t tried = 0;
+  std::size_t whole = 0;
+  for (std::size_t number = 0; number + 6 < frames; number += 3) {
+    std::string bytes = wal;
+    bytes.replace(wal_frame_at(number), 4096, std::string(4096, '\0'));
+    spill(path("decayed.db"), database);
+    spill(path("decayed.db-wal"), bytes);
+    SqliteOptions with = options("decayed.db");
+    EXPECT_EQ(open_error(with).code(), Code::damaged);
+    with.salvage = true;
+    const auto opened = SqliteStore::open(with);
+    tried += 1;
+    if (!opened) {  // a page of a tree that was written this once
+      EXPECT_EQ(opened.error().code(), Code::damaged) << opened.error().message();
+      continue;
+    }
+    bool is_whole = true;
+    for (std::uint64_t session = 1; session <= 3; ++session) {
+      const std::vector<std::string> records = all(**opened, session);
+      for (Seq seq = 1; seq <= records.size(); ++seq) {
+        ASSERT_EQ(records[seq - 1], marked(session, seq));
+      }
+      is_whole = is_whole && records.size() == 40;
+    }
+    whole += is_whole ? 1 : 0;
+  }
+  // Most pages are written again by a later commit.
+  EXPECT_GT(tried, 10U);
+  EXPECT_GT(whole, tried * 3 / 4);
+}
+
+TEST_F(SqliteDamage, DISK3_S7_a_page_number_that_decayed_overwrites_no_other_page) {
+  open();
+  fill(3, 40);
+  abandon_to("decayed.db");
+  const std::string wal = slurp(path("decayed.db-wal"));
+  const std::string database = slurp(path("decayed.db"));
+  const std::size_t frames = (wal.size() - 32) / wal_frame_bytes;
+  for (std::size_t number = 0; number + 6 < frames; number += 5) {
+    for (const char flip : {'\1', '\2', '\4', '\x40'}) {
+      std::string bytes = wal;
+      char& low = bytes[wal_frame_at(number) + 3];
+      low = static_cast<char>(low ^ flip);
+      spill(path("decayed.db"), database);
+      spill(path("decayed.db-wal"), bytes);
+      SqliteOptions with = options("decayed.db");
+      with.salvage = true;
+      const auto opened = SqliteStore::open(with);
+      ASSERT_TRUE(opened) << "frame " << number << ": " << opened.error().message();
+      for (std::uint64_t session = 1; session <= 3; ++session) {
+        EXPECT_EQ(all(**opened, session).size(), 40U) << "frame " << number;
+      }
+      EXPECT_TRUE((*opened)->verify()->damages.empty()) << "frame " << number;
+    }
+  }
+}
+
+// The page that has decayed is written again by the commits behind it, so nothing may be lost
+// wherever the power goes.
+TEST(SqliteSalvage, S7_J1_a_salvage_that_is_cut_off_loses_no_commit) {
+  constexpr Seq records = 6;
+  int cuts = 0;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    for (std::uint64_t at = 1; at < 200; ++at) {
+      FaultVfs vfs(seed);
+      SqliteOptions with{.path = "journal.db", .vfs = vfs.name(), .reserve_bytes = 0};
+      {
+        const auto store = SqliteStore::open(with).value();
+        for (Seq seq = 1; seq <= records; ++seq) {
+          store->append({.session = session(1),
+                         .epoch = store->epoch(),
+                         .expected_head = seq - 1,
+                         .records = {"record"}},
+                        [](const Result<>& done) { EXPECT_TRUE(done); });
+          store->step();
+        }
+      }
+      const std::string wal = vfs.disk().contents("journal.db-wal").value();
+      std::size_t frames = 0;  // behind them are those of an earlier log, of another salt
+      while (wal.substr(wal_frame_at(frames) + 8, 8) == wal.substr(16, 8)) ++frames;
+      const std::size_t decayed = wal_frame_at(frames - 2) + 4000;
+      vfs.disk().overwrite("journal.db-wal", decayed, std::string(8, '~'));
+      with.salvage = true;
+      vfs.disk().plan({.at = at,
+                       .ops = {DiskOp::write, DiskOp::sync, DiskOp::truncate, DiskOp::remove},
+                       .kind = FaultKind::power_cut});
+      { const auto cut_off = SqliteStore::open(with); }
+      const bool was_cut = vfs.disk().fault_hit();
+      vfs.crash(CrashOutcome::torn);
+      const auto store = SqliteStore::open(with);
+      ASSERT_TRUE(store) << store.error().message();
+      const auto page = (*store)->read(session(1), {.limit = 100});
+      ASSERT_TRUE(page) << page.error().message();
+      ASSERT_EQ(page->records.size(), records) << "cut at " << at << ", seed " << seed;
+      if (!was_cut) break;
+      ++cuts;
+    }
+  }
+  EXPECT_GT(cuts, 40);
 }
 
 TEST_F(SqliteDamage, S7_what_was_to_be_put_back_into_a_log_that_is_gone_hinders_no_start) {
