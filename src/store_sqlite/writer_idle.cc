@@ -143,8 +143,7 @@ bool Writer::idle_step() {
   {
     const std::scoped_lock lock(write_mutex_);
     if (failed_ || (options_.is_there && !options_.is_there())) return false;
-    if (commits_.is_full() && !commits_.probe_space()) return false;
-    if (backup_) {
+    if (backup_) {  // goes elsewhere: a full disk does not keep it waiting
       const Result<bool> more = backup_->step(backup_pages_per_step);
       worked = true;
       if (!more) outcome = std::unexpected(more.error());
@@ -152,6 +151,8 @@ bool Writer::idle_step() {
         ended.emplace(*std::move(backup_));
         backup_.reset();
       }
+    } else if (commits_.is_full() && !commits_.probe_space()) {
+      return false;
     } else if (idle_erase() || idle_scrub() || idle_search()) {
       worked = true;
     } else if (unindexed_bytes_ > options_.flush_idle_bytes || flush_before_ != 0) {
