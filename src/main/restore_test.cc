@@ -1,11 +1,13 @@
 // Restoring a backup over what is left of a journal, and putting journals aside: what was
 // acknowledged is either served or kept under its own name, and two journals are never mixed.
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "main/clean_start.h"
@@ -15,6 +17,22 @@
 #include "main/stored_epoch.h"
 #include "store_files/sealed.h"
 #include "store_sqlite/sqlite_store.h"
+
+namespace {
+
+// What was synced since a test asked for it.
+std::vector<std::string>* synced_paths = nullptr;
+
+}  // namespace
+
+// In the place of libc's, so that a test sees what reaches the disk before something else happens.
+extern "C" int fsync(int file) {
+  if (synced_paths != nullptr) {
+    const std::string link = "/proc/self/fd/" + std::to_string(file);
+    synced_paths->push_back(std::filesystem::read_symlink(link));
+  }
+  return static_cast<int>(::syscall(SYS_fsync, file));
+}
 
 namespace perdure {
 namespace {
@@ -281,10 +299,19 @@ TEST_F(Restore, C20_S7_a_decayed_commit_log_is_salvaged_beside_a_copy) {
   }
   EXPECT_EQ(verbs_.verify("").error().code(), Code::damaged);
   fs::create_directories(path("commits.damaged"));  // of an earlier one
+  std::vector<std::string> synced;
+  synced_paths = &synced;
   const auto salvaged = verbs_.store_salvage("");
+  synced_paths = nullptr;
   ASSERT_TRUE(salvaged) << salvaged.error().message();
-  EXPECT_EQ(salvaged->kept, std::vector<std::string>{path("commits.damaged.2")});
-  EXPECT_FALSE(fs::is_empty(path("commits.damaged.2")));
+  const std::string copy = path("commits.damaged.2");
+  EXPECT_EQ(salvaged->kept, std::vector<std::string>{copy});
+  // What it is a copy of is removed afterwards.
+  for (const std::string& kept : {copy + "/" + fs::path(log).filename().string(), copy,
+                                  fs::path(copy).parent_path().string()}) {
+    EXPECT_TRUE(fs::exists(kept));
+    EXPECT_NE(std::ranges::find(synced, fs::canonical(kept).string()), synced.end()) << kept;
+  }
   const auto store = open_journal(place, {}).value();
   EXPECT_EQ(store->read(SessionId(Ulid{1, 2}), {.limit = 10})->records.size(), 1U);
 }

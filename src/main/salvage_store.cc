@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "main/data_folder.h"
 #include "store_sqlite/sqlite_store.h"
 
 namespace perdure {
@@ -19,6 +20,17 @@ std::vector<std::string> paths_like(const std::string& prefix) {
   }
   std::ranges::sort(out);
   return out;
+}
+
+// A folder with all that is in it, and its name: what it was copied from is about to be removed.
+Result<> sync_tree(const std::string& folder) {
+  std::error_code error;
+  for (const auto& entry : fs::recursive_directory_iterator(folder, error)) {
+    TRY_VOID(sync_path(entry.path()));
+  }
+  if (error) return fail(Code::unavailable, folder + ": " + error.message());
+  TRY_VOID(sync_path(folder));
+  return sync_path(fs::path(folder).parent_path());
 }
 
 Result<SalvagedStore> salvage_sqlite(const StorePlace& place) {
@@ -46,6 +58,7 @@ Result<SalvagedStore> salvage_files(const StorePlace& place) {
     }
     fs::copy(place.path + "/commits", copy, fs::copy_options::recursive, error);
     if (error) return fail(Code::unavailable, copy + ": " + error.message());
+    TRY_VOID(sync_tree(copy));
     out.kept.push_back(copy);
     opened = open_journal(place, {.salvage = true});
   }

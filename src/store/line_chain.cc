@@ -1,30 +1,67 @@
 #include "store/line_chain.h"
 
+#include <algorithm>
+
 namespace perdure {
 namespace {
 
 constexpr std::size_t envelope_bytes = 512;  // within which `prev` stands
 
-// The 64 digits behind `key`, which stands near the beginning.
-std::optional<Hash> hash_behind(std::string_view record, std::string_view key) {
+bool skip(std::string_view& rest, std::string_view part) {
+  if (!rest.starts_with(part)) return false;
+  rest.remove_prefix(part.size());
+  return true;
+}
+
+// The 64 digits at the beginning.
+std::optional<Hash> take_hash(std::string_view& rest) {
+  const Result<Hash> hash = Hash::parse_hex(rest.substr(0, 64));
+  if (!hash) return std::nullopt;
+  rest.remove_prefix(64);
+  return *hash;
+}
+
+// Of the envelope: everything before it is ours, and what an agent wrote stands behind it. Records
+// of format 0 have none.
+std::optional<Hash> prev_of(std::string_view record) {
+  constexpr std::string_view key = R"("prev":")";
+  if (!record.starts_with(R"({"v":)")) return std::nullopt;
   const std::size_t at = record.substr(0, envelope_bytes).find(key);
   if (at == std::string_view::npos) return std::nullopt;
-  const Result<Hash> hash = Hash::parse_hex(record.substr(at + key.size()).substr(0, 64));
-  return hash ? std::optional(*hash) : std::nullopt;
+  std::string_view rest = record.substr(at + key.size());
+  return take_hash(rest);
+}
+
+// The hash of the record that a tombstone stands for. A tombstone has its envelope, that hash and
+// nothing else: an agent's own members of the same names make none.
+std::optional<Hash> replaced_by(std::string_view record) {
+  if (record.size() > envelope_bytes || !skip(record, "{")) return std::nullopt;
+  (void)skip(record, R"("v":1,)");
+  if (!skip(record, R"("seq":)")) return std::nullopt;
+  record.remove_prefix(std::min(record.find_first_not_of("0123456789"), record.size()));
+  if (!skip(record, R"(,"ts":")")) return std::nullopt;
+  record.remove_prefix(std::min(record.find('"'), record.size()));
+  if (!skip(record, R"(","kind":"redacted",)")) return std::nullopt;
+  if (skip(record, R"("prev":")") && (!take_hash(record) || !skip(record, R"(",)"))) {
+    return std::nullopt;
+  }
+  if (!skip(record, R"("hash":")")) return std::nullopt;
+  const std::optional<Hash> hash = take_hash(record);
+  return record == R"("})" ? hash : std::nullopt;
 }
 
 }  // namespace
 
 LineChain::Link LineChain::add(std::string_view record) {
-  const std::optional<Hash> prev = hash_behind(record, R"("prev":")");
+  const std::optional<Hash> prev = prev_of(record);
   Link link = Link::silent;
   if (before_) link = prev == before_ ? Link::vouches : Link::broken;
   if (!before_ && prev && is_first_ && *prev != Hash{}) link = Link::broken;
-  std::optional<Hash> replaced;
-  if (record.substr(0, envelope_bytes).contains(R"("kind":"redacted")")) {
-    replaced = hash_behind(record, R"("hash":")");
+  before_.reset();
+  if (prev) {
+    const std::optional<Hash> replaced = replaced_by(record);
+    before_ = replaced ? *replaced : sha256(record);
   }
-  before_ = prev ? std::optional(replaced.value_or(sha256(record))) : std::nullopt;
   is_first_ = false;
   return link;
 }

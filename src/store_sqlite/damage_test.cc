@@ -8,6 +8,7 @@
 
 #include "store_sqlite/codec.h"
 #include "store_sqlite/store_fixture_test.h"
+#include "testing/fault_vfs.h"
 #include "wire/record.h"
 
 namespace perdure::store_test {
@@ -55,8 +56,8 @@ class SqliteDamage : public StoreTest {
     spill(file, bytes);
   }
 
-  // Makes the first leaf of the extents unreadable for SQLite.
-  static void break_extents_leaf(const fs::path& file) {
+  // Makes the first leaf of a table unreadable for SQLite.
+  static void break_leaf(const fs::path& file, const std::string& table) {
     sqlite3* db = nullptr;
     ASSERT_EQ(sqlite3_open(file.c_str(), &db), SQLITE_OK);
     std::int64_t page = 0;
@@ -64,12 +65,9 @@ class SqliteDamage : public StoreTest {
       *static_cast<std::int64_t*>(out) = std::stoll(values[0]);
       return 0;
     };
-    EXPECT_EQ(sqlite3_exec(db,
-                           "SELECT pageno FROM dbstat WHERE name = 'extents' AND pagetype = 'leaf' "
-                           "ORDER BY path LIMIT 1",
-                           take, &page, nullptr),
-              SQLITE_OK)
-        << sqlite3_errmsg(db);
+    const std::string sql = "SELECT pageno FROM dbstat WHERE name = '" + table +
+                            "' AND pagetype = 'leaf' ORDER BY path LIMIT 1";
+    EXPECT_EQ(sqlite3_exec(db, sql.c_str(), take, &page, nullptr), SQLITE_OK) << sqlite3_errmsg(db);
     sqlite3_close(db);
     ASSERT_GT(page, 1);
     std::string bytes = slurp(file);
@@ -262,7 +260,7 @@ TEST_F(SqliteDamage, J1_DISK3_a_head_that_decayed_or_is_gone_is_noticed) {
   }
 }
 
-TEST_F(SqliteDamage, DISK3_a_broken_page_of_the_extents_does_not_keep_others_from_the_index) {
+TEST_F(SqliteDamage, DISK3_S7_a_broken_page_of_the_extents_does_not_keep_others_from_the_index) {
   SqliteOptions with = options();
   with.flush_bytes_min = with.flush_bytes_max = 1UL << 40;
   open(with);
@@ -272,7 +270,7 @@ TEST_F(SqliteDamage, DISK3_a_broken_page_of_the_extents_does_not_keep_others_fro
   for (std::uint64_t number = 1; number <= 40; ++number) ASSERT_TRUE(put(number, 300, {"new"}));
   store_.reset();
   exec(path(), "PRAGMA wal_checkpoint(TRUNCATE)");
-  break_extents_leaf(path());
+  break_leaf(path(), "extents");
   open(with);
   ASSERT_TRUE(put(40, 301, {"newer"}));
   EXPECT_GT(store_->stats().unindexed_bytes, 0U);
@@ -292,6 +290,77 @@ TEST_F(SqliteDamage, DISK3_a_broken_page_of_the_extents_does_not_keep_others_fro
     open(with);
   }
   ASSERT_TRUE(put(40, 302, {"newest"}));
+  // What was withdrawn is in the log, and comes back with a new index.
+  EXPECT_GE(store_->damaged_indexes().value_or(0), 1U);
+  const Result<> rebuilt = store_->rebuild_index();
+  ASSERT_TRUE(rebuilt) << rebuilt.error().message();
+  for (int life = 0; life < 2; ++life) {
+    EXPECT_EQ(store_->damaged_indexes().value_or(99), 0U);
+    for (std::uint64_t number = 1; number < 40; ++number) EXPECT_EQ(all(number).size(), 301U);
+    EXPECT_EQ(all(40).size(), 303U);
+    for (const Damage& damage : store_->verify()->damages) EXPECT_FALSE(damage.session);
+    open(with);
+  }
+  EXPECT_TRUE(put(1, 301, {"more"}));
+}
+
+// The records of a removed session are found for their erasing by its extents alone.
+TEST_F(SqliteDamage, S7_a_broken_page_of_the_index_leaves_what_is_to_be_erased_to_be_erased) {
+  for (const char* const table : {"extents", "heads"}) {
+    store_.reset();
+    fs::remove_all(path());
+    fs::remove_all(path("journal.db-wal"));
+    open();
+    fill(40, 300);
+    ASSERT_TRUE(store_->remove(session(20)));
+    ASSERT_TRUE(store_->shut_down());
+    store_.reset();
+    break_leaf(path(), table);
+    open();
+    EXPECT_GE(store_->damaged_indexes().value_or(0), 1U);
+    const Result<> rebuilt = store_->rebuild_index();
+    ASSERT_TRUE(rebuilt) << rebuilt.error().message();
+    EXPECT_EQ(store_->damaged_indexes().value_or(99), 0U);
+    EXPECT_EQ(all(1).size(), 300U);
+    EXPECT_TRUE(put(1, 300, {"more"}));
+    idle(*store_);
+    ASSERT_TRUE(store_->shut_down());
+    store_.reset();
+    EXPECT_FALSE(slurp(path()).contains("<session 20 record 300>")) << table;
+  }
+}
+
+// A rebuild scans what the log has. What it has lost at a session's end it does not show (J1).
+TEST_F(SqliteDamage, J1_DISK3_a_rebuild_gives_no_acknowledged_number_away) {
+  for (const char* const lost :
+       {"UPDATE log SET data = zeroblob(length(data)) WHERE pos = 5",
+        "DELETE FROM log WHERE pos = 5", "UPDATE log SET data = zeroblob(length(data))"}) {
+    SCOPED_TRACE(lost);
+    store_.reset();
+    fs::remove_all(path());
+    fs::remove_all(path("journal.db-wal"));
+    open();
+    fill(2, 5);
+    ASSERT_TRUE(put(2, 5, {"behind it"}));
+    ASSERT_TRUE(put(3, 0, {"another"}));
+    ASSERT_TRUE(store_->shut_down());
+    store_.reset();
+    exec(path(), lost);
+    open();
+    for (int round = 0; round < 3; ++round) {
+      const Result<> rebuilt = store_->rebuild_index();
+      ASSERT_TRUE(rebuilt) << rebuilt.error().message();
+      for (const std::uint64_t number : {1, 2}) {
+        for (const Seq head : {Seq{0}, Seq{4}, Seq{5}, store_->head(session(number))->seq}) {
+          EXPECT_EQ(put(number, head, {"no"}).error().code(), Code::damaged);
+        }
+      }
+      std::size_t named = 0;
+      for (const Damage& damage : store_->verify()->damages) named += damage.session ? 1 : 0;
+      EXPECT_GE(named, 2U);
+      if (round == 1) open();
+    }
+  }
 }
 
 // Entries without records that carry the frame cursor alone, right behind what the index has.
@@ -467,6 +536,119 @@ TEST_F(SqliteDamage, S7_a_salvage_keeps_every_log_that_was_damaged) {
     ASSERT_TRUE(SqliteStore::open(with));
     EXPECT_TRUE(slurp(path(kept)) == flipped) << kept;
   }
+}
+
+// Frames of the log, of 8 KiB and a header of 24 bytes, which begins with the page's number.
+constexpr std::size_t wal_frame_bytes = 24 + 8192;
+std::size_t wal_frame_at(std::size_t number) { return 32 + number * wal_frame_bytes; }
+
+// SQLite reads no further than a frame of page 0, and the next commit would go over the rest.
+TEST_F(SqliteDamage, DISK3_S7_a_salvage_passes_over_a_frame_that_lost_its_header) {
+  open();
+  fill(3, 40);
+  abandon_to("decayed.db");
+  const std::string wal = slurp(path("decayed.db-wal"));
+  const std::string database = slurp(path("decayed.db"));
+  const std::size_t frames = (wal.size() - 32) / wal_frame_bytes;
+  std::size_t tried = 0;
+  std::size_t whole = 0;
+  for (std::size_t number = 0; number + 6 < frames; number += 3) {
+    std::string bytes = wal;
+    bytes.replace(wal_frame_at(number), 4096, std::string(4096, '\0'));
+    spill(path("decayed.db"), database);
+    spill(path("decayed.db-wal"), bytes);
+    SqliteOptions with = options("decayed.db");
+    EXPECT_EQ(open_error(with).code(), Code::damaged);
+    with.salvage = true;
+    const auto opened = SqliteStore::open(with);
+    tried += 1;
+    if (!opened) {  // a page of a tree that was written this once
+      EXPECT_EQ(opened.error().code(), Code::damaged) << opened.error().message();
+      continue;
+    }
+    bool is_whole = true;
+    for (std::uint64_t session = 1; session <= 3; ++session) {
+      const std::vector<std::string> records = all(**opened, session);
+      for (Seq seq = 1; seq <= records.size(); ++seq) {
+        ASSERT_EQ(records[seq - 1], marked(session, seq));
+      }
+      is_whole = is_whole && records.size() == 40;
+    }
+    whole += is_whole ? 1 : 0;
+  }
+  // Most pages are written again by a later commit.
+  EXPECT_GT(tried, 10U);
+  EXPECT_GT(whole, tried * 3 / 4);
+}
+
+TEST_F(SqliteDamage, DISK3_S7_a_page_number_that_decayed_overwrites_no_other_page) {
+  open();
+  fill(3, 40);
+  abandon_to("decayed.db");
+  const std::string wal = slurp(path("decayed.db-wal"));
+  const std::string database = slurp(path("decayed.db"));
+  const std::size_t frames = (wal.size() - 32) / wal_frame_bytes;
+  for (std::size_t number = 0; number + 6 < frames; number += 5) {
+    for (const char flip : {'\1', '\2', '\4', '\x40'}) {
+      std::string bytes = wal;
+      char& low = bytes[wal_frame_at(number) + 3];
+      low = static_cast<char>(low ^ flip);
+      spill(path("decayed.db"), database);
+      spill(path("decayed.db-wal"), bytes);
+      SqliteOptions with = options("decayed.db");
+      with.salvage = true;
+      const auto opened = SqliteStore::open(with);
+      ASSERT_TRUE(opened) << "frame " << number << ": " << opened.error().message();
+      for (std::uint64_t session = 1; session <= 3; ++session) {
+        EXPECT_EQ(all(**opened, session).size(), 40U) << "frame " << number;
+      }
+      EXPECT_TRUE((*opened)->verify()->damages.empty()) << "frame " << number;
+    }
+  }
+}
+
+// The page that has decayed is written again by the commits behind it, so nothing may be lost
+// wherever the power goes.
+TEST(SqliteSalvage, S7_J1_a_salvage_that_is_cut_off_loses_no_commit) {
+  constexpr Seq records = 6;
+  int cuts = 0;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    for (std::uint64_t at = 1; at < 200; ++at) {
+      FaultVfs vfs(seed);
+      SqliteOptions with{.path = "journal.db", .vfs = vfs.name(), .reserve_bytes = 0};
+      {
+        const auto store = SqliteStore::open(with).value();
+        for (Seq seq = 1; seq <= records; ++seq) {
+          store->append({.session = session(1),
+                         .epoch = store->epoch(),
+                         .expected_head = seq - 1,
+                         .records = {"record"}},
+                        [](const Result<>& done) { EXPECT_TRUE(done); });
+          store->step();
+        }
+      }
+      const std::string wal = vfs.disk().contents("journal.db-wal").value();
+      std::size_t frames = 0;  // behind them are those of an earlier log, of another salt
+      while (wal.substr(wal_frame_at(frames) + 8, 8) == wal.substr(16, 8)) ++frames;
+      const std::size_t decayed = wal_frame_at(frames - 2) + 4000;
+      vfs.disk().overwrite("journal.db-wal", decayed, std::string(8, '~'));
+      with.salvage = true;
+      vfs.disk().plan({.at = at,
+                       .ops = {DiskOp::write, DiskOp::sync, DiskOp::truncate, DiskOp::remove},
+                       .kind = FaultKind::power_cut});
+      { const auto cut_off = SqliteStore::open(with); }
+      const bool was_cut = vfs.disk().fault_hit();
+      vfs.crash(CrashOutcome::torn);
+      const auto store = SqliteStore::open(with);
+      ASSERT_TRUE(store) << store.error().message();
+      const auto page = (*store)->read(session(1), {.limit = 100});
+      ASSERT_TRUE(page) << page.error().message();
+      ASSERT_EQ(page->records.size(), records) << "cut at " << at << ", seed " << seed;
+      if (!was_cut) break;
+      ++cuts;
+    }
+  }
+  EXPECT_GT(cuts, 40);
 }
 
 TEST_F(SqliteDamage, S7_what_was_to_be_put_back_into_a_log_that_is_gone_hinders_no_start) {

@@ -193,6 +193,26 @@ TEST(SqliteSync, S13_DISK2_a_backup_that_finds_no_room_ends_beside_a_busy_writer
   }
 }
 
+// Here it goes to the same disk, so all that it can say is that there is no room.
+TEST(SqliteSync, S13_DISK2_a_backup_does_not_wait_until_the_journal_has_room_again) {
+  FaultVfs vfs;
+  const auto store =
+      SqliteStore::open({.path = "journal.db", .vfs = vfs.name(), .reserve_bytes = 100'000})
+          .value();
+  vfs.disk().set_capacity(vfs.disk().bytes_used());
+  store->append(
+      {.session = session(1), .epoch = store->epoch(), .records = {std::string(500'000, 'x')}},
+      [](const Result<>& done) { EXPECT_FALSE(done); });
+  store->step();
+  ASSERT_TRUE(store->stats().disk_full);
+  std::optional<Result<>> outcome;
+  ASSERT_TRUE(store->backup("copy.db", [&](Result<> done) { outcome = std::move(done); }));
+  for (int i = 0; !outcome && i < 1000; ++i) store->idle_step();
+  ASSERT_TRUE(outcome) << "it waits";
+  EXPECT_EQ(outcome->error().code(), Code::disk_full) << outcome->error().message();
+  EXPECT_TRUE(store->stats().disk_full);
+}
+
 // Whoever copies or moves the file alone afterwards relies on it.
 TEST(SqliteSync, S13_an_end_that_leaves_commits_in_the_wal_is_no_success) {
   bool refused = false;

@@ -133,14 +133,15 @@ Result<SessionIndex::Change*> GroupWriter::admit(PendingAppend& pending) {
     pending.refused = std::move(error);
     return nullptr;
   }
+  // Before change_of(): whatever is refused from there on has a place among the group's changes.
+  if (const std::optional<Hash> lost = TRY(find_lost_blob(batch))) {
+    return refuse(Code::not_found, "there is no blob " + lost->hex());
+  }
   SessionIndex::Change* change = TRY(change_of(batch.session, pending));
   if (change == nullptr) return nullptr;
   if (change->head != batch.expected_head) {
     return refuse(Code::conflict, "the head is " + std::to_string(change->head) + ", not " +
                                       std::to_string(batch.expected_head));
-  }
-  if (const std::optional<Hash> lost = TRY(find_lost_blob(batch))) {
-    return refuse(Code::not_found, "there is no blob " + lost->hex());
   }
   return change;
 }

@@ -20,7 +20,11 @@ Result<std::uint64_t> SqliteStore::damaged_indexes() {
   std::uint64_t damaged = 0;
   const auto count = [&] { damaged += now.is_whole && now.next == now.head + 1 ? 0U : 1U; };
   Query query(rows);
-  while (TRY(query->step())) {
+  while (true) {
+    const Result<bool> row = query->step();
+    // A page of the tables themselves: whose it was cannot be said.
+    if (!row && row.error().code() == Code::damaged) return damaged + 1;
+    if (!TRY(row)) break;
     const std::uint64_t sid = query->u64(0);
     if (sid != now.sid) {
       count();

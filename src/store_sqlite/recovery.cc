@@ -10,6 +10,7 @@
 #include "store_sqlite/schema.h"
 #include "store_sqlite/vfs_file.h"
 #include "store_sqlite/wal_recovery.h"
+#include "store_sqlite/wal_tail.h"
 
 namespace perdure {
 namespace {
@@ -56,11 +57,12 @@ Result<> check_files(const SqliteOptions& options, sqlite3_vfs* vfs) {
                   "; it is left as it is");
 }
 
-Result<> prepare_wal(const SqliteOptions& options, sqlite3_vfs* vfs) {
+// Says how many frames of a salvaged log SQLite must take; 0 for any.
+Result<std::uint64_t> prepare_wal(const SqliteOptions& options, sqlite3_vfs* vfs) {
   const FilePlace place{vfs, options.path + "-wal", VfsFileKind::wal};
   const FilePlace redo{vfs, options.path + "-wal.redo", VfsFileKind::other};
   TRY_VOID(finish_refresh(place, redo));
-  if (TRY(size_of(place)) == 0) return {};
+  if (TRY(size_of(place)) == 0) return 0;
   VfsFile wal = TRY(VfsFile::open(place, VfsFile::Mode::read_write));
   const WalFound found = TRY(inspect_wal(wal));
   if (found.commits_behind && !options.salvage) {
@@ -72,9 +74,21 @@ Result<> prepare_wal(const SqliteOptions& options, sqlite3_vfs* vfs) {
                                    "a copy and recovers them");
   }
   if (found.commits_behind) {
-    return salvage_wal(wal, found, {vfs, options.path + "-wal.damaged", VfsFileKind::other});
+    const FilePlace copy_to{vfs, options.path + "-wal.damaged", VfsFileKind::other};
+    return salvage_wal(wal, found, {.copy_to = copy_to, .redo = redo});
   }
-  return refresh_wal(wal, found, redo);
+  TRY_VOID(refresh_wal(wal, found, redo));
+  return 0;
+}
+
+// The next commit goes over the frames that SQLite did not take, so this comes before it.
+Result<> check_frames(Db& db, std::uint64_t expected) {
+  if (expected == 0) return {};
+  const std::uint64_t taken = TRY(committed_frames(db));
+  if (taken >= expected) return {};
+  return fail(Code::damaged, "of the salvaged write-ahead log " + std::to_string(taken) +
+                                 " frames can be read, and there should be " +
+                                 std::to_string(expected) + "; nothing was written behind them");
 }
 
 std::string make_log_id(const SqliteOptions& options) {
@@ -159,12 +173,13 @@ void add_entry(SessionIndex& index, IndexedSession& state, const ScannedEntry& e
 Result<OpenedFile> open_file(const SqliteOptions& options) {
   sqlite3_vfs* vfs = TRY(find_vfs(options.vfs));
   TRY_VOID(check_files(options, vfs));
-  TRY_VOID(prepare_wal(options, vfs));
+  const std::uint64_t frames = TRY(prepare_wal(options, vfs));
   OpenedFile file;
   file.db = TRY(Db::open({.path = options.path,
                           .vfs = options.vfs,
                           .flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE}));
   const FileState state = TRY(identify(file.db));
+  TRY_VOID(check_frames(file.db, frames));
   TRY_VOID(configure_writer(file.db, options.checkpoint_bytes));
   if (state == FileState::fresh) {
     TRY_VOID(create_schema(file.db, make_log_id(options)));

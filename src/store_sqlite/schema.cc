@@ -7,7 +7,6 @@ namespace {
 
 // log: group commits, cut into rows; the only table every commit writes to.
 // sessions: who is who, and the listing; `sealed` covers the row.
-// heads, extents: written behind, see session_index.h.
 // doomed: removed sessions whose records are still to be erased from the log.
 constexpr const char* tables = R"(
 CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -17,9 +16,6 @@ CREATE TABLE sessions(
   open INTEGER NOT NULL DEFAULT 0, archived INTEGER NOT NULL DEFAULT 0,
   updated INTEGER NOT NULL DEFAULT 0, sealed BLOB);
 CREATE INDEX sessions_open ON sessions(id) WHERE open = 1;
-CREATE TABLE heads(sid INTEGER PRIMARY KEY, head INTEGER NOT NULL, cursor BLOB, good INTEGER);
-CREATE TABLE extents(sid INTEGER, first_seq INTEGER, packed BLOB NOT NULL,
-  PRIMARY KEY(sid, first_seq)) WITHOUT ROWID;
 CREATE TABLE outbox(sid INTEGER, number INTEGER, sealed BLOB NOT NULL,
   PRIMARY KEY(sid, number)) WITHOUT ROWID;
 CREATE TABLE answers(key TEXT PRIMARY KEY, expires INTEGER, sealed BLOB NOT NULL) WITHOUT ROWID;
@@ -86,6 +82,8 @@ Result<bool> has_redactions(Db& db) {
 Result<> create_schema(Db& db, std::string_view log_id) {
   TRY_VOID(db.exec("BEGIN IMMEDIATE"));
   TRY_VOID(db.exec(tables));
+  TRY_VOID(db.exec(heads_table_sql));
+  TRY_VOID(db.exec(extents_table_sql));
   TRY_VOID(db.exec(search_table_sql));
   TRY_VOID(set_meta(db, meta::log_id, log_id));
   TRY_VOID(set_meta(db, meta::indexed, 1));

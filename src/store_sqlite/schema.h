@@ -14,6 +14,13 @@ namespace perdure {
 inline constexpr std::int64_t application_id = 0x50645572;  // "PdUr"
 inline constexpr std::int64_t format_version = 1;
 
+// Written behind, see session_index.h: each can be set aside and made again from the log.
+inline constexpr const char* heads_table_sql =
+    "CREATE TABLE heads(sid INTEGER PRIMARY KEY, head INTEGER NOT NULL, cursor BLOB, good INTEGER)";
+inline constexpr const char* extents_table_sql =
+    "CREATE TABLE extents(sid INTEGER, first_seq INTEGER, packed BLOB NOT NULL, "
+    "PRIMARY KEY(sid, first_seq)) WITHOUT ROWID";
+
 // The full-text index is a projection and can be dropped and made again.
 inline constexpr const char* search_table_sql =
     "CREATE VIRTUAL TABLE search USING fts5(text, tokenize = 'unicode61 remove_diacritics 2')";

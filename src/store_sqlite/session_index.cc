@@ -86,6 +86,10 @@ void SessionIndex::publish(const Group& group) {
   for (const Change& change : group.changes) {
     IndexedSession& state = *change.state;
     state.draft = -1;
+    if (state.sid == 0) {
+      forget(state.id);
+      continue;
+    }
     state.stored = true;
     state.head = change.head;
     state.cursor = change.cursor;
@@ -101,11 +105,14 @@ void SessionIndex::discard(const std::vector<Change>& changes) {
   const std::scoped_lock lock(mutex_);
   for (const Change& change : changes) {
     change.state->draft = -1;
-    if (change.state->stored) continue;
-    const auto found = by_id_.find(change.state->id);
-    clean_.erase(found->second);
-    by_id_.erase(found);
+    if (!change.state->stored) forget(change.state->id);
   }
+}
+
+void SessionIndex::forget(SessionId id) {
+  const auto found = by_id_.find(id);
+  clean_.erase(found->second);
+  by_id_.erase(found);
 }
 
 std::vector<IndexedSession*> SessionIndex::oldest_dirty(std::uint64_t before, std::size_t limit) {

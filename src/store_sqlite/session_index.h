@@ -93,7 +93,8 @@ class SessionIndex {
     std::vector<NewEntry> entries;
     std::uint64_t block_pos = 0;  // first row of its block
   };
-  // Makes a committed group visible, all at once.
+  // Makes a committed group visible, all at once. A session that got no number has no row: it is
+  // forgotten.
   void publish(const Group& group);
   // Forgets a group that was rolled back.
   void discard(const std::vector<Change>& changes);
@@ -123,6 +124,8 @@ class SessionIndex {
   void touch(States::iterator at) {
     if (!at->dirty) clean_.splice(clean_.begin(), clean_, at);
   }
+  // Of one that is not stored.
+  void forget(SessionId id);
   void evict();
 
   const std::size_t clean_max_;

@@ -24,5 +24,15 @@ TEST(SessionIndex, J1_what_a_reader_offered_meanwhile_is_what_the_writer_gets) {
   EXPECT_FALSE(index.visit(session(2), [](const IndexedSession&) {})) << "not committed yet";
 }
 
+TEST(SessionIndex, J3_a_session_that_got_no_number_is_not_published) {
+  SessionIndex index(10);
+  SessionIndex::Group group;
+  group.changes.push_back(
+      {.state = index.pin_or_insert({.id = session(1), .stored = false}, 0).state});
+  index.publish(group);
+  EXPECT_FALSE(index.visit(session(1), [](const IndexedSession&) {}));
+  EXPECT_EQ(index.pin(session(1), 0).state, nullptr) << "nor left behind for the next group";
+}
+
 }  // namespace
 }  // namespace perdure::store_test

@@ -101,7 +101,8 @@ class SqliteStore final : public StoreEngine {
 
   // Drops the full-text index; idle_step() builds it anew.
   Result<> rebuild_search();
-  // Of how many sessions heads or extents are damaged, for rebuild_index(). Reads no records.
+  // Of how many sessions heads or extents are damaged, for rebuild_index(); at least of how many,
+  // where a page of them cannot be read. Reads no records.
   Result<std::uint64_t> damaged_indexes();
   // Builds heads and extents anew from the log. Blocks for as long as reading the log takes.
   Result<> rebuild_index();

@@ -272,5 +272,22 @@ TEST_F(SqliteStoreTest, a_hundred_thousand_sessions_are_not_in_memory) {
   EXPECT_EQ(store_->list(session(99'998), 10)->size(), 2U);
 }
 
+// A group that holds the refused append alone commits all the same.
+TEST_F(SqliteStoreTest, J3_the_refused_first_append_of_a_session_leaves_none) {
+  open();
+  const auto refused = [&] {
+    return commit(
+        {.session = session(1), .records = {"a"}, .blob_refs = {sha256("nobody has it")}});
+  };
+  EXPECT_EQ(refused().error().code(), Code::not_found);
+  EXPECT_EQ(store_->head(session(1)).error().code(), Code::not_found);
+  EXPECT_EQ(store_->read(session(1), {.limit = 1}).error().code(), Code::not_found);
+  ASSERT_TRUE(put(2, 0, {"of another"}));
+  ASSERT_TRUE(put(1, 0, {"a"}));
+  open();
+  EXPECT_EQ(all(1), std::vector<std::string>{"a"});
+  EXPECT_EQ(all(2), std::vector<std::string>{"of another"});
+}
+
 }  // namespace
 }  // namespace perdure::store_test

@@ -75,9 +75,19 @@ bool has_salt(const WalHead& head, std::span<const char> frame) {
   return std::equal(head.salt.begin(), head.salt.end(), frame.begin() + 8);
 }
 
+std::uint32_t page_of(std::span<const char> frame) { return big_endian(frame.data()); }
+// The size of the database where the frame ends a commit, else 0.
+std::uint32_t commit_of(std::span<const char> frame) { return big_endian(frame.data() + 4); }
+
 Checksum frame_sum(const WalHead& head, Checksum before, std::span<const char> frame) {
   return advance(advance(before, head.big, frame.first(8)), head.big,
                  frame.subspan(frame_header_bytes));
+}
+
+// Whether it follows a frame with that sum, for SQLite too, to which no page has the number 0.
+bool is_chained(const WalHead& head, Checksum before, std::span<const char> frame) {
+  return has_salt(head, frame) && page_of(frame) != 0 &&
+         frame_sum(head, before, frame) == stored_sum(frame.data() + 16);
 }
 
 constexpr std::string_view redo_key = "wal redo";
@@ -87,6 +97,88 @@ Result<> write_redo(const FilePlace& place, std::string_view payload) {
   VfsFile file = TRY(VfsFile::open(place, VfsFile::Mode::create));
   TRY_VOID(file.write(0, seal(redo_key, payload)));
   return file.sync();
+}
+
+// What to do when there is no room for the redo.
+enum class WithoutRoom { go_on, give_up };
+
+struct WalPart {
+  std::uint64_t from = 0;
+  std::string_view bytes;
+  WithoutRoom without_room = WithoutRoom::give_up;
+};
+
+// Writes a part of the log in place, so that a power cut in between leaves it to finish_refresh().
+Result<> put_by_redo(VfsFile& wal, const WalPart& part, const FilePlace& redo) {
+  std::string payload(header_bytes, '\0');
+  TRY_VOID(wal.read(0, payload));
+  append_varint(payload, part.from);
+  payload += part.bytes;
+  const Result<> kept = write_redo(redo, payload);
+  if (!kept &&
+      (kept.error().code() != Code::disk_full || part.without_room == WithoutRoom::give_up)) {
+    return kept;
+  }
+  TRY_VOID(wal.write(part.from, part.bytes));
+  TRY_VOID(wal.sync());
+  return delete_file(redo);
+}
+
+Result<> copy_log(VfsFile& wal, std::uint64_t end, const FilePlace& copy_to) {
+  FilePlace place = copy_to;
+  for (int i = 2; TRY(file_exists(place)); ++i) place.path = copy_to.path + "." + std::to_string(i);
+  VfsFile copy = TRY(VfsFile::open(place, VfsFile::Mode::create));
+  std::vector<char> buffer(copy_bytes);
+  for (std::uint64_t at = 0; at < end; at += buffer.size()) {
+    buffer.resize(std::min<std::uint64_t>(copy_bytes, end - at));
+    TRY_VOID(wal.read(at, buffer));
+    TRY_VOID(copy.write(at, {buffer.data(), buffer.size()}));
+  }
+  return copy.sync();
+}
+
+// The number of a page, up to `pages`, with which the frame's bytes fit its checksum: its own has
+// decayed then, and nothing else. The sum over the page is linear in the sum that it begins with.
+std::optional<std::uint32_t> page_that_fits(const WalHead& head, Checksum before,
+                                            std::span<const char> frame, std::uint32_t pages) {
+  const std::span<const char> page = frame.subspan(frame_header_bytes);
+  const Checksum zero = advance({}, head.big, page);
+  const Checksum one = advance({1, 0}, head.big, page);
+  const Checksum two = advance({0, 1}, head.big, page);
+  const Checksum wanted = stored_sum(frame.data() + 16);
+  std::array<char, 8> start{};
+  std::copy_n(frame.begin(), start.size(), start.begin());
+  for (std::uint32_t number = 1; number <= pages; ++number) {
+    put_big_endian(start.data(), number);
+    const auto [a, b] = advance(before, head.big, start);
+    const Checksum sum{
+        zero.first + (one.first - zero.first) * a + (two.first - zero.first) * b,
+        zero.second + (one.second - zero.second) * a + (two.second - zero.second) * b};
+    if (sum == wanted) return number;
+  }
+  return std::nullopt;
+}
+
+// Whether the frame's page may be written where it says, as far as one can know; puts its number
+// right where that can be told. `before` is what the frame in front of it has for its sum.
+bool mend_header(const WalHead& head, Checksum before, std::span<char> frame, std::uint32_t pages) {
+  if (!has_salt(head, frame)) return false;
+  if (is_chained(head, before, frame)) return true;
+  if (const auto number = page_that_fits(head, before, frame, pages)) {
+    put_big_endian(frame.data(), *number);
+  }
+  return page_of(frame) >= 1 && page_of(frame) <= pages;
+}
+
+// Frames behind `number` that can be used for one in front of all of them.
+Result<std::vector<char>> next_usable(VfsFile& wal, const WalHead& head, const WalFound& found,
+                                      std::uint64_t number) {
+  std::vector<char> frame(frame_header_bytes + head.page);
+  for (std::uint64_t i = number + 1; i < found.frames_good + found.frames_behind; ++i) {
+    TRY_VOID(wal.read(frame_at(head, i), frame));
+    if (has_salt(head, frame) && page_of(frame) >= 1 && page_of(frame) <= found.pages) return frame;
+  }
+  return fail(Code::damaged, "no frame of the write-ahead log can be read");
 }
 
 }  // namespace
@@ -105,12 +197,12 @@ Result<WalFound> inspect_wal(VfsFile& wal) {
   bool commit_seen = false;
   for (std::uint64_t i = 0; frame_at(*head, i + 1) <= bytes; ++i) {
     TRY_VOID(wal.read(frame_at(*head, i), frame));
-    const bool chained =
-        has_salt(*head, frame) && frame_sum(*head, sum, frame) == stored_sum(frame.data() + 16);
+    const bool chained = is_chained(*head, sum, frame);
     sum = stored_sum(frame.data() + 16);
+    if (chained) found.pages = std::max({found.pages, page_of(frame), commit_of(frame)});
     if (good && chained) {
       found.frames_good = i + 1;
-      if (big_endian(frame.data() + 4) != 0) {
+      if (commit_of(frame) != 0) {
         found.frames_settled = std::exchange(found.frames_committed, i + 1);
       }
       continue;
@@ -119,7 +211,7 @@ Result<WalFound> inspect_wal(VfsFile& wal) {
     if (has_salt(*head, frame)) found.frames_behind = i + 1 - found.frames_good;
     if (!chained) commit_seen = false;
     if (chained && commit_seen) found.commits_behind = true;
-    if (has_salt(*head, frame) && big_endian(frame.data() + 4) != 0) commit_seen = true;
+    if (has_salt(*head, frame) && commit_of(frame) != 0) commit_seen = true;
   }
   return found;
 }
@@ -128,18 +220,9 @@ Result<> refresh_wal(VfsFile& wal, const WalFound& found, const FilePlace& redo)
   const std::optional<WalHead> head = TRY(read_head(wal));
   if (!head || found.frames_committed == 0) return {};
   const std::uint64_t from = found.frames_settled == 0 ? 0 : frame_at(*head, found.frames_settled);
-  const std::uint64_t end = frame_at(*head, found.frames_committed);
-  std::string payload(header_bytes, '\0');
-  TRY_VOID(wal.read(0, payload));
-  append_varint(payload, from);
-  const std::size_t bytes_at = payload.size();
-  payload.resize(bytes_at + (end - from));
-  TRY_VOID(wal.read(from, std::span(payload).subspan(bytes_at)));
-  const Result<> kept = write_redo(redo, payload);
-  if (!kept && kept.error().code() != Code::disk_full) return kept;
-  TRY_VOID(wal.write(from, std::string_view(payload).substr(bytes_at)));
-  TRY_VOID(wal.sync());
-  return delete_file(redo);
+  std::string bytes(frame_at(*head, found.frames_committed) - from, '\0');
+  TRY_VOID(wal.read(from, bytes));
+  return put_by_redo(wal, {.from = from, .bytes = bytes, .without_room = WithoutRoom::go_on}, redo);
 }
 
 Result<> finish_refresh(const FilePlace& wal_place, const FilePlace& redo) {
@@ -169,32 +252,42 @@ Result<> finish_refresh(const FilePlace& wal_place, const FilePlace& redo) {
   return delete_file(redo);
 }
 
-Result<> salvage_wal(VfsFile& wal, const WalFound& found, const FilePlace& copy_to) {
+Result<std::uint64_t> salvage_wal(VfsFile& wal, const WalFound& found,
+                                  const SalvagePlaces& places) {
   const std::optional<WalHead> head = TRY(read_head(wal));
-  if (!head) return {};
-  FilePlace place = copy_to;
-  for (int i = 2; TRY(file_exists(place)); ++i) place.path = copy_to.path + "." + std::to_string(i);
-  VfsFile copy = TRY(VfsFile::open(place, VfsFile::Mode::create));
-  const std::uint64_t end = frame_at(*head, found.frames_good + found.frames_behind);
-  std::vector<char> buffer(copy_bytes);
-  for (std::uint64_t at = 0; at < end; at += buffer.size()) {
-    buffer.resize(std::min<std::uint64_t>(copy_bytes, end - at));
-    TRY_VOID(wal.read(at, buffer));
-    TRY_VOID(copy.write(at, {buffer.data(), buffer.size()}));
-  }
-  TRY_VOID(copy.sync());
+  if (!head) return 0;
+  const std::uint64_t frames = found.frames_good + found.frames_behind;
+  TRY_VOID(copy_log(wal, frame_at(*head, frames), places.copy_to));
+  std::uint64_t committed = found.frames_committed;
   std::vector<char> frame(frame_header_bytes + head->page);
-  Checksum sum = head->sum;
-  for (std::uint64_t i = 0; i < found.frames_good + found.frames_behind; ++i) {
+  std::vector<char> last;  // as it was written
+  Checksum before = head->sum;
+  if (found.frames_good > 0) {
+    last = frame;
+    TRY_VOID(wal.read(frame_at(*head, found.frames_good - 1), last));
+    before = stored_sum(last.data() + 16);
+  }
+  Checksum sum = before;
+  std::string mended;
+  for (std::uint64_t i = found.frames_good; i < frames; ++i) {
     TRY_VOID(wal.read(frame_at(*head, i), frame));
+    const Checksum stored = stored_sum(frame.data() + 16);
+    if (!mend_header(*head, std::exchange(before, stored), frame, found.pages)) {
+      // Nobody knows which page this was. The one in front of it once more changes nothing.
+      frame = last.empty() ? TRY(next_usable(wal, *head, found, i)) : last;
+      put_big_endian(frame.data() + 4, 0);
+    }
     std::copy(head->salt.begin(), head->salt.end(), frame.begin() + 8);
     sum = frame_sum(*head, sum, frame);
-    if (i < found.frames_good) continue;
     put_big_endian(frame.data() + 16, sum.first);
     put_big_endian(frame.data() + 20, sum.second);
-    TRY_VOID(wal.write(frame_at(*head, i), {frame.data(), frame_header_bytes}));
+    mended.append(frame.data(), frame.size());
+    if (commit_of(frame) != 0) committed = i + 1;
+    last = frame;
   }
-  return wal.sync();
+  TRY_VOID(
+      put_by_redo(wal, {.from = frame_at(*head, found.frames_good), .bytes = mended}, places.redo));
+  return committed;
 }
 
 }  // namespace perdure

@@ -19,7 +19,9 @@ struct WalFound {
   // Of them, up to the commit before. That one was synced: nobody writes after a failed sync.
   std::uint64_t frames_settled = 0;
   std::uint64_t frames_behind = 0;  // frames of this log behind the first bad one
-  bool commits_behind = false;      // among them are commits that were once complete: decay
+  // The largest page or size of the database that a whole frame names.
+  std::uint32_t pages = 0;
+  bool commits_behind = false;  // among them are commits that were once complete: decay
 };
 
 // Reads the log and tells what is in it. Changes nothing. A log without a header is empty.
@@ -31,14 +33,20 @@ Result<WalFound> inspect_wal(VfsFile& wal);
 // as before.
 Result<> refresh_wal(VfsFile& wal, const WalFound& found, const FilePlace& redo);
 
-// Ends a refresh_wal() that was cut off: puts back what `redo` holds, if that is whole and about
-// this log, and deletes it. One without a log is of another and deleted.
+// Ends a refresh_wal() or salvage_wal() that was cut off: puts back what `redo` holds, if that is
+// whole and about this log, and deletes it. One without a log is of another and deleted.
 Result<> finish_refresh(const FilePlace& wal, const FilePlace& redo);
 
+struct SalvagePlaces {
+  FilePlace copy_to;  // with a number behind it where there is one already
+  FilePlace redo;
+};
+
 // Makes the frames behind a decayed one readable again: computes the checksums anew from there on,
-// after the log was copied to `copy_to`, or to that name with a number behind it where there is one
-// already. The decayed page itself stays as it is; what of the
-// journal lies in it is found by the journal's own checksums.
-Result<> salvage_wal(VfsFile& wal, const WalFound& found, const FilePlace& copy_to);
+// after the log was copied. A decayed page itself stays as it is; what of the journal lies in it is
+// found by the journal's own checksums. A frame that does not tell any more which page it has is
+// passed over. Says how many frames SQLite must take now: whoever opens the file has to compare
+// them. After an error the log is as it was, or finish_refresh() makes it whole.
+Result<std::uint64_t> salvage_wal(VfsFile& wal, const WalFound& found, const SalvagePlaces& places);
 
 }  // namespace perdure

@@ -22,8 +22,7 @@ Result<sqlite3_file*> file_of(Db& db, int which) {
   return file;
 }
 
-// As all connections see it; a transaction that was rolled back does not count.
-Result<std::uint32_t> committed_frames(sqlite3_file* database) {
+Result<std::uint32_t> frames_in_index(sqlite3_file* database) {
   void volatile* page = nullptr;
   const int result = database->pMethods->xShmMap(database, 0, index_page_bytes, 0, &page);
   if (result != SQLITE_OK || page == nullptr) {
@@ -41,10 +40,14 @@ Error unknown(int result, const char* doing) {
 
 }  // namespace
 
+Result<std::uint32_t> committed_frames(Db& db) {
+  return frames_in_index(TRY(file_of(db, SQLITE_FCNTL_FILE_POINTER)));
+}
+
 Result<> cut_wal_tail(Db& db) {
   sqlite3_file* database = TRY(file_of(db, SQLITE_FCNTL_FILE_POINTER));
   sqlite3_file* wal = TRY(file_of(db, SQLITE_FCNTL_JOURNAL_POINTER));
-  const std::uint32_t frames = TRY(committed_frames(database));
+  const std::uint32_t frames = TRY(frames_in_index(database));
   const sqlite3_int64 frame_bytes = frame_header_bytes + page_bytes;
   const sqlite3_int64 end = frames == 0 ? 0 : wal_header_bytes + frames * frame_bytes;
   sqlite3_int64 size = 0;

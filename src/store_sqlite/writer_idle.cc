@@ -12,7 +12,6 @@ constexpr int busy_wait_ms = 2'000;  // as the connection was opened with
 
 constexpr std::size_t flush_bytes_per_session = 32UL << 10;
 constexpr std::size_t search_slice_bytes = 256UL << 10;
-constexpr std::size_t rebuild_slice_bytes = 64UL << 20;
 // Steps without anything new, after which messages that are being written go to the index as they
 // are.
 constexpr int quiet_steps_min = 20;
@@ -144,8 +143,7 @@ bool Writer::idle_step() {
   {
     const std::scoped_lock lock(write_mutex_);
     if (failed_ || (options_.is_there && !options_.is_there())) return false;
-    if (commits_.is_full() && !commits_.probe_space()) return false;
-    if (backup_) {
+    if (backup_) {  // goes elsewhere: a full disk does not keep it waiting
       const Result<bool> more = backup_->step(backup_pages_per_step);
       worked = true;
       if (!more) outcome = std::unexpected(more.error());
@@ -153,6 +151,8 @@ bool Writer::idle_step() {
         ended.emplace(*std::move(backup_));
         backup_.reset();
       }
+    } else if (commits_.is_full() && !commits_.probe_space()) {
+      return false;
     } else if (idle_erase() || idle_scrub() || idle_search()) {
       worked = true;
     } else if (unindexed_bytes_ > options_.flush_idle_bytes || flush_before_ != 0) {
@@ -248,34 +248,6 @@ Result<> Writer::rebuild_search() {
   const Result<> cleared = transact([&] { return search_->clear(); });
   if (!cleared && !failed_) TRY_VOID(search_->reload());
   return cleared;
-}
-
-// Scans into an index of its own, in one transaction, so that readers see the old one until the
-// end.
-Result<> Writer::rebuild_index() {
-  const std::scoped_lock lock(write_mutex_);
-  std::vector<std::string> notes;
-  TRY_VOID(transact([&]() -> Result<> {
-    TRY_VOID(db_.exec("DELETE FROM extents WHERE sid NOT IN (SELECT sid FROM doomed)"));
-    TRY_VOID(db_.exec("DELETE FROM heads"));
-    SessionIndex fresh(0);
-    IndexFlush flush = TRY(IndexFlush::create(db_, fresh));
-    for (std::uint64_t pos = 1; pos < next_pos_;) {
-      const TailScan scan =
-          TRY(scan_tail(db_, fresh, {.from = pos, .bytes_max = rebuild_slice_bytes}));
-      pos = scan.next_pos;
-      notes.insert(notes.end(), scan.notes.begin(), scan.notes.end());
-      TRY(flush.write({.before = pos, .next_pos = pos, .sessions_max = SIZE_MAX}));
-      flush.committed();
-      fresh.clear();
-    }
-    return {};
-  }));
-  index_.clear();
-  notes_ = std::move(notes);
-  unindexed_bytes_ = 0;
-  flush_before_ = 0;
-  return {};
 }
 
 }  // namespace perdure
