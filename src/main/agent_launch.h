@@ -35,6 +35,10 @@ struct LaunchSetting {
   AgentLimits limits = {};  // of sessions that say nothing else, as far as they can be kept
 };
 
+// Of an execution: its ids, its secret and its folders. By it one that lives is found again,
+// whatever has become of its agent's definition, or of anything else that a start needs.
+Bootstrap make_identity(const LaunchSetting& setting, const LaunchSpec& spec);
+
 // agent_unknown (A9), workspace_missing, damaged for an environment that cannot be read.
 Result<Bootstrap> make_launch(const LaunchSetting& setting, const LaunchSpec& spec);
 

@@ -106,6 +106,28 @@ TEST_F(Recovery, X2_a_kill_of_everything_after_the_nth_chunk_leaves_chunks_one_t
   for (const auto& [session, n] : said) EXPECT_EQ(chunks_shown(session), n) << session;
 }
 
+// What a start would need now says nothing of what lives: its agent is called something else in the
+// config, and fewer agents may be live than are.
+TEST_F(Recovery, PROC3_C19_H3_a_turn_goes_on_whatever_a_new_config_says_of_its_agent) {
+  begin();
+  const std::vector<std::string> sessions{hang(), hang()};
+  daemon_->kill_daemon();
+  daemon_->setup().agents = {TestAgentSetup{.name = "renamed"}};
+  daemon_->setup().config += "[limits]\nlive_agents = 1\n";
+  daemon_->write_config();
+  begin_again();
+  for (const std::string& session : sessions) {
+    ASSERT_TRUE(until_count(session, "executor.reattached", 1)) << session;
+    EXPECT_EQ(client_->count(session, "run.interrupted"), 0U);
+    EXPECT_EQ(client_->count(session, "executor.stopped"), 0U);
+    EXPECT_EQ(field(session, "status"), "running");
+  }
+  EXPECT_EQ(agents(), 2U);
+  // It is not merely alive: what a person says reaches it.
+  EXPECT_TRUE(post(sessions[0], "cancel").ok());
+  EXPECT_TRUE(until_count(sessions[0], "run.cancelled", 1));
+}
+
 TEST_F(Recovery, A1_replay_starts_nothing_and_resume_starts_one_agent) {
   begin();
   const std::string session = run_once();
