@@ -231,7 +231,8 @@ void LocalAgentctls::start(const LaunchSpec& spec, std::uint64_t epoch) {
   if (find(key)) return;  // under way
   Result<Bootstrap> bootstrap = make_bootstraps_.to_start(spec);
   if (!bootstrap) {
-    return tell_gone_later(key, "not_started: " + bootstrap.error().message());
+    const Error& error = bootstrap.error();
+    return tell_gone_later(key, {error.message(), std::string(code_name(error.code()))});
   }
   hold(spec, std::move(*bootstrap)).execution().start(epoch, 0);
 }

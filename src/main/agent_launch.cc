@@ -131,7 +131,8 @@ std::string filled(std::string text, const LaunchSpec& spec) {
 
 // What an image or another host has is not known here: the agent's own command it is.
 bool is_by_npx(const AgentDefinition& agent, const LaunchSpec& spec) {
-  return is_here(spec) && presence_of(agent, programs_for(agent)) == AgentPresence::npx;
+  return is_here(spec) && !agent.command.empty() &&
+         presence_of(agent, programs_for(agent)) == AgentPresence::npx;
 }
 
 // K42: an agent that is resumed by its command line is told which session, and behind which
@@ -186,7 +187,9 @@ Bootstrap make_identity(const LaunchSetting& setting, const LaunchSpec& spec) {
 }
 
 Result<Bootstrap> make_launch(const LaunchSetting& setting, const LaunchSpec& spec) {
-  const AgentDefinition& agent = *TRY(setting.agents.find(spec.agent.name));
+  static const AgentDefinition nobody;
+  const bool is_alone = spec.agent.name.empty() && !spec.wants_agent;
+  const AgentDefinition& agent = is_alone ? nobody : *TRY(setting.agents.find(spec.agent.name));
   // C13: what was imported is bound anew before it works.
   if (spec.workspace.cwd.empty()) {
     return fail(Code::workspace_missing, "the session has no folder here: bind it to one first");
