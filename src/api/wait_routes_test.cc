@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/bench_for_test.h"
+#include "base/text.h"
 
 namespace perdure {
 namespace {
@@ -230,6 +231,51 @@ TEST(PermissionRules, G7_a_rule_of_another_agent_or_session_or_a_later_one_says_
   Ruled bench({agent, session, later, kind});
   EXPECT_EQ(bench.decided("Read README.md"), "");
   EXPECT_EQ(bench.decided("Write"), "");
+}
+
+TEST(PermissionRules, G7_a_question_that_may_be_cut_is_left_to_a_person) {
+  const std::string whole(title_bytes_max - 4, 'w');
+  const std::string beginning(title_bytes_max + 1, 'b');
+  const std::string split = std::string(title_bytes_max - 3, 's') + "🙂";
+  std::vector<PermissionRule> rules;
+  for (const std::string& title :
+       {whole, question_title(beginning), std::string(utf8_prefix(beginning, title_bytes_max)),
+        question_title(split), std::string(utf8_prefix(split, title_bytes_max))}) {
+    rules.push_back(allow_rule("rule_" + std::to_string(rules.size())));
+    rules.back().title = title;
+  }
+  Ruled bench(rules);
+  EXPECT_EQ(bench.decided(beginning + "; rm -rf /"), "");
+  EXPECT_EQ(bench.decided(split + "; rm -rf /"), "");
+  // Cut by an agentctl of an earlier version, which shows no sign of it.
+  EXPECT_EQ(bench.decided(std::string(utf8_prefix(beginning, title_bytes_max))), "");
+  EXPECT_EQ(bench.decided(std::string(utf8_prefix(split, title_bytes_max))), "");
+  EXPECT_EQ(bench.decided(whole), "rule:rule_0");
+}
+
+TEST(PermissionRules, G7_a_question_with_options_left_out_is_left_to_a_person) {
+  Ruled bench({allow_rule("rule_1")});
+  const PermissionOption allow{"allow", "Allow", "allow_once"};
+  const auto by_rule = [&](std::vector<PermissionOption> options, std::uint64_t left_out) {
+    const std::size_t resolved = bench.count("permission.resolved");
+    bench.frame(FramePermission{.request = "q" + std::to_string(bench.state().head),
+                                .title = "Read README.md",
+                                .options = std::move(options),
+                                .options_left_out = left_out},
+                bench.state().run->id);
+    bench.run_now();
+    return bench.count("permission.resolved") > resolved;
+  };
+  EXPECT_TRUE(by_rule({allow}, 0));
+  EXPECT_FALSE(by_rule({allow}, 1)) << "an agentctl left one out";
+  EXPECT_FALSE(by_rule(
+      {allow, {std::string(question_option_bytes_max + 1, 'i'), "Allow all", "allow_once"}}, 0));
+  EXPECT_FALSE(by_rule({{"", "Allow all", "allow_once"}, allow}, 0));
+  std::vector<PermissionOption> many(question_options_max, {"no", "No", "reject_once"});
+  many.front() = allow;
+  EXPECT_TRUE(by_rule(many, 0));
+  many.push_back(allow);
+  EXPECT_FALSE(by_rule(many, 0));
 }
 
 TEST(PermissionRules, G7_rules_that_disagree_ask_a_person) {

@@ -14,8 +14,9 @@ std::optional<Result<ExecKey>> look(ApiWorld& world, SessionId session) {
   const Result<State> state = world.runtime.state(session);
   if (!state) return std::unexpected(state.error());
   const Execution& exec = state->exec;
-  if (exec.status == ExecutorStatus::error) {
-    return fail(Code::unavailable,
+  if (exec.status == ExecutorStatus::error || exec.gone) {
+    const Code code = parse_code(exec.error_code);  // `internal` for what is none of ours
+    return fail(code == Code::internal ? Code::unavailable : code,
                 exec.error_message.empty() ? "the executor did not start" : exec.error_message);
   }
   const bool linked = world.runtime.liveness(session) == Liveness::alive;

@@ -172,8 +172,9 @@ class LocalAgentctls::Held final : private ExecutionEvents {
   bool ending_ = false;
 };
 
-LocalAgentctls::LocalAgentctls(LocalPorts ports, LocalSetting setting, MakeBootstrap make_bootstrap)
-    : ports_(ports), setting_(std::move(setting)), make_bootstrap_(std::move(make_bootstrap)) {
+LocalAgentctls::LocalAgentctls(LocalPorts ports, LocalSetting setting,
+                               MakeBootstraps make_bootstraps)
+    : ports_(ports), setting_(std::move(setting)), make_bootstraps_(std::move(make_bootstraps)) {
   // The runtime starts a life only when the end of the one before is in the journal.
   setting_.when_locked = WhenLocked::take_over;
 }
@@ -210,34 +211,35 @@ void LocalAgentctls::forget_later(const ExecKey& exec) {
   });
 }
 
-LocalAgentctls::Held* LocalAgentctls::hold(const LaunchSpec& spec) {
+LocalAgentctls::Held& LocalAgentctls::hold(const LaunchSpec& spec, Bootstrap bootstrap) {
   CHECK(events_ != nullptr, "nobody is there to be told");
   const ExecKey key{spec.session, spec.exec, spec.gen};
-  Result<Bootstrap> bootstrap = make_bootstrap_(spec);
-  if (!bootstrap) {
-    tell_gone_later(key, "not_started: " + bootstrap.error().message());
-    return nullptr;
-  }
   // An earlier life that somebody declared dead: what it still says is nobody's (C19). The process
   // itself is ended where the new one needs its lock.
   std::erase_if(held_, [&](const auto& entry) {
     return entry.first.session == spec.session && entry.first.gen < spec.gen;
   });
   std::unique_ptr<Place> place;
-  if (make_place_) place = make_place_(spec, *bootstrap);
+  if (make_place_) place = make_place_(spec, bootstrap);
   auto made =
-      std::make_unique<Held>(*this, Held::Order{key, std::move(*bootstrap), std::move(place)});
-  return held_.emplace(key, std::move(made)).first->second.get();
+      std::make_unique<Held>(*this, Held::Order{key, std::move(bootstrap), std::move(place)});
+  return *held_.emplace(key, std::move(made)).first->second;
 }
 
 void LocalAgentctls::start(const LaunchSpec& spec, std::uint64_t epoch) {
-  if (find({spec.session, spec.exec, spec.gen})) return;  // under way
-  if (Held* const held = hold(spec)) held->execution().start(epoch, 0);
+  const ExecKey key{spec.session, spec.exec, spec.gen};
+  if (find(key)) return;  // under way
+  Result<Bootstrap> bootstrap = make_bootstraps_.to_start(spec);
+  if (!bootstrap) {
+    const Error& error = bootstrap.error();
+    return tell_gone_later(key, {error.message(), std::string(code_name(error.code()))});
+  }
+  hold(spec, std::move(*bootstrap)).execution().start(epoch, 0);
 }
 
 void LocalAgentctls::attach(const LaunchSpec& spec, std::uint64_t epoch, FrameNo from) {
   if (find({spec.session, spec.exec, spec.gen})) return;
-  if (Held* const held = hold(spec)) held->attach(epoch, from);
+  hold(spec, make_bootstraps_.to_attach(spec)).attach(epoch, from);
 }
 
 void LocalAgentctls::send(const ExecKey& exec, const SendCommand& command) {

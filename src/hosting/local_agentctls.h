@@ -17,9 +17,15 @@
 
 namespace perdure {
 
-// How an execution is to be started. Equal specs give equal secrets and folders, in every life of
-// the daemon: an agentctl is found again by them.
-using MakeBootstrap = std::move_only_function<Result<Bootstrap>(const LaunchSpec& spec)>;
+// What is known of an execution. Equal specs give equal secrets and folders, in every life of the
+// daemon: an agentctl is found again by them.
+struct MakeBootstraps {
+  // How it is started. After an error nothing is.
+  std::move_only_function<Result<Bootstrap>(const LaunchSpec& spec)> to_start;
+  // By what it is found: its ids, its secret, its folders. There is no error: whatever the settings
+  // have become since, that one cannot be started now says nothing of one that lives (C19).
+  std::move_only_function<Bootstrap(const LaunchSpec& spec)> to_attach;
+};
 
 // Where an execution lives: a container, another host; null: it is a plain process of this machine.
 using MakePlace = std::move_only_function<std::unique_ptr<Place>(const LaunchSpec& spec,
@@ -28,7 +34,7 @@ using MakePlace = std::move_only_function<std::unique_ptr<Place>(const LaunchSpe
 class LocalAgentctls final : public Agentctls, public Workspaces {
  public:
   // The ports outlive it. Destroying it leaves every agentctl alone.
-  LocalAgentctls(LocalPorts ports, LocalSetting setting, MakeBootstrap make_bootstrap);
+  LocalAgentctls(LocalPorts ports, LocalSetting setting, MakeBootstraps make_bootstraps);
   ~LocalAgentctls() override;
 
   // Executions that are alive, or not yet known to be gone.
@@ -62,8 +68,7 @@ class LocalAgentctls final : public Agentctls, public Workspaces {
 
   class Held;  // one execution
 
-  // Null when it cannot be described; its end is told then.
-  Held* hold(const LaunchSpec& spec);
+  Held& hold(const LaunchSpec& spec, Bootstrap bootstrap);
   Held* find(const ExecKey& exec);
   void tell_gone_later(const ExecKey& exec, ExecEnding ending);
   void forget_later(const ExecKey& exec);
@@ -71,7 +76,7 @@ class LocalAgentctls final : public Agentctls, public Workspaces {
 
   LocalPorts ports_;
   LocalSetting setting_;
-  MakeBootstrap make_bootstrap_;
+  MakeBootstraps make_bootstraps_;
   MakePlace make_place_;
   AgentctlEvents* events_ = nullptr;
   std::map<ExecKey, std::unique_ptr<Held>> held_;

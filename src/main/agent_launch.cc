@@ -129,12 +129,17 @@ std::string filled(std::string text, const LaunchSpec& spec) {
   return text;
 }
 
+// What an image or another host has is not known here: the agent's own command it is.
+bool is_by_npx(const AgentDefinition& agent, const LaunchSpec& spec) {
+  return is_here(spec) && !agent.command.empty() &&
+         presence_of(agent, programs_for(agent)) == AgentPresence::npx;
+}
+
 // K42: an agent that is resumed by its command line is told which session, and behind which
 // message.
 std::vector<std::string> command_of(const AgentDefinition& agent, const LaunchSpec& spec) {
-  // What an image or another host has is not known here: the agent's own command it is.
   std::vector<std::string> out =
-      is_here(spec) ? command_by(presence_of(agent, programs_for(agent)), agent) : agent.command;
+      is_by_npx(agent, spec) ? command_by(AgentPresence::npx, agent) : agent.command;
   if (spec.agent_session_id.empty() || !agent.profile.native_session_resume) return out;
   for (const std::string& word : agent.resume_args) out.push_back(filled(word, spec));
   if (spec.last_message_id.empty()) return out;
@@ -151,9 +156,7 @@ Timestamp next_slot(Timestamp opened, std::int64_t slot_ms) {
 AgentTimes times_of(const AgentDefinition& agent, const LaunchSpec& spec) {
   const AgentQuirks& quirks = agent.quirks;
   AgentTimes times;
-  if (is_here(spec) && presence_of(agent, programs_for(agent)) == AgentPresence::npx) {
-    times.initialize_ms = download_ms;
-  }
+  if (is_by_npx(agent, spec)) times.initialize_ms = download_ms;
   if (quirks.load_slot_ms > 0 && spec.context_opened.ms > 0) {
     times.load_not_before = next_slot(spec.context_opened, quirks.load_slot_ms);
   }
@@ -166,12 +169,7 @@ AgentTimes times_of(const AgentDefinition& agent, const LaunchSpec& spec) {
 
 }  // namespace
 
-Result<Bootstrap> make_launch(const LaunchSetting& setting, const LaunchSpec& spec) {
-  const AgentDefinition& agent = *TRY(setting.agents.find(spec.agent.name));
-  // C13: what was imported is bound anew before it works.
-  if (spec.workspace.cwd.empty()) {
-    return fail(Code::workspace_missing, "the session has no folder here: bind it to one first");
-  }
+Bootstrap make_identity(const LaunchSetting& setting, const LaunchSpec& spec) {
   const std::string exec = spec.exec.text();
   Bootstrap bootstrap{.session = spec.session,
                       .exec = spec.exec,
@@ -182,14 +180,26 @@ Result<Bootstrap> make_launch(const LaunchSetting& setting, const LaunchSpec& sp
                       .spool_folder = setting.data.spool() + "/" + exec,
                       .cwd = spec.workspace.cwd,
                       .survive = spec.survive};
+  if (in_container(spec)) {
+    bootstrap.run_folder = setting.data.container_run() + "/" + spec.session.text();
+  }
+  return bootstrap;
+}
+
+Result<Bootstrap> make_launch(const LaunchSetting& setting, const LaunchSpec& spec) {
+  static const AgentDefinition nobody;
+  const bool is_alone = spec.agent.name.empty() && !spec.wants_agent;
+  const AgentDefinition& agent = is_alone ? nobody : *TRY(setting.agents.find(spec.agent.name));
+  // C13: what was imported is bound anew before it works.
+  if (spec.workspace.cwd.empty()) {
+    return fail(Code::workspace_missing, "the session has no folder here: bind it to one first");
+  }
+  Bootstrap bootstrap = make_identity(setting, spec);
   // What this machine cannot keep an engine may. Of another host nothing is known: there only what
   // was asked for is, and a host that cannot keep it refuses the start.
   const AgentLimits& usual = in_container(spec) ? setting.config.limits : setting.limits;
   bootstrap.limits =
       spec.limits.value_or(is_remote(spec) ? AgentLimits{.run_ms = usual.run_ms} : usual);
-  if (in_container(spec)) {
-    bootstrap.run_folder = setting.data.container_run() + "/" + spec.session.text();
-  }
   bootstrap.agent.times = times_of(agent, spec);
   bootstrap.agent.times.run_ms = bootstrap.limits.run_ms;
   if (setting.config.confine && !in_container(spec)) bootstrap.hide = setting.data.path();

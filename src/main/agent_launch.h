@@ -35,7 +35,12 @@ struct LaunchSetting {
   AgentLimits limits = {};  // of sessions that say nothing else, as far as they can be kept
 };
 
-// agent_unknown (A9), workspace_missing, damaged for an environment that cannot be read.
+// Of an execution: its ids, its secret and its folders. By it one that lives is found again,
+// whatever has become of its agent's definition, or of anything else that a start needs.
+Bootstrap make_identity(const LaunchSetting& setting, const LaunchSpec& spec);
+
+// agent_unknown (A9), workspace_missing, damaged for an environment that cannot be read. Without an
+// agent's name, where none is wanted: its workspace alone, with an empty command.
 Result<Bootstrap> make_launch(const LaunchSetting& setting, const LaunchSpec& spec);
 
 // How that agent is started to be probed: as for a session that says nothing of its own.

@@ -228,7 +228,10 @@ Result<> Daemon::make_agents() {
                        [this](SessionId session, std::uint64_t epoch) {
                          return check_still_ours(*store_, {session, epoch}).has_value();
                        }},
-      [this](const LaunchSpec& spec) { return launch(spec); });
+      MakeBootstraps{
+          .to_start = [this](const LaunchSpec& spec) { return launch(spec); },
+          .to_attach =
+              [this](const LaunchSpec& spec) { return make_identity(launch_setting(), spec); }});
   make_engine();
   boot_ = IdSource(clock_->now().wall, random_.next()).next<BootId>();
   TRY_VOID(meet_peers());

@@ -221,6 +221,31 @@ TEST_F(Launch, C13_an_imported_session_starts_nobody_until_an_agent_is_named) {
   EXPECT_TRUE(made.error().message().starts_with("no agent is named")) << made.error().message();
 }
 
+TEST_F(Launch, C13_the_workspace_of_an_imported_session_needs_no_agent) {
+  spec_.agent.name.clear();
+  spec_.wants_agent = false;
+  const Result<Bootstrap> made = make();
+  ASSERT_TRUE(made) << made.error().message();
+  EXPECT_TRUE(made->agent.command.empty());
+  EXPECT_TRUE(made->agent.environment.contains("PATH"));
+  spec_.agent.name = "gone";
+  EXPECT_EQ(make().error().code(), Code::agent_unknown) << "one that is named is meant";
+}
+
+TEST_F(Launch, C19_an_execution_is_found_by_what_its_start_said_whatever_its_agent_is_now) {
+  for (const char* const runtime : {"local_pc", "local_docker", "remote"}) {
+    spec_.runtime = runtime;
+    spec_.agent.name = "demo";
+    const Bootstrap started = make().value();
+    spec_.agent.name = "gone";
+    const Bootstrap found = make_identity({*data_, places_, agents_, config_, "key"}, spec_);
+    EXPECT_EQ(found.secret, started.secret);
+    EXPECT_EQ(found.owner, started.owner);
+    EXPECT_EQ(found.run_folder, started.run_folder);
+    EXPECT_EQ(found.spool_folder, started.spool_folder);
+  }
+}
+
 TEST_F(Launch, K19_values_come_from_the_data_folder_and_the_profile) {
   ASSERT_TRUE(keep_environment(*data_, spec_.session, {{"API_KEY", "s3cret"}}).has_value());
   const Bootstrap bootstrap = make().value();

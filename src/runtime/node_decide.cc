@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "runtime/node_events.h"
+#include "session/values.h"
 
 namespace perdure {
 namespace {
@@ -167,7 +168,12 @@ Result<> check_rule(const PermissionRule& rule) {
     return fail(Code::invalid_argument,
                 "option_kind: expected allow_once, allow_always, reject_once or reject_always");
   }
-  TRY_VOID(check_name("title", rule.title));
+  if (may_be_cut(rule.title)) {
+    return fail(
+        Code::invalid_argument,
+        "title: of a question that long only the beginning may be shown, so no rule answers "
+        "it: a person does");
+  }
   return check_name("agent", rule.agent);
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -332,6 +333,21 @@ TEST(NodeDecide, GHSA_943q_mwmv_hhvh_a_rule_names_its_question_exactly) {
   EXPECT_FALSE(accepts({.id = "r", .title = "", .option_kind = "allow_once"}));
   EXPECT_FALSE(accepts({.id = "r", .title = "ls", .option_kind = "allow"}));
   EXPECT_FALSE(accepts({.id = "r", .title = "ls", .option_kind = ""}));
+}
+
+TEST(NodeDecide, G7_a_rule_names_no_question_that_may_be_cut) {
+  const auto add = [](std::size_t title_bytes) {
+    return decide(NodeState{}, {.command = AddRule{{.id = "r",
+                                                    .title = std::string(title_bytes, 't'),
+                                                    .option_kind = "allow_once"}}});
+  };
+  EXPECT_TRUE(add(title_bytes_max - 4));
+  for (const std::size_t bytes : {title_bytes_max - 3, title_bytes_max, title_bytes_max + 1}) {
+    const auto refused = add(bytes);
+    ASSERT_FALSE(refused) << bytes;
+    EXPECT_EQ(refused.error().code(), Code::invalid_argument);
+    EXPECT_THAT(refused.error().message(), testing::HasSubstr("a person does"));
+  }
 }
 
 TEST(NodeDecide, limits_hold_and_what_expired_gives_way) {

@@ -23,6 +23,7 @@ LaunchSpec launch_spec(const State& state) {
                     .exec = state.exec.id,
                     .gen = state.exec.gen,
                     .agent = handover ? *state.resume->with : state.agent,
+                    .wants_agent = state.resume.has_value(),
                     .workspace = state.workspace,
                     .runtime = state.runtime,
                     .image = state.image,

@@ -17,7 +17,8 @@ struct LaunchSpec {
   SessionId session;
   ExecId exec;
   Gen gen = 0;
-  AgentProfile agent;
+  AgentProfile agent;       // without a name: an imported session that has none yet (C13)
+  bool wants_agent = true;  // false: the workspace is all that is asked for
   Workspace workspace;
   std::string runtime;
   std::string image = {};   // of a runtime with containers

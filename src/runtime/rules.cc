@@ -7,6 +7,11 @@
 namespace perdure {
 namespace {
 
+// What was cut, or offers more than is shown, is not what a rule has named.
+bool is_whole(const Permission& asked) {
+  return !may_be_cut(asked.title) && asked.options_left_out == 0;
+}
+
 bool matches(const PermissionRule& rule, const State& state, const Permission& asked) {
   return !rule.title.empty() && rule.title == asked.title &&
          (rule.agent.empty() || rule.agent == state.agent.name) &&
@@ -15,19 +20,15 @@ bool matches(const PermissionRule& rule, const State& state, const Permission& a
 
 // The only option of that kind; empty when there is none, or more than one.
 std::string option_of_kind(const Permission& asked, const std::string& kind) {
-  std::string found;
-  for (const PermissionOption& option : asked.options) {
-    if (option.kind != kind) continue;
-    if (!found.empty()) return "";
-    found = option.id;
-  }
-  return found;
+  if (std::ranges::count(asked.options, kind, &PermissionOption::kind) != 1) return "";
+  return std::ranges::find(asked.options, kind, &PermissionOption::kind)->id;
 }
 
 }  // namespace
 
 RuleChoice choose_by_rule(const NodeState& node, const State& state, const Permission& asked) {
   RuleChoice choice;
+  if (!is_whole(asked)) return choice;
   for (const auto& [id, rule] : node.rules) {
     if (!matches(rule, state, asked)) continue;
     const std::string option = option_of_kind(asked, rule.option_kind);

@@ -1,5 +1,6 @@
 // Answers questions that a permission rule of the node names exactly (G7). Everything else is left
-// to a person: no rule, two rules that disagree, an option that is not there or there twice.
+// to a person: no rule, two rules that disagree, an option that is not there or there twice, a
+// question that is not kept whole.
 #pragma once
 
 #include <cstdint>

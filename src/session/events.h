@@ -519,6 +519,7 @@ struct PermissionRequested {
   std::string title;
   std::vector<PermissionOption> options;
   RawJson update;
+  std::uint64_t options_left_out = 0;  // there was no room for them
   RECORD_KIND(PermissionRequested, "permission.requested");
   FIELDS {
     visit("perm_id", self.permission);
@@ -526,6 +527,7 @@ struct PermissionRequested {
     visit("tool_call_id", self.tool_call_id);
     visit("title", self.title);
     visit("options", self.options);
+    visit("options_left_out", self.options_left_out);
     visit("update", self.update);
   }
 };

@@ -336,14 +336,17 @@ struct Fold {
   void apply(const AgentUpdate&) const {}
 
   void apply(const PermissionRequested& e) const {
+    auto options = options_offered(e.options);
+    const std::uint64_t left_out = e.options.size() - options.size() + e.options_left_out;
     state.permissions[e.permission] = Permission{e.permission,
                                                  e.request,
                                                  origin().exec,
                                                  origin().gen,
                                                  id_kept(e.tool_call_id),
-                                                 title_kept(e.title),
-                                                 options_offered(e.options),
-                                                 event.at};
+                                                 question_title(e.title),
+                                                 std::move(options),
+                                                 event.at,
+                                                 left_out};
   }
   // Comes behind the end of its token, and tells the decision to whoever asks later.
   void apply(const PermissionResolved& e) const {

@@ -164,6 +164,7 @@ TEST_F(Hostile, G8_the_state_stays_small_whatever_an_agent_invents) {
   ASSERT_EQ(state_.permissions.size(), waits_open_max);
   const Permission& kept = state_.permissions.begin()->second;
   EXPECT_EQ(kept.options.size(), question_options_max);
+  EXPECT_EQ(kept.options_left_out, 101 - question_options_max);
   EXPECT_EQ(kept.options[0].id, "0");
   EXPECT_EQ(kept.options[0].name.size(), question_option_bytes_max);
   EXPECT_EQ(kept.title.size(), title_bytes_max);

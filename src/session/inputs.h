@@ -198,6 +198,7 @@ struct FramePermission {
   std::string tool_call_id;
   std::string title;
   std::vector<PermissionOption> options;
+  std::uint64_t options_left_out = 0;  // there was no room for them
   RawJson update;
   WaitTokenId token;  // filled in by the runtime, which has the key that makes secrets
   Hash secret_hash;
@@ -207,6 +208,7 @@ struct FramePermission {
     visit("tool_call_id", self.tool_call_id);
     visit("title", self.title);
     visit("options", self.options);
+    visit("options_left_out", self.options_left_out);
     visit("update", self.update);
   }
 };

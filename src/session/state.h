@@ -92,6 +92,7 @@ struct Permission {
   std::string title;
   std::vector<PermissionOption> options;
   Timestamp asked;
+  std::uint64_t options_left_out = 0;
   bool operator==(const Permission&) const = default;
   FIELDS {
     visit("perm_id", self.permission);
@@ -102,6 +103,7 @@ struct Permission {
     visit("title", self.title);
     visit("options", self.options);
     visit("asked", self.asked);
+    visit("options_left_out", self.options_left_out);
   }
 };
 

@@ -61,6 +61,17 @@ std::vector<PermissionOption> options_offered(std::vector<PermissionOption> opti
   return options;
 }
 
+std::string question_title(std::string_view title) {
+  constexpr std::string_view cut = "…";
+  if (title.size() <= title_bytes_max) return std::string(title);
+  return std::string(utf8_prefix(title, title_bytes_max - cut.size())).append(cut);
+}
+
+bool may_be_cut(std::string_view question_title) {
+  constexpr std::size_t split_bytes_max = 3;  // of a character that a cut found in its way
+  return question_title.size() + split_bytes_max >= title_bytes_max;
+}
+
 bool option_fits(std::string_view name, std::string_view value) {
   return name.size() <= option_name_bytes_max && value.size() <= option_value_bytes_max;
 }

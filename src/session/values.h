@@ -227,6 +227,12 @@ struct PermissionOption {
 // long to be kept, with names and kinds that are cut.
 std::vector<PermissionOption> options_offered(std::vector<PermissionOption> options);
 
+// The title of a question as it is kept: one that is too long is cut, and ends in `…`.
+std::string question_title(std::string_view title);
+// Whether that title may be the beginning of a longer one, whoever cut it: what a person sees is
+// not all that is asked then.
+bool may_be_cut(std::string_view question_title);
+
 // Whether a session can remember this setting of its agent. Neither name nor value can be cut.
 bool option_fits(std::string_view name, std::string_view value);
 

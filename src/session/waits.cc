@@ -94,7 +94,8 @@ void on_frame(Draft& draft, const Frame& frame, const FramePermission& body) {
                                   body.tool_call_id,
                                   body.title,
                                   body.options,
-                                  body.update};
+                                  body.update,
+                                  body.options_left_out};
   const bool run_over = origin.after_run || draft.state.exec.stop_requested ||
                         (origin.run && draft.state.run->cancelling);
   if (run_over || draft.state.waits.size() >= waits_open_max) {

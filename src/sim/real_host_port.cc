@@ -163,11 +163,14 @@ RealHost::Port::Port(RealHost& host, LifePtr life, Loop& loop, IsStillOurs is_st
       life_(life),
       processes_(host, life),
       daemon_host_(host, life),
-      agentctls_({universe_.clock, loop, processes_, daemon_host_},
-                 {.agentctl_command = {"perdure-agentctl"},
-                  .when_stale = universe_.has_several_daemons ? WhenStale::wait : WhenStale::end,
-                  .is_still_ours = std::move(is_still_ours)},
-                 [&host](const LaunchSpec& spec) { return host.make_bootstrap(spec); }) {
+      agentctls_(
+          {universe_.clock, loop, processes_, daemon_host_},
+          {.agentctl_command = {"perdure-agentctl"},
+           .when_stale = universe_.has_several_daemons ? WhenStale::wait : WhenStale::end,
+           .is_still_ours = std::move(is_still_ours)},
+          {.to_start = [&host](const LaunchSpec& spec) { return host.make_bootstrap(spec); },
+           .to_attach =
+               [&host](const LaunchSpec& spec) { return host.make_bootstrap(spec).value(); }}) {
   agentctls_.set_events(*this);
 }
 

@@ -83,7 +83,7 @@ TEST_F(AgentBounds, G8_questions_beyond_their_number_are_answered_cancelled) {
   EXPECT_EQ(told<FramePermission>().size(), waits_open_max + 1) << "an id of that length";
 }
 
-TEST_F(AgentBounds, G8_a_question_offers_so_many_options_with_names_of_such_a_length) {
+TEST_F(AgentBounds, G7_G8_a_question_offers_so_many_options_with_names_of_such_a_length) {
   open();
   prompt();
   const std::string huge(1UL << 20, 'x');
@@ -97,7 +97,8 @@ TEST_F(AgentBounds, G8_a_question_offers_so_many_options_with_names_of_such_a_le
       huge + R"("},"options":[)" + options + "]}}");
   ASSERT_EQ(told<FramePermission>().size(), 1U);
   const FramePermission asked = told<FramePermission>()[0];
-  EXPECT_EQ(asked.title.size(), title_bytes_max);
+  EXPECT_EQ(asked.title, huge.substr(0, title_bytes_max - 3) + "…") << "one sees that it was cut";
+  EXPECT_EQ(asked.options_left_out, 6U);
   ASSERT_EQ(asked.options.size(), question_options_max);
   EXPECT_EQ(asked.options[0].id, "0");
   EXPECT_EQ(asked.options[0].name.size(), question_option_bytes_max);

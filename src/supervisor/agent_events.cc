@@ -134,12 +134,13 @@ void Agent::on(acp::PermissionAsked event) {
   }
   FramePermission asked{.request = request,
                         .tool_call_id = std::move(event.tool_call_id),
-                        .title = std::string(utf8_prefix(event.title, title_bytes_max)),
+                        .title = question_title(event.title),
                         .update = std::move(event.params)};
   for (acp::PermissionChoice& choice : event.choices) {
     asked.options.push_back({choice.option_id, choice.name, choice.kind});
   }
   asked.options = options_offered(std::move(asked.options));
+  asked.options_left_out = event.choices.size() - asked.options.size();
   frames.emplace_back(std::move(asked));
   // An id that is used again while its first question is open: that question is nobody's now (X18).
   std::erase_if(permissions_, [&](const auto& entry) {

@@ -26,7 +26,9 @@ class Stopped : public Agentctl, protected AgentctlEvents {
         LocalPorts{*clock_, *loop_, *processes_, *host_},
         LocalSetting{
             .agentctl_command = {PERDURE_AGENTCTL}, .quiet_ms = 100, .quiet_answer_ms = 100},
-        [this](const LaunchSpec&) -> Result<Bootstrap> { return bootstrap_; });
+        MakeBootstraps{
+            .to_start = [this](const LaunchSpec&) -> Result<Bootstrap> { return bootstrap_; },
+            .to_attach = [this](const LaunchSpec&) { return bootstrap_; }});
     agentctls_->set_events(*this);
     agentctls_->start({.session = exec_.session, .exec = exec_.exec, .gen = exec_.gen}, 1);
     ASSERT_TRUE(until([&] { return attaches_ == 1 && !frames_.empty(); }));

@@ -2,6 +2,7 @@
 // replay starts nothing, and what cannot go on says so and stays readable.
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <map>
 
 #include <gtest/gtest.h>
@@ -104,6 +105,63 @@ TEST_F(Recovery, X2_a_kill_of_everything_after_the_nth_chunk_leaves_chunks_one_t
   daemon_->kill_hosted();
   begin_again();
   for (const auto& [session, n] : said) EXPECT_EQ(chunks_shown(session), n) << session;
+}
+
+// What a start would need now says nothing of what lives: its agent is called something else in the
+// config, and fewer agents may be live than are.
+TEST_F(Recovery, PROC3_C19_H3_a_turn_goes_on_whatever_a_new_config_says_of_its_agent) {
+  begin();
+  const std::vector<std::string> sessions{hang(), hang()};
+  daemon_->kill_daemon();
+  daemon_->setup().agents = {TestAgentSetup{.name = "renamed"}};
+  daemon_->setup().config += "[limits]\nlive_agents = 1\n";
+  daemon_->write_config();
+  begin_again();
+  for (const std::string& session : sessions) {
+    ASSERT_TRUE(until_count(session, "executor.reattached", 1)) << session;
+    EXPECT_EQ(client_->count(session, "run.interrupted"), 0U);
+    EXPECT_EQ(client_->count(session, "executor.stopped"), 0U);
+    EXPECT_EQ(field(session, "status"), "running");
+  }
+  EXPECT_EQ(agents(), 2U);
+  // It is not merely alive: what a person says reaches it.
+  EXPECT_TRUE(post(sessions[0], "cancel").ok());
+  EXPECT_TRUE(until_count(sessions[0], "run.cancelled", 1));
+}
+
+TEST_F(Recovery, C13_an_imported_session_has_its_workspace_before_it_has_an_agent) {
+  begin();
+  const std::string original = run_once();
+  const std::string file = client_->get("/api/sessions/" + original + "/export").body;
+  const std::string session = client_->post("/api/import", file).at("session_id");
+  ASSERT_FALSE(session.empty());
+  const std::string folder = daemon_->folder() + "/bound";
+  fs::create_directory(folder);
+  std::ofstream(folder + "/here.txt") << "text";
+  const std::string path = "/api/sessions/" + session;
+  const ApiReply bound =
+      client_->call({.method = "PATCH", .path = path, .body = R"({"cwd":")" + folder + R"("})"});
+  ASSERT_TRUE(bound.ok()) << bound.body;
+  const ApiReply listed = client_->get(path + "/fs/list");
+  EXPECT_TRUE(listed.ok()) << listed.body;
+  EXPECT_NE(listed.body.find("here.txt"), std::string::npos) << listed.body;
+  EXPECT_EQ(field(session, "executor_status"), "ready");
+  // The agent that is named then is started in its place.
+  const ApiReply resumed = post(session, "resume", R"({"with":"test"})");
+  EXPECT_TRUE(resumed.ok()) << resumed.body;
+  ASSERT_TRUE(client_->prompt({.session = session, .text = "say 1"}).ok());
+  EXPECT_TRUE(until_count(session, "run.completed", 2));
+}
+
+TEST_F(Recovery, H3_a_workspace_that_cannot_be_started_says_why_at_once) {
+  begin({.config = "[limits]\nlive_agents = 1\n"});
+  const std::string held = hang();
+  const std::string session = client_->create_session({});
+  const ApiReply refused = client_->get("/api/sessions/" + session + "/fs/list");
+  EXPECT_EQ(refused.at("error.code"), "limit_reached") << refused.body;
+  EXPECT_NE(refused.at("error.message").find("live_agents"), std::string::npos) << refused.body;
+  ASSERT_EQ(client_->count(session, "executor.stopped"), 1U);
+  EXPECT_EQ(client_->count(held, "run.interrupted"), 0U);
 }
 
 TEST_F(Recovery, A1_replay_starts_nothing_and_resume_starts_one_agent) {
