@@ -82,6 +82,16 @@ Result<> sync_path(const std::string& path) {
   return fail(Code::unavailable, path + ": " + std::strerror(errno));
 }
 
+Result<> sync_tree(const std::string& path) {
+  TRY_VOID(sync_path(path));
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return {};
+  for (const auto& entry : fs::recursive_directory_iterator(path, error)) {
+    TRY_VOID(sync_path(entry.path()));
+  }
+  return error ? fail(Code::unavailable, path + ": " + error.message()) : Result<>();
+}
+
 Result<std::unique_ptr<DataFolder>> DataFolder::open(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);

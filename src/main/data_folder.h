@@ -25,6 +25,8 @@ Result<Places> find_places();
 
 // The bytes of that file are on the disk, or what was made, moved or taken away in that folder is.
 Result<> sync_path(const std::string& path);
+// Every file and folder from there on down is on the disk.
+Result<> sync_tree(const std::string& path);
 
 class DataFolder {
  public:

@@ -252,17 +252,6 @@ Result<cli::VerifyReport> copy_and_verify(const Candidate& order) {
   return std::unexpected(std::move(found).error().with_context(from));
 }
 
-// Every file and folder from there on down is on the disk.
-Result<> sync_tree(const std::string& path) {
-  TRY_VOID(sync_path(path));
-  std::error_code error;
-  if (!fs::is_directory(path, error)) return {};
-  for (const auto& entry : fs::recursive_directory_iterator(path, error)) {
-    TRY_VOID(sync_path(entry.path()));
-  }
-  return error ? fail(Code::unavailable, path + ": " + error.message()) : Result<>();
-}
-
 Result<> move_folder(const StorePlace& candidate, const std::string& data) {
   std::error_code error;
   for (const char* const name :

@@ -22,17 +22,6 @@ std::vector<std::string> paths_like(const std::string& prefix) {
   return out;
 }
 
-// A folder with all that is in it, and its name: what it was copied from is about to be removed.
-Result<> sync_tree(const std::string& folder) {
-  std::error_code error;
-  for (const auto& entry : fs::recursive_directory_iterator(folder, error)) {
-    TRY_VOID(sync_path(entry.path()));
-  }
-  if (error) return fail(Code::unavailable, folder + ": " + error.message());
-  TRY_VOID(sync_path(folder));
-  return sync_path(fs::path(folder).parent_path());
-}
-
 Result<SalvagedStore> salvage_sqlite(const StorePlace& place) {
   const std::string prefix = place.path + "-wal.damaged";
   const std::vector<std::string> before = paths_like(prefix);
@@ -59,6 +48,7 @@ Result<SalvagedStore> salvage_files(const StorePlace& place) {
     fs::copy(place.path + "/commits", copy, fs::copy_options::recursive, error);
     if (error) return fail(Code::unavailable, copy + ": " + error.message());
     TRY_VOID(sync_tree(copy));
+    TRY_VOID(sync_path(place.path));  // what it was copied from is about to be removed
     out.kept.push_back(copy);
     opened = open_journal(place, {.salvage = true});
   }
