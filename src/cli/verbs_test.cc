@@ -457,19 +457,6 @@ TEST_F(Verbs, verbs_of_the_data_folder_use_what_main_gives) {
     return fail(Code::conflict, "a daemon holds the folder");
   };
   EXPECT_EQ(cli.run({"backup", "f"}), 4);
-  cli.local.restore = [](const RestoreLocally& wanted) -> Result<FileReport> {
-    return FileReport{.file = wanted.file,
-                      .sessions = 2,
-                      .bytes = 10,
-                      .damaged = {{"sess_x", 4, "bit rot"}, {"", 0, "a torn end was cut"}}};
-  };
-  EXPECT_EQ(cli.run({"restore", "f"}), 0) << "what can be read is back";
-  EXPECT_TRUE(prints("restored 2 sessions, 10 bytes: f"));
-  EXPECT_TRUE(prints("Warning: not all of it is as it was written."));
-  EXPECT_TRUE(prints("damaged: sess_x is good up to record 4: bit rot"));
-  EXPECT_TRUE(prints("damaged: a torn end was cut"));
-  EXPECT_EQ(cli.run({"restore", "f", "--json"}), 0);
-  EXPECT_TRUE(prints(R"("session_id":"sess_x","good_records":4)"));
   cli.daemon.is_there = true;
   answer("POST /api/backup", R"({"path":"/h/project/f"})");
   EXPECT_EQ(cli.run({"backup", "f"}), 0);
@@ -501,6 +488,23 @@ TEST_F(Verbs, verbs_of_the_data_folder_use_what_main_gives) {
   for (const auto& settings : cli.daemon.connects) {
     EXPECT_EQ(settings.start, client::StartPolicy::never);
   }
+}
+
+TEST_F(Verbs, C20_a_restore_names_what_is_damaged_and_brings_back_the_rest) {
+  cli.daemon.is_there = false;
+  cli.local.restore = [](const RestoreLocally& wanted) -> Result<FileReport> {
+    return FileReport{.file = wanted.file,
+                      .sessions = 2,
+                      .bytes = 10,
+                      .damaged = {{"sess_x", 4, "bit rot"}, {"", 0, "a torn end was cut"}}};
+  };
+  EXPECT_EQ(cli.run({"restore", "f"}), 0) << "what can be read is back";
+  EXPECT_TRUE(prints("restored 2 sessions, 10 bytes: f"));
+  EXPECT_TRUE(prints("Warning: not all of it is as it was written."));
+  EXPECT_TRUE(prints("damaged: sess_x is good up to record 4: bit rot"));
+  EXPECT_TRUE(prints("damaged: a torn end was cut"));
+  EXPECT_EQ(cli.run({"restore", "f", "--json"}), 0);
+  EXPECT_TRUE(prints(R"("session_id":"sess_x","good_records":4)"));
 }
 
 TEST_F(Verbs, U9_acp_hands_its_agent_and_session_to_the_bridge) {

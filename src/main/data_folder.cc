@@ -85,8 +85,8 @@ Result<> sync_path(const std::string& path) {
 Result<> sync_tree(const std::string& path) {
   TRY_VOID(sync_path(path));
   std::error_code error;
-  if (!fs::is_directory(path, error)) return {};
-  for (const auto& entry : fs::recursive_directory_iterator(path, error)) {
+  if (!std::filesystem::is_directory(path, error)) return {};
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(path, error)) {
     TRY_VOID(sync_path(entry.path()));
   }
   return error ? fail(Code::unavailable, path + ": " + error.message()) : Result<>();
