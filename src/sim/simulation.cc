@@ -194,8 +194,10 @@ class Simulation {
     const Acting acting(universe_.scheduler, life);
     const Result<State> state = runtime->state(session);
     if (life->dead) return at->reap();
-    // A session that was created just now is on the disk before its actor knows.
-    const bool unborn = !state && state.error().code() == Code::not_found && !universe_.healed;
+    // A session that was created just now is on the disk before its actor knows; when all is well
+    // it is there the next time.
+    const bool unborn = !state && state.error().code() == Code::not_found &&
+                        (!universe_.healed || unborn_.insert(session).second);
     // Of several daemons, one whose store has failed ends in a moment.
     const bool is_ending = daemons_.are_several() && !state &&
                            state.error().code() == Code::unavailable && !universe_.healed;
@@ -364,6 +366,7 @@ class Simulation {
                              [] { return std::string("the daemon does not serve"); });
     for (const auto& [session, book] : judge_.ledgers()) {
       if (is_bad() || book->records() == 0) continue;
+      unborn_.insert(session);
       check_state(session);
       check_found(session, *book);
       if (daemons_.are_several() && !judge_.is_damaged(session)) daemons_.check_owner(session);
@@ -459,6 +462,7 @@ class Simulation {
   std::uint64_t steps_ = 0;
   bool nobody_looks_ = false;
   std::int64_t watch_from_ms_ = 0;
+  std::set<SessionId> unborn_;  // have been excused for it once
 };
 
 }  // namespace
