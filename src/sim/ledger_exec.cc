@@ -14,6 +14,7 @@ void Ledger::see(const Event& event, const SessionCreated& e) {
   runtime_ = e.runtime;
   image_ = e.image;
   remote_ = e.remote;
+  mcp_servers_ = e.mcp_servers.text;
   created_ = event.at;
 }
 

@@ -52,6 +52,7 @@ Order Workload::draw_create(const Client& client) {
   // Not for the simulated machine, which has one runtime: what is written is what is read.
   if (sessions_.size() % 3 == 1) create.what.remote = "remote-" + std::to_string(sessions_.size());
   if (sessions_.size() % 3 == 2) create.what.image = "image-" + std::to_string(sessions_.size());
+  if (sessions_.size() % 2 == 1) create.what.mcp_servers.text = R"([{"name":"first"}])";
   create.what.policy =
       get<ConfigureSession>(draw_configure(client, session).body).what.policy.value_or(Policy{});
   if (prng.chance(500'000)) create.prompt = Prompt{.text = "first\n" + draw_script(universe_)};
