@@ -268,6 +268,7 @@ void give_up_steering(Draft& draft) {
   }
 }
 
+// What is on its way into a turn that has ended waits: its agentctl says what became of it (RUN4).
 bool has_next(Draft& draft) {
   const auto next = next_unheld(draft.state);
   return !draft.state.run && !draft.state.archived && next != draft.state.queue.end() &&
@@ -275,8 +276,7 @@ bool has_next(Draft& draft) {
 }
 
 void deliver_next(Draft& draft) {
-  if (!has_next(draft))
-    return;  // on its way into an ended turn: the agentctl says what became of it
+  if (!has_next(draft)) return;
   const auto next = next_unheld(draft.state);
   if (!agent_ready(draft.state)) {
     ensure_agent(draft, {.how = ResumeHow::automatic, .by = next->by});
