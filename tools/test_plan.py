@@ -91,7 +91,7 @@ CHECKS = [
           ["build/dev/perdure-sim-mutants", "--mutant", "canary", "--seeds", "1..1000", "--first"],
           long=True, timeout_s=300, exit_code=1, output=r"FAIL seed="),
     # 2,000 seeds are allowed; what is caught at all is caught by the first 105.
-    Check("sim.85_of_100_mutants_are_caught",
+    Check("sim.nine_of_ten_mutants_are_caught",
           ["build/dev/perdure-sim-mutants", "--score", "--seeds", "1..105", "--jobs", "2",
            "--equivalent", "tools/mutants_equivalent.txt"],
           long=True, timeout_s=1500, output=r"mutation score: \d+ of \d+ caught"),

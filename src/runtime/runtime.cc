@@ -207,7 +207,7 @@ Result<LoadedSession> Runtime::load_journal(SessionId session) {
 }
 
 Result<SessionActor*> Runtime::make_actor(SessionId session, std::uint64_t epoch) {
-  if (actors_.size() >= actors_idle_max) make_room_later();
+  if (actors_.size() >= shared_->config.actors_max) make_room_later();
   Result<LoadedSession> read = load_journal(session);
   if (!read && read.error().code() == Code::unavailable) missed_.insert(session);
   LoadedSession journal = TRY(std::move(read));
@@ -377,33 +377,6 @@ void Runtime::tell_watchers(SessionId session) {
 
 void Runtime::fork(SessionId from, Seq at, SessionId to, const std::string& by, ReplyFn reply) {
   start_fork(*shared_, {.from = from, .at = at, .to = to, .by = by}, std::move(reply));
-}
-
-void Runtime::import_session(ParsedExport file, SessionId to, const std::string& by,
-                             ReplyFn reply) {
-  const Result<SessionHead> there = shared_->world.store.head(to);
-  if (there) return reply(Reply{.seq = there->seq, .session = to});
-  const SessionId from = file.head.session;
-  start_fork(
-      *shared_,
-      {.from = from, .to = to, .by = by, .file = std::make_shared<ParsedExport>(std::move(file))},
-      std::move(reply));
-}
-
-void Runtime::adopt_session(ParsedExport file, SessionId to, const std::string& by,
-                            AdoptedBinding binding, ReplyFn reply) {
-  const Result<SessionHead> there = shared_->world.store.head(to);
-  if (there) return reply(Reply{.seq = there->seq, .session = to, .nothing_to_do = true});
-  if (file.prompts == 0) {  // C10: what the agent then replayed would be nowhere
-    return reply(fail(Code::invalid_argument, "a session without a turn cannot be adopted"));
-  }
-  start_fork(*shared_,
-             {.from = file.head.session,
-              .to = to,
-              .by = by,
-              .file = std::make_shared<ParsedExport>(std::move(file)),
-              .binding = std::move(binding)},
-             std::move(reply));
 }
 
 std::uint64_t Runtime::dropped_frames() const { return shared_->dropped_frames; }

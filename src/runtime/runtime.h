@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "base/limits.h"
 #include "base/result.h"
 #include "env/env.h"
 #include "runtime/counts.h"
@@ -30,10 +31,12 @@ namespace perdure {
 class Readers;
 
 struct RuntimeConfig {
-  BootId boot;                         // this daemon's life
-  std::string wait_key;                // makes the secrets of wait tokens; never stored in a record
-  std::size_t resume_parallel = 2;     // C1: on_boot resumes at once
-  std::string home = {};               // where its agents live; daemons of one home reach the same
+  BootId boot;                      // this daemon's life
+  std::string wait_key;             // makes the secrets of wait tokens; never stored in a record
+  std::size_t resume_parallel = 2;  // C1: on_boot resumes at once
+  std::string home = {};            // where its agents live; daemons of one home reach the same
+  std::size_t actors_max = actors_idle_max;  // in memory, before those that are idle are put away
+  std::size_t followed_max = followed_idle_max;  // the same of what others have
   std::function<void()> on_look = {};  // called with each look at what others do to a shared store
 };
 
@@ -208,8 +211,9 @@ class Runtime final : public AgentctlEvents {
   Result<SessionActor*> make_actor(SessionId session, std::uint64_t epoch);
   Result<SessionActor*> actor_for_command(SessionId session, const InputBody& body);
   void hand_over(SessionId session, Request request, ReplyFn reply, int tries);
-  void ask_peer(SessionId session, Request request, ReplyFn reply, int tries);
   struct Handed;
+  void ask_peer(Handed what);
+  std::optional<std::string> who_decides(SessionId session, const InputBody& body);
   void hand_over_again(Handed& handed);
   void watch_handed(const std::shared_ptr<Handed>& handed);
   // Whether there is, or may be, more of it than this daemon knows.

@@ -53,16 +53,14 @@ Result<Runtime::Seat> Runtime::load(SessionId session) {
     if (TRY(take(session))) return *seat_in_memory(session);
     return fail(Code::unavailable, changing_hands);
   }
-  if (followers_.size() >= followed_idle_max) make_room_later();
+  if (followers_.size() >= shared_->config.followed_max) make_room_later();
   const LoadedSession journal = TRY(load_journal(session));
   auto made = std::make_unique<SessionFollower>(*shared_, session, journal, lease.node);
   followers_.emplace(session, std::move(made));
   return *seat_in_memory(session);
 }
 
-// Whoever gives a command has a reason to look again whose the session is.
 Result<SessionActor*> Runtime::actor_for_command(SessionId session, const InputBody& body) {
-  if (followers_.contains(session)) std::ignore = take(session);
   Result<SessionActor*> found = actor(session);
   const bool is_new = !found && found.error().code() == Code::not_found;
   if (!is_new || !holds_alternative<CreateSession>(body)) return found;
@@ -83,12 +81,33 @@ void Runtime::submit(SessionId session, Request request, ReplyFn reply) {
   hand_over(session, std::move(request), std::move(reply), tries_max);
 }
 
+// A command on its way to another daemon. Its answer may come late or never: whoever looks first
+// takes it.
+struct Runtime::Handed {
+  SessionId session;
+  std::string node;
+  Request request;
+  ReplyFn reply;
+  int tries = 0;
+};
+
+// The daemon to ask; nothing: this one. A session that another one is about to make is nobody's to
+// follow yet.
+std::optional<std::string> Runtime::who_decides(SessionId session, const InputBody& body) {
+  const Result<Seat> found = seat(session);
+  if (found && found->follower) return found->follower->node();
+  const bool is_new = !found && found.error().code() == Code::not_found;
+  if (!is_new || !holds_alternative<CreateSession>(body)) return std::nullopt;
+  const Result<Lease> lease = shared_->world.store.own(session);
+  if (!lease || lease->epoch != 0) return std::nullopt;
+  return lease->node;
+}
+
 // Here or there, and once more from the beginning when the session has changed hands meanwhile.
 void Runtime::hand_over(SessionId session, Request request, ReplyFn reply, int tries) {
   if (followers_.contains(session)) std::ignore = take(session);
-  const Result<Seat> found = seat(session);
-  if (found && found->follower) {
-    return ask_peer(session, std::move(request), std::move(reply), tries);
+  if (const std::optional<std::string> node = who_decides(session, request.body)) {
+    return ask_peer({session, *node, std::move(request), std::move(reply), tries});
   }
   Request copy = request;
   submit_here(session, std::move(request),
@@ -107,27 +126,16 @@ void Runtime::hand_over(SessionId session, Request request, ReplyFn reply, int t
               });
 }
 
-// A command on its way to another daemon. Its answer may come late or never: whoever looks first
-// takes it.
-struct Runtime::Handed {
-  SessionId session;
-  std::string node;
-  Request request;
-  ReplyFn reply;
-  int tries = 0;
-};
-
-void Runtime::ask_peer(SessionId session, Request request, ReplyFn reply, int tries) {
-  const std::string node = followers_.at(session)->node();
+void Runtime::ask_peer(Handed what) {
   if (!shared_->world.peers) {
-    return reply(fail(Code::unavailable, "the session is one of the daemon '" + node +
-                                             "', and this one knows no way to it"));
+    return what.reply(fail(Code::unavailable, "the session is one of the daemon '" + what.node +
+                                                  "', and this one knows no way to it"));
   }
   SIM_PROBE("command handed over to the session's daemon");
-  if (request.key.empty()) request.key = make_key(shared_->world.random);
-  auto handed = std::make_shared<Handed>(Handed{session, node, request, std::move(reply), tries});
+  if (what.request.key.empty()) what.request.key = make_key(shared_->world.random);
+  auto handed = std::make_shared<Handed>(std::move(what));
   shared_->world.peers->submit(
-      node, session, std::move(request),
+      handed->node, handed->session, handed->request,
       [this, handed, alive = std::weak_ptr<bool>(shared_->alive)](Result<Reply> answer) {
         if (alive.expired() || !handed->reply) return;
         const bool is_unheard = !answer && (answer.error().code() == Code::stale_owner ||

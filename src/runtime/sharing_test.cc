@@ -161,6 +161,21 @@ TEST(Sharing, C7_a_command_reaches_the_owner_and_is_answered_once_for_its_key) {
   EXPECT_EQ(pair.b.runtime->view(pair.session)->title, "by way of b");
 }
 
+TEST(Sharing, ACK1_a_session_that_another_daemon_began_to_make_is_made_there) {
+  Pair pair;
+  pair.a.store->inject(CommitFault::disk_full);
+  IdSource ids(pair.loop.now().wall, 4242);
+  pair.session = ids.next<SessionId>();
+  const CreateSession create{{.session = pair.session,
+                              .title = "t",
+                              .agent = {.name = "demo"},
+                              .workspace = {.cwd = "/w"}}};
+  EXPECT_EQ(pair.ask(pair.a, create, "create").error().code(), Code::disk_full);
+  const Result<Reply> made = pair.ask(pair.b, create, "create");
+  ASSERT_TRUE(made) << made.error().message();
+  EXPECT_EQ(*pair.b.runtime->owner(pair.session), "a");
+}
+
 TEST(Sharing, C19_a_silent_daemons_session_is_taken_and_the_old_owner_is_fenced) {
   Pair pair;
   pair.create(pair.a, "go");

@@ -5,6 +5,9 @@
 #include "base/base64.h"
 #include "base/fields_json.h"
 #include "base/limits.h"
+#include "runtime/fork.h"
+#include "runtime/runtime.h"
+#include "runtime/shared.h"
 #include "session/events.h"
 #include "wire/record.h"
 
@@ -136,6 +139,33 @@ Result<ParsedExport> parse_export(std::string_view file) {
     }
   }
   return fail(Code::damaged, "the file was cut off: its end is missing");
+}
+
+void Runtime::import_session(ParsedExport file, SessionId to, const std::string& by,
+                             ReplyFn reply) {
+  const Result<SessionHead> there = shared_->world.store.head(to);
+  if (there) return reply(Reply{.seq = there->seq, .session = to});
+  const SessionId from = file.head.session;
+  start_fork(
+      *shared_,
+      {.from = from, .to = to, .by = by, .file = std::make_shared<ParsedExport>(std::move(file))},
+      std::move(reply));
+}
+
+void Runtime::adopt_session(ParsedExport file, SessionId to, const std::string& by,
+                            AdoptedBinding binding, ReplyFn reply) {
+  const Result<SessionHead> there = shared_->world.store.head(to);
+  if (there) return reply(Reply{.seq = there->seq, .session = to, .nothing_to_do = true});
+  if (file.prompts == 0) {  // C10: what the agent then replayed would be nowhere
+    return reply(fail(Code::invalid_argument, "a session without a turn cannot be adopted"));
+  }
+  start_fork(*shared_,
+             {.from = file.head.session,
+              .to = to,
+              .by = by,
+              .file = std::make_shared<ParsedExport>(std::move(file)),
+              .binding = std::move(binding)},
+             std::move(reply));
 }
 
 }  // namespace perdure

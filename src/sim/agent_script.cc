@@ -28,7 +28,9 @@ void Agentctl::open_failed(OpenMethod method, OpenFailure failure) {
 }
 
 void Agentctl::answer_open(const OpenSession& command) {
-  if (universe_.prng.chance(universe_.faults.open_odd) && answer_open_oddly(command)) return;
+  const bool is_odd = universe_.prng.chance(universe_.faults.open_odd) ||
+                      (universe_.agents_are_busy && universe_.meddler_prng.chance(300'000));
+  if (is_odd && answer_open_oddly(command)) return;
   if (universe_.prng.chance(universe_.faults.agent_forgets)) home_.sessions.clear();
   if (command.method == OpenMethod::fresh) {
     open_fresh(command);
@@ -138,6 +140,12 @@ void Agentctl::draw_script() {
   if (odd()) agent_.script.push_back(Act::withdraw);
   if (odd()) agent_.script.push_back(prng.chance(500'000) ? Act::clear : Act::compact);
   Act end = Act::finish;
+  if (universe_.agents_are_busy) {
+    static constexpr Act ends[] = {Act::finish, Act::finish, Act::fail, Act::crash};
+    agent_.script = {Act::say, Act::say};
+    if (universe_.meddler_prng.chance(700'000)) agent_.script.push_back(Act::ask);
+    end = ends[universe_.meddler_prng.below(std::size(ends))];
+  }
   if (universe_.agents_are_deaf) {
     end = Act::hang;
     agent_.ignores_cancel = prng.chance(700'000);
@@ -218,7 +226,7 @@ bool Agentctl::play(Act act) {
 // Some failures are limits of a provider, some of which tell when they are over.
 RunFailed Agentctl::draw_failure() {
   Prng& prng = universe_.prng;
-  if (universe_.healed || prng.chance(500'000)) {
+  if ((universe_.healed && !universe_.agents_are_busy) || prng.chance(500'000)) {
     return {.code = "agent_error", .message = "simulated"};
   }
   RunFailed failed{.code = "rate_limited", .message = "simulated"};
@@ -261,13 +269,16 @@ void Agentctl::end_prompt(FrameBody body) {
     write(ToolUpdate{.tool_call_id = unique("tool"), .status = "pending"}, agent_.last_run);
   if (odd()) write(MessageAgent{.text = unique("background")}, {});
   if (odd()) write(FrameRunStalled{agent_.last_run, 1000}, agent_.last_run);
-  if (odd()) {  // a question outside any run
+  if (odd() || (universe_.agents_are_busy && universe_.meddler_prng.chance(300'000))) {
+    // A question outside any run.
     write(FramePermission{.request = unique("ask"),
                           .title = "later?",
                           .options = {{"allow", "Allow", "allow_once"}}},
           universe_.prng.chance(500'000) ? agent_.last_run : RunId());
   }
-  if (odd()) return agent_exits(0, std::nullopt, "exited");
+  if (odd() || (universe_.agents_are_busy && universe_.meddler_prng.chance(150'000))) {
+    return agent_exits(0, std::nullopt, "exited");
+  }
   if (agent_.prompts.empty()) return;
   const SendPrompt next = agent_.prompts.front();
   agent_.prompts.pop_front();

@@ -47,6 +47,7 @@ void Agentctl::write(FrameBody body, RunId run) {
 
 void Agentctl::boot() {
   later(universe_.delay(3000), [this] {
+    if (universe_.agents_are_busy && universe_.meddler_prng.chance(250'000)) return;  // hangs
     if (universe_.prng.chance(universe_.faults.start_fails)) {
       if (universe_.prng.chance(400'000)) {
         write(FrameExecutorFailed{"spawn_failed", "no such program"}, {});
@@ -59,6 +60,7 @@ void Agentctl::boot() {
                               .instance = key_.exec.text(),
                               .pid = 100,
                               .pid_started = universe_.scheduler.now_ms(),
+                              .container_id = key_.gen % 2 == 0 ? "" : "box-" + tail(key_.exec),
                               .supports_workspace_only = key_.gen % 2 == 0,
                               .tells_steered = key_.gen % 3 != 0}},  // else an earlier build
           {});
@@ -139,7 +141,11 @@ void Agentctl::agent_exits(std::optional<std::int64_t> code, std::optional<std::
   const RunId run = agent_.run;
   agent_.alive = false;
   agent_.requests.clear();
-  write(FrameAgentExited{{.exit_code = code, .signal = signal, .why = why}}, run);
+  write(FrameAgentExited{{.exit_code = code,
+                          .signal = signal,
+                          .why = why,
+                          .stderr_tail = "working\nout of luck: " + why + "\n\n"}},
+        run);
   agent_ = Agent{.life = agent_.life};
 }
 
@@ -152,7 +158,19 @@ void Agentctl::act(const SendPrompt& command) {
   begin_prompt(command);
 }
 
+// An agent that is busy takes it later, or not in this turn.
 void Agentctl::act(const SteerPrompt& command) {
+  const bool is_late = universe_.agents_are_busy
+                           ? universe_.meddler_prng.chance(700'000)
+                           : universe_.meddler_prng.chance(universe_.faults.meddling);
+  if (is_late) {
+    agent_later(universe_.meddler_prng.between(100, 12'000), [this, command] { steer(command); });
+  } else {
+    steer(command);
+  }
+}
+
+void Agentctl::steer(const SteerPrompt& command) {
   if (!agent_.alive || agent_.run != command.run || agent_.cancelled) return;
   write_here(FrameSteerTaken{command.message});
   agent_.script.push_front(Act::say);
@@ -178,6 +196,7 @@ void Agentctl::act(const CancelPrompt& command) {
   agent_.requests.clear();
   const bool races = universe_.prng.chance(200'000);
   agent_.script = races ? std::deque{Act::say, Act::finish} : std::deque{Act::finish_cancelled};
+  if (universe_.meddler_prng.chance(universe_.faults.meddling)) agent_.script = {Act::fail};
   if (universe_.prng.chance(200'000)) agent_.script.push_front(Act::say);
   keep_ticking();
 }

@@ -122,6 +122,7 @@ class Agentctl {
   void act(const OpenSession& command);
   void act(const SendPrompt& command);
   void act(const SteerPrompt& command);
+  void steer(const SteerPrompt& command);
   void act(const CancelPrompt& command);
   void act(const AnswerRequest& command);
   void act(const SetOptions& command);

@@ -43,7 +43,8 @@ Daemon::Daemon(World world, DaemonSeat seat)
       host_(world.host),
       judge_(world.judge),
       seat_(std::move(seat)),
-      random_(universe_.prng.fork()) {}
+      random_(universe_.prng.fork()),
+      sessions_in_memory_(universe_.faults.sessions_in_memory) {}
 
 Daemon::~Daemon() {
   if (parts_) parts_->life->dead = true;
@@ -58,6 +59,13 @@ Runtime* Daemon::serving() {
 BootId Daemon::new_boot_id() {
   IdSource ids(universe_.clock.now().wall, random_.next());
   return ids.next<BootId>();
+}
+
+RuntimeConfig Daemon::make_config() const {
+  RuntimeConfig config{
+      .boot = boot_id_, .wait_key = "sim wait key", .resume_parallel = 1, .home = seat_.home};
+  if (sessions_in_memory_ > 0) config.actors_max = config.followed_max = sessions_in_memory_;
+  return config;
 }
 
 void Daemon::start() {
@@ -80,8 +88,9 @@ void Daemon::start() {
                                    Parts::Ends{on_fatal, on_cut});
   parts_->store.set_boot(boot_id_);
   parts_->store.cut_until(cut_until_ms_);
-  if (life->number > 1 && !is_one_of_several() && !universe_.healed &&
-      universe_.later_prng.chance(universe_.faults.newer_version)) {
+  const bool is_downgrade = life->number > 1 && !is_one_of_several() && !universe_.healed &&
+                            universe_.later_prng.chance(universe_.faults.newer_version);
+  if (is_downgrade || std::exchange(universe_.newer_version_is_next, false)) {
     parts_->store.run_newer_version(universe_.clock.now().wall);
     if (life->dead) return;
   }
@@ -89,9 +98,9 @@ void Daemon::start() {
   parts_->runtime = std::make_unique<Runtime>(
       Runtime::World{universe_.clock, random_, parts_->loop, universe_.files, parts_->store,
                      *parts_->agentctls, parts_->notifier, parts_->peers.get()},
-      RuntimeConfig{
-          .boot = boot_id_, .wait_key = "sim wait key", .resume_parallel = 1, .home = seat_.home});
-  parts_->agentctls->set_events(*parts_->runtime);
+      make_config());
+  parts_->events = std::make_unique<EventsPort>(universe_, *parts_->runtime);
+  parts_->agentctls->set_events(*parts_->events);
   const std::int64_t started_ms = universe_.scheduler.now_ms();
   parts_->runtime->boot([this, life, started_ms] {
     if (!life->dead) on_ready(life, started_ms);
@@ -216,6 +225,24 @@ void Daemon::heal() {
   parts_->life->paused_until_ms = 0;
 }
 
+void EventsPort::on_detached(const ExecKey& exec) {
+  runtime_.on_detached(exec);
+  expect_unheard(exec);
+}
+
+void EventsPort::on_gone(const ExecKey& exec, const ExecEnding& ending) {
+  runtime_.on_gone(exec, ending);
+  expect_unheard(exec);
+}
+
+void EventsPort::expect_unheard(const ExecKey& exec) {
+  const State* const state = runtime_.state_in_memory(exec.session);
+  if (!state || state->exec.id != exec.exec || !runtime_.is_ours(exec.session)) return;
+  universe_.verdict.expect(runtime_.liveness(exec.session) != Liveness::alive, "C19", [&] {
+    return tail(exec.session) + ": its link is gone, and it is called alive";
+  });
+}
+
 void StorePort::beat_every(std::int64_t ms) {
   if (!is_cut()) inner_->beat();
   universe_.after_in(life_, ms, [this, ms] { beat_every(ms); });
@@ -336,9 +363,21 @@ Result<> StorePort::reach() const {
   return {};
 }
 
+// S9: a boot reads what is behind the snapshot. A history that is being told is read from before.
+void StorePort::check_read_in_recovery(SessionId session, const ReadRange& range) {
+  if (recovered_ || judge_.may_lack_snapshot(session)) return;
+  const Result<std::optional<StoredSnapshot>> stored = inner_->store().snapshot(session);
+  if (!stored || !*stored) return;
+  universe_.verdict.expect(range.after + 1 >= (*stored)->seq, "S9", [&] {
+    return tail(session) + ": a boot reads from " + std::to_string(range.after) +
+           " what the snapshot at " + std::to_string((*stored)->seq) + " has";
+  });
+}
+
 Result<RecordPage> StorePort::read(SessionId session, ReadRange range) {
   read_in_recovery();
   TRY_VOID(reach());
+  check_read_in_recovery(session, range);
   return inner_->store().read(session, range);
 }
 Result<SessionHead> StorePort::head(SessionId session) {

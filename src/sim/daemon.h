@@ -70,6 +70,7 @@ class StorePort final : public Store {
     if (!recovered_) universe_.crash_point(CrashPoint::in_recovery);
   }
   Result<> reach() const;
+  void check_read_in_recovery(SessionId session, const ReadRange& range);
 
   Universe& universe_;
   Judge& judge_;
@@ -80,6 +81,28 @@ class StorePort final : public Store {
   bool scheduled_ = false;
   bool idle_scheduled_ = false;
   bool recovered_ = false;
+};
+
+// What the host tells, on its way to the runtime, which has to take it in at once (C19).
+class EventsPort final : public AgentctlEvents {
+ public:
+  EventsPort(Universe& universe, Runtime& runtime) : universe_(universe), runtime_(runtime) {}
+
+  void on_attached(const ExecKey& exec) override { runtime_.on_attached(exec); }
+  void on_frame(const ExecKey& exec, Frame frame) override {
+    runtime_.on_frame(exec, std::move(frame));
+  }
+  void on_commands_acted(const ExecKey& exec, std::uint64_t number) override {
+    runtime_.on_commands_acted(exec, number);
+  }
+  void on_detached(const ExecKey& exec) override;
+  void on_gone(const ExecKey& exec, const ExecEnding& ending) override;
+
+ private:
+  void expect_unheard(const ExecKey& exec);
+
+  Universe& universe_;
+  Runtime& runtime_;
 };
 
 // Of several daemons, one: its name, where its agents live, and the way to the others.
@@ -155,12 +178,14 @@ class Daemon {
     NotifierPort notifier;
     std::unique_ptr<Peers> peers;
     std::unique_ptr<Runtime> runtime;
+    std::unique_ptr<EventsPort> events;
   };
 
   bool is_one_of_several() const { return !seat_.node.empty(); }
   void die(const std::function<void()>& with_it);
   void check_recovery_bound(const LifePtr& life);
   BootId new_boot_id();
+  RuntimeConfig make_config() const;
   void on_ready(const LifePtr& life, std::int64_t started_ms);
 
   Universe& universe_;
@@ -169,6 +194,7 @@ class Daemon {
   Judge& judge_;
   DaemonSeat seat_;
   SimRandom random_;
+  std::size_t sessions_in_memory_ = 0;  // 0: as many as usual
   std::unique_ptr<Parts> parts_;
   BootId boot_id_;
   bool stays_down_ = false;

@@ -92,7 +92,7 @@ void Daemons::check_followed(Daemon& daemon, const std::map<SessionId, Seq>& hea
   for (const auto& [session, head] : heads) {
     const State* const state = runtime->state_in_memory(session);
     if (!state || runtime->is_ours(session) || judge_.is_damaged(session)) continue;
-    if (state->head >= head) continue;
+    if (state->head >= head && have_seen(daemon, session, head)) continue;
     if (is_first) {
       return universe_.after_in(daemon.life(), hint_taken_ms,
                                 [this, &daemon, heads] { check_followed(daemon, heads, false); });
@@ -123,7 +123,8 @@ void Daemons::check_kept(Daemon& daemon, SessionId session) {
   // What is lost is let go of first, and looked at again a moment later.
   if (now_ms < *at->second + change_of_hands_ms) return;
   held.erase(at);
-  universe_.verdict.expect(disk_.owner(session) != daemon.node(), "C19", [&] {
+  const bool is_put_away = !disk_.is_open(session);  // nothing is left to do: it makes room
+  universe_.verdict.expect(is_put_away || disk_.owner(session) != daemon.node(), "C19", [&] {
     return daemon.node() + " has let go of " + tail(session) + ", which nobody took";
   });
 }
@@ -196,6 +197,13 @@ Runtime* Daemons::owner(SessionId session) {
     if (runtime && runtime->is_ours(session)) return runtime;
   }
   return nullptr;
+}
+
+std::string Daemons::settled_owner(SessionId session) {
+  const bool all_serve =
+      std::ranges::all_of(daemons_, [](const auto& daemon) { return daemon->serving(); });
+  if (!are_several() || !universe_.healed || !all_serve) return {};
+  return owner(session) ? disk_.owner(session) : std::string();
 }
 
 Result<> Daemons::erase(SessionId session) {

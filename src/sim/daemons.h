@@ -42,6 +42,11 @@ class Daemons {
   void check_kept();
   // Those that serve name the same owner (C19).
   void check_owner(SessionId session);
+  // Whose a session is while all of them serve in a world without faults; empty: nobody can say.
+  std::string settled_owner(SessionId session);
+  // Whether readers at that daemon have been given the session's records up to this one.
+  std::function<bool(const Daemon& daemon, SessionId session, Seq head)> have_seen =
+      [](const Daemon&, SessionId, Seq) { return true; };
   // By whoever has it.
   Result<> erase(SessionId session);
   bool is_boot(BootId boot) const;

@@ -52,6 +52,11 @@ void Faults::draw_later(Prng& prng) {
   newer_version = prng.chance(50'000) ? 300'000 : 0;
 }
 
+void Faults::draw_meddling(Prng& prng) {
+  meddling = prng.chance(350'000) ? 300'000 : 0;
+  sessions_in_memory = prng.chance(350'000) ? 1 + prng.below(3) : 0;
+}
+
 Faults Faults::none() {
   Faults faults;
   faults.lose_tail = 0;
@@ -92,6 +97,8 @@ std::string Faults::text() const {
   add("daemon_stall", daemon_stall);
   add("newer_version", newer_version);
   add("process_numbers", static_cast<std::uint64_t>(process_numbers));
+  add("meddling", meddling);
+  add("sessions_in_memory", sessions_in_memory);
   return out;
 }
 

@@ -3,6 +3,7 @@
 // parts per million.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -61,10 +62,16 @@ struct Faults {
   std::uint64_t newer_version = 0;     // per restart: one ran in between
   std::int64_t process_numbers = 300;  // then they are used again
 
+  // Drawn by draw_meddling(): somebody meddles with what is on its way into a turn, and agents take
+  // it late, or end a turn that is cancelled with an error.
+  std::uint64_t meddling = 0;
+  std::size_t sessions_in_memory = 0;  // so many only; 0: as many as usual
+
   static Faults draw(Prng& prng);
   // Faults that came later, from a stream of their own: a seed that has none of them is the run
   // that it was before.
   void draw_later(Prng& prng);
+  void draw_meddling(Prng& prng);
   // No faults at all: the world after it was healed.
   static Faults none();
   std::string text() const;

@@ -14,6 +14,8 @@ namespace perdure::sim {
 class HostWatcher {
  public:
   virtual ~HostWatcher() = default;
+  // The daemon has an execution started.
+  virtual void on_start(const LaunchSpec& spec) = 0;
   // An agentctl acts on a command, now.
   virtual void on_command_acted(const ExecKey& exec, const SendCommand& command) = 0;
   // The daemon says that everything up to this frame is in the journal.

@@ -87,6 +87,7 @@ void Judge::catch_up(SessionId session) {
       universe_.trace.note("record", hash64(bytes),
                            [&] { return tail(session) + " " + std::string(without_prev(bytes)); });
       book.feed(bytes);
+      if (book.is_copying()) check_copy(bytes);
     }
     if (universe_.verdict.is_bad()) return;
     if (!brought) {
@@ -100,6 +101,22 @@ void Judge::catch_up(SessionId session) {
       return tail(session) + ": is listed as closed and reconcile would pass it over";
     });
   }
+}
+
+// J6: a copy has what a newer version wrote and this one does not know.
+void Judge::check_copy(std::string_view bytes) {
+  const Result<DecodedRecord> copy = decode_record(bytes);
+  if (!copy || copy->record.event.origin.copied_from.empty()) return;
+  const std::string& from = copy->record.event.origin.copied_from;
+  const std::size_t slash = from.find('/');
+  const Result<SessionId> source = SessionId::parse(from.substr(0, slash));
+  const Seq seq = std::stoull(from.substr(slash + 1));
+  if (!source || is_damaged(*source) || disk_.head(*source) < seq) return;
+  const Result<DecodedRecord> original = decode_record(disk_.record(*source, seq));
+  if (!original) return;
+  universe_.verdict.expect(original->extra.text == copy->extra.text, "J6", [&] {
+    return "of " + from + " a copy has lost '" + original->extra.text + "'";
+  });
 }
 
 void Judge::check_told(SessionId session) {
@@ -153,6 +170,12 @@ void Judge::check_all_bytes() {
   }
 }
 
+bool Judge::may_lack_snapshot(SessionId session) const {
+  const auto at = ledgers_.find(session);
+  return at == ledgers_.end() || is_damaged(session) || bad_snapshots_.contains(session) ||
+         at->second->is_copying() || at->second->fold().context.inject_armed;
+}
+
 void Judge::note_answer(AnswerGiven answer) {
   answers_.insert(
       {std::move(answer.by), answer.permission, answer.token, std::move(answer.option_id)});
@@ -171,6 +194,23 @@ std::optional<PromptWhen> Judge::when_of(const std::string& key) const {
 
 const Frame* Judge::find_frame(const ExecKey& exec, FrameNo number) const {
   return host_->find_frame(exec, number);
+}
+
+// It is told what its agent is to go on with, and nothing of what is to be left behind (C4, R9).
+void Judge::on_start(const LaunchSpec& spec) {
+  if (are_several()) return;  // one that was stopped may start what is over: it comes to nothing
+  const State& fold = ledger(spec.session).fold();
+  const auto& resume = fold.resume;
+  const bool is_new = resume && (resume->with || resume->how == ResumeHow::fresh);
+  const std::string id = is_new ? "" : fold.context.agent_session_id;
+  const std::string agent = resume && resume->with ? resume->with->name : fold.agent.name;
+  const bool is_so = spec.agent_session_id == id && spec.agent.name == agent &&
+                     spec.wants_agent == resume.has_value() &&
+                     spec.workspace.cwd == fold.workspace.cwd;
+  universe_.verdict.expect(spec.exec != fold.exec.id || is_so, "C4", [&] {
+    return tail(spec.session) + ": is started with '" + spec.agent_session_id + "' of " +
+           spec.agent.name + " where '" + id + "' of " + agent + " is due";
+  });
 }
 
 // A command acts only when it is durable, in the order it was decided, and leaves none out: RUN4

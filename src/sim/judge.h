@@ -43,6 +43,7 @@ class Judge final : public WorldFacts, public HostWatcher {
   // Only half a fork may be, or one that was to be deleted.
   void on_removed(SessionId session);
   void expect_removal(SessionId session) { unwanted_.insert(session); }
+  bool is_to_be_removed(SessionId session) const { return unwanted_.contains(session); }
 
   Ledger& ledger(SessionId session);
   const std::map<SessionId, std::unique_ptr<Ledger>>& ledgers() const { return ledgers_; }
@@ -56,6 +57,10 @@ class Judge final : public WorldFacts, public HostWatcher {
   // A record of this session was damaged by us.
   void set_damaged(SessionId session) { damaged_.insert(session); }
   bool is_damaged(SessionId session) const override { return damaged_.contains(session); }
+
+  // Nobody can begin behind it: we flipped a bit of it, or it is no session's.
+  void set_snapshot_damaged(SessionId session) { bad_snapshots_.insert(session); }
+  bool may_lack_snapshot(SessionId session) const;
 
   void note_answer(AnswerGiven answer);
   void note_prompt(const std::string& key, PromptWhen when) { prompts_[key] = when; }
@@ -77,6 +82,7 @@ class Judge final : public WorldFacts, public HostWatcher {
   BootId boot() const override { return boot_; }
   Moment now() override { return universe_.clock.now(); }
 
+  void on_start(const LaunchSpec& spec) override;
   void on_command_acted(const ExecKey& exec, const SendCommand& command) override;
   void on_frames_acked(const ExecKey& exec, FrameNo frame) override;
   bool was_declared_dead(const ExecKey& exec) override;
@@ -91,6 +97,7 @@ class Judge final : public WorldFacts, public HostWatcher {
     std::set<std::string> keys = {};
     DaemonLife by = {};
   };
+  void check_copy(std::string_view bytes);
   // The batch that brought the record behind the ledger's last; null: none did.
   const Pending* bringer(SessionId session, const Ledger& book);
 
@@ -103,6 +110,7 @@ class Judge final : public WorldFacts, public HostWatcher {
   BootId boot_;  // of the daemon whose records are looked at
   std::set<SessionId> damaged_;
   std::set<SessionId> unwanted_;
+  std::set<SessionId> bad_snapshots_;
   std::set<std::tuple<std::string, PermissionId, WaitTokenId, std::string>> answers_;
   std::map<SessionId, std::set<std::pair<NotifyWhat, RunId>>> told_;
   std::map<std::string, PromptWhen> prompts_;

@@ -37,6 +37,13 @@ bool must_be_recorded(const FrameBody& body) {
       body);
 }
 
+// Null: the frame is about something else.
+RunId run_ended_by(const FrameBody& body) {
+  if (const auto* finished = get_if<FrameRunFinished>(&body)) return finished->run;
+  if (const auto* failed = get_if<FrameRunFailed>(&body)) return failed->run;
+  return {};
+}
+
 }  // namespace
 
 std::string Ledger::place() const {
@@ -144,6 +151,12 @@ void Ledger::see_all_frames(const FrameCursor& cursor) {
     const Frame* frame = facts_.find_frame(life->second, number);
     if (!expect(frame != nullptr, "PROC5", "the cursor passed a frame that was never written"))
       break;
+    expect(!run_ || run_ended_by(frame->body) != run_->id, "RUN1",
+           "the agent said that its turn is over, and the run goes on");
+    if (const auto* gone = get_if<FramePermissionGone>(&frame->body)) {
+      const Asked* const asked = find_asked(cursor.exec, gone->request);
+      expect(!asked || asked->resolved, "TOK3", "a question was taken back and stays open");
+    }
     if (!must_be_recorded(frame->body) || declared_.contains(cursor.exec)) continue;
     expect(frames_.contains({cursor.exec, number}), "PROC5",
            "frame " + std::to_string(number) + " was passed over and is in no record");
@@ -189,8 +202,13 @@ void Ledger::end_records() {
          "an agent is gone and its questions stay open");
   expect(!owed_.must_go_on, "P13", "a limit's end said it goes on, and nothing was queued");
   if (run_) expect(run_->has_message, "RUN3", "a run started without its message");
+  expect(!owed_.must_open, "C4", "a rung failed, and nothing follows");
   expect(!owed_.must_cancel, "C23", "a prompt that ends the open run did not");
+  expect(owed_.waitings.empty(), "O4", "a run asks, and nothing says that it waits");
+  expect(owed_.resumes.empty(), "O4", "a question of the run is over, and the run is not resumed");
+  expect(!owed_.expired, "C15", "a question was not answered in time, and its run goes on");
   see_waits_closed_together();
+  see_next_begun();
   see_status();
   see_fold();
   owed_ = {};
@@ -211,7 +229,6 @@ void Ledger::see_effects(const Append& batch) {
       if (owed_.stops > 0) owed_.stops -= 1;
     } else if (const auto* note = get_if<Notify>(&*effect)) {
       notes_.insert({note->what, note->run});
-      if (note->what == NotifyWhat::stalled) continue;
       expect(take_one(owed_.notes, {note->what, note->run}), "RUN1",
              "a note about no question and no end of a run");
     }
@@ -256,6 +273,7 @@ void Ledger::see_command(const SendCommand& command) {
       expect(given != open->options.end() && given->second == value, "R9",
              "an option that was observed or asked for is not given");
     }
+    owed_.must_open = false;
     const bool native = open->method != OpenMethod::fresh;
     expect(!native || (open->agent_session_id == agent_session_id_ && native_is_possible()), "C4",
            "a native session is asked for that cannot be had");

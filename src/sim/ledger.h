@@ -130,12 +130,14 @@ class Ledger {
     bool held = false;
     std::string text;
     bool steering = false;
+    std::string by = {};
   };
   // It has left the queue in this batch: as the next, into a turn, or both could be.
   struct Delivered {
     MessageId message;
     bool is_next = false;
     bool steering = false;
+    std::string by = {};
   };
   struct OpenRun {
     RunId id;
@@ -158,6 +160,9 @@ class Ledger {
     std::vector<std::pair<ExecId, Gen>> starts;
     std::vector<std::pair<NotifyWhat, RunId>> notes;
     std::vector<std::string> answers;
+    std::vector<WaitTokenId> waitings;  // run.waiting of each
+    std::vector<WaitTokenId> resumes;   // run.resumed of each
+    RunId expired;                      // its question was not answered in time
     std::vector<std::map<std::string, std::string>> options;
     std::vector<MessageId> steers;
     bool must_cancel = false;  // the prompt that was accepted ends the open run
@@ -168,6 +173,7 @@ class Ledger {
     bool must_go_on = false;        // its end said that the session continues
     bool resume_must_fail = false;  // the execution that served it never came up
     bool resume_must_stay = false;  // it waits for the next one (K18)
+    bool must_open = false;         // a rung failed: another is tried, or the resume is over
     bool must_be_declared = false;  // dead: a steered prompt was given up with it
     std::optional<AgentExited> exit;
     bool tools_were_open = false;  // when the run ended
@@ -206,6 +212,8 @@ class Ledger {
   void see_placement(const QueueAdded& e);
   void see_steer(const QueueAdded& e);
   void see_waits_closed_together();
+  void see_next_begun();
+  void owe_resumed(WaitTokenId token);
   void end_records();
   LimitOutcome outcome_of_limit(Timestamp at) const;
   const Frame* frame_of(const Origin& origin) const;
@@ -302,6 +310,7 @@ class Ledger {
 
   std::optional<OpenRun> run_;
   std::set<RunId> ended_;
+  bool auto_continued_ = false;  // the last one that began
   std::uint64_t runs_ = 0;
   std::optional<EndedRun> last_run_;
   std::string last_end_;  // the status that the last end of a run leaves behind; empty: none

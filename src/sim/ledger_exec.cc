@@ -212,6 +212,7 @@ std::string Ledger::reason_of_loss() const {
 
 void Ledger::see(const Event& event, const ContextBoundary& e) {
   boundary_ = hashes_.size();
+  owed_.must_open = false;
   context_how_ = e.how;
   verified_ = e.verified;
   if (e.how == BoundaryHow::cleared) {
@@ -242,6 +243,8 @@ void Ledger::see(const Event& event, const ContextBoundary& e) {
     if (!kept) expect(!e.reason.empty(), "X6", "a boundary without its reason");
     expect(!handover || !attempts_.empty() || e.reason == "handover", "X6",
            "the reason of a handover");
+    const bool is_wanted = !handover && attempts_.empty() && resume_->how == ResumeHow::fresh;
+    expect(!is_wanted || e.reason == "asked for", "X6", "a fresh start that was asked for");
     if (!kept) expect(e.previous_agent_session_id == agent_session_id_, "C5", "an id was erased");
   }
   if (e.how == BoundaryHow::handover && resume_ && resume_->with) {
@@ -280,6 +283,7 @@ void Ledger::see(const Event&, const ContextAttempt& e) {
   expect(e.attempt.failure < OpenFailure::transport, "C4",
          "the ladder goes down after a failure that keeps the id");
   attempts_.push_back(e.attempt);
+  owed_.must_open = !copying_;
   note_options_at_open();
   if (e.attempt.failure == OpenFailure::session_unknown) rejected_ = true;
 }
@@ -287,7 +291,7 @@ void Ledger::see(const Event&, const ContextAttempt& e) {
 void Ledger::see(const Event&, const ResumeFailed& e) {
   expect(resume_.has_value() || copying_, "C4", "a resume fails that nobody asked for");
   expect(!owed_.resume_must_stay, "K18", "a resume fails with an execution that did not serve it");
-  owed_.resume_must_fail = false;
+  owed_.resume_must_fail = owed_.must_open = false;
   see_early_end(e);
   const bool is_about_id = !e.attempts.empty() && e.attempts.back().failure == e.failure;
   expect(e.failure != OpenFailure::session_unknown || is_about_id || copying_, "C4",

@@ -39,7 +39,7 @@ void Ledger::see_fold_of_run() {
            (!run_ || (s.run->id == run_->id && s.run->cancelling == run_->cancelling &&
                       s.run->message == run_->message)),
        "run");
-  same(s.runs == runs_, "number of runs");
+  same(s.runs == runs_ && s.auto_continued == auto_continued_, "number or kind of runs");
   same(s.last_run.has_value() == last_run_.has_value() && (!last_run_ || *s.last_run == *last_run_),
        "last run");
   same(s.message_open == (run_ && run_->message_open), "open message");

@@ -42,11 +42,11 @@ void Ledger::see(const Event&, const QueueAdded& e) {
   if (e.steer) {
     see_steer(e);
     queue_.insert(std::ranges::find_if_not(queue_, &Queued::steering),
-                  {.message = e.message, .text = e.prompt.text, .steering = true});
+                  {.message = e.message, .text = e.prompt.text, .steering = true, .by = e.by});
   } else if (e.front) {
-    queue_.push_front({.message = e.message, .text = e.prompt.text});
+    queue_.push_front({.message = e.message, .text = e.prompt.text, .by = e.by});
   } else {
-    queue_.push_back({.message = e.message, .text = e.prompt.text});
+    queue_.push_back({.message = e.message, .text = e.prompt.text, .by = e.by});
   }
 }
 
@@ -92,8 +92,8 @@ void Ledger::see(const Event&, const QueueDelivered& e) {
   const bool is_next = next != queue_.end() && next->message == e.message;
   const bool steering = at != queue_.end() && at->steering;
   expect(is_next || steering, "ACK4", "delivered out of order, or while held");
+  delivered_ = {e.message, is_next, steering, at == queue_.end() ? "" : at->by};
   std::erase_if(queue_, [&](const Queued& item) { return item.message == e.message; });
-  delivered_ = {e.message, is_next, steering};
 }
 
 void Ledger::see(const Event&, const QueueReleased&) { hold_queue(false); }
@@ -105,12 +105,31 @@ void Ledger::see(const Event&, const QueueKept& e) {
   at->steering = false;
 }
 
+// Q1: what could begin has begun, in the very decision that made room for it. Of several daemons
+// one that takes a session back waits for the link to what it started itself.
+void Ledger::see_next_begun() {
+  const auto next = std::ranges::find_if(queue_, [](const Queued& item) { return !item.held; });
+  const bool is_free = !run_ && !archived_ && next != queue_.end() && !next->steering;
+  const bool is_linked = exec_boot_ == facts_.boot() && !facts_.are_several();
+  const bool can_begin = agent_ready_ && is_linked && !inject_armed_;
+  expect(!is_free || !can_begin, "Q1", "a prompt waits, and nothing is in its way");
+  const bool is_coming = agent_ready_ || resume_ || (may_live() && stop_requested_);
+  expect(!is_free || is_coming, "Q1", "a prompt waits, and nobody brings an agent");
+}
+
 void Ledger::see(const Event& event, const RunStarted& e) {
   const RunId id = event.origin.run;
   expect(!run_, "RUN3", "a second run is open");
   expect(id && !ended_.contains(id), "RUN1", "a run starts again after its end");
   expect(!archived_ || copying_, "RUN3", "a run starts in an archived session");
   expect(agent_ready_ || copying_, "RUN3", "a run starts without an agent that is ready");
+  expect(active_tokens_.empty() || copying_, "O17",
+         "a run starts beside a question from before it");
+  const std::string by = delivered_ ? delivered_->by : "";
+  const bool by_itself = by == "auto_continue" || by == "continue_at_reset";
+  expect(e.trigger == (by_itself ? by : "prompt") || copying_, "C11",
+         "a run says that it was begun by " + e.trigger);
+  auto_continued_ = e.trigger == "auto_continue";
   if (delivered_) {
     expect((delivered_->message == e.message && delivered_->is_next) || copying_, "ACK4",
            "another prompt started than was delivered");
@@ -139,12 +158,14 @@ void Ledger::see(const Event&, const RunWaiting& e) {
   const auto at = tokens_.find(e.token);
   expect(run_ && at != tokens_.end() && at->second.status == TokenStatus::active, "TOK3",
          "run.waiting without an open token");
+  std::erase(owed_.waitings, e.token);
 }
 
 void Ledger::see(const Event&, const RunResumed& e) {
   const auto at = tokens_.find(e.token);
   expect(run_ && at != tokens_.end() && at->second.status != TokenStatus::active, "TOK3",
          "run.resumed while its token is open");
+  std::erase(owed_.resumes, e.token);
 }
 
 void Ledger::see(const Event&, const RunCancelling&) {
@@ -157,6 +178,7 @@ void Ledger::see(const Event&, const RunCancelling&) {
 
 void Ledger::see(const Event& event, const RunStalled&) {
   expect(run_ && event.origin.run == run_->id, "RUN2", "a run that is not open is called stalled");
+  if (!copying_) owed_.notes.push_back({NotifyWhat::stalled, event.origin.run});
 }
 
 void Ledger::end_run(const Event& event, const End& end) {
@@ -168,6 +190,8 @@ void Ledger::end_run(const Event& event, const End& end) {
     expect(tokens_.at(token).run != run_->id, "TOK3", "a run ends with an open question");
   }
   ended_.insert(run_->id);
+  owed_.resumes.clear();
+  owed_.wait_was_open = false;  // the next run of this batch has its own
   owed_.tools_were_open = run_->tool_repaired;
   last_run_ = EndedRun{.id = run_->id,
                        .end = end.end,
@@ -241,6 +265,10 @@ void Ledger::see(const Event& event, const RunInterrupted& e) {
     owed_.death_claimed = !run_->agent_exited;
     owed_.must_continue = e.reason != InterruptReason::wait_lost && policy_.auto_continue &&
                           !run_->auto_continued && !run_->tool_repaired;
+  }
+  if (e.reason == InterruptReason::wait_timeout && run_ && !copying_) {
+    owed_.expired = {};
+    owed_.cancels.push_back(run_->id);  // its agent waits for an answer
   }
   const bool waited =
       e.reason == InterruptReason::wait_timeout || e.reason == InterruptReason::wait_lost;

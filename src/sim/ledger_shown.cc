@@ -1,6 +1,7 @@
 // What people read of a session without opening it: the row of the list, the title of a fork, the
 // words of an end before the beginning. Made here once more, from the records alone.
 #include <charconv>
+#include <sstream>
 
 #include "sim/ledger.h"
 
@@ -21,6 +22,17 @@ std::string title_of_fork(const std::string& title) {
     if (inside.front() != ' ' || error != std::errc() || end != last) return title + " (fork)";
   }
   return title.substr(0, at) + " (fork " + std::to_string(number + 1) + ")";
+}
+
+// The last line of what a program said that is not empty, up to where a row would cut it.
+std::string last_words(const std::string& said) {
+  std::string last;
+  std::istringstream lines(said);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;
+  }
+  while (!last.empty() && (last.back() == ' ' || last.back() == '\r')) last.pop_back();
+  return last.size() > 100 ? std::string() : last;
 }
 
 }  // namespace
@@ -44,6 +56,9 @@ void Ledger::see_early_end(const ResumeFailed& e) {
     words = "with code " + std::to_string(*exit.exit_code) + " " + words;
   }
   expect(e.message.contains(words), "L37", "an early end is told as '" + e.message + "'");
+  const std::string reason = last_words(exit.stderr_tail);
+  expect(e.message.ends_with(reason) && !e.message.contains('\n'), "L37",
+         "of an early end's reason '" + reason + "' is told '" + e.message + "'");
 }
 
 // L15: its agent was lost and keeps nothing, and nothing is told to the next one.

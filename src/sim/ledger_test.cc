@@ -313,6 +313,29 @@ const Case run_cases[] = {
        b.ready().start_run(run1, message1).add(QueueAdded{.message = message2, .steer = true});
        b.end("running");
      }},
+    {"RUN1",  // the agent's word for the end was read, and nothing came of it
+     [](Book& b) {
+       b.ready().start_run(run1, message1).end("running");
+       b.frame(4, FrameRunFailed{run1, {.code = "agent_error"}}, run1);
+       b.add(SessionRenamed{"x"}).cursor(4).end("running");
+     }},
+    {"RUN1",  // nobody is told that it stalls
+     [](Book& b) {
+       b.ready().start_run(run1, message1).frame(4, FrameRunStalled{run1, 1000}, run1);
+       b.add(RunStalled{1000}, {.run = run1, .exec = exec, .gen = 1, .frame = 4});
+       b.cursor(4).end("running");
+     }},
+    {"Q1",  // its agent is ready, and it is not begun
+     [](Book& b) {
+       b.ready().add(QueueAdded{.message = message1, .run = run1, .key = "k1"}).end("idle");
+     }},
+    {"Q1",  // there is no agent, and nobody brings one
+     [](Book& b) {
+       b.add(SessionCreated{.session = session, .agent = {.name = "a"}}).end("idle");
+       b.add(QueueAdded{.message = message1, .run = run1, .key = "k1"}).end("idle");
+     }},
+    {"C11",
+     [](Book& b) { b.ready().add(RunStarted{.message = message1, .trigger = "uid:1"}, in_run); }},
 };
 INSTANTIATE_TEST_SUITE_P(Runs, LedgerFinds, testing::ValuesIn(run_cases));
 
@@ -351,6 +374,24 @@ const Case process_cases[] = {
                              .reason = "asked for"},
              {.exec = exec, .gen = 1, .frame = 6});
      }},
+    {"X6",  // what was asked for is called a loss
+     [](Book& b) {
+       b.ready().start_run(run1, message1).finish_run(run1, 4).cursor(4).end("idle");
+       b.frame(5, FrameAgentExited{}).frame(6, FrameSessionOpened{OpenMethod::fresh, "as-2"});
+       b.add(AgentExited{.exit_code = 0}, {.exec = exec, .gen = 1, .frame = 5});
+       b.add(ResumeRequested{.how = ResumeHow::fresh});
+       b.add(ContextBoundary{.how = BoundaryHow::fresh,
+                             .agent_session_id = "as-2",
+                             .previous_agent_session_id = "as-1",
+                             .reason = "capability_missing"},
+             {.exec = exec, .gen = 1, .frame = 6});
+     }},
+    {"C4",  // a rung failed, and the ladder stands there
+     [](Book& b) {
+       b.ready().add(ResumeRequested{.by = "uid:1"});
+       b.add(ContextAttempt{{OpenMethod::load, OpenFailure::other_session, "x"}}, in_exec);
+       b.end("idle");
+     }},
     {"R11", [](Book& b) { b.ready().add(ResumeRequested{}).add(ResumeRequested{}); }},
     {"L37",
      [](Book& b) {
@@ -386,6 +427,7 @@ const Case wait_cases[] = {
            .start_run(run1, message1)
            .ask(4)
            .add(TokenConsumed{token, "uid:1"}, in_run)
+           .add(RunResumed{token}, in_run)
            .cursor(4)
            .end("running");
      }},
@@ -443,6 +485,49 @@ const Case wait_cases[] = {
      }},
     {"C15",
      [](Book& b) { b.ready().start_run(run1, message1).ask(4).add(TokenExpired{token}, in_run); }},
+    {"O4",
+     [](Book& b) {
+       const Origin origin{.run = run1, .exec = exec, .gen = 1, .frame = 4};
+       b.ready().start_run(run1, message1).frame(4, FramePermission{.request = "r"}, run1);
+       b.add(PermissionRequested{.permission = permission, .request = "r"}, origin);
+       b.add(TokenMinted{.token = token, .permission = permission}, origin);
+       b.effect(Notify{NotifyWhat::needs_input, run1}).cursor(4).end("waiting");
+     }},
+    {"O4",
+     [](Book& b) {
+       b.ready().start_run(run1, message1).ask(4).cursor(4).end("waiting");
+       b.add(TokenConsumed{token, "uid:1"}, in_run);
+       b.add(PermissionResolved{permission, PermissionOutcome::selected, "allow", "uid:1"}, in_run);
+       b.command(AnswerRequest{"r", "allow"}).end("running");
+     }},
+    {"C15",  // its time is over, and the run goes on
+     [](Book& b) {
+       const Origin origin{.run = run1, .exec = exec, .gen = 1, .frame = 4};
+       b.ready({.wait_ms = 10}).start_run(run1, message1);
+       b.frame(4, FramePermission{.request = "r"}, run1);
+       b.add(PermissionRequested{.permission = permission, .request = "r"}, origin);
+       b.add(TokenMinted{.token = token,
+                         .permission = permission,
+                         .expires = Deadline::after({{0}, {0}, "host"}, 10)},
+             origin);
+       b.add(RunWaiting{.token = token}, origin).effect(Notify{NotifyWhat::needs_input, run1});
+       b.add(TokenExpired{token}, in_run).command(AnswerRequest{"r", ""});
+       b.add(PermissionResolved{permission, PermissionOutcome::expired, "", "system"}, in_run);
+       b.cursor(4).end("running");
+     }},
+    {"TOK4",  // refused at once, and the agent waits for ever
+     [](Book& b) {
+       const Origin origin{.run = run1, .exec = exec, .gen = 1, .frame = 4};
+       b.ready().start_run(run1, message1).frame(4, FramePermission{.request = "r"}, run1);
+       b.add(PermissionRequested{.permission = permission, .request = "r"}, origin);
+       b.add(PermissionResolved{permission, PermissionOutcome::cancelled, "", "system"}, origin);
+       b.cursor(4).end("running");
+     }},
+    {"TOK3",  // taken back, and still open
+     [](Book& b) {
+       b.ready().start_run(run1, message1).ask(4).cursor(4).end("waiting");
+       b.frame(5, FramePermissionGone{"r"}, run1).add(SessionRenamed{"x"}).cursor(5).end("waiting");
+     }},
 };
 INSTANTIATE_TEST_SUITE_P(Waits, LedgerFinds, testing::ValuesIn(wait_cases));
 
@@ -526,6 +611,13 @@ const Case shown_cases[] = {
        b.ready().frame(4, FrameAgentExited{}).add(ResumeRequested{});
        b.add(AgentExited{.why = "not_started"}, {.exec = exec, .gen = 1, .frame = 4});
        b.add(ResumeFailed{OpenFailure::startup, "the agent ended"}, in_exec);
+     }},
+    {"L37",  // the last line says why, and no other
+     [](Book& b) {
+       b.ready().frame(4, FrameAgentExited{}).add(ResumeRequested{});
+       b.add(AgentExited{.why = "not_started", .stderr_tail = "one\ntwo\n"},
+             {.exec = exec, .gen = 1, .frame = 4});
+       b.add(ResumeFailed{OpenFailure::startup, "the agent could not be started: one"}, in_exec);
      }},
     {"RUN1",
      [](Book& b) {

@@ -31,7 +31,9 @@ void Ledger::see(const Event& event, const TokenMinted& e) {
   expect(!event.origin.after_run && !stop_requested_, "TOK3",
          "a question of a run that is over can be answered");
   expect(e.expires.has_value() == (policy_.wait_ms > 0), "C15", "a deadline that nobody asked for");
-  if (!copying_) owed_.notes.emplace_back(NotifyWhat::needs_input, event.origin.run);
+  if (copying_) return;
+  owed_.notes.emplace_back(NotifyWhat::needs_input, event.origin.run);
+  if (event.origin.run) owed_.waitings.push_back(e.token);
 }
 
 void Ledger::close_token(WaitTokenId token, TokenStatus status, const std::string& by) {
@@ -43,9 +45,17 @@ void Ledger::close_token(WaitTokenId token, TokenStatus status, const std::strin
   active_tokens_.erase(token);
 }
 
+// O4: the open run goes on with the answer, or without the question.
+void Ledger::owe_resumed(WaitTokenId token) {
+  const auto at = tokens_.find(token);
+  const bool of_run = run_ && at != tokens_.end() && at->second.run == run_->id;
+  if (of_run && !copying_) owed_.resumes.push_back(token);
+}
+
 void Ledger::see(const Event&, const TokenConsumed& e) {
   expect(!e.by.starts_with("session:"), "TOK3", "a process inside a session answered");
   close_token(e.token, TokenStatus::consumed, e.by);
+  owe_resumed(e.token);
 }
 
 void Ledger::see(const Event&, const TokenRevoked& e) {
@@ -53,6 +63,7 @@ void Ledger::see(const Event&, const TokenRevoked& e) {
   const auto at = tokens_.find(e.token);
   const bool of_run = run_ && at != tokens_.end() && at->second.run == run_->id;
   if (of_run && e.reason == "interrupted") owed_.wait_was_open = true;
+  if (e.reason == "withdrawn") owe_resumed(e.token);
   const bool tells = e.reason == "cancelled" && run_ && run_->cancelling && !copying_;
   if (tells && at != tokens_.end())
     owed_.answers.push_back(permissions_.at(at->second.permission).request);
@@ -67,6 +78,7 @@ void Ledger::see(const Event&, const TokenExpired& e) {
     expect(!same_host || expires->remaining_ms(facts_.now()) == 0, "C15",
            "a wait expired too early");
     owed_.answers.push_back(permissions_.at(at->second.permission).request);
+    if (run_ && at->second.run == run_->id) owed_.expired = run_->id;
   }
   close_token(e.token, TokenStatus::expired, "");
 }
@@ -87,6 +99,7 @@ void Ledger::see(const Event&, const PermissionResolved& e) {
   const auto token = tokens_.find(asked.token);
   const bool answered = token != tokens_.end() && token->second.status == TokenStatus::consumed;
   expect(!selected || answered, "TOK3", "allowed, and nobody answered");
+  if (!asked.token) owed_.answers.push_back(asked.request);  // refused at once
   if (!answered) return;
   expect(token->second.by == e.by, "TOK3", "another answered than was recorded");
   expect(facts_.answer_was_sent({e.by, e.permission, asked.token, e.option_id}), "TOK3",
@@ -104,6 +117,8 @@ void Ledger::see_waits_closed_together() {
   for (const WaitTokenId token : active_tokens_) {
     expect(open_permissions_.contains(tokens_.at(token).permission), "TOK1",
            "a token is open and its question is not");
+    expect(!run_ || !run_->cancelling || tokens_.at(token).run != run_->id, "TOK3",
+           "a run is cancelled, and its question is open");
   }
 }
 

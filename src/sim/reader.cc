@@ -1,5 +1,7 @@
 #include "sim/reader.h"
 
+#include "base/limits.h"
+
 namespace perdure::sim {
 
 void Reader::act() {
@@ -111,6 +113,13 @@ void Reader::on_cut(Seq cursor) {
   universe_.verdict.expect(cursor == cursor_, "STREAM4",
                            [] { return std::string("cut with another cursor than its own"); });
   subscription_ = 0;
+  // C16: one that takes nothing is let be until it is behind by more than is kept for it. Of
+  // several daemons one that loses the session and cannot read it cuts whoever reads there.
+  const bool is_far_behind = head() - cursor_ > subscriber_records_max;
+  universe_.verdict.expect(
+      is_far_behind || judge_.is_damaged(session_) || daemons_.are_several() ||
+          judge_.is_to_be_removed(session_),
+      "C16", [&] { return tail(session_) + ": a reader is cut that is hardly behind"; });
 }
 
 }  // namespace perdure::sim

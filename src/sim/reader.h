@@ -23,6 +23,11 @@ class Reader final : public RecordSink {
   void act();
   // The world is healed: connects, and reads whatever comes.
   void heal();
+  // It has room, and was not given what is there.
+  bool is_waiting_at(const Daemon& daemon, SessionId session, Seq head) const {
+    return is_connected() && at_ == &daemon && session_ == session && room_ > 0 && !is_unseen_ &&
+           cursor_ < head;
+  }
   bool is_at_head() const {
     return judge_.is_damaged(session_) || (is_connected() && cursor_ == head());
   }

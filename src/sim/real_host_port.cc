@@ -181,7 +181,9 @@ bool RealHost::Port::still_lives() {
 }
 
 void RealHost::Port::start(const LaunchSpec& spec, std::uint64_t epoch) {
-  if (still_lives()) agentctls_.start(spec, epoch);
+  if (!still_lives()) return;
+  host_.watcher_.on_start(spec);
+  agentctls_.start(spec, epoch);
 }
 
 void RealHost::Port::attach(const LaunchSpec& spec, std::uint64_t epoch, FrameNo from) {

@@ -21,6 +21,7 @@ struct Bench final : HostWatcher, AgentctlEvents {
   }
   ~Bench() override { universe.scheduler.close(); }
 
+  void on_start(const LaunchSpec&) override {}
   void on_command_acted(const ExecKey&, const SendCommand& command) override {
     acted.push_back(command.number);
   }

@@ -60,6 +60,7 @@ void ScriptedHost::watch(Process& process, const Caller& caller, std::uint64_t e
 }
 
 void ScriptedHost::start(const Caller& caller, const LaunchSpec& spec, std::uint64_t epoch) {
+  watcher_.on_start(spec);
   const ExecKey exec{spec.session, spec.exec, spec.gen};
   const auto known = processes_.find(exec);
   if (known != processes_.end()) {  // started before: attaches

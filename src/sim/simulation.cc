@@ -1,9 +1,13 @@
 #include "sim/simulation.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "base/limits.h"
 #include "base/probe.h"
@@ -27,6 +31,8 @@ constexpr std::int64_t heal_ms_max = 30 * 60'000;
 constexpr std::int64_t care_every_ms = 2'000;
 // A lease and the beat before it, two looks around, and what slow commits of reconcile may cost.
 constexpr std::int64_t takeover_ms = 8'000;
+// A restart, a link that comes back, and a disk that was full.
+constexpr std::int64_t frames_ms_max = 10'000;
 
 // An agentctl that was stopped before may go on so much later.
 constexpr std::int64_t pause_ms_max = 60'000;
@@ -36,6 +42,7 @@ constexpr std::uint64_t scripted_every_seeds = 4;
 constexpr std::uint64_t reboot_every_seeds = 5;
 constexpr std::uint64_t several_every_seeds = 6;
 constexpr std::uint64_t cancel_every_seeds = 3;
+constexpr std::uint64_t fork_every_seeds = 5;
 
 // Several daemons have real agentctls: the scripted ones know one.
 std::size_t daemons_of(std::uint64_t seed, const SeedOptions& options) {
@@ -61,6 +68,7 @@ class Simulation {
       : options_(options),
         reboots_in_mid_turn_(seed % reboot_every_seeds == 0 && daemons_of(seed, options) == 1),
         cancels_in_mid_turn_(seed % cancel_every_seeds == 0),
+        forks_all_(seed % fork_every_seeds == 2 && daemons_of(seed, options) == 1),
         is_scripted_(is_scripted(seed, options.agentctls) && daemons_of(seed, options) == 1),
         universe_(seed),
         disk_(options.store == StoreKind::sqlite ? make_sqlite_disk(universe_, seed)
@@ -68,7 +76,8 @@ class Simulation {
         judge_(universe_, *disk_),
         host_(make_host(is_scripted_, universe_, judge_)),
         daemons_({universe_, *disk_, *host_, judge_}, daemons_of(seed, options)),
-        workload_(universe_, judge_, daemons_) {
+        workload_(universe_, judge_, daemons_),
+        sessions_in_memory_(universe_.faults.sessions_in_memory) {
     judge_.set_host(*host_);
     universe_.trace.set_printing(options.trace);
     on_probe([this](std::string_view name) {
@@ -95,7 +104,10 @@ class Simulation {
     if (!is_bad()) liveness_phase();
     if (!is_bad() && reboots_in_mid_turn_) reboot_in_mid_turn();
     if (!is_bad() && daemons_.are_several()) lose_one_in_mid_turn();
+    if (!is_bad() && is_scripted_) meddle_in_mid_turn();
+    if (!is_bad() && forks_all_) fork_all();
     if (!is_bad()) last_restart();
+    if (!is_bad() && !daemons_.are_several() && sessions_in_memory_ > 0) check_memory();
     if (!is_bad() && cancels_in_mid_turn_) cancel_in_mid_turn();
     if (!is_bad()) delete_all();
     SeedResult result{.steps = steps_,
@@ -138,7 +150,7 @@ class Simulation {
       universe_.clock.jump_wall(prng.between(-3'600'000, 3'600'000));
     if (!daemons_.are_several()) lose_time();
     if (prng.chance(universe_.faults.bit_flip)) flip_bit();
-    if (prng.chance(universe_.faults.snapshot_flip)) disk_->flip_snapshot_bit(any_session());
+    if (prng.chance(universe_.faults.snapshot_flip)) flip_snapshot_bit(any_session());
   }
 
   // X23, H2. Several daemons are stopped one by one, by Daemons::hurt().
@@ -159,6 +171,11 @@ class Simulation {
       if (judge_.is_damaged(session)) continue;
       cancels_.look(session, book->cancelling(), {universe_.scheduler.now_ms(), universe_.lives});
     }
+  }
+
+  void flip_snapshot_bit(SessionId session) {
+    disk_->flip_snapshot_bit(session);
+    judge_.set_snapshot_damaged(session);
   }
 
   void flip_bit() {
@@ -225,7 +242,11 @@ class Simulation {
     universe_.files.restore_all();
     host_->heal();
     daemons_.heal();
-    if (daemons_.are_several()) wait_for_owners();
+    if (daemons_.are_several()) {
+      wait_for_owners();
+    } else {
+      wait_for_frames();
+    }
     workload_.heal();
     come_to_rest();
     if (is_bad()) return;
@@ -236,6 +257,13 @@ class Simulation {
 
   // Runs until nothing waits for anybody, or the bound is reached.
   void come_to_rest() {
+    // Readers at a daemon that has the session not are given what there is though nobody asks it.
+    const bool looked = std::exchange(nobody_looks_, nobody_looks_ || daemons_.are_several());
+    come_to_rest_looked_at();
+    nobody_looks_ = looked;
+  }
+
+  void come_to_rest_looked_at() {
     const std::int64_t deadline_ms = universe_.scheduler.now_ms() + heal_ms_max;
     const std::uint64_t last_step = steps_ + heal_steps_max;
     bool quiet = false;
@@ -295,13 +323,28 @@ class Simulation {
     if (is_bad()) return;
     workload_.ask_all_again();
     run_for(universe_.prng.between(20, 2'000));
+    // C22: one whose folder is gone says so.
+    if (const SessionId session = any_session(); universe_.meddler_prng.chance(300'000)) {
+      universe_.files.set_missing(judge_.ledger(session).fold().workspace.cwd, true);
+    }
     std::set<SessionId> ready;
     for (const auto& [session, book] : judge_.ledgers()) {
       if (book->fold().exec.agent == AgentPhase::ready) ready.insert(session);
     }
     daemons_.reboot("in the middle of everything");
     daemons_.reap();
+    if (universe_.meddler_prng.chance(400'000)) {  // and its disk is full for a while
+      universe_.was_disk_full = true;
+      universe_.disk_full_until_ms =
+          universe_.scheduler.now_ms() + universe_.meddler_prng.between(100, 20'000);
+    }
     daemons_.heal();
+    if (universe_.disk_full_until_ms > universe_.scheduler.now_ms()) {
+      run_for(universe_.disk_full_until_ms - universe_.scheduler.now_ms() +
+              2 * boot_resume_again_ms);
+    }
+    run_for(boot_resume_again_ms);
+    universe_.files.restore_all();
     come_to_rest();
     for (const auto& [session, book] : judge_.ledgers()) {
       if (is_bad() || judge_.is_damaged(session) || book->records() == 0) continue;
@@ -328,6 +371,10 @@ class Simulation {
     if (is_bad()) return;
     daemons_.heal();
     come_to_rest();
+    for (const auto& [session, book] : judge_.ledgers()) {
+      if (is_bad() || book->records() == 0 || judge_.is_damaged(session)) continue;
+      daemons_.check_owner(session);
+    }
   }
 
   // As many as there should be, so that a long session is not folded from its beginning (S9).
@@ -343,6 +390,25 @@ class Simulation {
     });
   }
 
+  // What agents have said is read, though nobody asks for anything: behind a full disk, too.
+  void wait_for_frames() {
+    std::map<SessionId, FrameCursor> unread;
+    for (const auto& [session, book] : judge_.ledgers()) {
+      const Execution& exec = book->fold().exec;
+      const std::optional<FrameCursor> cursor = disk_->cursor(session);
+      const FrameNo last = cursor && cursor->exec == exec.id ? cursor->frame : 0;
+      const bool is_behind = host_->find_frame({session, exec.id, exec.gen}, last + 1) != nullptr;
+      if (is_behind && !exec.gone && !judge_.is_damaged(session)) unread[session] = {exec.id, last};
+    }
+    run_for(frames_ms_max);
+    for (const auto& [session, before] : unread) {
+      const std::optional<FrameCursor> now = disk_->cursor(session);
+      universe_.verdict.expect(is_bad() || now != before, "Q2", [&] {
+        return tail(session) + ": nobody reads on behind frame " + std::to_string(before.frame);
+      });
+    }
+  }
+
   // What is open has a daemon, though nobody looks at it.
   void wait_for_owners() {
     nobody_looks_ = true;
@@ -354,6 +420,34 @@ class Simulation {
         return tail(session) + ": is open and no daemon has taken it";
       });
     }
+  }
+
+  // Agents that ask, fail, crash, start badly, and take late what is steered into their turns, and
+  // somebody who has a hand in all of it.
+  void meddle_in_mid_turn() {
+    workload_.stop_all();
+    come_to_rest();
+    universe_.agents_are_busy = true;
+    workload_.meddle_now();
+    for (int round = 0; round < 4 && !is_bad(); ++round) {
+      workload_.ask_all_again();
+      run_for(20'000);
+    }
+    universe_.agents_are_busy = false;
+    workload_.stop_meddling();
+    come_to_rest();
+  }
+
+  // What a newer version wrote goes along into a fork (J6).
+  void fork_all() {
+    if (universe_.meddler_prng.chance(500'000)) universe_.newer_version_is_next = true;
+    daemons_.crash("for a newer version");
+    daemons_.reap();
+    daemons_.heal();
+    come_to_rest();
+    if (is_bad()) return;
+    workload_.fork_all();
+    come_to_rest();
   }
 
   // What a new daemon reads is what the old one said.
@@ -380,6 +474,37 @@ class Simulation {
     reads.ask(*runtime);
     run_for(5'000);
     if (!is_bad()) reads.check_answered();
+  }
+
+  // Sessions that are closed are loaded when somebody looks at them, and put away where there is no
+  // room: no more than that are in memory, or all of them are in somebody's hands.
+  void check_memory() {
+    workload_.stop_all();
+    come_to_rest();
+    daemons_.crash("to read everything again");
+    daemons_.reap();
+    daemons_.heal();
+    come_to_rest();
+    if (is_bad()) return;
+    Daemon& daemon = *daemons_.any();
+    std::vector<SessionId> looked_at;
+    for (const auto& [session, book] : judge_.ledgers()) {
+      if (book->records() == 0 || judge_.is_damaged(session)) continue;
+      {
+        const Acting acting(universe_.scheduler, daemon.life());
+        std::ignore = daemon.serving()->state(session);
+      }
+      looked_at.push_back(session);
+      run_for(100);
+    }
+    const auto idle = std::ranges::count_if(looked_at, [&](SessionId session) {
+      return daemon.serving()->is_ours(session) && !disk_->is_open(session) &&
+             daemon.serving()->connections(session) == 0;
+    });
+    universe_.verdict.expect(static_cast<std::size_t>(idle) <= sessions_in_memory_, "S9", [&] {
+      return std::to_string(idle) + " closed sessions are in memory, where " +
+             std::to_string(sessions_in_memory_) + " have room";
+    });
   }
 
   // Agents that never end a turn, most of which do not listen either: a cancel ends it (RUN5), also
@@ -451,6 +576,7 @@ class Simulation {
   SeedOptions options_;
   bool reboots_in_mid_turn_ = false;
   bool cancels_in_mid_turn_ = false;
+  bool forks_all_ = false;
   bool is_scripted_ = false;
   Universe universe_;
   std::unique_ptr<Disk> disk_;
@@ -461,6 +587,7 @@ class Simulation {
   CancelWatch cancels_{universe_.verdict};
   std::uint64_t steps_ = 0;
   bool nobody_looks_ = false;
+  std::size_t sessions_in_memory_ = 0;
   std::int64_t watch_from_ms_ = 0;
   std::set<SessionId> unborn_;  // have been excused for it once
 };

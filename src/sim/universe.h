@@ -131,15 +131,19 @@ struct Universe {
   explicit Universe(std::uint64_t seed)
       : prng(seed),
         later_prng(seed ^ later_stream),
+        meddler_prng(seed ^ meddler_stream),
         scheduler(prng.fork()),
         clock(scheduler),
         faults(Faults::draw(prng)) {
     faults.draw_later(later_prng);
+    faults.draw_meddling(meddler_prng);
   }
 
   static constexpr std::uint64_t later_stream = 0x6c61746572ULL;
+  static constexpr std::uint64_t meddler_stream = 0x6d6564646c65ULL;
   Prng prng;
-  Prng later_prng;  // of the faults of draw_later(), and of nothing else
+  Prng later_prng;    // of the faults of draw_later(), and of nothing else
+  Prng meddler_prng;  // of draw_meddling(), the same
   Scheduler scheduler;
   SimClock clock;
   SimFiles files;
@@ -147,8 +151,10 @@ struct Universe {
   Trace trace;
   Verdict verdict;
   bool healed = false;
+  bool agents_are_busy = false;  // when healed: they ask, fail, start and take what is steered late
   bool agents_are_deaf = false;  // when healed: their turns do not end, nor listen to a cancel
-  std::uint64_t lives = 0;       // of daemons, so far
+  bool newer_version_is_next = false;  // runs before the daemon starts again
+  std::uint64_t lives = 0;             // of daemons, so far
   bool has_several_daemons = false;
   // A commit may be durable, and read, before its daemon has heard of it.
   bool hears_late = false;

@@ -27,6 +27,11 @@ Workload::Workload(Universe& universe, Judge& judge, Daemons& daemons)
       judge_(judge),
       daemons_(daemons),
       ids_({1'790'000'000'000}, universe.prng.next()) {
+  daemons.have_seen = [this](const Daemon& daemon, SessionId session, Seq head) {
+    return std::ranges::all_of(readers_, [&](const auto& reader) {
+      return !reader->is_waiting_at(daemon, session, head);
+    });
+  };
   sessions_max_ = 1 + universe.prng.below(4);
   const std::size_t clients = 1 + universe.prng.below(4);
   const std::size_t orders = 40 + universe.prng.below(160);
@@ -40,6 +45,7 @@ void Workload::start() {
     universe_.after(universe_.delay(1000), [this, i] { act(i); });
   }
   universe_.after(100, [this] { readers_act(); });
+  if (universe_.faults.meddling > 0) universe_.after(100, [this] { meddle(); });
 }
 
 bool Workload::is_done() const {
@@ -86,6 +92,7 @@ void Workload::submit(std::size_t number) {
   const Order order = sent_[number].order;
   sent_[number].tries += 1;
   note_answers(order);
+  sent_[number].asked_at = judge_.ledger(order.session).records();
   sent_[number].folder_missing |= !has_folder(order.session);
   sent_[number].reachable &= runtime->liveness(order.session) == Liveness::alive;
   // With several daemons it is decided later and elsewhere: both may be otherwise by then.
@@ -96,16 +103,18 @@ void Workload::submit(std::size_t number) {
            (sent_[number].tries > 1 ? " again" : "");
   });
   auto answered = std::make_shared<bool>(false);
+  const std::string owner = daemons_.settled_owner(order.session);
   runtime->submit(
       order.session,
       {.by = order.by, .key = order.key, .body_hash = order.body_hash, .body = order.body},
-      [this, number, answered, asked_ms = universe_.scheduler.now_ms(),
+      [this, number, answered, owner, asked_ms = universe_.scheduler.now_ms(),
        life = at->life()](const Result<Reply>& answer) {
         if (life->dead) return;
         universe_.verdict.expect(!*answered, "ACK3", [] { return std::string("answered twice"); });
         *answered = true;
         if (answer && life->sync_failed)
           check_after_failed_sync(sent_[number].order, *answer, *life);
+        check_reached(sent_[number], answer, owner);
         on_answer(number, answer, asked_ms);
         universe_.crash_point(CrashPoint::after_reply);
       });
@@ -134,15 +143,15 @@ void Workload::on_answer(std::size_t number, const Result<Reply>& answer, std::i
   });
   judge_.catch_up(sent.order.session);
   sent.answered = true;
+  sent.is_put_off = !answer && (answer.error().code() == Code::disk_full ||
+                                answer.error().code() == Code::unavailable);
   if (answer) {
     check_accepted(sent, *answer);
   } else {
     check_refused(sent, answer.error(), asked_ms);
   }
   if (universe_.prng.chance(universe_.faults.client_odd)) return;  // the answer is lost on its way
-  const bool busy = !answer && (answer.error().code() == Code::disk_full ||
-                                answer.error().code() == Code::unavailable);
-  if (sent.settled || (busy && !sent.order.key.empty())) return;
+  if (sent.settled || (sent.is_put_off && !sent.order.key.empty())) return;
   sent.settled = true;
   open_ -= 1;
   if (!answer || sent.order.key.empty() || sent.order.is_reuse) return;
@@ -196,6 +205,21 @@ void Workload::readers_act() {
   universe_.after(100 + universe_.delay(2000), [this] { readers_act(); });
 }
 
+// Somebody who looks often, and has a hand in everything that is on its way into a turn.
+void Workload::meddle() {
+  const bool is_over = universe_.healed ? !universe_.agents_are_busy : is_done();
+  if (is_over) return;
+  for (const SessionId session : sessions_) {
+    if (meddling_left_ == 0) return;
+    if (judge_.is_damaged(session) || !universe_.meddler_prng.chance(500'000)) continue;
+    std::optional<Order> order = draw_meddling(session);
+    if (!order) continue;
+    meddling_left_ -= 1;
+    send(add(std::move(*order)), 0);
+  }
+  universe_.after(universe_.meddler_prng.between(20, 400), [this] { meddle(); });
+}
+
 std::string Workload::unread() const {
   for (const auto& reader : readers_) {
     if (!reader->is_at_head()) return reader->text();
@@ -209,7 +233,8 @@ void Workload::heal() {
   // A retry tells: whoever never got an answer asks until there is one.
   for (std::size_t number = 0; number < sent_.size(); ++number) {
     Sent& sent = sent_[number];
-    if (!sent.settled || sent.answered || sent.order.key.empty()) continue;
+    const bool knows = sent.answered && !sent.is_put_off;
+    if (!sent.settled || knows || sent.order.key.empty()) continue;
     sent.settled = false;
     open_ += 1;
     check_back(number);
@@ -264,6 +289,29 @@ void Workload::resume_all_at_boot() {
     what.policy->resume = ResumePolicy::on_boot;
     submit(add(make(nurse, session, ConfigureSession{std::move(what)})));
   }
+}
+
+void Workload::set_wait(std::int64_t longest_ms) {
+  const Client nurse{.by = "uid:0"};
+  for (const auto& [session, book] : judge_.ledgers()) {
+    if (judge_.is_damaged(session) || book->records() == 0 || book->fold().archived) continue;
+    SessionConfigured what{.policy = book->fold().policy};
+    what.policy->wait_ms = longest_ms == 0 ? 0 : universe_.meddler_prng.between(500, longest_ms);
+    submit(add(make(nurse, session, ConfigureSession{std::move(what)})));
+  }
+}
+
+void Workload::meddle_now() {
+  set_wait(2'000);
+  meddling_left_ = 200;
+  meddle();
+}
+
+void Workload::stop_meddling() { set_wait(0); }
+
+void Workload::fork_all() {
+  const Client nurse{.by = "uid:0"};
+  for (const SessionId session : std::vector(sessions_)) fork(nurse, session, 0);
 }
 
 void Workload::stop_all() {

@@ -43,6 +43,11 @@ class Workload {
   bool care();
   // Every session is to come back by itself after a restart.
   void resume_all_at_boot();
+  // Whoever meddles begins once more; questions have to be answered soon.
+  void meddle_now();
+  void stop_meddling();
+  // A copy of every session.
+  void fork_all();
   // One more prompt for every session that can take one; each must end well.
   void ask_all_again();
   // Every agent is told to go.
@@ -64,6 +69,8 @@ class Workload {
     int tries = 0;
     bool settled = false;  // the client knows, or has given up
     bool answered = false;
+    bool is_put_off = false;        // and told to try again
+    Seq asked_at = 0;               // the journal's length when it was asked last
     bool folder_missing = false;    // at some time when it was asked
     bool reachable = true;          // its execution, whenever it was asked
     bool is_seen_late = false;      // both may have been otherwise when it was decided
@@ -82,8 +89,10 @@ class Workload {
   void check_back(std::size_t number);
   void on_answer(std::size_t number, const Result<Reply>& answer, std::int64_t asked_ms);
   void check_after_failed_sync(const Order& order, const Reply& reply, const Life& life);
+  void check_reached(const Sent& sent, const Result<Reply>& answer, const std::string& owner);
   void check_accepted(Sent& sent, const Reply& reply);
   void check_refused(const Sent& sent, const Error& error, std::int64_t asked_ms);
+  void check_no_change(const Sent& sent);
   void check_effect(const Sent& sent, const Reply& reply);
   void check_prompt(const Order& order, const Reply& reply);
   void check_answer(const Order& order, const Reply& reply);
@@ -92,6 +101,8 @@ class Workload {
   std::size_t add(Order order);
   void add_reader(SessionId session);
   void readers_act();
+  void meddle();
+  std::optional<Order> draw_meddling(SessionId session);
 
   std::optional<Order> draw(Client& client);
   Order draw_create(const Client& client);
@@ -101,6 +112,8 @@ class Workload {
   Order draw_configure(const Client& client, SessionId session);
   Order draw_resume(const Client& client, SessionId session);
   void draw_fork(const Client& client, SessionId session);
+  void fork(const Client& client, SessionId session, Seq at);
+  void set_wait(std::int64_t longest_ms);
   Order make(const Client& client, SessionId session, InputBody body);
   void note_answers(const Order& order);
 
@@ -113,6 +126,7 @@ class Workload {
   std::vector<Sent> sent_;
   std::vector<std::unique_ptr<Reader>> readers_;
   std::size_t open_ = 0;
+  std::size_t meddling_left_ = 60;
   std::vector<std::size_t> asked_again_;
   std::int64_t healed_ms_ = 0;
   IdSource ids_;

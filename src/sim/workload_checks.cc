@@ -23,6 +23,16 @@ void Workload::check_after_failed_sync(const Order& order, const Reply& reply, c
       });
 }
 
+// Whichever of several daemons is asked: where all is well, and the session stays whose it was, the
+// command has reached that one.
+void Workload::check_reached(const Sent& sent, const Result<Reply>& answer,
+                             const std::string& owner) {
+  const bool is_settled = !owner.empty() && daemons_.settled_owner(sent.order.session) == owner;
+  universe_.verdict.expect(
+      !is_settled || answer || answer.error().code() != Code::unavailable, "C19",
+      [&] { return "a command does not reach " + owner + ": " + answer.error().message(); });
+}
+
 void Workload::check_accepted(Sent& sent, const Reply& reply) {
   const Order& order = sent.order;
   Verdict& verdict = universe_.verdict;
@@ -59,7 +69,34 @@ void Workload::check_effect(const Sent& sent, const Reply& reply) {
   if (prompts) return check_prompt(order, reply);
   if (answers) return check_answer(order, reply);
   if (holds_alternative<ResumeSession>(order.body)) return check_resume(sent, reply);
-  if (!reply.nothing_to_do && !reply.already_running) check_change(order, reply);
+  if (reply.nothing_to_do) return check_no_change(sent);
+  if (!reply.already_running) check_change(order, reply);
+}
+
+// What needs no change is as it was asked for, if nobody has changed it since.
+void Workload::check_no_change(const Sent& sent) {
+  const Ledger& book = judge_.ledger(sent.order.session);
+  const bool is_first = sent.tries == 1 && book.records() == sent.asked_at;
+  if (daemons_.are_several() || !is_first) return;
+  const State& state = book.fold();
+  const InputBody& body = sent.order.body;
+  bool is_so = true;
+  if (const auto* rename = get_if<RenameSession>(&body)) is_so = state.title == rename->title;
+  if (holds_alternative<ArchiveSession>(body)) is_so = state.archived;
+  if (holds_alternative<UnarchiveSession>(body)) is_so = !state.archived;
+  if (holds_alternative<ReleaseQueue>(body)) is_so = !state.queue_held;
+  if (holds_alternative<CancelRun>(body)) is_so = !state.run || state.run->cancelling;
+  if (holds_alternative<StopSession>(body)) {
+    const bool may_live = state.exec.status != ExecutorStatus::none && !state.exec.gone;
+    is_so = !state.run && !state.stop_reason.empty() && (!may_live || state.exec.stop_requested);
+  }
+  if (const auto* configure = get_if<ConfigureSession>(&body)) {
+    is_so = configure->what == SessionConfigured{};
+  }
+  universe_.verdict.expect(is_so, "ACK1", [&] {
+    return tail(sent.order.session) + ": nothing was done, and it is not as it was to be (kind " +
+           std::to_string(body.index()) + ")";
+  });
 }
 
 void Workload::check_prompt(const Order& order, const Reply& reply) {
@@ -93,6 +130,9 @@ void Workload::check_answer(const Order& order, const Reply& reply) {
                                reply.outcome == asked->second.outcome &&
                                reply.option_id == asked->second.option_id,
                            "TOK3", [] { return std::string("the answer that stands is another"); });
+  universe_.verdict.expect(reply.outcome != PermissionOutcome::expired, "C15", [] {
+    return std::string("an answer to a question that has expired was taken");
+  });
 }
 
 void Workload::check_resume(const Sent& sent, const Reply& reply) {
@@ -191,6 +231,16 @@ void Workload::check_refused(const Sent& sent, const Error& error, std::int64_t 
     const bool over = token.status == TokenStatus::expired ||
                       (token.expires && token.expires->remaining_ms(universe_.clock.now()) == 0);
     verdict.expect(over, "C15", [] { return std::string("called expired before its time"); });
+  }
+  if (const auto* answer = get_if<AnswerPermission>(&order.body);
+      answer && code == Code::permission_closed && !daemons_.are_several()) {
+    const Ledger& book = judge_.ledger(order.session);
+    const Ledger::Asked& asked = book.permissions().at(answer->permission);
+    const auto& expires = book.tokens().at(asked.token).expires;
+    const bool is_over = asked.resolved
+                             ? asked.outcome == PermissionOutcome::expired
+                             : expires && expires->remaining_ms(universe_.clock.now()) == 0;
+    verdict.expect(is_over, "C15", [] { return std::string("called closed before its time"); });
   }
   verdict.expect(code != Code::token_not_found, "TOK1",
                  [] { return std::string("a token that was minted is not known"); });

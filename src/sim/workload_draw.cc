@@ -55,6 +55,9 @@ Order Workload::draw_create(const Client& client) {
   if (sessions_.size() % 2 == 1) create.what.mcp_servers.text = R"([{"name":"first"}])";
   create.what.policy =
       get<ConfigureSession>(draw_configure(client, session).body).what.policy.value_or(Policy{});
+  if (universe_.faults.meddling > 0 && universe_.meddler_prng.chance(500'000)) {
+    create.what.policy.wait_ms = universe_.meddler_prng.between(100, 3'000);
+  }
   if (prng.chance(500'000)) create.prompt = Prompt{.text = "first\n" + draw_script(universe_)};
   return make(client, session, std::move(create));
 }
@@ -167,13 +170,18 @@ Order Workload::draw_resume(const Client& client, SessionId session) {
 }
 
 void Workload::draw_fork(const Client& client, SessionId session) {
-  Daemon* const at_daemon = daemons_.any();
   if (daemons_.are_several()) judge_.catch_up(session);
   const Ledger& book = judge_.ledger(session);
-  if (!at_daemon || book.records() == 0 || judge_.is_damaged(session) || sessions_.size() >= 8)
-    return;
+  if (book.records() == 0 || judge_.is_damaged(session) || sessions_.size() >= 8) return;
+  fork(client, session, universe_.prng.below(book.records() + 1));
+}
+
+// At a record, or (0) at the head.
+void Workload::fork(const Client& client, SessionId session, Seq at) {
+  Daemon* const at_daemon = daemons_.any();
+  const Ledger& book = judge_.ledger(session);
+  if (!at_daemon || book.records() == 0 || judge_.is_damaged(session)) return;
   const SessionId to = ids_.next<SessionId>();
-  const Seq at = universe_.prng.below(book.records() + 1);
   universe_.trace.note("client", at, [&] {
     return client.by + " forks " + tail(session) + " at " + std::to_string(at) + " to " + tail(to);
   });
@@ -213,6 +221,41 @@ void Workload::draw_fork(const Client& client, SessionId session) {
   };
   const Acting acting(universe_.scheduler, at_daemon->life());
   at_daemon->serving()->fork(session, at, to, client.by, on_forked);
+}
+
+std::optional<Order> Workload::draw_meddling(SessionId session) {
+  const Client meddler{.by = "uid:2000"};
+  Prng& prng = universe_.meddler_prng;
+  const State& state = judge_.ledger(session).fold();
+  const bool may_live = state.exec.status != ExecutorStatus::none && !state.exec.gone;
+  if (state.head > 0 && !may_live && !state.resume && !state.archived && prng.chance(200'000)) {
+    return make(meddler, session, ResumeSession{.strict = prng.chance(700'000)});
+  }
+  if (!state.permissions.empty() && prng.chance(50'000)) {
+    if (!state.run && prng.chance(500'000)) return make(meddler, session, StopSession{});
+    return make(meddler, session, AnswerPermission{state.permissions.begin()->first, ""});
+  }
+  const auto steering = std::ranges::find_if(state.queue, &QueuedPrompt::steering);
+  if (steering == state.queue.end()) {
+    const bool can_steer = state.run && !state.run->cancelling && state.permissions.empty() &&
+                           state.agent.steer && state.exec.tells_steered;
+    if (!can_steer || !prng.chance(universe_.healed ? 700'000 : 300'000)) return std::nullopt;
+    return make(meddler, session,
+                SubmitPrompt{.prompt = {.text = "meddling"}, .when = PromptWhen::steer});
+  }
+  if (!state.run && state.queue_held) return make(meddler, session, ReleaseQueue{});
+  Runtime* const runtime = daemons_.owner(session);
+  const bool is_unheard = runtime && runtime->liveness(session) != Liveness::alive;
+  if (is_unheard && prng.chance(500'000)) return make(meddler, session, DeclareDead{});
+  switch (prng.below(state.run ? 8 : 4)) {
+    case 0: return make(meddler, session, EditQueued{steering->message, {.text = "edited"}});
+    case 1: return make(meddler, session, RemoveQueued{steering->message});
+    case 2: return make(meddler, session, DeclareDead{});
+    case 3:
+      return make(meddler, session,
+                  SubmitPrompt{.prompt = {.text = "behind"}, .when = PromptWhen::queue});
+    default: return std::nullopt;
+  }
 }
 
 std::optional<Order> Workload::draw(Client& client) {
