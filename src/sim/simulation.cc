@@ -324,8 +324,9 @@ class Simulation {
     workload_.ask_all_again();
     run_for(universe_.prng.between(20, 2'000));
     // C22: one whose folder is gone says so.
-    if (const SessionId session = any_session(); universe_.meddler_prng.chance(300'000)) {
-      universe_.files.set_missing(judge_.ledger(session).fold().workspace.cwd, true);
+    const SessionId homeless = any_session();
+    if (universe_.meddler_prng.chance(300'000) && homeless) {
+      universe_.files.set_missing(judge_.ledger(homeless).fold().workspace.cwd, true);
     }
     std::set<SessionId> ready;
     for (const auto& [session, book] : judge_.ledgers()) {

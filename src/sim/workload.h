@@ -93,6 +93,7 @@ class Workload {
   void check_accepted(Sent& sent, const Reply& reply);
   void check_refused(const Sent& sent, const Error& error, std::int64_t asked_ms);
   void check_no_change(const Sent& sent);
+  void check_answer_refused(const Order& order, Code code);
   void check_effect(const Sent& sent, const Reply& reply);
   void check_prompt(const Order& order, const Reply& reply);
   void check_answer(const Order& order, const Reply& reply);

@@ -185,6 +185,31 @@ void Workload::check_change(const Order& order, const Reply& reply) {
   });
 }
 
+// C15: a question is over when its time is, and not before.
+void Workload::check_answer_refused(const Order& order, Code code) {
+  Verdict& verdict = universe_.verdict;
+  const Ledger& book = judge_.ledger(order.session);
+  const auto is_past = [&](WaitTokenId token) {
+    const auto at = book.tokens().find(token);
+    return at != book.tokens().end() && at->second.expires &&
+           at->second.expires->remaining_ms(universe_.clock.now()) == 0;
+  };
+  if (const auto* wait = get_if<AnswerWait>(&order.body); wait && code == Code::token_expired) {
+    const bool is_over =
+        book.tokens().at(wait->token).status == TokenStatus::expired || is_past(wait->token);
+    verdict.expect(is_over, "C15", [] { return std::string("called expired before its time"); });
+  }
+  if (const auto* answer = get_if<AnswerPermission>(&order.body);
+      answer && code == Code::permission_closed && !daemons_.are_several()) {
+    const Ledger::Asked& asked = book.permissions().at(answer->permission);
+    const bool is_over =
+        asked.resolved ? asked.outcome == PermissionOutcome::expired : is_past(asked.token);
+    verdict.expect(is_over, "C15", [] { return std::string("called closed before its time"); });
+  }
+  verdict.expect(code != Code::token_not_found, "TOK1",
+                 [] { return std::string("a token that was minted is not known"); });
+}
+
 void Workload::check_refused(const Sent& sent, const Error& error, std::int64_t asked_ms) {
   const Order& order = sent.order;
   Verdict& verdict = universe_.verdict;
@@ -226,24 +251,7 @@ void Workload::check_refused(const Sent& sent, const Error& error, std::int64_t 
   const bool names_folder = error.message().contains("the folder /ws/");
   verdict.expect(code != Code::workspace_missing || names_folder, "C13",
                  [&] { return "which folder is gone is not said: " + error.message(); });
-  if (const auto* wait = get_if<AnswerWait>(&order.body); wait && code == Code::token_expired) {
-    const Ledger::Token& token = judge_.ledger(order.session).tokens().at(wait->token);
-    const bool over = token.status == TokenStatus::expired ||
-                      (token.expires && token.expires->remaining_ms(universe_.clock.now()) == 0);
-    verdict.expect(over, "C15", [] { return std::string("called expired before its time"); });
-  }
-  if (const auto* answer = get_if<AnswerPermission>(&order.body);
-      answer && code == Code::permission_closed && !daemons_.are_several()) {
-    const Ledger& book = judge_.ledger(order.session);
-    const Ledger::Asked& asked = book.permissions().at(answer->permission);
-    const auto& expires = book.tokens().at(asked.token).expires;
-    const bool is_over = asked.resolved
-                             ? asked.outcome == PermissionOutcome::expired
-                             : expires && expires->remaining_ms(universe_.clock.now()) == 0;
-    verdict.expect(is_over, "C15", [] { return std::string("called closed before its time"); });
-  }
-  verdict.expect(code != Code::token_not_found, "TOK1",
-                 [] { return std::string("a token that was minted is not known"); });
+  check_answer_refused(order, code);
   const bool creates = holds_alternative<CreateSession>(order.body) && !order.is_reuse;
   verdict.expect(!creates || damaged || code == Code::disk_full || code == Code::unavailable,
                  "ACK1", [&] { return "a session was not made: " + error.message(); });
