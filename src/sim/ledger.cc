@@ -275,7 +275,7 @@ void Ledger::see_command(const SendCommand& command) {
     }
     owed_.must_open = false;
     const bool native = open->method != OpenMethod::fresh;
-    expect(!native || (open->agent_session_id == agent_session_id_ && native_is_possible()), "C4",
+    expect(!native || (open->agent_session_id == agent_session_id_ && native_at_open_), "C4",
            "a native session is asked for that cannot be had");
   }
 }

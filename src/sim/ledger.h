@@ -289,7 +289,7 @@ class Ledger {
   bool wants_to_run() const;
   bool may_live() const { return exec_.gen != 0 && !exec_gone_; }
   void ask_to_stop();
-  void note_options_at_open();
+  void note_open();
   bool native_is_possible() const;
   std::string reason_of_loss() const;
   bool boundary_keeps_session(const ContextBoundary& e, const FrameSessionOpened& opened);
@@ -358,6 +358,7 @@ class Ledger {
   std::map<std::string, std::string> observed_;
   std::map<std::string, std::string> requested_;
   std::map<std::string, std::string> options_at_open_;
+  bool native_at_open_ = false;
   bool agent_opening_ = false;
   std::string workspace_cwd_;
   std::string title_;

@@ -35,9 +35,11 @@ void Ledger::see(const Event&, const SessionConfigured& e) {
   if (!e.options.empty() && agent_ready_ && !copying_) owed_.options.push_back(e.options);
 }
 
-// What the next session/new, load or resume must give to the agent (R9).
-void Ledger::note_options_at_open() {
+// What the next session/new, load or resume must give to the agent (R9), and whether it can be one
+// of the latter two: a later record of the batch may ask for another resume (seed 24711).
+void Ledger::note_open() {
   agent_opening_ = true;
+  native_at_open_ = native_is_possible();
   options_at_open_ = observed_;
   for (const auto& [name, value] : requested_) options_at_open_[name] = value;
 }
@@ -162,7 +164,7 @@ void Ledger::see(const Event&, const AgentStarted& e) {
   expect(resume_.has_value() || copying_, "C1", "an agent starts and nobody asked for it");
   abilities_ = e.abilities;
   attempts_.clear();
-  note_options_at_open();
+  note_open();
 }
 
 void Ledger::see(const Event&, const AgentExited& e) {
@@ -284,8 +286,8 @@ void Ledger::see(const Event&, const ContextAttempt& e) {
          "the ladder goes down after a failure that keeps the id");
   attempts_.push_back(e.attempt);
   owed_.must_open = !copying_;
-  note_options_at_open();
   if (e.attempt.failure == OpenFailure::session_unknown) rejected_ = true;
+  note_open();
 }
 
 void Ledger::see(const Event&, const ResumeFailed& e) {

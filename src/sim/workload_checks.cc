@@ -203,7 +203,7 @@ void Workload::check_answer_refused(const Order& order, Code code) {
       answer && code == Code::permission_closed && !daemons_.are_several()) {
     const Ledger::Asked& asked = book.permissions().at(answer->permission);
     const bool is_over =
-        asked.resolved ? asked.outcome == PermissionOutcome::expired : is_past(asked.token);
+        is_past(asked.token) || (asked.resolved && asked.outcome == PermissionOutcome::expired);
     verdict.expect(is_over, "C15", [] { return std::string("called closed before its time"); });
   }
   verdict.expect(code != Code::token_not_found, "TOK1",
