@@ -488,6 +488,7 @@ class Simulation {
     come_to_rest();
     if (is_bad()) return;
     Daemon& daemon = *daemons_.any();
+    nobody_looks_ = true;  // but we
     std::vector<SessionId> looked_at;
     for (const auto& [session, book] : judge_.ledgers()) {
       if (book->records() == 0 || judge_.is_damaged(session)) continue;
@@ -498,6 +499,7 @@ class Simulation {
       looked_at.push_back(session);
       run_for(100);
     }
+    nobody_looks_ = false;
     const auto idle = std::ranges::count_if(looked_at, [&](SessionId session) {
       return daemon.serving()->is_ours(session) && !disk_->is_open(session) &&
              daemon.serving()->connections(session) == 0;
