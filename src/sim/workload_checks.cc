@@ -234,7 +234,9 @@ void Workload::check_refused(const Sent& sent, const Error& error, std::int64_t 
              error.message();
     });
   }
-  const bool cancels = holds_alternative<CancelRun>(order.body);
+  // Of a session that is not made yet there is nothing to cancel (seed 83249).
+  const bool cancels =
+      holds_alternative<CancelRun>(order.body) && judge_.ledger(order.session).records() > 0;
   verdict.expect(!cancels || code != Code::disk_full, "DISK2",
                  [] { return std::string("a cancel was refused because the disk is full"); });
   verdict.expect(damaged || code != Code::damaged, "DISK3",
