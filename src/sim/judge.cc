@@ -196,7 +196,7 @@ const Frame* Judge::find_frame(const ExecKey& exec, FrameNo number) const {
   return host_->find_frame(exec, number);
 }
 
-// It is told what its agent is to go on with, and nothing of what is to be left behind (C4, R9).
+// It is told what its agent is to go on with, and nothing of what is to be left behind (C4).
 void Judge::on_start(const LaunchSpec& spec) {
   if (are_several()) return;  // one that was stopped may start what is over: it comes to nothing
   const State& fold = ledger(spec.session).fold();
