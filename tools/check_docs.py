@@ -2,7 +2,8 @@
 """Holds the documents to the program: each route of /openapi.json stands in
 docs/protocol/http.md with its access and none besides, each key of the config's parser in
 docs/configuration.md, each verb in docs/cli.md; the packaged unit is the one that is installed; no
-relative link leads nowhere. Prints TAP lines.
+relative link leads nowhere; each sentence of SECURITY.md is proved by tests that exist. Prints TAP
+lines.
 
   tools/check_docs.py build/dev/perdure
 """
@@ -19,15 +20,17 @@ import sys
 import tempfile
 import time
 
+import claims
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 READY_S = 60
 FAILED = []
 
 
 def report(name, problems):
-    print(f"{'not ok' if problems else 'ok'} - docs.{name}")
     for problem in problems[:20]:
         print(f"  {problem}")
+    print(f"{'not ok' if problems else 'ok'} - {name}")
     FAILED.extend(problems)
 
 
@@ -167,6 +170,14 @@ def check_links():
     return problems
 
 
+def check_security():
+    page = (ROOT / "SECURITY.md").read_text()
+    entries = (ROOT / "tests/security/claims.txt").read_text()
+    tests = claims.tests_of(ROOT)
+    report("each_sentence_of_security_md_has_its_tests", claims.problems_of(page, entries, tests))
+    report("canary_claim_without_a_test_is_noticed", claims.undetected(page, entries, tests))
+
+
 def main():
     given = sys.argv[1] if len(sys.argv) > 1 else ROOT / "build/dev/perdure"
     program = str(pathlib.Path(given).resolve())
@@ -182,6 +193,7 @@ def main():
                                                       pages["configuration.md"]))
     report("every_verb_is_told_of", check_verbs(program, pages["cli.md"]))
     report("the_packaged_unit_is_the_installed_one", check_unit(program))
+    check_security()
     report("links_lead_somewhere", check_links())
     return 1 if FAILED else 0
 

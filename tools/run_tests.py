@@ -240,6 +240,8 @@ def run_check(job):
     done = run_command(job.command, job.timeout_s)
     if check.tap:
         return cases_of_tap(check, done)
+    if done.code == 0 and (skipped := re.search(r"^# SKIP (.+)$", done.output, re.M)):
+        return [Case(check.name, "skipped", done.seconds, skipped[1])]
     problem = ""
     if done.code is None:
         problem = f"stopped after {job.timeout_s} s"

@@ -67,6 +67,9 @@ CASES = {
         == {"shell": "failed"},
     "an_output_is_looked_at": lambda: check_outcome("echo no", output="^yes$")
         == {"shell": "failed"},
+    "a_command_that_cannot_run_here_is_skipped":
+        lambda: check_outcome("echo '# SKIP no namespaces'") == {"shell": "skipped"}
+        and check_outcome("echo '# SKIP no namespaces'; exit 1") == {"shell": "failed"},
     "tap_lines_are_counted": lambda: check_outcome(
         "echo 'ok - a # 0.1 s'; echo why; echo 'not ok - b'; exit 1", tap=True)
         == {"shell.a": "passed", "shell.b": "failed"},

@@ -32,9 +32,10 @@ class Sanitized:
 SANITIZED = [
     Sanitized("asan", ["base_test", "session_test", "acp_test", "wire_test", "store_test",
                        "store_sqlite_test", "store_files_test", "http_test", "supervisor_test",
-                       "agentctl_test", "runtime_test", "api_test", "outpost_test"]),
-    # The engine is where threads meet: the writer's, and those that read and append.
-    Sanitized("tsan", ["store_queue_test", "store_sqlite_test"]),
+                       "agentctl_test", "runtime_test", "api_test", "outpost_test", "notify_test",
+                       "lifecycle_test"]),
+    # Threads meet in the engine (its writer's, and those that read and append), and in a daemon.
+    Sanitized("tsan", ["store_queue_test", "store_sqlite_test", "lifecycle_test"]),
 ]
 
 # Seconds for one GoogleTest executable; the default, then exceptions.
@@ -59,6 +60,39 @@ CHECKS = [
           output=r"^perdure \d+\.\d+\.\d+$"),
     Check("program.an_unknown_verb_is_a_usage_error", ["build/dev/perdure", "fly"], exit_code=2,
           output=r"no verb 'fly'"),
+    # As root these run with all the others; the boundary must hold for an ordinary user as well.
+    Check("boundary.callers_and_namespaces_as_an_ordinary_user",
+          ["tools/as_ordinary_user.sh", "build/dev/tests/env_posix_test",
+           "--gtest_filter=Confine*:Caller*:*TcpCaller*:OwnFolders*:KillTree*"],
+          covers=["TOK3", "PROC4"]),
+    Check("boundary.attacks_from_inside_as_an_ordinary_user",
+          ["tools/as_ordinary_user.sh", "build/dev/tests/security_test",
+           "--gtest_filter=*HostileAgent*:UnconfinedAgent*:Boundary*:ReusedNumber*:AgentsFiles*:"
+           "DataFolders*:Restart*:Reach*:BoundShell*"], timeout_s=900, covers=["TOK3", "PROC4"]),
+    Check("boundary.strangers_walks_and_redaction_as_an_ordinary_user",
+          ["tools/as_ordinary_user.sh", "build/dev/tests/security_test",
+           "--gtest_filter=Strangers*:FewDescriptors*:Walk*:Place*:*Redaction*"], timeout_s=900),
+    Check("boundary.worktrees_of_containers_as_an_ordinary_user",
+          ["tools/as_ordinary_user.sh", "build/dev/tests/main_test",
+           "--gtest_filter=GitMounts*:Config*"]),
+    Check("boundary.observers_audit_and_launch_tokens_as_an_ordinary_user",
+          ["tools/as_ordinary_user.sh", "build/dev/tests/e2e_test",
+           "--gtest_filter=Recovery.H3*:Start.SEC14*:*AuditEnd*"]),
+    Check("boundary.ends_with_everything_in_flight_as_an_ordinary_user",
+          ["tools/as_ordinary_user.sh", "build/dev/tests/lifecycle_test",
+           "--gtest_filter=Lifecycle*"]),
+    # SECURITY.md says what holds on each kind of machine; each is made here.
+    *[Check(f"machine.{kind.replace('-', '_')}_holds_what_security_md_says",
+            ["tools/on_machine.sh", kind, "build/dev/tests/security_test",
+             "--gtest_filter=OnMachine.*:Shed.*:OpenWay.*:ForeignGit.*:AgentsFiles.SEC1_making*"],
+            output=r"(?s)\A(?!.*SKIPPED).*PASSED", timeout_s=600, covers=["TOK3", "PROC4"])
+      for kind in ("root", "user", "masked", "masked-group", "none", "none-group")],
+    # Attacks by somebody who knew the documents only, and proof that they can succeed.
+    Check("fresh_as_root", ["python3", "tests/security/fresh/run.py"], tap=True, covers=["TOK3"]),
+    Check("fresh_as_an_ordinary_user", ["python3", "tests/security/fresh/run.py", "--ordinary"],
+          tap=True, covers=["TOK3", "TOK6", "PROC4"]),
+    Check("fresh_control", ["python3", "tests/security/fresh/run.py", "--ordinary", "--control"],
+          tap=True),
     Check("docs", ["python3", "tools/check_docs.py", "build/dev/perdure"], tap=True),
     Check("acp_schema", ["node", "tools/check_acp_schema.mjs", "build/dev/perdure-acp-samples"],
           long=True, tap=True, timeout_s=300),

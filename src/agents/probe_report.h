@@ -23,6 +23,7 @@ struct ProbeOrder {
   std::map<std::string, std::string> environment;  // the whole of it
   std::int64_t start_ms = 0;                       // for the agent to answer its first call
   std::string hide;                                // a folder that it must not see; empty: none
+  std::string hide_identity;                       // as in wire/hidden_folders.h
   AgentQuirks quirks;
   FIELDS {
     visit("v", self.v);
@@ -31,6 +32,7 @@ struct ProbeOrder {
     visit("environment", self.environment);
     visit("start_ms", self.start_ms);
     visit("hide", self.hide);
+    visit("hide_identity", self.hide_identity);
     visit("quirks", self.quirks);
   }
 };

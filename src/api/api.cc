@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/audited.h"
 #include "base/limits.h"
 #include "http/static_files.h"
 
@@ -10,6 +11,8 @@ namespace perdure {
 namespace {
 
 constexpr std::int64_t ready_look_ms = 50;
+// Tokens and addresses whose first use is known; then they are forgotten and noted again.
+constexpr std::size_t token_uses_max = 4096;
 
 // Adds the headers to whatever the handler answers.
 class SafeExchange final : public HttpExchange {
@@ -63,13 +66,26 @@ HttpResponse refusal(const Error& error, const std::vector<std::string>& allowed
   return response;
 }
 
-// Finding out who is behind a loopback connection costs a walk through /proc. It matters where a
-// caller inside of a session may less than the token it brings: answers, what only an admin may,
+// Finding out which process is behind a local TCP connection costs something. It matters where a
+// caller inside a session may do less than the token it brings: answers, what only an admin may,
 // and sockets, which carry answers later on.
-Gate::Origins origins_of(const HttpRequest& request, const Route* route) {
-  const bool is_plain = !request.header("Upgrade") && route &&
-                        (route->access == Access::observe || route->access == Access::operate);
-  return is_plain ? Gate::Origins::skip_tcp : Gate::Origins::look_up;
+bool asks_origin(const HttpRequest& request, const Route* route) {
+  if (!route) return false;
+  if (route->access == Access::open) return route->asks_origin;
+  if (request.count("Upgrade") > 0) return true;
+  return route->access != Access::observe && route->access != Access::operate;
+}
+
+Error no_access(const Principal& principal) {
+  if (!principal.hosted) return Error(Code::denied, "this token's scope does not allow that");
+  if (principal.doubt.empty()) {
+    return Error(Code::denied, "a process inside a session may not do that");
+  }
+  return Error(
+      Code::denied,
+      "this caller may be a process inside a session, which may not do that: " + principal.doubt +
+          "; use the perdure command or the unix socket in a terminal "
+          "outside of every session");
 }
 
 }  // namespace
@@ -114,30 +130,70 @@ bool Api::is_of_shell(const HttpRequest& request) const {
          request.path != "/api" && !request.path.starts_with("/api/");
 }
 
-Result<Api::Examined> Api::examine(const HttpRequest& request, Gate::Ticket ticket) {
-  TRY_VOID(gate_.check_place(request));
+std::string Api::on_accept(int descriptor, HttpPeer& peer) {
+  gate_.note_origin(descriptor, peer);
+  return peer.origin.session ? peer.origin.session.text() : std::string();
+}
+
+// Of the request only the route is named: what a stranger writes into a path stays out of the
+// trail.
+std::unexpected<Error> Api::refused(const HttpRequest& request, const Route* route,
+                                    const Principal* principal, Error error) {
+  note_refusal(options_.audit, request, principal, error,
+               route ? route->method + " " + route->pattern : "no such route");
+  return std::unexpected(std::move(error));
+}
+
+void Api::note_token_use(const HttpRequest& request, const Principal& principal) {
+  if (!options_.audit || !principal.credential.starts_with("token:")) return;
+  if (token_uses_.size() >= token_uses_max) token_uses_.clear();
+  const std::string from = from_of(request);
+  if (!token_uses_.emplace(principal.credential, from).second) return;
+  AuditEntry entry{.what = "token.use",
+                   .by = principal.id,
+                   .how = how_of(principal, gate_.node()),
+                   .from = from,
+                   .on = {principal.credential.substr(principal.credential.find(':') + 1)}};
+  if (principal.hosted) entry.on.push_back(principal.hosted.text());
+  options_.audit->note(std::move(entry));
+}
+
+Result<Api::Examined> Api::examine(const HttpRequest& request, Gate::Ticket ticket, Stage stage) {
   Router::Match match = router_.find(request.method, request.path);
+  if (Result<> place = gate_.check_place(request); !place) {
+    return refused(request, match.route, nullptr, std::move(place).error());
+  }
   Examined out{.route = match.route, .arguments = std::move(match.arguments)};
   if (!out.route && match.allowed.empty() && is_of_shell(request)) return out;
   if (out.route && out.route->access == Access::open) {
-    if (out.route->check_head) TRY_VOID(out.route->check_head(request));
+    const Result<> head = out.route->check_head ? out.route->check_head(request) : Result<>();
+    if (!head) return refused(request, out.route, nullptr, head.error());
     TRY_VOID(gate_.check_change(request, out.route->body_type, nullptr));
     return out;
   }
-  out.principal = TRY(gate_.identify(request, ticket, origins_of(request, out.route)));
+  Gate::Origins origins = Gate::Origins::skip_tcp;
+  if (asks_origin(request, out.route)) {
+    origins = stage == Stage::head ? Gate::Origins::if_known : Gate::Origins::required;
+  }
+  Result<Principal> principal = gate_.identify(request, ticket, origins);
+  if (!principal) return refused(request, out.route, nullptr, std::move(principal).error());
+  out.principal = std::move(*principal);
+  note_token_use(request, out.principal);
   if (!out.route) return std::unexpected(no_route({request, std::move(match.allowed)}));
   if (!has_access(out.principal, out.route->access)) {
-    return fail(Code::denied, out.principal.hosted ? "a process inside of a session may not do that"
-                                                   : "this caller's scope does not allow that");
+    return refused(request, out.route, &out.principal, no_access(out.principal));
   }
   TRY_VOID(gate_.check_change(request, out.route->body_type, &out.principal));
   return out;
 }
 
 HttpAdmission Api::on_head(const HttpRequest& head) {
-  const Result<Examined> examined = examine(head, Gate::Ticket::look);
+  const Result<Examined> examined = examine(head, Gate::Ticket::look, Stage::head);
   if (examined) {
-    return {.body_bytes_max = examined->route ? examined->route->body_bytes_max : 0};
+    const Route* const route = examined->route;
+    return {.body_bytes_max = route ? route->body_bytes_max : 0,
+            .is_known = route && (route->access != Access::open || route->check_head),
+            .credential = examined->principal.credential};
   }
   Router::Match match = router_.find(head.method, head.path);
   const bool is_405 = examined.error().code() == Code::invalid_argument && !match.route;
@@ -149,9 +205,14 @@ HttpAdmission Api::on_head(const HttpRequest& head) {
 }
 
 void Api::on_request(HttpRequest request, std::shared_ptr<HttpExchange> exchange) {
+  if (asks_origin(request, router_.find(request.method, request.path).route) &&
+      !gate_.knows_origin(request)) {
+    return look_where_from(std::move(request), std::move(exchange));
+  }
   const bool is_ready = options_.is_ready();
   // A ticket of a request that has to wait is used when it is served.
-  Result<Examined> examined = examine(request, is_ready ? Gate::Ticket::take : Gate::Ticket::look);
+  Result<Examined> examined =
+      examine(request, is_ready ? Gate::Ticket::take : Gate::Ticket::look, Stage::request);
   if (!examined) return exchange->respond(refusal(examined.error(), {}));
   if (!examined->route) return serve_shell(request, *exchange);
   const bool can_wait = examined->route->access != Access::open || examined->route->check_head;
@@ -160,6 +221,13 @@ void Api::on_request(HttpRequest request, std::shared_ptr<HttpExchange> exchange
                                    .exchange = std::make_shared<SafeExchange>(std::move(exchange)),
                                    .principal = std::move(examined->principal),
                                    .arguments = std::move(examined->arguments)});
+}
+
+void Api::look_where_from(HttpRequest request, std::shared_ptr<HttpExchange> exchange) {
+  auto kept = std::make_shared<HttpRequest>(std::move(request));
+  gate_.find_origin(*kept, [this, kept, exchange = std::move(exchange)] mutable {
+    if (!exchange->is_gone()) on_request(std::move(*kept), std::move(exchange));
+  });
 }
 
 void Api::serve_shell(const HttpRequest& request, HttpExchange& exchange) {

@@ -7,7 +7,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/gate.h"
@@ -15,6 +17,7 @@
 #include "api/stream_slots.h"
 #include "env/env.h"
 #include "http/server.h"
+#include "runtime/audit.h"
 
 namespace perdure {
 
@@ -28,6 +31,8 @@ class Api final : public HttpHandler {
     std::function<bool()> is_ready;  // Runtime::is_ready()
     // The page's files, which are public: nothing for a path that is none. Never asked for /api/….
     std::function<std::optional<HttpResponse>(const HttpRequest&)> shell;
+    // Where refusals are counted. May be null.
+    Audit* audit = nullptr;
   };
   // Node, clock, random and loop outlive it. /healthz and /readyz are routes of its own.
   Api(Gate::World world, Loop& loop, GateConfig gate, Options options);
@@ -40,6 +45,7 @@ class Api final : public HttpHandler {
   // One count for everything that stays open: SSE and sockets.
   StreamSlots& streams() { return streams_; }
 
+  std::string on_accept(int descriptor, HttpPeer& peer) override;
   HttpAdmission on_head(const HttpRequest& head) override;
   void on_request(HttpRequest request, std::shared_ptr<HttpExchange> exchange) override;
 
@@ -55,8 +61,16 @@ class Api final : public HttpHandler {
     BootTime until;
   };
 
-  // Everything before the handler.
-  Result<Examined> examine(const HttpRequest& request, Gate::Ticket ticket);
+  // Everything before the handler. The head is looked at first, and all of it again at the request:
+  // only then is known for certain where a caller over TCP comes from.
+  enum class Stage { head, request };
+  Result<Examined> examine(const HttpRequest& request, Gate::Ticket ticket, Stage stage);
+  void look_where_from(HttpRequest request, std::shared_ptr<HttpExchange> exchange);
+  // Notes a refusal and passes it on. `principal` null: nobody was identified.
+  std::unexpected<Error> refused(const HttpRequest& request, const Route* route,
+                                 const Principal* principal, Error error);
+  // Notes the first use of a token from an address in this life of the daemon.
+  void note_token_use(const HttpRequest& request, const Principal& principal);
   bool is_of_shell(const HttpRequest& request) const;
   void add_health_routes();
   void wait(HttpRequest request, std::shared_ptr<HttpExchange> exchange);
@@ -69,6 +83,7 @@ class Api final : public HttpHandler {
   Router router_;
   Gate gate_;
   StreamSlots streams_;
+  std::set<std::pair<std::string, std::string>> token_uses_;  // token and address
   std::deque<Waiting> waiting_;
   Loop::TimerId timer_ = 0;
 };

@@ -64,9 +64,18 @@ class ApiBench : public ApiDaemon {
   ~ApiBench() { drop_api(); }
 
   void make_api() {
-    GateConfig config{.admin_token = sha256(admin),
-                      .uid = 1000,
-                      .hosted_session = [this](const HttpPeer&) { return hosted_peer; }};
+    GateConfig config{
+        .admin_token = sha256(admin),
+        .uid = 1000,
+        .tcp_origin = [this](const HttpPeer&) -> std::optional<CallerOrigin> {
+          if (looks_longer) return std::nullopt;
+          return CallerOrigin{hosted_peer, doubt};
+        },
+        .find_tcp_origin =
+            [this](std::shared_ptr<const HttpPeer>,
+                   std::move_only_function<void(CallerOrigin)> done) {
+              loop.post([this, done = std::move(done)] mutable { done({hosted_peer, doubt}); });
+            }};
     config.names.add_listener(*parse_listen_host("127.0.0.1"), 7433, Scheme::http);
     api = std::make_unique<Api>(
         Gate::World{*node, loop, loop}, loop, std::move(config),
@@ -85,7 +94,7 @@ class ApiBench : public ApiDaemon {
     add_agent_routes(routes, *world);
     add_care_routes(routes, *world);
     add_metrics_route(routes, *world);
-    add_workspace_routes(routes, *world);
+    add_workspace_routes(routes, reads->streams());
     add_ws_route(routes, *sockets);
     reads->add_to(routes);
     add_login_routes(routes, *world, api->gate());
@@ -148,6 +157,8 @@ class ApiBench : public ApiDaemon {
 
   std::string admin = make_secret(SecretKind::token, {1, 2, 3, 4});
   SessionId hosted_peer;
+  std::string doubt;
+  bool looks_longer = false;
   bool served = true;
   bool refused_at_head = false;
   std::shared_ptr<const HttpPeer> peer = std::make_shared<const HttpPeer>(
@@ -212,6 +223,20 @@ TEST(RouteTable, TOK3_no_answer_and_no_token_from_inside_of_a_session) {
   }
   const Answered login = bench.ask({"POST", "/api/login", R"({"token":"x"})"});
   EXPECT_EQ(login.status, 403);
+}
+
+TEST(RouteTable, TOK3_a_caller_that_takes_a_longer_look_is_looked_for_before_it_may_mint) {
+  ApiBench bench;
+  bench.looks_longer = true;
+  const std::string body = R"({"name":"x","scopes":["observe"]})";
+  EXPECT_EQ(bench.as_admin("POST", "/api/tokens", body).status, 201);
+  ApiBench inside;
+  inside.looks_longer = true;
+  inside.hosted_peer = unknown_session();
+  inside.doubt = "nobody is seen to hold its connection";
+  const Answered refused = inside.as_admin("POST", "/api/tokens", body);
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(refused.body, ::testing::HasSubstr("nobody is seen to hold its connection"));
 }
 
 TEST(Api, the_host_is_checked_before_anything_else) {

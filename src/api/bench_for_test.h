@@ -10,6 +10,7 @@
 
 #include "api/command_routes.h"
 #include "api/fixture_for_test.h"
+#include "api/node_routes.h"
 #include "api/streams.h"
 #include "api/ws.h"
 #include "runtime/rules.h"
@@ -28,6 +29,10 @@ class PlainNode : public Node {
   void add_browser(NodeRequest, BrowserRow, OnDone) {}
   void revoke_browser(NodeRequest, std::string, OnDone) {}
   void add_rule(NodeRequest, PermissionRule, OnDone) {}
+  void add_typed_rule(NodeRequest, TypedRule rule, OnDone done) {
+    held.typed_rules[rule.id] = std::move(rule);
+    done({});
+  }
   void remove_rule(NodeRequest, std::string, OnDone) {}
   void add_tombstone(NodeRequest, Tombstone, OnDone) {}
   Result<std::string> shown_id(const std::string&) { return fail(Code::not_found, "none"); }
@@ -126,19 +131,21 @@ class ApiBench : public Daemon {
           made_folders += 1;
           return "/workspaces/session_" + made_for.text();
         },
-        .keep_environment = [this](SessionId of, const auto& values) -> Result<> {
-          kept[of] = values;
-          return {};
-        },
+        .keep_environment =
+            [this](SessionId of, std::map<std::string, std::string> values, auto done) {
+              kept[of] = std::move(values);
+              loop.post([done = std::move(done)]() mutable { done({}); });
+            },
     });
     commands = std::make_unique<SessionCommands>(*world);
     streams =
         std::make_unique<Streams>(*world, slots, [this](const Principal&) { return !revoked; });
     sockets = std::make_unique<WsServer>(*streams, *commands);
-    rules = std::make_unique<RuleAnswerer>(*runtime, node);
+    rules = std::make_unique<RuleAnswerer>(*runtime, node, workspaces);
     router = Router();
     add_session_command_routes(router, *commands);
     add_wait_routes(router, *commands);
+    add_rule_routes(router, *world);
     add_agent_routes(router, *world);
     add_ws_route(router, *sockets);
   }

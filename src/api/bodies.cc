@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/limits.h"
+#include "wire/git_name.h"
 
 namespace perdure {
 namespace {
@@ -122,6 +123,11 @@ Result<> check_environment(const std::map<std::string, std::string>& env) {
   return {};
 }
 
+Result<> check_branch(const std::string& branch) {
+  if (branch.empty() || checked_git_name(branch)) return {};
+  return fail(Code::invalid_argument, "branch: not the name of a branch");
+}
+
 Result<std::map<std::string, std::string>> read_options(std::string_view text) {
   const JsonObject body = TRY(JsonObject::parse(text.empty() ? std::string_view("{}") : text));
   std::map<std::string, std::string> options;
@@ -156,7 +162,9 @@ Result<AnswerWait> read_wait(WaitTokenId token, const WaitBody& body) {
   AnswerWait answer{
       .token = token, .secret_hash = sha256(body.secret), .run = body.run, .kind = body.kind};
   if (body.answer.text.starts_with('{')) {
-    answer.option_id = TRY(read_choice(TRY(read_body<AnswerBody>(body.answer.text))));
+    const AnswerBody given = TRY(read_body<AnswerBody>(body.answer.text));
+    answer.option_id = TRY(read_choice(given));
+    answer.if_question = given.if_question;
     return answer;
   }
   const Result<std::string> option = json_string(body.answer.text);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/fields_json.h"
 #include "session/inputs.h"
@@ -111,7 +112,7 @@ struct ChangeBody {
   }
 };
 
-// `answer` is the id of an option, {option_id}, or {cancel: true}.
+// `answer` is the id of an option, or the body of an answer: {option_id} or {cancel: true}.
 struct WaitBody {
   std::string secret;
   RunId run;
@@ -163,12 +164,47 @@ struct ForkBody {
   }
 };
 
+// `if_question` is the `digest` of the question that was shown; for any other one: conflict.
 struct AnswerBody {
   std::string option_id;
   bool cancel = false;
+  std::string if_question;
   FIELDS {
     visit("option_id", self.option_id);
     visit("cancel", self.cancel);
+    visit("if_question", self.if_question);
+  }
+};
+
+// Exact, with a title; or typed, with an effect (session/rule.h).
+struct RuleBody {
+  SessionId session;
+  std::string agent;
+  std::string title;
+  std::string option_kind;
+  std::string effect;
+  std::vector<std::string> tools;
+  std::string path;
+  std::vector<std::string> argv;
+  std::string folder;
+  FIELDS {
+    visit("session_id", self.session);
+    visit("agent", self.agent);
+    visit("title", self.title);
+    visit("option_kind", self.option_kind);
+    visit("effect", self.effect);
+    visit("tools", self.tools);
+    visit("path", self.path);
+    visit("argv", self.argv);
+    visit("folder", self.folder);
+  }
+};
+struct RuleTrialBody {
+  RuleBody rule;
+  std::int64_t days = 30;
+  FIELDS {
+    self.rule.fields(visit);
+    visit("days", self.days);
   }
 };
 
@@ -205,6 +241,8 @@ Result<std::optional<Prompt>> read_first_prompt(const RawJson& prompt);
 Result<> check_mcp_servers(const RawJson& servers);
 // Names a shell would take, values of a bounded size (environment_names_max and so on).
 Result<> check_environment(const std::map<std::string, std::string>& env);
+// Of a worktree. Empty is right: one is made up.
+Result<> check_branch(const std::string& branch);
 // {mode: "plan", model: "…"}: one text each.
 Result<std::map<std::string, std::string>> read_options(std::string_view text);
 // The option that an answer chooses; empty: cancel. Neither, or both: invalid_argument.

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "api/audited.h"
 #include "api/session_json.h"
 
 namespace perdure {
@@ -21,13 +22,16 @@ void back_up(ApiWorld& world, Call call) {
   }();
   if (!path) return call.fail(path.error());
   if (!world.backup) return call.fail(Error(Code::unavailable, "this daemon makes no backups"));
-  world.backup(*path,
-               [call = std::make_shared<Call>(std::move(call)), path = *path](Result<> done) {
-                 if (!done) return call->fail(done.error());
-                 JsonWriter json;
-                 json.begin_object().key("path").string(path).end_object();
-                 call->answer(std::move(json).take());
-               });
+  AuditEntry entry = audit_entry(world, call, "store.backup");
+  entry.text = *path;
+  audited(world, std::move(call), std::move(entry), [&world, path = *path](Call noted) {
+    world.backup(path, [call = std::make_shared<Call>(std::move(noted)), path](Result<> done) {
+      if (!done) return call->fail(done.error());
+      JsonWriter json;
+      json.begin_object().key("path").string(path).end_object();
+      call->answer(std::move(json).take());
+    });
+  });
 }
 
 void tell_daemon(ApiWorld& world, const Call& call) {
@@ -40,18 +44,28 @@ void tell_daemon(ApiWorld& world, const Call& call) {
   call.answer(std::move(json).take());
 }
 
-// D6: also for a process inside of a session, whose agent may have built the new program. It takes
-// nothing from anybody: agents go on, clients come back.
+// D6: also for a process inside a session, since a restart takes nothing from anybody: agents go
+// on, clients come back. Only an admin gets the program that lies at the path now: a process inside
+// a session may have put it there, and it would run outside of every session.
 void restart(ApiWorld& world, const Call& call) {
-  if (!call.principal.hosted && !call.principal.may(Scope::admin)) {
-    return call.fail(Error(Code::denied, "a restart needs the scope admin"));
+  const Principal& by = call.principal;
+  const bool is_admin = by.may_mint();
+  if (!by.sessions.empty() || (!by.hosted && !is_admin)) {
+    return call.fail(
+        Error(Code::denied, "A restart needs the scope admin, not bound to some sessions."));
   }
   if (!world.restart) return call.fail(Error(Code::unavailable, "this daemon cannot restart"));
-  if (const Result<> begun = world.restart(); !begun) return call.fail(begun.error());
-  JsonWriter json;
-  json.begin_object().key("restarting").boolean(true);
-  json.key("boot_id").string(world.boot.text()).end_object();
-  call.answer(202, std::move(json).take());
+  const auto with =
+      is_admin ? ApiWorld::RestartWith::present_program : ApiWorld::RestartWith::running_program;
+  audited(world, call, audit_entry(world, call, "daemon.restart"),
+          [&world, with](const Call& noted) {
+            if (const Result<> begun = world.restart(with); !begun)
+              return noted.fail(begun.error());
+            JsonWriter json;
+            json.begin_object().key("restarting").boolean(true);
+            json.key("boot_id").string(world.boot.text()).end_object();
+            noted.answer(202, std::move(json).take());
+          });
 }
 
 void tell_verified(const ApiWorld::Verified& verified, const Call& call, int status) {
@@ -76,6 +90,17 @@ void verify(ApiWorld& world, const Call& call) {
   tell_verified(world.verified(), call, 202);
 }
 
+void collect_now(ApiWorld& world, const Call& call, ApiWorld::Collect how) {
+  const Result<ApiWorld::Collected> found = world.collect(how);
+  if (!found) return call.fail(found.error());
+  JsonWriter json;
+  json.begin_object().key("dry_run").boolean(how == ApiWorld::Collect::look);
+  json.key("bytes").number_unsigned(found->bytes).key("removed").begin_array();
+  for (const std::string& line : found->removed) json.string(line);
+  json.end_array().end_object();
+  call.answer(std::move(json).take());
+}
+
 void collect(ApiWorld& world, const Call& call) {
   if (!world.collect) return call.fail(Error(Code::unavailable, "not in this daemon"));
   const Result<JsonObject> body = call.body();
@@ -84,18 +109,10 @@ void collect(ApiWorld& world, const Call& call) {
   if ((dry != "true" && dry != "false") || body->members().size() != 1) {
     return call.fail(Error(Code::invalid_argument, "say {\"dry_run\": true}, or false"));
   }
-  const bool is_dry = dry == "true";
-  const Result<ApiWorld::Collected> found =
-      world.collect(is_dry ? ApiWorld::Collect::look : ApiWorld::Collect::take);
-  if (!found) return call.fail(found.error());
-  JsonWriter json;
-  json.begin_object().key("dry_run").boolean(is_dry);
-  json.key("bytes").number_unsigned(found->bytes).key("removed").begin_array();
-  for (const std::string& line : found->removed) json.string(line);
-  json.end_array().end_object();
-  call.answer(std::move(json).take());
+  if (dry == "true") return collect_now(world, call, ApiWorld::Collect::look);
+  audited(world, call, audit_entry(world, call, "store.gc"),
+          [&world](const Call& noted) { collect_now(world, noted, ApiWorld::Collect::take); });
 }
-
 }  // namespace
 
 void add_care_routes(Router& router, ApiWorld& world) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "api/agent_json.h"
+#include "api/audited.h"
 #include "api/query.h"
 #include "api/session_argument.h"
 #include "base/fields_json.h"
@@ -50,6 +51,9 @@ void handle_verb(SessionCommands& commands, const SessionVerb& verb, Call call) 
   const bool force = verb.name == "cancel" && flag_parameter(call.request, "force");
   with_session(commands, std::move(call),
                [&](Asker asker, SessionId session, std::string_view body, OnAnswer done) {
+                 if (const Result<> may = check_verb(asker.principal, verb); !may) {
+                   return done(std::unexpected(may.error()));
+                 }
                  if (dry) return commands.plan_repair(asker, session, std::move(done));
                  Result<InputBody> input = verb.read(body);
                  if (input && force) get<CancelRun>(*input).force = true;
@@ -76,7 +80,9 @@ void handle_queue_item(SessionCommands& commands, Call call) {
 
 }  // namespace
 
-Asker asker_of(const Call& call) { return {call.principal, call.key(), call.body_hash()}; }
+Asker asker_of(const Call& call) {
+  return {call.principal, call.key(), call.body_hash(), from_of(call.request)};
+}
 
 OnAnswer answer_to(Call call) {
   return [call = std::move(call)](Result<ApiAnswer> answer) {

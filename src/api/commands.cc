@@ -4,16 +4,31 @@
 #include <array>
 #include <utility>
 
+#include "api/audited.h"
+#include "api/live_children.h"
 #include "api/route.h"
+#include "api/session_argument.h"
 #include "api/session_json.h"
 #include "base/check.h"
 #include "base/limits.h"
+#include "runtime/task_view.h"
 #include "session/token_index.h"
 #include "wire/record.h"
 #include "wire/reply.h"
 
 namespace perdure {
 namespace {
+
+// The kind of the chosen option: its id and its name are the agent's words.
+std::string kind_chosen(const State* state, const AnswerPermission& answer) {
+  if (answer.option_id.empty()) return "cancelled";
+  if (!state) return "answered";
+  const auto asked = state->permissions.find(answer.permission);
+  if (asked == state->permissions.end()) return "answered";
+  const auto& options = asked->second.options;
+  const auto option = std::ranges::find(options, answer.option_id, &PermissionOption::id);
+  return option == options.end() || option->kind.empty() ? "answered" : option->kind;
+}
 
 template <class Body>
 Result<InputBody> read_plain(std::string_view body) {
@@ -62,6 +77,12 @@ std::string join_objects(std::string first, std::string_view second) {
 
 std::span<const SessionVerb> session_verbs() { return verbs; }
 
+Result<> check_verb(const Principal& principal, const SessionVerb& verb) {
+  // A mode can be one in which the agent no longer asks.
+  return verb.name == "options" ? check_outside(principal, "change an agent's options")
+                                : Result<>();
+}
+
 const SessionVerb* find_session_verb(std::string_view name) {
   const auto at = std::ranges::find(verbs, name, &SessionVerb::name);
   return at == verbs.end() ? nullptr : &*at;
@@ -78,6 +99,47 @@ Result<State> SessionCommands::seen(const Asker& asker, SessionId session) const
 }
 
 void SessionCommands::send(const Asker& asker, SessionId session, InputBody input, ReplyFn reply) {
+  AuditEntry entry{.by = asker.principal.id,
+                   .how = how_of(asker.principal, world_.node.state()),
+                   .from = asker.from,
+                   .on = {session.text()}};
+  if (const auto* answer = get_if<AnswerPermission>(&input)) {
+    entry.what = "question.answer";
+    entry.on.push_back(answer->permission.text());
+    entry.text = kind_chosen(world_.runtime.state_in_memory(session), *answer);
+  } else if (const auto* wait = get_if<AnswerWait>(&input)) {
+    entry.what = "wait.answer";
+    entry.on.push_back(wait->token.text());
+  }
+  if (!world_.audit || entry.what.empty()) {
+    return send_now(asker, session, std::move(input), std::move(reply));
+  }
+  send_audited(asker, session, std::move(entry), std::move(input), std::move(reply));
+}
+
+void SessionCommands::send_audited(const Asker& asker, SessionId session, AuditEntry entry,
+                                   InputBody input, ReplyFn reply) {
+  AuditEntry noted = entry;
+  auto act = [this, alive = std::weak_ptr<bool>(alive_), asker, session, entry = std::move(entry),
+              input = std::move(input), reply = std::move(reply)](Result<Seq> seq) mutable {
+    if (alive.expired()) return;
+    if (!seq) return reply(std::unexpected(seq.error()));
+    send_now(asker, session, std::move(input),
+             [this, seq = *seq, entry = std::move(entry),
+              reply = std::move(reply)](Result<Reply> result) mutable {
+               if (!result) {
+                 note_outcome(world_.audit, entry, seq, code_name(result.error().code()));
+               } else if (result->nothing_to_do) {
+                 note_outcome(world_.audit, entry, seq, "no_effect");
+               }
+               reply(std::move(result));
+             });
+  };
+  world_.audit->note(std::move(noted), std::move(act));
+}
+
+void SessionCommands::send_now(const Asker& asker, SessionId session, InputBody input,
+                               ReplyFn reply) {
   if (auto* prompt = get_if<SubmitPrompt>(&input)) prompt->key = asker.key;
   Request request{asker.principal.id, asker.key, asker.body_hash, std::move(input)};
   world_.runtime.submit(session, std::move(request),
@@ -104,28 +166,72 @@ void SessionCommands::submit(Asker asker, SessionId session, Result<InputBody> i
   if (const auto there = seen(asker, session); !there) {
     return done(std::unexpected(there.error()));
   }
+  const bool stops = holds_alternative<StopSession>(*input);
   send(asker, session, std::move(*input),
-       [this, session, done = std::move(done)](const Result<Reply>& reply) mutable {
-         finish(session, reply, std::move(done));
+       [this, session, stops, who = asker.principal,
+        done = std::move(done)](const Result<Reply>& reply) mutable {
+         if (!stops || !reply) return finish(session, reply, std::move(done));
+         ApiAnswer stopped = answer(session, *reply);
+         JsonWriter children;
+         children.begin_object();
+         write_live_children(children, world_, session, who);
+         stopped.json = join_objects(std::move(stopped.json), children.end_object().text());
+         done(std::move(stopped));
        });
 }
 
-Result<> SessionCommands::check_task(TaskId task) const {
-  if (!task || world_.node.state().tasks.contains(task)) return {};
+Result<> SessionCommands::check_task(const Principal& principal, TaskId task) const {
+  if (!task) return {};
+  // One that has no session which the caller sees does not exist for it.
+  const bool is_seen = !principal.is_restricted() ||
+                       read_task(world_.sessions, world_.node.state(), task, may_see(principal));
+  if (is_seen && world_.node.state().tasks.contains(task)) return {};
   return fail(Code::not_found, "there is no task " + task.text());
 }
 
-Result<> SessionCommands::check_folder(const std::string& cwd) const {
+Result<> SessionCommands::check_may_make(const Principal& principal) const {
+  if (!principal.sessions.empty()) {
+    return fail(Code::denied, "this caller may work on its own sessions only");
+  }
+  if (!principal.hosted) return {};
+  const Result<State> own = world_.runtime.state(principal.hosted);
+  if (!own) {
+    return fail(Code::denied,
+                "It is not known which session this process belongs to, so it cannot make "
+                "sessions.");
+  }
+  if (own->runtime == "standalone") return {};
+  // It would choose what of this machine a new container or agent sees.
+  return fail(Code::denied,
+              "A process in a container or on another host cannot make sessions. Do it in a "
+              "terminal or on the page.");
+}
+
+Result<> SessionCommands::check_folder(const Principal& principal, const Folder& folder) const {
+  const std::string& cwd = folder.cwd;
   if (!cwd.starts_with('/') || cwd.find('\0') != std::string::npos) {
     return fail(Code::invalid_argument, "cwd: the whole path of a folder is expected");
   }
   if (!world_.files.folder_exists(cwd)) {
     return fail(Code::workspace_missing, "the folder " + cwd + " does not exist");
   }
-  return {};
+  if (!world_.folder_owner) return {};
+  const SessionId owner = TRY(world_.folder_owner(cwd));
+  if (!owner || owner == folder.session || principal.may_own(owner)) return {};
+  return fail(Code::invalid_argument, "cwd: " + cwd + " belongs to another session");
 }
 
-Result<InputBody> SessionCommands::read_change(const State& state, const ChangeBody& body) const {
+Result<InputBody> SessionCommands::read_change(const Asker& asker, const State& state,
+                                               const ChangeBody& body) const {
+  const Principal& by = asker.principal;
+  TRY_VOID(check_may_own(by, state.id));
+  if (by.hosted && body.policy.limits) {
+    return fail(Code::denied, "A process inside a session cannot change limits.");
+  }
+  if (by.hosted && body.cwd && state.runtime != "standalone") {
+    return fail(Code::denied,
+                "A process in a container or on another host cannot change the folder.");
+  }
   ConfigureSession change;
   if (!body.policy.is_empty()) change.what.policy = TRY(body.policy.on(state.policy));
   if (body.policy.limits && world_.check_limits) {
@@ -133,14 +239,14 @@ Result<InputBody> SessionCommands::read_change(const State& state, const ChangeB
   }
   if (body.cwd) {
     const bool is_there = state.runtime == "remote" && body.cwd->starts_with('/');
-    if (!is_there) TRY_VOID(check_folder(*body.cwd));
+    if (!is_there) TRY_VOID(check_folder(by, {*body.cwd, state.id}));
     change.what.workspace = Workspace{.cwd = *body.cwd};
   }
   if (json_is_null(body.task.text)) {
     change.what.task = TaskId();
   } else if (!body.task.text.empty()) {
     const TaskId task = TRY(TaskId::parse(TRY(json_string(body.task.text))));
-    TRY_VOID(check_task(task));
+    TRY_VOID(check_task(by, task));
     change.what.task = task;
   }
   TRY_VOID(check_mcp_servers(body.mcp_servers));
@@ -154,7 +260,7 @@ void SessionCommands::change(Asker asker, SessionId session, std::string_view te
   const Result<State> state = seen(asker, session);
   if (!state) return done(std::unexpected(state.error()));
   if (!body) return done(std::unexpected(std::move(body).error()));
-  Result<InputBody> change = read_change(*state, *body);
+  Result<InputBody> change = read_change(asker, *state, *body);
   if (!change || !body->title) return submit(asker, session, std::move(change), std::move(done));
   Asker first = asker;
   if (!first.key.empty()) first.key += "#change";
@@ -184,14 +290,28 @@ void SessionCommands::plan_repair(const Asker& asker, SessionId session, OnAnswe
   done(ApiAnswer{200, std::move(out).take()});
 }
 
+// Routes refuse such a caller themselves; here it comes over a socket.
+std::unexpected<Error> SessionCommands::refuse_answer(const Asker& asker,
+                                                      const std::string& on) const {
+  Error error(Code::denied, "this caller may not answer questions");
+  if (world_.audit) {
+    world_.audit->note_refusal({.what = "request.refuse",
+                                .by = asker.principal.id,
+                                .how = how_of(asker.principal, world_.node.state()),
+                                .from = asker.from,
+                                .on = {on},
+                                .outcome = std::string(code_name(error.code())),
+                                .text = "an answer"});
+  }
+  return std::unexpected(std::move(error));
+}
+
 void SessionCommands::answer_permission(Asker asker, PermissionId permission, std::string_view text,
                                         OnAnswer done) {
-  if (!asker.principal.may_answer()) {
-    return done(fail(Code::denied, "this caller may not answer questions"));
-  }
+  if (!asker.principal.may_answer()) { return done(refuse_answer(asker, permission.text())); }
   const auto choose = [&]() -> Result<InputBody> {
-    return InputBody(
-        AnswerPermission{permission, TRY(read_choice(TRY(read_body<AnswerBody>(text))))});
+    const AnswerBody body = TRY(read_body<AnswerBody>(text));
+    return InputBody(AnswerPermission{permission, TRY(read_choice(body)), body.if_question});
   };
   const Result<SessionId> session = world_.runtime.find_session(permission.text());
   if (!session || !asker.principal.may_see(*session)) {
@@ -202,9 +322,7 @@ void SessionCommands::answer_permission(Asker asker, PermissionId permission, st
 
 void SessionCommands::answer_wait(Asker asker, WaitTokenId token, std::string_view text,
                                   OnAnswer done) {
-  if (!asker.principal.may_answer()) {
-    return done(fail(Code::denied, "this caller may not answer questions"));
-  }
+  if (!asker.principal.may_answer()) { return done(refuse_answer(asker, token.text())); }
   const auto read = [&]() -> Result<InputBody> {
     return InputBody(TRY(read_wait(token, TRY(read_body<WaitBody>(text)))));
   };

@@ -26,6 +26,7 @@ struct Asker {
   Principal principal;
   std::string key;  // scoped to the principal; empty: none
   Hash body_hash;
+  std::string from = {};  // the address, or unix
 };
 
 struct ApiAnswer {
@@ -66,8 +67,13 @@ class SessionCommands {
 
  private:
   friend class CreateJob;
+  std::unexpected<Error> refuse_answer(const Asker& asker, const std::string& on) const;
   Result<State> seen(const Asker& asker, SessionId session) const;
+  // An answer to a question is noted in the audit trail first.
   void send(const Asker& asker, SessionId session, InputBody input, ReplyFn reply);
+  void send_now(const Asker& asker, SessionId session, InputBody input, ReplyFn reply);
+  void send_audited(const Asker& asker, SessionId session, AuditEntry entry, InputBody input,
+                    ReplyFn reply);
   ApiAnswer answer(SessionId session, const Reply& reply, int status = 200) const;
   void finish(SessionId session, const Result<Reply>& reply, OnAnswer done) const;
   Result<ResumeSession> read_resume(const State& state, const ResumeBody& body) const;
@@ -78,15 +84,23 @@ class SessionCommands {
     Asker asker;
     SessionId from;
     SessionId to;
-    std::string cwd;
+    Workspace workspace;  // of `from`
     ForkBody body;
   };
   void fork_into(const ForkJob& job, OnAnswer done);
   void copy_session(const ForkJob& job, std::optional<Workspace> own, OnAnswer done);
   void bind_copy(const ForkJob& job, std::optional<Workspace> own, OnAnswer done);
-  Result<InputBody> read_change(const State& state, const ChangeBody& body) const;
-  Result<> check_task(TaskId task) const;
-  Result<> check_folder(const std::string& cwd) const;
+  Result<InputBody> read_change(const Asker& asker, const State& state,
+                                const ChangeBody& body) const;
+  Result<> check_task(const Principal& principal, TaskId task) const;
+  // Whether the session (null: a new one) may work there at this caller's word.
+  struct Folder {
+    const std::string& cwd;
+    SessionId session = {};
+  };
+  Result<> check_folder(const Principal& principal, const Folder& folder) const;
+  // Whether the caller may make sessions at all.
+  Result<> check_may_make(const Principal& principal) const;
 
   ApiWorld& world_;
   std::map<std::uint64_t, std::unique_ptr<ResumeWait>> resumes_;
@@ -102,6 +116,8 @@ struct SessionVerb {
   Result<InputBody> (*read)(std::string_view body);
 };
 std::span<const SessionVerb> session_verbs();
+// denied: not for a process inside a session.
+Result<> check_verb(const Principal& principal, const SessionVerb& verb);
 // Null for one that there is not.
 const SessionVerb* find_session_verb(std::string_view name);
 

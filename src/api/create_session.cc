@@ -42,20 +42,21 @@ class CreateJob {
   Result<> read(std::string_view text) {
     ApiWorld& world = commands_.world_;
     body_ = TRY(read_body<CreateBody>(text));
-    if (!asker_.principal.sessions.empty()) {
-      return fail(Code::denied, "this caller may work on its own sessions only");
-    }
+    TRY_VOID(commands_.check_may_make(asker_.principal));
     const std::string& name = body_.agent.empty() ? world.agents.default_name() : body_.agent;
     const AgentDefinition& agent = *TRY(world.agents.find(name));
     TRY_VOID(choose_runtime(agent));
     // What runs in a container or on another host is looked for there.
     if (is_here()) TRY_VOID(check_presence(agent, programs_of(world, agent)));
     input_.what.agent = agent.profile;
-    if (!body_.cwd.empty() && !is_remote()) TRY_VOID(commands_.check_folder(body_.cwd));
-    TRY_VOID(commands_.check_task(body_.task));
+    if (!body_.cwd.empty() && !is_remote()) {
+      TRY_VOID(commands_.check_folder(asker_.principal, {body_.cwd}));
+    }
+    TRY_VOID(commands_.check_task(asker_.principal, body_.task));
     TRY_VOID(check_mcp_servers(body_.mcp_servers));
     TRY_VOID(check_environment(body_.env));
     input_.what.policy = TRY(body_.policy.on(world.policy));
+    TRY_VOID(take_limits_of_parent());
     if (body_.policy.limits && world.check_limits && is_here()) {
       TRY_VOID(world.check_limits(*body_.policy.limits));
     }
@@ -66,6 +67,7 @@ class CreateJob {
     if (body_.worktree && !world.make_worktree) {
       return fail(Code::unavailable, "worktree: this daemon cannot make worktrees");
     }
+    if (body_.worktree) TRY_VOID(check_branch(body_.worktree->branch));
     return {};
   }
 
@@ -85,9 +87,9 @@ class CreateJob {
 
  private:
   static void make(const std::shared_ptr<CreateJob>& job, OnAnswer done) {
-    const Result<> made = job->make_folder_and_environment();
+    const Result<> made = job->make_folder();
     if (!made) return done(std::unexpected(made.error()));
-    if (!job->body_.worktree) return job->submit(std::move(done));
+    if (!job->body_.worktree) return keep_and_submit(job, std::move(done));
     const WorktreeOrder order{job->input_.what.session, job->body_.cwd,
                               job->body_.worktree->branch};
     job->commands_.world_.make_worktree(order,
@@ -97,7 +99,7 @@ class CreateJob {
                                           if (!made)
                                             return done(std::unexpected(std::move(made).error()));
                                           job->input_.what.workspace = std::move(*made);
-                                          job->submit(std::move(done));
+                                          keep_and_submit(job, std::move(done));
                                         });
   }
 
@@ -113,9 +115,22 @@ class CreateJob {
           if (alive.expired()) return;
           if (!made) return done(std::unexpected(std::move(made).error()));
           job->body_.cwd = made->cwd;
-          const Result<> kept = job->make_folder_and_environment();
-          if (!kept) return done(std::unexpected(kept.error()));
+          const Result<> prepared = job->make_folder();
+          if (!prepared) return done(std::unexpected(prepared.error()));
           job->input_.what.workspace = std::move(*made);
+          keep_and_submit(job, std::move(done));
+        });
+  }
+
+  // A session that is in the journal has its values on the disk.
+  static void keep_and_submit(const std::shared_ptr<CreateJob>& job, OnAnswer done) {
+    if (job->body_.env.empty()) return job->submit(std::move(done));
+    job->commands_.world_.keep_environment(
+        job->input_.what.session, job->body_.env,
+        [job, alive = std::weak_ptr<bool>(job->commands_.alive_),
+         done = std::move(done)](Result<> kept) mutable {
+          if (alive.expired()) return;
+          if (!kept) return done(std::unexpected(std::move(kept).error()));
           job->submit(std::move(done));
         });
   }
@@ -126,7 +141,7 @@ class CreateJob {
     if (!input_.what.session) input_.what.session = ids.next<SessionId>();
   }
 
-  Result<> make_folder_and_environment() {
+  Result<> make_folder() {
     ApiWorld& world = commands_.world_;
     choose_id();
     input_.what.task = body_.task;
@@ -139,16 +154,31 @@ class CreateJob {
       if (!world.make_workspace) return fail(Code::invalid_argument, "cwd: it is missing");
       input_.what.workspace.cwd = TRY(world.make_workspace(input_.what.session));
     }
-    if (body_.env.empty()) return {};
-    if (!world.keep_environment) return fail(Code::unavailable, "env: there is no place for it");
-    return world.keep_environment(input_.what.session, body_.env);
+    if (body_.env.empty() || world.keep_environment) return {};
+    return fail(Code::unavailable, "env: there is no place for it");
   }
 
   bool in_container() const { return input_.what.runtime == "local_docker"; }
   bool is_remote() const { return input_.what.runtime == "remote"; }
   bool is_here() const { return !in_container() && !is_remote(); }
 
+  // An agent's sessions are bound as it is itself.
+  Result<> take_limits_of_parent() {
+    const SessionId parent = asker_.principal.hosted;
+    if (!parent) return {};
+    if (body_.policy.limits) {
+      return fail(Code::denied, "A process inside a session cannot choose limits.");
+    }
+    input_.what.policy.limits = TRY(commands_.world_.runtime.state(parent)).policy.limits;
+    return {};
+  }
+
   Result<> choose_remote() {
+    if (asker_.principal.hosted) {
+      return fail(Code::denied,
+                  "A process inside a session cannot start agents on other hosts. Do it in a "
+                  "terminal or on the page.");
+    }
     if (!body_.image.empty()) {
       return fail(Code::invalid_argument, "image: only a session in a container has one");
     }

@@ -1,12 +1,109 @@
-// Deleting a session for good, only when that is said twice (U11), and redacting one record.
+// Deletes a session for good, after it is confirmed (U11), and takes the text of records back.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "api/audited.h"
+#include "api/live_children.h"
 #include "api/query.h"
 #include "api/read_routes.h"
+#include "api/session_argument.h"
 #include "api/session_json.h"
 #include "runtime/folds.h"
 #include "runtime/redaction.h"
 #include "runtime/removal.h"
+#include "session/draft.h"
 
 namespace perdure {
+
+namespace {
+
+constexpr std::size_t redact_records_max = 100;
+constexpr int cut_tries = 20;
+constexpr std::int64_t cut_pause_ms = 100;
+
+Result<std::vector<Seq>> seqs_of(const JsonObject& body) {
+  constexpr const char* form = R"(the body must be {"seq": number} or {"seqs": [number, …]})";
+  if (body.members().size() != 1) return fail(Code::invalid_argument, form);
+  if (const Result<std::uint64_t> one = json_uint(body.find("seq"))) return std::vector<Seq>{*one};
+  const Result<std::vector<std::string_view>> many = json_elements(body.find("seqs"));
+  if (!many || many->empty()) return fail(Code::invalid_argument, form);
+  if (many->size() > redact_records_max) {
+    return fail(Code::limit_reached,
+                "one request redacts at most " + std::to_string(redact_records_max) + " records");
+  }
+  std::vector<Seq> seqs;
+  for (const std::string_view raw : *many) {
+    const Result<std::uint64_t> seq = json_uint(raw);
+    if (!seq) return fail(Code::invalid_argument, form);
+    seqs.push_back(*seq);
+  }
+  std::ranges::sort(seqs);
+  seqs.erase(std::unique(seqs.begin(), seqs.end()), seqs.end());
+  return seqs;
+}
+
+std::string redaction_json(SessionId session, const std::vector<Seq>& seqs,
+                           const RedactionReport& report) {
+  const auto name = [&](Seq seq) { return session.text() + "/" + std::to_string(seq); };
+  JsonWriter out;
+  out.begin_object().key("redacted").string(name(seqs.front()));
+  out.key("records").begin_array();
+  for (const Seq seq : seqs) out.string(name(seq));
+  out.end_array().key("also_in").begin_array();
+  for (const Seq seq : report.also_in) out.number_unsigned(seq);
+  out.end_array().key("left").begin_array();
+  for (const Leftover& left : report.left) {
+    out.begin_object().key("where").string(left.where).key("until").string(left.until);
+    out.end_object();
+  }
+  out.end_array().key("lost").begin_array();
+  for (const std::string& setting : report.lost) out.string(setting);
+  out.end_array().key("left_queue").boolean(report.left_queue).end_object();
+  return std::move(out).take();
+}
+
+// Has the running agentctl take what is in the journal out of its spool. Frames that come in
+// between keep it for a moment, so it is asked again.
+class SpoolCut : public std::enable_shared_from_this<SpoolCut> {
+ public:
+  using Done = std::move_only_function<void(const std::optional<Leftover>& left)>;
+
+  SpoolCut(ApiWorld& world, const ExecKey& exec, Done done)
+      : world_(world), exec_(exec), done_(std::move(done)) {}
+
+  void ask() {
+    world_.workspaces.call(exec_, "spool.cut", "{}",
+                           [self = shared_from_this()](const Result<std::string>& answer) {
+                             self->on_answer(answer);
+                           });
+  }
+
+ private:
+  void on_answer(const Result<std::string>& answer) {
+    if (answer && answer->contains("true")) return done_(std::nullopt);
+    if (!answer || ++tries_ == cut_tries) {
+      return done_(Leftover{.where = "the spool of the running agent",
+                            .until = "the agent is stopped (perdure stop)"});
+    }
+    world_.loop.after_ms(cut_pause_ms, [self = shared_from_this()] { self->ask(); });
+  }
+
+  ApiWorld& world_;
+  ExecKey exec_;
+  Done done_;
+  int tries_ = 0;
+};
+
+void cut_spool(ApiWorld& world, SessionId session, SpoolCut::Done done) {
+  const Result<State> state = world.runtime.state(session);
+  if (!state || !execution_may_live(*state)) return done(std::nullopt);
+  const ExecKey exec{session, state->exec.id, state->exec.gen};
+  std::make_shared<SpoolCut>(world, exec, std::move(done))->ask();
+}
+
+}  // namespace
 
 void ReadRoutes::add_deletion(Router& router) {
   get(router, "/api/sessions/{id}/delete-preview", "What a deletion would take",
@@ -14,7 +111,7 @@ void ReadRoutes::add_deletion(Router& router) {
   router.add({.method = "POST",
               .pattern = "/api/sessions/{id}/redact",
               .access = Access::operate,
-              .summary = "Destroys the content of one record; its hash stays",
+              .summary = "Destroys the text of records; their hashes stay",
               .handler = of_session(&ReadRoutes::redact),
               .at_owner = true});
   for (const char* const pattern : {"/api/sessions/{id}", "/api/v1/ops/sessions/{id}"}) {
@@ -27,19 +124,29 @@ void ReadRoutes::add_deletion(Router& router) {
   }
 }
 
-Result<> ReadRoutes::redact(Call& call, SessionId session) {
-  const JsonObject body = TRY(call.body());
-  const Result<std::uint64_t> seq = json_uint(body.find("seq"));
-  if (!seq || body.members().size() != 1) {
-    return fail(Code::invalid_argument, "the body has to be {\"seq\": number}");
-  }
-  redact_record(
-      world_.runtime, session, *seq,
-      [this, session, seq = *seq, call = std::move(call)](const Result<>& redacted) {
+void ReadRoutes::redact_noted(Call call, SessionId session, const std::vector<Seq>& seqs) {
+  redact_records(
+      world_.runtime, {.session = session, .seqs = seqs, .by = call.principal.id},
+      [this, session, seqs, call = std::move(call)](Result<RedactionReport> report) mutable {
         past_.forget(session);
-        if (!redacted) return call.fail(redacted.error());
-        call.answer(R"({"redacted":")" + session.text() + "/" + std::to_string(seq) + R"("})");
+        if (!report) return call.fail(report.error());
+        cut_spool(world_, session,
+                  [session, seqs, report = std::move(*report),
+                   call = std::move(call)](const std::optional<Leftover>& left) mutable {
+                    if (left) report.left.push_back(*left);
+                    call.answer(redaction_json(session, seqs, report));
+                  });
       });
+}
+
+Result<> ReadRoutes::redact(Call& call, SessionId session) {
+  TRY_VOID(check_outside(call.principal, "redact records"));
+  const std::vector<Seq> seqs = TRY(seqs_of(TRY(call.body())));
+  AuditEntry entry = audit_entry(world_, call, "session.redact");
+  entry.on = {session.text()};
+  for (const Seq seq : seqs) entry.on.push_back(session.text() + "/" + std::to_string(seq));
+  audited(world_, std::move(call), std::move(entry),
+          [this, session, seqs](Call noted) { redact_noted(std::move(noted), session, seqs); });
   return {};
 }
 
@@ -70,8 +177,11 @@ Result<> ReadRoutes::answer_preview(Call& call, SessionId session, int status) {
     write_text_or_null(out, made_for_it ? cwd : std::string());
     out.key("worktree_path");
     write_text_or_null(out, view.workspace.worktree_path);
+    write_live_children(out, world_, session, call.principal);
     out.key("open_run").boolean(view.run.has_value());
-    out.key("needs_force").boolean(view.run || view.liveness != Liveness::dead);
+    out.key("needs_force")
+        .boolean(view.run || view.liveness != Liveness::dead ||
+                 !check_no_live_children(world_, session));
     out.end_object();
     call.answer(status, std::move(out).take());
   };
@@ -80,21 +190,29 @@ Result<> ReadRoutes::answer_preview(Call& call, SessionId session, int status) {
 }
 
 Result<> ReadRoutes::remove(Call& call, SessionId session) {
+  TRY_VOID(check_outside(call.principal, "delete sessions"));
   if (text_parameter(call.request, "confirm") != "true") {
     return answer_preview(call, session, 409);
   }
+  const bool force = flag_parameter(call.request, "force");
+  if (!force) TRY_VOID(check_no_live_children(world_, session));
   RemovalOrder order{
       .session = session,
-      .mode = flag_parameter(call.request, "force") ? RemovalMode::stop_first
-                                                    : RemovalMode::only_stopped,
+      .mode = force ? RemovalMode::stop_first : RemovalMode::only_stopped,
       .request = {.by = call.principal.id, .key = call.key(), .body_hash = call.body_hash()}};
-  remove_session(world_.runtime, world_.node, std::move(order),
-                 [this, session, call = std::move(call)](const Result<>& removed) {
-                   if (!removed) return call.fail(removed.error());
-                   past_.forget(session);
-                   if (world_.forget_session) world_.forget_session(session);
-                   call.answer(R"({"deleted":")" + session.text() + R"("})");
-                 });
+  AuditEntry entry = audit_entry(world_, call, "session.delete");
+  entry.on = {session.text()};
+  audited(world_, std::move(call), std::move(entry),
+          [this, session, order = std::move(order)](Call noted) mutable {
+            remove_session(world_.runtime, world_.node, std::move(order),
+                           [this, session, call = std::move(noted)](const Result<>& removed) {
+                             if (!removed) return call.fail(removed.error());
+                             stop_live_children(world_, session, call.principal.id);
+                             past_.forget(session);
+                             if (world_.forget_session) world_.forget_session(session);
+                             call.answer(R"({"deleted":")" + session.text() + R"("})");
+                           });
+          });
   return {};
 }
 

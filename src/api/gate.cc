@@ -30,10 +30,13 @@ std::string source_of(const HttpPeer& peer) {
 }
 
 // A process of a session acts as that session, whatever it presents: never above operate.
-Principal inside_of(SessionId session, Principal principal) {
-  principal.id = "session:" + session.text();
+Principal inside_of(const CallerOrigin& origin, std::shared_ptr<const SessionReach> reach,
+                    Principal principal) {
+  principal.reach = std::move(reach);
+  principal.id = "session:" + origin.session.text();
   principal.scope = std::min(principal.scope, Scope::operate);
-  principal.hosted = session;
+  principal.hosted = origin.session;
+  principal.doubt = origin.doubt;
   return principal;
 }
 
@@ -54,6 +57,7 @@ RequestFacts facts_of(const HttpRequest& request) {
       {"X-Perdure-Client", &facts.page_client},
       {"Content-Type", &facts.content_type},
       {"Idempotency-Key", &facts.idempotency_key},
+      {"User-Agent", &facts.user_agent},
   };
   for (const HttpHeader& header : request.headers) {
     for (const auto& [name, values] : wanted) {
@@ -72,8 +76,15 @@ RequestFacts facts_of(const HttpRequest& request) {
 Gate::Gate(World world, GateConfig config)
     : world_(world),
       config_(std::move(config)),
+      began_(world.clock.now()),
       launches_({.granted_ms = launch_token_ms, .count_max = launch_tokens_max}),
       tickets_({.granted_ms = ticket_ms, .count_max = tickets_max}) {}
+
+Timestamp Gate::wall_now() const {
+  const Moment now = world_.clock.now();
+  const std::int64_t elapsed_ms = now.since_boot.ms - began_.since_boot.ms;
+  return {std::max(now.wall.ms, began_.wall.ms + elapsed_ms)};
+}
 
 Result<> Gate::check_place(const HttpRequest& request) const {
   const RequestFacts facts = facts_of(request);
@@ -95,7 +106,7 @@ Result<Principal> Gate::by_token(std::string_view text) {
   if (equal_constant_time(hash, config_.admin_token)) {
     out = {.id = "token:admin", .scope = Scope::admin, .credential = "token:admin"};
   }
-  const Timestamp wall = world_.clock.now().wall;
+  const Timestamp wall = wall_now();
   const bool has_form = is_secret(SecretKind::token, text);
   for (const auto& [id, row] : world_.node.state().tokens) {
     if (!has_form || !equal_constant_time(hash, row.text_hash) || is_expired(row, wall)) continue;
@@ -110,15 +121,13 @@ Result<Principal> Gate::by_token(std::string_view text) {
 }
 
 Result<Principal> Gate::by_page(const Credentials& credentials) {
-  const Timestamp wall = world_.clock.now().wall;
+  const Timestamp wall = wall_now();
   const Hash key = sha256(credentials.page_key);
-  for (const std::string_view cookie : credentials.cookies) {
-    const Hash hash = sha256(cookie);
-    for (const auto& [id, row] : world_.node.state().browsers) {
-      // Both are compared, whatever the first gives.
-      const bool is_cookie = equal_constant_time(hash, row.cookie_hash);
-      const bool is_key = equal_constant_time(key, row.key_hash);
-      if (!is_cookie || !is_key || is_expired(row, wall)) continue;
+  for (const auto& [id, row] : world_.node.state().browsers) {
+    // The key first: however many cookies a stranger sends, they cost nothing without one.
+    if (!equal_constant_time(key, row.key_hash) || is_expired(row, wall)) continue;
+    for (const std::string_view cookie : credentials.cookies) {
+      if (!equal_constant_time(sha256(cookie), row.cookie_hash)) continue;
       note_use("browser:" + id);
       return Principal{.id = "browser:" + id,
                        .scope = Scope::admin,
@@ -142,7 +151,7 @@ Result<Principal> Gate::by_ticket(const HttpRequest& request, Ticket ticket) {
 bool Gate::is_own_user(const RequestFacts& facts, const HttpPeer& peer) const {
   // Who comes through a proxy is not the proxy.
   return facts.is_unix && !facts.is_forwarded && !facts.is_from_browser() &&
-         (peer.uid == config_.uid || peer.uid == 0);
+         !facts.has_browser_name() && (peer.uid == config_.uid || peer.uid == 0);
 }
 
 Result<Principal> Gate::by_credentials(const HttpRequest& request, const RequestFacts& facts,
@@ -165,7 +174,9 @@ Result<Principal> Gate::identify(const HttpRequest& request, Ticket ticket, Orig
   Result<Principal> principal = by_credentials(request, facts, ticket);
   if (!principal) return std::unexpected(refused(request, std::move(principal).error()));
   if (!request.peer->is_unix && origins == Origins::skip_tcp) return principal;
-  if (const SessionId session = hosted(request)) return inside_of(session, std::move(*principal));
+  if (origins == Origins::if_known && !known_origin(request)) return principal;
+  const CallerOrigin from = origin(request);
+  if (from.session) return inside_of(from, config_.reach, std::move(*principal));
   return principal;
 }
 
@@ -178,16 +189,44 @@ Error Gate::refused(const HttpRequest& request, Error error) {
   return Error(Code::limit_reached, "too many failed logins: try again in some seconds");
 }
 
-SessionId Gate::hosted(const HttpRequest& request) {
-  if (!config_.hosted_session || !request.peer) return {};
-  const auto at = hosted_.find(request.peer.get());
-  if (at != hosted_.end() && at->second.first.lock() == request.peer) return at->second.second;
-  if (hosted_.size() >= peers_known_max) {
-    std::erase_if(hosted_, [](const auto& entry) { return entry.second.first.expired(); });
+SessionId unknown_session() { return SessionId(Ulid{~0UL, ~0UL}); }
+
+void Gate::note_origin(int descriptor, HttpPeer& peer) const {
+  if (peer.is_unix && config_.local_origin) peer.origin = config_.local_origin(descriptor);
+}
+
+void Gate::remember(std::shared_ptr<const HttpPeer> peer, CallerOrigin origin) {
+  if (origins_.size() >= peers_known_max) {
+    std::erase_if(origins_, [](const auto& entry) { return entry.second.first.expired(); });
   }
-  const SessionId session = config_.hosted_session(*request.peer);
-  hosted_[request.peer.get()] = {request.peer, session};
-  return session;
+  origins_[peer.get()] = {peer, std::move(origin)};
+}
+
+std::optional<CallerOrigin> Gate::known_origin(const HttpRequest& request) {
+  if (!request.peer) return CallerOrigin{};
+  if (request.peer->is_unix) return request.peer->origin;
+  if (!config_.tcp_origin) return CallerOrigin{};
+  const auto at = origins_.find(request.peer.get());
+  if (at != origins_.end() && at->second.first.lock() == request.peer) return at->second.second;
+  std::optional<CallerOrigin> found = config_.tcp_origin(*request.peer);
+  if (found) remember(request.peer, *found);
+  return found;
+}
+
+bool Gate::knows_origin(const HttpRequest& request) { return known_origin(request).has_value(); }
+
+void Gate::find_origin(const HttpRequest& request, std::move_only_function<void()> done) {
+  config_.find_tcp_origin(request.peer, [this, exists = exists_, peer = request.peer,
+                                         done = std::move(done)](CallerOrigin found) mutable {
+    if (!*exists) return;
+    remember(std::move(peer), std::move(found));
+    done();
+  });
+}
+
+CallerOrigin Gate::origin(const HttpRequest& request) {
+  const CallerOrigin not_found{unknown_session(), "nobody looked where it comes from"};
+  return known_origin(request).value_or(not_found);
 }
 
 bool credential_stands(const Principal& principal, const NodeState& node, Timestamp now) {
@@ -204,7 +243,7 @@ bool credential_stands(const Principal& principal, const NodeState& node, Timest
 }
 
 bool Gate::still_valid(const Principal& principal) const {
-  return credential_stands(principal, world_.node.state(), world_.clock.now().wall);
+  return credential_stands(principal, world_.node.state(), wall_now());
 }
 
 std::string Gate::make_secret_text(SecretKind kind) {

@@ -28,9 +28,19 @@ struct GateConfig {
   OwnNames names;         // the port of a listener may be known late: Gate::names()
   Hash admin_token;       // SHA-256 of the text in <data>/token
   std::uint32_t uid = 0;  // the daemon's own
-  // The session whose process tree the peer belongs to; null: none. For both transports.
-  std::function<SessionId(const HttpPeer&)> hosted_session;
+  // Where a caller from the unix socket comes from: asked at accept.
+  std::function<CallerOrigin(int descriptor)> local_origin = {};
+  // The same of one that came over TCP, where that is found soon; nothing: it takes a longer look.
+  std::function<std::optional<CallerOrigin>(const HttpPeer&)> tcp_origin = {};
+  // The longer look, elsewhere. It calls back on the loop, and not from inside this call.
+  std::function<void(std::shared_ptr<const HttpPeer>, std::move_only_function<void(CallerOrigin)>)>
+      find_tcp_origin = {};
+  // What a caller inside a session sees beside that session; null: nothing.
+  std::shared_ptr<const SessionReach> reach = nullptr;
 };
+
+// The session of a caller that is inside of one which cannot be named: nobody's.
+SessionId unknown_session();
 
 class Gate {
  public:
@@ -40,20 +50,27 @@ class Gate {
     Random& random;
   };
   Gate(World world, GateConfig config);
+  ~Gate() { *exists_ = false; }
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
 
   OwnNames& names() { return config_.names; }
+  const NodeState& node() const { return world_.node.state(); }
 
   // Host, then site: for every request, with or without credentials.
   Result<> check_place(const HttpRequest& request) const;
 
   // Whether a ticket is used up by being looked at: the head of a request comes twice.
   enum class Ticket { look, take };
-  // Whether a caller over TCP is looked up among the processes of sessions, which is dear; one on
-  // the unix socket always is.
-  enum class Origins { look_up, skip_tcp };
+  // Whether it matters where a caller over TCP comes from; of one on the unix socket it is known.
+  // `if_known`: a look that is not over yet counts as outside, for what is decided again later.
+  enum class Origins { required, if_known, skip_tcp };
   // unauthenticated, or limit_reached after too many failures from there.
   Result<Principal> identify(const HttpRequest& request, Ticket ticket,
-                             Origins origins = Origins::look_up);
+                             Origins origins = Origins::required);
+  // False: find_origin() has to come first.
+  bool knows_origin(const HttpRequest& request);
+  void find_origin(const HttpRequest& request, std::move_only_function<void()> done);
 
   // How long a refusal of identify() or take_launch_token() is to be held back: longer with each
   // failure from there, nothing for the first few.
@@ -66,8 +83,10 @@ class Gate {
   // every few seconds and ends it then.
   bool still_valid(const Principal& principal) const;
 
-  // The session that the caller is a process of; null: none.
-  SessionId hosted(const HttpRequest& request);
+  // Where the caller comes from. Inside, when find_origin() has not been asked and was needed.
+  CallerOrigin origin(const HttpRequest& request);
+  // For the handler's on_accept().
+  void note_origin(int descriptor, HttpPeer& peer) const;
 
   // One-time secrets; the text is not kept.
   std::string make_launch_token(const Principal& by);
@@ -95,16 +114,23 @@ class Gate {
   bool is_own_user(const RequestFacts& facts, const HttpPeer& peer) const;
   Error refused(const HttpRequest& request, Error error);
   BootTime now() const { return world_.clock.now().since_boot; }
+  // For what expires: a clock that is set back brings nothing to life again, and one that was
+  // wrong for a while and is put right ends nothing.
+  Timestamp wall_now() const;
 
   World world_;
   GateConfig config_;
+  Moment began_;
   OneTimeSecrets launches_;
   OneTimeSecrets tickets_;
   AuthFailures failures_;
   void note_use(const std::string& credential);
   std::map<std::string, Timestamp> last_used_;
-  // Looking through /proc is dear, and what a connection belongs to does not change.
-  std::map<const HttpPeer*, std::pair<std::weak_ptr<const HttpPeer>, SessionId>> hosted_;
+  std::optional<CallerOrigin> known_origin(const HttpRequest& request);
+  void remember(std::shared_ptr<const HttpPeer> peer, CallerOrigin origin);
+  // What a connection belongs to does not change.
+  std::map<const HttpPeer*, std::pair<std::weak_ptr<const HttpPeer>, CallerOrigin>> origins_;
+  std::shared_ptr<bool> exists_ = std::make_shared<bool>(true);
 };
 
 RequestFacts facts_of(const HttpRequest& request);

@@ -141,6 +141,10 @@ std::string executor_json(const SessionRow& row) {
   }
   out.key("container_id");
   write_text_or_null(out, executor.container_id);
+  out.key("confinement");
+  write_text_or_null(out, executor.confinement);
+  out.key("confinement_reason");
+  write_text_or_null(out, executor.confinement_reason);
   out.key("pid").number(executor.pid);
   out.key("supports_session_resume").boolean(executor.supports_session_resume);
   out.key("supports_workspace_only").boolean(executor.supports_workspace_only);

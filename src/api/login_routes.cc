@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "api/audited.h"
 #include "api/bodies.h"
 #include "api/node_routes.h"
 #include "base/limits.h"
@@ -43,9 +44,41 @@ void answer_login(const Login& login) {
        .body = std::move(out).take()});
 }
 
+void refuse_login(ApiWorld& world, const Call& call, const Error& error) {
+  note_refusal(world.audit, call.request, nullptr, error, "POST /api/login");
+  call.fail(error);
+}
+
+// The launch token is used up only with its effect (TOK1).
+void add_browser(ApiWorld& world, Gate& gate, const std::shared_ptr<Login>& login) {
+  AuditEntry entry{.what = "browser.sign_in",
+                   .by = login->by.id,
+                   .how = "launch token",
+                   .from = from_of(login->call.request),
+                   .on = {login->row.id}};
+  audited(world.audit, entry, [&world, &gate, login, entry](Result<Seq> noted) {
+    const auto refuse = [&gate, login](const Error& error) {
+      gate.give_back_launch_token(login->launch, login->by);
+      return error;
+    };
+    if (!noted) return login->call.fail(refuse(noted.error()));
+    NodeRequest request{
+        .by = login->by.id, .key = login->key, .body_hash = login->call.body_hash()};
+    world.node.add_browser(std::move(request), login->row,
+                           [&world, login, entry, refuse, seq = *noted](Result<> done) {
+                             if (done) return answer_login(*login);
+                             note_outcome(world.audit, entry, seq, code_name(done.error().code()));
+                             fail_unless_shown(login->call, world.node, login->key,
+                                               refuse(done.error()));
+                           });
+  });
+}
+
 void log_in(ApiWorld& world, Gate& gate, Call call) {
-  if (gate.hosted(call.request)) {
-    return call.fail(Error(Code::denied, "a process inside of a session may not log in"));
+  if (const CallerOrigin from = gate.origin(call.request); from.session) {
+    const std::string why = from.doubt.empty() ? "" : " (it may be one: " + from.doubt + ")";
+    return refuse_login(world, call,
+                        Error(Code::denied, "a process inside a session may not log in" + why));
   }
   const Result<LoginBody> body = read_body<LoginBody>(call.request.body);
   if (!body) return call.fail(body.error());
@@ -62,8 +95,9 @@ void log_in(ApiWorld& world, Gate& gate, Call call) {
   Result<Principal> by = gate.take_launch_token(login->call.request, body->token);
   if (!by) {
     const std::int64_t delay_ms = gate.refusal_delay_ms(login->call.request);
-    if (delay_ms == 0) return login->call.fail(by.error());
-    world.loop.after_ms(delay_ms, [login, error = by.error()] { login->call.fail(error); });
+    if (delay_ms == 0) return refuse_login(world, login->call, by.error());
+    world.loop.after_ms(
+        delay_ms, [&world, login, error = by.error()] { refuse_login(world, login->call, error); });
     return;
   }
   login->by = std::move(*by);
@@ -76,13 +110,7 @@ void log_in(ApiWorld& world, Gate& gate, Call call) {
                 .created = now,
                 .expires = Timestamp{now.ms + browser_ms},
                 .by = login->by.id};
-  NodeRequest request{.by = login->by.id, .key = login->key, .body_hash = login->call.body_hash()};
-  world.node.add_browser(std::move(request), login->row, [&world, &gate, login](Result<> done) {
-    if (done) return answer_login(*login);
-    // Consumed only with its effect (TOK1).
-    gate.give_back_launch_token(login->launch, login->by);
-    fail_unless_shown(login->call, world.node, login->key, done.error());
-  });
+  add_browser(world, gate, login);
 }
 
 void make_launch(Gate& gate, const Call& call) {
@@ -108,12 +136,18 @@ void add_login_routes(Router& router, ApiWorld& world, Gate& gate) {
               .access = Access::open,
               .summary = "Trades a launch token for a cookie and a key.",
               .handler = [&world, &gate](Call call) { log_in(world, gate, std::move(call)); },
-              .body_bytes_max = 16UL << 10});
+              .body_bytes_max = 16UL << 10,
+              .asks_origin = true});
   router.add({.method = "POST",
               .pattern = "/api/launch",
               .access = Access::admin,
               .summary = "Makes a launch token, and the address that holds it.",
-              .handler = [&gate](Call call) { make_launch(gate, call); },
+              .handler =
+                  [&world, &gate](Call call) {
+                    AuditEntry entry = audit_entry(world, call, "launch.create");
+                    audited(world, std::move(call), std::move(entry),
+                            [&gate](const Call& noted) { make_launch(gate, noted); });
+                  },
               .body_bytes_max = 16UL << 10});
   router.add({.method = "POST",
               .pattern = "/api/ticket",

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "api/session_argument.h"
 #include "base/limits.h"
 
 namespace perdure {
@@ -52,10 +53,11 @@ void write_outcomes(MetricsText& text, const EventCounts& counts) {
   text.sample("perdure_attaches_total", {}, static_cast<double>(attaches));
 }
 
-Result<> write_sessions(MetricsText& text, ApiWorld& world) {
+Result<> write_sessions(MetricsText& text, ApiWorld& world, const Principal& principal) {
   std::map<std::string_view, std::uint64_t> by_status;
   for (const std::string_view status : EnumText<Status>::names) by_status[status] = 0;
-  SessionList::Ask ask{.archived = ArchivedFilter::all, .limit = page_records_max};
+  SessionList::Ask ask{
+      .archived = ArchivedFilter::all, .limit = page_records_max, .may_see = may_see(principal)};
   while (true) {
     const SessionList::Page page = TRY(world.sessions.page(ask));
     for (const SessionRow* row : page.rows) by_status[enum_text(row->summary.status)] += 1;
@@ -69,20 +71,25 @@ Result<> write_sessions(MetricsText& text, ApiWorld& world) {
   return {};
 }
 
-void serve(ApiWorld& world, const Call& call) {
-  MetricsText text;
-  text.family("perdure_build_info", "gauge", "The version that runs.");
-  text.sample("perdure_build_info", {{"version", world.version}}, 1);
+void write_totals(MetricsText& text, ApiWorld& world) {
   write_events(text, world.runtime.counts());
   write_outcomes(text, world.runtime.counts());
   text.family("perdure_frames_dropped_total", "counter",
               "Frames of an earlier life of an agent, fenced off.");
   text.sample("perdure_frames_dropped_total", {},
               static_cast<double>(world.runtime.dropped_frames()));
-  if (const Result<> written = write_sessions(text, world); !written) {
+  if (world.more_metrics) world.more_metrics(text);
+}
+
+void serve(ApiWorld& world, const Call& call) {
+  MetricsText text;
+  text.family("perdure_build_info", "gauge", "The version that runs.");
+  text.sample("perdure_build_info", {{"version", world.version}}, 1);
+  if (const Result<> written = write_sessions(text, world, call.principal); !written) {
     return call.fail(written.error());
   }
-  if (world.more_metrics) world.more_metrics(text);
+  // Counters are of all sessions together, so that one that sees only some gets none of them.
+  if (!call.principal.is_restricted()) write_totals(text, world);
   HttpResponse response{.body = std::move(text).take()};
   response.headers.push_back({"Content-Type", "text/plain; version=0.0.4; charset=utf-8"});
   call.exchange->respond(std::move(response));

@@ -37,6 +37,8 @@ constexpr auto shapes = std::to_array<Shapes>({
     {"DELETE /api/sessions/{id}/queue/{item}", ""},
     {"POST /api/permissions/{id}", "PermissionAnswer"},
     {"POST /api/waits/{token_id}", "WaitAnswer"},
+    {"POST /api/rules", "Rule", "AnyObject"},
+    {"POST /api/rules/test", "RuleTrial", "AnyObject"},
     {"GET /api/sessions/{id}", "", "SessionAnswer"},
 });
 
@@ -132,6 +134,7 @@ const std::vector<RouteQuery>& route_queries() {
       {"GET", "/api/sessions/{id}/at", {"*seq", "tail"}},
       {"GET", "/api/sessions/{id}/density", {"buckets"}},
       {"GET", "/api/executors", {"cursor"}},
+      {"GET", "/api/audit", {"after", "before", "last", "since", "limit", "log_id", "follow"}},
       {"GET", "/api/search", {"*q", "limit", "kind", "agent", "task_id", "since", "until"}},
   };
   return queries;
@@ -256,6 +259,8 @@ void write_components(JsonWriter& out) {
   write_named<ResumeBody>(out, "Resume");
   write_named<AnswerBody>(out, "PermissionAnswer");
   write_named<WaitBody>(out, "WaitAnswer");
+  write_named<RuleBody>(out, "Rule");
+  write_named<RuleTrialBody>(out, "RuleTrial");
   write_answer_schemas(out);
   out.end_object();
   out.key("responses")

@@ -19,26 +19,28 @@ Result<std::string> owner_of(const ApiWorld& world, SessionId session) {
 }
 
 // What another daemon wrote, or why it is not believed.
-Result<Hash> check_head(const ApiWorld& world, const HttpRequest& head) {
+Result<PeerLetter> check_head(const ApiWorld& world, const HttpRequest& head) {
   for (const char* const name : {"Origin", "Cookie", "Sec-Fetch-Site", "Sec-Fetch-Mode"}) {
     if (head.count(name) > 0) return fail(Code::denied, "this is not for browsers");
   }
   const auto value = head.header(peer_signature_header);
   if (!value) return fail(Code::unauthenticated, "this is for daemons of the same store");
-  return check_peer_header(world.peer_key, {.path = head.path, .value = *value},
+  return check_peer_header(world.peer_key,
+                           {.path = head.path, .receiver = world.node_name, .value = *value},
                            world.clock.now().wall);
 }
 
-Result<> check_body(const ApiWorld& world, const Call& call) {
-  const Hash hash = TRY(check_head(world, call.request));
-  if (hash != sha256(call.request.body)) {
+// The letter is used up by it.
+Result<> take_letter(const ApiWorld& world, PeerNonces& nonces, const Call& call) {
+  const PeerLetter letter = TRY(check_head(world, call.request));
+  if (letter.body_hash != sha256(call.request.body)) {
     return fail(Code::unauthenticated, "the body is not the one that was signed");
   }
-  return {};
+  return nonces.take(letter, world.clock.now().since_boot);
 }
 
-Result<> submit(ApiWorld& world, Call& call) {
-  TRY_VOID(check_body(world, call));
+Result<> submit(ApiWorld& world, PeerNonces& nonces, Call& call) {
+  TRY_VOID(take_letter(world, nonces, call));
   PeerSubmit what = TRY(decode_peer_submit(call.request.body));
   if (what.key.empty()) return fail(Code::invalid_argument, "key: expected one");
   Request request{.by = std::move(what.by),
@@ -82,13 +84,14 @@ class PeerExchange final : public HttpExchange {
   std::string node_;
 };
 
-Result<Principal> principal_of(PeerPrincipal given) {
+Result<Principal> principal_of(const ApiWorld& world, PeerPrincipal given) {
   const auto scope = enum_parse<Scope>(given.scope);
   if (!scope || given.id.empty()) return fail(Code::invalid_argument, "principal: expected one");
   return Principal{.id = std::move(given.id),
                    .scope = *scope,
                    .sessions = std::move(given.sessions),
                    .hosted = given.hosted,
+                   .reach = world.reach,
                    .from_browser = given.from_browser,
                    .credential = std::move(given.credential)};
 }
@@ -110,12 +113,19 @@ Result<HttpRequest> request_of(PeerCall& what, const HttpRequest& outer) {
   return request;
 }
 
-Result<> serve_call(Router& router, ApiWorld& world, Call& outer) {
-  TRY_VOID(check_body(world, outer));
+struct Desk {
+  Router& router;
+  ApiWorld& world;
+  PeerNonces nonces;
+};
+
+Result<> serve_call(Desk& desk, Call& outer) {
+  ApiWorld& world = desk.world;
+  TRY_VOID(take_letter(world, desk.nonces, outer));
   PeerCall what = TRY(decode_peer_call(outer.request.body));
-  Principal principal = TRY(principal_of(std::move(what.principal)));
+  Principal principal = TRY(principal_of(world, std::move(what.principal)));
   HttpRequest request = TRY(request_of(what, outer.request));
-  Router::Match match = router.find(request.method, request.path);
+  Router::Match match = desk.router.find(request.method, request.path);
   if (!match.route || !match.route->at_owner || match.arguments.empty()) {
     return fail(Code::invalid_argument, "target: it is not for another daemon");
   }
@@ -131,11 +141,11 @@ Result<> serve_call(Router& router, ApiWorld& world, Call& outer) {
   // Names and short ids mean what they meant where they were asked.
   match.arguments.front() = what.session.text();
   // Past Router::serve: it is not sent on once more.
-  match.route->handler(
-      {.request = std::move(request),
-       .exchange = std::make_shared<PeerExchange>(std::move(outer.exchange), world.node_name),
-       .principal = std::move(principal),
-       .arguments = std::move(match.arguments)});
+  Router::run(*match.route, {.request = std::move(request),
+                             .exchange = std::make_shared<PeerExchange>(std::move(outer.exchange),
+                                                                        world.node_name),
+                             .principal = std::move(principal),
+                             .arguments = std::move(match.arguments)});
   return {};
 }
 
@@ -210,7 +220,7 @@ class SentCall : public std::enable_shared_from_this<SentCall> {
     }
     const Result<std::string> owner = owner_of(world_, session_);
     if (!owner) return call_.fail(owner.error());
-    if (owner->empty()) return route_.handler(std::move(call_));
+    if (owner->empty()) return Router::run(route_, std::move(call_));
     send(*owner);
   }
 
@@ -240,6 +250,7 @@ bool send_to_owner(ApiWorld& world, Route& route, Call& call) {
 }
 
 void add_peer_routes(Router& router, ApiWorld& world) {
+  const auto desk = std::make_shared<Desk>(Desk{router, world, PeerNonces(world.clock.now().wall)});
   const auto add = [&](std::string_view path, std::string summary, RouteHandler handler) {
     router.add({.method = "POST",
                 .pattern = std::string(path),
@@ -253,12 +264,13 @@ void add_peer_routes(Router& router, ApiWorld& world) {
                 }});
   };
   add(peer_submit_path, "A command from another daemon of the store, signed by it",
-      [&world](Call call) {
-        if (const Result<> done = submit(world, call); !done) call.fail(done.error());
+      [desk](Call call) {
+        const Result<> done = submit(desk->world, desk->nonces, call);
+        if (!done) call.fail(done.error());
       });
   add(peer_call_path, "A client's request from another daemon of the store, signed by it",
-      [&world, &router](Call call) {
-        if (const Result<> done = serve_call(router, world, call); !done) call.fail(done.error());
+      [desk](Call call) {
+        if (const Result<> done = serve_call(*desk, call); !done) call.fail(done.error());
       });
   router.add({.method = "GET",
               .pattern = "/api/nodes",

@@ -30,7 +30,7 @@ struct PeerBench : ApiBench {
     world->call_peer = [this](const std::string& node, PeerCall call, ApiWorld::OnPeerAnswer done) {
       sent.push_back({node, std::move(call), std::move(done)});
     };
-    add_workspace_routes(router, *world);
+    add_workspace_routes(router, *streams);
     add_peer_routes(router, *world);
     router.set_elsewhere(
         [this](Route& route, Call& call) { return send_to_owner(*world, route, call); });
@@ -40,15 +40,21 @@ struct PeerBench : ApiBench {
   // As it arrives; the signature is of `signed_body` where one is given.
   Asked post_signed(std::string_view path, const std::string& body,
                     const std::optional<std::string>& signed_body = {}) {
+    return post_letter(
+        path, body,
+        sign_peer_letter(world->peer_key, {.path = std::string(path),
+                                           .receiver = "here",
+                                           .at = loop.now().wall,
+                                           .nonce = "n" + std::to_string(++letters),
+                                           .body_hash = sha256(signed_body.value_or(body))}));
+  }
+  Asked post_letter(std::string_view path, const std::string& body, const std::string& letter) {
     Call call{.exchange = std::make_shared<NotedExchange>()};
     const auto exchange = std::static_pointer_cast<NotedExchange>(call.exchange);
     call.request.method = "POST";
     call.request.path = path;
     call.request.body = body;
-    call.request.headers = {
-        {peer_signature_header,
-         sign_peer_letter(world->peer_key,
-                          {path, loop.now().wall, sha256(signed_body.value_or(body))})}};
+    call.request.headers = {{peer_signature_header, letter}};
     router.find("POST", path).route->handler(std::move(call));
     run_now();
     return {exchange};
@@ -93,7 +99,26 @@ struct PeerBench : ApiBench {
   };
   std::vector<Sent> sent;
   std::string owner;  // empty: this daemon
+  int letters = 0;
 };
+
+TEST(PeerRoutes, a_call_that_is_sent_again_acts_once_and_one_for_another_node_never) {
+  PeerBench bench;
+  const std::string body = encode_peer_call(bench.list_files());
+  const auto letter_to = [&](std::string receiver) {
+    return sign_peer_letter(bench.world->peer_key, {.path = std::string(peer_call_path),
+                                                    .receiver = std::move(receiver),
+                                                    .at = bench.loop.now().wall,
+                                                    .nonce = "once",
+                                                    .body_hash = sha256(body)});
+  };
+  EXPECT_EQ(bench.post_letter(peer_call_path, body, letter_to("there")).code(), "unauthenticated");
+  EXPECT_TRUE(bench.workspaces.asked.empty());
+  bench.post_letter(peer_call_path, body, letter_to("here"));
+  ASSERT_EQ(bench.workspaces.asked.size(), 1U);
+  EXPECT_EQ(bench.post_letter(peer_call_path, body, letter_to("here")).code(), "unauthenticated");
+  EXPECT_EQ(bench.workspaces.asked.size(), 1U);
+}
 
 TEST(PeerRoutes, G2_a_command_from_another_daemon_acts_once_and_answers_the_same) {
   PeerBench bench;
@@ -135,8 +160,11 @@ TEST(PeerRoutes, only_the_stores_key_and_never_a_browser) {
     return checked ? std::string("good") : std::string(code_name(checked.error().code()));
   };
   const auto header = [&](std::string_view key, std::string_view path) {
-    return HttpHeader{peer_signature_header,
-                      sign_peer_letter(key, {path, bench.loop.now().wall, sha256(body)})};
+    return HttpHeader{peer_signature_header, sign_peer_letter(key, {.path = std::string(path),
+                                                                    .receiver = "here",
+                                                                    .at = bench.loop.now().wall,
+                                                                    .nonce = "n",
+                                                                    .body_hash = sha256(body)})};
   };
   const HttpHeader good = header(bench.world->peer_key, peer_call_path);
   EXPECT_EQ(code({good}), "good");

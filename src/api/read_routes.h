@@ -59,6 +59,7 @@ class ReadRoutes {
   Result<> delete_preview(Call& call, SessionId session);
   Result<> remove(Call& call, SessionId session);
   Result<> redact(Call& call, SessionId session);
+  void redact_noted(Call call, SessionId session, const std::vector<Seq>& seqs);
   // Tells what a deletion would take, under this status.
   Result<> answer_preview(Call& call, SessionId session, int status);
 

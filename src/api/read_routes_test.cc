@@ -504,6 +504,9 @@ TEST(ReadRoutes, inbox_shows_what_waits_for_a_person) {
   EXPECT_TRUE(inbox.find("counts").contains("\"permission\":1"));
   ASSERT_EQ(elements(inbox.find("items")).size(), 1U);
   EXPECT_TRUE(inbox.find("items").contains("\"option_id\":\"y\""));
+  const std::string digest = daemon.runtime->view(daemon.session)->pending.at(0).digest;
+  EXPECT_EQ(digest.size(), 64U);
+  EXPECT_TRUE(inbox.find("items").contains("\"digest\":\"" + digest + "\""));
 }
 
 TEST(ReadRoutes, U11_a_deletion_needs_to_be_confirmed_and_forced_while_it_runs) {
@@ -630,7 +633,11 @@ TEST(ReadRoutes, J2_a_redacted_record_keeps_its_hash_and_loses_its_text) {
   const State before = daemon.state();
   EXPECT_EQ(daemon.post(daemon.at("/redact"), "{}")->status(), 400);
   EXPECT_EQ(daemon.post(daemon.at("/redact"), R"({"seq":99999})")->status(), 404);
-  EXPECT_EQ(daemon.post(daemon.at("/redact"), R"({"seq":1})")->status(), 409);
+  for (const char* const body : {R"({"seqs":[]})", R"({"seqs":[1,"x"]})", R"({"seqs":7})",
+                                 R"({"seq":-1})", R"({"seq":1,"seqs":[1]})"}) {
+    EXPECT_EQ(daemon.post(daemon.at("/redact"), body)->status(), 400) << body;
+  }
+  EXPECT_EQ(daemon.post(daemon.at("/redact"), R"({"seqs":[1,0]})")->status(), 404);
   const auto done = daemon.post(daemon.at("/redact"), R"({"seq":)" + prompt_seq + "}");
   EXPECT_EQ(done->status(), 200) << done->body();
   EXPECT_EQ(daemon.post(daemon.at("/redact"), R"({"seq":)" + prompt_seq + "}")->status(), 200);
@@ -641,6 +648,130 @@ TEST(ReadRoutes, J2_a_redacted_record_keeps_its_hash_and_loses_its_text) {
   State after = daemon.state();
   EXPECT_EQ(after.context, before.context);
   EXPECT_EQ(after.last_run, before.last_run);
+}
+
+// Whatever is stored of the session, and of it in the list.
+std::string all_stored(ReadDaemon& daemon) {
+  std::string all;
+  for (const std::string& bytes : daemon.store->read(daemon.session, {.limit = 1000})->records) {
+    all += bytes + "\n";
+  }
+  for (const ListedSession& listed : *daemon.store->list({}, 100)) all += listed.listing.summary;
+  for (const OutboxRow& row : *daemon.store->outbox(daemon.session)) all += row.payload;
+  if (const auto snapshot = *daemon.store->snapshot(daemon.session)) all += snapshot->bytes;
+  return all;
+}
+
+// The numbers of the records that hold the text, as a body of a redaction.
+std::string seqs_with(ReadDaemon& daemon, std::string_view text) {
+  std::string seqs;
+  Seq seq = 0;
+  for (const std::string& bytes : daemon.store->read(daemon.session, {.limit = 1000})->records) {
+    ++seq;
+    if (bytes.contains(text)) seqs += (seqs.empty() ? "" : ",") + std::to_string(seq);
+  }
+  return R"({"seqs":[)" + seqs + "]}";
+}
+
+TEST(ReadRoutes, X21_SEC10_a_password_in_a_prompt_and_a_title_is_taken_back) {
+  ReadDaemon daemon;
+  daemon.make_turn();
+  ASSERT_TRUE(daemon.ask(RenameSession{"what is here?"}).has_value());
+  ASSERT_TRUE(all_stored(daemon).contains("what is here?"));
+  const State before = daemon.state();
+  daemon.runtime->on_commands_acted(daemon.exec(), 1'000'000'000);
+  const auto done = daemon.post(daemon.at("/redact"), seqs_with(daemon, "what is here?"));
+  ASSERT_EQ(done->status(), 200) << done->body();
+  EXPECT_FALSE(all_stored(daemon).contains("what is here?")) << all_stored(daemon);
+  EXPECT_EQ(daemon.state().title, "[redacted]");
+  EXPECT_EQ(daemon.state().context, before.context);
+  EXPECT_TRUE(daemon.get(daemon.at(""))->body().contains("[redacted]"));
+  EXPECT_TRUE(daemon.get(daemon.at("/transcript"))->body().contains("[redacted]"));
+  const RecordPage page = *daemon.store->read(daemon.session, {.after = 0, .limit = 1000});
+  EXPECT_TRUE(verify_chain(page.records).has_value());
+  const State redacted = daemon.state();
+  daemon.restart();
+  EXPECT_EQ(daemon.state().title, "[redacted]");
+  EXPECT_EQ(daemon.state().context, redacted.context);
+  EXPECT_EQ(daemon.state().runs, redacted.runs);
+}
+
+TEST(ReadRoutes, X21_SEC10_a_queued_prompt_is_taken_back_and_not_sent) {
+  ReadDaemon daemon;
+  ASSERT_TRUE(daemon.create("first").has_value());
+  daemon.agent_comes_up();
+  ASSERT_TRUE(daemon.ask(SubmitPrompt{.prompt = {.text = "the password"}}).has_value());
+  ASSERT_TRUE(daemon.ask(SubmitPrompt{.prompt = {.text = "another one"}}).has_value());
+  ASSERT_EQ(daemon.state().queue.size(), 2U);
+  const auto done = daemon.post(daemon.at("/redact"), seqs_with(daemon, "the password"));
+  ASSERT_EQ(done->status(), 200) << done->body();
+  EXPECT_TRUE(done->body().contains(R"("left_queue":true)"));
+  ASSERT_EQ(daemon.state().queue.size(), 1U);
+  EXPECT_EQ(daemon.state().queue.front().prompt->text, "another one");
+  EXPECT_FALSE(all_stored(daemon).contains("the password"));
+  daemon.restart();
+  EXPECT_EQ(daemon.state().queue.size(), 1U);
+}
+
+TEST(ReadRoutes, X21_SEC10_the_answer_names_each_record_that_still_holds_the_text) {
+  ReadDaemon daemon;
+  daemon.make_turn();
+  std::string prompt;
+  Seq seq = 0;
+  for (const std::string& bytes : daemon.store->read(daemon.session, {.limit = 1000})->records) {
+    ++seq;
+    if (bytes.contains(R"("kind":"message.user")")) prompt = std::to_string(seq);
+  }
+  const auto done = daemon.post(daemon.at("/redact"), R"({"seq":)" + prompt + "}");
+  ASSERT_EQ(done->status(), 200) << done->body();
+  EXPECT_TRUE(done->body().contains("a command on its way to the agent")) << done->body();
+  daemon.runtime->on_commands_acted(daemon.exec(), 1'000'000'000);
+  EXPECT_TRUE(done->body().contains("(queue.added)")) << done->body();
+  const JsonObject answer = daemon.json(done);
+  std::string also;
+  for (const std::string& one : elements(answer.find("also_in"))) {
+    also += (also.empty() ? "" : ",") + one;
+  }
+  const auto rest = daemon.post(daemon.at("/redact"), R"({"seqs":[)" + also + "]}");
+  EXPECT_EQ(rest->status(), 200) << rest->body();
+  EXPECT_FALSE(all_stored(daemon).contains("what is here?")) << all_stored(daemon);
+}
+
+// The second: an agentctl that was started by an older daemon.
+TEST(ReadRoutes, X21_SEC10_the_spool_of_a_living_agent_is_cut_or_named) {
+  ReadDaemon daemon;
+  daemon.make_turn();
+  const auto redact = [&] {
+    const auto done = daemon.post(daemon.at("/redact"), seqs_with(daemon, "file."));
+    EXPECT_EQ(done->status(), 200) << done->body();
+    return done->body();
+  };
+  daemon.workspaces.cut_answer = fail(Code::not_found, "there is no such call");
+  ASSERT_TRUE(daemon.ask(RenameSession{"another file."}).has_value());
+  EXPECT_TRUE(redact().contains("the spool of the running agent"));
+  daemon.workspaces.cut_answer = R"({"cut":true})";
+  ASSERT_TRUE(daemon.ask(RenameSession{"one more file."}).has_value());
+  EXPECT_TRUE(redact().contains(R"("left":[])"));
+  EXPECT_EQ(daemon.workspaces.cuts, 2);
+  daemon.ask(StopSession{});
+  daemon.runtime->on_gone(daemon.exec(), "test");
+  daemon.run_now();
+  ASSERT_TRUE(daemon.ask(RenameSession{"the last file."}).has_value());
+  EXPECT_TRUE(redact().contains(R"("left":[])"));
+  EXPECT_EQ(daemon.workspaces.cuts, 2) << "nothing lives that could have a spool";
+}
+
+TEST(ReadRoutes, X21_a_record_without_text_and_an_open_question_are_not_redacted) {
+  ReadDaemon daemon;
+  ASSERT_TRUE(daemon.create("first").has_value());
+  daemon.agent_comes_up();
+  const RunId run = daemon.state().run->id;
+  daemon.frame(FramePermission{.request = "r", .title = "a long command"}, run);
+  const std::string before = all_stored(daemon);
+  EXPECT_EQ(daemon.post(daemon.at("/redact"), seqs_with(daemon, "permission.requested"))->status(),
+            409);
+  EXPECT_EQ(daemon.post(daemon.at("/redact"), seqs_with(daemon, "run.started"))->status(), 409);
+  EXPECT_EQ(all_stored(daemon), before);
 }
 
 TEST(ReadRoutes, J2_nothing_that_was_kept_of_the_past_outlives_a_redaction) {

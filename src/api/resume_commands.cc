@@ -117,8 +117,11 @@ void SessionCommands::fork(Asker asker, SessionId session, std::string_view text
   if (!state) return done(std::unexpected(state.error()));
   const Result<ForkBody> body = read_body<ForkBody>(text);
   if (!body) return done(std::unexpected(body.error()));
-  if (!asker.principal.sessions.empty()) {
-    return done(fail(Code::denied, "this caller may work on its own sessions only"));
+  if (const Result<> may = check_may_make(asker.principal); !may) {
+    return done(std::unexpected(may.error()));
+  }
+  if (const Result<> good = check_branch(body->branch); !good) {
+    return done(std::unexpected(good.error()));
   }
   if (body->at > state->head) {
     return done(fail(Code::cursor_invalid,
@@ -130,17 +133,20 @@ void SessionCommands::fork(Asker asker, SessionId session, std::string_view text
   }
   IdSource ids(world_.clock.now().wall, world_.random.next());
   send(asker, session, NameFork{ids.next<SessionId>()},
-       [this, asker, session, body = *body, cwd = state->workspace.cwd,
+       [this, asker, session, body = *body, workspace = state->workspace,
         done = std::move(done)](Result<Reply> reply) mutable {
          if (!reply) return done(std::unexpected(std::move(reply).error()));
-         fork_into({asker, session, reply->session, cwd, body}, std::move(done));
+         fork_into({asker, session, reply->session, workspace, body}, std::move(done));
        });
 }
 
 // The worktree comes first: a copy that exists has its folder, or will be bound to it by a repeat.
 void SessionCommands::fork_into(const ForkJob& job, OnAnswer done) {
   if (job.body.share_cwd) return copy_session(job, std::nullopt, std::move(done));
-  world_.make_worktree({job.to, job.cwd, job.body.branch},
+  world_.make_worktree({.session = job.to,
+                        .cwd = job.workspace.cwd,
+                        .branch = job.body.branch,
+                        .repository = job.workspace.worktree_repository},
                        [this, alive = std::weak_ptr<bool>(alive_), job,
                         done = std::move(done)](Result<Workspace> made) mutable {
                          if (alive.expired()) return;

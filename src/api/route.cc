@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/json.h"
+#include "http/answer_text.h"
 
 namespace perdure {
 namespace {
@@ -192,6 +193,13 @@ void Router::add(Route route) {
 
 void Router::serve(Route& route, Call call) {
   if (route.at_owner && elsewhere_ && elsewhere_(route, call)) return;
+  run(route, std::move(call));
+}
+
+void Router::run(Route& route, Call call) {
+  if (route.is_socket && !call.request.wants_websocket) {
+    return call.exchange->respond(upgrade_required_answer());
+  }
   route.handler(std::move(call));
 }
 

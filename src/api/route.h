@@ -69,6 +69,10 @@ struct Route {
   // Files, processes and folders of the session in the first argument are needed: only the daemon
   // whose session it is can do it.
   bool at_owner = false;
+  // Of an open route: where the caller comes from is looked up all the same.
+  bool asks_origin = false;
+  // The answer is a WebSocket: the handler only sees requests that want one, others get 426.
+  bool is_socket = false;
   // Of an open route that is not for everybody: who may come is seen by the head alone.
   std::function<Result<>(const HttpRequest& head)> check_head = {};
 };
@@ -84,6 +88,8 @@ class Router {
   Match find(std::string_view method, std::string_view path);
   // Calls the handler, unless the call is about a session of another daemon and goes there.
   void serve(Route& route, Call call);
+  // Calls the handler here. The one way to it: what every handler may rely on is checked here.
+  static void run(Route& route, Call call);
   // Takes the calls of routes `at_owner` whose session is elsewhere; false: it is here.
   void set_elsewhere(std::move_only_function<bool(Route&, Call&)> take) {
     elsewhere_ = std::move(take);

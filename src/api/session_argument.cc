@@ -13,6 +13,34 @@ Result<SessionId> session_of(ApiWorld& world, const Call& call) {
   return world.sessions.resolve(call.arguments.at(0), may_see(call.principal));
 }
 
+Result<> check_may_own(const Principal& principal, SessionId session) {
+  if (principal.may_own(session)) return {};
+  return fail(Code::denied,
+              "A process inside a session cannot change the files, shells or settings of another "
+              "session.");
+}
+
+Result<SessionId> own_session_of(ApiWorld& world, const Call& call) {
+  const SessionId session = TRY(session_of(world, call));
+  TRY_VOID(check_may_own(call.principal, session));
+  return session;
+}
+
+Result<SessionId> shell_session_of(ApiWorld& world, const Call& call) {
+  const SessionId session = TRY(own_session_of(world, call));
+  const bool reaches_all = world.reach && world.reach->reaches_all();
+  if (call.principal.sessions.empty() || !reaches_all) return session;
+  return fail(Code::denied,
+              "With agents_reach = \"all\" a shell reaches every session. A token bound to some "
+              "sessions cannot use one.");
+}
+
+Result<> check_outside(const Principal& principal, std::string_view what) {
+  if (!principal.hosted) return {};
+  return fail(Code::denied, "A process inside a session cannot " + std::string(what) +
+                                ". Do it in a terminal or on the page.");
+}
+
 std::string tombstone_members(ApiWorld& world, const Principal& principal, SessionId session) {
   const auto& tombstones = world.node.state().tombstones;
   const auto at = tombstones.find(session);

@@ -2,6 +2,8 @@
 // the caller may not see does not exist for it (N17, TOK6).
 #pragma once
 
+#include <string_view>
+
 #include "api/route.h"
 #include "api/world.h"
 #include "runtime/session_list.h"
@@ -14,6 +16,16 @@ MaySee may_see(const Principal& principal);
 // The session of the path's first argument, for this principal: one that it may not see is
 // not_found (N17), an ambiguous text conflict, with the candidates.
 Result<SessionId> session_of(ApiWorld& world, const Call& call);
+
+// The same for what a process inside a session may do to its own session at most: files, shells,
+// settings. denied for another one that it sees.
+Result<SessionId> own_session_of(ApiWorld& world, const Call& call);
+// The same for shells. With `agents_reach = "all"` a shell reaches every session, so that a token
+// bound to some sessions opens none.
+Result<SessionId> shell_session_of(ApiWorld& world, const Call& call);
+Result<> check_may_own(const Principal& principal, SessionId session);
+// denied for every process inside a session: deleting, redacting, options of an agent.
+Result<> check_outside(const Principal& principal, std::string_view what);
 
 // What is known of a session that was deleted, as members of an object: title, when, by whom. Empty
 // where it was not, or where the principal might not have seen it.

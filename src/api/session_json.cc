@@ -68,6 +68,10 @@ void write_execution(JsonWriter& out, const SessionView& view, const ServedBesid
   write_text_or_null(out, view.remote);
   out.key("container_id");
   write_text_or_null(out, view.container_id);
+  out.key("confinement");
+  write_text_or_null(out, view.confinement);
+  out.key("confinement_reason");
+  write_text_or_null(out, view.confinement_reason);
   out.key("agent_execution_id");
   write_id_or_null(out, view.agent_execution_id);
   out.key("is_agent_running").boolean(view.active).key("active").boolean(view.active);

@@ -282,6 +282,28 @@ TEST(SessionRoutes, a_fork_gets_a_worktree_of_its_own) {
   EXPECT_EQ(bench.state().workspace.cwd, "/repo-wt");
 }
 
+TEST(SessionRoutes, a_branch_that_git_would_take_for_an_option_makes_nothing) {
+  ApiBench bench;
+  bench.make_worked();
+  int worktrees = 0;
+  bench.world->make_worktree = [&](const WorktreeOrder&, ApiWorld::OnWorktree done) {
+    ++worktrees;
+    done(Workspace{.cwd = "/wt"});
+  };
+  const Seq head = bench.state().head;
+  for (const std::string branch : {"-D", "--edit-description", "-", "a\\u0000b", "a\\nb"}) {
+    const Asked made =
+        bench.post("/api/sessions", R"({"cwd":"/repo","worktree":{"branch":")" + branch + R"("}})");
+    EXPECT_EQ(made.code(), "invalid_argument") << branch;
+    EXPECT_EQ(made.at("error.message"), "branch: not the name of a branch") << branch;
+    const Asked copy = bench.on_session("fork", R"({"branch":")" + branch + R"("})");
+    EXPECT_EQ(copy.code(), "invalid_argument") << branch;
+  }
+  EXPECT_EQ(worktrees, 0);
+  EXPECT_EQ(bench.state().head, head);
+  EXPECT_EQ(bench.store->list({}, 10)->size(), 1U);
+}
+
 TEST(SessionRoutes, N17_a_session_of_another_principal_is_not_there) {
   ApiBench bench;
   bench.make_worked();

@@ -16,6 +16,8 @@
 namespace perdure {
 namespace {
 
+constexpr std::uint16_t close_policy = 1008;
+
 struct Opening {
   std::string shell;  // empty: a new one
   std::uint64_t offset = 0;
@@ -44,26 +46,36 @@ Result<Opening> parse_opening(const HttpRequest& request) {
   return out;
 }
 
-// Owns itself for as long as the socket is open.
-class ShellSocket final : public WebSocketEvents, public std::enable_shared_from_this<ShellSocket> {
+// One of the open streams: they own it, and end it with its principal's right.
+class ShellSocket final : public WebSocketEvents, public OpenStream {
  public:
-  ShellSocket(ApiWorld& world, ExecKey exec, Opening opening)
-      : world_(world), exec_(exec), opening_(std::move(opening)) {}
+  ShellSocket(Streams& streams, Principal principal, ExecKey exec, Opening opening)
+      : streams_(streams),
+        principal_(std::move(principal)),
+        exec_(exec),
+        opening_(std::move(opening)) {}
+  ~ShellSocket() override { workspaces().unwatch_shells(watch_); }
 
-  void start(HttpExchange& exchange) {
-    self_ = shared_from_this();
-    socket_ = exchange.upgrade({.message_bytes_max = shell_input_bytes_max}, *this);
+  static void start(std::unique_ptr<ShellSocket> made, StreamSlots::Slot slot,
+                    HttpExchange& exchange) {
+    ShellSocket& self = *made;
+    self.seat_ = self.streams_.add(std::move(made), std::move(slot));
+    self.socket_ = exchange.upgrade({.message_bytes_max = shell_input_bytes_max}, self);
+  }
+
+  const Principal& principal() const override { return principal_; }
+  void beat() override {}  // the protocol has no word for it; a client may ping
+  void end() override {
+    if (!closed_) socket_->close(close_policy, "revoked");
   }
 
  private:
   void on_open() override {
-    watch_ =
-        world_.workspaces.watch_shells(exec_, [self = weak_from_this()](const std::string& shell) {
-          const auto alive = self.lock();
-          if (!alive || shell != alive->shell_) return;
-          alive->has_more_ = true;
-          alive->read_on();
-        });
+    watch_ = workspaces().watch_shells(exec_, [this](const std::string& shell) {
+      if (closed_ || shell != shell_) return;
+      has_more_ = true;
+      read_on();
+    });
     if (!opening_.shell.empty()) return begin(opening_.shell, opening_.offset);
     JsonWriter json;
     json.begin_object().key("columns").number_unsigned(opening_.columns);
@@ -84,11 +96,9 @@ class ShellSocket final : public WebSocketEvents, public std::enable_shared_from
   }
   void on_drained() override { read_on(); }
   void on_closed(std::uint16_t, const std::string&) override {
-    world_.workspaces.unwatch_shells(watch_);
     closed_ = true;
     socket_.reset();
-    // Not from inside its own call.
-    world_.loop.post([self = std::exchange(self_, nullptr)] {});
+    streams_.retire(seat_);
   }
 
   void begin(std::string shell, std::uint64_t offset) {
@@ -156,14 +166,14 @@ class ShellSocket final : public WebSocketEvents, public std::enable_shared_from
 
   template <class Then>
   void ask(std::string method, std::string params, Then then) {
-    world_.workspaces.call(exec_, std::move(method), std::move(params),
-                           [self = shared_from_this(), then](Result<std::string> result) {
-                             if (self->closed_) return;
-                             if (!result) return self->give_up(result.error());
-                             const Result<JsonObject> answer = JsonObject::parse(*result);
-                             if (!answer) return self->give_up(answer.error());
-                             then(*answer);
-                           });
+    workspaces().call(exec_, std::move(method), std::move(params),
+                      [this, exists = std::weak_ptr(exists_), then](Result<std::string> result) {
+                        if (exists.expired() || closed_) return;
+                        if (!result) return give_up(result.error());
+                        const Result<JsonObject> answer = JsonObject::parse(*result);
+                        if (!answer) return give_up(answer.error());
+                        then(*answer);
+                      });
   }
   void give_up(const Error& error) {
     tell_error(error);
@@ -179,12 +189,15 @@ class ShellSocket final : public WebSocketEvents, public std::enable_shared_from
     if (socket_) socket_->send_text(std::make_shared<const std::string>(std::move(text)));
   }
 
-  ApiWorld& world_;
+  Workspaces& workspaces() { return streams_.world().workspaces; }
+
+  Streams& streams_;
+  Principal principal_;
   ExecKey exec_;
   Opening opening_;
   std::shared_ptr<WebSocket> socket_;
-  std::shared_ptr<ShellSocket> self_;
-  std::uint64_t watch_ = 0;
+  std::uint64_t seat_ = 0;   // among the open streams
+  std::uint64_t watch_ = 0;  // 0: none
   std::string shell_;
   std::uint64_t offset_ = 0;
   std::uint64_t acked_ = 0;
@@ -192,23 +205,28 @@ class ShellSocket final : public WebSocketEvents, public std::enable_shared_from
   bool has_more_ = false;
   bool reading_ = false;
   bool closed_ = false;
+  std::shared_ptr<bool> exists_ = std::make_shared<bool>(true);
 };
 
 }  // namespace
 
-void open_shell_socket(ApiWorld& world, Call call) {
-  const Result<SessionId> session = session_of(world, call);
+void open_shell_socket(Streams& streams, Call call) {
+  ApiWorld& world = streams.world();
+  const Result<SessionId> session = shell_session_of(world, call);
   if (!session) return call.fail(session.error());
   Result<Opening> opening = parse_opening(call.request);
   if (!opening) return call.fail(opening.error());
+  Result<StreamSlots::Slot> slot = streams.admit(call.principal);
+  if (!slot) return call.fail(slot.error());
   const std::string by = call.principal.id;
-  with_execution(
-      world, *session, by,
-      [&world, opening = std::move(*opening),
-       call = std::move(call)](Result<ExecKey> exec) mutable {
-        if (!exec) return call.fail(exec.error());
-        std::make_shared<ShellSocket>(world, *exec, std::move(opening))->start(*call.exchange);
-      });
+  with_execution(world, *session, by,
+                 [&streams, opening = std::move(*opening), slot = std::move(*slot),
+                  call = std::move(call)](Result<ExecKey> exec) mutable {
+                   if (!exec) return call.fail(exec.error());
+                   ShellSocket::start(std::make_unique<ShellSocket>(streams, call.principal, *exec,
+                                                                    std::move(opening)),
+                                      std::move(slot), *call.exchange);
+                 });
 }
 
 }  // namespace perdure

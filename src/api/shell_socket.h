@@ -13,10 +13,11 @@
 #pragma once
 
 #include "api/route.h"
-#include "api/world.h"
+#include "api/streams.h"
 
 namespace perdure {
 
-void open_shell_socket(ApiWorld& world, Call call);
+// A socket counts as a stream: it ends with its principal's right to operate.
+void open_shell_socket(Streams& streams, Call call);
 
 }  // namespace perdure

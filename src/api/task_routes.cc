@@ -30,7 +30,7 @@ struct ChangeTaskBody {
 };
 
 MaySee may_see_of(const Principal& principal) {
-  if (principal.sessions.empty()) return {};
+  if (!principal.is_restricted()) return {};
   return [principal](SessionId session) { return principal.may_see(session); };
 }
 
@@ -48,8 +48,10 @@ Result<TaskView> task_of(ApiWorld& world, const Call& call) {
 }
 
 Result<> check_may_change(const Principal& principal) {
-  if (principal.sessions.empty()) return {};
-  return fail(Code::denied, "a caller that is bound to some sessions changes no tasks");
+  if (!principal.is_restricted()) return {};
+  return fail(Code::denied,
+              "This caller sees only some sessions (a token bound to them, or a process inside a "
+              "session). It cannot change tasks.");
 }
 
 void list(ApiWorld& world, const Call& call) {
@@ -110,7 +112,7 @@ void change(ApiWorld& world, Call call) {
 void remove(ApiWorld& world, Call call) {
   const Result<TaskId> task = TaskId::parse(call.arguments.at(0));
   if (!task) return call.fail(Error(Code::not_found, "no such task"));
-  if (!call.principal.sessions.empty()) {
+  if (call.principal.is_restricted()) {
     const Result<TaskView> view = task_of(world, call);
     return call.fail(view ? check_may_change(call.principal).error() : view.error());
   }

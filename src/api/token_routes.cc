@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "api/audited.h"
 #include "api/bodies.h"
 #include "api/node_routes.h"
 
@@ -93,10 +94,7 @@ Result<TokenRow> read_token(ApiWorld& world, const Call& call) {
   return row;
 }
 
-void make_token(ApiWorld& world, Gate& gate, Call call) {
-  Result<TokenRow> read = read_token(world, call);
-  if (!read) return call.fail(read.error());
-  TokenRow row = std::move(*read);
+void add_token(ApiWorld& world, Gate& gate, Call call, TokenRow row) {
   std::string text = gate.make_secret_text(SecretKind::token);
   row.text_hash = sha256(text);
   NodeRequest request = node_request(call);
@@ -109,6 +107,19 @@ void make_token(ApiWorld& world, Gate& gate, Call call) {
     out.key("text").string(text).end_object();
     shared->answer(201, std::move(out).take());
   });
+}
+
+void make_token(ApiWorld& world, Gate& gate, Call call) {
+  Result<TokenRow> row = read_token(world, call);
+  if (!row) return call.fail(row.error());
+  AuditEntry entry = audit_entry(world, call, "token.create");
+  entry.on = {row->id};
+  for (const SessionId session : row->sessions) entry.on.push_back(session.text());
+  entry.text = "\"" + row->name + "\", scope " + std::string(enum_text(row->scope));
+  audited(world, std::move(call), std::move(entry),
+          [&world, &gate, row = std::move(*row)](Call noted) mutable {
+            add_token(world, gate, std::move(noted), std::move(row));
+          });
 }
 
 void revoke(ApiWorld& world, Call call) {
@@ -143,7 +154,16 @@ void add_token_routes(Router& router, ApiWorld& world, Gate& gate) {
               .pattern = "/api/tokens/{id}",
               .access = Access::admin,
               .summary = "Revokes a token or logs a browser out.",
-              .handler = [&world](Call call) { revoke(world, std::move(call)); }});
+              .handler = [&world](Call call) {
+                const std::string& id = call.arguments.at(0);
+                const bool is_browser = id.starts_with("br_");
+                AuditEntry entry =
+                    audit_entry(world, call, is_browser ? "browser.sign_out" : "token.revoke");
+                entry.on = {id};
+                entry.essential = true;
+                audited(world, std::move(call), std::move(entry),
+                        [&world](Call noted) { revoke(world, std::move(noted)); });
+              }});
 }
 
 }  // namespace perdure

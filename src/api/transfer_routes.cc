@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "api/audited.h"
 #include "api/query.h"
 #include "api/session_argument.h"
 #include "api/session_json.h"
@@ -17,15 +18,25 @@
 namespace perdure {
 namespace {
 
-// Owns itself until the whole file has left or the reader has gone.
-class ExportStream final : public HttpStreamEvents {
+// One of the open streams: they own it, and end it with its principal's right.
+class ExportStream final : public HttpStreamEvents, public OpenStream {
  public:
-  ExportStream(Loop& loop, SessionExport file) : loop_(loop), file_(std::move(file)) {}
+  ExportStream(Streams& streams, Principal principal, SessionExport file)
+      : streams_(streams), principal_(std::move(principal)), file_(std::move(file)) {}
 
-  static void start(Loop& loop, SessionExport file, HttpExchange& exchange, HttpResponse head) {
-    auto made = std::make_shared<ExportStream>(loop, std::move(file));
-    made->self_ = made;
-    made->stream_ = exchange.stream(std::move(head), *made);
+  static void start(std::unique_ptr<ExportStream> made, StreamSlots::Slot slot,
+                    HttpExchange& exchange, HttpResponse head) {
+    ExportStream& self = *made;
+    self.seat_ = self.streams_.add(std::move(made), std::move(slot));
+    self.stream_ = exchange.stream(std::move(head), self);
+  }
+
+  const Principal& principal() const override { return principal_; }
+  void beat() override {}  // a file has no room for it
+  // Cut off without its end: whoever reads it sees that it is not whole.
+  void end() override {
+    stream_.reset();
+    streams_.retire(seat_);
   }
 
  private:
@@ -33,28 +44,26 @@ class ExportStream final : public HttpStreamEvents {
   void on_drained() override {
     if (!stream_) return;
     Result<std::string> portion = file_.next();
-    // Cut off without its end: whoever reads it sees that it is not whole.
-    if (!portion) return let_go();
-    if (portion->empty()) {
-      stream_->finish();
-      return let_go();
+    if (!portion) return end();
+    if (!portion->empty()) {
+      return stream_->write(std::make_shared<const std::string>(std::move(*portion)));
     }
-    stream_->write(std::make_shared<const std::string>(std::move(*portion)));
+    stream_->finish();
+    streams_.retire(seat_);
   }
-  void on_closed() override { let_go(); }
+  void on_closed() override { streams_.retire(seat_); }
 
-  void let_go() {
-    // Not from inside its own call.
-    loop_.post([self = std::exchange(self_, nullptr), stream = std::exchange(stream_, nullptr)] {});
-  }
-
-  Loop& loop_;
+  Streams& streams_;
+  Principal principal_;
   SessionExport file_;
   std::shared_ptr<HttpStream> stream_;
-  std::shared_ptr<ExportStream> self_;
+  std::uint64_t seat_ = 0;
 };
 
-void send_export(ApiWorld& world, SessionId session, const Call& call, RawJson git) {
+void send_export(Streams& streams, SessionId session, const Call& call, RawJson git) {
+  ApiWorld& world = streams.world();
+  Result<StreamSlots::Slot> slot = streams.admit(call.principal);
+  if (!slot) return call.fail(slot.error());
   const Result<State> state = world.runtime.state(session);
   if (!state) return call.fail(state.error());
   Store& store = world.runtime.store();
@@ -71,33 +80,38 @@ void send_export(ApiWorld& world, SessionId session, const Call& call, RawJson g
   response.headers = {
       {"Content-Type", "application/x-ndjson"},
       {"Content-Disposition", "attachment; filename=\"" + session.text() + ".perdure\""}};
-  ExportStream::start(world.loop, SessionExport(store, std::move(head)), *call.exchange,
-                      std::move(response));
+  SecretMask secrets = world.secrets_of ? world.secrets_of(session) : SecretMask();
+  SessionExport file(store, std::move(head), std::move(secrets));
+  ExportStream::start(std::make_unique<ExportStream>(streams, call.principal, std::move(file)),
+                      std::move(*slot), *call.exchange, std::move(response));
 }
 
 // Where the work stood: branch, commit, and what is not committed. Asked of the agentctl if one
 // runs; a workspace without one, or without git, is exported without.
-void serve_export(ApiWorld& world, Call call) {
+void serve_export(Streams& streams, Call call) {
+  ApiWorld& world = streams.world();
   const Result<SessionId> session = session_of(world, call);
   if (!session) return call.fail(session.error());
   const Result<State> state = world.runtime.state(*session);
   if (!state) return call.fail(state.error());
   const bool linked = world.runtime.liveness(*session) == Liveness::alive;
   if (!linked || state->exec.status != ExecutorStatus::ready) {
-    return send_export(world, *session, call, {});
+    return send_export(streams, *session, call, {});
   }
   const ExecKey exec{*session, state->exec.id, state->exec.gen};
   auto kept = std::make_shared<Call>(std::move(call));
-  world.workspaces.call(exec, "git.status", "{}", [&world, exec, kept](Result<std::string> status) {
-    if (!status) return send_export(world, exec.session, *kept, {});
-    world.workspaces.call(exec, "git.diff", R"({"of":"since","commit":"HEAD"})",
-                          [&world, exec, kept, status = *status](Result<std::string> diff) {
-                            JsonWriter git;
-                            git.begin_object().key("status").raw(status);
-                            git.key("diff").raw(diff ? *diff : "null").end_object();
-                            send_export(world, exec.session, *kept, RawJson{std::move(git).take()});
-                          });
-  });
+  world.workspaces.call(
+      exec, "git.status", "{}", [&streams, exec, kept](Result<std::string> status) {
+        if (!status) return send_export(streams, exec.session, *kept, {});
+        streams.world().workspaces.call(
+            exec, "git.diff", R"({"of":"since","commit":"HEAD"})",
+            [&streams, exec, kept, status = *status](Result<std::string> diff) {
+              JsonWriter git;
+              git.begin_object().key("status").raw(status);
+              git.key("diff").raw(diff ? *diff : "null").end_object();
+              send_export(streams, exec.session, *kept, RawJson{std::move(git).take()});
+            });
+      });
 }
 
 // The same key and the same file give the same session, whenever they come.
@@ -126,6 +140,9 @@ Result<std::optional<AdoptedBinding>> binding_of(ApiWorld& world, const Call& ca
   binding.agent = agent->profile;
   if (!binding.cwd.empty() && !binding.cwd.starts_with('/')) {
     return fail(Code::invalid_argument, "cwd: it is an absolute path");
+  }
+  if (!binding.cwd.empty() && world.folder_owner && world.files.folder_exists(binding.cwd)) {
+    TRY(world.folder_owner(binding.cwd));
   }
   return binding;
 }
@@ -173,17 +190,31 @@ void serve_import(ApiWorld& world, Call call) {
 
 }  // namespace
 
-void add_transfer_routes(Router& router, ApiWorld& world) {
+void add_transfer_routes(Router& router, Streams& streams) {
+  ApiWorld& world = streams.world();
   router.add({.method = "GET",
               .pattern = "/api/sessions/{id}/export",
               .access = Access::observe,
               .summary = "The session as one portable file",
-              .handler = [&world](Call call) { serve_export(world, std::move(call)); }});
+              .handler = [&world, &streams](Call call) {
+                const Result<SessionId> session = session_of(world, call);
+                if (!session) return call.fail(session.error());
+                AuditEntry entry = audit_entry(world, call, "session.export");
+                entry.on = {session->text()};
+                audited(world, std::move(call), std::move(entry),
+                        [&streams](Call noted) { serve_export(streams, std::move(noted)); });
+              }});
   router.add({.method = "POST",
               .pattern = "/api/import",
               .access = Access::admin,
               .summary = "A new session out of such a file; it runs nothing until it is bound anew",
-              .handler = [&world](Call call) { serve_import(world, std::move(call)); },
+              .handler =
+                  [&world](Call call) {
+                    AuditEntry entry = audit_entry(world, call, "session.import");
+                    entry.text = std::to_string(call.request.body.size()) + " bytes";
+                    audited(world, std::move(call), std::move(entry),
+                            [&world](Call noted) { serve_import(world, std::move(noted)); });
+                  },
               .body_bytes_max = import_bytes_max,
               .body_type = BodyType::any});
 }

@@ -2,10 +2,11 @@
 #pragma once
 
 #include "api/route.h"
-#include "api/world.h"
+#include "api/streams.h"
 
 namespace perdure {
 
-void add_transfer_routes(Router& router, ApiWorld& world);
+// A download counts as a stream: it ends with its principal's right to read.
+void add_transfer_routes(Router& router, Streams& streams);
 
 }  // namespace perdure

@@ -51,6 +51,23 @@ TEST(WaitRoutes, N6_A6_the_first_answer_wins_and_the_second_learns_it) {
   EXPECT_EQ(bench.agentctls.commands<AnswerRequest>().size(), 1U);
 }
 
+TEST(WaitRoutes, an_answer_that_names_the_question_serves_only_that_one) {
+  Waits bench;
+  const auto with = [&](const std::string& digest) {
+    return R"({"option_id":"allow","if_question":")" + digest + "\"}";
+  };
+  const std::string digest = bench.runtime->view(bench.session)->pending.at(0).digest;
+  const Asked other = bench.answer(with(std::string(64, '0')));
+  EXPECT_EQ(other.status(), 409);
+  EXPECT_EQ(other.code(), "conflict");
+  EXPECT_EQ(bench.use_token(bench.with_secret("\"answer\":" + with("other"))).code(), "conflict");
+  EXPECT_EQ(bench.count("permission.resolved"), 0U);
+  const Asked answered = bench.answer(with(digest));
+  EXPECT_EQ(answered.at("outcome"), "selected");
+  EXPECT_EQ(answered.at("option_name"), bench.state().closed_waits.back().option_name);
+  EXPECT_FALSE(answered.at("option_name").empty());
+}
+
 TEST(WaitRoutes, answers_that_say_nothing_or_two_things_are_refused) {
   Waits bench;
   for (const char* const body :
@@ -271,10 +288,14 @@ TEST(PermissionRules, G7_a_question_with_options_left_out_is_left_to_a_person) {
   EXPECT_FALSE(by_rule(
       {allow, {std::string(question_option_bytes_max + 1, 'i'), "Allow all", "allow_once"}}, 0));
   EXPECT_FALSE(by_rule({{"", "Allow all", "allow_once"}, allow}, 0));
-  std::vector<PermissionOption> many(question_options_max, {"no", "No", "reject_once"});
-  many.front() = allow;
+  EXPECT_FALSE(by_rule({allow, {"allow", "Reject", "reject_once"}}, 0)) << "one id for two options";
+  EXPECT_FALSE(by_rule({allow, {"", "Reject", "reject_once"}}, 0));
+  std::vector<PermissionOption> many{allow};
+  while (many.size() < question_options_max) {
+    many.push_back({"no" + std::to_string(many.size()), "No", "reject_once"});
+  }
   EXPECT_TRUE(by_rule(many, 0));
-  many.push_back(allow);
+  many.push_back({"more", "No", "reject_once"});
   EXPECT_FALSE(by_rule(many, 0));
 }
 

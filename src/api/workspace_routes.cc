@@ -75,8 +75,15 @@ Result<> write_value(JsonWriter& json, std::string_view name, const std::string&
   return {};
 }
 
+// Reading is for whoever sees the session; the rest changes it or runs programs in it.
+Result<SessionId> session_for(ApiWorld& world, std::string_view call_name, const Call& call) {
+  if (call_name.starts_with("shell.")) return shell_session_of(world, call);
+  const bool only_reads = call.request.method == "GET" || call_name == "fs.search_cancel";
+  return only_reads ? session_of(world, call) : own_session_of(world, call);
+}
+
 void serve(ApiWorld& world, std::string_view call_name, Call call) {
-  const Result<SessionId> session = session_of(world, call);
+  const Result<SessionId> session = session_for(world, call_name, call);
   if (!session) return call.fail(session.error());
   Result<std::string> params = call.request.method == "GET"
                                    ? workspace_params(call.request)
@@ -124,7 +131,8 @@ Result<std::string> workspace_params(const HttpRequest& request) {
   return std::move(json).take();
 }
 
-void add_workspace_routes(Router& router, ApiWorld& world) {
+void add_workspace_routes(Router& router, Streams& streams) {
+  ApiWorld& world = streams.world();
   for (const WorkspaceCall& each : calls) {
     const bool reads = each.method == "GET";
     router.add(
@@ -140,8 +148,10 @@ void add_workspace_routes(Router& router, ApiWorld& world) {
               .pattern = "/api/sessions/{id}/shell",
               .access = Access::operate,
               .summary = "A shell over a WebSocket: bytes both ways, control as JSON text",
-              .handler = [&world](Call call) { open_shell_socket(world, std::move(call)); },
-              .at_owner = true});
+              .handler = [&streams](Call call) { open_shell_socket(streams, std::move(call)); },
+              .body_bytes_max = 0,
+              .at_owner = true,
+              .is_socket = true});
 }
 
 }  // namespace perdure

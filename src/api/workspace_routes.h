@@ -3,11 +3,11 @@
 #pragma once
 
 #include "api/route.h"
-#include "api/world.h"
+#include "api/streams.h"
 
 namespace perdure {
 
-void add_workspace_routes(Router& router, ApiWorld& world);
+void add_workspace_routes(Router& router, Streams& streams);
 
 // A query as the parameters of a call: numbers and booleans where the call wants them, `paths` as
 // a list. invalid_argument: one that is none.

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,9 +11,12 @@
 
 #include "agents/definition.h"
 #include "agents/probe_report.h"
+#include "auth/principal.h"
 #include "base/result.h"
+#include "base/secret_mask.h"
 #include "env/env.h"
 #include "http/message.h"
+#include "runtime/audit.h"
 #include "runtime/node.h"
 #include "runtime/runtime.h"
 #include "runtime/session_list.h"
@@ -27,6 +31,8 @@ struct WorktreeOrder {
   SessionId session;
   std::string cwd;
   std::string branch;  // empty: one named after the session
+  // Of a worktree at `cwd` that Perdure made: its repository, as the journal knows it.
+  std::string repository = {};
 };
 
 struct RemoteOrder {
@@ -56,17 +62,30 @@ struct ApiWorld {
   Files& files;
   Workspaces& workspaces;
   const AgentCatalog& agents;
+  // Where actions are noted before they begin. Without it nothing is noted, as in some tests.
+  Audit* audit = nullptr;
   std::string version;
   BootId boot = {};                       // this daemon's life
   std::string workspaces_folder;          // for sessions without a cwd
   Policy policy;                          // of a session that says nothing else
   std::string resume_on_open = "active";  // of the page (K6): active, always, never
 
+  // Which session's own folder `cwd` is; a null id: it has nothing to do with Perdure's folders.
+  // invalid_argument: nobody may work there. Without the hook everything is allowed.
+  std::function<Result<SessionId>(const std::string& cwd)> folder_owner = {};
+  // Which sessions a process inside a session reaches; null: its own one.
+  std::shared_ptr<const SessionReach> reach = nullptr;
+
   // Makes the folder of a session without a cwd and gives its path. Asked twice it gives the same.
   std::function<Result<std::string>(SessionId session)> make_workspace;
-  // Keeps the values of a session's environment variables, outside of the journal (K19).
-  std::function<Result<>(SessionId session, const std::map<std::string, std::string>& values)>
+  // Keeps the values of a session's environment variables, outside of the journal (K19). Answers
+  // later, on the loop, once they are on the disk.
+  std::function<void(SessionId session, std::map<std::string, std::string> values,
+                     std::move_only_function<void(Result<>)> done)>
       keep_environment;
+  // What Perdure knows to be secret of a session: values of its environment and its MCP servers.
+  // Without the hook only its own tokens are hidden.
+  std::function<SecretMask(SessionId session)> secrets_of;
   // Answers later, on the loop. Without one worktrees are refused.
   using OnWorktree = std::move_only_function<void(Result<Workspace>)>;
   std::function<void(WorktreeOrder order, OnWorktree done)> make_worktree;
@@ -86,8 +105,10 @@ struct ApiWorld {
   std::function<Result<>(const AgentLimits& limits)> check_limits;
   // Whether a program that an agent needs is on this machine. Without the hook everything is.
   std::function<bool(const AgentDefinition& agent, const std::string& program)> has_program;
-  // Ends in good order and starts again under the program that is there now (D6).
-  std::function<Result<>()> restart;
+  // Ends in good order and starts again (D6): under the program that lies at its path now, or under
+  // the one that runs.
+  enum class RestartWith { present_program, running_program };
+  std::function<Result<>(RestartWith with)> restart;
   // Takes away what was made for a session that is deleted: its workspace, its environment.
   std::function<void(SessionId session)> forget_session;
   // Reads the whole journal beside everything else. `progress` is called on the loop, now and then

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/audited.h"
 #include "api/session_argument.h"
 #include "api/session_json.h"
 #include "api/ws_connection.h"
@@ -231,8 +232,8 @@ void WsServer::accept(const Call& call) {
   Result<StreamSlots::Slot> slot = streams_.admit(call.principal);
   if (!slot) return call.fail(slot.error());
   const std::uint64_t number = ++last_connection_;
-  auto connection =
-      std::make_shared<WsConnection>(WsConnection::Place{*this, number}, call.principal);
+  auto connection = std::make_shared<WsConnection>(
+      WsConnection::Place{*this, number, from_of(call.request)}, call.principal);
   connections_.emplace(number, connection);
   connection->take_seat(streams_.add(std::make_unique<WsSeat>(connection), std::move(*slot)));
   connection->open(
@@ -254,7 +255,9 @@ void add_ws_route(Router& router, WsServer& server) {
               .pattern = "/ws",
               .access = Access::observe,
               .summary = "Requests and events over a WebSocket",
-              .handler = [&server](const Call& call) { server.accept(call); }});
+              .handler = [&server](const Call& call) { server.accept(call); },
+              .body_bytes_max = 0,
+              .is_socket = true});
 }
 
 }  // namespace perdure

@@ -71,7 +71,9 @@ void WsConnection::on_text(std::string_view text) {
 }
 
 Asker WsConnection::asker(const WsRequest& request) const {
-  Asker out{.principal = principal_, .body_hash = sha256(request.action + "\n" + request.payload)};
+  Asker out{.principal = principal_,
+            .body_hash = sha256(request.action + "\n" + request.payload),
+            .from = place_.from};
   if (!request.key.empty()) out.key = principal_.id + "/" + request.key;
   return out;
 }
@@ -128,6 +130,9 @@ void WsConnection::act_on_session(const WsRequest& request) {
   if (resumes) {
     return commands.resume(asker(request), *session, body_without(request.payload, {"session_id"}),
                            answer_to(request));
+  }
+  if (const Result<> may = check_verb(principal_, *verb); !may) {
+    return respond_error(request, may.error());
   }
   commands.submit(asker(request), *session,
                   verb->read(body_without(request.payload, {"session_id"})), answer_to(request));

@@ -31,6 +31,7 @@ class WsConnection final : public WebSocketEvents,
   struct Place {
     WsServer& server;
     std::uint64_t number = 0;
+    std::string from = {};  // the client's address, or unix
   };
   WsConnection(Place place, Principal principal);
   ~WsConnection() override;

@@ -209,6 +209,28 @@ TEST(Ws, N12_N17_an_observer_only_looks_and_sees_only_its_sessions) {
   }
 }
 
+TEST(Ws, SEC9_from_inside_a_session_the_others_do_not_exist) {
+  ApiBench bench;
+  bench.make_worked();
+  const SessionId other = bench.session;
+  const SessionId own(Ulid{7, 7});
+  bench.principal = {.id = "session:" + own.text(), .scope = Scope::operate, .hosted = own};
+  WsClient inside = bench.connect();
+  for (const char* const action :
+       {"session.subscribe", "session.unsubscribe", "session.attach", "task.session.status",
+        "session.prompt", "session.stop", "session.options", "task.session.resume"}) {
+    EXPECT_EQ(at_path(inside.ask(action, about(bench)), "payload.code"), "not_found") << action;
+  }
+  EXPECT_EQ(at_path(inside.ask("list.subscribe", "{}"), "type"), "response");
+  bench.runtime->sessions().changed(other);
+  EXPECT_TRUE(inside.events("session.changed").empty());
+  // Of its own it cannot change the agent's mode: that may be one which asks nobody.
+  bench.principal.hosted = other;
+  WsClient self = bench.connect();
+  EXPECT_EQ(at_path(self.ask("session.options", about(bench, R"(,"mode":"free")")), "payload.code"),
+            "denied");
+}
+
 TEST(Ws, U1_U2_U18_a_socket_that_closes_stops_nothing) {
   ApiBench bench;
   bench.make_worked();

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
+#include "auth/address.h"
 #include "base/limits.h"
 
 namespace perdure {
 namespace {
-
-constexpr std::size_t cookies_max = 8;
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -32,7 +31,7 @@ bool is_json(std::string_view content_type) {
 std::vector<std::string_view> cookies_named(std::string_view name, const HeaderValues& headers) {
   std::vector<std::string_view> values;
   for (std::string_view rest : headers) {
-    while (!rest.empty() && values.size() < cookies_max) {
+    while (!rest.empty()) {
       const std::string_view pair = trim(rest.substr(0, rest.find(';')));
       rest.remove_prefix(std::min(rest.size(), rest.find(';') == std::string_view::npos
                                                    ? rest.size()
@@ -56,10 +55,23 @@ Result<> check_key(const HeaderValues& keys) {
                                           " visible characters");
 }
 
+// A browser can be at the other end of a forwarded socket (ssh -L), under a name that somebody else
+// resolves to this machine: such a name has a dot. What programs and people put there has none.
+Result<> check_unix_host(const HeaderValues& hosts, const OwnNames& own) {
+  if (hosts.empty() || (hosts.size() == 1 && hosts.front().empty())) return {};
+  const std::optional<Authority> host =
+      hosts.size() == 1 ? parse_authority(hosts.front()) : std::nullopt;
+  if (!host) return fail(Code::misdirected, "expected one Host header");
+  const bool is_address = parse_ipv4(host->host) || parse_ipv6(host->host);
+  if (is_address || !host->host.contains('.') || own.has_host(*host)) return {};
+  return fail(Code::misdirected,
+              "this daemon does not answer to that Host; use http://localhost over its socket");
+}
+
 }  // namespace
 
 Result<> check_host(const RequestFacts& facts, const OwnNames& own) {
-  if (facts.is_unix) return {};
+  if (facts.is_unix) return check_unix_host(facts.host, own);
   if (!facts.target.starts_with('/')) {
     return fail(Code::misdirected, "the request's target is no path");
   }

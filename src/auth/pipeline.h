@@ -31,13 +31,19 @@ struct RequestFacts {
   HeaderValues page_client;  // X-Perdure-Client
   HeaderValues content_type;
   HeaderValues idempotency_key;
+  HeaderValues user_agent;
 
   // A browser says so itself, on every request that could be a stranger's page.
   bool is_from_browser() const { return !origin.empty() || !fetch_site.empty(); }
+  // Every browser writes this, also where it sends neither of the two above. A program may too.
+  bool has_browser_name() const {
+    return !user_agent.empty() && user_agent.front().starts_with("Mozilla/");
+  }
   bool is_mutation() const { return method != "GET" && method != "HEAD"; }
 };
 
-// TCP: exactly one Host, one of our own, and a target that is a path. Else misdirected (421).
+// TCP: exactly one Host, one of our own, and a target that is a path. Unix socket: no Host, one of
+// our own, an address, or a name without a dot, such as localhost. Else misdirected (421).
 Result<> check_host(const RequestFacts& facts, const OwnNames& own);
 
 // Sec-Fetch-Site neither same-origin nor none, or an Origin that is not ours: denied (403).

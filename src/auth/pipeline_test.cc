@@ -138,9 +138,28 @@ TEST(Host, exactly_one_and_a_path_as_target) {
     facts.target = target;
     EXPECT_EQ(check_host(facts, own).error().code(), Code::misdirected) << target;
   }
-  RequestFacts unix_facts = request({"anything"});
-  unix_facts.is_unix = true;
-  EXPECT_TRUE(check_host(unix_facts, own)) << "only TCP can be reached under another name";
+}
+
+TEST(Host, SEC14_a_foreign_name_on_a_forwarded_socket_is_refused) {
+  OwnNames own = own_names();
+  ASSERT_TRUE(own.add_public_url("https://agents.example"));
+  const auto over_socket = [&](HeaderValues hosts) {
+    RequestFacts facts = request(std::move(hosts));
+    facts.is_unix = true;
+    return check_host(facts, own);
+  };
+  EXPECT_TRUE(over_socket({}));
+  for (const char* host : {"", "x", "localhost", "localhost:8080", "127.0.0.1:8080", "[::1]:8080",
+                           "10.1.2.3", "agents.example"}) {
+    EXPECT_TRUE(over_socket({host})) << host;
+  }
+  for (const char* host : {"evil.example", "evil.example:8080", "localhost.evil.example:8080",
+                           "127.0.0.1.evil.example", "agents.example:8080", "a b", "x:0"}) {
+    const Result<> checked = over_socket({host});
+    ASSERT_FALSE(checked) << host;
+    EXPECT_EQ(checked.error().code(), Code::misdirected) << host;
+  }
+  EXPECT_FALSE(over_socket({"x", "x"}));
 }
 
 TEST(Host, a_loopback_listener_does_not_answer_to_other_addresses) {

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <string>
@@ -71,6 +72,8 @@ void hit(const char* name) {
   const int signal = terms.front().signal;
   if (--terms.front().times == 0) terms.erase(terms.begin());
   if (signal != 0) std::raise(signal);
+  // The first process of a process namespace is not ended by its own signals.
+  if (signal == SIGKILL) std::_Exit(128 + SIGKILL);
 }
 
 // What is in front of the separator; the text keeps what is behind it.

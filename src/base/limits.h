@@ -33,8 +33,11 @@ inline constexpr std::size_t link_unsent_bytes_max = 4UL << 20;
 inline constexpr std::uint64_t window_frames = 256;
 // Queued for an agent that does not read its stdin; beyond it the prompt fails.
 inline constexpr std::size_t agent_unread_bytes_max = 64UL << 20;
-inline constexpr std::size_t links_max = 8;                  // connections to one agentctl at once
-inline constexpr std::size_t calls_open_max = 64;            // workspace calls at once on one link
+inline constexpr std::size_t links_max = 8;        // connections to one agentctl at once
+inline constexpr std::size_t calls_open_max = 64;  // workspace calls at once on one link
+// Agentctls that serve a workspace only, without agent and shell. They are not live agents; of too
+// many the one that was used longest ago ends.
+inline constexpr std::size_t workspaces_live_max = 32;
 inline constexpr std::size_t stderr_tail_bytes = 4UL << 10;  // of the agent, kept for its exit
 // Settings of an agent that are known to be told; beyond it all are told again.
 inline constexpr std::size_t options_known_max = 1024;
@@ -139,6 +142,8 @@ inline constexpr std::size_t past_states_max = 64;          // of each of them; 
 inline constexpr std::size_t whole_text_bytes_max = 64UL << 20;
 // A transcript of more records has no hash on its pages.
 inline constexpr std::size_t transcript_hash_records_max = 20'000;
+// Between two restarts that processes inside sessions ask for.
+inline constexpr std::int64_t inside_restart_ms = 600'000;
 // API streams.
 // Open at once for one principal; one more: limit_reached.
 inline constexpr std::size_t streams_per_principal_max = 1024;
@@ -198,7 +203,9 @@ inline constexpr std::size_t peer_body_bytes_max = 64UL << 20;  // of a call; lo
 inline constexpr std::int64_t peer_connect_ms = 10'000;         // then unavailable
 inline constexpr std::int64_t peer_answer_ms = 130'000;  // without a byte of the answer; the same
 inline constexpr std::int64_t peer_clock_ms = 60'000;    // older or newer calls: unauthenticated
-inline constexpr std::int64_t nodes_known_ms = 1'000;    // then the store is asked again
+// Calls of that time of which is known that they were made; one more is refused: unavailable.
+inline constexpr std::size_t peer_nonces_max = 1UL << 18;
+inline constexpr std::int64_t nodes_known_ms = 1'000;  // then the store is asked again
 
 // ACP, both directions.
 // A line of an agent. A longer one is skipped up to its newline and reported once.
@@ -246,10 +253,15 @@ inline constexpr std::size_t acp_text_bytes_max = 16UL << 20;  // a longer text 
 inline constexpr std::int64_t lend_hold_ms = 20'000;           // then a lender is told to ask again
 inline constexpr std::int64_t lend_return_ms = 5'000;          // for it to do so; then nobody lends
 inline constexpr std::int64_t lend_answer_ms = 120'000;  // of an editor; then the workspace serves
-inline constexpr std::size_t lenders_max = 8;            // one more: limit_reached
-inline constexpr std::size_t lent_requests_max = 64;     // one more is served by the workspace
-inline constexpr std::size_t lent_terminals_max = 64;    // one more is not known later
-inline constexpr std::size_t probe_runs_max = 2;         // probes at once; one more: limit_reached
+// Agents and shells of the sessions that the processes in one session made, at any depth; one more
+// start: limit_reached.
+inline constexpr std::size_t descendants_live_max = 8;
+// Of limits.live_agents, only for sessions that people made; at most half of them.
+inline constexpr std::size_t live_agents_reserved = 8;
+inline constexpr std::size_t lenders_max = 8;          // one more: limit_reached
+inline constexpr std::size_t lent_requests_max = 64;   // one more is served by the workspace
+inline constexpr std::size_t lent_terminals_max = 64;  // one more is not known later
+inline constexpr std::size_t probe_runs_max = 2;       // probes at once; one more: limit_reached
 inline constexpr std::int64_t probe_run_ms = 30L * 60 * 1000;  // then the probe is killed
 
 // API: bodies.
@@ -281,8 +293,10 @@ inline constexpr int link_backlog_max = 64;  // callers not yet accepted; one mo
 inline constexpr std::size_t detach_answer_bytes_max = 64UL << 10;
 
 // Agentctls on other hosts: the outpost there, and the daemon's calls to it.
-inline constexpr std::size_t outpost_links_max = 1024;        // one more is closed at once
-inline constexpr std::size_t outpost_strangers_max = 64;      // not yet known; the same
+inline constexpr std::size_t outpost_links_max = 1024;  // one more is closed at once
+// Not yet known, in all and from one address; one more: the oldest of them is closed.
+inline constexpr std::size_t outpost_strangers_max = 64;
+inline constexpr std::size_t outpost_strangers_per_source_max = 16;
 inline constexpr std::size_t outpost_hello_bytes_max = 4096;  // a longer first line: closed
 inline constexpr std::int64_t outpost_hello_ms = 10'000;      // for the first line; then closed
 inline constexpr std::size_t outpost_line_bytes_max = 17UL << 20;    // a longer call: closed
@@ -299,6 +313,28 @@ inline constexpr std::size_t notifications_waiting_max = 256;  // beyond it the 
 inline constexpr std::size_t notify_commands_max = 4;          // at once; the next one waits
 inline constexpr std::int64_t notify_command_ms = 30'000;      // then the command is killed
 // HTTP. What one connection may ask for stands in HttpServerLimits (http/server.h).
+inline constexpr std::size_t connections_max = 12'000;  // of clients; one more is closed at once
+// Of these and of the descriptors: only for callers outside sessions at the unix socket.
+inline constexpr std::size_t connections_unix_reserved = 64;
+// Over TCP with one token or one browser's login; twice `limits.streams_per_principal` if that is
+// more. One more closes the oldest idle one of them, or is answered 429.
+inline constexpr std::size_t connections_per_credential_max = 2 * streams_per_principal_max;
+// Over the unix socket from processes inside sessions, in all and from one session. One more closes
+// the oldest idle one of the session, or is closed at once.
+inline constexpr std::size_t http_insiders_max = 512;
+inline constexpr std::size_t http_insiders_per_session_max = 64;
+// Descriptors that no client takes: for stores, agentctls and files.
+inline constexpr std::size_t descriptors_reserved = 256;
+// Connections over TCP that have shown no credentials, in all and from one address (IPv6: from one
+// /64). One more: the one among them that has been idle longest is closed.
+inline constexpr std::size_t http_strangers_max = 128;
+inline constexpr std::size_t http_strangers_per_source_max = 64;
+inline constexpr std::int64_t http_stranger_ms = 30'000;  // to show credentials; then it is closed
+// A body has so much time, more with each byte at this rate, and never more than the last; then
+// 408.
+inline constexpr std::int64_t http_body_grace_ms = 20'000;
+inline constexpr std::size_t http_body_bytes_per_second_min = 1024;
+inline constexpr std::int64_t http_body_total_ms = 30LL * 60'000;
 inline constexpr std::size_t http_headers_max = 100;     // one more: 431
 inline constexpr std::size_t http_parameters_max = 256;  // of a query; one more: 400
 // Extensions and trailers of a chunked body, which are read over; more: 400.

@@ -12,8 +12,8 @@ namespace perdure::cli {
 namespace {
 
 constexpr auto every_verb = std::to_array<Option>({
-    {.name = "json", .help = "print JSON; one object a line where it is a stream"},
-    {.name = "no-start", .help = "fail (exit 5) rather than start the daemon"},
+    {.name = "json", .help = "print JSON; streams print one object per line"},
+    {.name = "no-start", .help = "fail (exit 5) instead of starting the daemon"},
     {.name = "host",
      .value_name = "URL",
      .help = "a daemon elsewhere; its token is in "
@@ -94,7 +94,7 @@ class Reader {
     }
     if (at_ == words_.size()) {
       call_.wants_help = call_.args.has("help");
-      return call_.wants_help ? Outcome<>() : usage("a verb is missing; `perdure help` lists them");
+      return call_.wants_help ? Outcome<>() : usage("no command given; `perdure help` lists them");
     }
     if (words_[at_] == "session" && at_ + 1 < words_.size()) at_ += 1;
     return read_verb();
@@ -177,7 +177,7 @@ class Reader {
 
   // -f, -fd for two switches, -n5 and -n 5 for one with a value.
   Outcome<> read_letters(const std::string& letters) {
-    if (letters.empty()) return usage("'-' is no verb");
+    if (letters.empty()) return usage("'-' is not a command");
     for (std::size_t i = 0; i < letters.size(); ++i) {
       const Option* option = find([&](const Option& o) { return o.letter == letters[i]; });
       if (option == nullptr) return usage(unknown_option("-" + letters.substr(i)));

@@ -54,6 +54,7 @@ class Attached final : public client::FollowEvents {
  public:
   Attached(client::DaemonApi& api, const AttachTo& to, Style style)
       : api_(api), to_(to), style_(style), view_(style, terminal_size()) {
+    view_.set_host(to.host);
     if (!to.first_note.empty()) view_.note(Ink::dim, to.first_note);
   }
 
@@ -82,7 +83,7 @@ class Attached final : public client::FollowEvents {
     write_all(STDOUT_FILENO, view_.finish());
     if (refusal_) return std::unexpected(Trouble::of(*refusal_));
     write_all(STDOUT_FILENO,
-              style_.paint(Ink::dim, "left; it goes on. Back to it: perdure attach " +
+              style_.paint(Ink::dim, "Detached; it keeps running. Reattach: perdure attach " +
                                          short_id(to_.session)) +
                   "\r\n");
     return exit_done;
@@ -138,6 +139,7 @@ class Attached final : public client::FollowEvents {
       case AttachWish::Kind::cancel_run:
         ask(session_path(to_.session, "/cancel"), "{}", "not cancelled");
         return;
+      case AttachWish::Kind::details: read_details(wish); return;
       case AttachWish::Kind::answer:
         body.begin_object().key("option_id").string(wish.option).end_object();
         if (!ask("/api/permissions/" + encode_segment(wish.permission), body.text(),
@@ -146,6 +148,14 @@ class Attached final : public client::FollowEvents {
         }
         return;
     }
+  }
+
+  void read_details(const AttachWish& wish) {
+    client::ApiRequest request;
+    request.path = session_path(to_.session, "/blobs/" + encode_segment(wish.text));
+    const auto answer = api_.call(std::move(request));
+    if (!answer || answer->refusal) return;  // the card says that they are missing
+    if (const auto json = JsonView::read(answer->body)) view_.on_details(wish.permission, *json);
   }
 
   bool ask(std::string path, std::string body, std::string_view otherwise) {

@@ -9,8 +9,8 @@
 namespace perdure::cli {
 namespace {
 
-// A question must have been there this long, and the keyboard quiet as long, before one key answers
-// it: who types on when it appears does not answer it.
+// A question must have been there this long, and the keyboard quiet as long, before Tab gives the
+// keys to it. For as long, keys are dropped after the question that had them went away.
 constexpr std::int64_t read_ms = 500;
 constexpr std::int64_t twice_ms = 2000;  // two Ctrl-C within this leave
 constexpr std::size_t prompt_rows_max = 8;
@@ -49,9 +49,10 @@ void AttachView::on_record(std::uint64_t seq, JsonView record, std::int64_t now_
 
 void AttachView::on_reset() {
   view_.reset();
-  view_.add_rule(Ink::yellow, "the log is another one now: it follows from its beginning");
+  view_.add_rule(Ink::yellow, "the journal was replaced: following it from its beginning");
   has_state_ = false;
   is_changed_ = true;
+  note_question(key_ms_);
 }
 
 void AttachView::on_connection(client::Connection connection) {
@@ -90,8 +91,25 @@ void AttachView::note_question(std::int64_t now_ms) {
   const Question* first = question();
   const std::string permission = first == nullptr ? "" : first->permission;
   if (permission == asked_) return;
+  // Keys that are on their way to the question that was here reach neither the next one nor the
+  // prompt line.
+  if (!focused_.empty()) left_ms_ = now_ms;
+  leave_card();
   asked_ = permission;
   asked_ms_ = now_ms;
+  card_rows_.clear();
+  card_key_.clear();
+  card_top_ = 0;
+  card_seen_ = 0;
+  if (first != nullptr && !first->asked.blob.empty()) {
+    wishes_.push_back(
+        {.kind = AttachWish::Kind::details, .text = first->asked.blob, .permission = permission});
+  }
+}
+
+void AttachView::on_details(const std::string& permission, JsonView details) {
+  view_.add_details(permission, details);
+  is_changed_ = true;
 }
 
 void AttachView::on_key(const Key& key, std::int64_t now_ms) {
@@ -100,11 +118,19 @@ void AttachView::on_key(const Key& key, std::int64_t now_ms) {
     wishes_.push_back({.kind = AttachWish::Kind::detach});
     return;
   }
+  if (is_focused()) {
+    on_card_key(key);
+    return;
+  }
   if (is_control(key, 'c')) {
     on_control_c(now_ms);
     return;
   }
-  if (answer(key, now_ms)) return;
+  if (wants_card(key)) {
+    focus_card(now_ms);
+    return;
+  }
+  if (now_ms - left_ms_ < read_ms) return;
   key_ms_ = now_ms;
   if (auto sent = editor_.press(key)) {
     wishes_.push_back({.kind = AttachWish::Kind::send, .text = std::move(*sent)});
@@ -123,60 +149,7 @@ void AttachView::on_control_c(std::int64_t now_ms) {
   if (view_.is_running()) wishes_.push_back({.kind = AttachWish::Kind::cancel_run});
 }
 
-bool AttachView::answer(const Key& key, std::int64_t now_ms) {
-  const Question* first = question();
-  if (first == nullptr || key.kind != Key::Kind::text || key.text.size() != 1) return false;
-  if (!editor_.is_empty() || answering_ == first->permission || !first->answerable) return false;
-  const char c = key.text[0];
-  const bool is_number =
-      c >= '1' && c <= '9' && static_cast<std::size_t>(c - '1') < first->options.size();
-  if (c != 'y' && c != 'n' && !is_number) return false;
-  if (now_ms - asked_ms_ < read_ms || now_ms - key_ms_ < read_ms) return false;
-  if (is_number) {
-    choose(*first, &first->options[static_cast<std::size_t>(c - '1')]);
-  } else {
-    choose(*first, option_for(*first, c == 'y' ? Answer::yes : Answer::no));
-  }
-  return true;
-}
-
-void AttachView::choose(const Question& question, const QuestionOption* option) {
-  if (option == nullptr) {
-    note(Ink::yellow, "this question has no plain answer of that kind: choose by number");
-    return;
-  }
-  answering_ = question.permission;
-  wishes_.push_back({.kind = AttachWish::Kind::answer,
-                     .text = {},
-                     .permission = question.permission,
-                     .option = option->id});
-}
-
 std::vector<AttachWish> AttachView::take_wishes() { return std::exchange(wishes_, {}); }
-
-std::vector<std::string> AttachView::question_rows() const {
-  const Question* first = question();
-  if (first == nullptr) return {};
-  const std::size_t cells = std::max<std::size_t>(size_.cells, 20) - 1;
-  std::vector<std::string> rows;
-  rows.push_back(style_.paint(Ink::yellow, shorten("? " + clean_line(first->title), cells)));
-  if (answering_ == first->permission) {
-    rows.push_back(style_.paint(Ink::dim, "  sending the answer …"));
-    return rows;
-  }
-  std::string options = "  ";
-  for (std::size_t i = 0; i < first->options.size() && i < 9; ++i) {
-    options += std::to_string(i + 1) + " " + clean_line(first->options[i].name) + "   ";
-  }
-  if (option_for(*first, Answer::yes) != nullptr) options += "y yes, once   ";
-  if (option_for(*first, Answer::no) != nullptr) options += "n no";
-  for (std::string& row : wrap(options, cells)) rows.push_back(style_.paint(Ink::bold, row));
-  if (!editor_.is_empty()) {
-    rows.push_back(
-        style_.paint(Ink::dim, shorten("  (keys answer when the prompt line is empty)", cells)));
-  }
-  return rows;
-}
 
 std::string AttachView::status_words() const {
   if (!is_open_) return "reconnecting …";
@@ -188,7 +161,8 @@ std::string AttachView::status_words() const {
 
 // What it does is always there; of the rest what has room.
 std::string AttachView::status_row() const {
-  const std::string right = view_.is_running() ? " ^C cancel  ^] detach" : " ^] detach";
+  const std::string right =
+      view_.is_running() && !is_focused() ? " ^C cancel  ^] detach" : " ^] detach";
   const std::size_t cells = std::max<std::size_t>(size_.cells, 20) - 1;
   const std::string status = " · " + status_words();
   const bool has_right = cells > text_width(right) + text_width(status) + 6;
@@ -220,7 +194,7 @@ AttachView::Live AttachView::live() const {
                    prompt.rows.begin() + static_cast<std::ptrdiff_t>(first + prompt_rows_max)};
     prompt.row -= first;
   }
-  const std::vector<std::string> questions = question_rows();
+  const std::vector<std::string> questions = card_rows();
   const std::size_t below = questions.size() + 1 + prompt.rows.size();
   const std::size_t room = size_.rows > below + 1 ? size_.rows - below - 1 : 1;
   // A row that is too wide would be two of the screen's, and erased as one.
@@ -253,6 +227,7 @@ std::string AttachView::take_output() {
   std::string out(hide_cursor);
   out += erase_live();
   for (const std::string& row : view_.take_rows()) out += row + "\r\n";
+  refresh_card();
   const Live area = live();
   drawn_.clear();
   for (std::size_t i = 0; i < area.rows.size(); ++i) {

@@ -1,11 +1,12 @@
 // The attached view without its terminal: records, keys and time in; bytes and wishes out. Rows
 // scroll up into the terminal's own scrollback; below them a few rows are drawn again and again.
-// No key answers a question unless the prompt line is empty and the question has been there to be
-// read.
+// The keys belong to the prompt line. Tab gives them to the card of an open question; only there,
+// and only once all of the question has been on the screen, do keys answer it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,10 +28,10 @@ struct ScreenSize {
 
 // What the user wants done.
 struct AttachWish {
-  enum class Kind { send, answer, cancel_run, detach };
+  enum class Kind { send, answer, cancel_run, detach, details };
   Kind kind = Kind::send;
-  std::string text;        // send: the prompt
-  std::string permission;  // answer
+  std::string text;        // send: the prompt; details: the blob that holds them
+  std::string permission;  // answer, details
   std::string option;      // answer
   bool operator==(const AttachWish&) const = default;
 };
@@ -51,6 +52,10 @@ class AttachView {
   void note(Ink ink, std::string_view text);
   // An answer was refused: the question can be answered again.
   void on_answer_refused() { answering_.clear(); }
+  // What was wished for as `details`.
+  void on_details(const std::string& permission, JsonView details);
+  // The daemon's host, when it is not this machine.
+  void set_host(std::string host) { host_ = std::move(host); }
 
   // What to write to the terminal now; empty when nothing changed.
   std::string take_output();
@@ -59,15 +64,31 @@ class AttachView {
   std::vector<AttachWish> take_wishes();
 
  private:
-  bool answer(const Key& key, std::int64_t now_ms);
   void on_control_c(std::int64_t now_ms);
-  void choose(const Question& question, const QuestionOption* option);
-  // The question that a key would answer; null when there is none.
+  // The question whose card is shown; null when there is none.
   const Question* question() const;
   void note_question(std::int64_t now_ms);
   void ring(Notice notice);
 
-  std::vector<std::string> question_rows() const;
+  // The card of the question: what is asked, and below it the answers.
+  bool is_focused() const;
+  bool wants_card(const Key& key) const;
+  void focus_card(std::int64_t now_ms);
+  void leave_card();
+  void on_card_key(const Key& key);
+  void choose(std::size_t option);
+  void choose_digit(char digit);
+  void answer();
+  // Only of a question that was shown whole.
+  bool is_read() const { return !card_rows_.empty() && card_seen_ >= card_rows_.size(); }
+  void scroll_card(std::ptrdiff_t by);
+  void refresh_card();
+  std::size_t card_room() const;
+  std::size_t card_height() const;
+  std::vector<std::string> card_rows() const;
+  std::string card_hint() const;
+  std::string answer_hint(const Question& question) const;
+  std::string scroll_hint() const;
   std::string status_words() const;
   std::string status_row() const;
   // Puts the rows that stay below the final ones, and says where the cursor goes.
@@ -91,9 +112,18 @@ class AttachView {
   bool is_open_ = false;
   bool is_changed_ = true;
   bool is_over_ = false;
-  std::string asked_;                 // the permission that the first question is of
-  std::int64_t asked_ms_ = 0;         // when it came to be the first
-  std::int64_t key_ms_ = -1'000'000;  // of the last key
+  std::string host_;
+  std::string focused_;                  // the permission whose card has the keys
+  std::optional<std::size_t> chosen_;    // of its options
+  std::vector<std::string> card_asked_;  // the rows of what is asked
+  std::vector<std::string> card_rows_;   // these, and the answers
+  std::string card_key_;                 // what card_asked_ were made of
+  std::size_t card_top_ = 0;             // the first of them that is shown
+  std::size_t card_seen_ = 0;            // that many of them were shown, from the first on
+  std::int64_t left_ms_ = -1'000'000;    // when a question that had the keys went away
+  std::string asked_;                    // the permission that the first question is of
+  std::int64_t asked_ms_ = 0;            // when it came to be the first
+  std::int64_t key_ms_ = -1'000'000;     // of the last key
   std::int64_t control_c_ms_ = -1'000'000;
   std::string answering_;           // the permission that an answer is under way for
   std::vector<std::size_t> drawn_;  // widths of the rows that are drawn below

@@ -1,5 +1,6 @@
 #include "cli/clean_text.h"
 
+#include "base/deceptive.h"
 #include "base/text.h"
 #include "cli/width.h"
 
@@ -9,17 +10,20 @@ namespace {
 // A sequence that is longer than this is none: what follows is shown again.
 constexpr std::size_t sequence_chars_max = 4096;
 
-// Marks that turn text around or hide it, and those that end a line where no other program does.
-bool is_invisible(char32_t c) {
-  return c == 0x061C || (c >= 0x200B && c <= 0x200C) || c == 0x200E || c == 0x200F ||
-         (c >= 0x202A && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF ||
-         (c >= 0xFFF9 && c <= 0xFFFB) || (c >= 0xE0000 && c <= 0xE0FFF) || c == 0x00AD ||
-         c == 0x180E || c == 0x115F || c == 0x1160 || c == 0x3164 || c == 0xFFA0;
-}
-
 bool begins_string(char32_t c) {
   // OSC, DCS, SOS, PM, APC behind an escape character.
   return c == ']' || c == 'P' || c == 'X' || c == '^' || c == '_';
+}
+
+// As JSON writes a character in digits: beyond 16 bits it is two.
+void append_escaped(std::string& out, char32_t c) {
+  const auto append = [&](char32_t unit) {
+    out += "\\u";
+    for (int shift = 12; shift >= 0; shift -= 4) out += "0123456789abcdef"[unit >> shift & 15U];
+  };
+  if (c <= 0xFFFF) return append(c);
+  append(0xD800 + ((c - 0x10000) >> 10U));
+  append(0xDC00 + ((c - 0x10000) & 0x3FFU));
 }
 
 }  // namespace
@@ -79,17 +83,44 @@ void TextCleaner::take_text(char32_t c, std::string_view bytes, std::string& out
     at_ = At::control;
   } else if (c == 0x90 || c == 0x98 || (c >= 0x9D && c <= 0x9F)) {
     at_ = At::string_body;
-  } else if (c == '\n' || c == '\t' || c == 0x2028 || c == 0x2029) {
-    out += c == '\t' ? '\t' : '\n';
-  } else if (c >= 0x20 && (c < 0x7F || c > 0x9F) && !is_invisible(c)) {
+  } else if (c == '\n' || c == '\t') {
     out += bytes;
+  } else if (c >= 0x20 && (c < 0x7F || c > 0x9F)) {
+    const std::string marked = mark_deceptive(bytes, Care::prose);
+    if (hidden_ == Hidden::marked || marked == bytes) out += marked;
   }
+}
+
+std::string json_for_terminal(std::string_view json) {
+  const std::string text = utf8_scrub(json);
+  std::string out;
+  out.reserve(text.size());
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t bytes = character_bytes(rest);
+    const char32_t c = decode_character(rest.substr(0, bytes));
+    const bool is_control = (c < 0x20 && c != '\n' && c != '\t') || (c >= 0x7F && c <= 0x9F);
+    const std::string_view one = rest.substr(0, bytes);
+    const bool deceives = mark_deceptive(one, Care::prose) != one;
+    if (is_control || deceives || c == 0x2028 || c == 0x2029) {
+      append_escaped(out, c);
+    } else {
+      out += rest.substr(0, bytes);
+    }
+    rest.remove_prefix(bytes);
+  }
+  return out;
 }
 
 std::string clean_text(std::string_view text) { return TextCleaner().add(text); }
 
+std::string exact_text(std::string_view text) { return mark_deceptive(text, Care::command); }
+
+std::string clean_typed(std::string_view text) {
+  return TextCleaner(TextCleaner::Hidden::dropped).add(text);
+}
+
 std::string clean_line(std::string_view text) {
-  std::string out = clean_text(text);
+  std::string out = mark_deceptive(clean_text(text), Care::title);
   for (char& c : out) {
     if (c == '\n' || c == '\t') c = ' ';
   }

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include <sys/stat.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -32,6 +33,7 @@ class RealConsole final : public Console {
   bool is_interactive() override {
     return ::isatty(STDIN_FILENO) != 0 && ::isatty(STDOUT_FILENO) != 0;
   }
+  bool is_output_terminal() override { return ::isatty(STDOUT_FILENO) != 0; }
   Style style() override {
     const bool wants_none = variable("NO_COLOR") || variable("TERM").value_or("") == "dumb";
     return ::isatty(STDOUT_FILENO) != 0 && !wants_none ? Style::coloured() : Style();
@@ -69,6 +71,7 @@ class RealConsole final : public Console {
     while (::read(STDIN_FILENO, &c, 1) == 1 && c != '\n') typed += c;
     return typed;
   }
+  void forget_typed() override { ::tcflush(STDIN_FILENO, TCIFLUSH); }
 };
 
 std::string current_folder() {

@@ -30,7 +30,7 @@ std::string action_words(std::string_view action, const Verb& verb) {
 
 void tell(CliWorld& world, const Trouble& trouble, const ParsedCall* call) {
   if (call != nullptr && call->args.has("json")) {
-    world.console.err(trouble.json() + "\n");
+    world.console.err(json_for_terminal(trouble.json()) + "\n");
     return;
   }
   std::string text = "perdure";

@@ -94,17 +94,22 @@ class FakeConsole final : public Console {
   std::string input;
   std::optional<std::string> typed;  // given: somebody is there to ask
   bool interactive = false;
+  bool has_forgotten = false;
+  ScreenSize screen = {.cells = 100, .rows = 24};
+  bool on_terminal = false;
 
   void out(std::string_view text) override { printed += text; }
   void err(std::string_view text) override { errors += text; }
   bool is_interactive() override { return interactive; }
+  bool is_output_terminal() override { return on_terminal; }
   Style style() override { return Style(); }
-  ScreenSize size() override { return {.cells = 100, .rows = 24}; }
+  ScreenSize size() override { return screen; }
   Result<std::string> read_input() override { return input; }
   std::optional<std::string> ask(std::string_view question) override {
     errors += question;
     return typed;
   }
+  void forget_typed() override { has_forgotten = true; }
 };
 
 // All of it together: run({"ls"}) gives the exit code.

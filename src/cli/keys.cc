@@ -21,27 +21,18 @@ struct Sequence {
   Key::Kind kind;
 };
 constexpr auto sequences = std::to_array<Sequence>({
-    {"[A", Key::Kind::up},
-    {"[B", Key::Kind::down},
-    {"[C", Key::Kind::right},
-    {"[D", Key::Kind::left},
-    {"OA", Key::Kind::up},
-    {"OB", Key::Kind::down},
-    {"OC", Key::Kind::right},
-    {"OD", Key::Kind::left},
-    {"[H", Key::Kind::home},
-    {"[F", Key::Kind::end},
-    {"OH", Key::Kind::home},
-    {"OF", Key::Kind::end},
-    {"[1~", Key::Kind::home},
-    {"[4~", Key::Kind::end},
-    {"[7~", Key::Kind::home},
-    {"[8~", Key::Kind::end},
-    {"[3~", Key::Kind::remove},
-    {"[1;5D", Key::Kind::word_left},
-    {"[1;5C", Key::Kind::word_right},
-    {"[1;3D", Key::Kind::word_left},
-    {"[1;3C", Key::Kind::word_right},
+    {"[A", Key::Kind::up},           {"[B", Key::Kind::down},
+    {"[C", Key::Kind::right},        {"[D", Key::Kind::left},
+    {"[Z", Key::Kind::back_tab},     {"[5~", Key::Kind::page_up},
+    {"[6~", Key::Kind::page_down},   {"OA", Key::Kind::up},
+    {"OB", Key::Kind::down},         {"OC", Key::Kind::right},
+    {"OD", Key::Kind::left},         {"[H", Key::Kind::home},
+    {"[F", Key::Kind::end},          {"OH", Key::Kind::home},
+    {"OF", Key::Kind::end},          {"[1~", Key::Kind::home},
+    {"[4~", Key::Kind::end},         {"[7~", Key::Kind::home},
+    {"[8~", Key::Kind::end},         {"[3~", Key::Kind::remove},
+    {"[1;5D", Key::Kind::word_left}, {"[1;5C", Key::Kind::word_right},
+    {"[1;3D", Key::Kind::word_left}, {"[1;3C", Key::Kind::word_right},
 });
 
 // Bytes of a whole character at the front; 0 when its end has not come yet.
@@ -101,7 +92,7 @@ bool KeyReader::take(std::vector<Key>& out) {
   }
   const std::size_t bytes = whole_character(pending_);
   if (bytes == 0) return false;
-  std::string text = clean_text(pending_.substr(0, bytes));
+  std::string text = clean_typed(pending_.substr(0, bytes));
   pending_.erase(0, bytes);
   if (!text.empty()) out.push_back({Key::Kind::text, std::move(text)});
   return true;
@@ -166,7 +157,7 @@ bool KeyReader::take_paste(std::vector<Key>& out) {
       text[at] = '\n';
     }
   }
-  out.push_back({Key::Kind::paste, clean_text(text)});
+  out.push_back({Key::Kind::paste, clean_typed(text)});
   return true;
 }
 

@@ -22,6 +22,9 @@ struct Key {
     right,
     up,
     down,
+    page_up,
+    page_down,
+    back_tab,  // shift-tab
     home,
     end,
     word_left,

@@ -58,6 +58,9 @@ void LineEditor::edit(const Key& key) {
       if (!key.text.empty()) control(key.text[0]);
       break;
     case Key::Kind::enter:
+    case Key::Kind::page_up:
+    case Key::Kind::page_down:
+    case Key::Kind::back_tab:
     case Key::Kind::escape: break;
   }
 }

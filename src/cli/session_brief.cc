@@ -11,13 +11,16 @@ Timestamp read_time(JsonView json) { return parse_timestamp(json.text()).value_o
 Question read_question(JsonView json) {
   Question question;
   question.permission = json["perm_id"].text();
+  question.session = json["session_id"].text();
   question.title = json["title"].is_there() ? json["title"].text() : json["text"].text();
+  question.digest = json["digest"].text();
   question.since = read_time(json["since"]);
   question.answerable = !json["answerable"].is_there() || json["answerable"].flag();
   for (const JsonView option : json["options"].items()) {
     question.options.push_back(
         {option["option_id"].text(), option["name"].text(), option["kind"].text()});
   }
+  question.asked.title = question.title;
   return question;
 }
 
@@ -37,6 +40,8 @@ SessionBrief read_session(JsonView json) {
   out.remote = json["remote"].text();
   out.node = json["node"].text();
   out.container_id = json["container_id"].text();
+  out.confinement = json["confinement"].text();
+  out.confinement_reason = json["confinement_reason"].text();
   out.context = json["context"].text();
   out.context_verified = json["context_verified"].text();
   out.stop_reason = json["stop_reason"].text();
@@ -79,13 +84,20 @@ std::string age_text(std::int64_t age_ms) {
   return std::to_string(seconds / 86'400) + "d";
 }
 
-const QuestionOption* option_for(const Question& question, Answer answer) {
-  const std::string_view kind = answer == Answer::yes ? "allow_once" : "reject_once";
-  const auto found = std::ranges::find(question.options, kind, &QuestionOption::kind);
-  if (found != question.options.end()) return &*found;
-  if (answer == Answer::yes) return nullptr;
-  const auto always = std::ranges::find(question.options, "reject_always", &QuestionOption::kind);
-  return always == question.options.end() ? nullptr : &*always;
+AskedWhere where_of(const SessionBrief& session, const std::string& host) {
+  AskedWhere where{.session = session.title,
+                   .short_id = short_id(session.id),
+                   .agent = session.agent,
+                   .folder = session.cwd,
+                   .place = {}};
+  if (where.session.empty()) where.session = where.short_id;
+  if (!session.remote.empty()) {
+    where.place = "on " + session.remote;
+  } else if (!session.image.empty()) {
+    where.place = "in a container of " + session.image;
+  }
+  if (!host.empty()) where.place += (where.place.empty() ? "by " : ", by ") + host;
+  return where;
 }
 
 }  // namespace perdure::cli

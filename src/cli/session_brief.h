@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "cli/asked.h"
 #include "client/json_view.h"
 
 namespace perdure::cli {
@@ -22,10 +23,13 @@ struct QuestionOption {
 // Something that waits for a person.
 struct Question {
   std::string permission;  // its id; empty: no permission
+  std::string session;     // that asks; empty where that is clear
   std::string title;
+  std::string digest;  // an answer that names it is refused for any other question
   std::vector<QuestionOption> options;
   Timestamp since;
   bool answerable = true;
+  Asked asked;  // only its title until the record of the question was read
 };
 
 struct SessionBrief {
@@ -42,6 +46,8 @@ struct SessionBrief {
   std::string remote;
   std::string node;  // whose it is, when that is another daemon on the same database
   std::string container_id;
+  std::string confinement;  // of its agent: full, partial, none; empty: not known
+  std::string confinement_reason;
   std::string context;
   std::string context_verified;
   std::string stop_reason;
@@ -82,10 +88,8 @@ Timestamp read_time(JsonView json);
 std::string short_id(const std::string& id);
 // "4s", "12m", "3h", "5d".
 std::string age_text(std::int64_t age_ms);
-
-// The option that a plain yes or no stands for; null when there is none of that kind. A yes is for
-// this once, never for always.
-enum class Answer { yes, no };
-const QuestionOption* option_for(const Question& question, Answer answer);
+// Where the session works, for a question of its agent. `host` names the daemon's host when it is
+// not this machine.
+AskedWhere where_of(const SessionBrief& session, const std::string& host);
 
 }  // namespace perdure::cli

@@ -19,7 +19,7 @@ constexpr std::string_view paste_off = "\x1B[?2004l\x1B[?25h";
 Result<std::unique_ptr<RawTerminal>> RawTerminal::enter() {
   termios before{};
   if (::tcgetattr(STDIN_FILENO, &before) != 0) {
-    return fail(Code::unavailable, std::string("this is no terminal: ") + std::strerror(errno));
+    return fail(Code::unavailable, std::string("this is not a terminal: ") + std::strerror(errno));
   }
   termios raw = before;
   raw.c_iflag &= ~static_cast<tcflag_t>(BRKINT | ICRNL | INPCK | ISTRIP | IXON);

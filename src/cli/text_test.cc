@@ -29,12 +29,25 @@ TEST(CleanText, hostile_output_keeps_its_words_and_loses_its_powers) {
 }
 
 TEST(CleanText, text_cannot_be_turned_around_or_hidden) {
-  EXPECT_EQ(clean_text("rm \u202Esafe\u202C"), "rm safe");
-  EXPECT_EQ(clean_text("\u2066a\u2069\u200Eb\u200Fc\u061C"), "abc");
-  EXPECT_EQ(clean_text("zero\u200Bwidth\uFEFF"), "zerowidth");
-  EXPECT_EQ(clean_text("tag\U000E0041\U000E007F"), "tag");
-  EXPECT_EQ(clean_text("a\u2028b"), "a\nb");
-  EXPECT_EQ(clean_text("grüße 日本 🙂"), "grüße 日本 🙂");
+  EXPECT_EQ(clean_text("rm \u202Esafe\u202C"), "rm <U+202E>safe<U+202C>");
+  EXPECT_EQ(clean_text("\u2066a\u200Eb\u061C"), "<U+2066>a<U+200E>b<U+061C>");
+  EXPECT_EQ(clean_text("zero\u200Bwidth\uFEFF"), "zero<U+200B>width<U+FEFF>");
+  EXPECT_EQ(clean_text("tag\U000E0041"), "tag<U+E0041>");
+  EXPECT_EQ(clean_text("a\u2028b"), "a<U+2028>b");
+  EXPECT_EQ(clean_text("grüße 日本 🙂 p\u0430y"), "grüße 日本 🙂 p\u0430y");
+}
+
+TEST(CleanText, a_name_marks_letters_that_look_latin) {
+  EXPECT_EQ(clean_line("p\u0430ypal\nПривет\u202E"), "p\u0430<U+0430>ypal Привет<U+202E>");
+}
+
+TEST(CleanText, what_is_approved_keeps_every_character) {
+  EXPECT_EQ(exact_text("ls\x1B]0;rm -rf /\x07\r\u00A0#\n\tx"),
+            "ls<U+001B>]0;rm -rf /<U+0007><U+000D><U+00A0>#\n\tx");
+}
+
+TEST(CleanText, what_was_typed_loses_what_was_not_meant) {
+  EXPECT_EQ(clean_typed("a\u200Bb\x1B[31mc\u202E日本"), "abc日本");
 }
 
 TEST(CleanText, a_sequence_without_end_swallows_one_line_at_most) {

@@ -53,6 +53,9 @@ class TranscriptView {
   // How the last run ended: completed, failed, cancelled, interrupted; empty: none has.
   const std::string& last_end() const { return last_end_; }
 
+  // The details of a question that its record keeps elsewhere.
+  void add_details(const std::string& permission, JsonView details);
+
   // Something of our own, as a rule across the screen.
   void add_rule(Ink ink, std::string_view words);
 
@@ -65,6 +68,10 @@ class TranscriptView {
     std::string status;
     std::string input;
     std::string text;
+    // As JSON, of its last update that has them: what a question about it may leave out.
+    std::string content;
+    std::string raw_input;
+    std::string locations;
     std::vector<std::string> diff_rows;
     std::size_t added = 0;
     std::size_t removed = 0;
@@ -89,6 +96,7 @@ class TranscriptView {
   void end_run(std::string_view end);
   void resolve(JsonView record);
   void add_question(const Question& question);
+  Asked asked_of(JsonView record, JsonView details) const;
 
   Style style_;
   std::size_t cells_;

@@ -2,10 +2,17 @@
 // process.
 #include <algorithm>
 
+#include "base/json.h"
+#include "cli/answers.h"
 #include "cli/transcript_view.h"
 #include "cli/words.h"
 
 namespace perdure::cli {
+namespace {
+
+constexpr std::size_t question_rows_max = 40;  // of a question that is not answered here
+
+}  // namespace
 
 bool TranscriptView::add_run_record(std::string_view kind, JsonView record) {
   if (kind == "run.started") {
@@ -34,11 +41,11 @@ bool TranscriptView::add_run_record(std::string_view kind, JsonView record) {
     notices_.push_back(Notice::failed);
   } else if (kind == "limit.waiting") {
     const std::string at = record["reset_at"].text();
-    add_row(Ink::yellow, "… ", "the limit is used up until " + clean_line(at));
+    add_row(Ink::yellow, "… ", "usage limit reached until " + clean_line(at));
   } else if (kind == "limit.over") {
     const bool goes_on = record["outcome"].text() == "continued";
     add_row(Ink::yellow, "… ",
-            goes_on ? "the limit is over; it goes on by itself" : "the limit is over");
+            goes_on ? "the limit was reset; it continues automatically" : "the limit was reset");
   } else if (kind == "session.adopted") {
     add_row(Ink::dim, "· ",
             "adopted from " + clean_line(record["agent"].text()) + ": " +
@@ -69,7 +76,45 @@ void TranscriptView::end_run(std::string_view end) {
 }
 
 void TranscriptView::add_question(const Question& question) {
-  add_row(Ink::yellow, "? ", clean_line(question.title));
+  if (open_questions_ == OpenQuestions::apart) {
+    add_row(Ink::yellow, "? ", clean_line(question.title));
+    return;
+  }
+  std::vector<std::string> rows = asked_rows(style_, question.asked, {}, cells_);
+  const std::vector<std::string> options = option_rows(style_, question, cells_);
+  rows.insert(rows.end(), options.begin(), options.end());
+  const std::size_t shown = std::min(rows.size(), question_rows_max);
+  rows_.insert(rows_.end(), rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(shown));
+  if (shown == rows.size()) return;
+  add_row(Ink::yellow, "  ",
+          "… " + std::to_string(rows.size() - shown) + " more rows; `perdure answer " +
+              question.permission + "` shows them all");
+}
+
+Asked TranscriptView::asked_of(JsonView record, JsonView details) const {
+  const auto tool = std::ranges::find(tools_, record["tool_call_id"].text(), &Tool::id);
+  if (tool == tools_.end()) return read_asked({.record = record, .details = details});
+  JsonWriter earlier;
+  earlier.begin_object();
+  const auto add = [&](std::string_view name, const std::string& json) {
+    if (!json.empty()) earlier.key(name).raw(json);
+  };
+  add("content", tool->content);
+  add("rawInput", tool->raw_input);
+  add("locations", tool->locations);
+  if (!tool->kind.empty()) earlier.key("kind").string(tool->kind);
+  earlier.end_object();
+  return read_asked({.record = record, .details = details, .earlier = {JsonView(earlier.text())}});
+}
+
+void TranscriptView::add_details(const std::string& permission, JsonView details) {
+  const auto question = std::ranges::find(questions_, permission, &Question::permission);
+  if (question == questions_.end()) return;
+  JsonWriter record;
+  record.begin_object().key("title").string(question->title).end_object();
+  const std::size_t left_out = question->asked.options_left_out;
+  question->asked = read_asked({.record = JsonView(record.text()), .details = details});
+  question->asked.options_left_out = left_out;
 }
 
 bool TranscriptView::add_wait_record(std::string_view kind, JsonView record) {
@@ -77,6 +122,7 @@ bool TranscriptView::add_wait_record(std::string_view kind, JsonView record) {
     end_speech();
     Question question = read_question(record);
     question.since = read_time(record["ts"]);
+    question.asked = asked_of(record, {});
     if (open_questions_ == OpenQuestions::in_rows) add_question(question);
     questions_.push_back(std::move(question));
     notices_.push_back(Notice::needs_input);
@@ -95,7 +141,8 @@ void TranscriptView::resolve(JsonView record) {
   const std::string outcome = record["outcome"].text();
   std::string words = outcome;
   if (outcome == "selected") {
-    words = record["option_id"].text();
+    words = record["option_name"].text();
+    if (words.empty()) words = record["option_id"].text();
     if (question != questions_.end()) {
       const auto option = std::ranges::find(question->options, words, &QuestionOption::id);
       if (option != question->options.end() && !option->name.empty()) words = option->name;
@@ -117,11 +164,11 @@ bool TranscriptView::add_session_record(std::string_view kind, JsonView record) 
   } else if (kind == "context.injected") {
     add_rule(Ink::magenta, "history of " + std::to_string(record["turns"].number()) + " of " +
                                std::to_string(record["turns_of"].number()) +
-                               " turns went along with the prompt");
+                               " turns were sent with the prompt");
   } else if (kind == "resume.failed") {
     const bool first = record["gen"].number() == 1;
-    add_rule(Ink::red,
-             (first ? "no agent: " : "the agent did not come back: ") + record["message"].text());
+    add_rule(Ink::red, (first ? "the agent did not start: " : "the agent was not resumed: ") +
+                           record["message"].text());
     notices_.push_back(Notice::failed);
   } else if (kind == "session.created" || kind == "session.renamed") {
     title_ = clean_line(record["title"].text());
@@ -134,7 +181,7 @@ bool TranscriptView::add_session_record(std::string_view kind, JsonView record) 
   } else if (kind == "agent.exited") {
     const std::string why = record["why"].text();
     if (why == "stopped" || why == "exited") return true;
-    add_rule(Ink::red, "the agent is gone: " + why);
+    add_rule(Ink::red, "the agent ended: " + why);
     const std::string tail = clean_text(record["stderr_tail"].text());
     if (!tail.empty()) add_row(Ink::dim, "  ", clean_line(tail));
   } else if (kind == "mode") {

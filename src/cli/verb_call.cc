@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "base/json.h"
+#include "cli/clean_text.h"
 
 namespace perdure::cli {
 namespace {
@@ -48,10 +49,13 @@ std::string session_path(const std::string& id, std::string_view rest) {
   return "/api/sessions/" + encode_segment(id) + std::string(rest);
 }
 
+std::string VerbCall::host() const {
+  return args().value("host").value_or(world_.environment("PERDURE_HOST").value_or(""));
+}
+
 Outcome<client::ClientSettings> VerbCall::settings() {
   client::ClientSettings settings;
-  settings.host_url =
-      args().value("host").value_or(world_.environment("PERDURE_HOST").value_or(""));
+  settings.host_url = host();
   settings.token = TRY(read_token(world_, args()));
   if (settings.host_url.empty()) {
     settings.data_folder = TRY(told(client::data_folder_of(world_.environment)));
@@ -93,7 +97,7 @@ Outcome<Answered> VerbCall::get(const std::string& path, Query query) {
   std::string body = TRY(call(std::move(request)));
   const auto json = JsonView::read(body);
   if (!json) {
-    return std::unexpected(Trouble::of(Error(Code::internal, "the daemon's answer is no JSON")));
+    return std::unexpected(Trouble::of(Error(Code::internal, "the daemon's answer is not JSON")));
   }
   return Answered(std::string(json->raw()));
 }
@@ -118,7 +122,7 @@ Outcome<Answered> VerbCall::change(Change change) {
 }
 
 Outcome<SessionBrief> VerbCall::session(const std::string& word) {
-  if (word.empty()) return usage("the name of a session is empty");
+  if (word.empty()) return usage("the session name is empty");
   const Answered answer = TRY(get(session_path(word)));
   SessionBrief session = read_session(answer.view());
   if (session.id.empty()) session.id = word;
@@ -137,10 +141,20 @@ Outcome<SessionBrief> VerbCall::session_or_here(std::size_t place) {
     }
   }
   if (newest.id.empty()) {
-    return std::unexpected(Trouble::of(Error(
-        Code::not_found, "no session works in this folder; `perdure ls` lists those elsewhere")));
+    return std::unexpected(Trouble::of(
+        Error(Code::not_found, "no session in this folder; `perdure ls` lists all of them")));
   }
   return session(newest.id);
+}
+
+void VerbCall::print(std::string_view text) {
+  if (is_json()) return print_raw_json(text);
+  world_.console.out(text);
+}
+
+void VerbCall::print_raw_json(std::string_view json) {
+  world_.console.out(world_.console.is_output_terminal() ? json_for_terminal(json)
+                                                         : std::string(json));
 }
 
 bool VerbCall::print_json(const Answered& answer) {

@@ -49,6 +49,8 @@ class VerbCall {
   const Verb& verb() const { return *parsed_.verb; }
   CliWorld& world() { return world_; }
   Style style() { return world_.console.style(); }
+  // The URL of the daemon's host; empty: this machine.
+  std::string host() const;
   bool is_json() const { return parsed_.args.has("json"); }
 
   // Connects at the first call; the exit code of a trouble is 5.
@@ -67,7 +69,9 @@ class VerbCall {
   // The path as seen from the folder that the user is in, without `.` and `..`.
   std::string whole_path(const std::string& path) const;
 
-  void print(std::string_view text) { world_.console.out(text); }
+  // With --json the text is JSON.
+  void print(std::string_view text);
+  void print_raw_json(std::string_view json);
   void print_line(std::string_view text) { print(std::string(text) + "\n"); }
   // The answer itself on one line, when --json was given.
   bool print_json(const Answered& answer);

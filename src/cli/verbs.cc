@@ -8,9 +8,9 @@ namespace perdure::cli {
 const std::vector<Verb>& all_verbs() {
   static const std::vector<Verb> verbs = [] {
     std::vector<Verb> unsorted;
-    for (const auto group :
-         {live_verbs, prompt_verbs, lifecycle_verbs, open_verbs, read_verbs, decide_verbs,
-          care_verbs, agent_verbs, adopt_verbs, store_verbs, remote_verbs, plumbing_verbs}) {
+    for (const auto group : {live_verbs, prompt_verbs, lifecycle_verbs, open_verbs, read_verbs,
+                             decide_verbs, rule_verbs, care_verbs, audit_verbs, agent_verbs,
+                             adopt_verbs, store_verbs, remote_verbs, plumbing_verbs}) {
       std::ranges::move(group(), std::back_inserter(unsorted));
     }
     std::vector<Verb> out;

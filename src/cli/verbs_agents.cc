@@ -64,9 +64,9 @@ void print_result(VerbCall& call, JsonView report) {
   const std::string rung = report["rung"].text();
   call.print_line("");
   call.print_line(rung == "inject"
-                      ? "A session of it that has ended gets its history with the next prompt."
-                      : "A session of it that has ended comes back by session/" + clean_line(rung) +
-                            ", with all that it knew.");
+                      ? "Its ended sessions get their history as text with the next prompt."
+                      : "Its ended sessions are resumed by session/" + clean_line(rung) +
+                            ", with their whole context.");
 }
 
 bool is_usable(JsonView report) {
@@ -119,12 +119,12 @@ std::vector<Verb> agent_verbs() {
   return {
       {.name = "agents ls",
        .group = Group::care,
-       .summary = "list the agents that are known",
+       .summary = "list the known agents",
        .example = "perdure agents ls",
        .run = agents_ls},
       {.name = "agents probe",
        .group = Group::care,
-       .summary = "start an agent for real and see what it can do",
+       .summary = "start an agent and test what it can do",
        .positionals = {{"AGENT", Count::at_least_one, Completes::agent}},
        .detail = "In a scratch folder, with a few short prompts that its maker may charge for. "
                  "Kills it in the middle of a turn and sees what it still knows. Takes a minute "

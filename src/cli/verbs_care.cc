@@ -45,7 +45,7 @@ Outcome<int> nodes(VerbCall& call) {
   if (call.print_json(answer)) return exit_done;
   const std::vector<JsonView> items = answer["nodes"].items();
   if (items.empty()) {
-    call.print_line("One daemon has this journal for itself.");
+    call.print_line("Single daemon (no shared database).");
     return exit_done;
   }
   call.print_line(pad("NODE", 20) + pad("HEARD", 20) + pad("HOME", 10) + "ADDRESS");
@@ -68,9 +68,10 @@ void check_nodes(VerbCall& call, std::vector<DoctorCheck>& checks) {
     if (node["silent"].flag()) silent += (silent.empty() ? "" : ", ") + node["name"].text();
   }
   const std::string count = std::to_string(items.size()) + " daemons share the database";
-  checks.push_back({"nodes", silent.empty() ? "ok" : "warn",
-                    count + (silent.empty() ? "" : "; nothing is heard of " + silent),
-                    silent.empty() ? "" : "start it again; its sessions go on with the others"});
+  checks.push_back(
+      {"nodes", silent.empty() ? "ok" : "warn",
+       count + (silent.empty() ? "" : "; no sign of " + silent),
+       silent.empty() ? "" : "start it again; the others have taken over its sessions"});
 }
 
 // What only an answering daemon can tell.
@@ -78,14 +79,14 @@ void check_daemon(VerbCall& call, std::vector<DoctorCheck>& checks) {
   const auto api = call.daemon();
   if (!api) {
     checks.push_back({"daemon", "warn", api.error().message,
-                      "any verb that needs it starts it; `perdure serve` shows what it says"});
+                      "commands that need it start it; `perdure serve` shows its messages"});
     return;
   }
   checks.push_back({"daemon", "ok", "it answers", ""});
   const auto agents = call.get("/api/agents");
   if (!agents) {
     checks.push_back({"access", "fail", agents.error().message,
-                      "run as the user who owns the data folder, or give a token"});
+                      "run as the owner of the data folder, or give a token"});
     return;
   }
   checks.push_back({"agents", "ok",
@@ -93,7 +94,7 @@ void check_daemon(VerbCall& call, std::vector<DoctorCheck>& checks) {
   if (const auto inbox = call.get("/api/inbox")) {
     const std::size_t waiting = (*inbox)["items"].items().size();
     checks.push_back({"inbox", waiting > 0 ? "warn" : "ok",
-                      std::to_string(waiting) + " things wait for a person",
+                      std::to_string(waiting) + " items in the inbox",
                       waiting > 0 ? "perdure inbox" : ""});
   }
   check_nodes(call, checks);
@@ -128,7 +129,7 @@ void print_steps(VerbCall& call, const RepairReport& report) {
     call.print_line(encode_fields(report));
     return;
   }
-  if (report.steps.empty()) call.print_line("Nothing has to be repaired.");
+  if (report.steps.empty()) call.print_line("Nothing to repair.");
   for (const std::string& step : report.steps) {
     call.print_line((report.dry_run ? "would: " : "done: ") + clean_line(step));
   }
@@ -137,7 +138,7 @@ void print_steps(VerbCall& call, const RepairReport& report) {
 // A record that a repair would add.
 std::string repair_words(JsonView record) {
   const std::string kind = record["kind"].text();
-  if (kind == "repair.closed_message") return "close the message that was being written";
+  if (kind == "repair.closed_message") return "close the unfinished message";
   if (kind == "repair.closed_tool") {
     return "close the tool call " + record["tool_call_id"].text() + " as " +
            record["outcome"].text();
@@ -163,14 +164,14 @@ Outcome<int> repair(VerbCall& call) {
       report.steps.push_back(repair_words(record));
     }
     if (!is_dry && !answer["nothing_to_do"].flag()) {
-      report.steps.emplace_back("close what was left open");
+      report.steps.emplace_back("close everything left open");
     }
     print_steps(call, report);
     return exit_done;
   }
   if (!call.world().local.repair) {
-    return std::unexpected(Trouble::of(
-        Error(Code::internal, "this build repairs only through a daemon that is running")));
+    return std::unexpected(
+        Trouble::of(Error(Code::internal, "this build can only repair through a running daemon")));
   }
   print_steps(call, TRY(told(call.world().local.repair({.session = word, .dry_run = is_dry}))));
   return exit_done;
@@ -205,7 +206,7 @@ Outcome<int> export_session(VerbCall& call) {
   const std::string file = TRY(call.get_text(session_path(session.id, "/export"), "*/*"));
   const auto path = call.args().value("output");
   if (!path || *path == "-") {
-    call.print(file);
+    call.print_raw_json(file);
     return exit_done;
   }
   TRY_VOID(write_file(*path, file, call.args()));
@@ -223,7 +224,7 @@ Outcome<int> import_session(VerbCall& call) {
     if (!in) return file_trouble("read " + path);
     file.assign(std::istreambuf_iterator<char>(in), {});
   }
-  if (file.size() > input_bytes_max) return usage(path + " is too long for an import");
+  if (file.size() > input_bytes_max) return usage(path + " is too large to import");
   const Answered answer = TRY(call.change({.path = "/api/import", .body = std::move(file)}));
   if (!call.print_json(answer)) call.print_line(read_session(answer.view()).id);
   return exit_done;
@@ -247,7 +248,7 @@ std::vector<Verb> care_verbs() {
   return {
       {.name = "doctor",
        .group = Group::care,
-       .summary = "check this installation, and say what to do",
+       .summary = "check this installation and suggest fixes",
        .example = "perdure doctor",
        .needs = Needs::nothing,
        .run = doctor},
@@ -258,7 +259,7 @@ std::vector<Verb> care_verbs() {
        .run = nodes},
       {.name = "why",
        .group = Group::care,
-       .summary = "say why a session is as it is",
+       .summary = "explain a session's status and the next step",
        .positionals = {one_session},
        .example = "perdure why parser",
        .run = why},
@@ -266,9 +267,10 @@ std::vector<Verb> care_verbs() {
        .group = Group::care,
        .summary = "close what a crash left open in a session's journal",
        .positionals = {one_session},
-       .options = {{.name = "dry-run", .letter = 'n', .help = "only say what would be done"}},
-       .detail = "Only ever adds records. Works without a daemon, too: then without SESSION for "
-                 "all.",
+       .options = {{.name = "dry-run", .letter = 'n', .help = "only show what would be done"}},
+       .detail =
+           "Only adds records. Works without a daemon, too; then it repairs all sessions unless "
+           "all.",
        .example = "perdure repair parser --dry-run",
        .needs = Needs::nothing,
        .run = repair},
@@ -280,21 +282,22 @@ std::vector<Verb> care_verbs() {
        .run = version},
       {.name = "export",
        .group = Group::read,
-       .summary = "write a session into one portable file",
+       .summary = "export a session to a portable file",
        .positionals = {{"SESSION", Count::one, Completes::session}},
        .options = {{.name = "output",
                     .letter = 'o',
                     .value_name = "FILE",
-                    .help = "there; else to the standard output",
+                    .help = "the file; default: standard output",
                     .completes = Completes::file},
-                   {.name = "force", .letter = 'f', .help = "replace a file that is there"}},
+                   {.name = "force", .letter = 'f', .help = "overwrite an existing file"}},
        .example = "perdure export parser -o parser.perdure",
        .run = export_session},
       {.name = "import",
        .group = Group::read,
-       .summary = "read a session from such a file; prints its new id",
+       .summary = "import a session from an exported file; prints the new id",
        .positionals = {{"FILE", Count::one, Completes::file}},
-       .detail = "Nothing in the file is run. Agent and folder are bound again before a resume.",
+       .detail =
+           "Nothing in the file is executed. Choose its agent and folder before you resume it.",
        .example = "perdure import parser.perdure",
        .run = import_session},
   };

@@ -1,4 +1,9 @@
 // Verbs for the life of a session: stop, resume, rename, archive, rm, fork.
+#include <charconv>
+#include <cstdint>
+#include <set>
+#include <string>
+
 #include "base/json.h"
 #include "cli/clean_text.h"
 #include "cli/verb_call.h"
@@ -8,10 +13,47 @@
 namespace perdure::cli {
 namespace {
 
+// Stops what the session's processes made, and what these make in the meantime.
+Outcome<std::size_t> stop_children(VerbCall& call, const SessionBrief& session, Answered answer) {
+  std::set<std::string> stopped;
+  while (true) {
+    const std::size_t before = stopped.size();
+    for (const JsonView child : answer["live_children"].items()) {
+      const std::string id = child["session_id"].text();
+      if (stopped.insert(id).second) TRY(call.change({.path = session_path(id, "/stop")}));
+    }
+    if (stopped.size() == before) return before;
+    answer = TRY(call.change({.path = session_path(session.id, "/stop")}));
+  }
+}
+
+void warn_of_children(VerbCall& call, const SessionBrief& session, JsonView live) {
+  std::string names;
+  std::size_t count = 0;
+  for (const JsonView child : live.items()) {
+    const std::string title = child["title"].text();
+    names +=
+        (count++ == 0 ? "" : ", ") + clean_line(title.empty() ? child["session_id"].text() : title);
+  }
+  if (count == 0) return;
+  call.remark(std::to_string(count) + (count == 1 ? " session" : " sessions") +
+              " that it made still run: " + names + ". Stop them: `perdure stop " + session.id +
+              " --children`");
+}
+
 Outcome<int> stop(VerbCall& call) {
   const SessionBrief session = TRY(call.session(call.args().word(0)));
   const Answered answer = TRY(call.change({.path = session_path(session.id, "/stop")}));
-  if (!call.print_json(answer)) call.print_line("stopped; `perdure resume` brings it back");
+  std::size_t children = 0;
+  if (call.args().has("children")) {
+    children = TRY(stop_children(call, session, answer));
+  } else {
+    warn_of_children(call, session, answer["live_children"]);
+  }
+  if (call.print_json(answer)) return exit_done;
+  const std::string also =
+      children == 0 ? "" : ", with " + std::to_string(children) + " that it made";
+  call.print_line("Stopped" + also + ". Resume: `perdure resume`");
   return exit_done;
 }
 
@@ -66,7 +108,7 @@ Outcome<int> archive(VerbCall& call) {
   const Answered answer =
       TRY(call.change({.path = session_path(session.id, is_back ? "/unarchive" : "/archive")}));
   if (!call.print_json(answer)) {
-    call.print_line(is_back ? "taken out of the archive" : "archived; its transcript stays");
+    call.print_line(is_back ? "Unarchived." : "Archived. You can still read its transcript.");
   }
   return exit_done;
 }
@@ -77,7 +119,7 @@ Outcome<int> rm(VerbCall& call) {
     const auto typed =
         call.world().console.ask("Delete \"" + clean_line(session.name()) + "\" with its " +
                                  std::to_string(session.seq) + " records for good? [y/N] ");
-    if (!typed) return usage("nobody is there to ask: --yes deletes without");
+    if (!typed) return usage("Not a terminal: pass --yes to delete without confirmation.");
     if (*typed != "y" && *typed != "Y" && *typed != "yes") {
       call.remark("nothing was deleted");
       return exit_refused;
@@ -88,6 +130,75 @@ Outcome<int> rm(VerbCall& call) {
   if (call.args().has("force")) change.query.emplace_back("force", "true");
   const Answered answer = TRY(call.change(std::move(change)));
   if (!call.print_json(answer)) call.print_line("deleted");
+  return exit_done;
+}
+
+// The numbers behind the session. Nothing is sent while one of them is not a number.
+Outcome<std::vector<std::uint64_t>> record_numbers(const Args& args) {
+  std::vector<std::uint64_t> numbers;
+  for (std::size_t at = 1; at < args.words().size(); ++at) {
+    const std::string& word = args.words()[at];
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    if (error != std::errc() || end != word.data() + word.size() || number == 0) {
+      return usage("'" + clean_line(word) + "' is not a record number; " +
+                   "`perdure events SESSION` shows them");
+    }
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+std::string records_word(std::size_t count) {
+  return count == 1 ? "1 record" : std::to_string(count) + " records";
+}
+
+void print_redacted(VerbCall& call, const SessionBrief& session, const Answered& answer) {
+  call.print_line("Redacted " + records_word(answer["records"].items().size()) + ".");
+  if (answer["left_queue"].flag()) {
+    call.print_line("The queued prompt was removed; it is not sent.");
+  }
+  for (const JsonView lost : answer["lost"].items()) {
+    const bool is_servers = lost.text() == "mcp_servers";
+    call.print_line(is_servers ? "The session's MCP servers were in that record and are gone."
+                               : "Settings that were asked for in that record are gone.");
+  }
+  const std::vector<JsonView> left = answer["left"].items();
+  if (left.empty()) {
+    call.print_line("Nothing is left of the text in Perdure's files.");
+    return;
+  }
+  call.print_line("The text is still in:");
+  for (const JsonView place : left) {
+    call.print_line("  " + clean_line(place["where"].text()) + ", until " +
+                    clean_line(place["until"].text()));
+  }
+  std::string also;
+  for (const JsonView seq : answer["also_in"].items()) also += " " + std::to_string(seq.number());
+  if (!also.empty())
+    call.print_line("To redact those records: perdure redact " + session.id + also);
+}
+
+Outcome<int> redact(VerbCall& call) {
+  const std::vector<std::uint64_t> numbers = TRY(record_numbers(call.args()));
+  const SessionBrief session = TRY(call.session(call.args().word(0)));
+  if (!call.args().has("yes")) {
+    const auto typed =
+        call.world().console.ask("Destroy the text of " + records_word(numbers.size()) + " of \"" +
+                                 clean_line(session.name()) + "\" for good? [y/N] ");
+    if (!typed) return usage("Not a terminal: pass --yes to redact without confirmation.");
+    if (*typed != "y" && *typed != "Y" && *typed != "yes") {
+      call.remark("nothing was redacted");
+      return exit_refused;
+    }
+  }
+  JsonWriter body;
+  body.begin_object().key("seqs").begin_array();
+  for (const std::uint64_t number : numbers) body.number_unsigned(number);
+  body.end_array().end_object();
+  const Answered answer = TRY(
+      call.change({.path = session_path(session.id, "/redact"), .body = std::move(body).take()}));
+  if (!call.print_json(answer)) print_redacted(call, session, answer);
   return exit_done;
 }
 
@@ -109,17 +220,35 @@ Outcome<int> fork(VerbCall& call) {
 
 const Positional one_session = {"SESSION", Count::one, Completes::session};
 
+Verb redact_verb() {
+  return {.name = "redact",
+          .group = Group::care,
+          .summary = "destroy the text of records, for a secret that was pasted",
+          .positionals = {one_session, {"SEQ", Count::at_least_one}},
+          .options = {{.name = "yes", .letter = 'y', .help = "do not ask"}},
+          .detail =
+              "Destroys the text of prompts, titles, queued prompts, answers, tool output and "
+              "injected history in the journal, the search index and the agent's spool. The "
+              "record keeps its number, time and hash, so that the journal still verifies. A "
+              "prompt that is still queued is removed. What the agent itself stores, backups "
+              "and exports are not changed: replace the secret as well. `perdure events "
+              "SESSION` and `perdure search` show the numbers of records.",
+          .example = "perdure redact parser 15 16",
+          .run = redact};
+}
+
 }  // namespace
 
 std::vector<Verb> lifecycle_verbs() {
   return {
       {.name = "stop",
-       .summary = "end a session's agent; the session can be resumed",
+       .summary = "stop a session's agent; the session can be resumed",
        .positionals = {one_session},
+       .options = {{.name = "children", .help = "also the sessions that its processes made"}},
        .example = "perdure stop parser",
        .run = stop},
       {.name = "resume",
-       .summary = "bring a session's agent back, and say what it still knows",
+       .summary = "resume a session, and report what its agent still knows",
        .positionals = {one_session},
        .options = {{.name = "how",
                     .value_name = "HOW",
@@ -127,42 +256,43 @@ std::vector<Verb> lifecycle_verbs() {
                    {.name = "strict", .help = "fail rather than lose context"},
                    {.name = "with",
                     .value_name = "AGENT",
-                    .help = "another agent goes on",
+                    .help = "hand over to another agent",
                     .completes = Completes::agent},
-                   {.name = "release", .help = "let prompts that are held back go on, too"},
+                   {.name = "release", .help = "also send the prompts that are waiting"},
                    {.name = "cwd",
                     .letter = 'C',
                     .value_name = "FOLDER",
-                    .help = "work there from now on: its folder is gone, or it was imported",
+                    .help = "use this folder from now on (the old one is gone, or it was imported)",
                     .completes = Completes::file},
                    {.name = "declare-dead",
-                    .help = "take an agent on another host that does not answer for dead"}},
-       .detail = "Tries, best first: attach to the living agent, its own resume, its own load, a "
-                 "new start with the history, a new start. The receipt says which one served. "
+                    .help = "treat an unreachable agent on another host as ended"}},
+       .detail = "Tries, best first: attach to the running agent, the agent's resume, its load, a "
+                 "fresh start with the history, a fresh start. The receipt says which one worked. "
                  "Nothing is sent to the agent.",
        .example = "perdure resume parser --strict",
        .run = resume},
       {.name = "rename",
-       .summary = "give a session another name",
+       .summary = "rename a session",
        .positionals = {one_session, {"NAME", Count::at_least_one}},
        .example = "perdure rename 4fz8k2m1 parser rewrite",
        .run = rename},
       {.name = "archive",
-       .summary = "put a session away; it can be read, and takes no new work",
+       .summary = "hide a session from the lists; you can still read it",
        .positionals = {one_session},
-       .options = {{.name = "undo", .help = "take it out again"}},
+       .options = {{.name = "undo", .help = "unarchive it"}},
        .example = "perdure archive parser",
        .run = archive},
       {.name = "rm",
-       .summary = "delete a session for good",
+       .summary = "delete a session permanently",
        .positionals = {one_session},
        .options = {{.name = "yes", .letter = 'y', .help = "do not ask"},
-                   {.name = "force", .letter = 'f', .help = "even while its agent is alive"}},
+                   {.name = "force", .letter = 'f', .help = "even while its agent is running"}},
        .example = "perdure rm parser --yes",
        .run = rm},
+      redact_verb(),
       {.name = "fork",
        .group = Group::care,
-       .summary = "copy a session, whole or up to a record; prints the copy's id",
+       .summary = "copy a session, all of it or up to one record; prints the new id",
        .positionals = {one_session},
        .options = {{.name = "at", .value_name = "SEQ", .help = "the last record that is copied"},
                    {.name = "share-cwd", .help = "work in the same folder"},

@@ -28,7 +28,7 @@ Outcome<int> serve(VerbCall& call) {
       options.store.starts_with("postgres://") || options.store.starts_with("postgresql://");
   if (!options.store.empty() && options.store != "sqlite" && options.store != "files" &&
       !is_database) {
-    return usage("--store is sqlite, files or postgres://…");
+    return usage("--store must be sqlite, files or postgres://…");
   }
   options.node = args.value("node").value_or("");
   options.advertise = args.value("advertise").value_or("");
@@ -37,7 +37,7 @@ Outcome<int> serve(VerbCall& call) {
     const auto [end, error] =
         std::from_chars(lease->data(), lease->data() + lease->size(), options.lease_secs);
     if (error != std::errc() || end != lease->data() + lease->size() || options.lease_secs < 1) {
-      return usage("--lease is a number of seconds");
+      return usage("--lease must be a number of seconds");
     }
   }
   options.background = args.has("background");
@@ -46,7 +46,7 @@ Outcome<int> serve(VerbCall& call) {
   // The daemon that serves an agent is not the agent's to end.
   if (options.stop && call.world().environment("PERDURE_SESSION")) {
     return std::unexpected(
-        Trouble::of(Error(Code::denied, "a process inside of a session may not stop the daemon")));
+        Trouble::of(Error(Code::denied, "a process inside a session may not stop the daemon")));
   }
   return call.world().local.serve(options);
 }
@@ -101,7 +101,8 @@ Outcome<int> run(VerbCall& call) {
   }
   if (call.world().console.is_interactive() && !call.is_json()) {
     client::DaemonApi* api = TRY(call.daemon());
-    return call.world().attach(*api, {.session = session.id, .after = 0, .first_note = {}});
+    return call.world().attach(
+        *api, {.session = session.id, .after = 0, .first_note = {}, .host = call.host()});
   }
   if (prompt.empty()) {
     if (!call.print_json(created)) call.print_line(session.id);
@@ -253,7 +254,7 @@ Outcome<int> ls(VerbCall& call) {
   }
   if (call.is_json()) return exit_done;
   if (sessions.empty()) {
-    call.print_line("No sessions here. `perdure run demo hello` makes one.");
+    call.print_line("No sessions here. Start one: `perdure run demo hello`");
     return exit_done;
   }
   std::ranges::sort(sessions, comes_before);
@@ -296,12 +297,16 @@ Outcome<int> show(VerbCall& call) {
   print_field(call, "remote", session.remote);
   print_field(call, "node", session.node);
   print_field(call, "container", session.container_id);
+  print_field(call, "confinement",
+              session.confinement_reason.empty()
+                  ? session.confinement
+                  : session.confinement + ": " + session.confinement_reason);
   print_field(
       call, "context",
       session.context.empty() ? "" : session.context + " (" + session.context_verified + ")");
   print_field(call, "stopped", session.stop_reason);
   if (session.limit_reset.ms != 0) {
-    print_field(call, "limit", "used up " + reset_words(session.limit_reset, now));
+    print_field(call, "limit", "reached " + reset_words(session.limit_reset, now));
   }
   print_field(call, "login", session.login_hint);
   print_field(call, "error", session.error_message);
@@ -328,7 +333,7 @@ Outcome<int> status(VerbCall& call) {
   const SessionBrief now = read_session(answer.view());
   std::string words = now.status.empty() ? session.status : now.status;
   if (now.limit_reset.ms != 0) {
-    words += ": limit used up " + reset_words(now.limit_reset, call.world().now());
+    words += ": limit reached " + reset_words(now.limit_reset, call.world().now());
   } else if (needs_login(now)) {
     words += ": login needed";
     if (!now.login_hint.empty()) words += " (" + clean_line(now.login_hint) + ")";
@@ -341,52 +346,55 @@ const Positional one_session = {"SESSION", Count::optional, Completes::session};
 
 std::vector<Option> creation_options(std::vector<Option> more) {
   std::vector<Option> out = {
-      {.name = "title", .letter = 't', .value_name = "TEXT", .help = "what to call it"},
+      {.name = "title", .letter = 't', .value_name = "TEXT", .help = "title of the session"},
       {.name = "cwd",
        .letter = 'C',
        .value_name = "FOLDER",
        .help = "work there, not here",
        .completes = Completes::file},
-      {.name = "no-cwd", .help = "work in a folder made for it"},
-      {.name = "worktree", .help = "work in a git worktree made for it"},
-      {.name = "branch", .value_name = "NAME", .help = "the branch of that worktree"},
-      {.name = "task", .value_name = "ID", .help = "a task that it belongs to"},
+      {.name = "no-cwd", .help = "work in a new empty folder"},
+      {.name = "worktree", .help = "work in a new git worktree"},
+      {.name = "branch", .value_name = "NAME", .help = "branch of that worktree"},
+      {.name = "task", .value_name = "ID", .help = "task the session belongs to"},
       {.name = "runtime",
        .value_name = "NAME",
-       .help = "standalone, local_docker: in a container, or remote: on another host"},
-      {.name = "image", .value_name = "NAME", .help = "the image of that container"},
-      {.name = "remote", .value_name = "NAME", .help = "that host; --cwd is a folder there"},
+       .help = "standalone, local_docker (in a container) or remote (on another host)"},
+      {.name = "image", .value_name = "NAME", .help = "image of that container"},
+      {.name = "remote",
+       .value_name = "NAME",
+       .help = "name of that host; --cwd is a folder there"},
   };
   out.insert(out.end(), more.begin(), more.end());
   return out;
 }
 
 std::vector<Option> serve_options() {
-  return {{.name = "listen", .value_name = "ADDRESS", .help = "of HTTP; else 127.0.0.1:7433"},
-          {.name = "config",
-           .value_name = "FILE",
-           .help = "another config file",
-           .completes = Completes::file},
-          {.name = "tls-certificate",
-           .value_name = "FILE",
-           .help = "PEM, the chain",
-           .completes = Completes::file},
-          {.name = "tls-key", .value_name = "FILE", .help = "PEM", .completes = Completes::file},
-          {.name = "store", .value_name = "STORE", .help = "sqlite, files, postgres://…"},
-          {.name = "node", .value_name = "NAME", .help = "this daemon's, on a database"},
-          {.name = "advertise",
-           .value_name = "URL",
-           .help = "where other daemons on the database reach this one"},
-          {.name = "executions",
-           .value_name = "FOLDER",
-           .help = "where agents live that the daemons of this host share",
-           .completes = Completes::file},
-          {.name = "lease",
-           .value_name = "SECONDS",
-           .help = "silent for so long, its sessions are taken over"},
-          {.name = "background", .help = "detach; returns once it is ready"},
-          {.name = "clean-start", .help = "archive everything that was there before"},
-          {.name = "stop", .help = "end the daemon of this data folder; its agents go on"}};
+  return {
+      {.name = "listen", .value_name = "ADDRESS", .help = "of HTTP; else 127.0.0.1:7433"},
+      {.name = "config",
+       .value_name = "FILE",
+       .help = "another config file",
+       .completes = Completes::file},
+      {.name = "tls-certificate",
+       .value_name = "FILE",
+       .help = "PEM, the chain",
+       .completes = Completes::file},
+      {.name = "tls-key", .value_name = "FILE", .help = "PEM", .completes = Completes::file},
+      {.name = "store", .value_name = "STORE", .help = "sqlite, files, postgres://…"},
+      {.name = "node", .value_name = "NAME", .help = "name of this daemon, on a shared database"},
+      {.name = "advertise",
+       .value_name = "URL",
+       .help = "address at which other daemons reach this one"},
+      {.name = "executions",
+       .value_name = "FOLDER",
+       .help = "folder for the agents that the daemons of this host share",
+       .completes = Completes::file},
+      {.name = "lease",
+       .value_name = "SECONDS",
+       .help = "seconds of silence before other daemons take over its sessions"},
+      {.name = "background", .help = "detach; returns once it is ready"},
+      {.name = "clean-start", .help = "archive all existing sessions first"},
+      {.name = "stop", .help = "stop the daemon of this data folder; agents keep running"}};
 }
 
 }  // namespace
@@ -394,34 +402,35 @@ std::vector<Option> serve_options() {
 std::vector<Verb> live_verbs() {
   return {
       {.name = "serve",
-       .summary = "the daemon, in the foreground",
+       .summary = "run the daemon in the foreground",
        .options = serve_options(),
        .detail = "Serves the sessions of one data folder. The agents outlive it: stopping it stops "
-                 "none of them, and the next one reads on where it was.",
+                 "none of them, and the next daemon continues where it was.",
        .example = "perdure serve --listen 127.0.0.1:7433",
        .needs = Needs::nothing,
        .run = serve},
       {.name = "run",
-       .summary = "make a session in this folder and work with it",
+       .summary = "start a session in this folder and attach to it",
        .positionals = {{"AGENT", Count::one, Completes::agent}, {"PROMPT", Count::any}},
        .options = creation_options(
            {{.name = "detach", .letter = 'd', .help = "print its id and leave it running"},
             {.name = "timeout",
              .value_name = "TIME",
-             .help = "stop watching after this: exit 124"}}),
-       .detail = "On a terminal this attaches; else it prints what happens until the first run has "
-                 "ended. A PROMPT of - is read from the standard input.",
+             .help = "stop watching after this time (exit 124)"}}),
+       .detail =
+           "On a terminal this attaches; otherwise it prints what happens until the first turn has "
+           "ended. If PROMPT is -, it is read from standard input.",
        .example = "perdure run claude \"fix the failing test\"\n"
                   "git diff | perdure run claude -d -",
        .run = run},
       {.name = "new",
-       .summary = "make a session without a prompt; prints its id",
+       .summary = "create a session without a prompt; prints its id",
        .positionals = {{"AGENT", Count::optional, Completes::agent}},
        .options = creation_options({}),
        .example = "perdure new codex --title \"parser rewrite\"",
        .run = make_new},
       {.name = "ls",
-       .summary = "list sessions, those that wait for you first",
+       .summary = "list sessions, those waiting for you first",
        .options = {{.name = "all", .letter = 'a', .help = "archived ones too"},
                    {.name = "here", .help = "only those of this folder"},
                    {.name = "status", .value_name = "STATUS", .help = "only those"},
@@ -433,13 +442,13 @@ std::vector<Verb> live_verbs() {
        .example = "perdure ls --status waiting",
        .run = ls},
       {.name = "show",
-       .summary = "one session in full",
+       .summary = "show one session in detail",
        .positionals = {one_session},
-       .detail = "Without SESSION the newest one of this folder.",
+       .detail = "Without SESSION, the newest session of this folder.",
        .example = "perdure show parser",
        .run = show},
       {.name = "status",
-       .summary = "one session's status in a word",
+       .summary = "print a session's status in one word",
        .positionals = {one_session},
        .example = "perdure status parser --json",
        .run = status},

@@ -41,7 +41,7 @@ std::string placed_words(const Answered& answer) {
   const std::string placed = answer["placed"].text();
   const SessionBrief session = read_session(answer.view());
   if (placed == "started") return "started";
-  if (placed == "steered") return "on its way into the running turn";
+  if (placed == "steered") return "Sent to the running turn.";
   if (placed.starts_with("queued")) {
     const std::uint64_t position = answer["queue_position"].number();
     if (position == 1 && session.status == "idle") {
@@ -57,7 +57,7 @@ Outcome<int> send(VerbCall& call) {
   const auto timeout = TRY(args.duration_ms("timeout"));
   std::string text = args.rest(1);
   if (text == "-") text = TRY(told(call.world().console.read_input()));
-  if (text.empty()) return usage("there is nothing to send");
+  if (text.empty()) return usage("the prompt is empty");
   const SessionBrief session = TRY(call.session(args.word(0)));
   JsonWriter body;
   body.begin_object().key("text").string(text);
@@ -109,11 +109,11 @@ Outcome<int> wait(VerbCall& call) {
     Watched watched{.end = Watched::End::asked, .run_end = {}};
     // Who waits for something that waits for them shall know it.
     if (is_limited && !std::exchange(has_told, true)) {
-      call.remark("it waits for the end of a limit, " +
+      call.remark("it is waiting for a usage limit to reset, " +
                   reset_words(session.limit_reset, call.world().now()));
     }
     if (!is_asked && session.status == "waiting" && !std::exchange(has_told, true)) {
-      call.remark("it waits for an answer: `perdure approve " + short_id(session.id) +
+      call.remark("it is waiting for an answer: `perdure approve " + short_id(session.id) +
                   "` or `perdure deny " + short_id(session.id) + "`");
     }
     if (!is_asked) {
@@ -152,17 +152,20 @@ Outcome<int> cancel(VerbCall& call) {
 }  // namespace
 
 std::vector<Verb> prompt_verbs() {
-  const Option timeout = {
-      .name = "timeout", .value_name = "TIME", .help = "give up after 30s, 5m, 2h: exit 124"};
+  const Option timeout = {.name = "timeout",
+                          .value_name = "TIME",
+                          .help = "give up after this time, such as 30s, 5m or 2h (exit 124)"};
   return {
       {.name = "attach",
-       .summary = "work with a session on this terminal; Ctrl-] leaves it",
+       .summary = "attach this terminal to a session; Ctrl-] detaches",
        .positionals = {{"SESSION", Count::optional, Completes::session}},
-       .options = {{.name = "all", .letter = 'a', .help = "show it from its first record on"}},
-       .detail = "Enter sends, Alt-Enter begins a new line, Ctrl-C cancels the run, Ctrl-] or "
-                 "Ctrl-D on an empty line leaves; the session goes on. A question of the agent is "
-                 "answered by y, n or a number while the line is empty. Without a terminal it "
-                 "prints what happens.",
+       .options = {{.name = "all", .letter = 'a', .help = "show it from its first record"}},
+       .detail =
+           "Enter sends, Alt-Enter starts a new line, Ctrl-C cancels the turn. Ctrl-], or "
+           "Ctrl-D on an empty line, detaches; the session keeps running. When the agent asks, "
+           "Tab goes to the answers, a number chooses one and Enter gives it. Without a terminal "
+           "it "
+           "prints what happens.",
        .example = "perdure attach parser",
        .run = attach},
       {.name = "send",
@@ -170,11 +173,12 @@ std::vector<Verb> prompt_verbs() {
        .positionals = {{"SESSION", Count::one, Completes::session}, {"TEXT", Count::at_least_one}},
        .options = {{.name = "wait", .letter = 'w', .help = "print what happens until it is done"},
                    timeout,
-                   {.name = "queue", .help = "behind everything that is under way"},
-                   {.name = "interrupt", .help = "end what is under way first"},
+                   {.name = "queue", .help = "send it after everything that is under way"},
+                   {.name = "interrupt", .help = "cancel what is under way first"},
                    {.name = "steer",
-                    .help = "into the run that is under way, where the agent can"}},
-       .detail = "A TEXT of - is read from the standard input. It is accepted once it is on disk.",
+                    .help = "add it to the running turn, if the agent supports that"}},
+       .detail =
+           "If TEXT is -, it is read from standard input. The prompt is saved before this returns.",
        .example = "perdure send parser \"now add tests\" --wait\n"
                   "cat error.log | perdure send parser -",
        .run = send},
@@ -182,15 +186,15 @@ std::vector<Verb> prompt_verbs() {
        .summary = "wait until a session has nothing left to do",
        .positionals = {{"SESSION", Count::optional, Completes::session}},
        .options = {timeout,
-                   {.name = "or-question", .help = "also end when it asks something: exit 4"}},
-       .detail = "Exit 0 when its last run was completed, 1 when it was not, 124 when the time is "
+                   {.name = "or-question", .help = "also return when it asks a question (exit 4)"}},
+       .detail = "Exit code 0 if its last turn was completed, 1 if not, 124 if the time is "
                  "over and it is still running.",
        .example = "perdure wait parser --timeout 10m && make test",
        .run = wait},
       {.name = "cancel",
-       .summary = "cancel the run that is under way; the session stays",
+       .summary = "cancel the running turn; the session stays",
        .positionals = {{"SESSION", Count::one, Completes::session}},
-       .options = {{.name = "force", .help = "end the agent's process at once"}},
+       .options = {{.name = "force", .help = "kill the agent's process at once"}},
        .example = "perdure cancel parser",
        .run = cancel},
   };

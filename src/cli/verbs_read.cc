@@ -100,7 +100,7 @@ void print_turn(VerbCall& call, JsonView turn, std::size_t number) {
   if (const std::string why = turn["interrupted"].text(); !why.empty()) {
     end += ", " + interruption_words(why);
   }
-  if (end.empty()) end = turn["run_id"].is_there() ? "under way" : "outside of any run";
+  if (end.empty()) end = turn["run_id"].is_there() ? "under way" : "outside any run";
   call.print_line(style.paint(Ink::bold, "Turn " + std::to_string(number)) +
                   style.paint(Ink::dim, "  " + turn["started"].text() + "  " + end));
   for (const JsonView entry : turn["entries"].items()) {
@@ -197,7 +197,7 @@ Outcome<int> transcript(VerbCall& call) {
     const std::string text =
         TRY(call.get_text(session_path(session.id, "/transcript"), "text/markdown"));
     // A file is given as it is; a terminal gets nothing that could act on it.
-    call.print(call.world().console.is_interactive() ? clean_text(text) : text);
+    call.print(call.world().console.is_output_terminal() ? clean_text(text) : text);
     return exit_done;
   }
   const std::vector<Answered> pages =
@@ -241,33 +241,33 @@ const Positional one_session = {"SESSION", Count::optional, Completes::session};
 }  // namespace
 
 std::vector<Verb> read_verbs() {
-  const Option follow = {.name = "follow", .letter = 'f', .help = "go on with what comes"};
+  const Option follow = {.name = "follow", .letter = 'f', .help = "follow new records"};
   const Option last = {
       .name = "last", .letter = 'n', .value_name = "N", .help = "only the last N records"};
   const Option after = {
-      .name = "after", .value_name = "SEQ", .help = "only records behind this number"};
+      .name = "after", .value_name = "SEQ", .help = "only records after this number"};
   return {
       {.name = "logs",
        .group = Group::read,
-       .summary = "what happened, as it looks when attached",
+       .summary = "show what happened, as an attached terminal would",
        .positionals = {one_session},
        .options = {follow, last, after},
        .example = "perdure logs -f parser",
        .run = logs},
       {.name = "events",
        .group = Group::read,
-       .summary = "the journal's records, one a line",
+       .summary = "list the journal's records, one per line",
        .positionals = {one_session},
        .options =
            {follow, last, after, {.name = "kind", .value_name = "KIND", .help = "only this kind"}},
-       .detail = "With --json the records themselves, whole.",
+       .detail = "With --json, prints whole records.",
        .example = "perdure events parser --last 20\nperdure events parser -f --json",
        .run = events},
       {.name = "history",
        .group = Group::read,
        .summary = "what happened, by turn",
        .positionals = {one_session},
-       .options = {{.name = "jsonl", .help = "one entry a line"}},
+       .options = {{.name = "jsonl", .help = "one entry per line"}},
        .example = "perdure history parser",
        .run = history},
       {.name = "transcript",
@@ -279,7 +279,7 @@ std::vector<Verb> read_verbs() {
        .run = transcript},
       {.name = "search",
        .group = Group::read,
-       .summary = "full text over all sessions",
+       .summary = "search the text of all sessions",
        .positionals = {{"WORDS", Count::at_least_one}},
        .options = {{.name = "kind", .value_name = "KIND", .help = "only this: message.user, tool"},
                    {.name = "agent", .value_name = "AGENT", .help = "only sessions of this agent"},

@@ -11,7 +11,8 @@ namespace perdure::cli {
 namespace {
 
 std::unexpected<Trouble> missing() {
-  return std::unexpected(Trouble::of(Error(Code::internal, "this build does not have that verb")));
+  return std::unexpected(
+      Trouble::of(Error(Code::internal, "this build does not include that command")));
 }
 
 std::vector<std::string> words_of(const std::string& text) {

@@ -13,7 +13,8 @@ namespace perdure::cli {
 namespace {
 
 std::unexpected<Trouble> missing() {
-  return std::unexpected(Trouble::of(Error(Code::internal, "this build does not have that verb")));
+  return std::unexpected(
+      Trouble::of(Error(Code::internal, "this build does not include that command")));
 }
 
 constexpr int restart_looks = 600;
@@ -72,7 +73,7 @@ int print_verified(VerbCall& call, const VerifyReport& report) {
     call.print_line(std::to_string(report.sessions) + " sessions with " +
                     std::to_string(report.records) + " records were read.");
     for (const DamagedSession& damaged : report.damaged) call.print_line(sentence_of(damaged));
-    if (report.damaged.empty()) call.print_line("All of it is as it was written.");
+    if (report.damaged.empty()) call.print_line("No damage found.");
   }
   return report.damaged.empty() ? exit_done : exit_failed;
 }
@@ -110,7 +111,7 @@ Outcome<int> store_copy(VerbCall& call) {
 Outcome<bool> is_agreed(VerbCall& call, const std::string& question) {
   if (call.args().has("yes")) return true;
   const auto typed = call.world().console.ask(question + " [y/N] ");
-  if (!typed) return usage("nobody is there to ask: --yes does it without");
+  if (!typed) return usage("Not a terminal: pass --yes to go on without confirmation.");
   if (*typed == "y" || *typed == "Y" || *typed == "yes") return true;
   call.remark("nothing was changed");
   return false;
@@ -118,8 +119,8 @@ Outcome<bool> is_agreed(VerbCall& call, const std::string& question) {
 
 Outcome<int> store_salvage(VerbCall& call) {
   if (!call.world().local.store_salvage) return missing();
-  if (!TRY(is_agreed(call,
-                     "Bring back what can be read? The damaged log is kept beside the store."))) {
+  if (!TRY(
+          is_agreed(call, "Recover what can be read? The damaged log is kept beside the store."))) {
     return exit_refused;
   }
   const SalvageReport report = TRY(told(call.world().local.store_salvage(call.args().word(0))));
@@ -131,7 +132,7 @@ Outcome<int> store_salvage(VerbCall& call) {
     call.print_line("the damaged log is kept: " + clean_line(path));
   }
   if (report.indexes_rebuilt > 0) {
-    call.print_line("built anew: the index, which was damaged for " +
+    call.print_line("rebuilt the index, which was damaged for " +
                     std::to_string(report.indexes_rebuilt) + " sessions");
   }
   return print_verified(call, {report.sessions, report.records, report.damaged});
@@ -146,7 +147,7 @@ void print_report(VerbCall& call, std::string_view done, const FileReport& repor
                   std::to_string(report.bytes) + " bytes: " + clean_line(report.file));
   if (report.damaged.empty()) return;
   call.print_line(
-      "Warning: not all of it is as it was written. A session that is named here is read-only; the "
+      "Warning: some records are damaged. The sessions named here are read-only; the "
       "others are whole.");
   for (const DamagedSession& damaged : report.damaged) call.print_line(sentence_of(damaged));
 }
@@ -171,7 +172,7 @@ Outcome<int> restore(VerbCall& call) {
   if (!call.world().local.restore) return missing();
   const RestoreLocally wanted{.file = call.args().word(0), .replace = call.args().has("replace")};
   if (wanted.replace &&
-      !TRY(is_agreed(call, "Replace everything in the data folder by this backup?"))) {
+      !TRY(is_agreed(call, "Replace everything in the data folder with this backup?"))) {
     return exit_refused;
   }
   print_report(call, "restored", TRY(told(call.world().local.restore(wanted))));
@@ -208,13 +209,13 @@ Outcome<int> restart(VerbCall& call) {
     std::this_thread::sleep_for(look_again);
   }
   return std::unexpected(
-      Trouble::of(Error(Code::unavailable, "the daemon has not come back within 60 s")));
+      Trouble::of(Error(Code::unavailable, "the daemon did not come back within 60 s")));
 }
 
 Outcome<int> gc(VerbCall& call) {
   const bool is_dry = call.args().has("dry-run");
   if (!is_dry && !call.args().has("yes")) {
-    return usage("gc removes things: look with --dry-run first, then give --yes");
+    return usage("gc deletes files: check with --dry-run first, then pass --yes");
   }
   const GcReport report = TRY(collect(call, {.dry_run = is_dry}));
   if (call.is_json()) {
@@ -260,10 +261,10 @@ std::vector<Verb> engine_verbs() {
   return {
       {.name = "store copy",
        .group = Group::care,
-       .summary = "copy a store, to another engine if you like, and compare the two",
+       .summary = "copy a store, optionally to another engine, and compare the two",
        .positionals = {{"FROM", Count::one, Completes::file}, {"TO", Count::one, Completes::file}},
        .detail = "FROM and TO are sqlite:FILE or files:FOLDER; FROM may also be a data folder. No "
-                 "daemon may use either. TO must not be there yet.",
+                 "daemon may use either. TO must not exist yet.",
        .example = "perdure store copy ~/.local/state/perdure files:/srv/perdure",
        .needs = Needs::nothing,
        .run = store_copy},
@@ -276,13 +277,13 @@ std::vector<Verb> engine_verbs() {
        .run = store_verify},
       {.name = "store salvage",
        .group = Group::care,
-       .summary = "bring back a journal whose log or index is damaged, as far as it can be read",
+       .summary = "recover what can be read of a journal with a damaged log or index",
        .positionals = {{"PLACE", Count::optional, Completes::file}},
        .options = {{.name = "yes", .letter = 'y', .help = "do not ask"}},
        .detail = "For a daemon that does not start because its journal is damaged. Nothing is "
                  "deleted: the damaged log is kept beside the store, as -wal.damaged or "
                  "commits.damaged. A session that lost records is read-only up to them. Without "
-                 "PLACE it is the journal of the data folder. No daemon may use it.",
+                 "PLACE, it uses the journal of the data folder. No daemon may use it.",
        .example = "perdure store salvage",
        .needs = Needs::nothing,
        .run = store_salvage},
@@ -293,7 +294,7 @@ std::vector<Verb> data_verbs() {
   return {
       {.name = "verify",
        .group = Group::care,
-       .summary = "read every record and check that it is as it was written",
+       .summary = "read every record and check it for damage",
        .positionals = {{"SESSION", Count::optional, Completes::session}},
        .example = "perdure verify",
        .needs = Needs::nothing,
@@ -307,25 +308,25 @@ std::vector<Verb> data_verbs() {
        .run = backup},
       {.name = "restore",
        .group = Group::care,
-       .summary = "bring a backup back; ends this data folder's agents first",
+       .summary = "restore a backup; stops this data folder's agents first",
        .positionals = {{"FILE", Count::one, Completes::file}},
-       .options = {{.name = "replace", .help = "what is there now"},
+       .options = {{.name = "replace", .help = "replace the current journal"},
                    {.name = "yes", .letter = 'y', .help = "do not ask"}},
        .example = "perdure restore perdure.backup --replace",
        .needs = Needs::nothing,
        .run = restore},
       {.name = "gc",
        .group = Group::care,
-       .summary = "free what nothing refers to any more",
-       .options = {{.name = "dry-run", .letter = 'n', .help = "only say what would go"},
+       .summary = "delete files that nothing refers to",
+       .options = {{.name = "dry-run", .letter = 'n', .help = "only show what would be removed"},
                    {.name = "yes", .letter = 'y', .help = "do it"}},
        .example = "perdure gc --dry-run",
        .needs = Needs::nothing,
        .run = gc},
       {.name = "restart",
        .group = Group::care,
-       .summary = "start the daemon again, with the program that is there now; agents go on",
-       .detail = "Works inside of a session, too.",
+       .summary = "restart the daemon with the installed program; agents keep running",
+       .detail = "Also works inside a session.",
        .example = "perdure restart",
        .run = restart},
       {.name = "service install",
@@ -337,13 +338,13 @@ std::vector<Verb> data_verbs() {
        .run = service_install},
       {.name = "service status",
        .group = Group::care,
-       .summary = "say whether it runs as a service",
+       .summary = "show whether it runs as a service",
        .example = "perdure service status",
        .needs = Needs::nothing,
        .run = service_status},
       {.name = "config show",
        .group = Group::care,
-       .summary = "print the settings that are in force",
+       .summary = "print the settings in effect",
        .example = "perdure config show",
        .needs = Needs::nothing,
        .run = config_show},

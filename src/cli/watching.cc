@@ -39,12 +39,12 @@ class Watcher final : public client::FollowEvents {
   void on_reset() override {
     view_.reset();
     if (!request_.is_quiet)
-      call_.remark("the log is another one now; it follows from its beginning");
+      call_.remark("the journal was replaced; following it from its beginning");
   }
   void on_connection(client::Connection connection) override {
     const bool is_lost = connection == client::Connection::lost;
     if (is_lost && !request_.is_quiet && call_.world().console.is_interactive()) {
-      call_.remark("the daemon is gone; reconnecting …");
+      call_.remark("the daemon does not answer; reconnecting …");
     }
   }
   void on_refused(const client::Refusal& refusal) override { refusal_ = refusal; }

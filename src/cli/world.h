@@ -27,18 +27,23 @@ class Console {
   virtual void err(std::string_view text) = 0;
   // A person is at both ends.
   virtual bool is_interactive() = 0;
+  // What out() gets is shown on a terminal.
+  virtual bool is_output_terminal() = 0;
   virtual Style style() = 0;
   virtual ScreenSize size() = 0;
   // All of the standard input; limit_reached beyond input_bytes_max.
   virtual Result<std::string> read_input() = 0;
   // What was typed to a question; nothing when nobody is there to answer.
   virtual std::optional<std::string> ask(std::string_view question) = 0;
+  // What was typed before now is not an answer to what is shown next.
+  virtual void forget_typed() = 0;
 };
 
 struct AttachTo {
   std::string session;  // its id
   std::uint64_t after = 0;
   std::string first_note;  // told above the first row
+  std::string host;        // of the daemon, when it is not this machine
 };
 
 struct CliWorld {

@@ -67,9 +67,10 @@ class FollowEvents {
 };
 
 struct FollowRequest {
-  std::string session;      // as the path takes it
-  std::uint64_t after = 0;  // the cursor
-  std::string log_id;       // of that cursor; empty: any
+  std::string session = {};  // as the path takes it
+  std::string path = {};     // of another stream of records than a session's
+  std::uint64_t after = 0;   // the cursor
+  std::string log_id;        // of that cursor; empty: any
 };
 
 // Dropping it ends the stream, and no callback follows.

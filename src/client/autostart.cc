@@ -136,7 +136,8 @@ Result<StartOutcome> ensure_daemon(const StartRequest& request,
   if (is_there()) return StartOutcome::was_there;
   const std::int64_t deadline_ms =
       now_ms() + (request.ready_ms > 0 ? request.ready_ms : daemon_ready_ms);
-  const std::string folder = request.data_folder + "/run";
+  // Beside what sessions see of the data folder: a process inside one must not hold it.
+  const std::string& folder = request.data_folder;
   TRY_VOID(make_folders(folder));
   const Descriptor lock(
       ::open((folder + "/start.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));

@@ -60,9 +60,9 @@ TEST_F(Autostart, starts_it_with_the_data_folder_and_makes_the_folder_private) {
   std::string home;
   std::getline(in, home);
   EXPECT_EQ(home, folder + "/state");
-  struct stat run{};
-  ASSERT_EQ(::stat((folder + "/state/run").c_str(), &run), 0);
-  EXPECT_EQ(run.st_mode & 0777, 0700U);
+  struct stat state{};
+  ASSERT_EQ(::stat((folder + "/state").c_str(), &state), 0);
+  EXPECT_EQ(state.st_mode & 0777, 0700U);
 }
 
 TEST_F(Autostart, D4_many_at_the_same_time_start_one) {

@@ -161,7 +161,7 @@ class SentCall final : public StreamDriver {
   Client& client_;
   ApiRequest request_;
   OnApiAnswer done_;
-  std::shared_ptr<HttpCall> call_;
+  std::unique_ptr<HttpCall> call_;
   std::optional<Result<HttpResponse>> outcome_;
   std::int64_t give_up_ms_ = 0;
   std::int64_t due_ms_ = 0;
@@ -250,7 +250,7 @@ class SessionStream final : public Following, StreamDriver, HttpBodyEvents {
   Client& client_;
   FollowCore core_;
   SseParser parser_;
-  std::shared_ptr<HttpCall> call_;
+  std::unique_ptr<HttpCall> call_;
   std::optional<HttpResponse> head_;
   std::string bytes_;
   bool ended_ = false;

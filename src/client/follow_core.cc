@@ -51,7 +51,8 @@ ApiRequest FollowCore::connect(std::int64_t now_ms) {
   heard_ms_ = now_ms;
   behind_ = 0;
   ApiRequest request;
-  request.path = "/api/sessions/" + request_.session + "/events";
+  request.path =
+      request_.path.empty() ? "/api/sessions/" + request_.session + "/events" : request_.path;
   request.accept = "text/event-stream";
   request.query.emplace_back("after", std::to_string(cursor_));
   if (!log_id_.empty()) request.query.emplace_back("log_id", log_id_);

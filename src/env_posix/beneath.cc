@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "env_posix/kernel_files.h"
+
 namespace perdure::beneath {
 namespace {
 
@@ -77,8 +79,14 @@ Result<OwnedFd> open_root(const std::string& root) {
   open_how how{};
   how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
   how.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-  const int fd = openat2_again(AT_FDCWD, root.c_str(), how);
-  if (fd >= 0) return OwnedFd(fd);
+  OwnedFd opened(openat2_again(AT_FDCWD, root.c_str(), how));
+  if (opened.get() >= 0) {
+    const std::string_view kernel = kernel_file_system(opened.get());
+    if (kernel.empty()) return opened;
+    return fail(Code::invalid_argument, "the workspace lies on " + std::string(kernel) +
+                                            ", a file system of the kernel. Choose a folder of "
+                                            "files");
+  }
   if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) {
     return fail(Code::workspace_missing, "the folder of the workspace is gone");
   }
@@ -94,9 +102,13 @@ Result<OwnedFd> open_beneath(int root, const std::string& path, int flags) {
   how.flags = static_cast<unsigned>(flags | O_CLOEXEC);
   if ((flags & O_PATH) == 0) how.flags |= O_NOCTTY | O_NONBLOCK;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-  const int fd = openat2_again(root, path.empty() ? "." : path.c_str(), how);
-  if (fd < 0) return std::unexpected(error_of(errno, path));
-  return OwnedFd(fd);
+  OwnedFd opened(openat2_again(root, path.empty() ? "." : path.c_str(), how));
+  if (opened.get() < 0) return std::unexpected(error_of(errno, path));
+  // Something may be mounted in the workspace. With our rights it would show us.
+  const std::string_view kernel = kernel_file_system(opened.get());
+  if (kernel.empty()) return opened;
+  return fail(Code::denied, escape_name(path) + ": lies on " + std::string(kernel) +
+                                ", a file system of the kernel");
 }
 
 Result<OwnedFd> open_plain_file(int root, const std::string& path, int flags) {

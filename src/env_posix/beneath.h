@@ -38,9 +38,11 @@ Error error_of(int number, std::string_view subject);
 FileKind kind_of(std::uint32_t mode);
 FileStat stat_of(const struct stat& from);
 
-// The root, which is canonical: no symlink may be in its path.
+// The root, which is canonical: no symlink may be in its path. invalid_argument: it lies on a file
+// system of the kernel.
 Result<OwnedFd> open_root(const std::string& root);
-// Opens what the path leads to. `flags` of open(2); O_CLOEXEC, O_NOCTTY and O_NONBLOCK are added.
+// Opens what the path leads to. denied: that lies on a file system of the kernel. `flags` of
+// open(2); O_CLOEXEC, O_NOCTTY and O_NONBLOCK are added.
 Result<OwnedFd> open_beneath(int root, const std::string& path, int flags);
 // A plain file for reading or writing: looked at before it is opened, so that a FIFO or a device
 // never is. conflict: it is something else.

@@ -6,11 +6,16 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace perdure {
 namespace {
+
+// Of a group whose processes were killed: how long for the next change, and how many at most.
+constexpr int group_change_ms = 500;
+constexpr int group_changes_max = 4;
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -69,6 +74,34 @@ std::optional<std::uint64_t> counter_in(std::string_view text, std::string_view 
     if (std::from_chars(begin, line.data() + line.size(), number).ec == std::errc()) return number;
   }
   return std::nullopt;
+}
+
+// Where the groups of an execution are, if it has any.
+std::vector<std::string> groups_of(std::string_view exec) {
+  if (exec.empty() || exec.contains('/') || exec.front() == '.') return {};
+  const std::string own = own_cgroups().unified;
+  if (own.empty()) return {};
+  std::vector<std::string> groups;
+  for (const std::string& base : {own, own.substr(0, own.rfind('/'))}) {
+    for (const std::string_view prefix : {limit_group_prefix, session_group_prefix}) {
+      groups.push_back(base + "/" + std::string(prefix) + std::string(exec));
+    }
+  }
+  return groups;
+}
+
+// Waits until those who were killed in it have ended: the kernel reports each change.
+bool becomes_empty(const std::string& group) {
+  const Fd events(open((group + "/cgroup.events").c_str(), O_RDONLY | O_CLOEXEC));
+  pollfd changed{.fd = events.get(), .events = POLLPRI};
+  char text[256];
+  for (int changes = 0; changes < group_changes_max; ++changes) {
+    const ssize_t got = pread(events.get(), text, sizeof text, 0);
+    if (got <= 0) return false;
+    if (counter_in({text, static_cast<std::size_t>(got)}, "populated") == 0) return true;
+    if (poll(&changed, 1, group_change_ms) <= 0) return false;
+  }
+  return false;
 }
 
 }  // namespace
@@ -144,6 +177,30 @@ OomCounter OomCounter::find() {
 
 std::optional<std::uint64_t> OomCounter::read() const { return counter_of(path_, "oom_kill"); }
 
+void kill_session_groups(std::string_view exec) {
+  for (const std::string& group : groups_of(exec)) {
+    // Not there, or not ours to kill: the scan that follows is for what is left.
+    (void)write_text(group + "/cgroup.kill", "1");
+  }
+}
+
+void remove_session_groups(std::string_view exec) {
+  for (const std::string& group : groups_of(exec)) {
+    if (rmdir(group.c_str()) != 0 && errno == EBUSY && becomes_empty(group)) rmdir(group.c_str());
+  }
+}
+
+bool names_session_group(std::string_view membership) {
+  for (const std::string_view line : split(membership, '\n')) {
+    for (const std::string_view part : split(line, '/')) {
+      if (part.starts_with(limit_group_prefix) || part.starts_with(session_group_prefix)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 Result<Cgroup> Cgroup::create(const std::string& name) {
   if (name.empty() || name.front() == '.' || name.find('/') != name.npos) {
     return fail(Code::invalid_argument, "not a group's name: '" + name + "'");
@@ -154,16 +211,21 @@ Result<Cgroup> Cgroup::create(const std::string& name) {
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     return fail(Code::unavailable, system_error(errno, "make group " + path).message());
   }
+  Fd parent(open(own.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   Fd members(open((path + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
-  if (!members || access((path + "/cgroup.kill").c_str(), W_OK) != 0) {
+  Fd kill(open((path + "/cgroup.kill").c_str(), O_WRONLY | O_CLOEXEC));
+  if (!parent || !members || !kill) {
     const std::string reason = system_error(errno, "use group " + path).message();
     rmdir(path.c_str());
     return fail(Code::unavailable, reason);
   }
-  return Cgroup(path, std::move(members));
+  return Cgroup(path, std::move(parent), std::move(members), std::move(kill));
 }
 
-Result<> Cgroup::kill() { return write_text(path_ + "/cgroup.kill", "1"); }
+Result<> Cgroup::kill() {
+  if (::write(kill_.get(), "1", 1) < 0) return system_failure("end the group " + path_);
+  return {};
+}
 
 Result<bool> Cgroup::is_empty() const {
   const std::string events = TRY(read_small_file(path_ + "/cgroup.events"));
@@ -173,7 +235,10 @@ Result<bool> Cgroup::is_empty() const {
 }
 
 Result<> Cgroup::remove() {
-  if (rmdir(path_.c_str()) != 0 && errno != ENOENT) return system_failure("remove group " + path_);
+  const std::string name = path_.substr(path_.rfind('/') + 1);
+  if (unlinkat(parent_.get(), name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT) {
+    return system_failure("remove group " + path_);
+  }
   return {};
 }
 

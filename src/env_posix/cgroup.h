@@ -53,6 +53,18 @@ class OomCounter {
   Scope scope_;
 };
 
+// Groups of sessions have names that begin so: those with limits, and those that only keep the
+// processes of an execution together where no process namespace does.
+inline constexpr std::string_view limit_group_prefix = "perdure_limit_";
+inline constexpr std::string_view session_group_prefix = "perdure_session_";
+// Ends every process in the groups of that execution, below our own group or beside it. Where there
+// is no such group nothing happens.
+void kill_session_groups(std::string_view exec);
+// Removes these groups as soon as they are empty; one that is not empty in time stays.
+void remove_session_groups(std::string_view exec);
+// Whether a process is in one, by the text of its /proc/PID/cgroup.
+bool names_session_group(std::string_view membership);
+
 // A v2 group below our own. It stays until remove(): whoever finds its name after a crash can kill
 // what it holds.
 class Cgroup {
@@ -74,9 +86,16 @@ class Cgroup {
   const std::string& path() const { return path_; }
 
  private:
-  Cgroup(std::string path, Fd members) : path_(std::move(path)), members_(std::move(members)) {}
+  Cgroup(std::string path, Fd parent, Fd members, Fd kill)
+      : path_(std::move(path)),
+        parent_(std::move(parent)),
+        members_(std::move(members)),
+        kill_(std::move(kill)) {}
   std::string path_;
+  // Opened at the start: by their paths nothing may be changeable any more.
+  Fd parent_;
   Fd members_;
+  Fd kill_;
 };
 
 }  // namespace perdure

@@ -1,27 +1,46 @@
 #include "env_posix/confine.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
-#include <iterator>
-#include <map>
-#include <string_view>
+#include <initializer_list>
 
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "env_posix/fd.h"
-#include "env_posix/proc.h"
 
 namespace perdure {
 namespace {
 
+// Of the caller's user namespace.
+std::string limit_path(std::string_view kind) {
+  return "/proc/sys/user/max_" + std::string(kind) + "_namespaces";
+}
+
+// Somebody who may make namespaces has made as many as there may be. A limit of none at all is
+// how a machine says that it has none.
+bool is_used_up() {
+  for (const char* const kind : {"user", "mnt", "pid"}) {
+    std::uint64_t limit = 0;
+    if (std::ifstream(limit_path(kind)) >> limit && limit == 0) return false;
+  }
+  return true;
+}
+
+// unavailable: this machine does not allow it. limit_reached: it does, and not just now; whoever
+// could bring that about must not get an agent that is less confined than others.
 Result<> refused(const std::string& what) {
-  return fail(Code::unavailable, what + ": " + std::strerror(errno));
+  const int why = errno;
+  const bool is_transient = why == ENOMEM || why == EAGAIN || why == EUSERS || why == ENFILE ||
+                            why == EMFILE || why == EINTR || (why == ENOSPC && is_used_up());
+  return fail(is_transient ? Code::limit_reached : Code::unavailable,
+              what + ": " + std::strerror(why));
 }
 
 Result<> write_file(const char* path, const std::string& text) {
@@ -38,116 +57,189 @@ Result<> map_user(uid_t uid, gid_t gid) {
   return write_file("/proc/self/gid_map", std::to_string(gid) + " " + std::to_string(gid) + " 1");
 }
 
-Result<> enter_namespace() {
+// In a user namespace of our own: one session cannot use up what the machine has of namespaces.
+// With one of control groups it could mount those of the daemon's user anew, to write to: there is
+// none. Of the limits that a kernel may know, those that it does not are not there to be set.
+void share_limits() {
+  constexpr std::uint64_t share = 64;  // of the machine's
+  constexpr std::uint64_t least = 64;
+  for (const char* const kind : {"user", "mnt", "pid", "net", "ipc", "uts", "time"}) {
+    std::uint64_t limit = 0;
+    std::ifstream(limit_path(kind)) >> limit;
+    const std::uint64_t ours = std::max(limit / share, least);
+    if (limit > ours) (void)write_file(limit_path(kind).c_str(), std::to_string(ours));
+  }
+  (void)write_file(limit_path("cgroup").c_str(), "0");
+}
+
+// What unshare() did: with a user namespace, or as one who may do without.
+enum class As : std::uint8_t { root, user };
+
+Result<As> unshare_with(int flags) {
   const uid_t uid = geteuid();
   const gid_t gid = getegid();
-  if (unshare(CLONE_NEWNS) == 0) return {};
-  if (errno != EPERM) return refused("mount namespace");
-  if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return refused("user namespace");
-  return map_user(uid, gid);
+  if (unshare(flags) == 0) return As::root;
+  if (errno != EPERM) return std::unexpected(refused("namespaces").error());
+  if (unshare(CLONE_NEWUSER | flags) != 0) {
+    return std::unexpected(refused("user namespaces").error());
+  }
+  TRY_VOID(map_user(uid, gid));
+  share_limits();
+  return As::user;
 }
 
-// The kernel locks the flags of mounts that came from another user namespace: they are kept.
-Result<> cover(const std::string& folder, unsigned long flags) {
-  if (mount("perdure", folder.c_str(), "tmpfs", MS_NOSUID | MS_NODEV | flags,
-            "size=64k,mode=0700") != 0) {
-    return refused("cover " + folder);
-  }
+// What we mount from here on stays ours; what others mount still arrives.
+Result<> keep_mounts_to_ourselves() {
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) return refused("mounts");
   return {};
 }
 
-Result<> show_again(const Fd& folder, const std::string& path) {
-  std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (error) return fail(Code::unavailable, path + ": " + error.message());
-  const std::string from = "/proc/self/fd/" + std::to_string(folder.get());
-  if (mount(from.c_str(), path.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0) {
-    return refused("show " + path);
-  }
+// The /proc of the new process namespace. Numbers begin where the starter's are, so that two
+// sessions seldom have processes of the same number: programs write them into lock files.
+Result<> show_own_processes(std::int64_t outer_pid) {
+  const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+  if (mount("proc", "/proc", "proc", flags, nullptr) != 0) return refused("a /proc of its own");
+  (void)write_file("/proc/sys/kernel/ns_last_pid", std::to_string(outer_pid));
   return {};
 }
 
-// The environment a process was started with, as the kernel keeps it.
-std::string environment_value(std::int64_t pid, std::string_view name) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/environ", std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(file), {});
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\0', at), text.size());
-    const std::string_view entry = std::string_view(text).substr(at, end - at);
-    if (entry.starts_with(name) && entry.substr(name.size()).starts_with('=')) {
-      return std::string(entry.substr(name.size() + 1));
-    }
-    at = end + 1;
+// Between the process that asked and the one that goes on stands one that has the namespaces and
+// starts the other in them.
+struct Handover {
+  Pipe report;  // from the one that goes on to the one that asked: "ok", or the refusal
+  Pipe number;  // from the one between: the number of the one that goes on
+};
+
+constexpr std::string_view went_on = "ok";
+
+void tell(const Fd& pipe, std::string_view text) {
+  // Nobody who reads: then nobody has to know.
+  [[maybe_unused]] const ssize_t written = write(pipe.get(), text.data(), text.size());
+}
+
+std::string read_all(const Fd& pipe) {
+  std::string text;
+  char buffer[512];
+  while (true) {
+    const ssize_t got = read(pipe.get(), buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return text;
+    text.append(buffer, static_cast<std::size_t>(got));
   }
-  return {};
+}
+
+// A refusal in a pipe: its code and its words.
+void tell(const Fd& pipe, const Error& why) {
+  tell(pipe, std::string(code_name(why.code())) + " " + why.message());
+}
+
+Error read_refusal(const std::string& said) {
+  const std::size_t space = said.find(' ');
+  if (space == std::string::npos) return Error(Code::limit_reached, "a new process ended at once");
+  return Error(parse_code(said.substr(0, space)), said.substr(space + 1));
+}
+
+[[noreturn]] void give_up(const Handover& handover, const Error& why) {
+  tell(handover.report.write, why);
+  _exit(1);
+}
+
+Confinement reached(As as) {
+  std::uint64_t control_groups = 0;
+  std::ifstream(limit_path("cgroup")) >> control_groups;
+  if (as == As::user && control_groups != 0) {
+    return {ConfinementLevel::partial, "namespaces of control groups cannot be forbidden", true};
+  }
+  if (as == As::user && geteuid() != 0) return {ConfinementLevel::full, "", true};
+  return {ConfinementLevel::partial, "agents run as root, which can undo it", true};
+}
+
+// Returns in the process that goes on, and in no other.
+ConfinedProcess go_on_in_namespaces(Handover handover) {
+  handover.report.read.reset();
+  const Result<As> as = unshare_with(CLONE_NEWNS | CLONE_NEWPID);
+  if (!as) give_up(handover, as.error());
+  if (const Result<> kept = keep_mounts_to_ourselves(); !kept) { give_up(handover, kept.error()); }
+  const pid_t first = fork();
+  if (first < 0) give_up(handover, refused("fork").error());
+  if (first > 0) {
+    tell(handover.number.write, std::to_string(first));
+    _exit(0);
+  }
+  handover.number.write.reset();
+  const std::int64_t pid = std::atoll(read_all(handover.number.read).c_str());
+  if (pid == 0) give_up(handover, Error(Code::limit_reached, "the process between ended"));
+  if (const Result<> shown = show_own_processes(pid); !shown) { give_up(handover, shown.error()); }
+  // Without a mapped root a program with extra rights gets none anyway; this says it for good.
+  if (*as == As::user) prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  tell(handover.report.write, went_on);
+  return {reached(*as), pid};
 }
 
 }  // namespace
 
-bool allows_mount_namespaces() {
+std::string_view confinement_name(ConfinementLevel level) {
+  switch (level) {
+    case ConfinementLevel::none: return "none";
+    case ConfinementLevel::partial: return "partial";
+    case ConfinementLevel::full: return "full";
+  }
+  return "none";
+}
+
+Result<ConfinedProcess> enter_namespaces() {
+  Handover handover{TRY(make_pipe()), TRY(make_pipe())};
+  const pid_t between = fork();
+  if (between < 0) return system_failure("fork");
+  if (between == 0) return go_on_in_namespaces(std::move(handover));
+  handover.report.write.reset();
+  handover.number.write.reset();
+  const std::string said = read_all(handover.report.read);
+  while (waitpid(between, nullptr, 0) < 0 && errno == EINTR) {}
+  if (said == went_on) _exit(0);
+  const Error refusal = read_refusal(said);
+  if (refusal.code() != Code::unavailable) return std::unexpected(refusal);
+  const Result<> mounts = enter_mount_namespace();
+  if (mounts) {
+    return ConfinedProcess{
+        {ConfinementLevel::partial, "no process namespace: " + refusal.message()}, getpid()};
+  }
+  if (mounts.error().code() != Code::unavailable) return std::unexpected(mounts.error());
+  return ConfinedProcess{{ConfinementLevel::none, mounts.error().message()}, getpid()};
+}
+
+Confinement try_namespaces() {
+  Result<Pipe> pipe = make_pipe();
+  if (!pipe) return {ConfinementLevel::none, pipe.error().message()};
   const pid_t child = fork();
-  if (child == 0)
-    _exit(unshare(CLONE_NEWNS) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 ? 0 : 1);
-  int status = 1;
-  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
-         WEXITSTATUS(status) == 0;
-}
-
-Result<> hide_folder(const HiddenFolder& hidden) {
-  TRY_VOID(enter_namespace());
-  // What we mount from here on stays ours; what others mount still arrives.
-  if (mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) return refused("mounts");
-  // Opened in the new namespace: a folder of another one cannot be shown here.
-  std::map<std::string, Fd> shown;
-  for (const std::string& path : hidden.show) {
-    Fd folder(open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (folder.get() < 0) return refused(path);
-    shown.emplace(path, std::move(folder));
-  }
-  TRY_VOID(cover(hidden.folder, 0));
-  for (const auto& [path, folder] : shown) TRY_VOID(show_again(folder, path));
-  for (const std::string& path : hidden.hide) TRY_VOID(cover(path, MS_RDONLY));
-  if (mount(nullptr, hidden.folder.c_str(), nullptr, MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV,
-            nullptr) != 0) {
-    return refused("seal " + hidden.folder);
-  }
-  return {};
-}
-
-Result<std::string> hosting_session_of(std::int64_t pid) {
-  constexpr int ancestors_max = 1024;
-  for (int i = 0; i < ancestors_max && pid > 1; ++i) {
-    const Result<ProcStat> stat = read_proc_stat(pid);
-    // An ancestor that has just ended: who took over its children is not known.
-    if (!stat) return std::unexpected(stat.error());
-    if (stat->ended()) return fail(Code::not_found, "the process has ended");
-    if (std::string session = environment_value(pid, "PERDURE_SESSION"); !session.empty()) {
-      return session;
+  if (child == 0) {
+    const Result<ConfinedProcess> confined = enter_namespaces();
+    if (!confined) {
+      tell(pipe->write, "none 0" + confined.error().message());
+      _exit(1);
     }
-    pid = stat->parent;
+    const Confinement& found = confined->confinement;
+    tell(pipe->write, std::string(confinement_name(found.level)) +
+                          (found.has_process_namespace ? " 1" : " 0") + found.reason);
+    _exit(0);
   }
-  return std::string();
+  pipe->write.reset();
+  const std::string said = child > 0 ? read_all(pipe->read) : "";
+  if (child > 0) waitpid(child, nullptr, 0);
+  const std::size_t space = said.find(' ');
+  if (space == std::string::npos || said.size() < space + 2) {
+    return {ConfinementLevel::none, "namespaces cannot be tried"};
+  }
+  Confinement found{ConfinementLevel::none, said.substr(space + 2), said[space + 1] == '1'};
+  for (const auto level : {ConfinementLevel::partial, ConfinementLevel::full}) {
+    if (said.substr(0, space) == confinement_name(level)) found.level = level;
+  }
+  return found;
 }
 
-std::map<std::int64_t, std::string> hosting_sessions() {
-  std::map<std::int64_t, std::int64_t> parents;
-  std::map<std::int64_t, std::string> sessions;
-  for (const ProcStat& process : all_processes()) {
-    parents.emplace(process.pid, process.parent);
-    sessions.emplace(process.pid, environment_value(process.pid, "PERDURE_SESSION"));
-  }
-  for (auto& [pid, session] : sessions) {
-    // Each step goes up; a pid that was taken anew meanwhile could close a circle.
-    std::size_t steps = 0;
-    for (auto at = parents.find(pid); session.empty() && at != parents.end();) {
-      if (++steps > parents.size()) break;
-      const auto above = sessions.find(at->second);
-      if (above == sessions.end()) break;
-      session = above->second;
-      at = parents.find(at->second);
-    }
-  }
-  return sessions;
+Result<> enter_mount_namespace() {
+  TRY(unshare_with(CLONE_NEWNS));
+  return keep_mounts_to_ourselves();
 }
 
 }  // namespace perdure

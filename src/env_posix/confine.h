@@ -1,36 +1,50 @@
-// Keeps a folder out of sight of this process's later children, by a mount namespace of its own.
-// Descriptors that are open already go on leading to what they led to.
+// Namespaces of this process's own, which it and its later children cannot leave. Descriptors that
+// are open already go on leading to what they led to.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "base/result.h"
 
 namespace perdure {
 
-struct HiddenFolder {
-  std::string folder;             // absolute
-  std::vector<std::string> show;  // folders in it that stay visible, absolute
-  std::vector<std::string> hide;  // folders within those that are empty all the same
+// How far agents are kept apart from their daemon.
+enum class ConfinementLevel : std::uint8_t {
+  none,     // an agent is a plain process of the daemon's user
+  partial,  // some of it: the reason says what is missing
+  full,     // own user, mount and process namespaces: none of them can be left
+};
+std::string_view confinement_name(ConfinementLevel level);
+
+struct Confinement {
+  ConfinementLevel level = ConfinementLevel::none;
+  std::string reason;  // what is missing, for people; empty with `full`
+  bool has_process_namespace = false;
 };
 
-// From here on the folder is an empty, read-only one for this process and its children. Needs root
-// or a kernel that lets everybody make user namespaces; `unavailable` with the reason otherwise,
-// and nothing has changed. Call it with one thread.
-Result<> hide_folder(const HiddenFolder& hidden);
+struct ConfinedProcess {
+  Confinement confinement;
+  // The number of the process that goes on, as its starter sees it: in a process namespace of its
+  // own it is 1 for itself.
+  std::int64_t pid = 0;
+};
 
-// Whether the machine lets this user have a mount namespace at all; tried in a child.
-bool allows_mount_namespaces();
+// Goes on in a new process that is the first of a process namespace: when it ends, for whatever
+// reason, the kernel ends everything below it, and nothing below can end it. It has its own mounts
+// and its own /proc, and is somebody without rights outside. The process that called this exits.
+// Where the kernel allows less, the caller itself goes on with a mount namespace alone, or with
+// nothing. limit_reached: it allows more, but everything is used up just now. Call it with one
+// thread, before anything is opened that counts processes.
+Result<ConfinedProcess> enter_namespaces();
 
-// The session in which this process runs, as far as its ancestors tell: the value of
-// PERDURE_SESSION in the environment that it or one of them was started with. Empty: none.
-// not_found: no such process, so that nothing can be said.
-Result<std::string> hosting_session_of(std::int64_t pid);
+// The level that enter_namespaces() would reach; tried in a child.
+Confinement try_namespaces();
 
-// The same of every process that /proc shows; an empty text: in none.
-std::map<std::int64_t, std::string> hosting_sessions();
+// A mount namespace alone, for this process and its children. Needs root or a kernel that lets
+// everybody make user namespaces; `unavailable` with the reason otherwise, and nothing has changed.
+// limit_reached as above. Call it with one thread.
+Result<> enter_mount_namespace();
 
 }  // namespace perdure

@@ -180,6 +180,22 @@ TEST_F(FileTreeTest, fifos_sockets_and_devices_are_refused_and_never_block) {
   EXPECT_EQ(entries_of(root_) >= 3, true);
 }
 
+// With our own rights it would show what nobody else may read, our memory for example.
+TEST_F(FileTreeTest, SEC3_what_lies_on_a_file_system_of_the_kernel_is_not_served) {
+  for (const char* const root : {"/proc", "/proc/self", "/dev/fd", "/sys"}) {
+    EXPECT_EQ(code(open_file_tree(root)), Code::invalid_argument) << root;
+  }
+  const auto all = open_file_tree("/").value();
+  const std::string self = "proc/" + std::to_string(::getpid());
+  for (const std::string& name : {self + "/environ", self + "/mem", self + "/maps"}) {
+    EXPECT_EQ(code(all->read(at(name), {0, 10})), Code::denied) << name;
+  }
+  EXPECT_EQ(code(all->write(at(self + "/comm"), "x", {})), Code::denied);
+  EXPECT_EQ(code(all->list(at(self), {})), Code::denied);
+  EXPECT_EQ(code(all->list(at("proc"), {})), Code::denied);
+  EXPECT_TRUE(all->list({}, {})) << "what has it below itself is served";
+}
+
 TEST_F(FileTreeTest, a_write_is_whole_and_keeps_the_mode) {
   put(root_ / "tool", "#!old");
   fs::permissions(root_ / "tool", fs::perms(0750));

@@ -128,14 +128,46 @@ Result<> PosixFolder::append(const std::string& name, std::string_view bytes) {
   return std::unexpected(system_error(error, "append to " + name));
 }
 
+Result<> PosixFolder::replace(const std::string& name, std::string_view bytes) {
+  TRY_VOID(check_name(name));
+  const std::string fresh = name + ".new";
+  TRY_VOID(remove(fresh));
+  const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY;
+  const Fd file(openat(folder_.get(), fresh.c_str(), flags, file_mode));
+  if (!file) return system_failure("make " + fresh);
+  const auto undone = [&](int error) {
+    (void)unlinkat(folder_.get(), fresh.c_str(), 0);
+    return std::unexpected(system_error(error, "write " + name));
+  };
+  // The bytes are safe before they have the name.
+  if (const int error = write_all(file.get(), bytes); error != 0) return undone(error);
+  if (fsync(file.get()) != 0) return undone(errno);
+  if (renameat(folder_.get(), fresh.c_str(), folder_.get(), name.c_str()) != 0) {
+    return undone(errno);
+  }
+  if (fsync(folder_.get()) != 0) return system_failure("write " + name);
+  return {};
+}
+
+// A container may put a pipe or a device where a file was: opening it waits for nobody, and reading
+// it is refused.
+Result<Fd> PosixFolder::open_plain(const std::string& name, int access) const {
+  const int flags = access | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
+  Fd file(openat(folder_.get(), name.c_str(), flags));
+  if (!file) return system_failure("open " + name);
+  if (!S_ISREG(TRY(status_of(file.get(), "look at " + name)).st_mode)) {
+    return fail(Code::damaged, name + " is not a plain file");
+  }
+  return file;
+}
+
 Result<PosixFolder::Borrowed> PosixFolder::open_for_reading(const std::string& name) {
   TRY_VOID(check_name(name));
   if (appended_ && appended_name_ == name &&
       TRY(status_of(appended_.get(), "look at " + name)).st_nlink > 0) {
     return Borrowed{appended_.get(), Fd()};
   }
-  Fd file(openat(folder_.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY));
-  if (!file) return system_failure("open " + name);
+  Fd file = TRY(open_plain(name, O_RDONLY));
   const int descriptor = file.get();
   return Borrowed{descriptor, std::move(file)};
 }
@@ -168,8 +200,7 @@ Result<std::uint64_t> PosixFolder::size(const std::string& name) {
 
 Result<> PosixFolder::truncate(const std::string& name, std::uint64_t bytes) {
   TRY_VOID(check_name(name));
-  const Fd file(openat(folder_.get(), name.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY));
-  if (!file) return system_failure("open " + name);
+  const Fd file = TRY(open_plain(name, O_WRONLY));
   if (ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) {
     return system_failure("truncate " + name);
   }

@@ -34,6 +34,10 @@ class PosixFolder final : public Folder {
   Result<> truncate(const std::string& name, std::uint64_t bytes) override;
   Result<> remove(const std::string& name) override;
 
+  // The file then has these bytes, or after an error those that it had, even when the power fails:
+  // they are on the disk when this returns, which takes as long as the disk needs.
+  Result<> replace(const std::string& name, std::string_view bytes);
+
   // The folder's own descriptor, for the *at() calls.
   const Fd& descriptor() const { return folder_; }
   // A path of few bytes to a name in it, valid in this process for as long as this object lives.
@@ -55,6 +59,7 @@ class PosixFolder final : public Folder {
     Fd own;
   };
   Result<Borrowed> open_for_reading(const std::string& name);
+  Result<Fd> open_plain(const std::string& name, int access) const;
 
   Fd folder_;
   std::string appended_name_;

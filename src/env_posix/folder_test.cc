@@ -34,6 +34,16 @@ mode_t mode_of(const std::string& path) {
   return status.st_mode & 0777;
 }
 
+// A container can write some of these folders.
+TEST_F(FolderTest, SEC_a_fifo_in_place_of_a_file_stops_nobody_who_reads_it) {
+  ASSERT_EQ(mkfifo(file("pipe").c_str(), 0600), 0);
+  ASSERT_EQ(mkdir(file("folder").c_str(), 0700), 0);
+  for (const char* name : {"pipe", "folder"}) {
+    EXPECT_EQ(folder_->read(name, 0, 100).error().code(), Code::damaged) << name;
+    EXPECT_EQ(folder_->size(name).error().code(), Code::damaged) << name;
+  }
+}
+
 TEST_F(FolderTest, what_is_appended_can_be_read_anywhere) {
   ASSERT_TRUE(folder_->append("a", "hello "));
   ASSERT_TRUE(folder_->append("b", "other"));
@@ -73,6 +83,43 @@ TEST_F(FolderTest, truncating_and_removing_the_open_file_leave_it_usable) {
   unlink(file("a").c_str());  // behind its back
   ASSERT_TRUE(folder_->append("a", "newer"));
   EXPECT_EQ(folder_->read("a", 0, 100), "newer");
+}
+
+TEST_F(FolderTest, a_file_is_replaced_whole) {
+  ASSERT_TRUE(folder_->append("a", "old"));
+  ASSERT_TRUE(folder_->append("a.new", "left by a crash"));
+  ASSERT_TRUE(folder_->replace("a", "new"));
+  EXPECT_EQ(folder_->read("a", 0, 100), "new");
+  ASSERT_TRUE(folder_->append("a", "er"));
+  EXPECT_EQ(folder_->read("a", 0, 100), "newer");
+  EXPECT_EQ(*folder_->list(), std::vector<std::string>{"a"});
+  struct stat status{};
+  ASSERT_EQ(stat(file("a").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0600U);
+  EXPECT_EQ(folder_->replace("../a", "x").error().code(), Code::invalid_argument);
+}
+
+TEST_F(FolderTest, DISK2_a_replacement_that_does_not_fit_leaves_what_was) {
+  ASSERT_TRUE(folder_->replace("a", "old"));
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const auto handler = signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{.rlim_cur = 4096, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const auto refused = folder_->replace("a", std::string(5000, 'b'));
+  setrlimit(RLIMIT_FSIZE, &before);
+  signal(SIGXFSZ, handler);
+  EXPECT_FALSE(refused);
+  EXPECT_EQ(folder_->read("a", 0, 100), "old");
+  EXPECT_EQ(*folder_->list(), std::vector<std::string>{"a"});
+}
+
+// What a container can put in place of a file: to open a pipe for reading would wait for ever.
+TEST_F(FolderTest, a_pipe_in_place_of_a_file_stops_nobody) {
+  ASSERT_EQ(mkfifo(file("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(folder_->read("pipe", 0, 1).error().code(), Code::damaged);
+  EXPECT_EQ(folder_->size("pipe").error().code(), Code::damaged);
+  EXPECT_FALSE(folder_->truncate("pipe", 0));
 }
 
 TEST_F(FolderTest, a_name_leads_nowhere_else) {

@@ -54,6 +54,19 @@ TEST_F(KillTree, P4_X17_grandchildren_that_left_are_found_by_their_mark) {
   EXPECT_TRUE(gone(grandchild));
 }
 
+TEST_F(KillTree, PROC4_security_4_one_that_shed_its_environment_is_found_by_who_took_it_over) {
+  ASSERT_TRUE(processes_->become_subreaper());
+  SpawnSpec spec = marked({});
+  spec.command = {"/bin/sh", "-c",
+                  "(env -i setsid /bin/sleep 60 <&- >&- 2>&- & echo $!); exec /bin/true"};
+  const auto process = spawn(spec);
+  const std::int64_t grandchild = printed();
+  ASSERT_TRUE(until([&] { return gone(process->pid()); }));
+  ASSERT_FALSE(gone(grandchild));
+  EXPECT_EQ(processes_->kill_marked(mark_), 0U);
+  EXPECT_TRUE(gone(grandchild));
+}
+
 TEST_F(KillTree, P4_one_whose_first_thread_has_left_is_found_too) {
   const auto process = spawn(marked({"headless"}));
   const std::int64_t grandchild = printed();

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view prefix = "perdure_limit_";
+constexpr std::string_view prefix = limit_group_prefix;
 constexpr std::uint64_t period_us = 100'000;
 
 Result<> put(const std::string& path, const std::string& text) {
@@ -96,7 +96,7 @@ LimitGroup::~LimitGroup() { remove(); }
 LimitGroup& LimitGroup::operator=(LimitGroup&& other) noexcept {
   remove();
   limits_ = other.limits_;
-  paths_ = std::exchange(other.paths_, {});
+  folders_ = std::exchange(other.folders_, {});
   files_ = std::exchange(other.files_, {});
   members_ = std::exchange(other.members_, {});
   oom_file_ = std::move(other.oom_file_);
@@ -106,13 +106,18 @@ LimitGroup& LimitGroup::operator=(LimitGroup&& other) noexcept {
 
 void LimitGroup::remove() {
   files_.clear();
-  for (const std::string& path : paths_) rmdir(path.c_str());
-  paths_.clear();
+  for (const Folder& folder : folders_) {
+    unlinkat(folder.parent.get(), folder.name.c_str(), AT_REMOVEDIR);
+  }
+  folders_.clear();
 }
 
 Result<> LimitGroup::add(const std::string& path) {
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return system_failure("make " + path);
-  paths_.push_back(path);
+  const fs::path whole(path);
+  Fd parent(open(whole.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!parent) return system_failure("open the folder of " + path);
+  folders_.push_back({std::move(parent), whole.filename()});
   Fd members(open((path + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
   if (!members) return system_failure("open " + path + "/cgroup.procs");
   members_.push_back(members.get());

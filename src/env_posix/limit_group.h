@@ -48,7 +48,12 @@ class LimitGroup {
   void remove();
 
   GroupLimits limits_;
-  std::vector<std::string> paths_;
+  // Opened at the start: by its path nothing may be changeable any more.
+  struct Folder {
+    Fd parent;
+    std::string name;
+  };
+  std::vector<Folder> folders_;
   std::vector<Fd> files_;
   std::vector<int> members_;
   std::string oom_file_;

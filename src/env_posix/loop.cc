@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <limits>
+#include <utility>
 
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
@@ -104,7 +105,20 @@ Result<std::unique_ptr<EpollLoop>> EpollLoop::create() {
   return loop;
 }
 
-EpollLoop::~EpollLoop() { CHECK(!in_round_, "a loop cannot be destroyed from inside"); }
+EpollLoop::~EpollLoop() {
+  CHECK(!in_round_, "a loop cannot be destroyed from inside");
+  // While every member is there: what goes may cancel a timer or post once more.
+  drop_pending();
+}
+
+void EpollLoop::drop_pending() {
+  take_from_threads();
+  while (!tasks_.empty() || !timers_.empty()) {
+    const std::deque<Task> tasks = std::exchange(tasks_, {});
+    const std::map<TimerId, Timer> timers = std::exchange(timers_, {});
+    deadlines_.clear();
+  }
+}
 
 void EpollLoop::check_thread() const {
   CHECK(owner_ == std::this_thread::get_id(), "a loop belongs to one thread");

@@ -89,6 +89,9 @@ class EpollLoop final : public Loop {
   // One round that waits at most this long for something to do. For tests and simple programs.
   void pump_for_ms(int wait_ms);
 
+  // Drops every task and timer without running it, and what their going posts, too.
+  void drop_pending();
+
   // Scratch for reading, one for all watches: its content lasts until the callback returns.
   std::span<char> read_buffer() { return {read_buffer_.get(), read_buffer_bytes}; }
 
@@ -127,6 +130,19 @@ class EpollLoop final : public Loop {
   std::atomic<bool> stopping_ = false;
   std::mutex from_threads_mutex_;
   std::deque<Task> from_threads_;
+};
+
+// Drops the loop's tasks and timers when it goes. They hold processes, links and calls, so this is
+// made after everything that those use, and goes before it.
+class PendingTasks {
+ public:
+  explicit PendingTasks(EpollLoop& loop) : loop_(loop) {}
+  ~PendingTasks() { loop_.drop_pending(); }
+  PendingTasks(const PendingTasks&) = delete;
+  PendingTasks& operator=(const PendingTasks&) = delete;
+
+ private:
+  EpollLoop& loop_;
 };
 
 }  // namespace perdure

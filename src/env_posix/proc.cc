@@ -134,6 +134,14 @@ bool environment_has(const ProcStat& process, std::string_view mark) {
   return false;
 }
 
+bool environment_names(const ProcStat& process, std::string_view name) {
+  constexpr std::size_t bytes_max = 4UL << 20;
+  const Result<std::string> text = read_small_file(proc_path(process.pid, "environ"), bytes_max);
+  if (!text) return false;
+  const std::string entry = std::string(1, '\0') + std::string(name) + "=";
+  return text->starts_with(std::string_view(entry).substr(1)) || text->contains(entry);
+}
+
 Result<Fd> open_pidfd(std::int64_t pid) {
   Fd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   // EINVAL: the number belongs to a thread that leads no process, so there is no such process.

@@ -37,6 +37,9 @@ std::vector<ProcStat> all_processes();
 // that may not be read has no mark.
 bool environment_has(const ProcStat& process, std::string_view mark);
 
+// Whether it holds any value of that name; one that may not be read has none.
+bool environment_names(const ProcStat& process, std::string_view name);
+
 // The process itself, whatever becomes of its number; not_found when it is gone. Readable once the
 // process has ended.
 Result<Fd> open_pidfd(std::int64_t pid);

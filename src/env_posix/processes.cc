@@ -33,22 +33,38 @@ std::set<std::int64_t> with_descendants(const std::vector<ProcStat>& processes,
   return found;
 }
 
-enum class Reach { marked, descendants };
+enum class Reach { marked, marked_or_shed, descendants };
+
+// Every process of a session is started with this in its environment.
+constexpr std::string_view exec_mark_name = "PERDURE_EXEC_MARK";
 
 struct Victim {
   pid_t pid;
   Fd pidfd;
 };
 
-std::vector<Victim> find_victims(const std::string& mark, Reach reach) {
+// Those who fell to us after their parents had ended, and carry no mark: they shed it. `is_ours`
+// names the children that we started and still hold.
+std::set<std::int64_t> shed_marks(const std::vector<ProcStat>& processes, const auto& is_ours) {
+  std::set<std::int64_t> roots;
+  for (const ProcStat& process : processes) {
+    const bool fell_to_us =
+        process.parent == getpid() && !process.ended() && !is_ours(static_cast<pid_t>(process.pid));
+    if (fell_to_us && !environment_names(process, exec_mark_name)) roots.insert(process.pid);
+  }
+  return with_descendants(processes, std::move(roots));
+}
+
+std::vector<Victim> find_victims(const std::string& mark, Reach reach, const auto& is_ours) {
   const std::vector<ProcStat> processes = all_processes();
   std::set<std::int64_t> descendants;
   if (reach == Reach::descendants) descendants = with_descendants(processes, {getpid()});
+  if (reach == Reach::marked_or_shed) descendants = shed_marks(processes, is_ours);
   std::vector<Victim> victims;
   for (const ProcStat& process : processes) {
     if (process.pid == getpid() || process.ended()) continue;
-    const bool is_meant = reach == Reach::descendants ? descendants.contains(process.pid)
-                                                      : environment_has(process, mark);
+    const bool is_meant = descendants.contains(process.pid) ||
+                          (reach != Reach::descendants && environment_has(process, mark));
     if (!is_meant) continue;
     if (auto pidfd = open_pidfd(process)) {
       victims.push_back({static_cast<pid_t>(process.pid), std::move(*pidfd)});
@@ -203,11 +219,22 @@ std::size_t PosixProcesses::kill_until_clean(auto&& find) {
 
 std::size_t PosixProcesses::kill_marked(const std::string& mark) {
   CHECK(mark.find('=') + 1 > 1, "a mark is NAME=value");
-  return kill_until_clean([&] { return find_victims(mark, Reach::marked); });
+  std::string_view exec;
+  if (mark.starts_with(exec_mark_name)) {
+    exec = std::string_view(mark).substr(exec_mark_name.size() + 1);
+    exec = exec.substr(0, exec.find('@'));
+  }
+  kill_session_groups(exec);
+  const Reach reach = child_signals_ ? Reach::marked_or_shed : Reach::marked;
+  const auto ours = [this](pid_t pid) { return is_ours(pid); };
+  const std::size_t left = kill_until_clean([&] { return find_victims(mark, reach, ours); });
+  remove_session_groups(exec);
+  return left;
 }
 
 std::size_t PosixProcesses::kill_descendants() {
-  return kill_until_clean([] { return find_victims({}, Reach::descendants); });
+  const auto ours = [this](pid_t pid) { return is_ours(pid); };
+  return kill_until_clean([&] { return find_victims({}, Reach::descendants, ours); });
 }
 
 ProcessSet PosixProcesses::offspring(const Family& family) {

@@ -40,8 +40,9 @@ class PosixProcesses final : public Processes {
 
   // Beside the codes of env/process.h those of spawn_child().
   Result<std::unique_ptr<Process>> spawn(const SpawnSpec& spec, ProcessEvents& events) override;
-  // Both block until they are gone, at most kill_wait_ms. A process that hides its environment from
-  // us is not found by its mark.
+  // Both block until they are gone, at most kill_wait_ms. A process that has no mark any more is
+  // not found by it, but for one that fell to us, a subreaper, without the mark of any execution.
+  // Where the mark is an execution's, its control groups are ended, too.
   std::size_t kill_marked(const std::string& mark) override;
   std::size_t kill_descendants() override;
   ProcessSet offspring(const Family& family) override;
@@ -56,6 +57,7 @@ class PosixProcesses final : public Processes {
   void set_cgroup(const Cgroup* group);
   // The same with a group that limits them.
   void set_limits(LimitGroup group);
+  bool is_limited() const { return limits_.has_value(); }
   std::string limits_met() const override { return limits_ ? limits_->met() : ""; }
 
   // How many orphans have been reaped.

@@ -57,8 +57,18 @@ Result<> remove_stale(const PosixFolder& folder, const std::string& name) {
 
 }  // namespace
 
+// A container can write some of these folders: a symlink there leads nowhere. The file that was
+// looked at is the one that is connected to.
 Result<Fd> connect_unix_socket(const PosixFolder& folder, const std::string& name) {
-  const sockaddr_un address = TRY(address_of(folder, name));
+  TRY(address_of(folder, name));  // a name that is none, or is too long
+  const Fd found(openat(folder.descriptor().get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (!found) return system_failure("connect to " + name);
+  struct stat status{};
+  if (fstat(found.get(), &status) != 0) return system_failure("look at " + name);
+  if (!S_ISSOCK(status.st_mode)) return fail(Code::unavailable, name + " is not a socket");
+  sockaddr_un address{.sun_family = AF_UNIX};
+  const std::string path = "/proc/self/fd/" + std::to_string(found.get());
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   Fd made = TRY(make_socket());
   const auto* place = reinterpret_cast<const sockaddr*>(&address);
   if (::connect(made.get(), place, sizeof address) != 0) {

@@ -75,6 +75,15 @@ class UnixLinks : public testing::Test {
   std::unique_ptr<Link> far_;
 };
 
+TEST_F(UnixLinks, SEC_a_symlink_to_a_socket_is_not_connected_to) {
+  listen();
+  ASSERT_EQ(symlink("agent.sock", scratch_.path("run/link.sock").c_str()), 0);
+  const auto linked = UnixLink::connect(*loop_, *folder_, "link.sock");
+  ASSERT_FALSE(linked);
+  EXPECT_EQ(linked.error().code(), Code::unavailable) << linked.error().message();
+  EXPECT_TRUE(UnixLink::connect(*loop_, *folder_, "agent.sock"));
+}
+
 TEST_F(UnixLinks, bytes_go_both_ways) {
   make_pair();
   near_->send("ping");

@@ -126,7 +126,7 @@ Result<> ContainerLaunch::write_bootstrap(const std::string& id) {
   inside.container_id = id;
   inside.run_folder = container_run_folder;
   inside.spool_folder = container_spool_folder;
-  inside.hide.clear();
+  inside.hide = {};
   inside.limits = {.run_ms = inside.limits.run_ms};  // the others are the engine's business
   const auto folder = TRY(place_.ports_.host.open_folder(place_.bootstrap_.run_folder));
   TRY_VOID(folder->remove(file_name()));

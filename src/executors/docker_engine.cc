@@ -70,16 +70,12 @@ void DockerEngine::ask(Asked asked, OnAnswer done) {
   HttpRequest request{.method = std::move(asked.method), .target = api_version + asked.target};
   request.body = std::move(asked.body);
   if (!request.body.empty()) request.headers.push_back({"Content-Type", "application/json"});
-  const std::uint64_t number = ++last_;
-  calls_[number] = http_fetch(
-      io_, endpoint_of(*socket), std::move(request), call_limits,
-      [this, number, path = *socket, done = std::move(done)](Result<HttpResponse> got) mutable {
-        // Not from inside its own call.
-        loop_.post([call = std::move(calls_[number])] {});
-        calls_.erase(number);
-        if (!got) return done(std::unexpected(engine_trouble(path, got.error().message())));
-        done(std::move(got));
-      });
+  calls_.fetch(endpoint_of(*socket), std::move(request), call_limits,
+               [path = *socket, done = std::move(done)](Result<HttpResponse> got) mutable {
+                 if (!got)
+                   return done(std::unexpected(engine_trouble(path, got.error().message())));
+                 done(std::move(got));
+               });
 }
 
 void DockerEngine::describe(OnEngine<EngineAbilities> done) {

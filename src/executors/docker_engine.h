@@ -2,9 +2,7 @@
 // service. One connection a call, nothing is repeated here.
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 
@@ -21,7 +19,7 @@ class DockerEngine final : public ContainerEngine {
  public:
   // Both outlive it. The socket is asked for with every call: an engine may come later than we do.
   DockerEngine(HttpIo& io, Loop& loop, FindEngineSocket find_socket)
-      : io_(io), loop_(loop), find_socket_(std::move(find_socket)) {}
+      : loop_(loop), find_socket_(std::move(find_socket)), calls_(io) {}
 
   void describe(OnEngine<EngineAbilities> done) override;
   void find_image(const std::string& image, OnEngine<> done) override;
@@ -40,11 +38,9 @@ class DockerEngine final : public ContainerEngine {
   using OnAnswer = std::move_only_function<void(Result<HttpResponse>)>;
   void ask(Asked asked, OnAnswer done);
 
-  HttpIo& io_;
   Loop& loop_;
   FindEngineSocket find_socket_;
-  std::uint64_t last_ = 0;
-  std::map<std::uint64_t, std::shared_ptr<HttpCall>> calls_;  // under way
+  HttpCalls calls_;
   std::shared_ptr<bool> exists_ = std::make_shared<bool>(true);
 };
 

@@ -8,16 +8,15 @@ namespace perdure::face {
 
 std::string boundary_text(client::JsonView record) {
   const std::string how = record["how"].text();
-  const std::string with_history = "The earlier conversation goes along with the next prompt.";
+  const std::string with_history = "It gets the earlier conversation as text with the next prompt.";
   if (how == "handover") {
-    return "Another agent, " + record["agent"].text() + ", goes on from here. " +
+    return "Another agent, " + record["agent"].text() + ", takes over from here. " +
            (record["inject"].flag() ? with_history : "It does not know the earlier conversation.");
   }
   if (how == "injected" || (how == "fresh" && record["inject"].flag())) {
-    return "The agent was started anew, since its own session could not be taken up. " +
-           with_history;
+    return "The agent started fresh because its own session could not be resumed. " + with_history;
   }
-  if (how == "fresh") return "The agent was started anew and does not know what was said before.";
+  if (how == "fresh") return "The agent started fresh, without the earlier conversation.";
   if (how == "cleared") return "The agent has forgotten what was said before.";
   return {};
 }
@@ -43,7 +42,7 @@ std::string run_end_text(client::JsonView record) {
     return text;
   }
   return "The turn was interrupted (" + record["reason"].text() +
-         "). Nothing was sent again; a new prompt goes on.";
+         "). Nothing was sent again; send a prompt to continue.";
 }
 
 }  // namespace perdure::face

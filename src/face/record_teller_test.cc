@@ -153,9 +153,9 @@ TEST(RecordTeller, R1_what_the_agent_lost_is_said_and_what_it_kept_is_not) {
       {R"("how":"native_resume","verified":"id_only")", ""},
       {R"("how":"native_load","verified":"full")", ""},
       {R"("how":"compacted")", ""},
-      {R"("how":"fresh","inject":true)", "goes along with the next prompt"},
-      {R"("how":"injected","inject":true)", "goes along with the next prompt"},
-      {R"("how":"fresh","reason":"session_unknown")", "does not know what was said before"},
+      {R"("how":"fresh","inject":true)", "earlier conversation as text with the next prompt"},
+      {R"("how":"injected","inject":true)", "earlier conversation as text with the next prompt"},
+      {R"("how":"fresh","reason":"session_unknown")", "without the earlier conversation"},
       {R"("how":"handover","agent":"codex","inject":true)", "codex"},
       {R"("how":"cleared")", "forgotten"},
   };

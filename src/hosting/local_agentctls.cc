@@ -10,12 +10,16 @@
 
 #include "base/check.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "base/probe.h"
 #include "hosting/pulse.h"
+#include "session/effects.h"
 #include "wire/frame.h"
 
 namespace perdure {
 namespace {
+
+constexpr std::string_view shell_open = "shell.open";
 
 Frame unreadable_frame(const Error& error) {
   JsonWriter json;
@@ -32,26 +36,44 @@ class LocalAgentctls::Held final : private ExecutionEvents {
     ExecKey key;
     Bootstrap bootstrap;
     std::unique_ptr<Place> place;  // null: this machine
+    bool has_agent = true;         // or is to have one
   };
   Held(LocalAgentctls& owner, Order order)
       : owner_(owner),
         key_(order.key),
+        has_agent_(order.has_agent),
+        used_(++owner.uses_),
         place_(std::move(order.place)),
         execution_(ports_of(owner), setting_of(owner), std::move(order.bootstrap),
                    static_cast<ExecutionEvents&>(*this)),
         pulse_(
             owner.ports_.loop, {setting_of(owner).quiet_ms, setting_of(owner).quiet_answer_ms},
-            [this] { execution_.call("Health", "{}"); }, [this] { on_silent(); }) {}
+            [this] { health_ = execution_.call("Health", "{}"); }, [this] { on_silent(); }) {}
 
   // Those who wait for a call are told that it will not come. Not from inside their own call.
   ~Held() override { fail_calls("the execution is over"); }
 
   LocalExecution& execution() { return execution_; }
   bool has_ended() const { return ending_; }
+  bool is_live() const { return has_agent_ || has_shells_; }
+  // Of one that serves its workspace only: nobody loses anything when it ends.
+  bool may_give_way() const { return !is_live() && calls_.empty() && !proof_ && !gives_way_; }
+  std::uint64_t used() const { return used_; }
+  void give_way() {
+    gives_way_ = true;
+    execution_.stop();
+  }
+  void start_agent() { has_agent_ = true; }
+  // Instead of what was asked for: it ends, and why is told as the cause.
+  void refuse(Error why) {
+    refusal_ = std::move(why);
+    give_way();
+  }
   const Place* place() const { return place_.get(); }
   // Of one that an earlier daemon started. The place knows whether it lives, whoever listens there.
   void attach(std::uint64_t epoch, FrameNo from) {
     if (place_) execution_.set_identity({.pid = 1});
+    has_shells_ = !has_agent_;  // until it says how many
     begin_behind(from);
     execution_.attach(epoch, from);
   }
@@ -62,7 +84,12 @@ class LocalAgentctls::Held final : private ExecutionEvents {
       });
       return;
     }
-    calls_.emplace(execution_.call(method, params), std::move(done));
+    used_ = ++owner_.uses_;
+    const std::uint64_t number = execution_.call(method, params);
+    calls_.emplace(number, std::move(done));
+    if (method != shell_open) return;
+    has_shells_ = true;
+    last_shell_open_ = number;
   }
   void ack(FrameNo frame) {
     acked_ = std::max(acked_, frame);
@@ -85,6 +112,7 @@ class LocalAgentctls::Held final : private ExecutionEvents {
   void begin_behind(FrameNo frame) { given_ = acked_ = frame; }
   void on_attached(const AttachedPacket& attached) override {
     pulse_.begin();
+    if (!has_agent_) health_ = execution_.call("Health", "{}");
     owner_.events_->on_attached(key_);
     owner_.events_->on_commands_acted(key_, attached.acted);
   }
@@ -111,7 +139,14 @@ class LocalAgentctls::Held final : private ExecutionEvents {
   }
   void on_reply(std::uint64_t number, Result<std::string> result) override {
     note_sign();
+    if (number == health_) note_health(result);
     if (auto call = calls_.extract(number)) call.mapped()(std::move(result));
+  }
+  // What it said before a shell was asked for says nothing of that one.
+  void note_health(const Result<std::string>& result) {
+    const Result<JsonObject> health = JsonObject::parse(result.value_or("{}"));
+    if (!health || health_ < last_shell_open_) return;
+    if (const auto shells = json_uint(health->find("shells"))) has_shells_ = *shells > 0;
   }
   void on_shell_news(const std::string& shell) override {
     note_sign();
@@ -154,6 +189,7 @@ class LocalAgentctls::Held final : private ExecutionEvents {
   }
   // What left in good order has no cause but that.
   ExecEnding ending() const {
+    if (refusal_) return {refusal_->message(), std::string(code_name(refusal_->code()))};
     const bool left = proof_->starts_with("exit: ");
     if (left || !place_ || !place_->cause()) return *proof_;
     const Error& cause = *place_->cause();
@@ -162,6 +198,13 @@ class LocalAgentctls::Held final : private ExecutionEvents {
 
   LocalAgentctls& owner_;
   ExecKey key_;
+  bool has_agent_;
+  std::uint64_t used_;
+  bool has_shells_ = false;  // or is not known to have none
+  bool gives_way_ = false;
+  std::uint64_t health_ = 0;  // the number of the last such call
+  std::uint64_t last_shell_open_ = 0;
+  std::optional<Error> refusal_;
   std::unique_ptr<Place> place_;
   LocalExecution execution_;
   Pulse pulse_;
@@ -211,6 +254,58 @@ void LocalAgentctls::forget_later(const ExecKey& exec) {
   });
 }
 
+std::size_t LocalAgentctls::live() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(held_, [](const auto& entry) { return entry.second->is_live(); }));
+}
+
+// What the processes inside sessions start leaves places for people.
+Result<> LocalAgentctls::check_descendants(SessionId top) const {
+  const auto is_below_top = [&](const auto& entry) {
+    return entry.second->is_live() && top_of_(entry.first.session) == top;
+  };
+  const auto below = static_cast<std::size_t>(std::ranges::count_if(held_, is_below_top));
+  if (below >= descendants_live_max) {
+    return fail(Code::limit_reached,
+                std::to_string(below) + " agents of sessions that were made inside " + top.text() +
+                    " are live already (descendants_live_max); stop one first");
+  }
+  const std::size_t reserved = std::min(live_agents_reserved, limits_->live_max / 2);
+  if (live() + reserved < limits_->live_max) return {};
+  return fail(Code::limit_reached,
+              std::to_string(live()) + " agents are live already, and the last " +
+                  std::to_string(reserved) +
+                  " places are for sessions that people made (live_agents_reserved); stop one "
+                  "first");
+}
+
+// H3: the old ones go on.
+Result<> LocalAgentctls::check_live(SessionId session) const {
+  if (!limits_) return {};
+  const SessionId top = top_of_ ? top_of_(session) : SessionId();
+  if (top) TRY_VOID(check_descendants(top));
+  if (live() < limits_->live_max) return {};
+  return fail(Code::limit_reached, std::to_string(limits_->live_max) +
+                                       " agents are live already (limits.live_agents); stop one "
+                                       "first");
+}
+
+// Looking into a workspace takes no place of an agent, so that a reader stops nobody's work.
+Result<> LocalAgentctls::make_room(const LaunchSpec& spec) {
+  if (spec.has_agent || !limits_) return check_live(spec.session);
+  if (held_.size() - live() < limits_->workspaces_max) return {};
+  Held* oldest = nullptr;
+  for (const auto& [key, held] : held_) {
+    if (held->may_give_way() && (!oldest || held->used() < oldest->used())) oldest = held.get();
+  }
+  if (oldest) {
+    oldest->give_way();
+    return {};
+  }
+  return fail(Code::limit_reached, "the workspaces of " + std::to_string(limits_->workspaces_max) +
+                                       " sessions without an agent are in use; try again");
+}
+
 LocalAgentctls::Held& LocalAgentctls::hold(const LaunchSpec& spec, Bootstrap bootstrap) {
   CHECK(events_ != nullptr, "nobody is there to be told");
   const ExecKey key{spec.session, spec.exec, spec.gen};
@@ -221,15 +316,17 @@ LocalAgentctls::Held& LocalAgentctls::hold(const LaunchSpec& spec, Bootstrap boo
   });
   std::unique_ptr<Place> place;
   if (make_place_) place = make_place_(spec, bootstrap);
-  auto made =
-      std::make_unique<Held>(*this, Held::Order{key, std::move(bootstrap), std::move(place)});
+  auto made = std::make_unique<Held>(
+      *this, Held::Order{key, std::move(bootstrap), std::move(place), spec.has_agent});
   return *held_.emplace(key, std::move(made)).first->second;
 }
 
 void LocalAgentctls::start(const LaunchSpec& spec, std::uint64_t epoch) {
   const ExecKey key{spec.session, spec.exec, spec.gen};
   if (find(key)) return;  // under way
-  Result<Bootstrap> bootstrap = make_bootstraps_.to_start(spec);
+  const Result<> room = make_room(spec);
+  Result<Bootstrap> bootstrap =
+      room ? make_bootstraps_.to_start(spec) : std::unexpected(room.error());
   if (!bootstrap) {
     const Error& error = bootstrap.error();
     return tell_gone_later(key, {error.message(), std::string(code_name(error.code()))});
@@ -243,7 +340,14 @@ void LocalAgentctls::attach(const LaunchSpec& spec, std::uint64_t epoch, FrameNo
 }
 
 void LocalAgentctls::send(const ExecKey& exec, const SendCommand& command) {
-  if (Held* const held = find(exec)) held->execution().command(command);
+  Held* const held = find(exec);
+  if (!held) return;
+  if (holds_alternative<StartAgent>(command.body)) {
+    const Result<> room = held->is_live() ? Result<>() : check_live(exec.session);
+    if (!room) return held->refuse(room.error());
+    held->start_agent();
+  }
+  held->execution().command(command);
 }
 
 void LocalAgentctls::ack(const ExecKey& exec, FrameNo frame) {
@@ -252,7 +356,14 @@ void LocalAgentctls::ack(const ExecKey& exec, FrameNo frame) {
 
 void LocalAgentctls::call(const ExecKey& exec, std::string method, std::string params,
                           OnResult done) {
-  if (Held* const held = find(exec)) return held->call(method, params, std::move(done));
+  if (Held* const held = find(exec)) {
+    const bool takes_place = method == shell_open && !held->is_live();
+    const Result<> room = takes_place ? check_live(exec.session) : Result<>();
+    if (room) return held->call(method, params, std::move(done));
+    return ports_.loop.post([done = std::move(done), error = room.error()] mutable {
+      done(std::unexpected(std::move(error)));
+    });
+  }
   ports_.loop.post([done = std::move(done)] mutable {
     done(fail(Code::unavailable, "the session has no agentctl that runs"));
   });

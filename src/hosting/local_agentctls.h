@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "base/result.h"
 #include "executors/local_execution.h"
@@ -39,6 +40,19 @@ class LocalAgentctls final : public Agentctls, public Workspaces {
 
   // Executions that are alive, or not yet known to be gone.
   std::size_t held() const { return held_.size(); }
+  // Of these, those with an agent or a shell, or not known to have neither.
+  std::size_t live() const;
+
+  // How many there may be. Without it as many as are asked for.
+  struct Limits {
+    std::size_t live_max = 0;        // executions with an agent or a shell
+    std::size_t workspaces_max = 0;  // the others; the one that was used longest ago gives way
+  };
+  void set_limits(Limits limits) { limits_ = limits; }
+  // The session that a person made and that this one descends from; null: a person made this one.
+  // Without it all are of people.
+  using TopOf = std::function<SessionId(SessionId session)>;
+  void set_lineage(TopOf top_of) { top_of_ = std::move(top_of); }
 
   bool is_held(ExecId exec) const;
   // Why nothing is known of a session's execution just now; empty: nothing is known about that.
@@ -68,6 +82,9 @@ class LocalAgentctls final : public Agentctls, public Workspaces {
 
   class Held;  // one execution
 
+  Result<> check_live(SessionId session) const;
+  Result<> check_descendants(SessionId top) const;
+  Result<> make_room(const LaunchSpec& spec);
   Held& hold(const LaunchSpec& spec, Bootstrap bootstrap);
   Held* find(const ExecKey& exec);
   void tell_gone_later(const ExecKey& exec, ExecEnding ending);
@@ -78,6 +95,9 @@ class LocalAgentctls final : public Agentctls, public Workspaces {
   LocalSetting setting_;
   MakeBootstraps make_bootstraps_;
   MakePlace make_place_;
+  std::optional<Limits> limits_;
+  TopOf top_of_;
+  std::uint64_t uses_ = 0;
   AgentctlEvents* events_ = nullptr;
   std::map<ExecKey, std::unique_ptr<Held>> held_;
   std::map<std::uint64_t, ShellWatch> shell_watches_;

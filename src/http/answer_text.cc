@@ -83,6 +83,14 @@ HttpResponse error_answer(int status, Code code, std::string_view message) {
   return answer;
 }
 
+HttpResponse upgrade_required_answer() {
+  HttpResponse answer =
+      error_answer(426, Code::invalid_argument,
+                   "this is a WebSocket: connect with `Upgrade: websocket` over HTTP/1.1");
+  answer.headers.push_back({"Upgrade", "websocket"});
+  return answer;
+}
+
 std::string request_text(const HttpRequest& request, std::string_view host) {
   std::string out = request.method + " " + request.target + " HTTP/1.1\r\n";
   if (request.count("host") == 0) add_header(out, "Host", host);

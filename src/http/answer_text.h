@@ -25,6 +25,9 @@ std::string answer_head(const HttpResponse& response, const AnswerFraming& frami
 // {"error":{"code","message","actions":[]}}, as the API answers.
 HttpResponse error_answer(int status, Code code, std::string_view message);
 
+// 426, for a route that is a WebSocket.
+HttpResponse upgrade_required_answer();
+
 // A request as the client sends it: Host unless it has one, Content-Length where there is a body.
 std::string request_text(const HttpRequest& request, std::string_view host);
 

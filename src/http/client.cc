@@ -172,11 +172,11 @@ class HeldCall final : public HttpCall {
   std::shared_ptr<ClientCall> call_;
 };
 
-std::shared_ptr<HttpCall> open_call(HttpIo& io, const HttpEndpoint& to, HttpRequest request,
+std::unique_ptr<HttpCall> open_call(HttpIo& io, const HttpEndpoint& to, HttpRequest request,
                                     const HttpCallLimits& limits, HttpBodyEvents& events) {
   auto call = std::make_shared<ClientCall>(reactor_of(io), limits, events);
   call->start(to, std::move(request));
-  return std::make_shared<HeldCall>(std::move(call));
+  return std::make_unique<HeldCall>(std::move(call));
 }
 
 // Puts the whole answer together.
@@ -195,7 +195,7 @@ class Fetch final : public HttpCall, public HttpBodyEvents {
     done(std::move(response));
   }
 
-  std::shared_ptr<HttpCall> call;
+  std::unique_ptr<HttpCall> call;
 
  private:
   std::move_only_function<void(Result<HttpResponse>)> done_;
@@ -204,19 +204,33 @@ class Fetch final : public HttpCall, public HttpBodyEvents {
 
 }  // namespace
 
-std::shared_ptr<HttpCall> http_fetch(HttpIo& io, const HttpEndpoint& to, HttpRequest request,
+std::unique_ptr<HttpCall> http_fetch(HttpIo& io, const HttpEndpoint& to, HttpRequest request,
                                      const HttpCallLimits& limits,
                                      std::move_only_function<void(Result<HttpResponse>)> done) {
-  auto fetch = std::make_shared<Fetch>(std::move(done));
+  auto fetch = std::make_unique<Fetch>(std::move(done));
   fetch->call = open_call(io, to, std::move(request), limits, *fetch);
   return fetch;
 }
 
-std::shared_ptr<HttpCall> http_open(HttpIo& io, const HttpEndpoint& to, HttpRequest request,
+std::unique_ptr<HttpCall> http_open(HttpIo& io, const HttpEndpoint& to, HttpRequest request,
                                     const HttpCallLimits& limits, HttpBodyEvents& events) {
   HttpCallLimits endless = limits;
   endless.body_bytes_max = std::numeric_limits<std::size_t>::max();
   return open_call(io, to, std::move(request), endless, events);
+}
+
+std::uint64_t HttpCalls::fetch(const HttpEndpoint& to, HttpRequest request,
+                               const HttpCallLimits& limits, Done done) {
+  const std::uint64_t number = ++last_;
+  calls_[number] =
+      http_fetch(io_, to, std::move(request), limits,
+                 [this, number, done = std::move(done)](Result<HttpResponse> answer) mutable {
+                   // The capture goes with the call.
+                   auto told = std::move(done);
+                   calls_.erase(number);
+                   told(std::move(answer));
+                 });
+  return number;
 }
 
 Result<HttpResponse> http_call(HttpIo& io, const HttpEndpoint& to, HttpRequest request,

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -31,16 +32,37 @@ struct HttpCallLimits {
   std::size_t body_bytes_max = 256UL << 20;
 };
 
-// A call under way; dropping the last pointer gives it up, and no callback follows.
+// A call under way; dropping it gives it up, and no callback follows. It may be dropped from inside
+// of its own callback. It uses the io until it goes, so it has one owner, whose life ends before
+// the io's: a task or a timer of a loop never holds one.
 class HttpCall {
  public:
   virtual ~HttpCall() = default;
 };
 
 // `unavailable`: nobody there, or it ended early.
-std::shared_ptr<HttpCall> http_fetch(HttpIo& io, const HttpEndpoint& to, HttpRequest request,
+std::unique_ptr<HttpCall> http_fetch(HttpIo& io, const HttpEndpoint& to, HttpRequest request,
                                      const HttpCallLimits& limits,
                                      std::move_only_function<void(Result<HttpResponse>)> done);
+
+// Calls by one owner. Each goes when it is over, and all of them with this.
+class HttpCalls {
+ public:
+  using Done = std::move_only_function<void(Result<HttpResponse>)>;
+  // The io outlives this.
+  explicit HttpCalls(HttpIo& io) : io_(io) {}
+  // `done` comes from the io, once, after the call has been dropped. The number is never used
+  // again.
+  std::uint64_t fetch(const HttpEndpoint& to, HttpRequest request, const HttpCallLimits& limits,
+                      Done done);
+  // No callback follows.
+  void give_up(std::uint64_t number) { calls_.erase(number); }
+
+ private:
+  HttpIo& io_;
+  std::map<std::uint64_t, std::unique_ptr<HttpCall>> calls_;
+  std::uint64_t last_ = 0;
+};
 
 class HttpBodyEvents {
  public:
@@ -51,7 +73,7 @@ class HttpBodyEvents {
   virtual void on_end(Result<> result) = 0;
 };
 // answer_ms counts between two portions of bytes.
-std::shared_ptr<HttpCall> http_open(HttpIo& io, const HttpEndpoint& to, HttpRequest request,
+std::unique_ptr<HttpCall> http_open(HttpIo& io, const HttpEndpoint& to, HttpRequest request,
                                     const HttpCallLimits& limits, HttpBodyEvents& events);
 
 // on_closed tells a failure, too. request.method is ignored.

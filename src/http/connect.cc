@@ -8,6 +8,8 @@
 namespace perdure {
 namespace {
 
+constexpr std::int64_t unix_again_ms = 2;
+
 class Attempt final : public Connecting,
                       public DescriptorEvents,
                       public std::enable_shared_from_this<Attempt> {
@@ -58,13 +60,19 @@ class Attempt final : public Connecting,
   }
 
   void start_unix() {
-    later([](Attempt& self) {
-      auto socket = connect_unix_socket_at({self.to_.unix_folder, self.to_.unix_name});
-      if (!socket) {
-        // No such name and nobody behind it are the same to whoever asks for a daemon.
-        return self.tell(fail(Code::unavailable, socket.error().message()));
-      }
-      self.tell(make_plain_stream(self.reactor_, std::move(*socket)));
+    later([](Attempt& self) { self.try_unix(); });
+  }
+  void try_unix() {
+    auto socket = connect_unix_socket_at({to_.unix_folder, to_.unix_name});
+    if (socket) return tell(make_plain_stream(reactor_, std::move(*socket)));
+    if (socket.error().code() != Code::limit_reached) {
+      // No such name and nobody behind it are the same to whoever asks for a daemon.
+      return tell(fail(Code::unavailable, socket.error().message()));
+    }
+    // Others fill its queue. It is no answer: as soon as a place is free, we take it.
+    reactor_.after_ms(unix_again_ms, [weak = weak_from_this()] {
+      const auto self = weak.lock();
+      if (self && self->done_) self->try_unix();
     });
   }
 

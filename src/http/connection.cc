@@ -16,10 +16,13 @@ Code code_of(int status) {
   switch (status) {
     case 408: return Code::unavailable;
     case 413:
+    case 429:
     case 431: return Code::limit_reached;
     default: return Code::invalid_argument;
   }
 }
+
+constexpr std::uint16_t close_try_again = 1013;
 
 bool has_no_body(int status) { return status / 100 == 1 || status == 204 || status == 304; }
 
@@ -31,6 +34,7 @@ Connection::Connection(std::shared_ptr<ConnectionHost> host, std::shared_ptr<Byt
 
 void Connection::start() {
   stream_->set_events(this);
+  known_by_ms_ = host_->reactor().now_ms() + host_->limits().stranger_ms;
   expect_within(host_->limits().idle_ms);
   stream_->start_reading();
 }
@@ -41,6 +45,30 @@ void Connection::schedule() {
 
 void Connection::expect_within(std::int64_t ms) {
   deadline_ms_ = host_->reactor().now_ms() + std::max<std::int64_t>(ms, 1);
+}
+
+// A body that stalls, that trickles, and one that takes for ever: each has its own end.
+void Connection::expect_body() {
+  const HttpServerLimits& limits = host_->limits();
+  const auto earned_ms =
+      static_cast<std::int64_t>(body_bytes_ * 1000 / limits.body_bytes_per_second_min);
+  deadline_ms_ = std::min({host_->reactor().now_ms() + limits.body_ms,
+                           body_began_ms_ + limits.body_grace_ms + earned_ms,
+                           body_began_ms_ + limits.body_total_ms});
+}
+
+bool Connection::is_idle() const {
+  switch (phase_) {
+    case Phase::head:
+    case Phase::body:
+    case Phase::sending:
+    case Phase::lingering: return true;
+    case Phase::handling:
+    case Phase::streaming:
+    case Phase::upgraded:
+    case Phase::closed: break;
+  }
+  return false;
 }
 
 void Connection::on_bytes(std::string_view bytes) {
@@ -98,6 +126,11 @@ bool Connection::admit(RequestHead head) {
   if (!head.keeps_alive) closes_ = true;
   const HttpAdmission admission = host_->handler().on_head(head.request);
   if (phase_ == Phase::closed) return false;
+  const bool has_place = !admission.is_known || host_->note_known(*this, admission.credential);
+  if (!has_place) {
+    refuse({429, "too many connections are open with these credentials"});
+    return false;
+  }
   if (admission.refuse) {
     // The body is not read, so where the next request begins is not known.
     lingers_ = head.body.kind != BodyKind::none;
@@ -112,7 +145,9 @@ bool Connection::admit(RequestHead head) {
     schedule();
   }
   phase_ = Phase::body;
-  expect_within(host_->limits().body_ms);
+  body_began_ms_ = host_->reactor().now_ms();
+  body_bytes_ = 0;
+  expect_body();
   return true;
 }
 
@@ -121,7 +156,8 @@ bool Connection::take_body() {
   in_.erase(0, used);
   switch (reading_->body.state()) {
     case BodyReader::State::more:
-      if (used > 0) expect_within(host_->limits().body_ms);
+      body_bytes_ += used;
+      if (used > 0) expect_body();
       return false;
     case BodyReader::State::done: hand_over(); return true;
     case BodyReader::State::too_long: refuse({413, "the body is too long"}); return false;
@@ -244,6 +280,10 @@ std::shared_ptr<WebSocket> Connection::upgrade(const HttpRequest& request,
   return hold_websocket(websocket_);
 }
 
+void Connection::after_this_call(std::move_only_function<void()> then) {
+  if (!host_->is_down()) host_->reactor().post(std::move(then));
+}
+
 Connection::Sent Connection::send_queued() {
   bool progressed = false;
   std::array<std::string_view, send_parts_max> parts;
@@ -313,9 +353,12 @@ void Connection::on_broken() {
 }
 
 void Connection::check_deadline(std::int64_t now_ms) {
-  if (deadline_ms_ == 0 || now_ms < deadline_ms_ || phase_ == Phase::closed) return;
+  const bool is_late = deadline_ms_ != 0 && now_ms >= deadline_ms_;
+  const bool is_still_strange = is_stranger && is_idle() && now_ms >= known_by_ms_;
+  if ((!is_late && !is_still_strange) || phase_ == Phase::closed) return;
   const auto self = shared_from_this();
   deadline_ms_ = 0;
+  if (is_still_strange && phase_ != Phase::head && phase_ != Phase::body) return lose();
   const bool is_reading = (phase_ == Phase::head && !in_.empty()) || phase_ == Phase::body;
   if (!is_reading || !out_.empty()) return lose();
   refuse({408, "the request did not come to its end in time"});
@@ -346,6 +389,11 @@ void Connection::lose() {
   websocket_.reset();
   if (stream_events_ != nullptr) schedule();
   host_->forget(*this);
+}
+
+void Connection::drop() {
+  if (const auto socket = websocket_) return socket->end(close_try_again, "others need its place");
+  lose();
 }
 
 void Connection::tell_closed() {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@
 namespace perdure {
 
 class Connection;
+class Crowd;
 
 // What connections need of their server.
 class ConnectionHost {
@@ -31,6 +33,8 @@ class ConnectionHost {
   virtual bool is_down() const = 0;
   // Calls round() soon, once for any number of calls.
   virtual void schedule(std::shared_ptr<Connection> connection) = 0;
+  // Its caller has shown good credentials, of that name. False: too many connections have.
+  virtual bool note_known(Connection& connection, const std::string& credential) = 0;
   // The connection is closed.
   virtual void forget(Connection& connection) = 0;
 };
@@ -44,6 +48,13 @@ class Connection final : public ByteStreamEvents, public std::enable_shared_from
   // Of the server.
   std::size_t place = 0;  // in its list
   bool is_scheduled = false;
+  bool is_stranger = false;
+  Crowd* crowd = nullptr;  // that it is in; its place there are the next two
+  std::string source;
+  std::uint64_t arrival = 0;
+  // Nothing of ours is under way: no handler is at work and no stream is open.
+  bool is_idle() const;
+  void drop();
   void round();
   void check_deadline(std::int64_t now_ms);
   void finish_and_close();  // after what is under way; at once when that is nothing
@@ -54,6 +65,8 @@ class Connection final : public ByteStreamEvents, public std::enable_shared_from
   void begin_stream(HttpResponse head, HttpStreamEvents& events);
   std::shared_ptr<WebSocket> upgrade(const HttpRequest& request, const WebSocketLimits& limits,
                                      WebSocketEvents& events);
+  // Not while the server is down.
+  void after_this_call(std::move_only_function<void()> then);
   bool is_gone() const { return phase_ == Phase::closed || peer_ended_; }
 
   // Of the stream under way; they do nothing once it is closed.
@@ -91,6 +104,7 @@ class Connection final : public ByteStreamEvents, public std::enable_shared_from
   void tell_closed();
   void schedule();
   void expect_within(std::int64_t ms);
+  void expect_body();
 
   std::shared_ptr<ConnectionHost> host_;
   std::shared_ptr<ByteStream> stream_;
@@ -102,6 +116,9 @@ class Connection final : public ByteStreamEvents, public std::enable_shared_from
   std::size_t searched_ = 0;  // of in_, for the end of a head
   SendQueue out_;
   std::int64_t deadline_ms_ = 0;  // 0: none
+  std::int64_t known_by_ms_ = 0;  // a stranger that is none by then is closed
+  std::int64_t body_began_ms_ = 0;
+  std::size_t body_bytes_ = 0;  // of its framing, too
   std::size_t lingered_bytes_ = 0;
   Phase phase_ = Phase::head;
   bool is_head_request_ = false;

@@ -109,6 +109,10 @@ class RawClient {
 
 class LambdaHandler final : public HttpHandler {
  public:
+  std::string on_accept(int, HttpPeer&) override {
+    ++accepted;
+    return insider;
+  }
   HttpAdmission on_head(const HttpRequest& head) override {
     ++heads;
     return admit ? admit(head) : HttpAdmission{};
@@ -119,8 +123,10 @@ class LambdaHandler final : public HttpHandler {
     exchange->respond({.body = request.method + " " + request.path + " " + request.body});
   }
 
+  std::string insider;  // the session of whoever connects next over a unix socket
   std::function<HttpAdmission(const HttpRequest&)> admit;
   std::function<void(HttpRequest, std::shared_ptr<HttpExchange>)> answer;
+  int accepted = 0;
   int heads = 0;
   int requests = 0;
 };

@@ -165,8 +165,9 @@ std::expected<RequestHead, Refusal> parse_request_head(std::string_view head) {
   if (only(request.headers, "expect").count > 0 && !out.expects_continue && !out.is_http_1_0) {
     return refuse("only 100-continue can be expected", 417);
   }
-  out.wants_websocket = !out.is_http_1_0 && any_lists(request.headers, "upgrade", "websocket") &&
-                        any_lists(request.headers, "connection", "upgrade");
+  request.wants_websocket = !out.is_http_1_0 && request.method == "GET" &&
+                            any_lists(request.headers, "upgrade", "websocket") &&
+                            any_lists(request.headers, "connection", "upgrade");
   return out;
 }
 
@@ -184,7 +185,8 @@ Result<ResponseHead> parse_response_head(std::string_view head, std::string_view
   const auto [at, error] =
       std::from_chars(code.data(), code.data() + code.size(), out.response.status);
   if (code.size() != 3 || error != std::errc() || at != code.data() + 3 ||
-      out.response.status < 100 || (line.size() > 12 && line[12] != ' ')) {
+      out.response.status < 100 || out.response.status > 599 ||
+      (line.size() > 12 && line[12] != ' ')) {
     return broken("it has no status");
   }
   auto headers = parse_fields(rest);

@@ -26,7 +26,6 @@ struct RequestHead {
   bool is_http_1_0 = false;
   bool keeps_alive = true;  // the connection may be used again
   bool expects_continue = false;
-  bool wants_websocket = false;  // `Upgrade: websocket`
 };
 
 struct ResponseHead {

@@ -135,8 +135,9 @@ TEST(RequestHead, what_connection_and_expect_say) {
   EXPECT_TRUE(parse("").keeps_alive);
   EXPECT_FALSE(parse("Connection: foo, Close\r\n").keeps_alive);
   EXPECT_TRUE(parse("Expect: 100-Continue\r\n").expects_continue);
-  EXPECT_TRUE(parse("Upgrade: websocket\r\nConnection: keep-alive, Upgrade\r\n").wants_websocket);
-  EXPECT_FALSE(parse("Upgrade: websocket\r\n").wants_websocket);
+  EXPECT_TRUE(
+      parse("Upgrade: websocket\r\nConnection: keep-alive, Upgrade\r\n").request.wants_websocket);
+  EXPECT_FALSE(parse("Upgrade: websocket\r\n").request.wants_websocket);
   EXPECT_EQ(parse("Content-Length: 007\r\n").body.bytes, 7U);
   EXPECT_EQ(parse("transfer-encoding: CHUNKED\r\n").body.kind, BodyKind::chunked);
 }

@@ -22,7 +22,13 @@ namespace {
 
 namespace asio = boost::asio;
 using boost::system::error_code;
-using Context = asio::io_context;
+
+// Of which what waits can be dropped before it goes.
+class Context : public asio::io_context {
+ public:
+  using asio::io_context::io_context;
+  void drop_pending() { shutdown(); }
+};
 using AsioDescriptor = asio::posix::basic_stream_descriptor<Context::executor_type>;
 using Timer = asio::basic_waitable_timer<std::chrono::steady_clock,
                                          asio::wait_traits<std::chrono::steady_clock>,
@@ -96,6 +102,8 @@ class Driven {
 class AsioIo final : public HttpIo, public HttpReactor {
  public:
   AsioIo() : context_(1), guard_(context_.get_executor()) {}
+  // While every member is there: what goes may cancel a timer or post once more.
+  ~AsioIo() override { context_.drop_pending(); }
 
   void drive(int descriptor, std::move_only_function<void()> pump) override {
     // A copy: Asio closes what it watches, and the loop owns its own.
@@ -166,7 +174,7 @@ class AsioIo final : public HttpIo, public HttpReactor {
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
     return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
   }
-  void* context() override { return &context_; }
+  void* context() override { return static_cast<asio::io_context*>(&context_); }
 
  private:
   // What is always ready, such as a stream at its end, must not keep the caller out for ever.

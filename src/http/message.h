@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/id.h"
+
 namespace perdure {
 
 struct HttpHeader {
@@ -18,13 +20,22 @@ struct HttpHeader {
 };
 
 // Who is at the other end, as the kernel says.
+// Where the process behind a connection runs. Nothing in this folder reads it.
+struct CallerOrigin {
+  SessionId session;  // the hosted session it belongs to; null: none
+  std::string doubt;  // why it counts as inside a session that cannot be named
+  bool operator==(const CallerOrigin&) const = default;
+};
+
 struct HttpPeer {
   bool is_unix = false;
-  std::uint32_t uid = 0;   // unix socket only
-  std::int32_t pid = 0;    // unix socket only; 0: not known
-  std::string address;     // TCP only: "127.0.0.1", "::1"
-  std::uint16_t port = 0;  // TCP only: theirs
+  std::uint32_t uid = 0;      // unix socket only
+  std::int32_t pid = 0;       // unix socket only; 0: not known
+  std::string address;        // TCP only: "127.0.0.1", "::1"
+  std::uint16_t port = 0;     // TCP only: theirs
+  std::string local_address;  // TCP only: ours
   std::uint16_t local_port = 0;
+  CallerOrigin origin;  // unix socket only, as the handler found it at accept
 };
 
 struct HttpRequest {
@@ -35,6 +46,7 @@ struct HttpRequest {
   std::vector<HttpHeader> headers;                         // in order, repeated ones too
   std::string body;
   std::shared_ptr<const HttpPeer> peer;
+  bool wants_websocket = false;  // a GET with `Upgrade: websocket`
 
   // The value of the only header of that name; nothing when there is none or more than one.
   std::optional<std::string_view> header(std::string_view name) const;

@@ -17,7 +17,8 @@ namespace {
 // Shared with tasks of the loop; the owner's handle closes it.
 class LinkCore final : public ByteStreamEvents, public std::enable_shared_from_this<LinkCore> {
  public:
-  explicit LinkCore(HttpReactor& reactor) : reactor_(reactor) {}
+  explicit LinkCore(HttpReactor& reactor, std::string source = {})
+      : reactor_(reactor), source_(std::move(source)) {}
   ~LinkCore() override { close(); }
 
   void dial(const SecurePeer& peer) {
@@ -67,6 +68,7 @@ class LinkCore final : public ByteStreamEvents, public std::enable_shared_from_t
     if (stream_) stream_->start_reading();
   }
   const std::string& trouble() const { return trouble_; }
+  const std::string& source() const { return source_; }
   void close() {
     events_ = nullptr;
     is_closed_ = true;
@@ -149,6 +151,7 @@ class LinkCore final : public ByteStreamEvents, public std::enable_shared_from_t
   std::size_t unsent_bytes_ = 0;
   Loop::TimerId timer_ = 0;
   std::string trouble_;
+  std::string source_;
   bool paused_ = false;
   bool is_closed_ = false;
 };
@@ -163,6 +166,7 @@ class HeldLink final : public SecureLink {
   void pause() override { core_->pause(); }
   void resume() override { core_->resume(); }
   std::string trouble() const override { return core_->trouble(); }
+  const std::string& source() const override { return core_->source(); }
 
  private:
   std::shared_ptr<LinkCore> core_;
@@ -194,7 +198,7 @@ class ListenerOverTls final : public SecureListener {
  private:
   void take(Socket socket) {
     notice_silence(socket.get(), setting_.silence_ms);
-    auto core = std::make_shared<LinkCore>(reactor_);
+    auto core = std::make_shared<LinkCore>(reactor_, source_of(peer_of(socket.get()).address));
     core->open(make_tls_server_stream(reactor_, *identity_,
                                       make_plain_stream(reactor_, std::move(socket)),
                                       setting_.handshake_ms));

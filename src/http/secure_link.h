@@ -19,6 +19,8 @@ class SecureLink : public Link {
  public:
   // Why it was closed, where that is known.
   virtual std::string trouble() const = 0;
+  // Of one that called us: whose connections are counted together.
+  virtual const std::string& source() const = 0;
 };
 
 struct SecurePeer {

@@ -8,6 +8,8 @@
 #include "base/check.h"
 #include "http/acceptor.h"
 #include "http/connection.h"
+#include "http/crowd.h"
+#include "http/listeners.h"
 #include "http/tls.h"
 
 namespace perdure {
@@ -15,14 +17,24 @@ namespace {
 
 // How often deadlines are looked at: finely enough for the shortest of them.
 std::int64_t tick_of(const HttpServerLimits& limits) {
-  const auto shortest = std::min({limits.head_ms, limits.body_ms, limits.idle_ms, limits.write_ms});
+  const auto shortest =
+      std::min({limits.head_ms, limits.body_ms, limits.body_grace_ms, limits.body_total_ms,
+                limits.stranger_ms, limits.idle_ms, limits.write_ms});
   return std::clamp<std::int64_t>(shortest / 8, 5, 1000);
 }
 
 class ServerCore final : public ConnectionHost, public std::enable_shared_from_this<ServerCore> {
  public:
   ServerCore(HttpReactor& reactor, HttpHandler& handler, HttpServerLimits limits)
-      : reactor_(reactor), handler_(handler), limits_(limits) {}
+      : reactor_(reactor),
+        handler_(handler),
+        limits_(limits),
+        strangers_({.all_max = limits.strangers_max,
+                    .per_source_max = limits.strangers_per_source_max,
+                    .closes_busy = true}),
+        insiders_({.all_max = std::min(limits.insiders_max, limits.connections_max / 4),
+                   .per_source_max = limits.insiders_per_session_max}),
+        known_({.per_source_max = limits.per_credential_max}) {}
   ~ServerCore() override { CHECK(connections_.empty()); }
 
   HttpReactor& reactor() override { return reactor_; }
@@ -30,6 +42,7 @@ class ServerCore final : public ConnectionHost, public std::enable_shared_from_t
   const HttpServerLimits& limits() const override { return limits_; }
   bool is_down() const override { return is_down_; }
   void schedule(std::shared_ptr<Connection> connection) override;
+  bool note_known(Connection& connection, const std::string& credential) override;
   void forget(Connection& connection) override;
 
   // With TLS where there is an identity.
@@ -40,6 +53,8 @@ class ServerCore final : public ConnectionHost, public std::enable_shared_from_t
 
  private:
   void adopt(Socket socket, const TlsIdentity* identity);
+  Crowd* crowd_of(const HttpPeer& peer, const std::string& source);
+  bool make_room(Crowd* crowd, const std::string& source);
   void run_round();
   void arm_tick();
   void tick();
@@ -49,6 +64,10 @@ class ServerCore final : public ConnectionHost, public std::enable_shared_from_t
   HttpServerLimits limits_;
   std::vector<std::unique_ptr<Acceptor>> acceptors_;
   std::vector<std::shared_ptr<Connection>> connections_;
+  // All of connections_ but the owner's at the unix socket are in one of these.
+  Crowd strangers_;  // over TCP without credentials, by address
+  Crowd insiders_;   // over the unix socket from inside a session, by session
+  Crowd known_;      // over TCP, by credential
   std::vector<std::shared_ptr<Connection>> scheduled_;
   Loop::TimerId tick_ = 0;
   bool is_down_ = false;  // held by handles only; the reactor may be gone
@@ -62,8 +81,12 @@ void ServerCore::listen(Socket socket, std::shared_ptr<TlsIdentity> identity) {
 }
 
 void ServerCore::adopt(Socket socket, const TlsIdentity* identity) {
-  if (connections_.size() >= limits_.connections_max) return;  // closed as it goes out of scope
-  auto peer = std::make_shared<const HttpPeer>(peer_of(socket.get()));
+  HttpPeer caller = peer_of(socket.get());
+  std::string source = handler_.on_accept(socket.get(), caller);
+  if (!caller.is_unix) source = source_of(caller.address);
+  Crowd* const crowd = crowd_of(caller, source);
+  if (!make_room(crowd, source)) return;  // closed as it goes out of scope
+  auto peer = std::make_shared<const HttpPeer>(std::move(caller));
   auto stream = make_plain_stream(reactor_, std::move(socket));
   if (identity != nullptr)
     stream = make_tls_server_stream(reactor_, *identity, std::move(stream), limits_.handshake_ms);
@@ -71,11 +94,37 @@ void ServerCore::adopt(Socket socket, const TlsIdentity* identity) {
       std::make_shared<Connection>(shared_from_this(), std::move(stream), std::move(peer));
   connection->place = connections_.size();
   connections_.push_back(connection);
+  connection->is_stranger = crowd == &strangers_;
+  if (crowd != nullptr) crowd->add(*connection, source);
   connection->start();
   arm_tick();
 }
 
+// Null: the owner at the unix socket, whom nobody may keep out.
+Crowd* ServerCore::crowd_of(const HttpPeer& peer, const std::string& source) {
+  if (!peer.is_unix) return &strangers_;
+  return source.empty() ? nullptr : &insiders_;
+}
+
+bool ServerCore::make_room(Crowd* crowd, const std::string& source) {
+  if (crowd != nullptr && !crowd->make_room(source)) return false;
+  const std::size_t reserved =
+      crowd == nullptr ? 0 : std::min(limits_.unix_reserved, limits_.connections_max / 2);
+  if (connections_.size() < limits_.connections_max - reserved) return true;
+  return strangers_.drop_one();
+}
+
+bool ServerCore::note_known(Connection& connection, const std::string& credential) {
+  if (!connection.is_stranger) return true;
+  if (!credential.empty() && !known_.make_room(credential)) return false;
+  connection.is_stranger = false;
+  strangers_.remove(connection);
+  if (!credential.empty()) known_.add(connection, credential);
+  return true;
+}
+
 void ServerCore::forget(Connection& connection) {
+  if (connection.crowd != nullptr) connection.crowd->remove(connection);
   CHECK(connections_[connection.place].get() == &connection);
   const std::size_t place = connection.place;
   std::swap(connections_[place], connections_.back());
@@ -135,8 +184,8 @@ void ServerCore::shut_down() {
 
 class RealServer final : public HttpServer {
  public:
-  RealServer(HttpIo& io, HttpHandler& handler, HttpServerLimits limits)
-      : core_(std::make_shared<ServerCore>(reactor_of(io), handler, limits)) {}
+  RealServer(HttpIo& io, HttpHandler& handler, HttpServerLimits limits, KeptListeners* kept)
+      : core_(std::make_shared<ServerCore>(reactor_of(io), handler, limits)), kept_(kept) {}
   ~RealServer() override { core_->shut_down(); }
 
   Result<std::uint16_t> listen_tcp(const TcpAddress& address,
@@ -146,14 +195,16 @@ class RealServer final : public HttpServer {
     const auto numeric = numeric_address(address.host, address.port);
     if (!numeric) return fail(Code::invalid_argument, "not an address: " + address.host);
     const std::string shown = address.host + " port " + std::to_string(address.port);
-    Socket socket = TRY(listen_tcp_socket(*numeric, shown));
+    Socket socket =
+        TRY(kept_ ? kept_->listen_tcp(*numeric, shown) : listen_tcp_socket(*numeric, shown));
     const std::uint16_t port = TRY(local_port(socket));
     core_->listen(std::move(socket), std::move(identity));
     return port;
   }
 
   Result<> listen_unix(const std::string& folder, const std::string& name) override {
-    core_->listen(TRY(listen_unix_socket({.folder = folder, .name = name})), nullptr);
+    const UnixName at{.folder = folder, .name = name};
+    core_->listen(TRY(kept_ ? kept_->listen_unix(at) : listen_unix_socket(at)), nullptr);
     return {};
   }
 
@@ -162,13 +213,14 @@ class RealServer final : public HttpServer {
 
  private:
   std::shared_ptr<ServerCore> core_;
+  KeptListeners* kept_;  // may be null
 };
 
 }  // namespace
 
 std::unique_ptr<HttpServer> HttpServer::create(HttpIo& io, HttpHandler& handler,
-                                               HttpServerLimits limits) {
-  return std::make_unique<RealServer>(io, handler, limits);
+                                               HttpServerLimits limits, KeptListeners* kept) {
+  return std::make_unique<RealServer>(io, handler, limits, kept);
 }
 
 }  // namespace perdure

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/limits.h"
 #include "base/result.h"
 #include "http/io.h"
 #include "http/message.h"
@@ -74,7 +75,8 @@ class HttpExchange {
   virtual void respond(HttpResponse response) = 0;
   // `head.body` is ignored. The events outlive the stream.
   virtual std::shared_ptr<HttpStream> stream(HttpResponse head, HttpStreamEvents& events) = 0;
-  // For a request with `Upgrade: websocket` that was admitted. The events outlive the socket.
+  // The events outlive the socket. A request that does not want a WebSocket gets 426; the socket is
+  // then closed from the start, and on_closed follows.
   virtual std::shared_ptr<WebSocket> upgrade(const WebSocketLimits& limits,
                                              WebSocketEvents& events) = 0;
   // The client sends no more, most likely since it has hung up: an answer would go nowhere then.
@@ -85,12 +87,18 @@ struct HttpAdmission {
   std::optional<HttpResponse> refuse;       // sent instead of reading the body; the connection ends
   std::size_t body_bytes_max = 16UL << 20;  // a longer body: 413
   std::int64_t refuse_after_ms = 0;         // how long the refusal is held back
+  bool is_known = false;        // with credentials that are good: the connection is no stranger's
+  std::string credential = {};  // their name, which has so many connections; empty: any number
 };
 
 // A request by HEAD comes as GET; what is answered is sent without its body.
 class HttpHandler {
  public:
   virtual ~HttpHandler() = default;
+  // Somebody has connected, and most likely still waits: what the kernel tells of it can be asked
+  // with the descriptor, and noted in the peer. On a unix socket the result names an insider: the
+  // session that shares its places. Empty: the owner, who has all places.
+  virtual std::string on_accept(int /*descriptor*/, HttpPeer& /*peer*/) { return {}; }
   // The head is there, the body not yet.
   virtual HttpAdmission on_head(const HttpRequest& head) = 0;
   virtual void on_request(HttpRequest request, std::shared_ptr<HttpExchange> exchange) = 0;
@@ -98,12 +106,23 @@ class HttpHandler {
 
 struct HttpServerLimits {
   std::size_t head_bytes_max = 16UL << 10;  // more: 431
-  std::size_t connections_max = 12'000;     // one more is closed at once
-  std::int64_t handshake_ms = 10'000;       // for TLS to be agreed on; then the connection ends
-  std::int64_t head_ms = 10'000;            // for a whole head, once its first byte is there
-  std::int64_t body_ms = 60'000;            // without a byte of the body: 408
-  std::int64_t idle_ms = 75'000;            // between two requests
-  std::int64_t write_ms = 30'000;           // without a byte taken by the peer: cut
+  std::size_t connections_max = perdure::connections_max;
+  // Of connections_max, for the owner at the unix socket.
+  std::size_t unix_reserved = connections_unix_reserved;
+  std::size_t insiders_max = http_insiders_max;
+  std::size_t insiders_per_session_max = http_insiders_per_session_max;
+  std::size_t per_credential_max = connections_per_credential_max;
+  std::size_t strangers_max = http_strangers_max;
+  std::size_t strangers_per_source_max = http_strangers_per_source_max;
+  std::int64_t stranger_ms = http_stranger_ms;
+  std::int64_t handshake_ms = 10'000;  // for TLS to be agreed on; then the connection ends
+  std::int64_t head_ms = 10'000;       // for a whole head, once its first byte is there
+  std::int64_t body_ms = 60'000;       // without a byte of the body: 408
+  std::int64_t body_grace_ms = http_body_grace_ms;
+  std::size_t body_bytes_per_second_min = http_body_bytes_per_second_min;
+  std::int64_t body_total_ms = http_body_total_ms;
+  std::int64_t idle_ms = 75'000;                    // between two requests
+  std::int64_t write_ms = 30'000;                   // without a byte taken by the peer: cut
   std::size_t stream_unsent_bytes_max = 4UL << 20;  // beyond it the stream is cut (STREAM4)
 };
 
@@ -112,12 +131,16 @@ struct TlsFiles {
   std::string key;
 };
 
+class KeptListeners;
+
 class HttpServer {
  public:
-  // The io and the handler outlive it. Destroying it closes every connection at once; exchanges,
-  // streams and sockets that are still held do nothing then, and no event follows.
+  // The io, the handler and `kept` outlive it. Destroying it closes every connection at once;
+  // exchanges, streams and sockets that are still held do nothing then, and no event follows. With
+  // `kept` the addresses stay taken when it has gone.
   static std::unique_ptr<HttpServer> create(HttpIo& io, HttpHandler& handler,
-                                            HttpServerLimits limits = {});
+                                            HttpServerLimits limits = {},
+                                            KeptListeners* kept = nullptr);
   virtual ~HttpServer() = default;
 
   struct TcpAddress {

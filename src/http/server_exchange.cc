@@ -34,11 +34,26 @@ class ServerStream final : public HttpStream {
   bool is_finished_ = false;  // the connection may serve others by now
 };
 
+// What a handler gets for a request that wants no WebSocket: closed from the start.
+class RefusedSocket final : public WebSocket {
+ public:
+  explicit RefusedSocket(WebSocketEvents& events) : events_(&events) {}
+  void send_text(std::shared_ptr<const std::string>) override {}
+  void send_binary(std::shared_ptr<const std::string>) override {}
+  std::size_t unsent_bytes() const override { return 0; }
+  void close(std::uint16_t, std::string_view) override {}
+  void report() { events_->on_closed(close_no_websocket, "the request wants no WebSocket"); }
+
+ private:
+  static constexpr std::uint16_t close_no_websocket = 1002;
+  WebSocketEvents* events_;
+};
+
 class ServerExchange final : public HttpExchange {
  public:
   ServerExchange(std::shared_ptr<Connection> connection, const RequestHead& head)
       : connection_(std::move(connection)) {
-    if (!head.wants_websocket) return;
+    if (!head.request.wants_websocket) return;
     // The handshake is made from these, when it comes to one.
     handshake_ = std::make_unique<HttpRequest>(head.request);
   }
@@ -56,8 +71,14 @@ class ServerExchange final : public HttpExchange {
 
   std::shared_ptr<WebSocket> upgrade(const WebSocketLimits& limits,
                                      WebSocketEvents& events) override {
-    CHECK(handshake_ != nullptr, "the request asks for no WebSocket");
-    return take()->upgrade(*handshake_, limits, events);
+    auto connection = take();
+    if (handshake_) return connection->upgrade(*handshake_, limits, events);
+    auto refused = std::make_shared<RefusedSocket>(events);
+    connection->after_this_call([weak = std::weak_ptr(refused)] {
+      if (const auto socket = weak.lock()) socket->report();
+    });
+    connection->respond(upgrade_required_answer());
+    return refused;
   }
 
   bool is_gone() const override { return !connection_ || connection_->is_gone(); }

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "http/fixture_for_test.h"
+#include "http/listeners.h"
 
 namespace perdure {
 namespace {
@@ -100,6 +101,44 @@ TEST_F(Server, a_unix_socket_tells_who_calls_and_replaces_a_leftover) {
   std::filesystem::create_directory(folder + "/perdure.sock");
   server = HttpServer::create(*io, handler);
   EXPECT_EQ(server->listen_unix(folder, "perdure.sock").error().code(), Code::conflict);
+}
+
+// While the next life is not there yet nobody else can have the addresses, and who connects waits.
+TEST_F(Server, D6_kept_listeners_hold_their_addresses_between_two_lives) {
+  const std::string folder = scratch.path("run");
+  std::filesystem::create_directory(folder);
+  handler.answer = [](const HttpRequest&, auto exchange) { exchange->respond({}); };
+  KeptListeners kept;
+  const auto begin = [&] {
+    server = HttpServer::create(*io, handler, {}, &kept);
+    ASSERT_TRUE(server->listen_unix(folder, "perdure.sock"));
+    const auto listening = server->listen_tcp({.host = "127.0.0.1", .port = port}, std::nullopt);
+    ASSERT_TRUE(listening) << listening.error().message();
+    port = *listening;
+    kept.close_unused();
+  };
+  begin();
+  server.reset();
+  auto other = HttpServer::create(*io, handler);
+  EXPECT_FALSE(other->listen_tcp({.host = "127.0.0.1", .port = port}, std::nullopt));
+  RawClient by_tcp(*io, connect_tcp_socket(*numeric_address("127.0.0.1", port)).value());
+  RawClient by_unix(*io, connect_unix_socket_at({folder, "perdure.sock"}).value());
+  by_tcp.send(get("/"));
+  by_unix.send(get("/"));
+  begin();
+  EXPECT_TRUE(by_tcp.until_received("200 OK"));
+  EXPECT_TRUE(by_unix.until_received("200 OK"));
+  // Another file in the place of the socket's: it is listened on anew.
+  server.reset();
+  std::filesystem::remove(folder + "/perdure.sock");
+  begin();
+  RawClient anew(*io, connect_unix_socket_at({folder, "perdure.sock"}).value());
+  anew.send(get("/"));
+  EXPECT_TRUE(anew.until_received("200 OK"));
+  // Given up, they are free.
+  server.reset();
+  kept.close();
+  EXPECT_TRUE(other->listen_tcp({.host = "127.0.0.1", .port = port}, std::nullopt));
 }
 
 TEST_F(Server, a_taken_address_is_named) {
@@ -234,11 +273,342 @@ TEST_F(Server, a_body_that_stalls_is_408_and_an_idle_connection_just_ends) {
   EXPECT_EQ(handler.requests, 1);
 }
 
-TEST_F(Server, one_connection_too_many_is_closed_at_once) {
-  listen({.connections_max = 2});
+// A byte with each round of the loop, until the server has had enough.
+void trickle(HttpIo& io, RawClient& client) {
+  client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n");
+  EXPECT_TRUE(http_test::until(io, [&] {
+    client.send("x");
+    return client.receive();
+  }));
+}
+
+TEST_F(Server, N16_a_body_that_trickles_is_408_however_long_it_goes_on) {
+  handler.admit = [](const HttpRequest&) {
+    return HttpAdmission{.body_bytes_max = 1UL << 40, .is_known = true};
+  };
+  listen({.body_grace_ms = 60, .body_bytes_per_second_min = 1UL << 30});
+  auto slow = connect();
+  trickle(*io, slow);
+  EXPECT_TRUE(slow.received.starts_with("HTTP/1.1 408 ")) << slow.received;
+  listen({.body_total_ms = 60});
+  auto endless = connect();
+  trickle(*io, endless);
+  EXPECT_TRUE(endless.received.starts_with("HTTP/1.1 408 ")) << endless.received;
+  EXPECT_EQ(handler.requests, 0);
+}
+
+TEST_F(Server, N16_a_body_that_keeps_its_rate_takes_its_time) {
+  listen({.body_grace_ms = 40, .body_bytes_per_second_min = 1});
+  auto client = connect();
+  client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 101\r\n\r\n" + std::string(100, 'a'));
+  ASSERT_TRUE(until([&] { return handler.heads == 1; }));
+  // Of another connection, which is cut when it has had the same grace.
+  auto stalled = connect();
+  stalled.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n");
+  EXPECT_TRUE(stalled.until_received("HTTP/1.1 408 "));
+  client.send("b");
+  EXPECT_TRUE(client.until_received("POST / " + std::string(100, 'a') + "b"));
+}
+
+RawClient connect_from(HttpIo& io, const char* source, std::uint16_t port) {
+  Socket made(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const SocketAddress from = *numeric_address(source, 0);
+  const SocketAddress to = *numeric_address("127.0.0.1", port);
+  EXPECT_EQ(::bind(made.get(), reinterpret_cast<const sockaddr*>(&from.storage), from.size), 0);
+  (void)::connect(made.get(), reinterpret_cast<const sockaddr*>(&to.storage), to.size);
+  return {io, std::move(made)};
+}
+
+TEST_F(Server, N16_of_too_many_strangers_the_oldest_idle_one_goes) {
+  listen({.strangers_max = 3});
+  std::vector<std::shared_ptr<HttpExchange>> open;
+  handler.answer = [&](const HttpRequest& request, auto exchange) {
+    if (request.path == "/later") return open.push_back(std::move(exchange));
+    exchange->respond({.body = "for " + request.path});
+  };
+  auto busy = connect();
+  busy.send(get("/later"));
+  ASSERT_TRUE(until([&] { return open.size() == 1; }));
+  auto silent = connect();
+  ASSERT_TRUE(until([&] { return server->connections() == 2; }));
+  auto younger = connect();
+  ASSERT_TRUE(until([&] { return server->connections() == 3; }));
+  auto newcomer = connect();
+  newcomer.send(get("/new"));
+  EXPECT_TRUE(newcomer.until_received("for /new"));
+  EXPECT_TRUE(silent.until_ended());
+  EXPECT_FALSE(younger.receive());
+  open.front()->respond({.body = "done"});
+  EXPECT_TRUE(busy.until_received("done"));
+}
+
+TEST_F(Server, N16_strangers_of_one_address_drive_out_nobody_else) {
+  handler.admit = [](const HttpRequest& head) {
+    return HttpAdmission{.is_known = head.header("X-Right").has_value()};
+  };
+  listen({.strangers_max = 8, .strangers_per_source_max = 2});
+  auto known = connect();
+  known.send(get("/known", "X-Right: yes\r\n"));
+  ASSERT_TRUE(known.until_received("GET /known"));
+  auto other = connect_from(*io, "127.0.0.2", port);
+  ASSERT_TRUE(until([&] { return server->connections() == 2; }));
+  std::vector<RawClient> flood;
+  for (int i = 0; i < 20; ++i) flood.push_back(connect());
+  for (std::size_t i = 0; i + 2 < flood.size(); ++i) EXPECT_TRUE(flood[i].until_ended()) << i;
+  EXPECT_EQ(server->connections(), 4U);
+  other.send(get("/other"));
+  EXPECT_TRUE(other.until_received("GET /other"));
+  known.received.clear();
+  known.send(get("/again"));
+  EXPECT_TRUE(known.until_received("GET /again")) << "who was known once stays known";
+}
+
+TEST_F(Server, N16_strangers_that_wait_for_their_refusal_can_be_driven_out) {
+  handler.admit = [](const HttpRequest& head) {
+    if (head.path != "/in") {
+      return HttpAdmission{.refuse = HttpResponse{.status = 401}, .refuse_after_ms = 60'000};
+    }
+    return HttpAdmission{};
+  };
+  listen({.strangers_max = 2});
+  std::vector<RawClient> waiting;
+  for (int i = 0; i < 2; ++i) {
+    waiting.push_back(connect());
+    waiting.back().send(get("/out"));
+    ASSERT_TRUE(until([&] { return handler.heads == i + 1; }));
+  }
+  auto newcomer = connect();
+  newcomer.send(get("/in"));
+  EXPECT_TRUE(newcomer.until_received("GET /in"));
+  EXPECT_TRUE(waiting.front().until_ended());
+}
+
+TEST_F(Server, N16_a_stranger_has_some_time_to_become_known) {
+  handler.admit = [](const HttpRequest& head) {
+    return HttpAdmission{.is_known = head.path == "/known"};
+  };
+  listen({.stranger_ms = 60});
+  auto known = connect();
+  known.send(get("/known"));
+  ASSERT_TRUE(known.until_received("GET /known"));
+  auto silent = connect();
+  EXPECT_EQ(silent.status_at_end(), 0);
+  auto asks_on = connect();
+  EXPECT_TRUE(until([&] {
+    asks_on.send(get("/again"));
+    return asks_on.receive();
+  }));
+  known.send(get("/there"));
+  EXPECT_TRUE(known.until_received("GET /there"));
+}
+
+TEST_F(Server, N16_some_connections_are_kept_for_the_unix_socket) {
+  handler.admit = [](const HttpRequest&) { return HttpAdmission{.is_known = true}; };
+  listen({.connections_max = 4, .unix_reserved = 2});
+  ASSERT_TRUE(server->listen_unix(scratch.path(), "s"));
   auto one = connect();
   auto two = connect();
-  ASSERT_TRUE(until([&] { return server->connections() == 2; }));
+  for (RawClient* each : {&one, &two}) {
+    each->send(get("/"));
+    ASSERT_TRUE(each->until_received("GET / "));
+  }
+  EXPECT_EQ(connect().status_at_end(), 0) << "the rest is not for TCP";
+  const auto at_socket = [&] {
+    return RawClient(*io, connect_unix_socket_at({scratch.path(), "s"}).value());
+  };
+  auto own = at_socket();
+  own.send(get("/own"));
+  EXPECT_TRUE(own.until_received("GET /own"));
+  auto also = at_socket();
+  also.send(get("/also"));
+  EXPECT_TRUE(also.until_received("GET /also"));
+}
+
+class Insiders : public ServerTest {
+ protected:
+  void listen_unix(HttpServerLimits limits) {
+    handler.answer = [this](const HttpRequest& request, auto exchange) {
+      if (request.path == "/later") return open.push_back(std::move(exchange));
+      exchange->respond({.body = "for " + request.path});
+    };
+    listen(limits);
+    ASSERT_TRUE(server->listen_unix(scratch.path(), "s"));
+  }
+  // From that session; empty: the owner.
+  RawClient enter(const std::string& session) {
+    handler.insider = session;
+    const int before = handler.accepted;
+    RawClient made(*io, connect_unix_socket_at({scratch.path(), "s"}).value());
+    EXPECT_TRUE(until([&] { return handler.accepted > before; }));
+    return made;
+  }
+  // With a request that is not answered.
+  RawClient enter_busy(const std::string& session) {
+    const std::size_t before = open.size();
+    RawClient made = enter(session);
+    made.send(get("/later"));
+    EXPECT_TRUE(until([&] { return open.size() > before; }));
+    return made;
+  }
+  bool is_served(RawClient& client) {
+    client.received.clear();
+    client.send(get("/now"));
+    return client.until_received("for /now");
+  }
+
+  std::vector<std::shared_ptr<HttpExchange>> open;
+};
+
+TEST_F(Insiders, N16_a_session_that_wants_one_more_loses_its_oldest_idle_one) {
+  listen_unix({.insiders_per_session_max = 3});
+  auto other = enter("b");
+  auto busy = enter_busy("a");
+  auto half = enter("a");
+  half.send("GET /half HTTP/1.1\r\n");
+  auto silent = enter("a");
+  auto newcomer = enter("a");
+  EXPECT_TRUE(half.until_ended());
+  EXPECT_TRUE(is_served(newcomer));
+  EXPECT_TRUE(is_served(other)) << "another session loses nothing";
+  auto next = enter("a");
+  EXPECT_TRUE(silent.until_ended());
+  EXPECT_TRUE(is_served(next));
+  open.front()->respond({.body = "done"});
+  EXPECT_TRUE(busy.until_received("done"));
+}
+
+TEST_F(Insiders, N16_a_session_with_busy_connections_gets_no_more_and_the_owner_does) {
+  listen_unix({.insiders_per_session_max = 2});
+  std::vector<RawClient> busy;
+  for (int i = 0; i < 2; ++i) busy.push_back(enter_busy("a"));
+  EXPECT_TRUE(enter("a").until_ended());
+  std::vector<RawClient> owner;
+  for (int i = 0; i < 5; ++i) owner.push_back(enter(""));
+  for (RawClient& each : owner) EXPECT_TRUE(is_served(each));
+  EXPECT_EQ(server->connections(), 7U);
+}
+
+TEST_F(Insiders, N16_of_many_sessions_the_one_with_the_most_makes_room) {
+  listen_unix({.insiders_max = 4, .insiders_per_session_max = 3});
+  auto modest = enter("a");
+  std::vector<RawClient> greedy;
+  for (int i = 0; i < 3; ++i) greedy.push_back(enter_busy("b"));
+  auto newcomer = enter("c");
+  EXPECT_TRUE(is_served(newcomer));
+  EXPECT_TRUE(greedy[0].until_ended());
+  EXPECT_TRUE(is_served(modest));
+  EXPECT_TRUE(enter("b").until_ended()) << "it has more than its share";
+  EXPECT_EQ(server->connections(), 4U);
+}
+
+TEST_F(Insiders, N16_a_websocket_that_makes_room_is_gone_at_once) {
+  struct Closed final : WebSocketEvents {
+    void on_open() override { ++opened; }
+    void on_text(std::string_view) override {}
+    void on_binary(std::string_view) override {}
+    void on_drained() override {}
+    void on_closed(std::uint16_t, const std::string&) override { ++closed; }
+    int opened = 0;
+    int closed = 0;
+  } events;
+  listen_unix({.insiders_max = 2});
+  std::vector<std::shared_ptr<WebSocket>> sockets;
+  handler.answer = [&](const HttpRequest&, const auto& exchange) {
+    sockets.push_back(exchange->upgrade({}, events));
+  };
+  std::vector<RawClient> greedy;
+  for (int i = 1; i <= 2; ++i) {
+    greedy.push_back(enter("a"));
+    greedy.back().send(get("/",
+                           "Connection: Upgrade\r\nUpgrade: websocket\r\n"
+                           "Sec-WebSocket-Version: 13\r\n"
+                           "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"));
+    ASSERT_TRUE(until([&] { return events.opened == i; }));
+  }
+  auto newcomer = enter("b");
+  EXPECT_EQ(events.closed, 1);
+  EXPECT_TRUE(greedy[0].until_ended());
+  EXPECT_EQ(server->connections(), 2U);
+}
+
+TEST_F(Insiders, N16_insiders_and_tokens_leave_places_for_the_owner) {
+  handler.admit = [](const HttpRequest&) { return HttpAdmission{.is_known = true}; };
+  listen_unix({.connections_max = 8, .unix_reserved = 2, .insiders_max = 100});
+  std::vector<RawClient> inside;
+  for (int i = 0; i < 2; ++i) inside.push_back(enter_busy("a"));
+  EXPECT_TRUE(enter("a").until_ended()) << "a quarter of all is theirs";
+  std::vector<RawClient> known;
+  for (int i = 0; i < 4; ++i) {
+    known.push_back(connect());
+    ASSERT_TRUE(is_served(known.back()));
+  }
+  EXPECT_EQ(connect().status_at_end(), 0);
+  auto owner = enter("");
+  EXPECT_TRUE(is_served(owner));
+  auto also = enter("");
+  EXPECT_TRUE(is_served(also));
+}
+
+TEST_F(Insiders, N16_one_credential_does_not_take_the_places_of_another) {
+  handler.admit = [](const HttpRequest& head) {
+    const auto token = head.header("X-Token");
+    return HttpAdmission{.is_known = token.has_value(), .credential = std::string(*token)};
+  };
+  listen_unix({.per_credential_max = 2});
+  const auto show = [&](RawClient& client, const std::string& path) {
+    client.send(get(path, "X-Token: one\r\n"));
+  };
+  auto busy = connect();
+  show(busy, "/later");
+  ASSERT_TRUE(until([&] { return open.size() == 1; }));
+  auto idle = connect();
+  show(idle, "/a");
+  ASSERT_TRUE(idle.until_received("for /a"));
+  auto newcomer = connect();
+  show(newcomer, "/later");
+  ASSERT_TRUE(until([&] { return open.size() == 2; }));
+  EXPECT_TRUE(idle.until_ended());
+  auto refused = connect();
+  show(refused, "/b");
+  EXPECT_EQ(refused.status_at_end(), 429);
+  EXPECT_TRUE(refused.received.contains("limit_reached")) << refused.received;
+  auto other = connect();
+  other.send(get("/c", "X-Token: two\r\n"));
+  EXPECT_TRUE(other.until_received("for /c"));
+}
+
+TEST_F(Server, N16_a_handler_that_upgrades_what_wants_no_websocket_gets_a_closed_one) {
+  struct Closed final : WebSocketEvents {
+    void on_open() override { ADD_FAILURE(); }
+    void on_text(std::string_view) override {}
+    void on_binary(std::string_view) override {}
+    void on_drained() override {}
+    void on_closed(std::uint16_t, const std::string&) override { ++closed; }
+    int closed = 0;
+  } events;
+  std::shared_ptr<WebSocket> socket;
+  handler.answer = [&](const HttpRequest&, const auto& exchange) {
+    socket = exchange->upgrade({}, events);
+    ASSERT_NE(socket, nullptr);
+    socket->send_text(std::make_shared<const std::string>("nobody reads this"));
+  };
+  listen();
+  auto client = connect();
+  client.send(get("/ws"));
+  EXPECT_TRUE(client.until_received("HTTP/1.1 426 "));
+  EXPECT_TRUE(client.received.contains("Upgrade: websocket\r\n"));
+  EXPECT_TRUE(until([&] { return events.closed == 1; }));
+}
+
+TEST_F(Server, one_connection_too_many_is_closed_at_once) {
+  handler.admit = [](const HttpRequest&) { return HttpAdmission{.is_known = true}; };
+  listen({.connections_max = 2, .unix_reserved = 0});
+  auto one = connect();
+  auto two = connect();
+  for (RawClient* each : {&one, &two}) {
+    each->send(get("/"));
+    ASSERT_TRUE(each->until_received("GET / "));
+  }
   auto three = connect();
   three.send(get("/"));
   EXPECT_EQ(three.status_at_end(), 0);

@@ -107,6 +107,12 @@ std::optional<SocketAddress> numeric_address(const std::string& host, std::uint1
   return std::nullopt;
 }
 
+std::string source_of(const std::string& address) {
+  in6_addr v6{};
+  if (::inet_pton(AF_INET6, address.c_str(), &v6) != 1) return address;
+  return {reinterpret_cast<const char*>(&v6), sizeof v6 / 2};
+}
+
 Result<Socket> listen_tcp_socket(const SocketAddress& address, std::string_view shown) {
   Socket made = TRY(make_socket(address.storage.ss_family));
   const int on = 1;
@@ -193,6 +199,7 @@ Result<Socket> connect_unix_socket_at(const UnixName& at) {
   Socket made = TRY(make_socket(AF_UNIX));
   const auto* address = reinterpret_cast<const sockaddr*>(&place.address);
   if (::connect(made.get(), address, sizeof place.address) != 0) {
+    if (errno == EAGAIN) return fail(Code::limit_reached, at.name + " has too many callers");
     return trouble(errno, "connect to " + at.name);
   }
   return made;
@@ -239,9 +246,20 @@ HttpPeer peer_of(int descriptor) {
     peer.address = ::inet_ntop(AF_INET6, &v6->sin6_addr, text.data(), text.size());
     peer.port = ntohs(v6->sin6_port);
   }
-  Socket borrowed(descriptor);
-  peer.local_port = local_port(borrowed).value_or(0);
-  (void)borrowed.release();
+  SocketAddress near;
+  near.size = sizeof near.storage;
+  if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&near.storage), &near.size) != 0) {
+    return peer;
+  }
+  if (near.storage.ss_family == AF_INET) {
+    const auto* v4 = reinterpret_cast<const sockaddr_in*>(&near.storage);
+    peer.local_address = ::inet_ntop(AF_INET, &v4->sin_addr, text.data(), text.size());
+    peer.local_port = ntohs(v4->sin_port);
+  } else if (near.storage.ss_family == AF_INET6) {
+    const auto* v6 = reinterpret_cast<const sockaddr_in6*>(&near.storage);
+    peer.local_address = ::inet_ntop(AF_INET6, &v6->sin6_addr, text.data(), text.size());
+    peer.local_port = ntohs(v6->sin6_port);
+  }
   return peer;
 }
 

@@ -42,6 +42,9 @@ struct SocketAddress {
 
 // The address of a numeric host ("127.0.0.1", "::1"); nothing for a name.
 std::optional<SocketAddress> numeric_address(const std::string& host, std::uint16_t port);
+// Whose connections are counted together: a numeric address, or its /64, which one host can have
+// for itself.
+std::string source_of(const std::string& address);
 
 struct UnixName {
   const std::string& folder;
@@ -63,6 +66,7 @@ void notice_silence(int descriptor, std::int64_t silence_ms);
 // Another descriptor of the same socket.
 Result<Socket> copy_socket(int descriptor);
 // Connected at once or not at all.
+// limit_reached: its queue of callers is full.
 Result<Socket> connect_unix_socket_at(const UnixName& at);
 
 // Nothing: nobody waits. limit_reached: no descriptor is left for one who does.

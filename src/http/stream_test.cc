@@ -147,7 +147,7 @@ TEST_F(Streams, a_reader_that_keeps_taking_is_not_cut) {
 }
 
 TEST_F(Streams, two_hundred_share_the_same_bytes) {
-  listen();
+  listen({.strangers_max = 200, .strangers_per_source_max = 200});
   std::vector<RawClient> clients;
   for (int i = 0; i < 200; ++i) {
     clients.push_back(connect());

@@ -13,7 +13,6 @@
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/websocket/stream.hpp>
 
-#include "base/check.h"
 #include "base/text.h"
 #include "http/client.h"
 #include "http/connect.h"
@@ -32,6 +31,7 @@ using boost::system::error_code;
 constexpr std::uint16_t code_none = 1005;
 constexpr std::uint16_t code_abnormal = 1006;
 constexpr std::uint16_t code_too_big = 1009;
+constexpr std::uint16_t code_internal = 1011;
 constexpr std::uint16_t code_try_later = 1013;
 constexpr auto handshake_timeout = std::chrono::seconds(10);
 // Half of it without a byte from the peer: it is pinged; all of it: it is gone.
@@ -142,7 +142,8 @@ class Session final : public WebSocketSession, public std::enable_shared_from_th
   void connect(const HttpEndpoint& to, const HttpRequest& request, std::int64_t connect_ms);
 
   void send_text(std::shared_ptr<const std::string> text) override {
-    CHECK(is_utf8(*text), "a text message must be UTF-8");
+    // It may come from an agent or a file: whatever let it through, the daemon goes on.
+    if (!is_utf8(*text)) return close(code_internal, "a text is not UTF-8");
     send({std::move(text), Kind::text});
   }
   void send_binary(std::shared_ptr<const std::string> bytes) override {
@@ -151,6 +152,7 @@ class Session final : public WebSocketSession, public std::enable_shared_from_th
   std::size_t unsent_bytes() const override { return unsent_bytes_; }
   void close(std::uint16_t code, std::string_view reason) override;
   void abort() override;
+  void end(std::uint16_t code, std::string reason) override;
   // The user's pointer is gone: a close under way goes on, anything else ends.
   void let_go();
 
@@ -169,7 +171,6 @@ class Session final : public WebSocketSession, public std::enable_shared_from_th
   void on_written(const error_code& error);
   void close_now();
   void fail(const error_code& error);
-  void end(std::uint16_t code, std::string reason);
 
   HttpReactor& reactor_;
   std::shared_ptr<WebSocketPort> port_;

@@ -19,6 +19,8 @@ class WebSocketSession : public WebSocket {
  public:
   // Ends the connection; no event follows.
   virtual void abort() = 0;
+  // The same, and its events hear of it.
+  virtual void end(std::uint16_t code, std::string reason) = 0;
 };
 
 struct WebSocketSetup {

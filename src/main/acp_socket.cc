@@ -198,7 +198,9 @@ void AcpServer::add_to(Router& router) {
               .pattern = "/acp",
               .access = Access::observe,
               .summary = "ACP for editors over a WebSocket",
-              .handler = [this](const Call& call) { accept(call); }});
+              .handler = [this](const Call& call) { accept(call); },
+              .body_bytes_max = 0,
+              .is_socket = true});
 }
 
 }  // namespace perdure

@@ -169,6 +169,12 @@ AgentTimes times_of(const AgentDefinition& agent, const LaunchSpec& spec) {
 
 }  // namespace
 
+OwnFolders own_folders(const DataFolder& data) {
+  std::vector<std::string> paths{data.path()};
+  if (data.shares_executions()) paths.push_back(data.executions());
+  return OwnFolders(std::move(paths));
+}
+
 Bootstrap make_identity(const LaunchSetting& setting, const LaunchSpec& spec) {
   const std::string exec = spec.exec.text();
   Bootstrap bootstrap{.session = spec.session,
@@ -194,6 +200,9 @@ Result<Bootstrap> make_launch(const LaunchSetting& setting, const LaunchSpec& sp
   if (spec.workspace.cwd.empty()) {
     return fail(Code::workspace_missing, "the session has no folder here: bind it to one first");
   }
+  // Looked at again: a symlink in it may lead elsewhere by now. Of another host its outpost looks.
+  const std::string real = is_remote(spec) ? "" : real_path(spec.workspace.cwd);
+  if (!real.empty()) TRY(own_folders(setting.data).session_of(spec.workspace.cwd, real));
   Bootstrap bootstrap = make_identity(setting, spec);
   // What this machine cannot keep an engine may. Of another host nothing is known: there only what
   // was asked for is, and a host that cannot keep it refuses the start.
@@ -202,9 +211,10 @@ Result<Bootstrap> make_launch(const LaunchSetting& setting, const LaunchSpec& sp
       spec.limits.value_or(is_remote(spec) ? AgentLimits{.run_ms = usual.run_ms} : usual);
   bootstrap.agent.times = times_of(agent, spec);
   bootstrap.agent.times.run_ms = bootstrap.limits.run_ms;
-  if (setting.config.confine && !in_container(spec)) bootstrap.hide = setting.data.path();
-  if (!bootstrap.hide.empty() && !is_remote(spec) && setting.data.shares_executions()) {
-    bootstrap.hide_also = setting.data.executions();
+  if (setting.config.confine && !in_container(spec)) {
+    bootstrap.hide = setting.data.hidden();
+    // An outpost puts its own in the place of what is said here.
+    if (is_remote(spec)) bootstrap.hide = {.folder = setting.data.path()};
   }
   AgentLaunch& launch = bootstrap.agent;
   launch.command = command_of(agent, spec);
@@ -231,6 +241,7 @@ Result<ProbeOrder> make_probe_order(const LaunchSetting& setting, std::string_vi
                    .environment = inherited(found, setting.places),
                    .start_ms = times_of(found, {}).initialize_ms,
                    .hide = setting.config.confine ? setting.data.path() : "",
+                   .hide_identity = setting.data.hidden().identity,
                    .quirks = found.quirks};
   for (const auto& [name, value] : found.env) order.environment.insert_or_assign(name, value);
   return order;
@@ -248,8 +259,21 @@ Result<> keep_environment(const DataFolder& data, SessionId session, const Envir
   }
   json.end_object();
   const auto folder = TRY(PosixFolder::open(data.environments()));
-  TRY_VOID(folder->remove(environment_name(session)));
-  return folder->append(environment_name(session), json.text());
+  return folder->replace(environment_name(session), json.text());
+}
+
+SecretMask secrets_of(const LaunchSetting& setting, SessionId session, const State& state) {
+  SecretMask mask;
+  const auto add = [&](const Environment& values) {
+    for (const auto& [name, value] : values) mask.add(name, value);
+  };
+  if (const auto agent = setting.agents.find(state.agent.name)) {
+    add(inherited(**agent, setting.places));
+    for (const auto& [name, value] : (*agent)->env) mask.add(name, value);
+  }
+  if (const auto kept = kept_environment(setting.data, session)) add(*kept);
+  mask.add_mcp_servers(state.mcp_servers);
+  return mask;
 }
 
 AgentDefinition demo_agent_definition(const std::string& program) {

@@ -11,9 +11,12 @@
 #include "agents/definition.h"
 #include "agents/probe_report.h"
 #include "base/result.h"
+#include "base/secret_mask.h"
+#include "env_posix/own_folders.h"
 #include "main/config.h"
 #include "main/data_folder.h"
 #include "runtime/ports.h"
+#include "session/state.h"
 #include "wire/bootstrap.h"
 
 namespace perdure {
@@ -35,6 +38,9 @@ struct LaunchSetting {
   AgentLimits limits = {};  // of sessions that say nothing else, as far as they can be kept
 };
 
+// The folders of this data folder, in which no session works but in its own place.
+OwnFolders own_folders(const DataFolder& data);
+
 // Of an execution: its ids, its secret and its folders. By it one that lives is found again,
 // whatever has become of its agent's definition, or of anything else that a start needs.
 Bootstrap make_identity(const LaunchSetting& setting, const LaunchSpec& spec);
@@ -49,6 +55,10 @@ Result<ProbeOrder> make_probe_order(const LaunchSetting& setting, std::string_vi
 // Values that a person gave for one session; never in the journal (K19).
 Result<> keep_environment(const DataFolder& data, SessionId session,
                           const std::map<std::string, std::string>& values);
+
+// What this machine knows to be secret of a session: values of its environment, of its agent's, and
+// of its MCP servers. What cannot be read is not known.
+SecretMask secrets_of(const LaunchSetting& setting, SessionId session, const State& state);
 
 // The agents that come with the program: the demo agent, run by this very executable.
 AgentDefinition demo_agent_definition(const std::string& program);

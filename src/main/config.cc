@@ -214,6 +214,7 @@ Result<> read_sessions(Table& top, Config& config) {
   TRY_VOID(from.take("resume_on_open", config.resume_on_open));
   TRY_VOID(from.take("resume_parallel", config.resume_parallel));
   TRY_VOID(from.take("confine", config.confine));
+  TRY_VOID(from.take_enum("agents_reach", config.agents_reach));
   TRY_VOID(from.end());
   const std::string& open = config.resume_on_open;
   if (open != "active" && open != "always" && open != "never") {
@@ -241,6 +242,21 @@ Result<> read_limits(Table& top, Config& config) {
   TRY_VOID(from.take("streams_per_principal", config.streams_per_principal_max));
   TRY_VOID(from.end());
   top.drop("limits");
+  return {};
+}
+
+Result<> read_audit(Table& top, Config& config) {
+  constexpr std::int64_t longest_days = 36'500;
+  toml::table* const table = top.take_table("audit");
+  if (!table) return {};
+  Table from(*table, "audit.");
+  TRY_VOID(from.take("keep_days", config.audit_keep_days));
+  TRY_VOID(from.end());
+  if (config.audit_keep_days < 0 || config.audit_keep_days > longest_days) {
+    return fail(Code::invalid_argument, "audit.keep_days must be between 0 (keep everything) and " +
+                                            std::to_string(longest_days));
+  }
+  top.drop("audit");
   return {};
 }
 
@@ -322,6 +338,7 @@ Result<Config> read_tables(toml::table& table) {
   TRY_VOID(read_agents(top, config));
   TRY_VOID(read_sessions(top, config));
   TRY_VOID(read_limits(top, config));
+  TRY_VOID(read_audit(top, config));
   TRY_VOID(read_notify(top, config));
   TRY_VOID(read_containers(top, config));
   TRY_VOID(read_remotes(top, config));
@@ -387,6 +404,16 @@ Result<Config> read_config(const std::string& path) {
   return parse_config(text, path);
 }
 
+SecretMask config_secrets(const Config& config) {
+  SecretMask mask;
+  mask.add_url(config.notify.webhook_url);
+  mask.add_secret(config.notify.webhook_secret);
+  for (const AgentDefinition& agent : config.agents) {
+    for (const auto& [name, value] : agent.env) mask.add(name, value);
+  }
+  return mask;
+}
+
 std::string show_config(const Config& config) {
   const ContinueAtReset terms = config.policy.continue_at_reset.value_or(ContinueAtReset{});
   toml::table sessions{{"resume", enum_text(config.policy.resume)},
@@ -399,7 +426,8 @@ std::string show_config(const Config& config) {
                        {"continue_hours", terms.hours},
                        {"resume_on_open", config.resume_on_open},
                        {"resume_parallel", static_cast<std::int64_t>(config.resume_parallel)},
-                       {"confine", config.confine}};
+                       {"confine", config.confine},
+                       {"agents_reach", enum_text(config.agents_reach)}};
   toml::table limits{
       {"live_agents", static_cast<std::int64_t>(config.live_agents_max)},
       {"memory_bytes", config.limits.memory_bytes},
@@ -409,7 +437,8 @@ std::string show_config(const Config& config) {
       {"log_bytes", config.log_bytes_max},
       {"log_files", static_cast<std::int64_t>(config.log_files)},
       {"streams_per_principal", static_cast<std::int64_t>(config.streams_per_principal_max)}};
-  toml::table notify{{"webhook_url", config.notify.webhook_url},
+  toml::table audit{{"keep_days", config.audit_keep_days}};
+  toml::table notify{{"webhook_url", masked_url(config.notify.webhook_url)},
                      {"command", array_of(config.notify.command)},
                      {"events", array_of(config.notify.events)},
                      {"debounce_ms", config.notify.debounce_ms}};
@@ -441,13 +470,14 @@ std::string show_config(const Config& config) {
                         {"default_agent", config.default_agent},
                         {"sessions", sessions},
                         {"limits", limits},
+                        {"audit", audit},
                         {"notify", notify},
                         {"containers", containers},
                         {"remotes", remotes},
                         {"agents", agents}};
   std::ostringstream out;
   out << all << "\n";
-  return out.str();
+  return config_secrets(config).mask(out.str());
 }
 
 }  // namespace perdure

@@ -11,7 +11,9 @@
 
 #include "agents/definition.h"
 #include "base/result.h"
+#include "base/secret_mask.h"
 #include "executors/remote_place.h"
+#include "runtime/reach.h"
 #include "session/values.h"
 
 namespace perdure {
@@ -50,13 +52,16 @@ struct Config {
   Policy policy;  // of sessions that say nothing else
   std::string resume_on_open = "active";
   std::size_t resume_parallel = 2;
-  bool confine = true;  // agents do not see the data folder
+  bool confine = true;                               // agents do not see the data folder
+  AgentsReach agents_reach = AgentsReach::children;  // what a process inside a session sees
 
   std::size_t live_agents_max = 64;
   AgentLimits limits;  // of sessions that say nothing else; kept where the machine can
   std::int64_t log_bytes_max = 16L << 20;  // then the log is rotated
   std::size_t log_files = 4;
   std::size_t streams_per_principal_max = 1024;
+
+  std::int64_t audit_keep_days = 90;  // older entries of the audit trail are deleted; 0: never
 
   NotifySettings notify;
   ContainerSettings containers;
@@ -71,7 +76,9 @@ Result<> check_sharing(const Config& config);
 Result<Config> parse_config(std::string_view text, const std::string& name);
 // The defaults when there is no such file.
 Result<Config> read_config(const std::string& path);
-// As TOML, every key with its present value, secrets left out.
+// Values of the config that are secrets, wherever they turn up.
+SecretMask config_secrets(const Config& config);
+// As TOML, every key with its present value. Secrets are left out, or `***` stands for them.
 std::string show_config(const Config& config);
 
 }  // namespace perdure

@@ -1,18 +1,16 @@
 #include "main/container_setup.h"
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string_view>
 #include <vector>
 
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "main/git_mounts.h"
+
 namespace perdure {
 namespace {
-
-namespace fs = std::filesystem;
 
 bool is_socket(const std::string& path) {
   struct stat status{};
@@ -30,18 +28,6 @@ std::vector<std::string> usual_sockets() {
   out.emplace_back("/var/run/docker.sock");
   out.emplace_back("/run/podman/podman.sock");
   return out;
-}
-
-// A worktree's files alone are no repository: what it is made of lies with the one that has it.
-std::string repository_of(const std::string& worktree) {
-  std::ifstream file(worktree + "/.git");
-  std::string line;
-  constexpr std::string_view prefix = "gitdir: ";
-  if (!std::getline(file, line) || !line.starts_with(prefix)) return {};
-  const fs::path folder = line.substr(prefix.size());  // REPOSITORY/.git/worktrees/NAME
-  std::error_code error;
-  const fs::path common = folder.parent_path().parent_path();
-  return folder.is_absolute() && fs::is_directory(common, error) ? common.string() : "";
 }
 
 }  // namespace
@@ -94,9 +80,12 @@ ContainerPlan make_container_plan(const ContainerSetup& setup, const LaunchSpec&
   for (const std::string& text : setup.settings.mounts) {
     if (Result<ContainerMount> mount = parse_mount(text)) plan.mounts.push_back(*mount);
   }
-  const std::string& worktree = spec.workspace.worktree_path;
-  const std::string repository = worktree.empty() ? "" : repository_of(worktree);
-  if (!repository.empty()) plan.mounts.push_back({repository, repository});
+  // Only the journal says which repository a worktree belongs to: its file .git is the container's.
+  const Workspace& workspace = spec.workspace;
+  std::vector<ContainerMount> git =
+      worktree_mounts({workspace.worktree_path, workspace.worktree_repository});
+  if (git.empty()) git = folder_mounts(workspace.cwd);
+  plan.mounts.insert(plan.mounts.end(), git.begin(), git.end());
   return plan;
 }
 

@@ -7,10 +7,12 @@
 #include <cstring>
 #include <filesystem>
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "agents/profiles.h"
+#include "api/audit_routes.h"
 #include "api/care_routes.h"
 #include "api/metrics_routes.h"
 #include "api/node_routes.h"
@@ -21,10 +23,11 @@
 #include "auth/listen.h"
 #include "base/failpoint.h"
 #include "base/hash.h"
-#include "env_posix/confine.h"
-#include "env_posix/tcp_peer.h"
+#include "base/limits.h"
+#include "env_posix/caller.h"
 #include "http/static_files.h"
 #include "main/open_journal.h"
+#include "runtime/lineage.h"
 #include "runtime/removal.h"
 #include "runtime/shared.h"
 #include "wire/search_text.h"
@@ -57,9 +60,19 @@ Result<Listen> parse_listen(const std::string& text) {
   return out;
 }
 
-// Hosted processes come over loopback or not at all: from elsewhere TLS and a token stand between.
-bool is_loopback(std::string_view address) {
-  return address.starts_with("127.") || address == "::1" || address.starts_with("::ffff:127.");
+// Clients leave descriptors to stores, agentctls and files.
+std::size_t connections_of_clients() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+    return connections_max;
+  }
+  const auto all = static_cast<std::size_t>(limit.rlim_cur);
+  return std::min(connections_max, all - std::min(descriptors_reserved, all / 2));
+}
+
+// One who has a token leaves some connections to others, however many streams it may open.
+std::size_t connections_of_credential(std::size_t all, std::size_t streams) {
+  return std::min(std::max(connections_per_credential_max, 2 * streams), all - all / 8);
 }
 
 // S12: whether the file is still the one that was there at the first look that found one.
@@ -92,6 +105,7 @@ Daemon::~Daemon() {
   if (log_ && stopping_) log_->note("stopped");
   // No callback may find half a daemon: first who calls from outside, then who is called.
   server_.reset();
+  caller_thread_.reset();
   acp_.reset();
   ws_.reset();
   rules_.reset();
@@ -110,6 +124,8 @@ Daemon::~Daemon() {
 }
 
 Result<> Daemon::open_data() {
+  // Forks, so before there is any thread.
+  if (setting_.config.confine) confinement_ = try_namespaces();
   data_ = TRY(DataFolder::open(setting_.places.data));
   TRY_VOID(data_->lock());
   if (!setting_.config.executions.empty()) {
@@ -119,6 +135,7 @@ Result<> Daemon::open_data() {
                         .bytes_max = setting_.config.log_bytes_max,
                         .files = setting_.config.log_files,
                         .also_stderr = !setting_.options.background}));
+  log_->hide(config_secrets(setting_.config));
   loop_ = TRY(EpollLoop::create());
   shared_loop_ = std::make_unique<SharedLoop>(*loop_);
   io_ = HttpIo::create();
@@ -128,6 +145,8 @@ Result<> Daemon::open_data() {
       SignalWatch::create(*loop_, {SIGTERM, SIGINT, SIGHUP}, [this](int number) { stop(number); }));
   processes_ = PosixProcesses::create(*loop_);
   host_ = std::make_unique<PosixHost>(*loop_);
+  pending_ = std::make_unique<PendingTasks>(*loop_);
+  disk_thread_ = std::make_unique<DiskThread>(*shared_loop_);
   return {};
 }
 
@@ -158,6 +177,11 @@ Result<> Daemon::open_store() {
     order.home = TRY(data_->home());
     if (!create) order.new_shared_key = TRY(data_->key());
     order.on_changed = [this](std::vector<SessionId> sessions) { hear_of(std::move(sessions)); };
+    order.on_redacted = [this](std::vector<SessionId> sessions) {
+      shared_loop_->post([this, sessions = std::move(sessions)] {
+        if (runtime_) runtime_->forget_text(sessions);
+      });
+    };
     if (const std::int64_t lease = setting_.config.lease_secs; lease > 0) {
       order.lease = std::chrono::seconds(lease);
     }
@@ -244,19 +268,22 @@ Result<> Daemon::make_agents() {
                     .home = home_,
                     .on_look = [this] {
                       if (node_) std::ignore = node_->catch_up();
+                      if (audit_ && store_->is_shared()) std::ignore = audit_->catch_up();
                     }});
   agentctls_->set_events(*runtime_);
+  agentctls_->set_limits(
+      {.live_max = setting_.config.live_agents_max, .workspaces_max = workspaces_live_max});
+  agentctls_->set_lineage([this](SessionId session) { return top_of_lineage(*runtime_, session); });
   return {};
 }
 
 Result<Bootstrap> Daemon::launch(const LaunchSpec& spec) {
-  // H3: the old ones go on.
-  if (agentctls_->held() >= setting_.config.live_agents_max) {
-    return fail(Code::limit_reached,
-                std::to_string(setting_.config.live_agents_max) +
-                    " agents are live already (limits.live_agents); stop one first");
-  }
-  return make_launch(launch_setting(), spec);
+  Bootstrap bootstrap = TRY(make_launch(launch_setting(), spec));
+  SecretMask secrets;
+  for (const auto& [name, value] : bootstrap.agent.environment) secrets.add(name, value);
+  secrets.add_mcp_servers(bootstrap.agent.mcp_servers);
+  log_->hide(secrets);
+  return bootstrap;
 }
 
 LaunchSetting Daemon::launch_setting() const {
@@ -265,16 +292,20 @@ LaunchSetting Daemon::launch_setting() const {
 
 Result<> Daemon::make_api() {
   node_ = TRY(Node::open({*clock_, random_, *shared_loop_, *store_}));
+  TRY_VOID(open_audit());
   // A deletion that a crash cut short is finished before anybody can see the session.
   TRY(finish_removals(*store_, node_->state()));
-  const char* const path = std::getenv("PATH");
+  const bool confine = setting_.config.confine;
   worktrees_ = std::make_unique<Worktrees>(
       Worktrees::Ports{*shared_loop_, *processes_},
-      Worktrees::Setting{path ? path : "/usr/bin:/bin", setting_.places.home});
+      Worktrees::Setting{.agentctl_command = {setting_.options.agentctl},
+                         .environment = agentctl_environment(setting_.places),
+                         .hide = confine ? data_->hidden() : HiddenFolders()});
   probes_ = std::make_unique<ProbeRuns>(
       ProbeRuns::Ports{*shared_loop_, *processes_},
       ProbeRuns::Setting{.folder = data_->probes(),
-                         .command = {setting_.options.program, "probe-agent"},
+                         // The file that runs, whatever lies at its path by now.
+                         .command = {"/proc/self/exe", "probe-agent"},
                          .environment = agentctl_environment(setting_.places)});
   world_ = std::make_unique<ApiWorld>(ApiWorld{.runtime = *runtime_,
                                                .node = *node_,
@@ -285,6 +316,7 @@ Result<> Daemon::make_api() {
                                                .files = files_,
                                                .workspaces = *agentctls_,
                                                .agents = agents_,
+                                               .audit = audit_.get(),
                                                .version = std::string(version),
                                                .boot = boot_,
                                                .workspaces_folder = data_->workspaces(),
@@ -293,9 +325,8 @@ Result<> Daemon::make_api() {
   give_hooks();
   give_peer_hooks();
   const std::string token = TRY(data_->token());
-  GateConfig gate{.admin_token = sha256(token),
-                  .uid = geteuid(),
-                  .hosted_session = [this](const HttpPeer& peer) { return hosted_session(peer); }};
+  GateConfig gate{.admin_token = sha256(token), .uid = geteuid(), .reach = world_->reach};
+  add_origins(gate);
   for (const std::string& url : setting_.config.public_urls) {
     TRY_VOID(gate.names.add_public_url(url));
   }
@@ -309,7 +340,8 @@ Result<> Daemon::make_api() {
                                          .shell =
                                              [](const HttpRequest& request) {
                                                return answer_static_file(embedded_files(), request);
-                                             }});
+                                             },
+                                         .audit = audit_.get()});
   add_routes();
   return {};
 }
@@ -324,18 +356,19 @@ void Daemon::add_routes() {
   acp_ = std::make_unique<AcpServer>(
       reads_->streams(), LocalApi{router, api_->gate(), *shared_loop_, *clock_, random_},
       world_->version);
-  rules_ = std::make_unique<RuleAnswerer>(*runtime_, *node_);
+  rules_ = std::make_unique<RuleAnswerer>(*runtime_, *node_, world_->workspaces, audit_.get());
   reads_->add_to(router);
   add_session_command_routes(router, *commands_);
   add_wait_routes(router, *commands_);
   add_agent_routes(router, *world_);
-  add_workspace_routes(router, *world_);
+  add_workspace_routes(router, reads_->streams());
   add_metrics_route(router, *world_);
   add_care_routes(router, *world_);
-  add_transfer_routes(router, *world_);
+  add_transfer_routes(router, reads_->streams());
   add_login_routes(router, *world_, api_->gate());
   add_token_routes(router, *world_, api_->gate());
   add_task_routes(router, *world_);
+  add_audit_routes(router, reads_->streams());
   add_rule_routes(router, *world_);
   add_ws_route(router, *ws_);
   add_peer_routes(router, *world_);
@@ -381,7 +414,13 @@ void Daemon::add_metrics(MetricsText& text) {
 
 Result<> Daemon::listen() {
   const Config& config = setting_.config;
-  server_ = HttpServer::create(*io_, *api_);
+  KeptListeners& kept = setting_.lives->listeners;
+  const std::size_t all = connections_of_clients();
+  server_ = HttpServer::create(
+      *io_, *api_,
+      {.connections_max = all,
+       .per_credential_max = connections_of_credential(all, config.streams_per_principal_max)},
+      &kept);
   TRY_VOID(server_->listen_unix(data_->run(), "perdure.sock"));
   const bool tls = !config.tls_certificate.empty();
   Listen wanted = TRY(parse_listen(config.listen));
@@ -395,6 +434,7 @@ Result<> Daemon::listen() {
     port = server_->listen_tcp({address.host, next}, files);
   }
   if (!port) return std::unexpected(std::move(port).error());
+  kept.close_unused();
   OwnNames& names = api_->gate().names();
   names.add_listener(address, *port, tls ? Scheme::https : Scheme::http);
   url_ = names.shown_url();
@@ -402,23 +442,39 @@ Result<> Daemon::listen() {
   return announce(address);
 }
 
-// A caller that cannot be looked up may be anybody: it counts as inside of a session, which may
-// answer nothing.
-SessionId Daemon::hosted_session(const HttpPeer& peer) {
-  // Of daemons on one host one may have no agents while the others do.
-  const bool has_hosted = agentctls_->held() > 0 || store_->is_shared();
-  if (!peer.is_unix && (!is_loopback(peer.address) || !has_hosted)) return {};
-  const SessionId unknown(Ulid{~0UL, ~0UL});
-  const Result<std::string> text =
-      peer.is_unix ? hosting_session_of(peer.pid)
-                   : hosting_session_of(LoopbackPeer{peer.address, peer.port, peer.local_port});
-  if (!text) return unknown;
-  if (text->empty()) return {};
-  return SessionId::parse(*text).value_or(unknown);
+// A caller that cannot be told from one inside a session counts as inside, and may answer
+// nothing.
+void Daemon::add_origins(GateConfig& gate) {
+  const CallerRules rules{.mounts_tell = confinement_.level == ConfinementLevel::partial &&
+                                         !confinement_.has_process_namespace};
+  callers_ = std::make_unique<TcpCallers>(rules);
+  caller_thread_ = std::make_unique<CallerThread>(*callers_, *shared_loop_);
+  const auto named = [](const CallerPlace& place) {
+    if (!place.inside) return CallerOrigin{};
+    const Result<SessionId> session = SessionId::parse(place.session);
+    return session ? CallerOrigin{*session, ""} : CallerOrigin{unknown_session(), place.reason};
+  };
+  const auto ends_of = [](const HttpPeer& peer) {
+    return TcpEnds{peer.address, peer.port, peer.local_address, peer.local_port};
+  };
+  gate.local_origin = [rules, named](int descriptor) {
+    return named(place_of_peer(descriptor, rules));
+  };
+  gate.tcp_origin = [this, named, ends_of](const HttpPeer& peer) -> std::optional<CallerOrigin> {
+    const std::optional<CallerPlace> place = callers_->find_soon(ends_of(peer));
+    if (!place) return std::nullopt;
+    return named(*place);
+  };
+  gate.find_tcp_origin = [this, named, ends_of](std::shared_ptr<const HttpPeer> peer,
+                                                std::move_only_function<void(CallerOrigin)> done) {
+    caller_thread_->find(ends_of(*peer), [named, done = std::move(done)](
+                                             CallerPlace place) mutable { done(named(place)); });
+  };
 }
 
 std::string Daemon::launch_url() {
   const Principal self{.id = "system", .scope = Scope::admin};
+  audit_->note({.what = "launch.create", .by = self.id, .how = "daemon"});
   return url_ + "/#launch=" + api_->gate().make_launch_token(self);
 }
 
@@ -430,11 +486,19 @@ void Daemon::notify(SessionId session, const Notify& what) {
                     .at = clock_->now().wall};
   if (state) {
     told.title = state->title;
+    told.agent = state->agent.name;
+    told.folder = state->workspace.cwd;
     if (what.what == NotifyWhat::needs_input && !state->permissions.empty()) {
       told.text = state->permissions.rbegin()->second.title;
+      told.permission = state->permissions.rbegin()->first.text();
     } else if (state->failure) {
       told.text = state->failure->message;
     }
+    // It goes to other programs, and over the network.
+    SecretMask secrets = secrets_of(launch_setting(), session, *state);
+    secrets.add(config_secrets(setting_.config));
+    told.title = secrets.mask(told.title);
+    told.text = secrets.mask(told.text);
   }
   notifications_->tell(std::move(told));
 }
@@ -443,6 +507,7 @@ void Daemon::run(std::move_only_function<void()> ready) {
   began_ms_ = clock_->now().since_boot.ms;
   log_->note("perdure " + std::string(version) + " starts on " + data_->path() + ", pid " +
              std::to_string(getpid()));
+  note_start();
   runtime_->boot([this, ready = std::move(ready)] mutable {
     for (const auto& [session, error] : runtime_->damaged()) {
       log_->error("session " + session.text() +
@@ -457,6 +522,7 @@ void Daemon::run(std::move_only_function<void()> ready) {
 
 void Daemon::stop(int signal) {
   log_->note(std::string("told to stop: ") + strsignal(signal));
+  note_stop(std::string("signal: ") + strsignal(signal));
   restarting_ = false;  // whoever says stop does not mean again
   if (stopping_) return io_->stop();
   end();
@@ -465,7 +531,10 @@ void Daemon::stop(int signal) {
 void Daemon::end() {
   stopping_ = true;
   // To a service manager a restart is none of its business: the process stays.
-  if (!restarting_) tell_service_manager("STOPPING=1");
+  if (!restarting_) {
+    tell_service_manager("STOPPING=1");
+    setting_.lives->listeners.close();
+  }
   server_->stop_accepting();
   FAILPOINT("shutdown");
   // What was accepted is in the store already; answers on their way get a moment.

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agents/definition.h"
@@ -16,20 +18,25 @@
 #include "api/ws.h"
 #include "auth/listen.h"
 #include "base/result.h"
+#include "env_posix/confine.h"
 #include "env_posix/loop.h"
 #include "env_posix/posix_host.h"
 #include "env_posix/processes.h"
 #include "env_posix/shared_loop.h"
 #include "env_posix/signals.h"
+#include "env_posix/tcp_caller.h"
 #include "env_posix/world.h"
 #include "executors/docker_engine.h"
 #include "hosting/local_agentctls.h"
 #include "http/io.h"
+#include "http/listeners.h"
 #include "http/server.h"
 #include "main/acp_socket.h"
 #include "main/agent_launch.h"
+#include "main/caller_thread.h"
 #include "main/config.h"
 #include "main/data_folder.h"
+#include "main/disk_thread.h"
 #include "main/log.h"
 #include "main/peers.h"
 #include "main/probe_runs.h"
@@ -39,6 +46,7 @@
 #include "main/verify_thread.h"
 #include "main/worktree.h"
 #include "notify/notify.h"
+#include "runtime/audit.h"
 #include "runtime/node.h"
 #include "runtime/rules.h"
 #include "runtime/runtime.h"
@@ -51,10 +59,16 @@ Result<> can_limit(const AgentLimits& limits);
 
 class Daemon final : private Notifier {
  public:
+  // What the lives of one process share.
+  struct Lives {
+    KeptListeners listeners = {};
+    std::optional<std::int64_t> inside_restart_ms = {};  // since boot; asked for inside a session
+  };
   struct Setting {
     ServeOptions options;
     Places places;
     Config config;
+    std::shared_ptr<Lives> lives;
   };
   // Takes the lock, opens the store, binds the sockets. conflict: another daemon has the folder.
   static Result<std::unique_ptr<Daemon>> create(Setting setting);
@@ -66,6 +80,7 @@ class Daemon final : private Notifier {
 
   // Asked to start again (D6): whoever runs us does that, once this is gone.
   bool is_restarting() const { return restarting_; }
+  ApiWorld::RestartWith restart_with() const { return restart_with_; }
   // ADDRESS:PORT that is listened on.
   const std::string& listening() const { return listening_; }
   // http://127.0.0.1:7433
@@ -79,7 +94,14 @@ class Daemon final : private Notifier {
   Result<> open_store();
   Result<> make_agents();
   Result<> make_api();
+  Result<> open_audit();
+  void note_start();
+  void note_stop(std::string_view why);
+  std::map<std::string, std::string> remotes_now() const;
+  void watch_remotes();
+  void look_at_remotes();
   void give_hooks();
+  void give_folder_hooks();
   // Of a store that several daemons share: who they are, and the way to them.
   Result<> meet_peers();
   void give_peer_hooks();
@@ -91,7 +113,7 @@ class Daemon final : private Notifier {
   Result<> listen();
   void stop(int signal);
   void end();
-  Result<> restart();
+  Result<> restart(ApiWorld::RestartWith with);
   void look_at_limits();
   void make_engine();
   // K33: containers of this data folder that no session knows of any more go.
@@ -100,7 +122,8 @@ class Daemon final : private Notifier {
   void notify(SessionId session, const Notify& what) override;
   LaunchSetting launch_setting() const;
   Result<Bootstrap> launch(const LaunchSpec& spec);
-  SessionId hosted_session(const HttpPeer& peer);
+  // Where callers come from, as the gate asks it.
+  void add_origins(GateConfig& gate);
 
   Setting setting_;
   std::unique_ptr<DataFolder> data_;
@@ -117,6 +140,8 @@ class Daemon final : private Notifier {
   std::unique_ptr<SignalWatch> signals_;
   std::unique_ptr<PosixProcesses> processes_;
   std::unique_ptr<PosixHost> host_;
+  std::unique_ptr<PendingTasks> pending_;
+  std::unique_ptr<DiskThread> disk_thread_;
   std::unique_ptr<StoreEngine> store_;
   std::unique_ptr<StoreThread> store_thread_;
   AgentCatalog agents_;
@@ -127,6 +152,7 @@ class Daemon final : private Notifier {
   std::unique_ptr<HttpPeers> peers_;
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<Node> node_;
+  std::unique_ptr<Audit> audit_;
   std::unique_ptr<Worktrees> worktrees_;
   std::unique_ptr<ProbeRuns> probes_;
   std::unique_ptr<ApiWorld> world_;
@@ -139,6 +165,10 @@ class Daemon final : private Notifier {
   std::unique_ptr<AcpServer> acp_;
   std::unique_ptr<HttpServer> server_;
   std::unique_ptr<VerifyThread> verifying_;
+  std::map<std::string, std::string> remotes_known_;  // name and version of the file
+  Confinement confinement_;                           // what agents get here
+  std::unique_ptr<TcpCallers> callers_;
+  std::unique_ptr<CallerThread> caller_thread_;
   AgentLimits limits_;  // of sessions that say nothing else
   std::string url_;
   std::string listening_;
@@ -146,6 +176,7 @@ class Daemon final : private Notifier {
   BootId boot_;
   bool stopping_ = false;
   bool restarting_ = false;
+  ApiWorld::RestartWith restart_with_ = ApiWorld::RestartWith::running_program;
 };
 
 }  // namespace perdure

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "env_posix/limit_group.h"
+#include "main/agent_launch.h"
 #include "main/daemon.h"
 #include "main/leftovers.h"
 #include "main/programs.h"
@@ -29,7 +30,10 @@ Result<> can_limit(const AgentLimits& limits) {
                             .cpu_percent = static_cast<std::uint64_t>(limits.cpu_percent)});
 }
 
-void Daemon::give_hooks() {
+void Daemon::give_folder_hooks() {
+  world_->folder_owner = [this](const std::string& cwd) {
+    return own_folders(*data_).session_of(cwd);
+  };
   world_->make_workspace = [this](SessionId session) -> Result<std::string> {
     std::string path = data_->workspaces() + "/session_" + session.text();
     if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
@@ -37,16 +41,41 @@ void Daemon::give_hooks() {
     }
     return path;
   };
-  world_->keep_environment = [this](SessionId session, const auto& values) {
-    return keep_environment(*data_, session, values);
+  world_->keep_environment = [this](SessionId session, std::map<std::string, std::string> values,
+                                    auto done) {
+    SecretMask secrets;
+    for (const auto& [name, value] : values) secrets.add(name, value);
+    log_->hide(secrets);
+    disk_thread_->run(
+        [this, session, values = std::move(values)] {
+          return keep_environment(*data_, session, values);
+        },
+        std::move(done));
+  };
+  world_->secrets_of = [this](SessionId session) {
+    const Result<State> state = runtime_->state(session);
+    return state ? secrets_of(launch_setting(), session, *state) : SecretMask();
   };
   world_->make_worktree = [this](WorktreeOrder order, ApiWorld::OnWorktree done) {
+    if (const auto owner = own_folders(*data_).session_of(order.cwd); !owner) {
+      return shared_loop_->post([done = std::move(done), error = owner.error()] mutable {
+        done(std::unexpected(error));
+      });
+    }
     const std::string name = order.session.text();
-    worktrees_->add({.repository = order.cwd,
+    worktrees_->add({.session = order.session,
+                     .repository = order.cwd,
                      .path = data_->worktrees() + "/" + name,
-                     .branch = order.branch.empty() ? "perdure/" + name : order.branch},
+                     .branch = order.branch.empty() ? "perdure/" + name : order.branch,
+                     .git_folder = order.repository},
                     std::move(done));
   };
+}
+
+void Daemon::give_hooks() {
+  give_folder_hooks();
+  world_->reach =
+      std::make_shared<LineageReach>(runtime_->sessions(), setting_.config.agents_reach);
   world_->backup = [this](std::string path, std::move_only_function<void(Result<>)> done) {
     auto shared = std::make_shared<decltype(done)>(std::move(done));
     const Result<> started = store_->backup(std::move(path), [this, shared](Result<> result) {
@@ -67,7 +96,7 @@ void Daemon::give_hooks() {
   world_->has_program = [](const AgentDefinition& agent, const std::string& program) {
     return programs_for(agent)(program);
   };
-  world_->restart = [this] { return restart(); };
+  world_->restart = [this](ApiWorld::RestartWith with) { return restart(with); };
   world_->start_probe = [this](const std::string& agent) -> Result<> {
     return probes_->start(TRY(make_probe_order(launch_setting(), agent)));
   };
@@ -102,16 +131,26 @@ void Daemon::forget_session(SessionId session) {
   remotes_->forget(session);
 }
 
-// D6: agents go on, as with every end of a daemon; whoever serve() belongs to starts the program
-// that is there now in this very process.
-Result<> Daemon::restart() {
+// D6: agents go on, as with every end of a daemon; serve() starts the program again in this very
+// process.
+Result<> Daemon::restart(ApiWorld::RestartWith with) {
   if (stopping_) return fail(Code::conflict, "the daemon is ending already");
   const std::string& program = setting_.options.program;
-  if (access(program.c_str(), X_OK) != 0) {
+  restart_with_ = with;
+  if (with == ApiWorld::RestartWith::present_program && access(program.c_str(), X_OK) != 0) {
     return fail(Code::unavailable, program + " cannot be started: " + std::strerror(errno));
   }
   if (clock_->now().since_boot.ms - began_ms_ < restart_again_ms) {
     return fail(Code::limit_reached, "the daemon has only just started; try again in a second");
+  }
+  if (with == ApiWorld::RestartWith::running_program) {
+    const std::int64_t now_ms = clock_->now().since_boot.ms;
+    std::optional<std::int64_t>& last_ms = setting_.lives->inside_restart_ms;
+    if (last_ms && now_ms - *last_ms < inside_restart_ms) {
+      return fail(Code::limit_reached,
+                  "processes inside sessions may restart the daemon once in 10 minutes");
+    }
+    last_ms = now_ms;
   }
   log_->note("told to start again");
   restarting_ = true;

@@ -54,6 +54,7 @@ void Daemon::hear_of(std::vector<SessionId> sessions) {
     if (runtime_) runtime_->hint(sessions);
     // What cannot be read now is read with the next look.
     if (node_) std::ignore = node_->catch_up();
+    if (audit_) std::ignore = audit_->catch_up();
   });
 }
 

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/check.h"
 #include "env_posix/fd.h"
+#include "env_posix/hidden_folder.h"
 #include "env_posix/world.h"
 
 namespace perdure {
@@ -180,17 +180,7 @@ Result<std::string> DataFolder::secret_file(const std::string& name, std::string
   }
   if (found.error().code() != Code::not_found) return found;
   const std::string text = std::string(prefix) + random_hex();
-  const std::string fresh = name + ".new";
-  TRY_VOID(folder_->remove(fresh));
-  TRY_VOID(folder_->append(fresh, text + "\n"));
-  const int descriptor = folder_->descriptor().get();
-  // Its bytes before its name: a power cut must not leave an empty secret.
-  const Fd file(openat(descriptor, fresh.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file || fsync(file.get()) != 0 ||
-      renameat(descriptor, fresh.c_str(), descriptor, name.c_str()) != 0 ||
-      fsync(descriptor) != 0) {
-    return fail(Code::unavailable, path_ + "/" + name + ": " + std::strerror(errno));
-  }
+  TRY_VOID(folder_->replace(name, text + "\n"));
   return text;
 }
 
@@ -198,10 +188,19 @@ Result<std::string> DataFolder::token() { return secret_file("token", "perdure_"
 Result<std::string> DataFolder::key() { return secret_file("wait.key", ""); }
 
 std::string DataFolder::identity() const {
-  struct stat status{};
-  PosixFolder& folder = executions_ ? *executions_ : *folder_;
-  CHECK(fstat(folder.descriptor().get(), &status) == 0, "the folder is open");
-  return fmt::format("{:x}.{:x}", status.st_dev, status.st_ino);
+  return folder_identity((executions_ ? *executions_ : *folder_).descriptor().get());
+}
+
+HiddenFolders DataFolder::hidden() const {
+  HiddenFolders hidden{.folder = path_,
+                       .identity = folder_identity(folder_->descriptor().get()),
+                       .also = {},
+                       .also_identity = {}};
+  if (executions_) {
+    hidden.also = executions_path_;
+    hidden.also_identity = identity();
+  }
+  return hidden;
 }
 
 bool DataFolder::was_used() const {

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "env_posix/file_lock.h"
 #include "env_posix/folder.h"
+#include "wire/hidden_folders.h"
 
 namespace perdure {
 
@@ -50,6 +51,8 @@ class DataFolder {
   // Tells the folder of executions from every other one of this machine, a copy of it among them;
   // it may be moved.
   std::string identity() const;
+  // What agents do not see: these folders, wherever their paths lead by now.
+  HiddenFolders hidden() const;
   std::string run() const { return path_ + "/run"; }
   std::string agentctl_run() const { return executions() + "/run/agentctl"; }
   // Of executions in containers, a folder a session: each sees its own and no other.

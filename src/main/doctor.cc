@@ -119,19 +119,17 @@ DoctorCheck check_session_limits(const AgentLimits& wanted) {
 
 // Tried for real, in a child: a namespace cannot be left again.
 DoctorCheck check_confinement() {
-  char name[] = "/tmp/perdure-doctor-XXXXXX";
-  const char* const folder = mkdtemp(name);
-  if (!folder) return {"confinement", "warn", "could not be tried", ""};
-  const pid_t child = fork();
-  if (child == 0) _exit(hide_folder({.folder = folder}).has_value() ? 0 : 1);
-  int status = 1;
-  waitpid(child, &status, 0);
-  rmdir(folder);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-    return {"confinement", "ok", "agents do not see the data folder", ""};
+  const Confinement found = try_namespaces();
+  switch (found.level) {
+    case ConfinementLevel::full:
+      return {"confinement", "ok", "full: agents have their own processes, mounts and user", ""};
+    case ConfinementLevel::partial:
+      return {"confinement", "warn", "partial: " + found.reason,
+              geteuid() == 0 ? "run Perdure as an ordinary user" : "see SECURITY.md"};
+    case ConfinementLevel::none: break;
   }
-  return {"confinement", "warn", "this kernel lets us make no mount namespace",
-          "allow user namespaces; until then an agent can read the data folder of its own user"};
+  return {"confinement", "warn", "none: " + found.reason,
+          "allow user namespaces; until then an agent can act as you, see SECURITY.md"};
 }
 
 // Of a machine without one nothing is wrong: sessions are plain processes then.

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "runtime/audit_index.h"
 #include "runtime/node.h"
 
 namespace perdure {
@@ -31,7 +32,8 @@ Result<std::vector<SessionId>> sessions_of(StoreEngine& store) {
     const std::vector<ListedSession> listed = TRY(store.list(after, page));
     if (listed.empty()) return out;
     for (const ListedSession& each : listed) {
-      if (each.session != Node::journal_id()) out.push_back(each.session);
+      if (each.session == Node::journal_id() || is_audit_journal(each.session)) continue;
+      out.push_back(each.session);
     }
     after = listed.back().session;
   }

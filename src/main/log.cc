@@ -37,9 +37,19 @@ Result<std::unique_ptr<Log>> Log::open(const Setting& setting) {
   return std::unique_ptr<Log>(new Log(std::move(logger)));
 }
 
-void Log::note(std::string_view text) { logger_->info(text); }
-void Log::warn(std::string_view text) { logger_->warn(text); }
-void Log::error(std::string_view text) { logger_->error(text); }
+void Log::hide(const SecretMask& secrets) {
+  const std::scoped_lock lock(secrets_mutex_);
+  secrets_.add(secrets);
+}
+
+std::string Log::masked(std::string_view text) {
+  const std::scoped_lock lock(secrets_mutex_);
+  return secrets_.mask(text);
+}
+
+void Log::note(std::string_view text) { logger_->info(masked(text)); }
+void Log::warn(std::string_view text) { logger_->warn(masked(text)); }
+void Log::error(std::string_view text) { logger_->error(masked(text)); }
 void Log::flush() { logger_->flush(); }
 
 bool has_service_manager() {

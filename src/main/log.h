@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "base/secret_mask.h"
 
 namespace spdlog {
 class logger;
@@ -27,6 +29,9 @@ class Log {
   static Result<std::unique_ptr<Log>> open(const Setting& setting);
   ~Log();
 
+  // From here on these values are in no line. Any thread.
+  void hide(const SecretMask& secrets);
+
   void note(std::string_view text);
   void warn(std::string_view text);
   void error(std::string_view text);
@@ -35,7 +40,11 @@ class Log {
 
  private:
   explicit Log(std::shared_ptr<spdlog::logger> logger);
+  std::string masked(std::string_view text);
+
   std::shared_ptr<spdlog::logger> logger_;
+  std::mutex secrets_mutex_;
+  SecretMask secrets_;
 };
 
 // Whether a service manager waits for us.

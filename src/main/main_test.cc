@@ -21,6 +21,7 @@
 #include "main/config.h"
 #include "main/data_folder.h"
 #include "main/local_verbs.h"
+#include "main/log.h"
 #include "main/programs.h"
 #include "main/stop_daemon.h"
 #include "main/store_thread.h"
@@ -65,6 +66,8 @@ memory_bytes = 1073741824
 processes = 200
 cpu_percent = 150
 run_ms = 60000
+[audit]
+keep_days = 30
 [notify]
 command = ["notify-send", "Perdure"]
 [agents.mine]
@@ -86,6 +89,7 @@ history_context_injection = true
   EXPECT_FALSE(config.confine);
   EXPECT_EQ(config.live_agents_max, 5U);
   EXPECT_EQ(config.limits, (AgentLimits{1L << 30, 200, 150, 60'000}));
+  EXPECT_EQ(config.audit_keep_days, 30);
   ASSERT_EQ(config.agents.size(), 1U);
   EXPECT_EQ(config.agents[0].command, (std::vector<std::string>{"my-agent", "--acp"}));
   EXPECT_EQ(config.agents[0].env.at("MODE"), "fast");
@@ -100,6 +104,8 @@ TEST(Config, what_it_does_not_know_is_refused_with_its_line) {
             "config.toml: limits.live_agents: must not be negative");
   EXPECT_EQ(message_of("[limits]\nlive_agents = \"many\"\n"),
             "config.toml: line 2: limits.live_agents must be a number");
+  EXPECT_EQ(message_of("[audit]\nkeep_days = 40000\n"),
+            "config.toml: audit.keep_days must be between 0 (keep everything) and 36500");
   EXPECT_NE(message_of("[limits]\nmemory_bytes = 5\n").find("memory_bytes"), std::string::npos);
   EXPECT_EQ(message_of("[agents.x]\ntitle = \"X\"\n"), "config.toml: agents.x.command is missing");
   EXPECT_EQ(message_of("lease = 3601\n"), "config.toml: lease must be from 1 to 3600 seconds");
@@ -146,6 +152,39 @@ TEST(Config, shown_it_can_be_read_again_and_holds_no_secret) {
   config.notify.webhook_secret.clear();
   config.listen_given = true;
   EXPECT_EQ(parse_config(text, "x").value(), config);
+}
+
+TEST(Config, SEC14_a_webhook_is_shown_without_what_signs_in_there) {
+  Config config;
+  config.notify.webhook_url =
+      "https://bot:opensesame@hooks.example/T1/abcDEF123456xyz?key=s3cret77";
+  config.notify.command = {"curl", "-H", "Authorization: hidden-signature"};
+  config.notify.webhook_secret = "hidden-signature";
+  const std::string text = show_config(config);
+  for (const char* const secret :
+       {"opensesame", "abcDEF123456xyz", "s3cret77", "hidden-signature"}) {
+    EXPECT_FALSE(text.contains(secret)) << text;
+  }
+  EXPECT_TRUE(text.contains("https://bot:***@hooks.example/T1/***?key=***")) << text;
+}
+
+TEST(Log, X21_values_that_are_known_to_be_secret_are_in_no_line) {
+  char name[] = "/tmp/perdure-log-XXXXXX";
+  const std::string folder = mkdtemp(name);
+  {
+    const auto log = Log::open({.file = folder + "/perdure.log"}).value();
+    SecretMask secrets;
+    secrets.add("API_KEY", "opensesame");
+    log->hide(secrets);
+    log->note("a opensesame");
+    log->warn("b opensesame");
+    log->error("c opensesame");
+  }
+  std::ifstream file(folder + "/perdure.log");
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  EXPECT_FALSE(text.contains("opensesame")) << text;
+  EXPECT_TRUE(text.contains("c ***")) << text;
+  fs::remove_all(folder);
 }
 
 class Data : public ::testing::Test {

@@ -73,6 +73,7 @@ Result<std::unique_ptr<StoreEngine>> open_database(const StorePlace& place, Open
                           .epoch_min = order.epoch_min,
                           .on_fatal = std::move(order.on_fatal),
                           .on_changed = std::move(order.on_changed),
+                          .on_redacted = std::move(order.on_redacted),
                           .search_piece = std::move(order.search_piece),
                           .create = order.create,
                           .alone = is_tool};

@@ -63,6 +63,7 @@ struct OpenJournal {
   std::string home = {};
   std::optional<std::chrono::milliseconds> lease = {};
   std::function<void(std::vector<SessionId>)> on_changed = {};
+  std::function<void(std::vector<SessionId>)> on_redacted = {};
   // For a store that has no key yet: the one with which this folder's agentctls were started.
   std::string new_shared_key = {};
 };

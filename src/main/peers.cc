@@ -58,7 +58,7 @@ Result<HttpEndpoint> parse_node_address(std::string_view address) {
 }
 
 HttpPeers::HttpPeers(World world, Setting setting)
-    : world_(std::move(world)), setting_(std::move(setting)) {}
+    : world_(std::move(world)), setting_(std::move(setting)), calls_(world_.io) {}
 
 Result<std::vector<StoreNode>> HttpPeers::nodes() {
   const std::int64_t now_ms = world_.clock.now().since_boot.ms;
@@ -90,9 +90,13 @@ std::string HttpPeers::random_text() {
   return fmt::format("{:016x}{:016x}", first, world_.random.next());
 }
 
-HttpRequest HttpPeers::make_request(const HttpEndpoint& to, Letter letter) {
-  const PeerLetter signed_letter{
-      .path = letter.path, .at = world_.clock.now().wall, .body_hash = sha256(letter.body)};
+HttpRequest HttpPeers::make_request(const std::string& node, const HttpEndpoint& to,
+                                    Letter letter) {
+  const PeerLetter signed_letter{.path = std::string(letter.path),
+                                 .receiver = node,
+                                 .at = world_.clock.now().wall,
+                                 .nonce = random_text(),
+                                 .body_hash = sha256(letter.body)};
   HttpRequest request{
       .method = "POST",
       .target = std::string(letter.path),
@@ -126,18 +130,17 @@ void HttpPeers::send(const std::string& node, Letter letter, ApiWorld::OnPeerAns
     return fail_later(Error(Code::too_large, "too long for another daemon"), std::move(done));
   }
   const std::uint64_t number = ++last_sent_;
-  sent_[number] = {.node = node, .call = nullptr, .done = std::move(done)};
   const HttpCallLimits limits{.connect_ms = peer_connect_ms,
                               .answer_ms = peer_answer_ms,
                               .body_bytes_max = peer_body_bytes_max};
-  auto call = http_fetch(
-      world_.io, *to, make_request(*to, std::move(letter)), limits,
+  const std::uint64_t call = calls_.fetch(
+      *to, make_request(node, *to, std::move(letter)), limits,
       [this, number](Result<HttpResponse> answer) { finish(number, std::move(answer)); });
-  if (const auto at = sent_.find(number); at != sent_.end()) at->second.call = std::move(call);
+  sent_[number] = {.node = node, .call = call, .done = std::move(done)};
   if (timer_ == 0) timer_ = world_.loop.after_ms(nodes_known_ms, [this] { watch_silence(); });
 }
 
-// From the loop: a call cannot be dropped from inside of its own end.
+// From the loop, for watch_silence() goes through what was sent.
 void HttpPeers::finish(std::uint64_t number, Result<HttpResponse> answer) {
   world_.loop.post(
       [this, number, alive = std::weak_ptr(alive_), answer = std::move(answer)]() mutable {
@@ -146,6 +149,7 @@ void HttpPeers::finish(std::uint64_t number, Result<HttpResponse> answer) {
         if (at == sent_.end()) return;
         Sent sent = std::move(at->second);
         sent_.erase(at);
+        calls_.give_up(sent.call);
         if (answer) return sent.done(std::move(answer));
         sent.done(fail(Code::unavailable,
                        "node " + sent.node + " cannot be reached: " + answer.error().message()));

@@ -55,11 +55,11 @@ class HttpPeers final : public Peers {
   };
   struct Sent {
     std::string node;
-    std::shared_ptr<HttpCall> call;
+    std::uint64_t call = 0;
     ApiWorld::OnPeerAnswer done;
   };
   Result<HttpEndpoint> endpoint_of(const std::string& node);
-  HttpRequest make_request(const HttpEndpoint& to, Letter letter);
+  HttpRequest make_request(const std::string& node, const HttpEndpoint& to, Letter letter);
   // `done` comes from the loop, once.
   void send(const std::string& node, Letter letter, ApiWorld::OnPeerAnswer done);
   void fail_later(Error error, ApiWorld::OnPeerAnswer done);
@@ -73,6 +73,7 @@ class HttpPeers final : public Peers {
   Setting setting_;
   std::vector<StoreNode> known_;
   std::int64_t known_until_ms_ = -1;
+  HttpCalls calls_;
   std::map<std::uint64_t, Sent> sent_;
   std::uint64_t last_sent_ = 0;
   Loop::TimerId timer_ = 0;

@@ -107,8 +107,11 @@ TEST_F(PeersTest, G2_a_command_arrives_signed_and_with_a_key) {
   const HttpRequest& request = handler_.requests[0];
   EXPECT_EQ(request.path, peer_submit_path);
   const std::string header(request.header(peer_signature_header).value_or(""));
-  EXPECT_EQ(check_peer_header("the key", {request.path, header}, clock_->now().wall),
-            sha256(request.body));
+  const Result<PeerLetter> letter =
+      check_peer_header("the key", {request.path, "b", header}, clock_->now().wall);
+  ASSERT_TRUE(letter) << letter.error().message();
+  EXPECT_EQ(letter->body_hash, sha256(request.body));
+  EXPECT_GE(letter->nonce.size(), 32U);
   const Result<PeerSubmit> sent = decode_peer_submit(request.body);
   ASSERT_TRUE(sent);
   EXPECT_EQ(sent->session, session_);

@@ -7,8 +7,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,14 +22,17 @@
 #include "base/id.h"
 #include "base/limits.h"
 #include "base/result.h"
+#include "env_posix/cgroup.h"
 #include "env_posix/confine.h"
 #include "env_posix/detach.h"
 #include "env_posix/file_lock.h"
 #include "env_posix/file_tree.h"
 #include "env_posix/folder.h"
+#include "env_posix/hidden_folder.h"
 #include "env_posix/identity.h"
 #include "env_posix/limit_group.h"
 #include "env_posix/loop.h"
+#include "env_posix/own_folders.h"
 #include "env_posix/posix_host.h"
 #include "env_posix/processes.h"
 #include "env_posix/program_pages.h"
@@ -35,9 +40,12 @@
 #include "env_posix/unix_link.h"
 #include "env_posix/world.h"
 #include "supervisor/claim.h"
+#include "supervisor/git_runner.h"
 #include "supervisor/hosted_workspace.h"
 #include "supervisor/supervisor.h"
+#include "supervisor/worktree_maker.h"
 #include "wire/bootstrap.h"
+#include "wire/worktree.h"
 
 extern char** environ;
 
@@ -55,26 +63,32 @@ constexpr std::string_view usage_text =
     "usage: perdure-agentctl start  < bootstrap.json\n"
     "       perdure-agentctl run FILE\n"
     "       perdure-agentctl delete < bootstrap.json\n"
+    "       perdure-agentctl worktree < order.json\n"
     "       perdure-agentctl version\n"
     "\n"
     "Started by the daemon, one for each session; not meant for people.\n"
     "  start    runs the execution that the bootstrap describes; prints one line and detaches\n"
     "  run      the same without detaching, in a container: takes the bootstrap out of FILE and\n"
     "           writes the line to FILE.answer\n"
-    "  delete   ends whatever a killed agentctl left, and takes its socket and spool away\n";
+    "  delete   ends whatever a killed agentctl left, and takes its socket and spool away\n"
+    "  worktree makes a git worktree for a session, confined as an agent is; prints one line\n";
 
 void print(std::FILE* out, std::string_view text) { std::fwrite(text.data(), 1, text.size(), out); }
 
-Result<Bootstrap> read_bootstrap(std::FILE* from) {
+Result<std::string> read_message(std::FILE* from) {
   std::string text;
   char buffer[4096];
   while (const std::size_t got = std::fread(buffer, 1, sizeof buffer, from)) {
     text.append(buffer, got);
     if (text.size() > bootstrap_bytes_max) {
-      return fail(Code::limit_reached, "the bootstrap is longer than 16 MiB");
+      return fail(Code::limit_reached, "the message is longer than 16 MiB");
     }
   }
-  return decode_bootstrap(text);
+  return text;
+}
+
+Result<Bootstrap> read_bootstrap(std::FILE* from) {
+  return decode_bootstrap(TRY(read_message(from)));
 }
 
 // Limits were asked for by whoever made the session, or are the daemon's: without them no agent
@@ -91,6 +105,16 @@ Result<> limit(PosixProcesses& processes, const Bootstrap& bootstrap) {
   return {};
 }
 
+// Whoever asked for the session may have put a symlink into that path since: where it leads counts.
+Result<> check_cwd(const Bootstrap& bootstrap, const std::string& real) {
+  std::vector<std::string> own;
+  for (const std::string& folder : {bootstrap.hide.folder, bootstrap.hide.also}) {
+    if (!folder.empty()) own.push_back(folder);
+  }
+  TRY(OwnFolders(std::move(own)).session_of(bootstrap.cwd, real));
+  return {};
+}
+
 // Everything that one execution needs, built in the process that goes on.
 struct World {
   std::unique_ptr<EpollLoop> loop;
@@ -100,11 +124,13 @@ struct World {
   std::unique_ptr<PosixFolder> spool_folder;
   std::unique_ptr<FileTree> files;
   std::vector<FileLock> locks;
+  std::optional<Cgroup> group;
 
   static Result<World> create(const Bootstrap& bootstrap, mode_t child_umask) {
     World world;
     // First what leaves nothing behind when it fails.
     world.files = TRY(open_file_tree(bootstrap.cwd, {.umask = child_umask}));
+    TRY_VOID(check_cwd(bootstrap, world.files->root()));
     world.run_folder = TRY(PosixFolder::create(bootstrap.run_folder));
     // One agent a session (PROC1): whoever has this lock, and nobody else, may start one.
     world.locks.push_back(
@@ -123,6 +149,16 @@ struct World {
     TRY_VOID(world.processes->become_subreaper());
     return world;
   }
+
+  // Where no process namespace does it, a control group keeps together what the agent starts: what
+  // is left of it after our death is ended by that. Many machines give us none.
+  void gather(const Bootstrap& bootstrap, const Confinement& confinement) {
+    if (confinement.has_process_namespace || processes->is_limited()) return;
+    Result<Cgroup> made = Cgroup::create(std::string(session_group_prefix) + bootstrap.exec.text());
+    if (!made) return;
+    group = std::move(*made);
+    processes->set_cgroup(&*group);
+  }
 };
 
 std::string encode_failure(const Error& error) {
@@ -131,28 +167,62 @@ std::string encode_failure(const Error& error) {
          "\n";
 }
 
+bool is_in(const std::string& path, const std::string& folder) {
+  return path.starts_with(folder + "/");
+}
+
 // What agents and shells have no business to see: tokens, keys, the sockets of other sessions.
-// Where the machine does not allow it they run all the same: SECURITY.md says what that means.
-void hide_data(const Bootstrap& bootstrap) {
-  if (bootstrap.hide.empty()) return;
-  const std::string run = bootstrap.hide + "/run";
-  const auto is_in = [](const std::string& path, const std::string& folder) {
-    return path.starts_with(folder + "/");
+// `show` stays visible where it is named as a folder in one of the two, and not where a symlink
+// leads there: somebody may have put that in its way just now. Errors as of hide_folder().
+Result<> hide_data(const HiddenFolders& folders, const std::vector<std::string>& show) {
+  const auto hidden = [&](const std::string& path, const std::string& identity) {
+    const std::string real = real_path(path);
+    HiddenFolder out{.folder = real.empty() ? path : real, .identity = identity};
+    for (const std::string& each : show) {
+      for (const std::string& named : {path, out.folder}) {
+        if (!is_in(each, named)) continue;
+        out.show.push_back(out.folder + each.substr(named.size()));
+        break;
+      }
+    }
+    return out;
   };
-  HiddenFolder hidden{.folder = bootstrap.hide, .show = {run}, .hide = {run + "/agentctl"}};
-  if (is_in(bootstrap.cwd, hidden.folder)) hidden.show.push_back(bootstrap.cwd);
-  const std::string& also = bootstrap.hide_also;
-  if (also.empty() || is_in(also, hidden.folder)) return static_cast<void>(hide_folder(hidden));
-  HiddenFolder outer{.folder = also, .show = {}, .hide = {}};
-  if (is_in(bootstrap.cwd, also)) outer.show.push_back(bootstrap.cwd);
-  if (is_in(bootstrap.hide, also)) {
-    // What it covers is gone with it: the data folder needs no cover of its own.
-    outer.show.push_back(run);
-    outer.hide = hidden.hide;
-  } else {
-    (void)hide_folder(hidden);
+  HiddenFolder data = hidden(folders.folder, folders.identity);
+  // The daemon's socket, which is another one in each of its lives. Nobody in a session may move
+  // it, or put one of its own in its place.
+  const std::string run = data.folder + "/run";
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(run, error)) {
+    if (entry.is_directory(error)) data.hide.push_back(entry.path());
   }
-  (void)hide_folder(outer);
+  if (!error) data.sealed.push_back(run);
+  if (folders.also.empty()) return hide_folder(data);
+  HiddenFolder also = hidden(folders.also, folders.also_identity);
+  if (is_in(also.folder, data.folder)) return hide_folder(data);
+  if (is_in(data.folder, also.folder)) {
+    // What it covers is gone with it: the data folder needs no cover of its own.
+    also.sealed = data.sealed;
+    also.hide = data.hide;
+  } else {
+    TRY_VOID(hide_folder(data));
+  }
+  return hide_folder(also);
+}
+
+// Where the machine does not allow it agents run all the same: the level says so, and SECURITY.md
+// what it means. Where it does, no agent runs with less.
+Result<Confinement> confine(const Bootstrap& bootstrap, Confinement reached) {
+  if (reached.level == ConfinementLevel::none || bootstrap.hide.empty()) return reached;
+  Result<> hidden = hide_data(bootstrap.hide, {bootstrap.cwd});
+  std::string lacking = "the data folder is visible: ";
+  if (hidden) {
+    hidden = seal_control_groups();
+    lacking = "control groups can be changed: ";
+  }
+  if (hidden) return reached;
+  if (hidden.error().code() != Code::unavailable) return std::unexpected(hidden.error());
+  return Confinement{ConfinementLevel::partial, lacking + hidden.error().message(),
+                     reached.has_process_namespace};
 }
 
 // Ten of us sleep most of the day: only what is in use stays in memory.
@@ -166,13 +236,21 @@ void release_pages_after(EpollLoop& loop, std::int64_t delay_ms) {
 // Whoever waits to hear whether the start worked.
 struct Starter {
   mode_t child_umask = 0;  // as the starter had it
+  ConfinedProcess self;
+  std::string host_boot;
   std::move_only_function<Result<>(const std::string& line)> answer;
 };
 
 // Runs until the execution is over. The answer goes out once a daemon can attach.
 Result<> run(const Bootstrap& bootstrap, Starter starter) {
   World world = TRY(World::create(bootstrap, starter.child_umask));
-  const ProcessIdentity self = TRY(identify_self());
+  ProcessIdentity self = TRY(identify_self());
+  self.pid = starter.self.pid;
+  // As everybody outside sees it: a container may show another one in its /proc than the kernel.
+  self.host_boot = starter.host_boot;
+  world.gather(bootstrap, starter.self.confinement);
+  const Confinement confinement = TRY(confine(bootstrap, starter.self.confinement));
+  const PendingTasks pending(*world.loop);
   PosixRandom random;
   const std::string socket = bootstrap.exec.text() + ".sock";
   SupervisorIdentity identity{
@@ -181,7 +259,9 @@ Result<> run(const Bootstrap& bootstrap, Starter starter) {
       .url = bootstrap.url.empty() ? "unix:" + bootstrap.run_folder + "/" + socket : bootstrap.url,
       .pid = self.pid,
       .pid_started = static_cast<std::int64_t>(self.started),
-      .container_id = bootstrap.container_id};
+      .container_id = bootstrap.container_id,
+      .confinement = std::string(confinement_name(confinement.level)),
+      .confinement_reason = confinement.reason};
   const std::string instance = identity.instance;
   const std::string url = identity.url;
   HostedWorkspace workspace({*world.loop, *world.processes, *world.files}, bootstrap);
@@ -194,7 +274,6 @@ Result<> run(const Bootstrap& bootstrap, Starter starter) {
   const std::unique_ptr<SignalWatch> signals =
       TRY(SignalWatch::create(*world.loop, {SIGTERM, SIGINT, SIGHUP},
                               [&](int number) { supervisor.stop(strsignal(number)); }));
-  hide_data(bootstrap);
   supervisor.begin();
   FAILPOINT("agentctl.before_answer");
   TRY_VOID(starter.answer(
@@ -206,6 +285,7 @@ Result<> run(const Bootstrap& bootstrap, Starter starter) {
       "\n"));
   release_pages_after(*world.loop, settled_ms);
   world.loop->run();
+  if (world.group) (void)world.group->remove();  // what is still in it keeps it
   return {};
 }
 
@@ -234,10 +314,17 @@ int start() {
     print(stdout, encode_failure(detached.error()));
     return exit_failed;
   }
-  const Result<> done = run(
-      *bootstrap, {.child_umask = detached->umask_before(), .answer = [&](const std::string& line) {
-                     return answer_starter(*detached, line);
-                   }});
+  const Result<> done = [&] -> Result<> {
+    std::string boot = TRY(host_boot());
+    ConfinedProcess self{{ConfinementLevel::none, "sessions.confine is off"}, getpid()};
+    if (!bootstrap->hide.empty()) self = TRY(enter_namespaces());
+    return run(*bootstrap, {.child_umask = detached->umask_before(),
+                            .self = std::move(self),
+                            .host_boot = std::move(boot),
+                            .answer = [&](const std::string& line) {
+                              return answer_starter(*detached, line);
+                            }});
+  }();
   if (done) return 0;
   detached->refuse(encode_failure(done.error()));
   return exit_failed;
@@ -281,6 +368,8 @@ int run_in_container(const std::string& path) {
   const auto done = [&] -> Result<> {
     return run(TRY(take_bootstrap(path)),
                {.child_umask = umask_before,
+                .self = {{ConfinementLevel::full, "", true}, getpid()},  // the container's
+                .host_boot = TRY(host_boot()),
                 .answer = [&](const std::string& line) { return write_answer(answer, line); }});
   }();
   if (done) return 0;
@@ -308,7 +397,68 @@ int delete_execution() {
   return exit_failed;
 }
 
+// A configuration of its own for git, with nothing in it.
+Result<> make_git_folder(const std::string& path, const std::string& config) {
+  const std::unique_ptr<PosixFolder> folder = TRY(PosixFolder::create(path));
+  TRY_VOID(folder->append("config", config));
+  TRY_VOID(folder->append("HEAD", "ref: refs/heads/none\n"));
+  TRY(PosixFolder::create(path + "/refs"));
+  TRY(PosixFolder::create(path + "/objects"));
+  return {};
+}
+
+// As for an agent: where the machine does not allow it, git runs all the same.
+Result<> hide_from_git(const WorktreeRequest& request) {
+  if (request.hide.empty()) return {};
+  Result<> hidden = enter_mount_namespace();
+  if (hidden) hidden = hide_data(request.hide, {request.path, request.repository});
+  const bool is_refused = !hidden && hidden.error().code() == Code::unavailable;
+  return is_refused ? Result<>() : hidden;
+}
+
+Result<WorktreeAnswer> make_worktree() {
+  const WorktreeRequest request = TRY(decode_worktree_request(TRY(read_message(stdin))));
+  TRY_VOID(hide_from_git(request));
+  const auto loop = TRY(EpollLoop::create());
+  const auto processes =
+      PosixProcesses::create(*loop, {.child_umask = umask(077), .parent_death = ParentDeath::kill});
+  // By its mark it is a process of the session, and may no more than that.
+  std::vector<std::string> environment{"PERDURE_SESSION=" + request.session.text()};
+  for (char** entry = environ; *entry; ++entry) {
+    if (!std::string_view(*entry).starts_with("PERDURE_")) environment.emplace_back(*entry);
+  }
+  GitRunner git({*loop, *processes, std::move(environment)});
+  PosixRandom random;
+  WorktreeMaker maker(git,
+                      {.real_path = real_path,
+                       .make_git_folder = make_git_folder,
+                       .remove_folder =
+                           [](const std::string& path) {
+                             std::error_code ignored;
+                             std::filesystem::remove_all(path, ignored);
+                           }},
+                      request, ".perdure-" + std::to_string(random.next()));
+  Result<WorktreeAnswer> made = fail(Code::unavailable, "git did not answer");
+  bool is_done = false;
+  maker.start([&](Result<WorktreeAnswer> answer) {
+    made = std::move(answer);
+    is_done = true;
+    loop->stop();
+  });
+  if (!is_done) loop->run();
+  return made;
+}
+
+int answer_worktree() {
+  const Result<WorktreeAnswer> made = make_worktree();
+  const WorktreeAnswer refused{.code = made ? "" : std::string(code_name(made.error().code())),
+                               .message = made ? "" : made.error().message()};
+  print(stdout, encode_worktree_answer(made ? *made : refused) + "\n");
+  return made ? 0 : exit_failed;
+}
+
 int run_verb(std::string_view verb) {
+  if (verb == "worktree") return answer_worktree();
   if (verb == "start") return start();
   if (verb == "delete") return delete_execution();
   if (verb == "version" || verb == "--version") {

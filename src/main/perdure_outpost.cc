@@ -21,8 +21,10 @@
 #include "env_posix/detach.h"
 #include "env_posix/file_lock.h"
 #include "env_posix/folder.h"
+#include "env_posix/hidden_folder.h"
 #include "env_posix/identity.h"
 #include "env_posix/loop.h"
+#include "env_posix/own_folders.h"
 #include "env_posix/posix_host.h"
 #include "env_posix/processes.h"
 #include "env_posix/signals.h"
@@ -116,15 +118,6 @@ Result<std::unique_ptr<PosixFolder>> open_own_folder(const std::string& path) {
   return folder;
 }
 
-Result<> put(PosixFolder& folder, const std::string& name, const std::string& text) {
-  const std::string fresh = name + ".new";
-  TRY_VOID(folder.remove(fresh));
-  TRY_VOID(folder.append(fresh, text));
-  const int at = folder.descriptor().get();
-  if (renameat(at, fresh.c_str(), at, name.c_str()) == 0) return {};
-  return fail(Code::unavailable, name + ": " + std::strerror(errno));
-}
-
 Result<std::string> read_secret(PosixFolder& folder) {
   Result<std::string> found = folder.read("secret", 0, file_bytes_max);
   if (found) {
@@ -139,7 +132,7 @@ Result<std::string> read_secret(PosixFolder& folder) {
     seed.append(reinterpret_cast<const char*>(&bits), sizeof bits);
   }
   const std::string secret = sha256(seed).hex();
-  TRY_VOID(put(folder, "secret", secret + "\n"));
+  TRY_VOID(folder.replace("secret", secret + "\n"));
   return secret;
 }
 
@@ -148,6 +141,27 @@ std::optional<OutpostSight> read_sight(PosixFolder& folder) {
   Result<OutpostSight> sight = decode_sight(text.value_or(""));
   if (!sight) return std::nullopt;
   return *sight;
+}
+
+// The number in the file may be another process's by now: only the one that wrote it gets the
+// signal.
+Result<> ask_to_leave(const OutpostSight& sight, int number) {
+  ProcessIdentity who{.pid = sight.pid, .started = sight.pid_started, .host_boot = sight.host_boot};
+  if (sight.host_boot.empty()) {
+    // Of an older version, which did not say more. It is known by its program.
+    std::error_code error;
+    const std::string exe = "/proc/" + std::to_string(sight.pid) + "/exe";
+    const std::string program = fs::read_symlink(exe, error).filename().string();
+    if (!program.starts_with("perdure-outpost")) {
+      return fail(Code::conflict, "process " + std::to_string(sight.pid) +
+                                      " is not the outpost that runs here; end that one first");
+    }
+    who = TRY(identify_process(sight.pid));
+  }
+  const Result<> sent = signal_process(who, number);
+  // One that has ended releases its lock in a moment.
+  if (sent || sent.error().code() == Code::not_found) return {};
+  return sent;
 }
 
 // The lock says who runs; the number in the file only whom to ask to leave.
@@ -161,7 +175,7 @@ Result<std::optional<FileLock>> take_lock(PosixFolder& folder, const Options& op
     if (round >= replace_rounds || !sight || sight->pid <= 1) {
       return fail(Code::conflict, "the outpost that runs here does not end");
     }
-    if (round % 20 == 0) ::kill(static_cast<pid_t>(sight->pid), round < 40 ? SIGTERM : SIGKILL);
+    if (round % 20 == 0) TRY_VOID(ask_to_leave(*sight, round < 40 ? SIGTERM : SIGKILL));
     usleep(50'000);
   }
 }
@@ -217,22 +231,34 @@ Result<> serve(PosixFolder& folder, const std::string& secret, Terms terms) {
   io->drive(loop->descriptor(), [&] { loop->pump(); });
   const auto processes = PosixProcesses::create(*loop, {.child_umask = terms.child_umask});
   PosixHost host(*loop);
+  const PendingTasks pending(*loop);
   PosixFiles disk;
   const ProcessIdentity self = TRY(identify_self());
   const auto environment = own_environment();
-  const auto home = environment.find("HOME");
-  Worktrees worktrees({*loop, *processes},
-                      {environment.at("PATH"), home == environment.end() ? "/" : home->second});
+  const OwnFolders own({options.folder});
+  std::vector<std::string> git_environment{"PATH=" + environment.at("PATH")};
+  if (const auto home = environment.find("HOME"); home != environment.end()) {
+    git_environment.push_back("HOME=" + home->second);
+  }
+  const HiddenFolders hide{.folder = options.folder,
+                           .identity = folder_identity(folder.descriptor().get()),
+                           .also = {},
+                           .also_identity = {}};
+  Worktrees worktrees({*loop, *processes}, {.agentctl_command = {agentctl_beside_us()},
+                                            .environment = std::move(git_environment),
+                                            .hide = hide});
   Outpost outpost({.loop = *loop,
                    .processes = *processes,
                    .host = host,
                    .files = disk,
                    .make_worktree =
                        [&](const OutpostPorts::Worktree& order, auto done) {
-                         worktrees.add({order.repository, order.path, order.branch},
+                         worktrees.add({order.session, order.repository, order.path, order.branch},
                                        std::move(done));
-                       }},
+                       },
+                   .folder_owner = [&](const std::string& cwd) { return own.session_of(cwd); }},
                   {.folder = options.folder,
+                   .hide = hide,
                    .secret = sha256(secret),
                    .agentctl_command = {agentctl_beside_us()},
                    .environment = environment,
@@ -241,14 +267,19 @@ Result<> serve(PosixFolder& folder, const std::string& secret, Terms terms) {
   const std::optional<OutpostSight> before = read_sight(folder);
   const auto listener = TRY(listen_at(
       *io, options, files, before ? static_cast<std::uint16_t>(before->port) : std::uint16_t{0},
-      [&](std::unique_ptr<SecureLink> link) { outpost.on_link(std::move(link)); }));
+      [&](std::unique_ptr<SecureLink> link) {
+        const std::string source = link->source();
+        outpost.on_link(std::move(link), source);
+      }));
   const auto signals =
       TRY(SignalWatch::create(*loop, {SIGTERM, SIGINT, SIGHUP}, [&](int) { io->stop(); }));
   OutpostSight sight{.build = std::string(version),
                      .port = listener->port(),
                      .fingerprint = fingerprint.hex(),
-                     .pid = self.pid};
-  TRY_VOID(put(folder, sight_name, encode_line(sight)));
+                     .pid = self.pid,
+                     .pid_started = self.started,
+                     .host_boot = self.host_boot};
+  TRY_VOID(folder.replace(sight_name, encode_line(sight)));
   sight.secret = secret;
   TRY_VOID(terms.answer(encode_line(sight)));
   io->run();

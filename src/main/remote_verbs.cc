@@ -151,7 +151,7 @@ class Bringing {
 
 Result<std::string> add(const cli::AddRemote& order, const std::string& from) {
   TRY_VOID(check_remote_name(order.name));
-  if (order.port > 65535) return fail(Code::invalid_argument, "--port: there is no such port");
+  if (order.port > 65535) return fail(Code::invalid_argument, "--port must be between 1 and 65535");
   const std::string folder = TRY(own_remotes());
   Remote remote{.name = order.name,
                 .target = order.target,

@@ -97,13 +97,7 @@ Result<Remote> read_remote(const RemoteFile& file) {
 Result<> write_remote(const std::string& path, const Remote& remote) {
   TRY_VOID(check_remote_name(remote.name));
   const auto folder = TRY(PosixFolder::create(path));
-  const std::string name = file_name(remote.name);
-  const std::string fresh = name + ".new";
-  TRY_VOID(folder->remove(fresh));
-  TRY_VOID(folder->append(fresh, encode_fields(remote) + "\n"));
-  const int at = folder->descriptor().get();
-  if (renameat(at, fresh.c_str(), at, name.c_str()) == 0) return {};
-  return fail(Code::unavailable, path + "/" + name + ": " + std::strerror(errno));
+  return folder->replace(file_name(remote.name), encode_fields(remote) + "\n");
 }
 
 Result<> remove_remote(const RemoteFile& file) {

@@ -46,7 +46,11 @@ void raise_descriptor_limit() {
 }
 
 Result<Daemon::Setting> read_setting(const ServeOptions& options) {
-  Daemon::Setting setting{.options = options, .places = TRY(find_places()), .config = {}};
+  Daemon::Setting setting{.options = options,
+                          .places = TRY(find_places()),
+                          .config = {},
+                          .lives = std::make_shared<Daemon::Lives>()};
+  setting.lives->listeners = KeptListeners::inherit();
   // A restart happens in another folder, where it runs in the background.
   for (std::string* const path : {&setting.options.config, &setting.options.tls_certificate,
                                   &setting.options.tls_key, &setting.options.executions}) {
@@ -74,10 +78,19 @@ std::string started_json(const Daemon& daemon) {
   return std::move(json).take() + "\n";
 }
 
-// D6: the program that is there now takes this process over, on the same port. It is detached
-// already, where it was to be, and what was put aside stays so. Returns only when it cannot.
-void start_again(const ServeOptions& options, const std::string& listening) {
-  std::vector<std::string> words{options.program, "serve", "--listen", listening};
+// How a life of the daemon ended, and which one follows.
+struct Ended {
+  bool is_restarting = false;
+  ApiWorld::RestartWith with = ApiWorld::RestartWith::running_program;
+  std::string listening;
+};
+
+// D6: the program that lies at its path now takes this process over, on the same port. It is
+// detached already, where it was to be, and what was put aside stays so. Returns only when it
+// cannot.
+void start_again(const Daemon::Setting& setting, const Ended& ended) {
+  const ServeOptions& options = setting.options;
+  std::vector<std::string> words{options.program, "serve", "--listen", ended.listening};
   const std::pair<const char*, std::string> more[] = {
       {"--config", options.config},
       {"--tls-certificate", options.tls_certificate},
@@ -92,42 +105,39 @@ void start_again(const ServeOptions& options, const std::string& listening) {
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+  setting.lives->listeners.pass_on();
   execv(arguments.front(), arguments.data());
 }
 
-// Makes the next life of a daemon whose program could not be started: this one goes on.
-Result<> live_again(Daemon::Setting setting, std::string listening) {
-  setting.config.listen_given = true;
-  while (true) {
-    setting.config.listen = listening;
-    const std::unique_ptr<Daemon> daemon = TRY(Daemon::create(setting));
-    daemon->run([] { tell_service_manager("READY=1"); });
-    if (!daemon->is_restarting()) return {};
-  }
-}
-
-// Runs to its end; true when another life has to follow.
-struct Ended {
-  bool is_restarting = false;
-  std::string listening;
-};
-
 Ended run_to_end(Daemon& daemon, std::move_only_function<void()> ready) {
   daemon.run(std::move(ready));
-  return {daemon.is_restarting(), daemon.listening()};
+  return {daemon.is_restarting(), daemon.restart_with(), daemon.listening()};
 }
 
-Result<> follow(const Daemon::Setting& setting, const Ended& ended) {
-  if (!ended.is_restarting) return {};
-  start_again(setting.options, ended.listening);
-  print(stderr, "perdure serve: " + setting.options.program +
-                    " could not be started, so this one goes on\n");
-  return live_again(setting, ended.listening);
+// The lives after the first. A process inside a session gets the same program with the same
+// configuration in this very process: it could have written both files. A program that cannot be
+// started is no reason to stay down either.
+Result<> follow(Daemon::Setting setting, Ended ended) {
+  while (ended.is_restarting) {
+    if (ended.with == ApiWorld::RestartWith::present_program) {
+      start_again(setting, ended);
+      print(stderr, "perdure serve: " + setting.options.program +
+                        " could not be started, so this one goes on\n");
+    }
+    setting.config.listen_given = true;
+    setting.config.listen = ended.listening;
+    const std::unique_ptr<Daemon> daemon = TRY(Daemon::create(setting));
+    ended = run_to_end(*daemon, [] { tell_service_manager("READY=1"); });
+  }
+  return {};
 }
 
-// What a service prints stays in a journal that others may read: no key goes there.
+// What a service or a container prints is kept where others may read it, as is a file or a pipe: a
+// key goes to a terminal only.
 std::string greeting(Daemon& daemon) {
-  if (has_service_manager()) return "Perdure is ready. To sign a browser in: perdure open\n";
+  if (has_service_manager() || isatty(STDOUT_FILENO) == 0) {
+    return "Perdure is ready at " + daemon.url() + ". To sign a browser in: perdure open\n";
+  }
   return "Perdure is ready. Open this once, it signs the browser in:\n\n  " + daemon.launch_url() +
          "\n\nIn a terminal: perdure ls\n";
 }

@@ -21,7 +21,7 @@ Result<std::string> unit_path() {
   const char* const given = std::getenv("XDG_CONFIG_HOME");
   if (given && given[0] == '/') return std::string(given) + "/systemd/user/perdure.service";
   const Places places = TRY(find_places());
-  if (places.home.empty()) return fail(Code::unavailable, "there is no home folder");
+  if (places.home.empty()) return fail(Code::unavailable, "no home folder is set");
   return places.home + "/.config/systemd/user/perdure.service";
 }
 
@@ -92,7 +92,7 @@ Result<std::string> service_status() {
   std::error_code error;
   if (!fs::exists(path, error)) { return "not installed as a service (perdure service install)\n"; }
   const int active = systemctl({"is-active", "perdure"});
-  if (active < 0) return path + " is there; systemctl is not\n";
+  if (active < 0) return path + " exists, but systemctl was not found\n";
   return path + (active == 0 ? " is active\n" : " is not active\n");
 }
 

@@ -1,43 +1,50 @@
 #include "main/worktree.h"
 
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <string_view>
 #include <utility>
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "base/limits.h"
-#include "base/text.h"
+#include "wire/worktree.h"
 
 namespace perdure {
 namespace {
 
-constexpr std::size_t words_max = 4UL << 10;  // of what git says
+constexpr std::size_t answer_bytes_max = 64UL << 10;
 
 }  // namespace
 
-// One git process. The branch is made first; when that is refused, it may be there already.
-class Worktrees::Git final : public ProcessEvents {
+// One `perdure-agentctl worktree`.
+class Worktrees::Making final : public ProcessEvents {
  public:
-  Git(Worktrees& owner, std::uint64_t number, Order order, OnWorktree done)
+  Making(Worktrees& owner, std::uint64_t number, Order order, OnWorktree done)
       : owner_(owner), number_(number), order_(std::move(order)), done_(std::move(done)) {}
-  ~Git() override { owner_.ports_.loop.cancel(timer_); }
+  ~Making() override { owner_.ports_.loop.cancel(timer_); }
 
-  void start(bool makes_branch) {
-    makes_branch_ = makes_branch;
-    words_.clear();
-    SpawnSpec spec{
-        .command = {"git", "-C", order_.repository, "worktree", "add"},
-        .environment = {"PATH=" + owner_.setting_.search_path, "HOME=" + owner_.setting_.home,
-                        "GIT_TERMINAL_PROMPT=0", "LC_ALL=C"},
-        .cwd = "/"};
-    if (makes_branch) {
-      spec.command.insert(spec.command.end(), {"-b", order_.branch, "--", order_.path});
-    } else {
-      spec.command.insert(spec.command.end(), {"--", order_.path, order_.branch});
+  void start() {
+    if (mkdir(order_.path.c_str(), 0700) != 0 && errno != EEXIST) {
+      return finish(fail(Code::unavailable, order_.path + ": " + std::strerror(errno)));
     }
+    SpawnSpec spec{.command = owner_.setting_.agentctl_command,
+                   .environment = owner_.setting_.environment,
+                   .cwd = "/"};
+    spec.command.emplace_back("worktree");
     Result<std::unique_ptr<Process>> spawned = owner_.ports_.processes.spawn(spec, *this);
     if (!spawned) return finish(std::unexpected(spawned.error()));
     process_ = std::move(*spawned);
+    process_->write(encode_worktree_request({.session = order_.session,
+                                             .repository = order_.repository,
+                                             .path = order_.path,
+                                             .branch = order_.branch,
+                                             .git_folder = order_.git_folder,
+                                             .hide = owner_.setting_.hide}) +
+                    "\n");
     process_->close_input();
     timer_ = owner_.ports_.loop.after_ms(git_write_ms, [this] {
       timer_ = 0;
@@ -46,31 +53,25 @@ class Worktrees::Git final : public ProcessEvents {
   }
 
  private:
-  void on_output(std::string_view) override {}
-  void on_error_output(std::string_view bytes) override {
-    words_ += bytes.substr(0, words_max - std::min(words_max, words_.size()));
+  void on_output(std::string_view bytes) override {
+    output_ += bytes.substr(0, answer_bytes_max - std::min(answer_bytes_max, output_.size()));
   }
+  void on_error_output(std::string_view) override {}
   void on_output_end() override {}
-  void on_exit(const ProcessExit& exit) override {
+  void on_exit(const ProcessExit&) override {
     owner_.ports_.loop.cancel(std::exchange(timer_, 0));
-    if (exit.code == 0) {
-      return finish(Workspace{.cwd = order_.path,
-                              .worktree_id = std::filesystem::path(order_.path).filename(),
-                              .worktree_path = order_.path,
-                              .worktree_branch = order_.branch});
-    }
-    const bool branch_is_there =
-        makes_branch_ && words_.find("already exists") != std::string::npos;
-    if (!branch_is_there) return finish(fail(Code::conflict, "git: " + words_));
-    // Not from inside its own call.
-    owner_.ports_.loop.post([&owner = owner_, exists = owner_.exists_, number = number_] {
-      if (!*exists) return;
-      if (const auto found = owner.running_.find(number); found != owner.running_.end()) {
-        found->second->start(false);
-      }
-    });
+    const Result<WorktreeAnswer> answer = decode_worktree_answer(output_);
+    if (!answer) return finish(fail(Code::unavailable, "git took too long to make the worktree"));
+    if (!answer->code.empty()) { return finish(fail(parse_code(answer->code), answer->message)); }
+    finish(Workspace{.cwd = order_.path,
+                     .worktree_id = std::filesystem::path(order_.path).filename(),
+                     .worktree_path = order_.path,
+                     .worktree_branch = order_.branch,
+                     .worktree_repository = answer->git_folder});
   }
   void finish(Result<Workspace> result) {
+    // Only an empty folder: what is in it is somebody's.
+    if (!result) rmdir(order_.path.c_str());
     owner_.ports_.loop.post([&owner = owner_, exists = owner_.exists_, number = number_,
                              done = std::exchange(done_, {}), result = std::move(result)] mutable {
       if (!*exists) return;
@@ -84,8 +85,7 @@ class Worktrees::Git final : public ProcessEvents {
   Order order_;
   OnWorktree done_;
   std::unique_ptr<Process> process_;
-  std::string words_;
-  bool makes_branch_ = true;
+  std::string output_;
   Loop::TimerId timer_ = 0;
 };
 
@@ -94,20 +94,10 @@ Worktrees::Worktrees(Ports ports, Setting setting) : ports_(ports), setting_(std
 Worktrees::~Worktrees() { *exists_ = false; }
 
 void Worktrees::add(Order order, OnWorktree done) {
-  std::error_code error;
-  if (std::filesystem::exists(order.path + "/.git", error)) {
-    Workspace there{.cwd = order.path,
-                    .worktree_id = std::filesystem::path(order.path).filename(),
-                    .worktree_path = order.path,
-                    .worktree_branch = order.branch};
-    ports_.loop.post(
-        [done = std::move(done), there = std::move(there)] mutable { done(std::move(there)); });
-    return;
-  }
-  auto git = std::make_unique<Git>(*this, ++last_, std::move(order), std::move(done));
-  Git& started = *git;
-  running_.emplace(last_, std::move(git));
-  started.start(true);
+  auto making = std::make_unique<Making>(*this, ++last_, std::move(order), std::move(done));
+  Making& started = *making;
+  running_.emplace(last_, std::move(making));
+  started.start();
 }
 
 }  // namespace perdure

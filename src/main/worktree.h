@@ -1,16 +1,20 @@
 // Worktrees that are made for sessions: a branch of the user's repository, checked out below the
-// data folder, so that agents do not step on each other's feet.
+// data folder, so that agents do not step on each other's feet. The repository may belong to an
+// agent: its git runs in perdure-agentctl, confined as the agent is, and never in this process's
+// place.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "env/env.h"
 #include "env/process.h"
 #include "session/values.h"
+#include "wire/hidden_folders.h"
 
 namespace perdure {
 
@@ -21,16 +25,18 @@ class Worktrees {
     Processes& processes;
   };
   struct Order {
+    SessionId session;
     std::string repository;  // a folder in it
     std::string path;        // where it goes; its parent exists
     std::string branch;
+    std::string git_folder = {};  // the `.git` that it must belong to; empty: any
   };
   using OnWorktree = std::move_only_function<void(Result<Workspace>)>;
 
-  // The environment that git is given.
   struct Setting {
-    std::string search_path;
-    std::string home;
+    std::vector<std::string> agentctl_command;
+    std::vector<std::string> environment;  // NAME=value: what git is given
+    HiddenFolders hide;
   };
   Worktrees(Ports ports, Setting setting);
   ~Worktrees();
@@ -40,11 +46,11 @@ class Worktrees {
   void add(Order order, OnWorktree done);
 
  private:
-  class Git;
+  class Making;
 
   Ports ports_;
   Setting setting_;
-  std::map<std::uint64_t, std::unique_ptr<Git>> running_;
+  std::map<std::uint64_t, std::unique_ptr<Making>> running_;
   std::uint64_t last_ = 0;
   std::shared_ptr<bool> exists_ = std::make_shared<bool>(true);
 };

@@ -8,13 +8,16 @@
 #include <csignal>
 #include <string_view>
 
+#include "base/deceptive.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/text.h"
 
 namespace perdure {
 namespace {
 
+constexpr std::size_t notification_chars_max = 400;  // of a title, a question, a message
 constexpr std::array<std::int64_t, 5> retry_after_ms = {1'000, 5'000, 30'000, 120'000, 600'000};
 
 struct Authority {
@@ -51,12 +54,26 @@ Result<Authority> parse_authority(std::string_view text, std::uint16_t port_othe
 
 }  // namespace
 
+std::string Notification::shown(std::string_view agent_text) {
+  const std::string_view cut = utf8_prefix_chars(agent_text, notification_chars_max);
+  std::string out = mark_deceptive(cut, Care::title) + (cut.size() < agent_text.size() ? "…" : "");
+  std::ranges::replace(out, '\n', ' ');
+  std::ranges::replace(out, '\t', ' ');
+  return out;
+}
+
 std::string Notification::json() const {
   JsonWriter json;
   json.begin_object().key("v").number(1).key("id").string(id()).key("event").string(event);
   json.key("session_id").string(session.text());
   if (run) json.key("run_id").string(run.text());
-  json.key("title").string(title).key("text").string(text);
+  json.key("title").string(shown(title)).key("text").string(shown(text));
+  json.key("agent").string(agent).key("folder").string(shown(folder));
+  // A notification holds only the title of a question, so it says where all of it is shown.
+  if (!permission.empty()) {
+    json.key("perm_id").string(permission);
+    json.key("review").string("perdure answer " + permission);
+  }
   json.key("ts").string(format_timestamp(at)).end_object();
   return std::move(json).take();
 }
@@ -91,7 +108,8 @@ struct Notifications::Delivery {
   std::string body;
   std::string id;
   std::size_t tries = 0;
-  std::shared_ptr<HttpCall> call;
+  std::uint64_t call = 0;
+  Loop::TimerId timer = 0;  // 0: none runs
 };
 
 // One run of the command: the notification on its stdin, its output read and dropped.
@@ -106,7 +124,8 @@ class Notifications::Hook final : public ProcessEvents {
                    .cwd = "/"};
     spec.environment.push_back("PERDURE_EVENT=" + notification.event);
     spec.environment.push_back("PERDURE_NOTIFIED_SESSION=" + notification.session.text());
-    spec.environment.push_back("PERDURE_TITLE=" + notification.title);
+    spec.environment.push_back("PERDURE_TITLE=" + Notification::shown(notification.title));
+    spec.environment.push_back("PERDURE_TEXT=" + Notification::shown(notification.text));
     process_ = TRY(owner_.ports_.processes.spawn(spec, *this));
     process_->write(notification.json() + "\n");
     process_->close_input();
@@ -145,9 +164,12 @@ Result<std::unique_ptr<Notifications>> Notifications::create(Ports ports, Notify
 }
 
 Notifications::Notifications(Ports ports, NotifySetting setting, HookUrl url)
-    : ports_(ports), setting_(std::move(setting)), url_(std::move(url)) {}
+    : ports_(ports), setting_(std::move(setting)), url_(std::move(url)), calls_(ports.io) {}
 
-Notifications::~Notifications() { *exists_ = false; }
+Notifications::~Notifications() {
+  *exists_ = false;
+  while (!deliveries_.empty()) drop(deliveries_.begin()->first);
+}
 
 void Notifications::tell(Notification notification) {
   if (setting_.webhook_url.empty() && setting_.command.empty()) return;
@@ -168,55 +190,60 @@ void Notifications::tell(Notification notification) {
 void Notifications::send(const Notification& notification) {
   if (!setting_.webhook_url.empty()) {
     if (deliveries_.size() >= notifications_waiting_max) {
-      deliveries_.erase(deliveries_.begin());
+      drop(deliveries_.begin()->first);
       given_up_ += 1;
     }
-    auto delivery = std::make_shared<Delivery>();
+    auto delivery = std::make_unique<Delivery>();
     delivery->number = ++last_delivery_;
     delivery->body = notification.json();
     delivery->id = notification.id();
-    deliveries_.emplace(delivery->number, delivery);
-    post(std::move(delivery));
+    deliveries_.emplace(last_delivery_, std::move(delivery));
+    post(last_delivery_);
   }
   if (!setting_.command.empty()) run_command(notification);
 }
 
-void Notifications::post(std::shared_ptr<Delivery> delivery) {
+void Notifications::drop(std::uint64_t number) {
+  const auto dropped = deliveries_.extract(number);
+  calls_.give_up(dropped.mapped()->call);
+  ports_.loop.cancel(dropped.mapped()->timer);
+}
+
+void Notifications::post(std::uint64_t number) {
+  Delivery& delivery = *deliveries_.at(number);
   const std::int64_t seconds = ports_.clock.now().wall.ms / 1000;
-  HttpRequest request{.method = "POST", .target = url_.target, .body = delivery->body};
+  HttpRequest request{.method = "POST", .target = url_.target, .body = delivery.body};
   request.headers = {{"Host", url_.host},
                      {"Content-Type", "application/json"},
                      {"User-Agent", "perdure"},
-                     {"X-Perdure-Delivery", delivery->id},
+                     {"X-Perdure-Delivery", delivery.id},
                      {"X-Perdure-Timestamp", std::to_string(seconds)}};
   if (!setting_.webhook_secret.empty()) {
     request.headers.push_back(
-        {"X-Perdure-Signature", sign_hook(setting_.webhook_secret, seconds, delivery->body)});
+        {"X-Perdure-Signature", sign_hook(setting_.webhook_secret, seconds, delivery.body)});
   }
   constexpr HttpCallLimits limits{
       .connect_ms = 10'000, .answer_ms = 15'000, .body_bytes_max = 64UL << 10};
-  delivery->call =
-      http_fetch(ports_.io, url_.endpoint, std::move(request), limits,
-                 [this, exists = exists_, delivery](const Result<HttpResponse>& answer) {
-                   if (!*exists || !deliveries_.contains(delivery->number)) return;
-                   if (answer && answer->status / 100 == 2) {
-                     delivered_ += 1;
-                     deliveries_.erase(delivery->number);
-                     return;
-                   }
-                   retry(delivery);
-                 });
+  delivery.call = calls_.fetch(
+      url_.endpoint, std::move(request), limits,
+      [this, number](const Result<HttpResponse>& answer) { on_answer(number, answer); });
 }
 
-void Notifications::retry(std::shared_ptr<Delivery> delivery) {
-  if (delivery->tries >= retry_after_ms.size()) {
+void Notifications::on_answer(std::uint64_t number, const Result<HttpResponse>& answer) {
+  if (!answer || answer->status / 100 != 2) return retry(*deliveries_.at(number));
+  delivered_ += 1;
+  drop(number);
+}
+
+void Notifications::retry(Delivery& delivery) {
+  if (delivery.tries >= retry_after_ms.size()) {
     given_up_ += 1;
-    deliveries_.erase(delivery->number);
-    return;
+    return drop(delivery.number);
   }
-  const std::int64_t delay_ms = retry_after_ms[delivery->tries++];
-  ports_.loop.after_ms(delay_ms, [this, exists = exists_, delivery = std::move(delivery)] {
-    if (*exists && deliveries_.contains(delivery->number)) post(delivery);
+  const std::int64_t delay_ms = retry_after_ms[delivery.tries++];
+  delivery.timer = ports_.loop.after_ms(delay_ms, [this, number = delivery.number] {
+    deliveries_.at(number)->timer = 0;
+    post(number);
   });
 }
 

@@ -26,11 +26,16 @@ struct Notification {
   SessionId session;
   RunId run;
   std::string title;  // of the session
-  std::string text;   // the question, or what happened
+  std::string text;   // the question's title, or what happened
+  std::string agent = {};
+  std::string folder = {};      // where the session works
+  std::string permission = {};  // the question's id; empty: no question
   Timestamp at;
   // What makes it the same one again, after a crash too.
   std::string id() const { return session.text() + "/" + run.text() + "/" + event; }
   std::string json() const;
+  // What an agent wrote, on one line, with its deceptive characters marked; a long text is cut.
+  static std::string shown(std::string_view agent_text);
 };
 
 struct NotifySetting {
@@ -76,8 +81,10 @@ class Notifications {
 
   Notifications(Ports ports, NotifySetting setting, HookUrl url);
   void send(const Notification& notification);
-  void post(std::shared_ptr<Delivery> delivery);
-  void retry(std::shared_ptr<Delivery> delivery);
+  void post(std::uint64_t number);
+  void on_answer(std::uint64_t number, const Result<HttpResponse>& answer);
+  void retry(Delivery& delivery);
+  void drop(std::uint64_t number);
   void run_command(const Notification& notification);
   void start_next_command();
 
@@ -85,7 +92,9 @@ class Notifications {
   NotifySetting setting_;
   HookUrl url_;
   std::map<std::pair<SessionId, std::string>, Notification> debounced_;
-  std::map<std::uint64_t, std::shared_ptr<Delivery>> deliveries_;
+  HttpCalls calls_;
+  // Timers and answers know a delivery by its number: only this map holds it.
+  std::map<std::uint64_t, std::unique_ptr<Delivery>> deliveries_;
   std::uint64_t last_delivery_ = 0;
   std::deque<Notification> commands_;
   std::map<std::uint64_t, std::unique_ptr<Hook>> hooks_;

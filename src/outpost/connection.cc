@@ -9,8 +9,8 @@ constexpr std::int64_t leave_ms = 5'000;
 
 }  // namespace
 
-OutpostConnection::OutpostConnection(Outpost& outpost, std::unique_ptr<Link> link)
-    : outpost_(outpost), link_(std::move(link)) {}
+OutpostConnection::OutpostConnection(Outpost& outpost, Place place, std::unique_ptr<Link> link)
+    : outpost_(outpost), place_(std::move(place)), link_(std::move(link)) {}
 
 OutpostConnection::~OutpostConnection() {
   *exists_ = false;
@@ -19,8 +19,7 @@ OutpostConnection::~OutpostConnection() {
 }
 
 void OutpostConnection::begin() {
-  is_counted_ = true;
-  ++outpost_.strangers_;
+  outpost_.strangers_.push_back(this);
   timer_ = outpost_.ports_.loop.after_ms(outpost_hello_ms, [this] {
     timer_ = 0;
     leave();
@@ -28,9 +27,7 @@ void OutpostConnection::begin() {
   link_->set_events(*this);
 }
 
-void OutpostConnection::no_stranger_any_more() {
-  if (std::exchange(is_counted_, false)) --outpost_.strangers_;
-}
+void OutpostConnection::no_stranger_any_more() { std::erase(outpost_.strangers_, this); }
 
 void OutpostConnection::on_bytes(std::string_view bytes) {
   if (state_ == State::leaving) return;
@@ -145,7 +142,7 @@ void OutpostConnection::leave_when_sent() {
 void OutpostConnection::leave() {
   state_ = State::leaving;
   if (std::exchange(has_left_, true)) return;
-  outpost_.forget_connection(*this);
+  outpost_.forget_connection(place_.number);
 }
 
 }  // namespace perdure

@@ -18,9 +18,15 @@ namespace perdure {
 class OutpostConnection final : private LinkEvents {
  public:
   // The outpost owns it.
-  OutpostConnection(Outpost& outpost, std::unique_ptr<Link> link);
+  struct Place {
+    std::uint64_t number = 0;
+    std::string source;  // whose callers are counted together
+  };
+  OutpostConnection(Outpost& outpost, Place place, std::unique_ptr<Link> link);
   ~OutpostConnection() override;
   void begin();
+  std::uint64_t number() const { return place_.number; }
+  const std::string& source() const { return place_.source; }
 
  private:
   // The agentctl's end of a tunnel.
@@ -48,13 +54,13 @@ class OutpostConnection final : private LinkEvents {
   void no_stranger_any_more();
 
   Outpost& outpost_;
+  Place place_;
   std::unique_ptr<Link> link_;
   Far far_events_{*this};
   std::unique_ptr<Link> far_;
   OutpostLines lines_{outpost_hello_bytes_max};
   enum class State { stranger, calls, tunnel, leaving };
   State state_ = State::stranger;
-  bool is_counted_ = false;
   bool has_left_ = false;
   std::size_t open_calls_ = 0;
   Loop::TimerId timer_ = 0;

@@ -104,10 +104,14 @@ void Outpost::start(OutpostCall call, OnReply done) {
   call.owner = bootstrap.owner;
   call.bootstrap = {};
   if (Result<> good = check_exec(call); !good) return done(std::unexpected(good.error()));
+  if (const Result<> may = check_folder(bootstrap.cwd, {}); !may) {
+    return done(encode_bootstrap_answer(
+        {.code = std::string(code_name(may.error().code())), .message = may.error().message()}));
+  }
   if (Result<> made = make_folders(call.owner); !made) return done(std::unexpected(made.error()));
   bootstrap.run_folder = run_folder(call.owner);
   bootstrap.spool_folder = spool_folder(call);
-  if (!bootstrap.hide.empty()) bootstrap.hide = setting_.folder;
+  if (!bootstrap.hide.empty()) bootstrap.hide = setting_.hide;
   for (const auto& [name, value] : setting_.environment) {
     bootstrap.agent.environment.try_emplace(name, value);
   }
@@ -224,12 +228,23 @@ Result<std::string> Outpost::forget(const OutpostCall& call) {
   return std::string("{}");
 }
 
+// A null session: one that the daemon has checked before, whose path may lead elsewhere by now.
+Result<> Outpost::check_folder(const std::string& cwd, SessionId session) {
+  if (!ports_.folder_owner || !ports_.files.folder_exists(cwd)) return {};
+  const SessionId owner = TRY(ports_.folder_owner(cwd));
+  if (!owner || !session || owner == session) return {};
+  return fail(Code::invalid_argument, "cwd: " + cwd + " belongs to another session");
+}
+
 void Outpost::workspace(OutpostCall call, OnReply done) {
   const auto made = [&]() -> Result<std::string> {
     if (!call.session) return fail(Code::invalid_argument, "session_id is needed");
     if (!call.cwd.empty()) {
-      if (call.cwd.starts_with('/') && ports_.files.folder_exists(call.cwd)) return call.cwd;
-      return fail(Code::workspace_missing, "the folder " + call.cwd + " does not exist there");
+      if (!call.cwd.starts_with('/') || !ports_.files.folder_exists(call.cwd)) {
+        return fail(Code::workspace_missing, "the folder " + call.cwd + " does not exist there");
+      }
+      TRY_VOID(check_folder(call.cwd, call.session));
+      return call.cwd;
     }
     if (call.branch)
       return fail(Code::invalid_argument, "worktree: it needs the cwd of a repository");
@@ -245,7 +260,8 @@ void Outpost::workspace(OutpostCall call, OnReply done) {
     return done(std::unexpected(there.error()));
   }
   const std::string name = call.session.text();
-  ports_.make_worktree({.repository = *made,
+  ports_.make_worktree({.session = call.session,
+                        .repository = *made,
                         .path = folder + "/" + name,
                         .branch = call.branch->empty() ? "perdure/" + name : *call.branch},
                        [done = std::move(done)](Result<Workspace> result) mutable {
@@ -254,18 +270,38 @@ void Outpost::workspace(OutpostCall call, OnReply done) {
                        });
 }
 
-void Outpost::on_link(std::unique_ptr<Link> link) {
-  if (connections_.size() >= outpost_links_max || strangers_ >= outpost_strangers_max) return;
-  auto made = std::make_unique<OutpostConnection>(*this, std::move(link));
-  OutpostConnection& connection = *made;
-  connections_.emplace(&connection, std::move(made));
-  connection.begin();
+void Outpost::on_link(std::unique_ptr<Link> link, const std::string& source) {
+  const auto is_from_there = [&](const OutpostConnection* each) {
+    return each->source() == source;
+  };
+  const auto from_there =
+      static_cast<std::size_t>(std::ranges::count_if(strangers_, is_from_there));
+  if (from_there >= outpost_strangers_per_source_max) {
+    drop_stranger(&source);
+  } else if (strangers_.size() >= outpost_strangers_max) {
+    drop_stranger(nullptr);
+  }
+  if (connections_.size() >= outpost_links_max && !drop_stranger(nullptr)) return;
+  const std::uint64_t number = ++last_connection_;
+  auto made = std::make_unique<OutpostConnection>(*this, OutpostConnection::Place{number, source},
+                                                  std::move(link));
+  connections_.emplace(number, std::move(made)).first->second->begin();
+}
+
+// The oldest, of a source or of all. False: there is none.
+bool Outpost::drop_stranger(const std::string* source) {
+  const auto at = std::ranges::find_if(strangers_, [&](const OutpostConnection* each) {
+    return source == nullptr || each->source() == *source;
+  });
+  if (at == strangers_.end()) return false;
+  connections_.erase((*at)->number());
+  return true;
 }
 
 // Not from inside its own call.
-void Outpost::forget_connection(OutpostConnection& connection) {
-  ports_.loop.post([this, exists = exists_, &connection] {
-    if (*exists) connections_.erase(&connection);
+void Outpost::forget_connection(std::uint64_t number) {
+  ports_.loop.post([this, exists = exists_, number] {
+    if (*exists) connections_.erase(number);
   });
 }
 

@@ -18,6 +18,7 @@
 #include "env/link.h"
 #include "env/process.h"
 #include "session/values.h"
+#include "wire/hidden_folders.h"
 #include "wire/outpost.h"
 
 namespace perdure {
@@ -29,15 +30,19 @@ struct OutpostPorts {
   Files& files;
   using OnWorkspace = std::move_only_function<void(Result<Workspace>)>;
   struct Worktree {
+    SessionId session;
     std::string repository;
     std::string path;
     std::string branch;
   };
   std::function<void(Worktree order, OnWorkspace done)> make_worktree;
+  // As in api/world.h, of the outpost's own folder.
+  std::function<Result<SessionId>(const std::string& cwd)> folder_owner = {};
 };
 
 struct OutpostSetting {
   std::string folder;  // its own, private, there
+  HiddenFolders hide;  // what agents do not see: that one
   Hash secret;         // SHA-256 of it
   std::vector<std::string> agentctl_command;
   std::map<std::string, std::string> environment;  // of agents, where the daemon says nothing
@@ -53,8 +58,9 @@ class Outpost {
   Outpost(OutpostPorts ports, OutpostSetting setting);
   ~Outpost();
 
-  // Somebody calls: nothing is done for them before they have proved the secret.
-  void on_link(std::unique_ptr<Link> link);
+  // Somebody calls: nothing is done for them before they have proved the secret. `source`: whose
+  // callers are counted together.
+  void on_link(std::unique_ptr<Link> link, const std::string& source);
   std::size_t connections() const { return connections_.size(); }
 
   using OnReply = std::move_only_function<void(Result<std::string>)>;
@@ -78,13 +84,16 @@ class Outpost {
   Result<std::string> remove(const OutpostCall& call);
   Result<std::string> forget(const OutpostCall& call);
   Result<std::string> answer(const OutpostCall& call);
+  Result<> check_folder(const std::string& cwd, SessionId session);
   void workspace(OutpostCall call, OnReply done);
-  void forget_connection(OutpostConnection& connection);
+  void forget_connection(std::uint64_t number);
+  bool drop_stranger(const std::string* source);
 
   OutpostPorts ports_;
   OutpostSetting setting_;
-  std::map<OutpostConnection*, std::unique_ptr<OutpostConnection>> connections_;
-  std::size_t strangers_ = 0;
+  std::vector<OutpostConnection*> strangers_;  // of connections_, in the order in which they came
+  std::map<std::uint64_t, std::unique_ptr<OutpostConnection>> connections_;
+  std::uint64_t last_connection_ = 0;
   std::map<std::uint64_t, std::unique_ptr<Start>> starts_;
   std::uint64_t last_start_ = 0;
   std::shared_ptr<bool> exists_ = std::make_shared<bool>(true);

@@ -112,9 +112,9 @@ constexpr const char* session_text = "sess_01ka3qq5rk0000000000000002";
 
 class OutpostTest : public ::testing::Test {
  protected:
-  std::shared_ptr<Peer> call_in() {
+  std::shared_ptr<Peer> call_in(const std::string& source = "10.0.0.1") {
     auto peer = std::make_shared<Peer>();
-    outpost.on_link(std::make_unique<TestLink>(peer));
+    outpost.on_link(std::make_unique<TestLink>(peer), source);
     return peer;
   }
   std::shared_ptr<Peer> friend_in() {
@@ -140,6 +140,7 @@ class OutpostTest : public ::testing::Test {
   TestFiles files;
   Outpost outpost{{loop, processes, host, files, {}},
                   {.folder = "/post",
+                   .hide = {.folder = "/post", .identity = "p.1", .also = {}, .also_identity = {}},
                    .secret = sha256("secret"),
                    .agentctl_command = {"/bin/agentctl"},
                    .environment = {{"PATH", "/there/bin"}, {"LANG", "C"}},
@@ -165,24 +166,53 @@ TEST_F(OutpostTest, L18_strangers_are_few_short_and_soon_gone) {
   loop.run();
   EXPECT_TRUE(talker->closed);
   std::vector<std::shared_ptr<Peer>> silent;
-  for (std::size_t i = 0; i < outpost_strangers_max; ++i) silent.push_back(call_in());
-  EXPECT_TRUE(call_in()->closed);
+  const auto source_of_ith = [](std::size_t i) { return "10.0.1." + std::to_string(i); };
+  for (std::size_t i = 0; i < outpost_strangers_max; ++i) {
+    silent.push_back(call_in(source_of_ith(i)));
+  }
+  EXPECT_FALSE(silent.front()->closed);
+  EXPECT_FALSE(call_in("10.0.2.1")->closed) << "the newcomer is not the one that goes";
+  EXPECT_TRUE(silent[0]->closed) << "the oldest goes";
+  EXPECT_FALSE(silent[1]->closed);
+  EXPECT_EQ(outpost.connections(), outpost_strangers_max);
   loop.run_timers();  // the time for the first line
-  EXPECT_TRUE(silent.front()->closed);
+  EXPECT_TRUE(silent.back()->closed);
   EXPECT_EQ(outpost.connections(), 0u);
   EXPECT_FALSE(call_in()->closed);
 }
 
+TEST_F(OutpostTest, L18_a_flood_of_strangers_leaves_room_for_the_daemon) {
+  const auto other = call_in("10.0.0.9");
+  const auto known = friend_in();
+  std::vector<std::shared_ptr<Peer>> flood;
+  for (std::size_t i = 0; i < 3 * outpost_strangers_max; ++i) {
+    flood.push_back(call_in("10.0.0.66"));
+    loop.run();
+  }
+  EXPECT_FALSE(other->closed) << "a flood from one address drives out nobody of another";
+  EXPECT_FALSE(known->closed) << "who has shown the secret is no stranger";
+  EXPECT_EQ(std::ranges::count_if(flood, [](const auto& peer) { return !peer->closed; }),
+            static_cast<std::ptrdiff_t>(outpost_strangers_per_source_max));
+  // One that is leaving when it is driven out takes nobody with it.
+  flood[flood.size() - outpost_strangers_per_source_max]->events->on_closed();
+  const auto newcomer = call_in("10.0.0.66");
+  loop.run();
+  EXPECT_FALSE(newcomer->closed);
+  newcomer->events->on_bytes(encode_line(OutpostHello{.secret = "secret"}));
+  EXPECT_NE(newcomer->received.find("\"build\":\"test\""), std::string::npos);
+}
+
 TEST_F(OutpostTest, L5_a_start_has_the_folders_and_the_environment_of_this_host) {
-  Bootstrap bootstrap{.session = *SessionId::parse(session_text),
-                      .exec = *ExecId::parse(exec_text),
-                      .gen = 1,
-                      .secret = "s",
-                      .owner = "o.1",
-                      .run_folder = "/daemon/run",
-                      .spool_folder = "/daemon/spool",
-                      .cwd = "/there",
-                      .hide = "/daemon"};
+  Bootstrap bootstrap{
+      .session = *SessionId::parse(session_text),
+      .exec = *ExecId::parse(exec_text),
+      .gen = 1,
+      .secret = "s",
+      .owner = "o.1",
+      .run_folder = "/daemon/run",
+      .spool_folder = "/daemon/spool",
+      .cwd = "/there",
+      .hide = {.folder = "/daemon", .identity = "d.1", .also = {}, .also_identity = {}}};
   bootstrap.agent.environment = {{"LANG", "de"}};
   const auto peer = friend_in();
   peer->events->on_bytes(encode_line(OutpostCall{
@@ -193,7 +223,8 @@ TEST_F(OutpostTest, L5_a_start_has_the_folders_and_the_environment_of_this_host)
   ASSERT_TRUE(given) << given.error().message();
   EXPECT_EQ(given->run_folder, "/post/run/agentctl/o.1");
   EXPECT_EQ(given->spool_folder, std::string("/post/spool/o.1/") + exec_text);
-  EXPECT_EQ(given->hide, "/post");
+  EXPECT_EQ(given->hide.folder, "/post");
+  EXPECT_EQ(given->hide.identity, "p.1");
   EXPECT_EQ(given->agent.environment.at("PATH"), "/there/bin");
   EXPECT_EQ(given->agent.environment.at("LANG"), "de");
   processes.events->on_output(

@@ -17,6 +17,7 @@
 #include "base/fields_json.h"
 #include "base/hash.h"
 #include "env_posix/confine.h"
+#include "env_posix/hidden_folder.h"
 #include "env_posix/loop.h"
 #include "env_posix/processes.h"
 #include "env_posix/signals.h"
@@ -71,12 +72,22 @@ bool print_line(std::string_view name, const std::string& json) {
          std::fflush(stdout) == 0;
 }
 
+// As with a session's agent: where the machine allows it, the daemon's folder is out of sight.
+Result<> hide(const ProbeOrder& order) {
+  const auto unless_refused = [](Result<> done) {
+    const bool is_refused = !done && done.error().code() == Code::unavailable;
+    return is_refused ? Result<>() : done;
+  };
+  const Result<> entered = enter_mount_namespace();
+  if (!entered) return unless_refused(entered);
+  return unless_refused(hide_folder({.folder = order.hide, .identity = order.hide_identity}));
+}
+
 Result<> probe() {
   const std::string text = TRY(read_input());
   const ProbeOrder order = TRY(decode_fields<ProbeOrder>(text)).value;
   if (order.v != probe_version) return fail(Code::invalid_argument, "an order of another version");
-  // As with a session's agent: where the machine allows it, the daemon's folder is out of sight.
-  if (!order.hide.empty()) (void)hide_folder({.folder = order.hide, .show = {}, .hide = {}});
+  if (!order.hide.empty()) TRY_VOID(hide(order));
   const std::unique_ptr<EpollLoop> loop = TRY(EpollLoop::create());
   const std::unique_ptr<PosixProcesses> processes =
       PosixProcesses::create(*loop, {.parent_death = ParentDeath::kill});

@@ -261,8 +261,35 @@ void SessionActor::on_committed(const Result<>& result) {
   } else {
     on_refused(*batch, result.error());
   }
+  if (on_replaced_) std::exchange(on_replaced_, {})(result);
+  run_between_commits();
   if (!inbox_.empty()) schedule();
   if (is_quiet()) shared_.on_quiet(session_);
+}
+
+void SessionActor::between_commits(std::move_only_function<void()> run) {
+  between_commits_.push_back(std::move(run));
+  run_between_commits();
+}
+
+void SessionActor::run_between_commits() {
+  while (!in_flight_ && !between_commits_.empty()) {
+    std::move_only_function<void()> run = std::move(between_commits_.front());
+    between_commits_.pop_front();
+    run();
+  }
+}
+
+void SessionActor::replace_text(State state, std::move_only_function<void(Result<>)> done) {
+  CHECK(!in_flight_ && state.head == state_.head, "a state is replaced by one of another place");
+  if (failed_) return done(std::unexpected(*failed_));
+  state_ = std::move(state);
+  listing_.reset();
+  on_replaced_ = std::move(done);
+  auto batch = std::make_unique<Batch>(shared_, session_, state_, head_hash_, cursor_);
+  removing_ = outbox_.take_done();
+  batch->effects_done = removing_;
+  commit(std::move(batch));
 }
 
 void SessionActor::on_durable(Batch& batch) {

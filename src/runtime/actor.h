@@ -38,6 +38,13 @@ class SessionActor {
   void commands_acted(const ExecKey& exec, std::uint64_t number);
   void gone(const ExecKey& exec, const ExecEnding& ending);
 
+  // Runs this when no commit is under way: now, or right behind the one that is.
+  void between_commits(std::move_only_function<void()> run);
+  // Goes on with this state, which is the present one without some text, and stores what the list
+  // shows of it. Between commits only.
+  void replace_text(State state, std::move_only_function<void(Result<>)> done);
+  const Outbox& outbox() const { return outbox_; }
+
   const State& state() const { return state_; }
   OwnedSession owned() const { return {session_, epoch_}; }
   Liveness liveness() const;
@@ -65,6 +72,7 @@ class SessionActor {
   void on_committed(const Result<>& result);
   void on_durable(Batch& batch);
   void on_refused(Batch& batch, const Error& error);
+  void run_between_commits();
   void answer(Batch& batch);
   void arm_timer();
   void on_timer();
@@ -87,6 +95,8 @@ class SessionActor {
   std::deque<Waiting> inbox_;
   std::unique_ptr<Batch> in_flight_;
   std::vector<std::uint64_t> removing_;  // outbox rows whose removal is in flight
+  std::deque<std::move_only_function<void()>> between_commits_;
+  std::move_only_function<void(Result<>)> on_replaced_;
   bool scheduled_ = false;
   std::optional<Code> held_up_;    // why commits do not pass for now: disk_full or unavailable
   bool looked_for_ = false;        // somebody was asked for the present execution in this life

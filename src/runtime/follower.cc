@@ -30,6 +30,12 @@ Result<bool> SessionFollower::catch_up() {
   }
 }
 
+void SessionFollower::read_anew(const LoadedSession& loaded) {
+  state_ = loaded.state;
+  chain_ = ChainVerifier(loaded.state.head, loaded.head_hash);
+  readers_.forget_recent();
+}
+
 Liveness SessionFollower::liveness() const {
   if (!execution_may_live(state_)) return Liveness::dead;
   return state_.exec.status == ExecutorStatus::ready ? Liveness::alive : Liveness::unknown;

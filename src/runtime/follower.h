@@ -20,6 +20,8 @@ class SessionFollower {
   // Reads what was committed since; says whether there was anything. Its readers are not told yet.
   // not_found: the session was deleted.
   Result<bool> catch_up();
+  // Takes this instead of what it has: text was taken back.
+  void read_anew(const LoadedSession& loaded);
 
   const State& state() const { return state_; }
   // What its own daemon last recorded of the execution: whether the link stands now only that one

@@ -193,6 +193,12 @@ bool is_unfinished_fork(const std::vector<OutboxRow>& outbox) {
          outbox.front().payload == copying_payload;
 }
 
+void mark_as_no_session(Append& append) {
+  append.outbox_add.push_back({copying_row, std::string(copying_payload)});
+  append.listing =
+      Listing{.open = false, .summary = encode_fields(SessionSummary{.copying = true})};
+}
+
 bool drop_unfinished_fork(Store& store, SessionId session) {
   const Result<std::vector<OutboxRow>> outbox = store.outbox(session);
   if (!outbox || !is_unfinished_fork(*outbox)) return false;

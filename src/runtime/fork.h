@@ -33,6 +33,8 @@ void start_fork(ActorShared& shared, ForkOrder order, ReplyFn reply);
 
 // Whether these are the rows of a fork that is not whole.
 bool is_unfinished_fork(const std::vector<OutboxRow>& outbox);
+// Marks a journal that is not a session as such a fork: no version lists it or opens it.
+void mark_as_no_session(Append& append);
 // Takes the session away when it is such a fork; says whether it was one. For the boot, when no
 // fork is under way.
 bool drop_unfinished_fork(Store& store, SessionId session);

@@ -23,6 +23,8 @@ std::optional<ExecutorSummary> summarize_executor(const State& state) {
                          .runtime = exec.runtime.empty() ? state.runtime : exec.runtime,
                          .url = exec.url,
                          .container_id = exec.container_id,
+                         .confinement = exec.confinement,
+                         .confinement_reason = exec.confinement_reason,
                          .pid = exec.pid,
                          .supports_session_resume = state.agent.supports_session_resume,
                          .supports_workspace_only = exec.supports_workspace_only,
@@ -56,6 +58,7 @@ SessionSummary summarize(const State& state, const World& world) {
                      .inbox = project_inbox(state, world),
                      .executor = summarize_executor(state)};
   out.limit = derive_limit(state);
+  out.parent = state.parent;
   if (!pending.empty()) out.pending_since = pending.front().since;
   for (InboxItem& item : out.inbox) item.age_ms = 0;
   return out;

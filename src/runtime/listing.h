@@ -24,6 +24,8 @@ struct ExecutorSummary {
   std::string runtime;
   std::string url;
   std::string container_id;
+  std::string confinement;  // as in Execution
+  std::string confinement_reason;
   std::int64_t pid = 0;
   bool supports_session_resume = false;
   bool supports_workspace_only = false;
@@ -39,6 +41,8 @@ struct ExecutorSummary {
     visit("runtime", self.runtime);
     visit("url", self.url);
     visit("container_id", self.container_id);
+    visit("confinement", self.confinement);
+    visit("confinement_reason", self.confinement_reason);
     visit("pid", self.pid);
     visit("supports_session_resume", self.supports_session_resume);
     visit("supports_workspace_only", self.supports_workspace_only);
@@ -72,6 +76,7 @@ struct SessionSummary {
   std::vector<InboxItem> inbox;  // without ages
   std::optional<ExecutorSummary> executor;
   bool copying = false;  // a fork that is not whole yet: not a session so far
+  SessionId parent;      // the session whose process made this one
   bool operator==(const SessionSummary&) const = default;
   FIELDS {
     visit("title", self.title);
@@ -94,6 +99,7 @@ struct SessionSummary {
     visit("copying", self.copying);
     visit("error_code", self.error_code);
     visit("limit", self.limit);
+    visit("parent", self.parent);
   }
 };
 

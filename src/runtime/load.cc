@@ -2,6 +2,7 @@
 
 #include "base/limits.h"
 #include "base/probe.h"
+#include "runtime/audit_index.h"
 #include "runtime/fork.h"
 #include "runtime/node.h"
 #include "session/machine.h"
@@ -52,7 +53,9 @@ std::optional<std::string> snapshot_to_keep(const State& state) {
 
 Result<LoadedSession> load_session(Store& store, SessionId session) {
   // It is kept like a session and is none: whoever writes to it as one would break it.
-  if (session == Node::journal_id()) return fail(Code::not_found, "no session " + session.text());
+  if (session == Node::journal_id() || is_audit_journal(session)) {
+    return fail(Code::not_found, "no session " + session.text());
+  }
   const SessionHead head = TRY(store.head(session));
   std::vector<OutboxRow> outbox = TRY(store.outbox(session));
   if (is_unfinished_fork(outbox)) return fail(Code::not_found, "the fork is not whole");

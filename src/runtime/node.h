@@ -18,6 +18,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "env/env.h"
+#include "session/rule.h"
 #include "store/store.h"
 
 namespace perdure {
@@ -125,6 +126,7 @@ struct NodeState {
   std::map<std::string, TokenRow> tokens;
   std::map<std::string, BrowserRow> browsers;
   std::map<std::string, PermissionRule> rules;
+  std::map<std::string, TypedRule> typed_rules;
   std::map<SessionId, Tombstone> tombstones;
   bool operator==(const NodeState&) const = default;
   FIELDS {
@@ -133,6 +135,7 @@ struct NodeState {
     visit("tokens", self.tokens);
     visit("browsers", self.browsers);
     visit("rules", self.rules);
+    visit("typed_rules", self.typed_rules);
     visit("tombstones", self.tombstones);
   }
 };
@@ -178,6 +181,8 @@ class Node {
   virtual void add_browser(NodeRequest request, BrowserRow row, OnDone done) = 0;
   virtual void revoke_browser(NodeRequest request, std::string id, OnDone done) = 0;
   virtual void add_rule(NodeRequest request, PermissionRule rule, OnDone done) = 0;
+  virtual void add_typed_rule(NodeRequest request, TypedRule rule, OnDone done) = 0;
+  // Of either kind.
   virtual void remove_rule(NodeRequest request, std::string id, OnDone done) = 0;
   virtual void add_tombstone(NodeRequest request, Tombstone tombstone, OnDone done) = 0;
 

@@ -177,16 +177,28 @@ Result<> check_rule(const PermissionRule& rule) {
   return check_name("agent", rule.agent);
 }
 
+// For one more rule of this id.
+Result<> check_room(const NodeState& state, const std::string& id) {
+  if (id.empty() || state.rules.contains(id) || state.typed_rules.contains(id)) {
+    return fail(Code::conflict, "there is a rule " + id + " already");
+  }
+  if (state.rules.size() + state.typed_rules.size() >= rules_max) {
+    return fail(Code::limit_reached, "there are " + std::to_string(rules_max) + " rules already");
+  }
+  return {};
+}
+
 Result<NodeDecision> on(const NodeState& state, const NodeInput&, const AddRule& command) {
   const PermissionRule& rule = command.rule;
   TRY_VOID(check_rule(rule));
-  if (rule.id.empty() || state.rules.contains(rule.id)) {
-    return fail(Code::conflict, "there is a rule " + rule.id + " already");
-  }
-  if (state.rules.size() >= rules_max) {
-    return fail(Code::limit_reached, "there are " + std::to_string(rules_max) + " rules already");
-  }
+  TRY_VOID(check_room(state, rule.id));
   return NodeDecision{{RuleAdded{rule}}, id_answer(rule.id)};
+}
+
+Result<NodeDecision> on(const NodeState& state, const NodeInput&, const AddTypedRule& command) {
+  TRY_VOID(check_typed_rule(command.rule));
+  TRY_VOID(check_room(state, command.rule.id));
+  return NodeDecision{{TypedRuleAdded{command.rule}}, id_answer(command.rule.id)};
 }
 
 template <class Ended, class Rows>
@@ -202,6 +214,9 @@ Result<NodeDecision> on(const NodeState& state, const NodeInput& input, const Re
   return end_row<BrowserRevoked>(state.browsers, c.id, input.by);
 }
 Result<NodeDecision> on(const NodeState& state, const NodeInput& input, const RemoveRule& c) {
+  if (state.typed_rules.contains(c.id)) {
+    return end_row<RuleRemoved>(state.typed_rules, c.id, input.by);
+  }
   return end_row<RuleRemoved>(state.rules, c.id, input.by);
 }
 

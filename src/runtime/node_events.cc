@@ -45,7 +45,13 @@ void apply(NodeState& state, const BrowserAdded& event) {
 }
 void apply(NodeState& state, const BrowserRevoked& event) { state.browsers.erase(event.id); }
 void apply(NodeState& state, const RuleAdded& event) { state.rules[event.rule.id] = event.rule; }
-void apply(NodeState& state, const RuleRemoved& event) { state.rules.erase(event.id); }
+void apply(NodeState& state, const TypedRuleAdded& event) {
+  state.typed_rules[event.rule.id] = event.rule;
+}
+void apply(NodeState& state, const RuleRemoved& event) {
+  state.rules.erase(event.id);
+  state.typed_rules.erase(event.id);
+}
 void apply(NodeState& state, const SessionDeleted& event) {
   state.tombstones[event.tombstone.session] = event.tombstone;
   if (state.tombstones.size() <= tombstones_max) return;

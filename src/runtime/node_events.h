@@ -71,6 +71,13 @@ struct RuleAdded {
   FIELDS { self.rule.fields(visit); }
 };
 
+struct TypedRuleAdded {
+  static constexpr std::string_view kind = "typed_rule.added";
+  TypedRule rule;
+  bool operator==(const TypedRuleAdded&) const = default;
+  FIELDS { self.rule.fields(visit); }
+};
+
 // A token, a browser or a rule is no more.
 struct RowEnded {
   std::string id;
@@ -107,7 +114,7 @@ struct UnknownNodeEvent {
 
 using NodeEvent = std::variant<TaskCreated, TaskChanged, TaskDeleted, ApiTokenCreated,
                                ApiTokenRevoked, BrowserAdded, BrowserRevoked, RuleAdded,
-                               RuleRemoved, SessionDeleted, UnknownNodeEvent>;
+                               TypedRuleAdded, RuleRemoved, SessionDeleted, UnknownNodeEvent>;
 
 std::string_view node_event_kind(const NodeEvent& event);
 // The kind's own fields as a JSON object.
@@ -131,11 +138,13 @@ struct RevokeToken { std::string id; };
 struct AddBrowser { BrowserRow row; };
 struct RevokeBrowser { std::string id; };
 struct AddRule { PermissionRule rule; };
+struct AddTypedRule { TypedRule rule; };
 struct RemoveRule { std::string id; };
 struct AddTombstone { Tombstone tombstone; };
 
-using NodeCommand = std::variant<CreateTask, ChangeTask, DeleteTask, AddToken, RevokeToken,
-                                 AddBrowser, RevokeBrowser, AddRule, RemoveRule, AddTombstone>;
+using NodeCommand =
+    std::variant<CreateTask, ChangeTask, DeleteTask, AddToken, RevokeToken, AddBrowser,
+                 RevokeBrowser, AddRule, AddTypedRule, RemoveRule, AddTombstone>;
 
 // It takes a right or a promise away, and must be possible on a full disk too.
 bool is_essential(const NodeCommand& command);

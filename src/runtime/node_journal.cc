@@ -61,6 +61,9 @@ void NodeJournal::revoke_browser(NodeRequest request, std::string id, OnDone don
 void NodeJournal::add_rule(NodeRequest request, PermissionRule rule, OnDone done) {
   submit_done(std::move(request), AddRule{std::move(rule)}, std::move(done));
 }
+void NodeJournal::add_typed_rule(NodeRequest request, TypedRule rule, OnDone done) {
+  submit_done(std::move(request), AddTypedRule{std::move(rule)}, std::move(done));
+}
 void NodeJournal::remove_rule(NodeRequest request, std::string id, OnDone done) {
   submit_done(std::move(request), RemoveRule{std::move(id)}, std::move(done));
 }

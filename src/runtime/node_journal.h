@@ -29,6 +29,7 @@ class NodeJournal final : public Node {
   void add_browser(NodeRequest request, BrowserRow row, OnDone done) override;
   void revoke_browser(NodeRequest request, std::string id, OnDone done) override;
   void add_rule(NodeRequest request, PermissionRule rule, OnDone done) override;
+  void add_typed_rule(NodeRequest request, TypedRule rule, OnDone done) override;
   void remove_rule(NodeRequest request, std::string id, OnDone done) override;
   void add_tombstone(NodeRequest request, Tombstone tombstone, OnDone done) override;
   Result<std::string> shown_id(const std::string& key) override;

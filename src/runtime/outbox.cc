@@ -24,6 +24,7 @@ LaunchSpec launch_spec(const State& state) {
                     .gen = state.exec.gen,
                     .agent = handover ? *state.resume->with : state.agent,
                     .wants_agent = state.resume.has_value(),
+                    .has_agent = state.resume || state.exec.agent != AgentPhase::none,
                     .workspace = state.workspace,
                     .runtime = state.runtime,
                     .image = state.image,
@@ -141,6 +142,14 @@ bool Outbox::has_start_of(ExecId exec) const {
   return std::ranges::any_of(rows_, [&](const auto& entry) {
     const auto* start = get_if<StartExecutor>(&entry.second.effect);
     return start && start->exec == exec;
+  });
+}
+
+bool Outbox::holds_any(std::span<const std::string> texts) const {
+  return std::ranges::any_of(rows_, [&](const auto& entry) {
+    const std::string payload = encode_effect(entry.second.effect);
+    return std::ranges::any_of(texts,
+                               [&](const std::string& text) { return payload.contains(text); });
   });
 }
 

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "runtime/shared.h"
@@ -36,6 +38,8 @@ class Outbox {
   bool is_attached() const { return attached_; }
   bool is_empty() const { return rows_.empty(); }
   bool has_start_of(ExecId exec) const;
+  // Whether a command that is not known to be done holds one of these texts.
+  bool holds_any(std::span<const std::string> texts) const;
 
   // Rows that are done and whose removal has to be committed. Given once; after a refused commit
   // they are put back.

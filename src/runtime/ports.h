@@ -19,6 +19,7 @@ struct LaunchSpec {
   Gen gen = 0;
   AgentProfile agent;       // without a name: an imported session that has none yet (C13)
   bool wants_agent = true;  // false: the workspace is all that is asked for
+  bool has_agent = true;    // or has one already, as far as the journal says
   Workspace workspace;
   std::string runtime;
   std::string image = {};   // of a runtime with containers

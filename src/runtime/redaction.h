@@ -1,16 +1,43 @@
-// Redacts a record, for a secret that was pasted where it should not be: a tombstone with its hash
-// takes its place, so that the chain still verifies (J2), and its bytes are destroyed.
+// Takes back the text of records, for a secret that was pasted where it should not be. A tombstone
+// with the record's hash takes its place, so that the chain still verifies (J2), and the bytes are
+// destroyed. What the state is folded from stays in the tombstone: ids, counts, settings.
 #pragma once
 
+#include <functional>
+#include <string>
+#include <vector>
+
 #include "base/result.h"
-#include "runtime/journal_scan.h"
 #include "runtime/runtime.h"
 
 namespace perdure {
 
-// Answers from the loop. not_found for a record that there is not; conflict while the session's
-// state still rests on the record: the journal without it has to fold to the same state (J4).
-// Redacting a tombstone changes nothing.
-void redact_record(Runtime& runtime, SessionId session, Seq seq, OnScanned done);
+struct RedactionOrder {
+  SessionId session;
+  std::vector<Seq> seqs;
+  std::string by;
+};
+
+// A place where the text still is, and what ends that.
+struct Leftover {
+  std::string where;
+  std::string until;
+  bool operator==(const Leftover&) const = default;
+};
+
+struct RedactionReport {
+  std::vector<Leftover> left;
+  std::vector<Seq> also_in;       // records of this session that hold the same text
+  std::vector<std::string> lost;  // settings that went with the text
+  bool left_queue = false;        // a prompt that was not sent was taken from the queue
+};
+
+using OnRedacted = std::move_only_function<void(Result<RedactionReport>)>;
+
+// Answers from the loop. Nothing is changed by an order that is refused: not_found for a record
+// that there is not; conflict for one without text, and for a question that is still open, since a
+// person must not answer what cannot be read any more. A prompt that waits in the queue is taken
+// from it first. Redacting a tombstone changes nothing.
+void redact_records(Runtime& runtime, RedactionOrder order, OnRedacted done);
 
 }  // namespace perdure

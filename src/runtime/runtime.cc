@@ -299,6 +299,24 @@ void Runtime::forget_recent(SessionId session) {
   if (const auto found = seat_in_memory(session)) found->readers.forget_recent();
 }
 
+Result<> Runtime::between_commits(SessionId session, std::move_only_function<void()> run) {
+  SessionActor* const found = TRY(actor(session));
+  found->between_commits(std::move(run));
+  return {};
+}
+
+void Runtime::replace_text(SessionId session, State state,
+                           std::move_only_function<void(Result<>)> done) {
+  SessionActor* const found = loaded(session);
+  if (!found) return done(fail(Code::stale_owner, "the session is another daemon's now"));
+  found->replace_text(std::move(state), std::move(done));
+}
+
+bool Runtime::sends_any(SessionId session, std::span<const std::string> texts) {
+  const SessionActor* const found = loaded(session);
+  return found && found->outbox().holds_any(texts);
+}
+
 Result<> Runtime::erase(SessionId session) {
   const Lease lease = TRY(shared_->world.store.own(session));
   if (lease.epoch == 0) return fail(Code::stale_owner, "the session is another daemon's");

@@ -113,6 +113,8 @@ class Runtime final : public AgentctlEvents {
   Result<std::string> owner(SessionId session);
   // Another daemon may have written these sessions; without any: whichever.
   void hint(std::span<const SessionId> sessions);
+  // Another daemon may have taken text of these sessions back; without any: of whichever.
+  void forget_text(std::span<const SessionId> sessions);
 
   // The committed state. Loads the session when it is not in memory.
   Result<State> state(SessionId session);
@@ -139,6 +141,14 @@ class Runtime final : public AgentctlEvents {
 
   // A record of the session was redacted: what is kept of it for readers goes.
   void forget_recent(SessionId session);
+  // For redact_records(). Runs this when no commit of the session is under way; an error when the
+  // session cannot be loaded, or is another daemon's.
+  Result<> between_commits(SessionId session, std::move_only_function<void()> run);
+  // Goes on with this state, which is the present one without some text, and stores what the list
+  // shows of it. Between commits only.
+  void replace_text(SessionId session, State state, std::move_only_function<void(Result<>)> done);
+  // Whether a command to the session's agent that is not known to be done holds one of these.
+  bool sends_any(SessionId session, std::span<const std::string> texts);
   // Takes a session away for good, its readers are cut. For remove_session(), which has made sure
   // that nothing of it lives: `conflict` otherwise, `unavailable` while a commit of it is under
   // way. Not from inside a call of the runtime's.

@@ -5,12 +5,15 @@
 #include <limits>
 
 #include "base/limits.h"
+#include "runtime/audit_index.h"
 #include "runtime/node.h"
 
 namespace perdure {
 namespace {
 
 constexpr std::size_t candidates_named_max = 5;
+// A shorter part of an id fits so many sessions that a title wins over it.
+constexpr std::size_t id_part_min = 4;
 
 // The id directly before this one: the store lists what lies behind an id.
 SessionId before(SessionId session) {
@@ -56,19 +59,40 @@ bool is_asked(const SessionRow& row, const SessionList::Ask& ask) {
          contains_folded(row.session.text(), ask.text);
 }
 
-Error ambiguous(std::string_view text, const std::vector<SessionId>& candidates) {
-  std::string message = "'" + std::string(text) + "' may mean";
-  for (std::size_t i = 0; i < std::min(candidates.size(), candidates_named_max); ++i) {
-    message += (i == 0 ? " " : ", ") + candidates[i].text();
+std::string listed(const std::vector<SessionId>& sessions) {
+  std::string out;
+  for (std::size_t i = 0; i < std::min(sessions.size(), candidates_named_max); ++i) {
+    out += (i == 0 ? "" : ", ") + sessions[i].text();
   }
-  if (candidates.size() > candidates_named_max) message += " and others";
-  return {Code::conflict, std::move(message)};
+  return sessions.size() > candidates_named_max ? out + " and others" : out;
+}
+
+// What a text may mean that is no whole id.
+struct Candidates {
+  std::vector<SessionId> named;  // by their titles
+  std::vector<SessionId> parts;  // by the beginning or end of their ids
+};
+
+// An agent may choose its title, so that a title never wins over the short id of another session.
+Result<SessionId> only_one(std::string_view text, const Candidates& candidates) {
+  const auto& [named, parts] = candidates;
+  const std::string quoted = "'" + std::string(text) + "'";
+  const bool titles_win = text.size() < id_part_min || parts.empty() || named == parts;
+  if (!named.empty() && !titles_win) {
+    return fail(Code::conflict, quoted + " is the title of " + listed(named) +
+                                    " and part of the id of " + listed(parts) +
+                                    ". Use the whole id");
+  }
+  const std::vector<SessionId>& found = named.empty() ? parts : named;
+  if (found.empty()) return fail(Code::not_found, "there is no session " + quoted);
+  if (found.size() > 1) return fail(Code::conflict, quoted + " may mean " + listed(found));
+  return found.front();
 }
 
 }  // namespace
 
 std::optional<SessionRow> SessionList::row_of(const ListedSession& listed) const {
-  if (listed.session == Node::journal_id()) return std::nullopt;
+  if (listed.session == Node::journal_id() || is_audit_journal(listed.session)) return std::nullopt;
   SessionRow row{.session = listed.session,
                  .updated = listed.listing.updated,
                  .archived = listed.listing.archived,
@@ -169,24 +193,22 @@ Result<SessionId> SessionList::resolve(std::string_view text, const MaySee& may_
   const auto visible = [&](SessionId session) { return !may_see || may_see(session); };
   if (const Result<SessionId> whole = SessionId::parse(text)) {
     // Known to the runtime or the store, whatever the list says: most calls come this way.
-    if (!visible(*whole) || *whole == Node::journal_id()) return nothing();
+    if (!visible(*whole) || *whole == Node::journal_id() || is_audit_journal(*whole)) {
+      return nothing();
+    }
     return *whole;
   }
   TRY_VOID(refresh());
   if (text.empty()) return nothing();
-  std::vector<SessionId> named;
-  std::vector<SessionId> parts;
+  Candidates candidates;
   for (const auto& [session, row] : rows_) {
-    if (row.summary.title == text && visible(session)) named.push_back(session);
+    if (row.summary.title == text && visible(session)) candidates.named.push_back(session);
     const std::string id = session.text();
     const std::string_view ulid = std::string_view(id).substr(SessionId::prefix.size());
     const bool fits = id.starts_with(text) || ulid.starts_with(text) || ulid.ends_with(text);
-    if (fits && visible(session)) parts.push_back(session);
+    if (fits && visible(session)) candidates.parts.push_back(session);
   }
-  std::vector<SessionId>& found = named.empty() ? parts : named;
-  if (found.empty()) return nothing();
-  if (found.size() > 1) return std::unexpected(ambiguous(text, found));
-  return found.front();
+  return only_one(text, candidates);
 }
 
 Result<std::vector<InboxItem>> SessionList::inbox(const MaySee& may_see) {

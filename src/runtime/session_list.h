@@ -58,7 +58,8 @@ class SessionList {
   Result<Page> page(const Ask& ask);
 
   // The session that the text means: a whole id, the only one with this title, or the only one
-  // whose id begins or ends so. not_found, or conflict with the candidates.
+  // whose id begins or ends so. not_found, or conflict with the candidates, also if it is the title
+  // of one session and four or more characters of another one's id.
   Result<SessionId> resolve(std::string_view text, const MaySee& may_see);
 
   // Null for a session that there is not. Valid until the next call.

@@ -171,6 +171,35 @@ TEST(SessionList, resolves_ids_parts_of_ids_and_titles) {
             Code::not_found);
 }
 
+TEST(SessionList, TOK6_a_title_never_wins_over_the_short_id_of_another_session) {
+  Daemon daemon;
+  const SessionId victim = make_session(daemon, 0, "work");
+  daemon.settle(120'000);
+  const std::string id = victim.text();
+  const auto end = [&](std::size_t length) { return id.substr(id.size() - length); };
+  SessionList& list = daemon.runtime->sessions();
+  std::size_t made = 0;
+  for (const std::string& title : {end(8), end(4), id.substr(0, id.size() - 1)}) {
+    const SessionId liar = make_session(daemon, ++made, title);
+    daemon.settle(120'000);
+    const Error error = list.resolve(title, {}).error();
+    EXPECT_EQ(error.code(), Code::conflict) << title;
+    EXPECT_TRUE(error.message().contains(victim.text())) << error.message();
+    EXPECT_TRUE(error.message().contains(liar.text())) << error.message();
+    // Who sees only one of the two means that one.
+    EXPECT_EQ(list.resolve(title, [&](SessionId each) { return each == liar; }).value(), liar);
+  }
+  make_session(daemon, ++made, id);
+  EXPECT_EQ(list.resolve(id, {}).value(), victim) << "a whole id is that session";
+  daemon.settle(120'000);
+  const SessionId brief = make_session(daemon, ++made, end(3));
+  EXPECT_EQ(list.resolve(end(3), {}).value(), brief) << "three characters fit too many ids";
+  // A session with its own id as its title is still one session.
+  daemon.session = victim;
+  ASSERT_TRUE(daemon.ask(RenameSession{end(7)}).has_value());
+  EXPECT_EQ(list.resolve(end(7), {}).value(), victim);
+}
+
 TEST(SessionSummary, S10_summaries_of_older_versions_are_read) {
   const SessionSummary old =
       read_summary(R"({"title":"t","agent":"demo","status":"waiting","pending":2,)"

@@ -196,6 +196,25 @@ void Runtime::hint(std::span<const SessionId> sessions) {
   }
 }
 
+// The journal goes on from the same record, but the state that was read from it has the text.
+void Runtime::forget_text(std::span<const SessionId> sessions) {
+  std::vector<SessionId> told(sessions.begin(), sessions.end());
+  if (told.empty()) {
+    for (const auto& [session, followed] : followers_) told.push_back(session);
+  }
+  for (const SessionId session : told) {
+    const auto at = followers_.find(session);
+    if (at == followers_.end()) continue;
+    const Result<LoadedSession> journal = load_journal(session);
+    if (!journal) {
+      forget(session);
+      continue;
+    }
+    at->second->read_anew(*journal);
+    show_later(session);
+  }
+}
+
 // An error but not_found passes: the next look may do.
 void Runtime::follow(SessionId session) {
   const Result<bool> moved = followers_.at(session)->catch_up();

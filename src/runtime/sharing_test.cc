@@ -4,6 +4,7 @@
 
 #include "runtime/fixture_for_test.h"
 #include "runtime/past.h"
+#include "runtime/redaction.h"
 #include "runtime/removal.h"
 #include "runtime/session_list.h"
 
@@ -388,6 +389,31 @@ TEST(Sharing, J3_half_a_fork_is_dropped_by_who_takes_it_over_and_not_by_a_look_a
   pair.a.is_stopped = true;
   pair.settle(2 * lease_ms);
   EXPECT_EQ(pair.b.store->head(pair.session).error().code(), Code::not_found);
+}
+
+TEST(Sharing, X21_text_that_another_daemon_took_back_is_forgotten_here_too) {
+  Pair pair;
+  pair.create(pair.a);
+  ASSERT_TRUE(pair.ask(pair.a, RenameSession{"a secret"}));
+  Reader reader;
+  ASSERT_TRUE(pair.b.runtime->subscribe(pair.session, pair.head(pair.a), "", reader));
+  ASSERT_EQ(pair.b.runtime->state(pair.session)->title, "a secret");
+  std::optional<Result<RedactionReport>> done;
+  redact_records(*pair.a.runtime,
+                 {.session = pair.session, .seqs = {pair.head(pair.a)}, .by = "uid:1"},
+                 [&](Result<RedactionReport> report) { done = std::move(report); });
+  pair.settle(100);
+  ASSERT_TRUE(done && done->has_value());
+  const SessionId told[] = {pair.session};
+  for (const auto& sessions : {std::span<const SessionId>(told), std::span<const SessionId>()}) {
+    pair.b.runtime->forget_text(sessions);
+    pair.settle(100);
+    EXPECT_EQ(pair.b.runtime->state(pair.session)->title, "[redacted]");
+  }
+  EXPECT_FALSE(reader.cut_at) << "it reads on where it was";
+  ASSERT_TRUE(pair.ask(pair.a, RenameSession{"later"}));
+  pair.settle(1'500);
+  EXPECT_EQ(pair.b.runtime->state(pair.session)->title, "later");
 }
 
 // Another daemon may redact a record and nobody is told of it.

@@ -6,6 +6,7 @@
 #include "base/fields_json.h"
 #include "base/limits.h"
 #include "runtime/fork.h"
+#include "runtime/masking.h"
 #include "runtime/runtime.h"
 #include "runtime/shared.h"
 #include "session/events.h"
@@ -75,6 +76,12 @@ std::optional<Hash> blob_of(std::string_view record) {
   return hash ? std::optional(*hash) : std::nullopt;
 }
 
+SessionExport::SessionExport(Store& store, ExportHead head, SecretMask mask)
+    : store_(store), head_(std::move(head)), mask_(std::move(mask)) {
+  head_.title = mask_.mask(head_.title);
+  head_.git = mask_.mask(head_.git);
+}
+
 Result<> SessionExport::add_blobs(std::string& out, std::string_view record) {
   const std::optional<Hash> hash = blob_of(record);
   if (!hash || !blobs_given_.insert(*hash).second) return {};
@@ -82,6 +89,8 @@ Result<> SessionExport::add_blobs(std::string& out, std::string_view record) {
   // Redacted in another session that had it too: the record goes without it.
   if (!bytes && bytes.error().code() == Code::not_found) return {};
   if (!bytes) return std::unexpected(bytes.error());
+  // Its hash names these very bytes, so they go whole or not at all.
+  if (mask_.mask(RawJson{*bytes}).text != *bytes) return {};
   out += lines_.blob(*hash, *bytes);
   return {};
 }
@@ -100,7 +109,7 @@ Result<std::string> SessionExport::next() {
     if (page.records.empty()) return fail(Code::damaged, "records are missing");
     for (const std::string& record : page.records) {
       TRY_VOID(add_blobs(out, record));
-      out += lines_.record(record);
+      out += lines_.record(TRY(masked_record(record, mask_)));
     }
     given_ += page.records.size();
   }

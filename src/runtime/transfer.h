@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "base/result.h"
+#include "base/secret_mask.h"
 #include "store/store.h"
 #include "wire/export_file.h"
 
@@ -21,7 +22,8 @@ namespace perdure {
 class SessionExport {
  public:
   // The store outlives it. `head.records` says how many records there are.
-  SessionExport(Store& store, ExportHead head) : store_(store), head_(std::move(head)) {}
+  // What the mask hides is in no line.
+  SessionExport(Store& store, ExportHead head, SecretMask mask = {});
 
   // The next whole lines; nothing when the file has ended. An error ends it: a file without its
   // last line is refused by parse_export().
@@ -32,6 +34,7 @@ class SessionExport {
 
   Store& store_;
   ExportHead head_;
+  SecretMask mask_;
   bool head_given_ = false;
   bool ended_ = false;
   Seq given_ = 0;

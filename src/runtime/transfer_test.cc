@@ -12,12 +12,14 @@
 namespace perdure {
 namespace {
 
-std::string exported(Daemon& daemon, SessionId session) {
+std::string exported(Daemon& daemon, SessionId session, const SecretMask& mask = {}) {
   const State state = daemon.runtime->state(session).value();
-  SessionExport file(*daemon.store, {.session = session,
-                                     .title = state.title,
-                                     .records = state.head,
-                                     .log_id = daemon.store->log_id()});
+  SessionExport file(*daemon.store,
+                     {.session = session,
+                      .title = state.title,
+                      .records = state.head,
+                      .log_id = daemon.store->log_id()},
+                     mask);
   std::string out;
   while (true) {
     const std::string portion = file.next().value();
@@ -47,6 +49,37 @@ TEST_F(Transfer, what_was_exported_is_read_back_byte_for_byte) {
   EXPECT_EQ(parsed.head.session, session_);
   const RecordPage page = daemon_.store->read(session_, {.after = 0, .limit = 1000}).value();
   EXPECT_EQ(parsed.records, page.records);
+}
+
+TEST_F(Transfer, X21_values_that_are_known_to_be_secret_are_in_no_export) {
+  daemon_.agent_comes_up();
+  const RunId run = daemon_.state().run->id;
+  daemon_.frame(MessageAgent{.text = "it is \"open sesame\"",
+                             .update = {R"({"content":{"text":"it is \"open sesame\""}})"}},
+                run);
+  const std::string large =
+      R"({"x":"open sesame )" + std::string(blob_threshold_bytes, 'y') + "\"}";
+  daemon_.frame(AgentUpdate{{large}}, run);
+  daemon_.frame(FrameRunFinished{run, "end_turn"}, run);
+  SecretMask mask;
+  mask.add("API_KEY", "open sesame");
+  const std::string all = exported(daemon_, session_);
+  ASSERT_TRUE(all.contains("open sesame"));
+  const std::string file = exported(daemon_, session_, mask);
+  EXPECT_FALSE(file.contains("open sesame"));
+  EXPECT_TRUE(file.contains(R"(it is \"***\")")) << "the rest of the text stays";
+  const Result<ParsedExport> parsed = parse_export(file);
+  ASSERT_TRUE(parsed.has_value()) << parsed.error().message();
+  EXPECT_TRUE(parsed->blobs.empty());
+  const SessionId to(Ulid{9, 9});
+  std::optional<Result<Reply>> reply;
+  daemon_.runtime->import_session(*parsed, to, "uid:1",
+                                  [&](Result<Reply> answer) { reply = std::move(answer); });
+  daemon_.settle();
+  EXPECT_TRUE(reply && reply->has_value());
+  SecretMask nothing;
+  nothing.add("API_KEY", "not in there");
+  EXPECT_EQ(exported(daemon_, session_, nothing), all) << "byte for byte";
 }
 
 TEST_F(Transfer, C20_a_file_that_is_cut_or_changed_is_refused_at_every_byte) {
@@ -143,8 +176,9 @@ TEST_F(LargeUpdate, X27_a_fork_whose_original_is_deleted_meanwhile_fails) {
 // A redaction takes the bytes from every session. The others go on without them.
 TEST_F(LargeUpdate, X27_a_redacted_one_is_in_no_copy_and_copies_can_be_copied) {
   fork(session_, copy_);
-  std::optional<Result<>> redacted;
-  redact_record(*daemon_.runtime, session_, seq_, [&](Result<> r) { redacted = std::move(r); });
+  std::optional<Result<RedactionReport>> redacted;
+  redact_records(*daemon_.runtime, {.session = session_, .seqs = {seq_}, .by = "uid:1"},
+                 [&](Result<RedactionReport> r) { redacted = std::move(r); });
   daemon_.settle();
   ASSERT_TRUE(redacted && redacted->has_value()) << redacted->error().message();
   EXPECT_EQ(daemon_.store->blob(hash_).error().code(), Code::not_found);
@@ -186,13 +220,13 @@ class Redacted : public Transfer {
     const RunId run = daemon_.state().run->id;
     daemon_.frame(MessageAgent{.text = "the secret"}, run);
     daemon_.frame(FrameRunFinished{run, "end_turn"}, run);
-    std::optional<Result<>> done;
     for (const Record& record : daemon_.records()) {
-      if (!holds_alternative<MessageAgent>(record.event.body)) continue;
-      redact_record(*daemon_.runtime, session_, record.seq, [&](Result<> r) { done = r; });
-      redacted_ = record.seq;
+      if (holds_alternative<MessageAgent>(record.event.body)) redacted_ = record.seq;
     }
-    daemon_.run_now();
+    std::optional<Result<RedactionReport>> done;
+    redact_records(*daemon_.runtime, {.session = session_, .seqs = {redacted_}, .by = "uid:1"},
+                   [&](Result<RedactionReport> r) { done = std::move(r); });
+    daemon_.settle();
     EXPECT_TRUE(done && done->has_value());
   }
   // Of a whole journal that gives the state without its snapshot, too.
@@ -200,9 +234,12 @@ class Redacted : public Transfer {
     const RecordPage page = daemon_.store->read(copy, {.after = 0, .limit = 1000}).value();
     const Result<> chain = verify_chain(page.records);
     EXPECT_TRUE(chain.has_value()) << (chain ? "" : chain.error().message());
-    const DecodedRecord tombstone = decode_record(page.records.at(redacted_ - 1)).value();
+    const DecodedRecord kept = decode_record(page.records.at(redacted_ - 1)).value();
     const RecordPage from = daemon_.store->read(session_, {.after = 0, .limit = 1000}).value();
-    EXPECT_EQ(tombstone.redacted, decode_record(from.records.at(redacted_ - 1))->redacted);
+    const DecodedRecord original = decode_record(from.records.at(redacted_ - 1)).value();
+    EXPECT_TRUE(original.redacted.has_value());
+    EXPECT_EQ(kept.record.event.body, original.record.event.body);
+    for (const std::string& bytes : page.records) EXPECT_FALSE(bytes.contains("the secret"));
     const State state = daemon_.runtime->state(copy).value();
     ASSERT_TRUE(daemon_.disk.flip_snapshot_bit(copy));
     daemon_.crash();
@@ -226,13 +263,13 @@ class Redacted : public Transfer {
   Seq redacted_ = 0;
 };
 
-TEST_F(Redacted, J2_a_fork_has_the_tombstone_in_a_sound_chain) {
+TEST_F(Redacted, J2_a_fork_has_what_is_kept_in_a_sound_chain) {
   expect_sound_copy([&](SessionId to, ReplyFn done) {
     daemon_.runtime->fork(session_, 0, to, "uid:1", std::move(done));
   });
 }
 
-TEST_F(Redacted, J2_an_import_has_the_tombstone_in_a_sound_chain) {
+TEST_F(Redacted, J2_an_import_has_what_is_kept_in_a_sound_chain) {
   expect_sound_copy([&](SessionId to, ReplyFn done) {
     daemon_.runtime->import_session(parse_export(exported(daemon_, session_)).value(), to, "uid:1",
                                     std::move(done));

@@ -32,6 +32,7 @@ struct SessionCreated {
   RawJson mcp_servers;  // an array as ACP has it; absent: none
   std::string image;    // of its containers, where the runtime has them
   std::string remote;   // the host of its executions, by the name it was added under
+  SessionId parent;     // the session whose process made this one; null: none did
   RECORD_KIND(SessionCreated, "session.created");
   FIELDS {
     visit("session_id", self.session);
@@ -46,6 +47,7 @@ struct SessionCreated {
     visit("mcp_servers", self.mcp_servers);
     visit("image", self.image);
     visit("remote", self.remote);
+    visit("parent", self.parent);
   }
 };
 struct SessionRenamed {
@@ -133,6 +135,10 @@ struct ExecutorReady {
   std::string container_id;
   bool supports_workspace_only = true;
   bool tells_steered = false;  // says which steered prompts reached the agent; older ones do not
+  // How far agents are kept apart from their daemon: full, partial, none; empty: an older agentctl,
+  // which does not say.
+  std::string confinement;
+  std::string confinement_reason;
   RECORD_KIND(ExecutorReady, "executor.ready");
   FIELDS {
     visit("agentctl_url", self.url);
@@ -142,6 +148,8 @@ struct ExecutorReady {
     visit("container_id", self.container_id);
     visit("supports_workspace_only", self.supports_workspace_only);
     visit("tells_steered", self.tells_steered);
+    visit("confinement", self.confinement);
+    visit("confinement_reason", self.confinement_reason);
   }
 };
 struct ExecutorReattached {
@@ -536,11 +544,13 @@ struct PermissionResolved {
   PermissionOutcome outcome = PermissionOutcome::cancelled;
   std::string option_id;
   std::string by;
+  std::string option_name = {};  // as the agent called it; empty in records of older versions
   RECORD_KIND(PermissionResolved, "permission.resolved");
   FIELDS {
     visit("perm_id", self.permission);
     visit("outcome", self.outcome);
     visit("option_id", self.option_id);
+    visit("option_name", self.option_name);
     visit("by", self.by);
   }
 };

@@ -2,6 +2,8 @@
 // Total: it takes every sequence of events, so that a journal of any origin can be opened.
 #include <algorithm>
 
+#include "base/fields_json.h"
+#include "base/hash.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "session/draft.h"
@@ -112,6 +114,7 @@ struct Fold {
     state.image = e.image;
     state.remote = e.remote;
     state.mcp_servers = e.mcp_servers;
+    state.parent = e.parent;
     state.created = event.at;
   }
   void apply(const SessionRenamed& e) const { state.title = e.title; }
@@ -160,6 +163,8 @@ struct Fold {
     exec.container_id = e.container_id;
     exec.supports_workspace_only = e.supports_workspace_only;
     exec.tells_steered = e.tells_steered;
+    exec.confinement = e.confinement;
+    exec.confinement_reason = e.confinement_reason;
     exec.last_seen = event.at;
     if (state.resume && !exec.stop_requested) exec.agent = AgentPhase::starting;
   }
@@ -346,7 +351,8 @@ struct Fold {
                                                  question_title(e.title),
                                                  std::move(options),
                                                  event.at,
-                                                 left_out};
+                                                 left_out,
+                                                 sha256(encode_fields(e)).hex()};
   }
   // Comes behind the end of its token, and tells the decision to whoever asks later.
   void apply(const PermissionResolved& e) const {
@@ -356,6 +362,7 @@ struct Fold {
     if (closed == state.closed_waits.end()) return;
     closed->outcome = e.outcome;
     closed->option_id = e.option_id;
+    closed->option_name = e.option_name;
     closed->by = e.by;
   }
   void apply(const TokenMinted& e) const {

@@ -52,6 +52,7 @@ std::vector<Event> Forker::copy(std::span<const Record> records) {
     if (auto* created = get_if<SessionCreated>(&event.body)) {
       created->session = order_.to;
       created->by = order_.by;
+      created->parent = session_behind(order_.by);
     }
     if (order_.kind != CopyKind::forked) take_away_reach(event.body);
     if (order_.kind == CopyKind::adopted) bind(event.body);

@@ -32,6 +32,23 @@ TEST(Fork, G8_a_long_title_is_cut_in_front_of_what_tells_it_apart) {
   EXPECT_TRUE(title.ends_with("x (fork)"));
 }
 
+TEST(Fork, SEC9_a_copy_has_the_session_of_its_maker_as_parent_whatever_the_original_had) {
+  const SessionId maker(Ulid{8, 8});
+  for (const CopyKind kind : {CopyKind::forked, CopyKind::imported, CopyKind::adopted}) {
+    for (const SessionId expected : {SessionId(), maker}) {
+      Forker forker({.from = SessionId(Ulid{1, 2}),
+                     .to = SessionId(Ulid{1, 3}),
+                     .by = expected ? "session:" + maker.text() : "uid:1000",
+                     .kind = kind});
+      Record created{.seq = 1};
+      created.event.body =
+          SessionCreated{.session = SessionId(Ulid{1, 2}), .parent = SessionId(Ulid{9, 9})};
+      forker.copy({&created, 1});
+      EXPECT_EQ(forker.state().parent, expected) << enum_text(kind);
+    }
+  }
+}
+
 // A session of "mallory" that was handed over to "eve", with options asked for and observed.
 std::vector<Record> with_reach() {
   const ContextBoundary handover{.how = BoundaryHow::handover, .agent_session_id = "hers"};

@@ -37,7 +37,9 @@ void add_questions(Inbox& inbox) {
     item.tool_call_id = std::move(pending.tool_call_id);
     item.deadline = pending.deadline;
     // What cannot be answered offers nothing to press (X18).
-    if (pending.answerable) item.options = std::move(pending.options);
+    if (!pending.answerable) continue;
+    item.options = std::move(pending.options);
+    item.digest = std::move(pending.digest);
   }
 }
 

@@ -28,6 +28,7 @@ struct InboxItem {
   PermissionId permission;
   std::string tool_call_id;
   std::vector<PermissionOption> options;
+  std::string digest;  // of the question, as in PendingItem
   std::optional<Deadline> deadline;
   std::uint64_t prompts_held = 0;
   bool operator==(const InboxItem&) const = default;
@@ -44,6 +45,7 @@ struct InboxItem {
     visit("perm_id", self.permission);
     visit("tool_call_id", self.tool_call_id);
     visit("options", self.options);
+    visit("digest", self.digest);
     visit("deadline", self.deadline);
     visit("prompts_held", self.prompts_held);
   }

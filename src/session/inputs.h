@@ -105,11 +105,13 @@ struct DeclareDead {
 };
 struct AnswerPermission {
   PermissionId permission;
-  std::string option_id;  // empty: cancel
+  std::string option_id;         // empty: cancel
+  std::string if_question = {};  // the digest of the question that was shown; empty: not checked
   RECORD_KIND(AnswerPermission, "answer_permission");
   FIELDS {
     visit("permission_id", self.permission);
     visit("option_id", self.option_id);
+    visit("if_question", self.if_question);
   }
 };
 // The secret was hashed by the caller; the machine compares.
@@ -119,6 +121,7 @@ struct AnswerWait {
   RunId run;                     // null: not checked
   std::optional<WaitKind> kind;  // not given: not checked
   std::string option_id;
+  std::string if_question = {};  // as in AnswerPermission
   RECORD_KIND(AnswerWait, "answer_wait");
   FIELDS {
     visit("token_id", self.token);
@@ -126,6 +129,7 @@ struct AnswerWait {
     visit("run_id", self.run);
     visit("wait", self.kind);
     visit("option_id", self.option_id);
+    visit("if_question", self.if_question);
   }
 };
 struct RepairSession {

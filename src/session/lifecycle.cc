@@ -66,6 +66,7 @@ Outcome on(Draft& draft, const CreateSession& command) {
   SessionCreated what = command.what;
   what.title = utf8_prefix(what.title, title_bytes_max);
   what.by = draft.input.by;
+  what.parent = session_behind(draft.input.by);
   draft.add(std::move(what));
   draft.decision.reply.seq = draft.state.head;
   if (prompted) accept_when_idle(draft, *command.prompt, command.key);

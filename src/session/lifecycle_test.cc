@@ -25,6 +25,26 @@ TEST(Lifecycle, N10_A2_a_session_is_made_once) {
   EXPECT_EQ(s.refused(again), Code::conflict);
 }
 
+TEST(Lifecycle, SEC9_a_session_that_a_process_of_another_one_made_has_that_one_as_its_parent) {
+  const SessionId parent(Ulid{3, 4});
+  const auto parent_by = [](const std::string& by, SessionId claimed) {
+    Input input;
+    input.by = by;
+    CreateSession command;
+    command.what = *Scenario().event<SessionCreated>();
+    command.what.parent = claimed;
+    input.body = command;
+    const auto decided = decide(State{}, input);
+    EXPECT_TRUE(decided);
+    return evolve(State{}, decided->events.front()).parent;
+  };
+  EXPECT_EQ(parent_by("session:" + parent.text(), {}), parent);
+  // Nobody else has one, whatever the command says.
+  for (const char* by : {"uid:1000", "token:tok_1", "session:", "session:sess_x", ""}) {
+    EXPECT_EQ(parent_by(by, parent), SessionId()) << by;
+  }
+}
+
 TEST(Lifecycle, a_session_needs_an_id_an_agent_and_a_folder) {
   const State nothing;
   SessionCreated whole;

@@ -28,6 +28,7 @@ struct Reply {
   bool resume_pending = false;               // a receipt follows: boundary or resume.failed
   std::optional<PermissionOutcome> outcome;  // the decision that stands
   std::string option_id;
+  std::string option_name;
   std::string decided_by;
   bool operator==(const Reply&) const = default;
 };

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/probe.h"
+#include "session/foreign_journal_for_test.h"
 #include "session/machine_checker_for_test.h"
 #include "session/random_inputs_for_test.h"
 
@@ -39,6 +40,20 @@ TEST(MachinePropertyLong, J1_J4_J5_RUN1_RUN2_RUN3_RUN4_PROC2_PROC3_TOK1_TOK3_TOK
   for (std::uint64_t seed = 1; seed <= lives; ++seed) {
     ASSERT_EQ(violation_of(seed), "") << "seed " << seed;
   }
+}
+
+// A file is imported as it is, and whoever wrote it may have meant harm.
+TEST(MachinePropertyLong, J1_no_journal_of_somebody_else_reaches_a_check) {
+  std::size_t taken = 0;
+  for (std::uint64_t seed = 1; seed <= lives; ++seed) {
+    SCOPED_TRACE(seed);
+    const CopyKind kind = seed % 3 == 0 ? CopyKind::forked : CopyKind::imported;
+    taken += live_in_foreign_journal({.life = Dice(seed * 1'000'003),
+                                      .disorder = Dice(seed * 7'919),
+                                      .after = Dice(seed * 104'729)},
+                                     kind, inputs_per_life / 2);
+  }
+  EXPECT_GT(taken, lives * 20) << "the copies are lived in";
 }
 
 // A driver that never reaches a corner proves nothing about it: every mark in session/ is visited.

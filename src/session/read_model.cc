@@ -51,6 +51,7 @@ PendingItem pending_of(const Permission& permission) {
           .tool_call_id = permission.tool_call_id,
           .title = permission.title,
           .options = permission.options,
+          .digest = permission.digest,
           .since = permission.asked};
 }
 
@@ -63,6 +64,8 @@ void fill_execution(SessionView& view, const State& state, const World& world) {
   view.image = state.image;
   view.remote = state.remote;
   view.container_id = exec.gone ? "" : exec.container_id;
+  view.confinement = exec.gone ? "" : exec.confinement;
+  view.confinement_reason = exec.gone ? "" : exec.confinement_reason;
   view.agent_execution_id = exec.id;
   view.acp_caps = exec.abilities;
   view.supports_session_resume = state.agent.supports_session_resume;

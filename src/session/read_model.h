@@ -56,6 +56,7 @@ struct PendingItem {
   std::string tool_call_id;
   std::string title;
   std::vector<PermissionOption> options;
+  std::string digest;  // an answer that names it is refused for any other question
   Timestamp since;
   std::optional<Deadline> deadline;
   bool answerable = true;  // false: its deadline passed, or who asked is gone
@@ -68,6 +69,7 @@ struct PendingItem {
     visit("tool_call_id", self.tool_call_id);
     visit("title", self.title);
     visit("options", self.options);
+    visit("digest", self.digest);
     visit("since", self.since);
     visit("deadline", self.deadline);
     visit("answerable", self.answerable);
@@ -141,6 +143,8 @@ struct SessionView {
   std::string image;         // of its containers
   std::string remote;        // the host of its executions
   std::string container_id;  // of the present execution
+  std::string confinement;   // of the present execution: full, partial, none; empty: not known
+  std::string confinement_reason;
   ExecId agent_execution_id;
   std::optional<std::string> agent_session_id;  // none: never had one, or the agent rejected it
   std::optional<std::string> resume_token;      // the same, where the agent can use it (K41)

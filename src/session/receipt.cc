@@ -31,23 +31,23 @@ bool was_interrupted(const State& state) {
 void add_native_losses(Receipt& receipt, const ContextBoundary& boundary, const State& after) {
   const std::uint64_t prompts = after.context.prompts;
   if (boundary.verified == Verified::partial && boundary.replayed_prompts < prompts) {
-    receipt.lost.push_back("the agent brought back " + std::to_string(boundary.replayed_prompts) +
+    receipt.lost.push_back("the agent returned " + std::to_string(boundary.replayed_prompts) +
                            " of its " + count_of(prompts, "earlier prompt"));
   }
   if (was_interrupted(after)) {
-    receipt.lost.emplace_back("text of the turn that was interrupted may be missing");
+    receipt.lost.emplace_back("text of the interrupted turn may be missing");
   }
 }
 
 void add_injection_losses(Receipt& receipt, std::uint64_t turns) {
   if (turns == 0) return;
-  receipt.lost.push_back("the agent's own memory of the " + count_of(turns, "earlier turn") +
-                         (receipt.injected ? ": it was told them as text"
-                                           : ": it is told them as text with the next prompt"));
+  receipt.lost.push_back(
+      "the agent's own memory of the " + count_of(turns, "earlier turn") +
+      (receipt.injected ? "; it got them as text" : "; it gets them as text with the next prompt"));
   if (receipt.injected && receipt.injected->turns < receipt.injected->of) {
     const std::uint64_t missing = receipt.injected->of - receipt.injected->turns;
     receipt.lost.push_back(count_of(missing, "earlier turn") +
-                           " did not fit into that text, or only in part");
+                           " did not fit into that text, or only partly");
   }
   receipt.lost.emplace_back(
       "thoughts, attachments and the ends of long messages and tool results are not in that text");

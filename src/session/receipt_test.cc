@@ -66,7 +66,7 @@ TEST(Receipt, C4_partly_restored_says_how_much) {
   const ContextBoundary boundary{
       .how = BoundaryHow::native_load, .verified = Verified::partial, .replayed_prompts = 3};
   EXPECT_THAT(make_receipt(boundary, after_turns(12)).lost,
-              ElementsAre("the agent brought back 3 of its 12 earlier prompts"));
+              ElementsAre("the agent returned 3 of its 12 earlier prompts"));
 }
 
 TEST(Receipt, C4_partly_verified_with_every_prompt_back_lost_none) {
@@ -81,7 +81,7 @@ TEST(Receipt, X12_an_interrupted_turn_may_be_missing_from_the_agents_own_store) 
       EndedRun{.end = RunEnd::interrupted, .interrupted = InterruptReason::process_exit};
   const ContextBoundary boundary{.how = BoundaryHow::native_load, .verified = Verified::full};
   EXPECT_THAT(make_receipt(boundary, state).lost,
-              ElementsAre("text of the turn that was interrupted may be missing"));
+              ElementsAre("text of the interrupted turn may be missing"));
   state.last_run = EndedRun{.end = RunEnd::completed};
   EXPECT_THAT(make_receipt(boundary, state).lost, IsEmpty());
 }
@@ -121,7 +121,7 @@ TEST(Receipt, C12_injection_is_armed_then_counted) {
                                     ContextInjected{.turns = 9, .turns_of = 12, .chars = 58'000});
   EXPECT_FALSE(done.inject_armed);
   EXPECT_EQ(done.injected, (Receipt::Injected{.turns = 9, .of = 12, .chars = 58'000}));
-  EXPECT_THAT(done.lost, Contains("3 earlier turns did not fit into that text, or only in part"));
+  EXPECT_THAT(done.lost, Contains("3 earlier turns did not fit into that text, or only partly"));
 }
 
 TEST(Receipt, X7_C22_a_failed_resume_keeps_the_id) {

@@ -69,6 +69,7 @@ struct ClosedWait {
   PermissionOutcome outcome = PermissionOutcome::cancelled;
   std::string option_id;
   std::string by;
+  std::string option_name = {};
   bool operator==(const ClosedWait&) const = default;
   FIELDS {
     visit("token_id", self.token);
@@ -79,6 +80,7 @@ struct ClosedWait {
     visit("status", self.status);
     visit("outcome", self.outcome);
     visit("option_id", self.option_id);
+    visit("option_name", self.option_name);
     visit("by", self.by);
   }
 };
@@ -93,6 +95,7 @@ struct Permission {
   std::vector<PermissionOption> options;
   Timestamp asked;
   std::uint64_t options_left_out = 0;
+  std::string digest = {};  // of all that the record asks; empty: read from an older snapshot
   bool operator==(const Permission&) const = default;
   FIELDS {
     visit("perm_id", self.permission);
@@ -104,6 +107,7 @@ struct Permission {
     visit("options", self.options);
     visit("asked", self.asked);
     visit("options_left_out", self.options_left_out);
+    visit("digest", self.digest);
   }
 };
 
@@ -201,6 +205,8 @@ struct Execution {
   std::string container_id;
   bool supports_workspace_only = true;
   bool tells_steered = false;
+  std::string confinement;  // full, partial, none; empty: not known
+  std::string confinement_reason;
   Timestamp last_seen;
   std::string error_code;
   std::string error_message;
@@ -227,6 +233,8 @@ struct Execution {
     visit("container_id", self.container_id);
     visit("supports_workspace_only", self.supports_workspace_only);
     visit("tells_steered", self.tells_steered);
+    visit("confinement", self.confinement);
+    visit("confinement_reason", self.confinement_reason);
     visit("last_seen", self.last_seen);
     visit("error_code", self.error_code);
     visit("error_message", self.error_message);
@@ -302,6 +310,7 @@ struct State {
   std::string runtime;
   std::string image;    // of its containers, where the runtime has them
   std::string remote;   // the host of its executions, where the runtime is remote
+  SessionId parent;     // the session whose process made this one; null: none did
   RawJson mcp_servers;  // an array; absent: none
   Timestamp created;
   Timestamp updated;
@@ -370,6 +379,7 @@ struct State {
     visit("mcp_servers", self.mcp_servers);
     visit("limit", self.limit);
     visit("limit_series", self.limit_series);
+    visit("parent", self.parent);
   }
 };
 

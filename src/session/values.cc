@@ -1,6 +1,7 @@
 // The bounds of values that people and agents give.
 #include "session/values.h"
 
+#include <map>
 #include <string>
 
 #include "base/limits.h"
@@ -17,6 +18,12 @@ struct Bounds {
 };
 
 }  // namespace
+
+SessionId session_behind(std::string_view by) {
+  constexpr std::string_view prefix = "session:";
+  if (!by.starts_with(prefix)) return {};
+  return SessionId::parse(by.substr(prefix.size())).value_or(SessionId());
+}
 
 Result<> check_limits(const AgentLimits& limits) {
   for (const Bounds& bounds : {Bounds{"memory_bytes", limits.memory_bytes,
@@ -49,8 +56,10 @@ Result<> check_continue(const ContinueAtReset& terms) {
 }
 
 std::vector<PermissionOption> options_offered(std::vector<PermissionOption> options) {
-  std::erase_if(options, [](const PermissionOption& option) {
-    return option.id.size() > question_option_bytes_max;
+  std::map<std::string, std::size_t> uses;
+  for (const PermissionOption& option : options) ++uses[option.id];
+  std::erase_if(options, [&](const PermissionOption& option) {
+    return option.id.empty() || option.id.size() > question_option_bytes_max || uses[option.id] > 1;
   });
   if (options.size() > question_options_max) options.resize(question_options_max);
   for (PermissionOption& option : options) {

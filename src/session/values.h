@@ -45,17 +45,24 @@ struct AgentProfile {
   }
 };
 
+// The session that a process belongs to which acts as `by`; null: it is in none.
+SessionId session_behind(std::string_view by);
+
 struct Workspace {
   std::string cwd;
   std::string worktree_id;
   std::string worktree_path;
   std::string worktree_branch;
+  // The `.git` folder that the worktree belongs to, as it was when the worktree was made. Empty: it
+  // is not known, or was found by a file that a session can write.
+  std::string worktree_repository;
   bool operator==(const Workspace&) const = default;
   FIELDS {
     visit("cwd", self.cwd);
     visit("worktree_id", self.worktree_id);
     visit("worktree_path", self.worktree_path);
     visit("worktree_branch", self.worktree_branch);
+    visit("worktree_repository", self.worktree_repository);
   }
 };
 
@@ -223,8 +230,8 @@ struct PermissionOption {
     visit("kind", self.kind);
   }
 };
-// Those that a question can offer: not more than there is room for, none with an id that is too
-// long to be kept, with names and kinds that are cut.
+// Those that a question can offer, names and kinds cut: not more than there is room for, and none
+// whose id is too long, empty (it would cancel) or shared (the agent may mean the other option).
 std::vector<PermissionOption> options_offered(std::vector<PermissionOption> options);
 
 // The title of a question as it is kept: one that is too long is cut, and ends in `…`.

@@ -1,6 +1,8 @@
 // Questions to a person. Each has one wait token; the first durable answer wins; nothing but an
 // answer that names it ever allows anything (G7, TOK3). Token and permission close in one decision.
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "base/limits.h"
 #include "base/probe.h"
@@ -32,6 +34,7 @@ Origin wait_origin(const Draft& draft, RunId run) {
 struct Answer {
   PermissionOutcome outcome = PermissionOutcome::selected;
   std::string option_id;
+  std::string option_name = {};
 };
 
 // token.consumed, permission.resolved, run.resumed and the command to the agent: one transaction.
@@ -42,9 +45,9 @@ void consume(Draft& draft, const Wait& wait, const Answer& answer) {
   if (const auto at = draft.state.permissions.find(closing.permission);
       at != draft.state.permissions.end()) {
     const Permission permission = at->second;
-    draft.add(
-        PermissionResolved{closing.permission, answer.outcome, answer.option_id, draft.input.by},
-        origin);
+    draft.add(PermissionResolved{closing.permission, answer.outcome, answer.option_id,
+                                 draft.input.by, answer.option_name},
+              origin);
     draft.command(AnswerRequest{permission.request, answer.option_id});
   }
   if (origin.run) draft.add(RunResumed{closing.token}, origin);
@@ -52,6 +55,7 @@ void consume(Draft& draft, const Wait& wait, const Answer& answer) {
   reply.seq = draft.state.head;
   reply.outcome = answer.outcome;
   reply.option_id = answer.option_id;
+  reply.option_name = answer.option_name;
   reply.decided_by = draft.input.by;
 }
 
@@ -64,17 +68,32 @@ Outcome answer_closed(Draft& draft, const ClosedWait& closed) {
   draft.decision.reply = {.nothing_to_do = true,
                           .outcome = closed.outcome,
                           .option_id = closed.option_id,
+                          .option_name = closed.option_name,
                           .decided_by = closed.by};
   return std::move(draft.decision);
 }
 
-Result<Answer> read_answer(const Permission& permission, const std::string& option_id) {
-  if (option_id.empty()) return Answer{PermissionOutcome::cancelled, ""};
-  if (std::ranges::find(permission.options, option_id, &PermissionOption::id) ==
-      permission.options.end()) {
-    return fail(Code::invalid_argument, "the question has no option '" + option_id + "'");
+// An answer that names the question it was given for serves no other one.
+Result<Answer> read_answer(const Permission& permission, const auto& command) {
+  if (!command.if_question.empty() && command.if_question != permission.digest) {
+    return fail(Code::conflict, "this is not the question that was shown: read it again");
   }
-  return Answer{PermissionOutcome::selected, option_id};
+  if (command.option_id.empty()) return Answer{PermissionOutcome::cancelled, ""};
+  const auto option =
+      std::ranges::find(permission.options, command.option_id, &PermissionOption::id);
+  if (option == permission.options.end()) {
+    return fail(Code::invalid_argument, "the question has no option '" + command.option_id + "'");
+  }
+  return Answer{PermissionOutcome::selected, option->id, option->name};
+}
+
+// A journal that was imported may have a token without its question.
+Result<Answer> answer_to(const State& state, PermissionId permission, const auto& command) {
+  const auto at = state.permissions.find(permission);
+  if (at == state.permissions.end()) {
+    return fail(Code::permission_closed, "the question is no longer open");
+  }
+  return read_answer(at->second, command);
 }
 
 // A question that nobody may answer any more: recorded, and answered `cancelled` at once.
@@ -89,13 +108,16 @@ void refuse_question(Draft& draft, const PermissionRequested& asked, const Origi
 
 void on_frame(Draft& draft, const Frame& frame, const FramePermission& body) {
   const Origin origin = frame_origin(draft, frame);
+  // Every reader of the record sees what can be chosen, and nothing else.
+  std::vector<PermissionOption> options = options_offered(body.options);
+  const std::uint64_t left_out = body.options.size() - options.size() + body.options_left_out;
   const PermissionRequested asked{draft.ids.next<PermissionId>(),
                                   body.request,
                                   body.tool_call_id,
                                   body.title,
-                                  body.options,
+                                  std::move(options),
                                   body.update,
-                                  body.options_left_out};
+                                  left_out};
   const bool run_over = origin.after_run || draft.state.exec.stop_requested ||
                         (origin.run && draft.state.run->cancelling);
   if (run_over || draft.state.waits.size() >= waits_open_max) {
@@ -135,8 +157,7 @@ Outcome on(Draft& draft, const AnswerPermission& command) {
     if (wait->deadline && wait->deadline->remaining_ms(draft.input.now) <= 0) {
       return fail(Code::permission_closed, "the question expired: the time to answer is over");
     }
-    const Answer answer =
-        TRY(read_answer(draft.state.permissions.at(command.permission), command.option_id));
+    const Answer answer = TRY(answer_to(draft.state, command.permission, command));
     consume(draft, *wait, answer);
     return std::move(draft.decision);
   }
@@ -151,9 +172,7 @@ Outcome on(Draft& draft, const AnswerWait& command) {
   TRY_VOID(validate_wait(draft.state, command, draft.input.now));
   const Wait& wait = draft.state.waits.at(command.token);
   Answer answer{PermissionOutcome::selected, command.option_id};
-  if (wait.permission) {
-    answer = TRY(read_answer(draft.state.permissions.at(wait.permission), command.option_id));
-  }
+  if (wait.permission) answer = TRY(answer_to(draft.state, wait.permission, command));
   consume(draft, wait, answer);
   return std::move(draft.decision);
 }

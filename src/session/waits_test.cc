@@ -46,6 +46,50 @@ TEST(Waits, O21_TOK1_TOK4_an_answer_consumes_the_token_and_resumes_the_run_in_on
   EXPECT_EQ(s.status(), "running");
 }
 
+TEST(Waits, G7_a_record_offers_no_id_that_two_options_share) {
+  Scenario s = Scenario::running();
+  FramePermission asked;
+  asked.request = "req-1";
+  asked.title = "May I?";
+  asked.options = {{"z", "Allow", "allow_once"},
+                   {"z", "Reject", "reject_once"},
+                   {"", "Later", "reject_once"},
+                   {"n", "No", "reject_once"}};
+  s.frame_of(s.state().run->id, asked);
+  const PermissionRequested recorded = *s.event<PermissionRequested>();
+  EXPECT_THAT(recorded.options, ElementsAre(PermissionOption{"n", "No", "reject_once"}));
+  EXPECT_EQ(recorded.options_left_out, 3U);
+  const Permission open = s.state().permissions.at(recorded.permission);
+  EXPECT_EQ(open.options, recorded.options);
+  EXPECT_EQ(open.options_left_out, 3U);
+  EXPECT_EQ(s.refused(AnswerPermission{recorded.permission, "z"}), Code::invalid_argument);
+}
+
+TEST(Waits, the_record_keeps_the_name_of_the_chosen_option) {
+  Scenario s = Scenario::running();
+  const PermissionId permission = s.ask();
+  const std::string name = s.state().permissions.at(permission).options.front().name;
+  EXPECT_EQ(s.ok(AnswerPermission{permission, "allow"}).option_name, name);
+  EXPECT_EQ(s.event<PermissionResolved>()->option_name, name);
+  EXPECT_EQ(s.ok(AnswerPermission{permission, "reject"}).option_name, name) << "the first answer";
+}
+
+TEST(Waits, an_answer_that_names_another_question_is_refused_and_changes_nothing) {
+  Scenario s = Scenario::running();
+  const PermissionId first = s.ask("req-1");
+  const PermissionId second = s.ask("req-2");
+  const std::string shown = s.state().permissions.at(first).digest;
+  EXPECT_EQ(shown.size(), 64U);
+  EXPECT_NE(shown, s.state().permissions.at(second).digest);
+  const State before = s.state();
+  EXPECT_EQ(s.refused(AnswerPermission{second, "allow", shown}), Code::conflict);
+  AnswerWait by_token = Scenario::with_secret(s.token_of(second), "allow");
+  by_token.if_question = shown;
+  EXPECT_EQ(s.refused(by_token), Code::conflict);
+  EXPECT_EQ(s.state(), before);
+  s.ok(AnswerPermission{first, "allow", shown});
+}
+
 TEST(Waits, O21_an_answer_by_token_does_the_same) {
   Scenario s = Scenario::running();
   const WaitTokenId token = s.token_of(s.ask());

@@ -33,10 +33,12 @@ std::optional<Hash> prev_of(std::string_view record) {
 }
 
 // The hash of the record that a tombstone stands for. A tombstone has its envelope, that hash and
-// nothing else: an agent's own members of the same names make none.
+// nothing else, or in format 2 what it keeps: an agent's own members of the same names make none.
 std::optional<Hash> replaced_by(std::string_view record) {
-  if (record.size() > envelope_bytes || !skip(record, "{")) return std::nullopt;
-  (void)skip(record, R"("v":1,)");
+  if (!skip(record, "{")) return std::nullopt;
+  const bool keeps = skip(record, R"("v":2,)");
+  if (!keeps && record.size() > envelope_bytes) return std::nullopt;
+  (void)(keeps || skip(record, R"("v":1,)"));
   if (!skip(record, R"("seq":)")) return std::nullopt;
   record.remove_prefix(std::min(record.find_first_not_of("0123456789"), record.size()));
   if (!skip(record, R"(,"ts":")")) return std::nullopt;
@@ -47,7 +49,9 @@ std::optional<Hash> replaced_by(std::string_view record) {
   }
   if (!skip(record, R"("hash":")")) return std::nullopt;
   const std::optional<Hash> hash = take_hash(record);
-  return record == R"("})" ? hash : std::nullopt;
+  const bool ends =
+      keeps ? record.starts_with(R"(","kept":{)") && record.ends_with("}}") : record == R"("})";
+  return ends ? hash : std::nullopt;
 }
 
 }  // namespace

@@ -43,6 +43,16 @@ TEST(LineChain, J2_a_tombstone_stands_for_the_record_that_it_names) {
   EXPECT_EQ(chain.add(record_of(4, record_hash(second))), Link::broken);
 }
 
+TEST(LineChain, J2_a_tombstone_that_keeps_something_stands_for_its_record_too) {
+  LineChain chain;
+  const std::string first = record_of(1, Hash{});
+  const std::string second = record_of(2, record_hash(first));
+  const EventBody kept = MessageAgent{.text = std::string(2000, 'x')};
+  EXPECT_EQ(chain.add(*encode_tombstone(first, kept)), Link::silent);
+  EXPECT_EQ(chain.add(*encode_tombstone(second, kept)), Link::vouches);
+  EXPECT_EQ(chain.add(record_of(3, record_hash(second))), Link::vouches);
+}
+
 // Nothing links them, whatever an agent's output has in it.
 TEST(LineChain, J6_records_of_format_0_are_silent) {
   const std::string old =

@@ -192,6 +192,9 @@ class Store {
   // search index; the session's snapshot goes too. Durable at once. not_found for a record that
   // there is not.
   virtual Result<> redact(Redaction redaction) = 0;
+  // Until when bytes that were redacted or removed may still be in files of the engine, in words.
+  // Empty: they are in none.
+  virtual std::string bytes_kept() const { return {}; }
 
   // Several daemons on one store. What stands here is the way of a store that is one daemon's: all
   // of it is its own.

@@ -133,7 +133,8 @@ Result<> PgWriter::redact(const OwnedSession& owned, const Redaction& redaction)
   for (const Hash& hash : redaction.blobs) blobs.add(hash);
   const std::int64_t crc =
       record_crc({.session = redaction.session, .seq = redaction.seq}, redaction.replacement);
-  const std::string hint = hint_for({&owned.session, 1});
+  const std::string hint =
+      has_others_ ? pg_redaction_hint(life_.epoch, owned.session) : std::string();
   const Result<> redacted = change(redact_record, [&](const PgTurn& turn) {
     return params_of(turn)
         .id(owned.session.ulid())

@@ -23,11 +23,16 @@ std::string pg_hint(std::uint64_t epoch, std::span<const SessionId> sessions) {
   return out;
 }
 
+std::string pg_redaction_hint(std::uint64_t epoch, SessionId session) {
+  return std::to_string(epoch) + "!" + session.ulid().text();
+}
+
 PgHint parse_pg_hint(std::string_view text) {
   PgHint out;
-  const std::size_t colon = std::min(text.find(':'), text.size());
+  const std::size_t colon = std::min(text.find_first_of(":!"), text.size());
   const auto [end, error] = std::from_chars(text.data(), text.data() + colon, out.epoch);
   if (error != std::errc() || end != text.data() + colon || colon == text.size()) return {};
+  out.is_redaction = text[colon] == '!';
   for (text.remove_prefix(colon + 1); !text.empty();) {
     const std::size_t comma = std::min(text.find(','), text.size());
     const Result<Ulid> id = Ulid::parse(text.substr(0, comma));

@@ -6,8 +6,6 @@
 #include <libpq-fe.h>
 #include <poll.h>
 
-#include "base/check.h"
-
 namespace perdure {
 namespace {
 
@@ -214,7 +212,7 @@ PgResult<PgRows> PgLink::finish() {
   }
   if (failure.trouble == PgTrouble::lost) is_lost_ = true;
   if (failure.trouble != PgTrouble::none) return std::unexpected(std::move(failure));
-  CHECK(last != nullptr, "a statement without an answer");
+  if (last == nullptr) return std::unexpected(lose("a statement without an answer"));
   return PgRows(last.release());
 }
 

@@ -48,7 +48,7 @@ void PgListener::run() {
     const Result<std::unique_ptr<PgLink>> link = PgLink::open(setting_.place, setting_.times);
     if (link && (*link)->script(std::string("LISTEN ") + pg_channel)) {
       retry = setting_.retry_first;
-      setting_.on_changed({});
+      tell_any();
       listen(**link);
     }
     if (stopping_) return;
@@ -75,6 +75,7 @@ void PgListener::listen(PgLink& link) {
 
 void PgListener::tell(const std::vector<std::string>& notices) {
   std::set<SessionId> changed;
+  std::set<SessionId> redacted;
   bool is_any = false;
   bool is_other = false;
   for (const std::string& notice : notices) {
@@ -82,12 +83,21 @@ void PgListener::tell(const std::vector<std::string>& notices) {
     if (hint.epoch == setting_.epoch) continue;
     is_other = true;
     is_any = is_any || hint.sessions.empty();
-    changed.insert(hint.sessions.begin(), hint.sessions.end());
+    (hint.is_redaction ? redacted : changed).insert(hint.sessions.begin(), hint.sessions.end());
   }
   if (!is_other) return;
   setting_.on_other();
-  if (is_any || changed.size() > told_max) changed.clear();
+  changed.insert(redacted.begin(), redacted.end());
+  if (is_any || changed.size() > told_max) return tell_any();
   setting_.on_changed({changed.begin(), changed.end()});
+  if (!redacted.empty() && setting_.on_redacted) {
+    setting_.on_redacted({redacted.begin(), redacted.end()});
+  }
+}
+
+void PgListener::tell_any() {
+  setting_.on_changed({});
+  if (setting_.on_redacted) setting_.on_redacted({});
 }
 
 }  // namespace perdure

@@ -25,9 +25,11 @@ class PgListener {
     // Between two tries to connect, doubled from the first to the second.
     std::chrono::milliseconds retry_first{50};
     std::chrono::milliseconds retry_max{1'000};
-    // Both run on the listener's thread: another node is there; these sessions changed, or any.
+    // All run on the listener's thread: another node is there; these sessions changed, or any;
+    // text was taken back from these, or from any.
     std::function<void()> on_other;
     std::function<void(std::vector<SessionId>)> on_changed;
+    std::function<void(std::vector<SessionId>)> on_redacted;
   };
   explicit PgListener(Setting setting);
   // Waits for a call that runs, and for a try to connect: as long as that may take.
@@ -40,6 +42,7 @@ class PgListener {
   // Until the connection is gone, or the end.
   void listen(PgLink& link);
   void tell(const std::vector<std::string>& notices);
+  void tell_any();
   void pause(std::chrono::milliseconds time);
 
   const Setting setting_;

@@ -67,13 +67,28 @@ TEST_F(PostgresHints, what_others_commit_is_told_and_one_s_own_is_not) {
   ASSERT_TRUE(put_on(b, {.number = 3, .record = "x"}));
   ASSERT_TRUE(b.remove(session(3)));
   ASSERT_TRUE(put_on(a, {.number = 4, .record = "x"}));
-  ASSERT_TRUE(a.redact({.session = session(4), .seq = 1, .replacement = "y", .blobs = {}}));
   EXPECT_TRUE(until([&] { return of_b_.sessions().contains(session(4)); }));
   EXPECT_TRUE(until([&] { return of_a_.sessions().contains(session(3)); }));
   EXPECT_EQ(of_a_.sessions(), (std::set{session(2), session(3)}));
   EXPECT_EQ(of_b_.sessions(), (std::set{session(1), session(4)}));
   const std::scoped_lock lock(of_a_.mutex);
   EXPECT_EQ(std::ranges::count(of_a_.calls, std::vector{session(3)}), 2) << "removed, too";
+}
+
+TEST_F(PostgresHints, X21_text_that_others_take_back_is_told_as_such) {
+  Heard taken_back;
+  options_.on_redacted = [&](std::vector<SessionId> sessions) { taken_back.add(sessions); };
+  hearing("a", of_a_);
+  options_.on_redacted = nullptr;
+  EXPECT_TRUE(until([&] { return taken_back.any_count() > 0; })) << "after connecting: anything";
+  PostgresStore& b = hearing("b", of_b_);
+  ASSERT_TRUE(put_on(b, {.number = 1, .record = "x"}));
+  EXPECT_TRUE(until([&] { return of_a_.sessions().contains(session(1)); }));
+  EXPECT_EQ(taken_back.sessions(), std::set<SessionId>());
+  ASSERT_TRUE(put_on(b, {.number = 2, .record = "x"}));
+  ASSERT_TRUE(b.redact({.session = session(2), .seq = 1, .replacement = "y", .blobs = {}}));
+  EXPECT_TRUE(until([&] { return taken_back.sessions() == std::set{session(2)}; }));
+  nodes_.clear();
 }
 
 TEST_F(PostgresHints, more_sessions_than_a_message_holds_are_told_as_any) {
@@ -140,7 +155,12 @@ TEST(PostgresHint, a_hint_is_read_as_it_was_written_and_anything_else_means_any)
   const PgHint hint = parse_pg_hint(pg_hint(7, two));
   EXPECT_EQ(hint.epoch, 7U);
   EXPECT_EQ(hint.sessions, two);
+  EXPECT_FALSE(hint.is_redaction);
   EXPECT_EQ(pg_hint(7, {}), "7:");
+  const PgHint taken_back = parse_pg_hint(pg_redaction_hint(7, session(1)));
+  EXPECT_EQ(taken_back.epoch, 7U);
+  EXPECT_EQ(taken_back.sessions, std::vector{session(1)});
+  EXPECT_TRUE(taken_back.is_redaction);
   const std::vector<SessionId> many(300, session(1));
   EXPECT_EQ(pg_hint(7, many), "7:");
   const std::vector<SessionId> fitting(290, session(1));

@@ -89,7 +89,8 @@ PostgresStore::PostgresStore(const PostgresOptions& options, std::unique_ptr<PgW
                           .retry_first = options.retry_first,
                           .retry_max = options.retry_max,
                           .on_other = [writer = writer_.get()] { writer->meet_other(); },
-                          .on_changed = options.on_changed});
+                          .on_changed = options.on_changed,
+                          .on_redacted = options.on_redacted});
 }
 
 PostgresStore::~PostgresStore() = default;
@@ -267,6 +268,10 @@ Result<OwnedSession> PostgresStore::hold(SessionId session) {
 Result<> PostgresStore::remove(SessionId session) { return writer_->remove(TRY(hold(session))); }
 Result<> PostgresStore::redact(Redaction redaction) {
   return writer_->redact(TRY(hold(redaction.session)), redaction);
+}
+std::string PostgresStore::bytes_kept() const {
+  return "VACUUM FULL has passed over the tables of the schema perdure, and the server's own logs "
+         "and backups have expired";
 }
 std::uint64_t PostgresStore::epoch() const { return writer_->epoch(); }
 const std::string& PostgresStore::log_id() const { return writer_->log_id(); }

@@ -36,6 +36,8 @@ struct PostgresOptions {
   // Other nodes have committed something to these sessions; without any: nobody knows what they
   // did. A hint that may come late, for nothing, or not at all. Runs on a thread of its own.
   std::function<void(std::vector<SessionId>)> on_changed = {};
+  // Text was taken back from the journals of these sessions, or of any. A hint like the other.
+  std::function<void(std::vector<SessionId>)> on_redacted = {};
   // As SqliteOptions has it.
   std::function<std::optional<SearchPiece>(std::string_view record)> search_piece;
 
@@ -88,6 +90,7 @@ class PostgresStore final : public StoreEngine {
   Result<std::vector<SearchHit>> search(const SearchAsk& ask) override;
   Result<> remove(SessionId session) override;
   Result<> redact(Redaction redaction) override;
+  std::string bytes_kept() const override;
   bool is_shared() const override { return true; }
   Result<Lease> own(SessionId session) override;
   Result<std::vector<SessionId>> orphans(std::size_t limit) override;

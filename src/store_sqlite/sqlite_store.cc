@@ -53,6 +53,9 @@ void SqliteStore::append(Append batch, Done done) {
 }
 Result<> SqliteStore::remove(SessionId session) { return parts_->writer->remove(session); }
 Result<> SqliteStore::redact(Redaction redaction) { return parts_->writer->redact(redaction); }
+std::string SqliteStore::bytes_kept() const {
+  return parts_->writer->is_scrub_due() ? "nobody reads the journal; then it is scrubbed" : "";
+}
 std::uint64_t SqliteStore::epoch() const { return parts_->writer->epoch(); }
 const std::string& SqliteStore::log_id() const { return parts_->writer->log_id(); }
 

@@ -134,6 +134,7 @@ class SqliteStore final : public StoreEngine {
   Result<std::vector<SearchHit>> search(const SearchAsk& ask) override;
   Result<> remove(SessionId session) override;
   Result<> redact(Redaction redaction) override;
+  std::string bytes_kept() const override;
   std::uint64_t epoch() const override;
   const std::string& log_id() const override;
 

@@ -48,6 +48,8 @@ class Writer final : public GroupTarget {
   Result<> forget_answers(Timestamp now);
   Result<> remove(SessionId session);
   Result<> redact(const Redaction& redaction);
+  // The WAL may still hold what was erased, since somebody reads it.
+  bool is_scrub_due() const { return scrub_due_; }
   SqliteStats stats();
 
   // verify() found the records of the session whole: its quarantine ends. False when it does not,
@@ -109,10 +111,10 @@ class Writer final : public GroupTarget {
   std::uint64_t flush_before_ = 0;  // a flush goes on until sessions dirty before this are done
   std::uint64_t bytes_since_flush_ = 0;  // written since that flush began
   std::uint64_t wal_frames_ = 0;
-  std::uint64_t wal_frames_tried_ = 0;  // at the last checkpoint that could not finish
-  bool scrub_due_ = false;              // the WAL still holds what was redacted
-  int quiet_steps_ = 0;                 // idle steps since the search index had to do
-  bool search_stopped_ = false;         // its watermark cannot be read; a restart tries again
+  std::uint64_t wal_frames_tried_ = 0;   // at the last checkpoint that could not finish
+  std::atomic<bool> scrub_due_ = false;  // the WAL still holds what was redacted
+  int quiet_steps_ = 0;                  // idle steps since the search index had to do
+  bool search_stopped_ = false;          // its watermark cannot be read; a restart tries again
   GroupCommit commits_{*this};
   std::atomic<bool> failed_ = false;
   SqliteStats stats_;

@@ -105,6 +105,22 @@ TEST_F(AgentBounds, G7_G8_a_question_offers_so_many_options_with_names_of_such_a
   EXPECT_GT(asked.update.text.size(), huge.size()) << "all of it is kept";
 }
 
+TEST_F(AgentBounds, G7_an_id_that_two_options_share_or_that_is_empty_is_not_offered) {
+  open();
+  prompt();
+  const auto option = [](const std::string& id, const std::string& kind) {
+    return R"({"optionId":")" + id + R"(","name":")" + kind + R"(","kind":")" + kind + "\"}";
+  };
+  say(R"({"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{)"
+      R"("sessionId":"s1","toolCall":{"toolCallId":"t1","title":"x"},"options":[)" +
+      option("z", "allow_once") + "," + option("n", "reject_once") + "," +
+      option("z", "reject_once") + "," + option("", "allow_always") + "]}}");
+  ASSERT_EQ(told<FramePermission>().size(), 1U);
+  const FramePermission asked = told<FramePermission>()[0];
+  EXPECT_EQ(asked.options, (std::vector<PermissionOption>{{"n", "reject_once", "reject_once"}}));
+  EXPECT_EQ(asked.options_left_out, 3U);
+}
+
 // Serves nobody: every request stays open.
 class Deaf final : public AgentRequests {
  public:

@@ -1,6 +1,5 @@
 #include "supervisor/git_repository.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "supervisor/git_text.h"
@@ -9,7 +8,6 @@ namespace perdure {
 namespace {
 
 constexpr std::size_t filters_max = 64;
-constexpr std::size_t revision_bytes_max = 512;
 
 // A filter is a program that git runs on a file's contents, also for a status, when it has to look
 // inside. Those of the user's own settings stay; the repository's are set to nothing.
@@ -43,15 +41,6 @@ Error git_refusal(const GitOutput& output) {
   if (complaint.contains("No space left on device")) return {Code::disk_full, complaint};
   if (complaint.contains("index.lock")) return {Code::unavailable, complaint};
   return {Code::conflict, complaint};
-}
-
-Result<std::string> checked_revision(std::string revision) {
-  const bool odd = std::ranges::any_of(revision, [](char c) { return c >= 0 && c < ' '; });
-  if (revision.empty() || revision.starts_with('-') || odd ||
-      revision.size() > revision_bytes_max) {
-    return fail(Code::invalid_argument, "not the name of a commit or branch");
-  }
-  return revision;
 }
 
 void open_git_repository(GitRunner& git, std::string cwd,

@@ -29,7 +29,4 @@ void open_git_repository(GitRunner& git, std::string cwd,
 // The error for a job that git itself refused.
 Error git_refusal(const GitOutput& output);
 
-// A revision as a caller may name it: no option, no NUL, of bounded length. Else invalid_argument.
-Result<std::string> checked_revision(std::string revision);
-
 }  // namespace perdure

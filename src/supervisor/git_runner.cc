@@ -51,6 +51,7 @@ bool passes_on(std::string_view variable) {
 
 SpawnSpec git_spawn_spec(const GitJob& job, const std::vector<std::string>& environment) {
   const bool reads = job.access == GitAccess::read;
+  const bool runs_nothing = reads || job.access == GitAccess::write_without_programs;
   SpawnSpec spec{.cwd = job.cwd};
   spec.command = {"git", "--no-pager"};
   if (reads) spec.command.emplace_back("--no-optional-locks");
@@ -62,7 +63,7 @@ SpawnSpec git_spawn_spec(const GitJob& job, const std::vector<std::string>& envi
     spec.command.emplace_back(value);
   };
   for (const auto value : always) set(value);
-  if (reads) {
+  if (runs_nothing) {
     for (const auto value : reading) set(value);
   }
   // A commit's hooks are the user's; a read or a stage runs none.
@@ -75,7 +76,8 @@ SpawnSpec git_spawn_spec(const GitJob& job, const std::vector<std::string>& envi
     spec.environment.emplace_back(variable);
   }
   // A partial clone would fetch what it lacks, by a transport that may be any program.
-  if (reads) spec.environment.emplace_back("GIT_ALLOW_PROTOCOL=none");
+  if (runs_nothing) spec.environment.emplace_back("GIT_ALLOW_PROTOCOL=none");
+  std::ranges::copy(job.environment, std::back_inserter(spec.environment));
   return spec;
 }
 

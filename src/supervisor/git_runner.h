@@ -20,8 +20,9 @@
 namespace perdure {
 
 // What a job does to the repository. Writing jobs run one at a time and may run filters, as a user
-// who types the command expects; `write_with_hooks` runs hooks too.
-enum class GitAccess { read, write, write_with_hooks };
+// who types the command expects; `write_with_hooks` runs hooks too, `write_without_programs` no
+// program at all.
+enum class GitAccess { read, write, write_with_hooks, write_without_programs };
 
 struct GitJob {
   std::vector<std::string> arguments;  // the subcommand first
@@ -31,7 +32,8 @@ struct GitJob {
   GitAccess access = GitAccess::read;
   enum class Pathspecs { literal, patterns } pathspecs = Pathspecs::literal;
   std::size_t output_bytes_max = git_output_bytes_max;
-  std::int64_t time_ms = 0;  // 0: the limit of its access
+  std::int64_t time_ms = 0;                   // 0: the limit of its access
+  std::vector<std::string> environment = {};  // more of it: NAME=value
   // Takes the output as it comes instead of keeping it; false: it wants no more.
   std::move_only_function<bool(std::string_view)> sink;
 };

@@ -40,7 +40,8 @@ Result<> Spool::add_now(std::string_view frame) {
 
 Result<> Spool::flush() {
   if (pending_.empty()) return {};
-  const bool begins = segments_.empty() || segments_.back().bytes >= limits_.segment_bytes;
+  const bool begins =
+      segments_.empty() || is_cut_ || segments_.back().bytes >= limits_.segment_bytes;
   const std::string name = spool_segment_name(begins ? pending_first_ : segments_.back().first);
   const std::uint64_t before = begins ? 0 : segments_.back().bytes;
   if (may_be_torn_) {
@@ -53,6 +54,7 @@ Result<> Spool::flush() {
     bytes += pending_;
     TRY_VOID(folder_.append(name, bytes));
     segments_.push_back({pending_first_, 0});
+    is_cut_ = false;
     add_written(bytes.size());
   } else {
     TRY_VOID(folder_.append(name, pending_));
@@ -92,9 +94,18 @@ Result<> Spool::ack(FrameNo number) {
   }
   // All of a large last segment is acked: the next frame begins a new one, and this one can go.
   const bool is_done = segments_.size() == 1 && acked_ == written_ &&
-                       segments_.back().bytes >= limits_.segment_bytes;
-  if (is_done) static_cast<void>(remove_first());
+                       (is_cut_ || segments_.back().bytes >= limits_.segment_bytes);
+  if (is_done && remove_first()) is_cut_ = false;
   return {};
+}
+
+bool Spool::cut() {
+  if (segments_.empty()) return true;
+  // Behind a part of a frame no other segment may begin: the next flush takes that part away.
+  if (may_be_torn_) return false;
+  is_cut_ = true;
+  static_cast<void>(ack(acked_));
+  return segments_.empty();
 }
 
 Result<> Spool::remove_first() {
@@ -153,7 +164,9 @@ Result<bool> Spool::read_piece(Place& place, FrameNo after, TakeFrame& take) {
   if (place.at >= segments_[place.segment].bytes) {
     ++place.segment;
     place.at = spool_magic.size();
-    CHECK(place.segment < segments_.size(), "the spool ends before its last frame");
+    if (place.segment >= segments_.size()) {
+      return fail(Code::damaged, "the spool ends before its last frame");
+    }
   }
   const std::string name = spool_segment_name(segments_[place.segment].first);
   // Behind its known end there may be frames of an append that failed: nobody was told of them.

@@ -46,6 +46,10 @@ class Spool {
   // what was written is invalid_argument. A segment that cannot be removed goes with a later ack.
   Result<> ack(FrameNo number);
 
+  // Takes what is acked out of the files at once, for text that was taken back in the journal.
+  // False: frames that nobody acked stand in the same file. It goes with the ack of the last one.
+  bool cut();
+
   // Gives the written frames behind `after` in order, until the taker has enough. Frames that were
   // acked may be gone: invalid_argument when `after` is below them.
   Result<> read(FrameNo after, TakeFrame take);
@@ -83,6 +87,7 @@ class Spool {
   std::string recent_;         // the entries that were written last, and where
   Place recent_place_;
   std::uint64_t bytes_ = 0;   // of all segments
+  bool is_cut_ = false;       // the next frame begins a segment
   bool may_be_torn_ = false;  // the last append failed, and may have left a part
   FrameNo next_ = 1;
   FrameNo written_ = 0;

@@ -182,6 +182,29 @@ TEST(Spool, a_last_segment_that_is_large_goes_with_its_last_frame) {
   EXPECT_EQ(folder.files().begin()->first, spool_segment_name(2));
 }
 
+TEST(Spool, X21_a_cut_takes_what_is_acked_out_of_the_files) {
+  MemoryFolder folder;
+  Spool spool(folder, small);
+  EXPECT_TRUE(spool.cut());
+  spool.add("a secret");
+  spool.add("another frame");
+  ASSERT_TRUE(spool.flush().has_value());
+  ASSERT_TRUE(spool.ack(1).has_value());
+  EXPECT_FALSE(spool.cut()) << "nobody acked the second frame";
+  spool.add("the third");
+  ASSERT_TRUE(spool.flush().has_value());
+  EXPECT_EQ(folder.files().size(), 2U) << "a frame behind the cut begins a segment";
+  ASSERT_EQ(read_frames(spool, 1)->size(), 2U);
+  ASSERT_TRUE(spool.ack(2).has_value());
+  ASSERT_EQ(folder.files().size(), 1U);
+  ASSERT_TRUE(spool.ack(3).has_value());
+  EXPECT_TRUE(spool.cut());
+  EXPECT_TRUE(folder.files().empty());
+  spool.add("the fourth");
+  ASSERT_TRUE(spool.flush().has_value());
+  EXPECT_EQ(*read_frames(spool, 3), (Frames{{4, "the fourth"}}));
+}
+
 TEST(Spool, an_ack_of_what_was_never_written_is_refused_and_changes_nothing) {
   MemoryFolder folder;
   Spool spool(folder, small);

@@ -2,6 +2,7 @@
 #include "supervisor/supervisor.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/check.h"
@@ -37,12 +38,16 @@ AgentSetup agent_setup(const Bootstrap& bootstrap) {
 Supervisor::Supervisor(SupervisorPorts ports, Bootstrap bootstrap, SupervisorIdentity identity,
                        std::move_only_function<void(std::string)> ended)
     : ports_(ports),
+      secret_(sha256(bootstrap.secret)),
       bootstrap_(std::move(bootstrap)),
       identity_(std::move(identity)),
       ended_(std::move(ended)),
       spool_(ports.spool, {bootstrap_.spool_bytes, spool_segment_bytes}),
       agent_({ports.clock, ports.loop, ports.processes, *this, ports.requests},
-             agent_setup(bootstrap_)) {}
+             agent_setup(bootstrap_)) {
+  explicit_bzero(bootstrap_.secret.data(), bootstrap_.secret.size());
+  bootstrap_.secret.clear();
+}
 
 Supervisor::~Supervisor() {
   *exists_ = false;
@@ -59,7 +64,9 @@ void Supervisor::begin() {
                                 .pid = identity_.pid,
                                 .pid_started = identity_.pid_started,
                                 .container_id = identity_.container_id,
-                                .tells_steered = true}});
+                                .tells_steered = true,
+                                .confinement = identity_.confinement,
+                                .confinement_reason = identity_.confinement_reason}});
   look_timer_ = ports_.loop.after_ms(look_around_ms(bootstrap_), [this] { look_around(); });
   if (!ports_.workspace) return;
   ports_.workspace->set_on_shell_news([this](const std::string& shell) {

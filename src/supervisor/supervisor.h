@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/hash.h"
 #include "env/env.h"
 #include "env/folder.h"
 #include "env/link.h"
@@ -30,6 +31,8 @@ struct SupervisorIdentity {
   std::int64_t pid = 0;
   std::int64_t pid_started = 0;
   std::string container_id;
+  std::string confinement;  // full, partial, none: see docs/protocol/agentctl.md
+  std::string confinement_reason;
 };
 
 struct SupervisorPorts {
@@ -95,7 +98,8 @@ class Supervisor final : private FrameSink {
   std::int64_t now_ms() const { return ports_.clock.now().since_boot.ms; }
 
   SupervisorPorts ports_;
-  Bootstrap bootstrap_;
+  Hash secret_;          // to know it again; its text is not kept
+  Bootstrap bootstrap_;  // without the secret
   SupervisorIdentity identity_;
   std::move_only_function<void(std::string)> ended_;
   Spool spool_;

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "supervisor/git_text.h"
+#include "wire/git_name.h"
 
 namespace perdure {
 namespace {
@@ -221,7 +222,7 @@ void GitCalls::diff(std::string_view json, WorkspaceReply reply) {
     }
     if (params.of == DiffOf::staged) out.emplace_back("--cached");
     if (params.of == DiffOf::since) {
-      out.push_back(TRY(checked_revision(std::move(params.commit))));
+      out.insert(out.end(), {"--end-of-options", TRY(checked_git_name(std::move(params.commit)))});
     }
     out.emplace_back("--");
     const auto paths = TRY(raw_paths(params.paths));
@@ -247,7 +248,8 @@ void GitCalls::log(std::string_view json, WorkspaceReply reply) {
     auto out = log_arguments();
     out.push_back("--max-count=" + std::to_string(wanted + 1));
     out.push_back("--skip=" + std::to_string(params.skip));
-    out.push_back(params.from.empty() ? "HEAD" : TRY(checked_revision(std::move(params.from))));
+    out.emplace_back("--end-of-options");
+    out.push_back(params.from.empty() ? "HEAD" : TRY(checked_git_name(std::move(params.from))));
     out.emplace_back("--");
     const TreePath path = TRY(TreePath::parse(params.path));
     if (!path.is_root()) out.push_back(path.bytes());
@@ -273,11 +275,11 @@ void GitCalls::log(std::string_view json, WorkspaceReply reply) {
 
 void GitCalls::show(std::string_view json, WorkspaceReply reply) {
   auto revision = [&]() -> Result<std::string> {
-    return checked_revision(TRY(read_params<ShowParams>(json)).commit);
+    return checked_git_name(TRY(read_params<ShowParams>(json)).commit);
   }();
   if (!revision) return reply(std::unexpected(std::move(revision).error()));
   auto arguments = log_arguments();
-  arguments.insert(arguments.end(), {"--max-count=1", *revision, "--"});
+  arguments.insert(arguments.end(), {"--max-count=1", "--end-of-options", *revision, "--"});
   // First what the name means now; then the changes of that very commit.
   open_git_repository(
       git_, files_.root(),

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "supervisor/workspace_files.h"
+#include "wire/git_name.h"
 
 namespace perdure {
 namespace {
@@ -92,8 +93,8 @@ void WorktreeCalls::add(std::string_view json, WorkspaceReply reply) {
     const TreePath path = TRY(TreePath::parse(params.path));
     if (path.is_root()) return fail(Code::invalid_argument, "path is missing");
     text = path.text();
-    std::string branch = TRY(checked_revision(std::move(params.branch)));
-    std::string base = params.base.empty() ? "" : TRY(checked_revision(std::move(params.base)));
+    std::string branch = TRY(checked_git_name(std::move(params.branch)));
+    std::string base = params.base.empty() ? "" : TRY(checked_git_name(std::move(params.base)));
     // The folders on the way are made by us, beneath the home; git makes only the last one.
     TRY_VOID(make_folders(trees_.home, path.parent()));
     if (trees_.home.stat(path)) return fail(Code::conflict, text + ": is there already");

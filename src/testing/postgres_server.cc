@@ -167,6 +167,23 @@ std::string PostgresServer::through_port(const std::string& place, int port) {
          "&sslmode=disable";
 }
 
+std::string PostgresServer::tables_with(const std::string& place, const std::string& text) {
+  const auto link = PgLink::open(place, {});
+  CHECK(link.has_value(), link ? "" : link.error().message());
+  // A table's row as text shows its bytes in hexadecimal digits.
+  constexpr const char* sql = R"(
+SELECT coalesce(string_agg(found.name || E'\n', ''), '') FROM (
+  SELECT c.relname AS name, (xpath('/row/n/text()', query_to_xml(format(
+    'SELECT count(*) AS n FROM perdure.%I t
+     WHERE strpos(t::text, %L) > 0 OR strpos(t::text, %L) > 0',
+    c.relname, $1, encode(convert_to($1, 'UTF8'), 'hex')), false, true, '')))[1]::text AS rows
+  FROM pg_class c WHERE c.relnamespace = 'perdure'::regnamespace AND c.relkind = 'r') found
+WHERE found.rows <> '0')";
+  const auto rows = (*link)->run({"tables_with", sql}, PgParams().text(text));
+  CHECK(rows.has_value(), rows ? "" : rows.error().message);
+  return std::string(rows->bytes({}));
+}
+
 void PostgresServer::kill_hard() {
   ::kill(pid_, SIGKILL);
   int status = 0;

@@ -29,6 +29,8 @@ class PostgresServer {
   std::string new_database();
   // The same database by way of another port on this host.
   static std::string through_port(const std::string& place, int port);
+  // The tables of Perdure with rows that hold this text, as text or as bytes, one per line.
+  static std::string tables_with(const std::string& place, const std::string& text);
   // Where the server listens: a unix socket.
   std::string socket_path() const { return folder_ + "/.s.PGSQL.5432"; }
 

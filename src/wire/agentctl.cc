@@ -65,8 +65,16 @@ void append_packet(std::string& out, const RefusedPacket& packet) {
 void append_packet(std::string& out, const ActedPacket& packet) {
   append_fields(out, PacketType::acted, packet);
 }
+// What is answered may be as long as an agent or a file made it.
 void append_packet(std::string& out, const ReplyPacket& packet) {
-  append_fields(out, PacketType::reply, packet);
+  std::string body = encode_fields(packet);
+  if (body.size() >= packet_bytes_max) {
+    body = encode_fields(ReplyPacket{
+        .id = packet.id,
+        .code = std::string(code_name(Code::too_large)),
+        .message = "the answer exceeds " + std::to_string(packet_bytes_max >> 20U) + " MiB"});
+  }
+  append_packet(out, PacketType::reply, body);
 }
 void append_packet(std::string& out, const HealthPacket& packet) {
   append_fields(out, PacketType::health, packet);

@@ -14,6 +14,7 @@
 #include "base/limits.h"
 #include "base/result.h"
 #include "session/values.h"
+#include "wire/hidden_folders.h"
 
 namespace perdure {
 
@@ -82,11 +83,9 @@ struct Bootstrap {
   // How the daemon reaches the socket, where its paths are not those of the agentctl. Empty: alike.
   std::string url;
   std::string container_id;  // where it runs in one
-  // Agents and shells do not see this folder, but for what of it is their cwd; empty: they see all.
-  std::string hide;
-  std::string hide_also;  // the same of a second folder; what of `hide` is in it stays as above
-  bool survive = true;    // C9: false: ends with the link of its daemon
-  AgentLimits limits;     // of the agent and all that it starts; run_ms is among the agent's times
+  HiddenFolders hide;
+  bool survive = true;  // C9: false: ends with the link of its daemon
+  AgentLimits limits;   // of the agent and all that it starts; run_ms is among the agent's times
   std::uint64_t spool_bytes = spool_bytes_max;
   std::int64_t orphan_ms = 60'000;              // nobody ever attached: it ends
   std::int64_t abandoned_ms = 7 * 86'400'000L;  // nobody attached for so long: it ends
@@ -104,8 +103,7 @@ struct Bootstrap {
     visit("cwd", self.cwd);
     visit("agentctl_url", self.url);
     visit("container_id", self.container_id);
-    visit("hide", self.hide);
-    visit("hide_also", self.hide_also);
+    self.hide.fields(visit);
     visit("survive", self.survive);
     visit("limits", self.limits);
     visit("spool_bytes", self.spool_bytes);

@@ -144,6 +144,8 @@ struct OutpostSight {
   std::string fingerprint;  // SHA-256 of its certificate, in hex
   std::string secret;
   std::int64_t pid = 0;
+  std::uint64_t pid_started = 0;  // with host_boot: which process; older outposts write neither
+  std::string host_boot;
   bool was_running = false;
   std::string code;
   std::string message;
@@ -154,6 +156,8 @@ struct OutpostSight {
     visit("fingerprint", self.fingerprint);
     visit("secret", self.secret);
     visit("pid", self.pid);
+    visit("pid_started", self.pid_started);
+    visit("host_boot", self.host_boot);
     visit("was_running", self.was_running);
     visit("code", self.code);
     visit("message", self.message);

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -93,20 +95,41 @@ std::string encode_peer_call(const PeerCall& call);
 Result<PeerSubmit> decode_peer_submit(std::string_view text);
 Result<PeerCall> decode_peer_call(std::string_view text);
 
-// What is signed.
+// What is signed. A letter is for one receiver, and its nonce is used once.
 struct PeerLetter {
-  std::string_view path;
+  std::string path;
+  std::string receiver;  // the name of the node
   Timestamp at;
+  std::string nonce;  // any text without a dot
   Hash body_hash;
 };
-// The value of peer_signature_header: version, time, hash of the body, signature.
+// The value of peer_signature_header: version, time, nonce, hash of the body, signature.
 std::string sign_peer_letter(std::string_view key, const PeerLetter& letter);
 struct PeerHeader {
   std::string_view path;
+  std::string_view receiver;
   std::string_view value;
 };
-// The hash that the body must have. unauthenticated: not by this key, for another path, or of
-// another time than now.
-Result<Hash> check_peer_header(std::string_view key, const PeerHeader& header, Timestamp now);
+// unauthenticated: not by this key, for another path or receiver, or of another time than now.
+// Whether its nonce is new is the business of PeerNonces, and whether the body fits, the caller's.
+Result<PeerLetter> check_peer_header(std::string_view key, const PeerHeader& header, Timestamp now);
+
+// The letters that came within the time in which one is good, so that none acts twice.
+class PeerNonces {
+ public:
+  // `began`: letters before it may have come to an earlier life of the receiver.
+  explicit PeerNonces(Timestamp began) : began_(began) {}
+  // unauthenticated: it came before. unavailable: peer_nonces_max are remembered.
+  Result<> take(const PeerLetter& letter, BootTime now);
+
+ private:
+  struct Seen {
+    BootTime until;
+    std::string nonce;
+  };
+  Timestamp began_;
+  std::set<std::string> nonces_;
+  std::deque<Seen> seen_;  // the same, oldest first
+};
 
 }  // namespace perdure

@@ -95,6 +95,30 @@ RawJson as_object(std::string members) {
   return RawJson{'{' + std::move(members)};
 }
 
+// What a tombstone keeps of the event that it replaced.
+Decoded decode_kept(std::string_view raw, Event& event) {
+  Members members;
+  if (auto d = members.read(raw); !d) return d;
+  std::string kind;
+  if (auto d = take_required(members, "kind", kind); !d) return d;
+  std::string unknown;
+  if (auto d = decode_members(members, event.origin, unknown); !d) return d;
+  if (const DecodeBody decode = find_kind(kind)) return decode(members, event.body, unknown);
+  event.body = UnknownEvent{std::move(kind), {}};
+  return {};
+}
+
+Decoded decode_tombstone(Members& members, std::string_view kept, DecodedRecord& out) {
+  if (auto d = take_required(members, "hash", out.redacted.emplace()); !d) return d;
+  if (kept.empty()) return std::unexpected(FieldError{"kept", "it is missing"});
+  std::string unknown;
+  members.append_rest(unknown);
+  out.extra = as_object(std::move(unknown));
+  Decoded decoded = decode_kept(kept, out.record.event);
+  if (!decoded) decoded.error().inside("kept");
+  return decoded;
+}
+
 // Everything behind `v`.
 Decoded decode_v1(Members& members, DecodedRecord& out) {
   Envelope envelope;
@@ -103,6 +127,9 @@ Decoded decode_v1(Members& members, DecodedRecord& out) {
   out.record.seq = envelope.seq;
   Event& event = out.record.event;
   event.at = envelope.at;
+  if (out.version == kept_tombstone_version) {
+    return decode_tombstone(members, members.take("kept"), out);
+  }
   std::string unknown;
   if (auto d = decode_members(members, event.origin, unknown); !d) return d;
   if (const DecodeBody decode = find_kind(envelope.kind)) {
@@ -125,28 +152,46 @@ Result<> check_size(std::string_view bytes) {
               "a record has at most " + std::to_string(record_bytes_max) + " bytes");
 }
 
+std::unexpected<Error> too_new(std::int64_t version) {
+  return fail(Code::format_too_new, "the record has format " + std::to_string(version) +
+                                        ", this version reads up to " +
+                                        std::to_string(record_version));
+}
+
 // Reads `v`. A record without it is of format 0, or none.
 Result<std::int64_t> decode_version(Members& members) {
   const std::string_view raw = members.take("v");
   if (raw.empty()) return 0;
   const auto version = json_int(raw);
   if (!version || *version < 1) return fail(Code::invalid_argument, "v: expected a format version");
-  if (*version > record_version) {
-    return fail(Code::format_too_new, "the record has format " + std::to_string(*version) +
-                                          ", this version reads up to " +
-                                          std::to_string(record_version));
-  }
+  if (*version > kept_tombstone_version) return too_new(*version);
   return *version;
 }
 
-std::string render_tombstone(const DecodedRecord& record, const Hash& original) {
+bool is_tombstone(std::string_view bytes) {
+  const Result<JsonObject> object = JsonObject::parse(bytes);
+  return object && object->find("kind") == "\"redacted\"";
+}
+
+// All of a tombstone up to its hash.
+std::string render_tombstone_head(const DecodedRecord& record, const Hash& original) {
   std::string out = "{";
-  if (record.version > 0) out += "\"v\":1,";
+  if (record.version > 0) out += "\"v\":" + std::to_string(record.version) + ",";
   out += "\"seq\":" + std::to_string(record.record.seq) + ",\"ts\":\"";
   append_timestamp(out, record.record.event.at);
   out += "\",\"kind\":\"redacted\",";
   if (record.version > 0) out += "\"prev\":\"" + record.prev.hex() + "\",";
-  return out + "\"hash\":\"" + original.hex() + "\"}";
+  return out + "\"hash\":\"" + original.hex() + "\"";
+}
+
+constexpr std::string_view kept_begin = ",\"kept\":{\"kind\":\"";
+
+// Nothing vouches for a tombstone's own bytes but their form.
+bool has_tombstone_form(const DecodedRecord& record, std::string_view bytes) {
+  const std::string head = render_tombstone_head(record, *record.redacted);
+  if (record.version != kept_tombstone_version) return bytes == head + "}";
+  return bytes.starts_with(head + std::string(kept_begin)) && bytes.ends_with("}}") &&
+         record.extra.text.empty();
 }
 
 struct TypeOfKind {
@@ -238,6 +283,8 @@ Result<DecodedRecord> decode_record(std::string_view bytes) {
   DecodedRecord out;
   out.version = TRY(decode_version(members));
   if (out.version == 0) return decode_record_v0(bytes);
+  // We write nothing else in that format, so this is of a later version.
+  if (out.version == kept_tombstone_version && !is_tombstone(bytes)) return too_new(out.version);
   if (auto d = decode_v1(members, out); !d) return std::unexpected(std::move(d).error().error());
   return out;
 }
@@ -262,7 +309,9 @@ Result<RecordGlance> glance_at_record(std::string_view bytes) {
     }
   }
   const DecodedRecord decoded = TRY(decode_record(bytes));
-  return RecordGlance{decoded.record.event.at, std::string(event_kind(decoded.record.event))};
+  return RecordGlance{
+      decoded.record.event.at,
+      std::string(decoded.redacted ? redacted_kind : event_kind(decoded.record.event))};
 }
 
 Hash record_hash(std::string_view bytes) { return sha256(bytes); }
@@ -281,7 +330,24 @@ Hash chain_hash(const Event& event, std::string_view bytes) {
 Result<std::string> encode_tombstone(std::string_view bytes) {
   const DecodedRecord decoded = TRY(decode_record(bytes));
   if (decoded.redacted) return std::string(bytes);
-  return render_tombstone(decoded, record_hash(bytes));
+  return render_tombstone_head(decoded, record_hash(bytes)) + "}";
+}
+
+Result<std::string> encode_tombstone(std::string_view bytes, const EventBody& kept) {
+  DecodedRecord decoded = TRY(decode_record(bytes));
+  if (decoded.redacted) return std::string(bytes);
+  if (decoded.version == 0) {
+    return fail(Code::invalid_argument, "a record of format 0 cannot be redacted in part");
+  }
+  decoded.version = kept_tombstone_version;
+  std::string out = render_tombstone_head(decoded, record_hash(bytes));
+  out += ",\"kept\":{\"kind\":";
+  json_append_string(out, event_kind({.at = {}, .origin = {}, .body = kept}));
+  out += ',';
+  append_members(out, decoded.record.event.origin);
+  visit([&](const auto& body) { append_body(out, body); }, kept);
+  close_json(out, '}');
+  return out + "}";
 }
 
 Result<DecodedRecord> ChainVerifier::add(std::string_view bytes) {
@@ -300,8 +366,7 @@ Result<DecodedRecord> ChainVerifier::add(std::string_view bytes) {
   if (decoded->version > 0 && decoded->prev != hash_) {
     return damaged("it does not follow the record before it");
   }
-  // Nothing vouches for a tombstone's own bytes but their form.
-  if (decoded->redacted && bytes != render_tombstone(*decoded, *decoded->redacted)) {
+  if (decoded->redacted && !has_tombstone_form(*decoded, bytes)) {
     return damaged("the tombstone is malformed");
   }
   seq_ = seq;

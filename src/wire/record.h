@@ -20,13 +20,17 @@ namespace perdure {
 
 // The format that is written. Older ones are read, newer ones are refused.
 inline constexpr std::int64_t record_version = 1;
+// The format of a tombstone that keeps what the state is folded from. A version that knows plain
+// tombstones only would count wrong, so it has to refuse such a record.
+inline constexpr std::int64_t kept_tombstone_version = 2;
 
 struct DecodedRecord {
   std::int64_t version = record_version;
   Hash prev;  // all zero: the first record, or format 0
   Record record;
   RawJson extra;  // an object with the members this version does not know; empty when none
-  std::optional<Hash> redacted;  // of a tombstone: the hash of what it replaced
+  // Of a tombstone: the hash of what it replaced. The event is what it keeps of that, if anything.
+  std::optional<Hash> redacted;
   bool operator==(const DecodedRecord&) const = default;
 };
 
@@ -60,6 +64,9 @@ Hash chain_hash(const Event& event, std::string_view bytes);
 // What takes the place of a redacted record: its number, time and links, and nothing of its
 // content. A tombstone gives itself. The error is that of decode_record.
 Result<std::string> encode_tombstone(std::string_view bytes);
+// The same with what the state needs of the record: its event without its text. invalid_argument
+// for a record of format 0, whose tombstone has no room for that.
+Result<std::string> encode_tombstone(std::string_view bytes, const EventBody& kept);
 
 // Checks a journal record by record: numbers without a gap (J1), each holding the hash of the one
 // before (J2). Records of format 0 have no hash and may leave numbers out; nothing of format 0 may

@@ -10,6 +10,7 @@
 
 #include "base/fields_json.h"
 #include "base/limits.h"
+#include "session/redacted.h"
 #include "testing/random_fields.h"
 
 namespace perdure {
@@ -263,6 +264,47 @@ TEST(RecordTombstone, J2_is_one_at_another_place_too) {
     const std::string next =
         encode_record(3, chain_hash(event, moved), event_of(SessionRenamed{"t"}));
     EXPECT_TRUE(verify_chain(std::vector{first, moved, next}).has_value()) << moved;
+  }
+}
+
+TEST(RecordTombstone, J2_keeps_what_the_state_needs_and_no_text) {
+  auto records = journal(7);
+  for (std::size_t at = 0; at < records.size(); ++at) {
+    const DecodedRecord before = decode(records[at]);
+    const std::optional<EventBody> kept = without_text(before.record.event.body);
+    if (!kept) continue;
+    const std::string tombstone = encode_tombstone(records[at], *kept).value();
+    EXPECT_EQ(keys_of(tombstone),
+              (std::vector<std::string>{"v", "seq", "ts", "kind", "prev", "hash", "kept"}));
+    EXPECT_EQ(*encode_tombstone(tombstone), tombstone);
+    const DecodedRecord decoded = decode(tombstone);
+    EXPECT_EQ(decoded.version, kept_tombstone_version);
+    EXPECT_EQ(decoded.record.event.body, *kept) << tombstone;
+    EXPECT_EQ(decoded.record.event.origin, before.record.event.origin);
+    EXPECT_EQ(decoded.redacted, record_hash(records[at]));
+    EXPECT_EQ(glance_at_record(tombstone)->kind, redacted_kind);
+    EXPECT_TRUE(encode_served(session, tombstone).has_value());
+    records[at] = tombstone;
+  }
+  EXPECT_TRUE(verify_chain(records).has_value());
+}
+
+TEST(RecordTombstone, J2_one_that_keeps_something_has_one_form) {
+  const auto records = journal(7);
+  const std::string tombstone =
+      encode_tombstone(records[1], EventBody(SessionRenamed{"[redacted]"})).value();
+  ChainVerifier good(1, record_hash(records[0]));
+  EXPECT_TRUE(good.add(tombstone).has_value());
+  std::string more = tombstone;
+  more.insert(more.size() - 1, R"(,"text":"x")");
+  std::string other = tombstone;
+  other.replace(other.find(R"("kept":{"kind":)"), 15, R"("kept":{"king":)");
+  std::string bare = tombstone;
+  bare.replace(0, 6, R"({"v":1)");
+  const std::string plain = R"({"v":2,)" + records[1].substr(7);
+  for (const std::string& bytes : {more, other, bare, plain}) {
+    ChainVerifier verifier(1, record_hash(records[0]));
+    EXPECT_FALSE(verifier.add(bytes).has_value()) << bytes;
   }
 }
 

@@ -23,6 +23,7 @@ void wire_fields(Self& self, auto&& visit) {
   visit("resume_pending", self.resume_pending);
   visit("outcome", self.outcome);
   visit("option_id", self.option_id);
+  visit("option_name", self.option_name);
   visit("decided_by", self.decided_by);
 }
 

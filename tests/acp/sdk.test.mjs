@@ -167,7 +167,7 @@ export default function (test) {
     process.kill(ready.pid, "SIGKILL");
     await daemon.until(sessionId, (session) => session.liveness === "dead", "the agent is gone");
     assert.equal((await one.prompt(sessionId, "say 1")).stopReason, "end_turn");
-    assert.match(one.text(sessionId), /\[Perdure\] The agent was started anew/);
+    assert.match(one.text(sessionId), /\[Perdure\] The agent started fresh/);
   });
 
   test("P3_a_turn_that_fails_or_loses_its_agent_is_an_error_that_says_why", async ({ work, editor }) => {

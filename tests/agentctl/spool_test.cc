@@ -81,7 +81,8 @@ TEST_F(Backpressure, a_full_spool_does_not_keep_an_abandoned_agentctl_alive) {
   driver_->execution().attach(2, last);
   ASSERT_TRUE(driver_->until_gone());
   EXPECT_EQ(driver_->frames.front().number, last + 1);
-  ASSERT_EQ(driver_->count("agent.exited"), 1U);
+  ASSERT_EQ(driver_->count("agent.exited"), 1U)
+      << driver_->frames.size() << " frames, the last " << frame_kind(driver_->frames.back());
   EXPECT_EQ(frame_kind(driver_->frames.back()), "agent.exited");
 }
 

@@ -32,6 +32,7 @@ class ClusterRun {
   DaemonProcess& node(std::size_t number) { return *nodes_[number]; }
   static std::string name(std::size_t number) { return "n" + std::to_string(number + 1); }
   std::string executions() const { return folder_ + "/executions"; }
+  const std::string& store() const { return store_; }
   Result<> start_all();
   // Whether the store of the first daemon, which runs, can be shared.
   bool is_shared();

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -109,7 +110,8 @@ TEST_F(Forward, L20_L24_files_git_and_shells_of_the_other_daemons_session) {
 }
 
 TEST_F(Forward, TOK3_agents_see_neither_the_data_folders_nor_the_shared_executions) {
-  if (!allows_mount_namespaces()) GTEST_SKIP() << "this machine allows no mount namespace";
+  const Confinement here = try_namespaces();
+  if (here.level == ConfinementLevel::none) GTEST_SKIP() << here.reason;
   const std::string executions = run_->executions();
   const std::string own = run_->node(0).home();
   EXPECT_EQ(in_shell("ls " + executions), "workspaces\r\n") << "its own folder is in there";
@@ -123,7 +125,8 @@ TEST(SharedFolder, TOK3_agents_see_no_data_folder_inside_of_the_shared_execution
   if (const std::string reason = PostgresServer::missing(); !reason.empty()) {
     GTEST_SKIP() << reason;
   }
-  if (!allows_mount_namespaces()) GTEST_SKIP() << "this machine allows no mount namespace";
+  const Confinement here = try_namespaces();
+  if (here.level == ConfinementLevel::none) GTEST_SKIP() << here.reason;
   DaemonProcess folders;  // and the end of whatever is left
   const std::string shared = folders.folder() + "/shared";
   const std::string own = shared + "/a";
@@ -207,6 +210,79 @@ TEST(Three, files_are_found_again_at_every_daemon_after_the_owners_death) {
     ApiClient api(run.node(i).endpoint());
     EXPECT_TRUE(until([&] { return api.get(files).ok(); }, 20'000)) << i;
   }
+}
+
+TEST_F(Forward, the_audit_trail_of_both_daemons_is_one_and_both_show_it) {
+  const std::string body = R"({"name":"ci","scopes":["observe"]})";
+  for (ApiClient* const api : {here_.get(), there_.get(), here_.get()}) {
+    ASSERT_EQ(api->post("/api/tokens", body).status, 201);
+  }
+  const auto shown = [&](ApiClient& api) {
+    return json_list(api.get("/api/audit?limit=1000").body, "entries");
+  };
+  const std::vector<std::string> entries = shown(*here_);
+  EXPECT_EQ(entries, shown(*there_));
+  std::vector<std::string> nodes;
+  std::uint64_t last = 0;
+  for (const std::string& entry : entries) {
+    EXPECT_EQ(std::stoull(json_at(entry, "seq")), ++last);
+    if (json_at(entry, "what") == "token.create") nodes.push_back(json_at(entry, "node"));
+  }
+  ASSERT_EQ(nodes.size(), 3U);
+  EXPECT_EQ(nodes[0], nodes[2]);
+  EXPECT_NE(nodes[0], nodes[1]);
+}
+
+// A daemon that has read the text forgets it as well, and its own life after the owner's brings
+// nothing back.
+TEST_F(Forward, X21_a_redaction_at_one_daemon_takes_the_text_from_both) {
+  const std::string password = "hunter2correcthorse";
+  const std::string database = run_->store();
+  ASSERT_TRUE(there_
+                  ->call({.method = "PATCH",
+                          .path = path(),
+                          .body = R"({"title":"log in with )" + password + "\"}"})
+                  .ok());
+  prompt_and_wait(*here_, "it is " + password + "\nsay 1", "k1");
+  prompt_and_wait(*there_, "recall", "k2");
+  const auto shown = [&](ApiClient& api) {
+    std::string all;
+    for (const std::string& target : {path(), path("/transcript"), path("/export"), path("/page"),
+                                      std::string("/api/sessions"), "/api/search?q=" + password}) {
+      const ApiReply reply = api.get(target);
+      EXPECT_TRUE(reply.ok()) << target << reply.body;
+      // What was searched for is part of the answer.
+      const bool is_search = target.starts_with("/api/search");
+      if (reply.body.contains(is_search ? session_ : password)) all += target + "\n";
+    }
+    for (const std::string& record : api.records(session_)) {
+      if (record.contains(password)) all += record + "\n";
+    }
+    return all;
+  };
+  ASSERT_TRUE(until([&] { return shown(*there_).contains("/api/search"); }));
+  ASSERT_TRUE(shown(*here_).contains("/transcript"));
+  ASSERT_NE(PostgresServer::tables_with(database, password), "");
+  std::string seqs;
+  for (const std::string& record : there_->records(session_)) {
+    if (!record.contains(password)) continue;
+    seqs += (seqs.empty() ? "" : ",") + json_at(record, "seq");
+  }
+  const ApiReply redacted = there_->post(path("/redact"), R"({"seqs":[)" + seqs + "]}");
+  ASSERT_EQ(redacted.status, 200) << redacted.body;
+  EXPECT_EQ(json_list(redacted.body, "left").size(), 1U) << "PostgreSQL's own files";
+  EXPECT_EQ(shown(*here_), "");
+  EXPECT_TRUE(until([&] { return shown(*there_).empty(); }, 20'000)) << shown(*there_);
+  EXPECT_EQ(PostgresServer::tables_with(database, password), "");
+  for (const std::string& folder :
+       {run_->node(0).home(), run_->node(1).home(), run_->executions()}) {
+    EXPECT_THAT(files_with(folder, password), testing::IsEmpty());
+  }
+  run_->node(0).kill_daemon();
+  ASSERT_TRUE(until([&] { return there_->post(path("/resume")).ok(); }));
+  EXPECT_EQ(there_->get(path()).at("session.title"), "[redacted]");
+  EXPECT_EQ(shown(*there_), "");
+  EXPECT_EQ(PostgresServer::tables_with(database, password), "");
 }
 
 }  // namespace

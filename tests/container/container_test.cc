@@ -84,6 +84,38 @@ TEST_P(Containers, H3_limits_are_the_containers_and_an_agent_without_memory_says
   EXPECT_TRUE(until_count(session, "run.completed", 2)) << daemon_->log();
 }
 
+TEST_P(Containers, SEC2_an_agent_sees_its_own_two_folders_and_has_no_rights_of_root) {
+  ASSERT_NO_FATAL_FAILURE(begin_with_containers());
+  const std::string other = session_with("say 1");
+  const std::string session = session_with("say 1");
+  for (const std::string& each : {other, session}) {
+    ASSERT_TRUE(until_count(each, "run.completed", 1)) << daemon_->log();
+    EXPECT_EQ(field(each, "confinement"), "full");
+    EXPECT_EQ(field(each, "confinement_reason"), "null");
+  }
+  const std::string home = daemon_->home();
+  const std::string command =
+      "cat /proc/self/status; cat /proc/self/mounts; ls -R "
+      "/perdure; ls " +
+      home + "; ls " + home + "/workspaces";
+  const std::string saw = client_->run_in_shell({session, command}).at("text");
+  const auto shows = [&](const std::string& part) { return saw.find(part) != std::string::npos; };
+  EXPECT_TRUE(shows("CapEff:\t0000000000000000")) << saw;
+  EXPECT_TRUE(shows("CapBnd:\t0000000000000000")) << saw;
+  EXPECT_TRUE(shows("NoNewPrivs:\t1")) << saw;
+  const std::string executor = field(session, "agent_execution_id");
+  const std::string others = field(other, "agent_execution_id");
+  ASSERT_TRUE(executor.starts_with("exec_") && others.starts_with("exec_")) << executor << others;
+  EXPECT_TRUE(shows(executor + ".sock")) << saw;
+  EXPECT_FALSE(shows(executor + ".json\r")) << "the bootstrap is still there\n" << saw;
+  EXPECT_FALSE(shows(others)) << saw;
+  EXPECT_FALSE(shows(other)) << saw;
+  for (const char* hidden :
+       {"perdure.db", "token\r", "perdure.sock", "docker.sock", "podman.sock"}) {
+    EXPECT_FALSE(shows(hidden)) << hidden << "\n" << saw;
+  }
+}
+
 TEST_P(Containers, L16_an_image_that_is_missing_is_refused_and_nothing_is_made) {
   ASSERT_NO_FATAL_FAILURE(begin_with_containers());
   const ApiReply refused = client_->post(
@@ -127,6 +159,62 @@ TEST_P(Containers, L13_stop_and_delete_leave_nothing_behind) {
   for (std::string line; std::getline(mounts, line);) {
     EXPECT_EQ(line.find(daemon_->home()), std::string::npos) << line;
   }
+}
+
+// What runs inside may write its worktree, but never says by it what the next container gets.
+TEST_P(Containers, SEC2_a_git_file_that_is_rewritten_mounts_nothing_of_the_host) {
+  ASSERT_NO_FATAL_FAILURE(begin_with_containers());
+  const std::string repository = daemon_->folder() + "/repository";
+  const ProgramRun made =
+      run_program({"/bin/sh", "-c",
+                   "git init -q " + repository + " && cd " + repository +
+                       " && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one"},
+                  daemon_->environment());
+  ASSERT_EQ(made.exit_code, 0) << made.output;
+  const std::string session = client_->create_session(
+      {.more = R"("worktree":{"branch":"try"},"cwd":")" + repository + "\""});
+  ASSERT_FALSE(session.empty()) << daemon_->log();
+  ASSERT_TRUE(client_->prompt({.session = session, .text = "say 1"}).ok());
+  ASSERT_TRUE(until_count(session, "run.completed", 1)) << daemon_->log();
+  const std::string tree = field(session, "worktree_path");
+  const std::string first = container_of(session);
+  const auto expect_own_mounts = [&](const std::string& container) {
+    bool has_tree = false;
+    for (const std::string& mount : json_list(engine_->inspect(container), "Mounts")) {
+      const std::string source = json_at(mount, "Source") + "/";
+      has_tree = has_tree || source == tree + "/";
+      const bool is_own =
+          source.starts_with(tree + "/") || source.starts_with(repository + "/.git/") ||
+          source.starts_with(daemon_->home() + "/run/containers/") ||
+          source.starts_with(daemon_->home() + "/spool/") ||
+          source == daemon_->agent_home() + "/" || source == std::string(PERDURE_AGENTCTL) + "/";
+      EXPECT_TRUE(is_own) << mount;
+    }
+    EXPECT_TRUE(has_tree);
+  };
+  expect_own_mounts(first);
+  // Inside it cannot be written at all. Another one who works in the folder may write it.
+  const std::string line = "gitdir: " + daemon_->home() + "/x/y\n";
+  const std::string shells = "/api/sessions/" + session + "/shells";
+  JsonWriter command;
+  command.begin_object().key("command").begin_array().string("/bin/sh").string("-c");
+  command.string("printf '" + line + "' > .git || rm -f .git || mv .git x || echo refused");
+  command.end_array().end_object();
+  const ApiReply shell = client_->post(shells, command.text());
+  ASSERT_TRUE(shell.ok()) << shell.body;
+  std::string said;
+  EXPECT_TRUE(until([&] {
+    said = client_->get(shells + "/read?offset=0&shell=" + shell.at("shell")).at("text");
+    return said.find("refused") != std::string::npos;
+  })) << said;
+  ASSERT_TRUE(client_->post("/api/sessions/" + session + "/stop").ok());
+  ASSERT_TRUE(until_count(session, "executor.stopped", 1)) << daemon_->log();
+  EXPECT_TRUE(read_text(tree + "/.git").starts_with("gitdir: " + repository + "/.git/"));
+  std::ofstream(tree + "/.git") << line;
+  ASSERT_TRUE(client_->prompt({.session = session, .text = "say 2"}).ok());
+  ASSERT_TRUE(until_count(session, "run.completed", 2)) << daemon_->log();
+  EXPECT_NE(container_of(session), first);
+  expect_own_mounts(container_of(session));
 }
 
 TEST_P(Containers, K33_containers_of_nobody_go_at_the_next_start) {

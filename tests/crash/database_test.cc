@@ -88,6 +88,9 @@ struct Gated {
                             << PERDURE_AGENTCTL << " \"$@\"\n";
     fs::permissions(agentctl, fs::perms::owner_all);
     daemon.setup().program = folder + "/perdure";
+    // The first process of a process namespace cannot stop itself.
+    daemon.setup().config = "[sessions]\nconfine = false\n";
+    daemon.write_config();
   }
   // Those that are on their way count, and those who wait for their answer.
   std::vector<pid_t> agentctls() const {

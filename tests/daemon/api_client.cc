@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "daemon_process.h"
+
 namespace perdure {
 namespace {
 
@@ -66,6 +68,22 @@ ApiReply ApiClient::prompt(const Prompted& prompt) {
                .path = "/api/sessions/" + prompt.session + "/prompt",
                .body = std::move(body).take(),
                .key = prompt.key});
+}
+
+ApiReply ApiClient::run_in_shell(const ShellCommand& wanted) {
+  const std::string path = "/api/sessions/" + wanted.session + "/shells";
+  const ApiReply opened = post(path);
+  if (!opened.ok()) return opened;
+  const std::string shell = opened.at("shell");
+  JsonWriter input;
+  input.begin_object().key("shell").string(shell);
+  input.key("text").string(wanted.command + "; echo 'do''ne'\n").end_object();
+  ApiReply read = post(path + "/input", input.text());
+  until([&] {
+    read = get(path + "/read?shell=" + shell + "&offset=0");
+    return read.at("text").find("done\r\n") != std::string::npos;
+  });
+  return read;
 }
 
 std::vector<std::string> ApiClient::records(const std::string& session) {

@@ -59,6 +59,14 @@ class ApiClient {
   // How many records of this kind there are.
   std::size_t count(const std::string& session, std::string_view kind);
 
+  // Opens a shell of the session and waits until the command is over: `text` is what was printed.
+  // The refusal if no shell opens.
+  struct ShellCommand {
+    std::string session;
+    std::string command;
+  };
+  ApiReply run_in_shell(const ShellCommand& wanted);
+
   // Calls and streams from here on go to another daemon.
   void turn_to(HttpEndpoint to) { to_ = std::move(to); }
   void use_token(std::string token) { token_ = std::move(token); }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <utility>
 
 #include <fcntl.h>
@@ -95,7 +96,21 @@ bool until(const std::function<bool()>& condition, std::int64_t wait_ms) {
 
 std::string read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::ostringstream text;
+  // Of a process that has just ended reading fails: then there is nothing.
+  if (file) text << file.rdbuf();
+  return std::move(text).str();
+}
+
+std::vector<std::string> files_with(const std::string& folder, const std::string& text) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (const auto& entry : fs::recursive_directory_iterator(
+           folder, fs::directory_options::skip_permission_denied, error)) {
+    if (!entry.is_regular_file(error)) continue;
+    if (read_text(entry.path()).contains(text)) found.push_back(entry.path());
+  }
+  return found;
 }
 
 ProgramRun run_program(const std::vector<std::string>& words,

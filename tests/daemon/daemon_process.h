@@ -115,5 +115,7 @@ ProgramRun run_program(const std::vector<std::string>& words,
 // Polls until it holds; false at the deadline.
 bool until(const std::function<bool()>& condition, std::int64_t wait_ms = 60'000);
 std::string read_text(const std::string& path);
+// The files below a folder that hold the text.
+std::vector<std::string> files_with(const std::string& folder, const std::string& text);
 
 }  // namespace perdure

@@ -47,7 +47,7 @@ class EventReader final : public HttpBodyEvents {
 
   ApiClient& client_;
   std::string session_;
-  std::shared_ptr<HttpCall> call_;
+  std::unique_ptr<HttpCall> call_;
   std::string unread_;
   std::vector<std::string> records_;
   std::uint64_t next_ = 1;

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/limits.h"
 #include "daemon_test.h"
 #include "event_reader.h"
 
@@ -153,15 +154,69 @@ TEST_F(Recovery, C13_an_imported_session_has_its_workspace_before_it_has_an_agen
   EXPECT_TRUE(until_count(session, "run.completed", 2));
 }
 
-TEST_F(Recovery, H3_a_workspace_that_cannot_be_started_says_why_at_once) {
+TEST_F(Recovery, H3_a_workspace_takes_no_place_of_an_agent) {
   begin({.config = "[limits]\nlive_agents = 1\n"});
   const std::string held = hang();
   const std::string session = client_->create_session({});
-  const ApiReply refused = client_->get("/api/sessions/" + session + "/fs/list");
+  const std::string path = "/api/sessions/" + session;
+  EXPECT_TRUE(client_->get(path + "/fs/list").ok());
+  // A shell does, and so does an agent: each says why it is refused, at once.
+  const ApiReply refused = client_->post(path + "/shells");
   EXPECT_EQ(refused.at("error.code"), "limit_reached") << refused.body;
   EXPECT_NE(refused.at("error.message").find("live_agents"), std::string::npos) << refused.body;
-  ASSERT_EQ(client_->count(session, "executor.stopped"), 1U);
+  EXPECT_TRUE(client_->get(path + "/fs/list").ok());
+  client_->prompt({.session = session, .text = "say 1"});
+  ASSERT_TRUE(until_count(session, "resume.failed", 1));
+  EXPECT_EQ(field(session, "error_code"), "limit_reached");
+  EXPECT_EQ(agents(), 1U);
   EXPECT_EQ(client_->count(held, "run.interrupted"), 0U);
+  ASSERT_TRUE(post(held, "stop").ok());
+  EXPECT_TRUE(until([&] { return post(session, "resume").ok(); }));
+  EXPECT_TRUE(client_->post(path + "/queue/release").ok());
+  EXPECT_TRUE(until_count(session, "run.completed", 1)) << client_->records(session).back();
+}
+
+// An observer looks into idle sessions; then the operator's prompt finds its place, also after a
+// restart, which finds the agentctls of those looks again.
+TEST_F(Recovery, H3_N12_an_observer_takes_nothing_that_an_operator_then_lacks) {
+  begin({.config = "[limits]\nlive_agents = 2\n"});
+  const std::string held = hang();
+  std::vector<std::string> idle;
+  for (int i = 0; i < 6; ++i) idle.push_back(client_->create_session({}));
+  ApiClient observer(daemon_->endpoint());
+  observer.use_token(
+      client_->post("/api/tokens", R"({"name":"eye","scopes":["observe"]})").at("text"));
+  const auto look = [&] {
+    for (const std::string& session : idle) {
+      const ApiReply listed = observer.get("/api/sessions/" + session + "/fs/list");
+      EXPECT_TRUE(listed.ok()) << listed.body;
+    }
+  };
+  look();
+  daemon_->kill_daemon();
+  begin_again();
+  ASSERT_TRUE(until_count(held, "executor.reattached", 1));
+  look();
+  ASSERT_TRUE(client_->prompt({.session = idle[3], .text = "say 1"}).ok());
+  EXPECT_TRUE(until_count(idle[3], "run.completed", 1));
+  EXPECT_EQ(client_->count(idle[3], "resume.failed"), 0U);
+  EXPECT_EQ(agents(), 2U);
+}
+
+TEST_F(Recovery, H3_of_too_many_workspaces_the_one_used_longest_ago_ends) {
+  begin();
+  std::vector<std::string> sessions;
+  for (std::size_t i = 0; i < workspaces_live_max + 2; ++i) {
+    sessions.push_back(client_->create_session({}));
+    EXPECT_TRUE(client_->get("/api/sessions/" + sessions.back() + "/fs/list").ok());
+    // The first one is looked at again and again.
+    EXPECT_TRUE(client_->get("/api/sessions/" + sessions.front() + "/fs/list").ok());
+  }
+  EXPECT_TRUE(until_count(sessions[1], "executor.stopped", 1));
+  EXPECT_TRUE(until_count(sessions[2], "executor.stopped", 1));
+  EXPECT_EQ(client_->count(sessions[0], "executor.stopped"), 0U);
+  EXPECT_EQ(client_->count(sessions[3], "executor.stopped"), 0U);
+  EXPECT_TRUE(client_->get("/api/sessions/" + sessions[1] + "/fs/list").ok());
 }
 
 TEST_F(Recovery, A1_replay_starts_nothing_and_resume_starts_one_agent) {

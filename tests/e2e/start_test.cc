@@ -1,11 +1,14 @@
 // How the daemon starts: on a port that is taken, with everything put aside, and what the contract
 // promises to be served.
+#include <csignal>
 #include <cstddef>
 #include <filesystem>
 
 #include <gtest/gtest.h>
+#include <pty.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "api_client.h"
@@ -72,9 +75,39 @@ TEST(Start, a_service_manager_is_told_and_no_key_is_in_its_journal) {
   EXPECT_TRUE(until([&] { return service.output().contains("perdure open"); }));
   EXPECT_FALSE(service.output().contains("launch=")) << service.output();
   close(manager);
+}
+
+// docker logs, nohup and supervisord keep what is written to a pipe or a file.
+TEST(Start, SEC14_a_launch_token_is_written_to_a_terminal_only) {
+  DaemonProcess piped;
+  ASSERT_TRUE(piped.start());
+  EXPECT_TRUE(until([&] { return piped.output().contains("perdure open"); }));
+  EXPECT_FALSE(piped.output().contains("launch=")) << piped.output();
+
   DaemonProcess by_hand;
-  ASSERT_TRUE(by_hand.start());
-  EXPECT_TRUE(until([&] { return by_hand.output().contains("launch="); }));
+  int terminal = -1;
+  const pid_t pid = forkpty(&terminal, nullptr, nullptr, nullptr);
+  ASSERT_GE(pid, 0);
+  if (pid == 0) {
+    std::vector<std::string> words = by_hand.environment();
+    std::vector<char*> environment;
+    for (std::string& word : words) environment.push_back(word.data());
+    environment.push_back(nullptr);
+    execle(PERDURE_PROGRAM, "perdure", "serve", nullptr, environment.data());
+    _exit(127);
+  }
+  std::string output;
+  char bytes[4096];
+  while (!output.contains("launch=")) {
+    const ssize_t got = read(terminal, bytes, sizeof bytes);
+    if (got <= 0) break;
+    output.append(bytes, static_cast<std::size_t>(got));
+  }
+  EXPECT_TRUE(output.contains("launch=")) << output;
+  kill(pid, SIGTERM);
+  while (read(terminal, bytes, sizeof bytes) > 0) {}
+  waitpid(pid, nullptr, 0);
+  close(terminal);
 }
 
 TEST(Start, U12_a_clean_start_puts_everything_aside_and_destroys_nothing) {

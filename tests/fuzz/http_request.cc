@@ -85,6 +85,9 @@ class Stage final : public ConnectionHost, public HttpHandler, public HttpStream
     if (!connection->is_scheduled) scheduled_.push_back(connection);
     connection->is_scheduled = true;
   }
+  bool note_known(Connection& /*connection*/, const std::string& /*credential*/) override {
+    return true;
+  }
   void forget(Connection& /*connection*/) override { is_forgotten = true; }
 
   HttpAdmission on_head(const HttpRequest& head) override {

@@ -197,7 +197,7 @@ class LiveLoad {
   std::vector<std::string> sessions_;
   std::vector<std::uint64_t> accepted_;
   std::vector<std::unique_ptr<SseClient>> clients_;
-  std::map<std::uint64_t, std::shared_ptr<HttpCall>> calls_;
+  std::map<std::uint64_t, std::unique_ptr<HttpCall>> calls_;
   std::vector<std::uint64_t> done_;
   std::uint64_t keys_ = 0;
   std::uint64_t waiting_ = 0;

@@ -48,7 +48,7 @@ class SseClient final : public HttpBodyEvents {
 
   Order order_;
   Times& delays_;
-  std::shared_ptr<HttpCall> call_;
+  std::unique_ptr<HttpCall> call_;
   std::string unread_;
   std::uint64_t last_ = 0;
   std::uint64_t head_ = 0;

@@ -40,12 +40,14 @@ class Receiver final : public HttpHandler {
   HttpAdmission on_head(const HttpRequest&) override { return {}; }
   void on_request(HttpRequest request, std::shared_ptr<HttpExchange> exchange) override {
     requests.push_back(std::move(request));
+    if (keep != nullptr) return void(*keep = std::move(exchange));
     const int status = statuses.empty() ? 200 : statuses.front();
     if (!statuses.empty()) statuses.erase(statuses.begin());
     exchange->respond({.status = status});
   }
   std::vector<HttpRequest> requests;
   std::vector<int> statuses;
+  std::shared_ptr<HttpExchange>* keep = nullptr;  // given: nothing is answered
 };
 
 class Notify : public ::testing::Test {
@@ -106,6 +108,26 @@ TEST_F(Notify, a_webhook_that_refuses_is_tried_again) {
   EXPECT_EQ(receiver_.requests[0].body, receiver_.requests[1].body);
 }
 
+// The fixture's loop goes after its io, as the daemon's did: what still waits in the loop must not
+// use the io.
+TEST_F(Notify, an_end_while_a_delivery_waits_for_its_retry_leaves_nothing_behind) {
+  receiver_.statuses = {503};
+  auto notifications = make(hook());
+  notifications->tell(about("failed"));
+  ASSERT_TRUE(until([&] { return receiver_.requests.size() == 1 && server_->connections() == 0; }));
+  notifications.reset();
+}
+
+TEST_F(Notify, an_end_while_a_delivery_waits_for_its_answer_leaves_nothing_behind) {
+  std::shared_ptr<HttpExchange> kept;
+  receiver_.keep = &kept;
+  auto notifications = make(hook());
+  notifications->tell(about("failed"));
+  ASSERT_TRUE(until([&] { return kept != nullptr; }));
+  notifications.reset();
+  kept.reset();
+}
+
 TEST_F(Notify, N15_each_event_is_told_once_and_apart_from_the_others) {
   NotifySetting setting = hook();
   setting.debounce_ms = 50;
@@ -137,6 +159,29 @@ TEST_F(Notify, a_command_gets_the_event_on_its_stdin) {
   std::ifstream file(out);
   const std::string text(std::istreambuf_iterator<char>(file), {});
   EXPECT_EQ(text, about("stalled").json() + "\nstalled\n");
+}
+
+TEST_F(Notify, what_an_agent_wrote_cannot_deceive_in_a_notification) {
+  Notification asks = about("needs_input");
+  asks.title = "p\u0430rser\u202E";
+  asks.text = "rm -rf build\n&& x\u200By" + std::string(1000, 'z');
+  asks.folder = "/srv/x";
+  asks.permission = "perm_1";
+  const std::string json = asks.json();
+  EXPECT_NE(json.find("\"title\":\"p\u0430<U+0430>rser<U+202E>\""), std::string::npos) << json;
+  EXPECT_NE(json.find("\"text\":\"rm -rf build && x<U+200B>yzzz"), std::string::npos) << json;
+  EXPECT_NE(json.find("zzz…\",\"agent\":\"\",\"folder\":\"/srv/x\""), std::string::npos) << json;
+  EXPECT_NE(json.find(R"("perm_id":"perm_1","review":"perdure answer perm_1")"), std::string::npos);
+  const std::string out = folder_ / "env";
+  const auto notifications = make(
+      {.command = {"/bin/sh", "-c", "printf '%s|%s' \"$PERDURE_TITLE\" \"$PERDURE_TEXT\" > " + out},
+       .command_environment = {"PATH=/usr/bin:/bin"},
+       .debounce_ms = 1});
+  notifications->tell(asks);
+  ASSERT_TRUE(until([&] { return notifications->delivered() == 1; }));
+  std::ifstream file(out);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  EXPECT_TRUE(text.starts_with("p\u0430<U+0430>rser<U+202E>|rm -rf build && x<U+200B>y")) << text;
 }
 
 TEST_F(Notify, a_command_that_fails_is_counted_and_blocks_nothing) {

@@ -35,8 +35,10 @@ TEST_F(RemoteAdd, L5_a_host_is_added_by_ssh_and_runs_a_session) {
   EXPECT_EQ(std::filesystem::status(file).permissions(),
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   ASSERT_NO_FATAL_FAILURE(start_daemon());
+  const std::string work = host_->folder() + "/work";  // beside what was brought
+  std::filesystem::create_directories(work);
   const ProgramRun made =
-      perdure({"run", "test", "-d", "--remote", "box", "--cwd", host_->folder(), "paced 40 50"});
+      perdure({"run", "test", "-d", "--remote", "box", "--cwd", work, "paced 40 50"});
   ASSERT_EQ(made.exit_code, 0) << made.output;
   const std::string session = made.output.substr(0, made.output.find('\n'));
   ASSERT_TRUE(until_count(session, "message.agent", 2)) << daemon_->log();

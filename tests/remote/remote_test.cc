@@ -1,13 +1,34 @@
 // Sessions whose agentctl and agent live on another host: a turn, a daemon that dies in the middle
 // of one, folders there, and who is refused. The host is made of namespaces; the network is real.
-#include <gtest/gtest.h>
+#include <vector>
 
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "env_posix/confine.h"
 #include "remote_fixture.h"
 
 namespace perdure {
 namespace {
 
 class Remotes : public RemoteTest {};
+
+// Connections over which nothing is said.
+std::vector<int> connect_silently(const std::string& host, std::uint16_t port, std::size_t count) {
+  sockaddr_in address{.sin_family = AF_INET, .sin_port = htons(port)};
+  inet_pton(AF_INET, host.c_str(), &address.sin_addr);
+  std::vector<int> made;
+  for (std::size_t i = 0; i < count; ++i) {
+    const int each = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (connect(each, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) break;
+    made.push_back(each);
+  }
+  return made;
+}
 
 TEST_F(Remotes, L5_L13_K35_a_session_on_another_host_runs_a_turn_and_is_found_by_a_new_daemon) {
   ASSERT_NO_FATAL_FAILURE(begin_with_remote());
@@ -28,6 +49,31 @@ TEST_F(Remotes, L5_L13_K35_a_session_on_another_host_runs_a_turn_and_is_found_by
   ASSERT_TRUE(until_count(session, "run.started", 2)) << daemon_->log();
   EXPECT_EQ(daemon_->stop(), 0) << daemon_->output();
   EXPECT_EQ(agentctls(), 1u);
+}
+
+TEST_F(Remotes, SEC_the_level_is_that_of_the_other_host_and_the_outposts_folder_is_hidden) {
+  ASSERT_NO_FATAL_FAILURE(begin_with_remote());
+  const std::string session = session_with("say 1");
+  ASSERT_TRUE(until_count(session, "run.completed", 1)) << daemon_->log();
+  const Confinement there = try_namespaces();  // the other host has the same kernel and user
+  EXPECT_EQ(field(session, "confinement"), confinement_name(there.level));
+  const std::string own = host_->outpost_folder();
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(own)) {
+    if (!entry.is_regular_file()) continue;
+    EXPECT_EQ(entry.status().permissions() & std::filesystem::perms::all,
+              std::filesystem::perms::owner_read | std::filesystem::perms::owner_write)
+        << entry.path();
+    files.push_back(entry.path().filename());
+  }
+  EXPECT_GE(files.size(), 2u) << "a key and a secret";
+  const ApiReply saw = client_->run_in_shell({session, "ls -A " + own});
+  EXPECT_NE(saw.at("text").find("done\r\n"), std::string::npos) << saw.body;
+  for (const std::string& file : files) {
+    EXPECT_EQ(saw.at("text").find(file) == std::string::npos, there.level != ConfinementLevel::none)
+        << file << "\n"
+        << saw.at("text");
+  }
 }
 
 TEST_F(Remotes, L13_stop_and_delete_leave_nothing_behind_on_either_host) {
@@ -88,6 +134,68 @@ TEST_F(Remotes, L5_folders_and_worktrees_are_those_of_the_other_host) {
   EXPECT_TRUE(cwd.starts_with(host_->outpost_folder() + "/worktrees/")) << cwd;
   const ApiReply file = client_->get("/api/sessions/" + session + "/fs/read?path=file");
   EXPECT_NE(file.body.find("hello"), std::string::npos) << file.status << file.body;
+}
+
+TEST_F(Remotes, SEC1_a_worktree_of_the_other_host_runs_no_hook_of_its_repository) {
+  ASSERT_NO_FATAL_FAILURE(begin_with_remote());
+  const std::string repository = host_->folder() + "/repository";
+  const std::string ran = host_->folder() + "/ran";
+  const ProgramRun made = host_->run(
+      {"/bin/sh", "-c",
+       "git init -q '" + repository + "' && cd '" + repository +
+           "' && echo '* filter=evil' > .gitattributes && echo hello > file && git add . && "
+           "git -c user.name=a -c user.email=a@b commit -qm first && "
+           "printf '#!/bin/sh\\necho hook >> " +
+           ran +
+           "\\n' > .git/hooks/post-checkout && chmod +x .git/hooks/post-checkout && "
+           "cp .git/hooks/post-checkout .git/hooks/reference-transaction && "
+           "git config filter.evil.smudge 'tee -a " +
+           ran + "'"});
+  ASSERT_EQ(made.exit_code, 0) << made.output;
+  const std::string session = client_->create_session(
+      {.more = R"("remote":"box","worktree":{"branch":"try"},"cwd":")" + repository + "\""});
+  ASSERT_FALSE(session.empty()) << daemon_->log();
+  EXPECT_FALSE(std::filesystem::exists(ran)) << read_text(ran);
+  EXPECT_EQ(read_text(host_->outpost_folder() + "/worktrees/" + session + "/file"), "hello\n");
+}
+
+TEST_F(Remotes, SEC3_no_session_of_the_other_host_works_in_the_outposts_folder) {
+  ASSERT_NO_FATAL_FAILURE(begin_with_remote());
+  const std::string own = host_->outpost_folder();
+  const std::string link = host_->folder() + "/link";
+  std::filesystem::create_directory_symlink(own, link);
+  std::filesystem::create_directory(own + "/inner");
+  for (const std::string& cwd : {own, own + "/inner", host_->folder(), link, link + "/inner"}) {
+    const ApiReply refused =
+        client_->post("/api/sessions", R"({"agent":"test","remote":"box","cwd":")" + cwd + "\"}");
+    EXPECT_EQ(refused.status, 400) << cwd << " " << refused.body;
+  }
+  // Moved there later, it does not start.
+  const std::string session = client_->create_session({.more = R"("remote":"box")"});
+  ASSERT_FALSE(session.empty());
+  ASSERT_TRUE(client_
+                  ->call({.method = "PATCH",
+                          .path = "/api/sessions/" + session,
+                          .body = R"({"cwd":")" + link + "\"}"})
+                  .ok());
+  client_->prompt({.session = session, .text = "say 1"});
+  EXPECT_TRUE(until([&] {
+    return field(session, "error_message").find("Perdure's own files") != std::string::npos;
+  })) << client_->get("/api/sessions/" + session).body;
+  EXPECT_EQ(client_->count(session, "agent.started"), 0u);
+}
+
+// Connections that say nothing, more than the outpost keeps, stand there before the daemon comes.
+TEST_F(Remotes, L18_silent_connections_do_not_cut_the_host_off) {
+  ASSERT_NO_FATAL_FAILURE(start_outpost());
+  const auto flood = connect_silently(host_->address(), static_cast<std::uint16_t>(sight_.port),
+                                      2 * outpost_strangers_max);
+  ASSERT_EQ(flood.size(), 2 * outpost_strangers_max);
+  write_remote();
+  ASSERT_NO_FATAL_FAILURE(start_daemon());
+  const std::string session = session_with("say 1");
+  EXPECT_TRUE(until_count(session, "run.completed", 1)) << daemon_->log();
+  for (const int each : flood) close(each);
 }
 
 TEST_F(Remotes, L18_a_host_that_cannot_be_reached_refuses_new_sessions_and_nothing_is_made) {

@@ -28,7 +28,7 @@ int main() {
   add_rule_routes(router, *bench.world);
   add_care_routes(router, *bench.world);
   add_metrics_route(router, *bench.world);
-  add_workspace_routes(router, *bench.world);
+  add_workspace_routes(router, *bench.streams);
   add_openapi_route(router, "0.0.0");
   const std::string document = openapi_json(router, "0.0.0");
   std::fwrite(document.data(), 1, document.size(), stdout);

@@ -5,90 +5,10 @@
 #include <unistd.h>
 
 #include "env_posix/confine.h"
-#include "guarded_daemon.h"
+#include "hostile_test.h"
 
 namespace perdure {
 namespace {
-
-constexpr const char* attacks = PERDURE_ATTACKS;
-
-class HostileAgent : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (access("/usr/bin/python3", X_OK) != 0) GTEST_SKIP() << "needs python3";
-    start({});
-  }
-  void start(const std::string& more_config) {
-    daemon_ = std::make_unique<GuardedDaemon>(
-        DaemonSetup{.config = more_config + "\n[agents.hostile]\ncommand = ['/usr/bin/python3', '" +
-                              std::string(attacks) + "/hostile_agent.py']\n"});
-    ASSERT_EQ(daemon_->start(), "");
-    session_ = client().create_session({.agent = "hostile"});
-    ASSERT_FALSE(session_.empty());
-  }
-  void TearDown() override {
-    if (daemon_ && ::testing::Test::HasFailure()) {
-      for (const std::string& record : client().records(session_)) std::cerr << record << "\n";
-    }
-  }
-  ApiClient client() { return daemon_->client(); }
-  std::string said() {
-    std::string all;
-    for (const std::string& record : client().records(session_)) {
-      if (json_at(record, "kind") == "message.agent") all += json_at(record, "text");
-    }
-    return all;
-  }
-  // Opens a question; the session stays in that turn.
-  void ask() {
-    ASSERT_TRUE(client().prompt({.session = session_, .text = "ask true"}).ok());
-    ASSERT_TRUE(until([&] { return said().find("attempted") != std::string::npos; }, 30'000));
-    for (const std::string& record : client().records(session_)) {
-      if (json_at(record, "kind") == "permission.requested") {
-        permission_ = json_at(record, "perm_id");
-      }
-      if (json_at(record, "kind") == "token.minted") wait_ = json_at(record, "token_id");
-    }
-    ASSERT_FALSE(permission_.empty());
-    ASSERT_FALSE(wait_.empty());
-  }
-  // A second session of the same agent, which attacks; what it saw.
-  std::string attack(const std::string& command) {
-    if (attacker_.empty()) attacker_ = client().create_session({.agent = "hostile"});
-    const std::size_t before = client().count(attacker_, "run.completed");
-    const ApiReply reply = client().prompt({.session = attacker_, .text = command});
-    EXPECT_TRUE(reply.ok()) << reply.body;
-    EXPECT_TRUE(until([&] { return client().count(attacker_, "run.completed") > before; }, 60'000));
-    std::string last;
-    for (const std::string& record : client().records(attacker_)) {
-      const std::string kind = json_at(record, "kind");
-      if (kind == "run.started") last.clear();
-      if (kind == "message.agent") last += json_at(record, "text");
-    }
-    return last;
-  }
-  std::string request(const std::string& words) {
-    return attack("/usr/bin/python3 " + std::string(attacks) + "/request.py " + words);
-  }
-  void expect_open() {
-    EXPECT_EQ(client().count(session_, "permission.resolved"), 0u);
-    EXPECT_EQ(client().count(session_, "token.consumed"), 0u);
-    EXPECT_NE(client().get("/api/inbox").body.find(permission_), std::string::npos);
-  }
-  std::string grant() const {
-    return "POST /api/permissions/" + permission_ + R"( '{"option_id":"allow"}')";
-  }
-
-  std::unique_ptr<GuardedDaemon> daemon_;
-  std::string session_;
-  std::string attacker_;
-  std::string permission_;
-  std::string wait_;
-};
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 TEST_F(HostileAgent, TOK3_cannot_answer_or_mint_over_the_unix_socket) {
   ask();
@@ -100,12 +20,13 @@ TEST_F(HostileAgent, TOK3_cannot_answer_or_mint_over_the_unix_socket) {
                                "POST /api/launch '{}'",
                                "POST /api/rules '{\"agent\":\"hostile\"}'",
                                "GET /api/tokens ''",
+                               "GET /api/audit ''",
                                "GET /api/waits/" + wait_ + "/secret ''",
                                "POST /api/waits/" + wait_ + " '{\"secret\":\"x\",\"answer\":{}}'"};
   for (const std::string& each : tries) {
     const std::string saw = request(to + each);
     EXPECT_TRUE(has(saw, "status=403")) << each << "\n" << saw;
-    EXPECT_TRUE(has(saw, "inside of a session")) << each << "\n" << saw;
+    EXPECT_TRUE(has(saw, "inside a session")) << each << "\n" << saw;
   }
   expect_open();
 }
@@ -122,7 +43,8 @@ TEST_F(HostileAgent, TOK3_cannot_read_the_token_or_the_data_folder) {
   const std::string home = daemon_->process.home();
   const std::string saw = attack("cat " + home + "/token " + home + "/wait.key; ls -A " + home +
                                  " " + home + "/run/agentctl; cat " + home + "/perdure.db");
-  if (!allows_mount_namespaces()) GTEST_SKIP() << "this machine allows no mount namespace";
+  const Confinement here = try_namespaces();
+  if (here.level == ConfinementLevel::none) GTEST_SKIP() << here.reason;
   EXPECT_FALSE(has(saw, "spool")) << saw;
   EXPECT_FALSE(has(saw, daemon_->process.admin_token())) << saw;
   EXPECT_FALSE(has(saw, ".sock\n") && has(saw, "exec_")) << saw;
@@ -182,7 +104,8 @@ TEST_F(HostileAgent, TOK3_D6_no_verb_approves_or_starts_a_daemon) {
                             " PERDURE_CONFIG=" + daemon_->process.config_file() + " " +
                             daemon_->process.setup().program + " ";
   const std::string approve = attack(place + "approve " + permission_);
-  EXPECT_TRUE(has(approve, "exit=4")) << approve;
+  // Another session's question does not exist for it.
+  EXPECT_TRUE(has(approve, "exit=3")) << approve;
   const std::string other = daemon_->process.folder() + "/user/other";
   const std::string start =
       attack("PERDURE_HOME=" + other + " " + daemon_->process.setup().program + " ls");
@@ -199,6 +122,22 @@ TEST_F(HostileAgent, TOK3_its_environment_holds_no_token_of_ours) {
   EXPECT_FALSE(has(saw, "PERDURE_CONFIG"));
 }
 
+// Nobody can tell such a program from one inside a session.
+TEST_F(HostileAgent, a_program_of_the_user_in_a_sandbox_of_its_own_is_refused_and_told_why) {
+  const std::vector<std::string> sandbox = {"/usr/bin/unshare", "--user", "--map-current-user"};
+  const auto run = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), sandbox.begin(), sandbox.end());
+    return run_program(words, {"PATH=/usr/bin:/bin"});
+  };
+  if (run({"/bin/true"}).exit_code != 0) GTEST_SKIP() << "no user namespaces here";
+  const std::string script = std::string(attacks) + "/request.py";
+  const ProgramRun refused =
+      run({"/usr/bin/python3", script, daemon_->socket(), "POST", "/api/launch", "{}"});
+  EXPECT_TRUE(has(refused.output, "status=403")) << refused.output;
+  EXPECT_TRUE(has(refused.output, "it runs in another user namespace")) << refused.output;
+  EXPECT_TRUE(has(refused.output, "outside of every session")) << refused.output;
+}
+
 class UnconfinedAgent : public HostileAgent {
  protected:
   void SetUp() override {
@@ -213,6 +152,14 @@ TEST_F(UnconfinedAgent, TOK3_one_that_reads_the_token_still_answers_nothing) {
                                   daemon_->process.home() + "/token)");
   EXPECT_TRUE(has(saw, "status=403")) << saw;
   expect_open();
+}
+
+TEST_F(UnconfinedAgent, the_level_is_none_and_the_reason_names_the_setting) {
+  const std::string saw = attack("readlink /proc/self/ns/mnt");
+  EXPECT_TRUE(has(saw, std::filesystem::read_symlink("/proc/self/ns/mnt"))) << saw;
+  const ApiReply session = client().get("/api/sessions/" + attacker_);
+  EXPECT_EQ(session.at("session.confinement"), "none") << session.body;
+  EXPECT_EQ(session.at("session.confinement_reason"), "sessions.confine is off") << session.body;
 }
 
 }  // namespace

@@ -1,26 +1,10 @@
 // TOK5: secrets that were used in every way are looked for afterwards in all that the daemon keeps,
 // logs and starts. A search that would find nothing proves nothing, so it is shown to find a
 // prompt.
-#include <filesystem>
-
 #include "guarded_daemon.h"
 
 namespace perdure {
 namespace {
-
-namespace fs = std::filesystem;
-
-// The files below a folder that hold the text. The admin token's own file is where it belongs.
-std::vector<std::string> files_with(const std::string& folder, const std::string& text) {
-  std::vector<std::string> found;
-  std::error_code error;
-  for (const auto& entry : fs::recursive_directory_iterator(
-           folder, fs::directory_options::skip_permission_denied, error)) {
-    if (!entry.is_regular_file(error)) continue;
-    if (read_text(entry.path()).find(text) != std::string::npos) found.push_back(entry.path());
-  }
-  return found;
-}
 
 std::string processes_with(const DaemonProcess& daemon, const std::string& text) {
   std::string found;

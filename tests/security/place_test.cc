@@ -105,5 +105,15 @@ TEST_F(Place, N16_a_page_cannot_come_in_over_the_unix_socket_as_its_user) {
   EXPECT_EQ(daemon().unix_socket({}).status, 200);
 }
 
+// ssh -L forwards the socket, and a page's own name is resolved to that end: nothing else tells
+// such a GET from one of a program.
+TEST_F(Place, SEC14_a_rebound_name_reads_nothing_over_a_forwarded_socket) {
+  EXPECT_EQ(daemon().unix_socket({.host = "evil.example:8080"}).status, 421);
+  EXPECT_EQ(daemon().unix_socket({.headers = {{"User-Agent", "Mozilla/5.0"}}, .host = "x"}).status,
+            401);
+  EXPECT_EQ(daemon().unix_socket({.host = "x"}).status, 200);
+  EXPECT_EQ(daemon().unix_socket({.host = "localhost"}).status, 200);
+}
+
 }  // namespace
 }  // namespace perdure

@@ -2,15 +2,10 @@
 // nothing refused by the policy; pictures of all of them are in build/web-shots. A page is opened once
 // for a size; themes and narrower screens are tried on it where it stands.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 
-import { axeSource, sizes } from "./harness/browser.mjs";
+import { sizes } from "./harness/browser.mjs";
+import { colourRules, everyRule, tooSmall, tooWide, violations } from "./harness/fit.mjs";
 import { settled } from "./harness/wait.mjs";
-
-const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
-// What may differ between two themes of one document.
-const colourRules = ["color-contrast", "link-in-text-block"];
-const axe = readFileSync(axeSource(), "utf8");
 
 // What the pages show: a task, sessions in several states.
 async function furnish(daemon) {
@@ -26,39 +21,8 @@ async function furnish(daemon) {
 }
 
 const pagesOf = (world) => ({
-  inbox: "/", tasks: "/tasks", task: `/t/${world.task.id}`, new: "/new", search: "/search?q=cursor", settings: "/settings",
+  inbox: "/", tasks: "/tasks", task: `/t/${world.task.id}`, new: "/new", search: "/search?q=cursor", settings: "/settings", audit: "/settings/audit",
   session: `/s/${world.tour.id}`, asks: `/s/${world.asks.id}`, stopped: `/s/${world.stopped.id}`, unknown: "/s/sess_01k00000000000000000000000",
-});
-
-async function violations(page, runOnly) {
-  await page.evaluate(axe);
-  return page.evaluate(async (only) => {
-    const result = await window.axe.run(document, { runOnly: only, resultTypes: ["violations"] });
-    return result.violations.map((one) => `${one.id}: ${one.help}: ${one.nodes.slice(0, 3).map((node) => node.target.join(" ")).join(" | ")}`);
-  }, runOnly);
-}
-
-const tooWide = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-
-// Controls that a finger does not hit: the box with what a pseudo element adds around it.
-const tooSmall = (page) => page.evaluate(() => {
-  const reach = (element) => {
-    const box = element.getBoundingClientRect();
-    const grown = getComputedStyle(element, "::after");
-    const add = grown.content !== "none" && grown.position === "absolute"
-      ? { x: Math.max(0, -parseFloat(grown.left) || 0) * 2, y: Math.max(0, -parseFloat(grown.top) || 0) * 2 } : { x: 0, y: 0 };
-    return { width: box.width + add.x, height: box.height + add.y };
-  };
-  const out = [];
-  for (const element of document.querySelectorAll("button, [role=tab], [role=menuitem], select, input:not([type=hidden])")) {
-    if (!element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
-    const box = reach(element);
-    if (box.width === 0 || element.closest("[inert], [aria-hidden=true]") || element.matches("[tabindex='-1']:not([role=tab])")) continue;
-    const label = element.closest("label");
-    const height = Math.max(box.height, label ? label.getBoundingClientRect().height : 0);
-    if (height < 43.5) out.push(`${element.tagName} '${(element.getAttribute("aria-label") ?? element.textContent).trim().slice(0, 30)}' ${Math.round(box.width)}x${Math.round(height)}`);
-  }
-  return out;
 });
 
 async function inTheme(one, theme) {
@@ -71,12 +35,12 @@ async function lookAt(one, name, found) {
   const note = (about, problems) => found[about].push(...problems.map((text) => `${name}: ${text}`));
   const wide = async (about) => note(about, [await tooWide(page)].filter((px) => px > 0).map((px) => `${px} px wider than the screen`));
   await inTheme(one, "light");
-  note("light", await violations(page, { type: "tag", values: tags }));
+  note("light", await violations(page, everyRule));
   await one.shot(`page-${name}`);
   await wide("light");
   if (size === "phone") note("targets", await tooSmall(page));
   await inTheme(one, "dark");
-  note("dark", await violations(page, { type: "rule", values: colourRules }));
+  note("dark", await violations(page, colourRules));
   await one.shot(`page-${name}`);
   await page.setViewportSize(sizes[size === "phone" ? "narrow" : "zoomed"].viewport);
   await settled(page);

@@ -51,30 +51,12 @@ export default function (suite) {
     await one.enter(`/s/${session.id}`);
     await allow(one.page).waitFor();
     let answers = 0;
-    one.page.on("request", (request) => { if (/\/api\/permissions\//.test(request.url())) answers += 1; });
+    one.page.on("request", (request) => { if (/\/api\/permissions\/[^/]+$/.test(request.url())) answers += 1; });
     await untilReady(allow(one.page));
     await allow(one.page).dblclick();
     await daemon.untilIdle(session.id);
     assert.equal(answers, 1);
     assert.equal((await daemon.events(session.id, "permission.resolved")).length, 1);
-  });
-
-  suite.test("permission_keys_answer_and_in_the_composer_they_are_letters", async ({ daemon, person }) => {
-    const session = await asking(daemon, "Keys");
-    const one = await person();
-    await one.enter(`/s/${session.id}`);
-    await untilReady(allow(one.page));
-    const box = one.page.getByRole("textbox", { name: /message/i });
-    await box.click();
-    await one.page.keyboard.type("yan");
-    assert.equal(await box.inputValue(), "yan");
-    assert.equal((await daemon.events(session.id, "permission.resolved")).length, 0);
-    await box.fill("");
-    await one.page.locator("h1").first().click();
-    await one.page.keyboard.press("n");
-    await daemon.untilIdle(session.id);
-    const [resolved] = await daemon.events(session.id, "permission.resolved");
-    assert.match(resolved.option_id, /reject/);
   });
 
   suite.test("A31_a_question_survives_the_daemon_and_is_expired_once_its_agent_is_lost", async ({ daemon, person }) => {

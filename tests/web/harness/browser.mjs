@@ -30,9 +30,9 @@ export function launchBrowser(options = {}) {
     "--disable-gpu", "--force-color-profile=srgb", ...(options.args ?? [])] });
 }
 
-// A browser calls every refusal an error. A folder that is no repository has no git status: a page may ask that
-// once for a session, and not again.
-const noRepository = /status of 404 .*(\/api\/sessions\/[^/]+\/git\/status)/;
+// A browser calls every refusal an error. A folder that is no repository has no git status, and a question that was
+// answered a moment ago suggests no rules: a page may ask each of these once, and not again.
+const notThere = /status of 404 .*(\/api\/(?:sessions\/[^/]+\/git\/status|permissions\/[^/]+\/rules))/;
 
 // Runs before the page's own scripts: what the browser refuses is said where the guard hears it.
 function reportViolations() {
@@ -63,7 +63,7 @@ export class Person {
       if (frame === page.mainFrame()) asked = new Set();
     });
     const isFirstLook = (text) => {
-      const path = noRepository.exec(text)?.[1];
+      const path = notThere.exec(text)?.[1];
       if (!path || asked.has(path)) return false;
       asked.add(path);
       return true;

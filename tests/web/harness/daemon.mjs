@@ -56,17 +56,17 @@ export class Daemon {
     return daemon;
   }
 
-  // Agents: `test` behaves, `forgetful` cannot resume, and whatever the setup adds as name -> switches. `names` are those
+  // Agents: `test` behaves, `forgetful` cannot resume, and whatever the setup adds as name -> switches, or a command. `names` are those
   // under which it is known besides its address.
   config(setup) {
     const agents = { test: {}, forgetful: { switches: ["no_load", "no_resume"], lines: [
       "supports_session_resume = false", "native_session_resume = false"] }, ...setup.agents };
     const names = (setup.names ?? []).map((name) => `http://${name}:${this.port}`);
     const lines = [...(names.length > 0 ? [`public_urls = ${JSON.stringify(names)}`] : []), ...(setup.lines ?? [])];
-    for (const [name, { switches = [], lines: more = [] }] of Object.entries(agents)) {
+    for (const [name, { switches = [], lines: more = [], command }] of Object.entries(agents)) {
       const home = join(this.folder, "agent", name);
       mkdirSync(home);
-      const words = [join(programs, "perdure-testagent"), "--home", home];
+      const words = command ? [...command] : [join(programs, "perdure-testagent"), "--home", home];
       for (const one of switches) words.push("--switch", one);
       lines.push(`[agents.${name}]`, `title = ${JSON.stringify(setup.titles?.[name] ?? `Agent ${name}`)}`,
         `command = ${JSON.stringify(words)}`, ...more);

@@ -14,6 +14,18 @@ export async function until(condition, what, ms = 10_000) {
   }
 }
 
+// Where the element is now, it has been for longer than a button waits that has moved (ui/still.svelte.ts).
+export async function stoodStill(locator) {
+  let place = "";
+  let since = 0;
+  await until(async () => {
+    const [here, now] = await locator.evaluate((element) => [JSON.stringify(element.getBoundingClientRect()), performance.now()]);
+    if (here !== place) since = now;
+    place = here;
+    return now - since > 700;
+  }, "it stands still");
+}
+
 const underWay = new WeakMap();
 
 // From now on it is known what the page has asked for and not got yet. Sockets stay open and are no part of it.

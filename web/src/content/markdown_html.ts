@@ -2,7 +2,7 @@
 // what marked does not know how to name cannot reach the document, raw HTML least of all.
 import type { Token, Tokens } from "marked";
 import { escapeHtml, type SafeHtml } from "./policy";
-import { textToHtml } from "./suspicious";
+import { textToHtml } from "./marked_html";
 
 export interface HtmlBlock {
   readonly kind: "html";

@@ -1,6 +1,6 @@
 // Lines of coloured runs, the form in which code and terminal output reach the document: built from
 // text nodes, never from HTML. Characters that deceive are shown by their code.
-import { isPlain, segments } from "./suspicious";
+import { isPlain, segments, shownAs } from "../core/suspicious";
 
 export interface ColourRun {
   readonly text: string;
@@ -9,11 +9,11 @@ export interface ColourRun {
 export type RunLine = readonly ColourRun[];
 
 function appendText(parent: Node, text: string): void {
-  if (isPlain(text, "prose")) {
+  if (isPlain(text, "title")) {
     parent.appendChild(document.createTextNode(text));
     return;
   }
-  for (const segment of segments(text, "prose")) {
+  for (const segment of segments(text, "title")) {
     if (!segment.mark) {
       parent.appendChild(document.createTextNode(segment.text));
       continue;
@@ -21,7 +21,7 @@ function appendText(parent: Node, text: string): void {
     const span = document.createElement("span");
     span.className = "odd";
     span.title = segment.mark.name;
-    span.textContent = segment.mark.code;
+    span.textContent = shownAs(segment);
     parent.appendChild(span);
   }
 }

@@ -3,8 +3,8 @@ import type { ResumeOnOpen } from "./resume_on_open";
 import { Http, type ApiError } from "./http";
 import { pageOf } from "./rows";
 import type {
-  Agent, Brief, DeletePreview, Density, EventsPage, Executor, Inbox, InboxCounts, NewSession, PermissionAnswer, ProbeState, PromptAnswer, PromptWhen,
-  ResumeAnswer, ResumeHow, RowsPage, Rule, SearchHit, Seq, Session, Task, Token,
+  Agent, AuditPage, Brief, DeletePreview, Density, EventsPage, Executor, Inbox, InboxCounts, NewSession, PermissionAnswer, ProbeState, PromptAnswer, PromptWhen,
+  ResumeAnswer, ResumeHow, RowsPage, Rule, RuleBody, RuleOffer, RuleTrial, SearchHit, Seq, Session, Task, Token, TypedRule,
 } from "./types";
 import { WorkspaceApi } from "./workspace_api";
 
@@ -160,14 +160,23 @@ export class Api {
   inbox(): Promise<Inbox> {
     return this.http.json("/api/inbox");
   }
-  answer(permission: string, answer: { option_id: string } | { cancel: true }, key?: string): Promise<PermissionAnswer> {
+  /** `if_question`: the digest of the question that was shown; for any other it is refused. */
+  answer(permission: string, answer: ({ option_id: string } | { cancel: true }) & { if_question?: string }, key?: string): Promise<PermissionAnswer> {
     return this.http.json(`/api/permissions/${permission}`, { method: "POST", body: answer, ...(key ? { key } : {}) });
   }
-  rules(): Promise<{ rules: Rule[] }> {
+  rules(): Promise<{ rules: Rule[]; typed_rules: TypedRule[] }> {
     return this.http.json("/api/rules");
   }
-  addRule(body: { title: string; option_kind: string; session_id?: string; agent?: string }): Promise<{ rule: Rule }> {
-    return this.http.json("/api/rules", { method: "POST", body });
+  /** Rules that would answer an open question from now on. */
+  async ruleOffers(permission: string): Promise<RuleOffer[]> {
+    return (await this.http.json<{ suggested_rules: RuleOffer[] }>(`/api/permissions/${permission}/rules`)).suggested_rules;
+  }
+  /** What the rule would have done with the questions of the last 30 days. Keeps nothing. */
+  tryRule(rule: RuleBody): Promise<RuleTrial> {
+    return this.http.json("/api/rules/test", { method: "POST", body: rule });
+  }
+  addRule(rule: RuleBody | { title: string; option_kind: string; agent?: string; session_id?: string }, key?: string): Promise<unknown> {
+    return this.http.json("/api/rules", { method: "POST", body: rule, ...(key ? { key } : {}) });
   }
   removeRule(id: string): Promise<unknown> {
     return this.http.json(`/api/rules/${id}`, { method: "DELETE" });
@@ -200,6 +209,10 @@ export class Api {
   }
   executors(): Promise<{ executors: Executor[]; next: string | null }> {
     return this.http.json("/api/executors");
+  }
+  /** The newest entries, or the newest of those before this number. */
+  audit(before?: number): Promise<AuditPage> {
+    return this.http.json("/api/audit", before === undefined ? {} : { query: { before } });
   }
   tokens(): Promise<{ tokens: Token[]; browsers: Token[] }> {
     return this.http.json("/api/tokens");

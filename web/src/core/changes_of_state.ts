@@ -1,6 +1,7 @@
 // What is worth saying when sessions change: that somebody is asked, that a turn is over, that an agent is gone. Never what
 // an agent writes.
 import { faceOf } from "./session_face";
+import { markedText } from "./suspicious";
 import type { Brief } from "./types";
 
 export interface Happening {
@@ -15,17 +16,18 @@ export function happenings(before: Brief[], now: Brief[]): Happening[] {
   return now.flatMap((brief) => {
     const was = known.get(brief.id);
     const found = was && was !== brief ? happening(was, brief) : null;
-    return found ? [{ ...found, session: brief.id, title: brief.title }] : [];
+    return found ? [{ ...found, session: brief.id, title: markedText(brief.title) }] : [];
   });
 }
 
 function happening(was: Brief, now: Brief): Pick<Happening, "kind" | "text"> | null {
+  const title = markedText(now.title || "A session");
   const from = faceOf(was).key;
   const to = faceOf(now).key;
-  if (to === "needs_answer" && now.pending_since !== was.pending_since) return { kind: "needs", text: `${now.title} needs your answer` };
+  if (to === "needs_answer" && now.pending_since !== was.pending_since) return { kind: "needs", text: `${title} needs your answer` };
   if (from === to) return null;
-  if (to === "failed" || to === "executor_error") return { kind: "failed", text: `${now.title} failed` };
-  if (to === "agent_stopped") return { kind: "stopped", text: `The agent of ${now.title} stopped` };
-  if (from === "running" && (to === "ready" || to === "completed")) return { kind: "finished", text: `${now.title} finished its turn` };
+  if (to === "failed" || to === "executor_error") return { kind: "failed", text: `${title} failed` };
+  if (to === "agent_stopped") return { kind: "stopped", text: `The agent of ${title} stopped` };
+  if (from === "running" && (to === "ready" || to === "completed")) return { kind: "finished", text: `${title} finished its turn` };
   return null;
 }

@@ -56,6 +56,9 @@ async function errorOf(response: Response): Promise<ApiError> {
   return new ApiError(code, error?.message ?? `the daemon answered ${response.status}`, error?.actions ?? [], response.status, body);
 }
 
+// They answer questions and keep nothing, so they tell nothing about the disk.
+const keepNothing = ["/api/ticket", "/api/rules/test"];
+
 export class Http {
   constructor(
     private readonly key: () => string | null,
@@ -89,7 +92,7 @@ export class Http {
       throw new ApiError("offline", "the daemon cannot be reached");
     }
     const refusal = response.ok ? null : await errorOf(response);
-    if (method !== "GET" && path !== "/api/ticket") this.onChange(refusal);
+    if (method !== "GET" && !keepNothing.includes(path)) this.onChange(refusal);
     if (refusal) throw refusal;
     return response;
   }

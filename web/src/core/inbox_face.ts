@@ -19,6 +19,6 @@ export function itemFace(item: InboxItem, brief: Brief | undefined): ItemFace {
       if (brief && !brief.needs_resume) return { glyph: "ready", short: "A turn was cut off", title: "A turn was cut off" };
       return { glyph: "stopped", short: "Agent stopped: resume?", title: "The agent is not running" };
     case "failed": return { glyph: "failed", short: "The turn failed", title: "The turn failed" };
-    case "held": return { glyph: "ready", short: "Prompts are held", title: "Prompts are held" };
+    case "held": return { glyph: "ready", short: "Messages waiting", title: "Messages waiting" };
   }
 }

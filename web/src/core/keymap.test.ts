@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { chordOf, isLetter, keyCommands, keyNames, keysShown, lookUp, normalKeys, type KeyName, type Pressed } from "./keymap";
+import { chordOf, isLetter, keyCommands, keyNames, keysShown, lookUp, mayHave, normalKeys, type KeyName, type Pressed } from "./keymap";
 
 const press = (key: string, with_: Partial<Pressed> = {}): Pressed => ({
   key, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...with_,
@@ -20,6 +20,15 @@ describe("keys", () => {
     expect(chordOf(press("J", { shiftKey: true }), false)).toBe("J");
     expect(keysShown("mod+shift+o", true)).toBe("⌘⇧O");
     expect(keysShown("mod+k", false)).toBe("Ctrl K");
+  });
+
+  it("never answer a question by what somebody may type", () => {
+    for (const name of keyNames.filter((one) => keyCommands[one].group === "Answering")) {
+      expect(mayHave(name, keyCommands[name].keys)).toBe(true);
+      for (const keys of ["Y", "y", "Enter", "shift+y", "g y", " ", "mod+k y"]) expect(mayHave(name, keys)).toBe(false);
+      expect(mayHave(name, "alt+y")).toBe(true);
+    }
+    expect(mayHave("next", "x")).toBe(true);
   });
 
   it("come one after the other", () => {

@@ -1,5 +1,6 @@
 // The keys of the page: every command with its usual keys. Pure. `mod` is ⌘ on a Mac and Ctrl elsewhere; keys with a space
-// between them come one after the other. A command without a modifier is a single letter: those can be turned off.
+// between them come one after the other. A command without a modifier is a single letter: those can be turned off. Answers to
+// questions are never single letters, nor anything else that somebody may type.
 
 export interface KeyCommand {
   keys: string;
@@ -31,9 +32,8 @@ export const keyCommands = {
   "back.event": { keys: ",", what: "One event back", group: "Time" },
   "forward.event": { keys: ".", what: "One event forward", group: "Time" },
   "live": { keys: "L", what: "Back to live", group: "Time" },
-  "allow": { keys: "Y", what: "Allow once", group: "Answering" },
-  "allow.session": { keys: "A", what: "Allow in this session", group: "Answering" },
-  "deny": { keys: "N", what: "Deny", group: "Answering" },
+  "allow": { keys: "mod+shift+Enter", what: "Allow once, or read on", group: "Answering" },
+  "deny": { keys: "mod+.", what: "Deny", group: "Answering" },
   "tab.1": { keys: "1", what: "Changes", group: "Workspace" },
   "tab.2": { keys: "2", what: "Files", group: "Workspace" },
   "tab.3": { keys: "3", what: "Shell", group: "Workspace" },
@@ -77,6 +77,11 @@ export function normalKeys(keys: string, isMac: boolean): string {
 /** A letter that somebody may type by speaking (WCAG 2.1.4): no modifier, one character. */
 export function isLetter(keys: string): boolean {
   return keys.split(" ").some((part) => part.length === 1);
+}
+
+/** Whether the command may have these keys: an answer needs a modifier with every press. */
+export function mayHave(name: KeyName, keys: string): boolean {
+  return keyCommands[name].group !== "Answering" || keys.split(" ").every((chord) => /^(?:mod|ctrl|meta|alt)\+/.test(chord));
 }
 
 const names: Record<string, [mac: string, other: string]> = {

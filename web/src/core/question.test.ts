@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { allowOnce, otherOptions, questionOf } from "./question";
+import { questionOf, saysItself } from "./question";
 import type { RecordEnvelope } from "./types";
 
 const asked = (toolCall: object | null, more: object = {}): RecordEnvelope => ({
@@ -24,13 +24,38 @@ describe("what is asked", () => {
     expect(questionOf(asked(null)).isWhole).toBe(false);
     expect(questionOf(asked(null, { update: { blob: "00", bytes: 9 } })).isWhole).toBe(false);
   });
-  it("finds the narrowest yes, whatever the order", () => {
-    const options = [
-      { option_id: "a", name: "Always", kind: "allow_always" }, { option_id: "o", name: "Once", kind: "allow_once" },
-      { option_id: "n", name: "No", kind: "reject_once" },
+  it("shows where one argument of a command ends", () => {
+    expect(questionOf(asked({ rawInput: { command: ["rm", "-rf", "a b", "it's"] } })).command).toBe("rm -rf 'a b' 'it'\\''s'");
+  });
+  it("hides nothing that comes beside a command", () => {
+    const question = questionOf(asked({ kind: "execute", rawInput: { command: "make", env: { LD_PRELOAD: "/tmp/x.so" }, description: "Build" }, content: [{ type: "content", content: { type: "text", text: "It is safe" } }] }));
+    expect(question.rest).toBe('env: {"LD_PRELOAD":"/tmp/x.so"}\ndescription: Build');
+    expect(question.said).toBe("It is safe");
+  });
+  it("does not repeat what a diff shows, and shows what it does not", () => {
+    const content = [{ type: "diff", path: "/w/a", oldText: "old line\n", newText: "new line\n" }];
+    const question = questionOf(asked({ kind: "edit", content, rawInput: { file_path: "/w/a", old_string: "old line", new_string: "new line", replace_all: true }, locations: [{ path: "/w/a" }, { path: "/etc/hosts" }] }));
+    expect(question.rest).toBe("replace_all: true");
+    expect(question.paths).toEqual(["/etc/hosts"]);
+  });
+  it("takes from the tool call what the question leaves out", () => {
+    const record = asked({ toolCallId: "t", kind: "execute" }, { title: "List files" });
+    expect(saysItself(record)).toBe(false);
+    const before = [
+      { ...record, kind: "tool.call", update: { toolCallId: "t", title: "List files", rawInput: { command: "ls" } } },
+      { ...record, kind: "tool.update", update: { toolCallId: "t", rawInput: { command: "rm -rf ~" } } },
     ];
-    expect(allowOnce(options)?.option_id).toBe("o");
-    expect(otherOptions(options).map((option) => option.option_id)).toEqual(["a", "n"]);
-    expect(allowOnce([])).toBe(undefined);
+    expect(questionOf(record, before)).toMatchObject({ command: "rm -rf ~", isWhole: true });
+    expect(questionOf(record, [{ ...record, update: { blob: "00", bytes: 9 } }]).isWhole).toBe(false);
+  });
+  it("says when nothing is known of it, as after a redaction", () => {
+    expect(questionOf(asked(null, { title: "" })).isEmpty).toBe(true);
+    expect(questionOf(asked({ kind: "execute", status: "pending" }, { title: "" })).isEmpty).toBe(true);
+    expect(questionOf(asked(null, { title: "ls" })).isEmpty).toBe(false);
+  });
+  it("reads the second version of the protocol", () => {
+    const update = { title: "Run?", subject: { type: "tool_call", toolCall: { kind: "execute", rawInput: { command: "ls; rm -rf /" } } } };
+    expect(questionOf(asked(null, { update }))).toMatchObject({ command: "ls; rm -rf /", heading: "wants to run a command", isWhole: true });
+    expect(questionOf(asked(null, { update: { subject: { type: "command", command: "ls" } } }))).toMatchObject({ command: "ls", isWhole: true });
   });
 });

@@ -33,6 +33,8 @@ export interface Pending {
   tool_call_id?: string;
   title?: string;
   options?: PermissionOption[];
+  /** Of all that is asked: an answer that names it serves no other question. */
+  digest?: string;
   since: string;
   deadline?: Deadline;
   /** Absent: no. Its deadline passed, or who asked is gone. */
@@ -98,6 +100,9 @@ export interface Session {
   /** Of a session in a container. */
   image?: string | null;
   container_id?: string | null;
+  /** How far the agent is shut in: `full`, `partial`, `none`; null: not known. */
+  confinement?: string | null;
+  confinement_reason?: string | null;
   agent_execution_id: string | null;
   is_agent_running: boolean;
   active: boolean;
@@ -271,6 +276,8 @@ export interface InboxItem {
   perm_id?: string;
   tool_call_id?: string;
   options?: PermissionOption[];
+  /** As in Pending. */
+  digest?: string;
   deadline?: Deadline;
   prompts_held?: number;
 }
@@ -407,6 +414,7 @@ export interface PermissionAnswer {
   session: Session;
   outcome: "selected" | "cancelled" | "expired";
   option_id?: string;
+  option_name?: string;
   decided_by?: string;
 }
 
@@ -431,14 +439,96 @@ export interface SearchHit {
   snippet: string;
 }
 
+/** A rule that names one question, word for word. */
 export interface Rule {
   id: string;
-  session_id?: string;
-  agent?: string;
+  session_id?: string | null;
+  agent?: string | null;
   title: string;
   option_kind: string;
   created: string;
   by: string;
+}
+
+export type RuleEffect = "allow" | "ask" | "deny";
+/** A typed rule as it is asked for: every part that is given must hold. */
+export interface RuleBody {
+  effect: RuleEffect;
+  tools?: string[];
+  /** `workspace`, `outside`, or an absolute folder. */
+  path?: string;
+  /** The first words of a command. */
+  argv?: string[];
+  agent?: string;
+  session_id?: string;
+  folder?: string;
+}
+export interface TypedRule {
+  id: string;
+  effect: RuleEffect;
+  tools: string[];
+  path: string | null;
+  argv: string[];
+  agent: string | null;
+  session_id: string | null;
+  folder: string | null;
+  option_kind: string | null;
+  created: string;
+  by: string;
+  text: string;
+}
+/** A rule that would answer an open question. */
+export interface RuleOffer {
+  text: string;
+  rule: RuleBody;
+}
+/** A question of the past that a rule would have decided. */
+export interface TriedQuestion {
+  session_id: string;
+  session_title: string;
+  perm_id: string;
+  seq: Seq;
+  ts: string;
+  title: string;
+  command: string | null;
+  /** The kind of the chosen option, or `cancelled`, `expired`, `open`. */
+  answer: string;
+  by: string | null;
+  /** Another rule, which asks or denies, would have come first. */
+  overruled: boolean;
+}
+export interface RuleTrial {
+  effect: RuleEffect;
+  text: string;
+  days: number;
+  questions: number;
+  matched: number;
+  overruled: number;
+  answered_otherwise: number;
+  complete: boolean;
+  list: TriedQuestion[];
+}
+
+/** An entry of the audit trail. */
+export interface AuditEntry {
+  seq: Seq;
+  ts: string;
+  what: string;
+  by: string;
+  how: string;
+  from: string;
+  on: string[];
+  outcome: string;
+  text: string;
+  count: number;
+  /** The number of the entry that this one is the outcome of. */
+  of: Seq | null;
+  node: string | null;
+}
+
+export interface AuditPage {
+  entries: AuditEntry[];
+  more: boolean;
 }
 
 export interface Token {

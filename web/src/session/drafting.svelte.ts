@@ -9,6 +9,7 @@ export class Drafting {
   text = $state("");
   editing = $state.raw<Queued | null>(null);
   focus: () => void = () => {};
+  hasBegun = false; // the composer has had the focus once since the session opened
   #before = ""; // the draft under an edit
   #timer: ReturnType<typeof setTimeout> | undefined;
 

@@ -14,6 +14,7 @@ export interface Injected {
 export interface Answer {
   readonly outcome: string;
   readonly option: string;
+  readonly name: string; // of the option, as the agent called it
   readonly by: string;
   readonly at: string;
   readonly seq: number;
@@ -106,15 +107,10 @@ export class Facts {
     }
   }
 
-  // The record of a question, for the dock: in the rows, or asked for.
-  async requestOf(permission: string): Promise<RecordEnvelope | null> {
-    const known = this.requests.get(permission) ?? this.#inRows(permission);
+  // The record of a question, where it is among the rows or has just happened.
+  requestOf(permission: string): RecordEnvelope | null {
+    const known = this.requests.get(permission);
     if (known) return known;
-    await this.#read("permission.requested", 50);
-    return this.requests.get(permission) ?? null;
-  }
-
-  #inRows(permission: string): RecordEnvelope | null {
     const row = this.view.rows.findLast((one) => one.role === "mark" && one.record["perm_id"] === permission);
     return row?.role === "mark" ? row.record : null;
   }
@@ -124,7 +120,7 @@ export class Facts {
     else if (record.kind === "context.injected") this.injected.set(text(record, "message_id"), { text: text(record, "text"), turns: Number(record["turns"] ?? 0) });
     else if (record.kind === "permission.requested") this.requests.set(text(record, "perm_id"), record);
     else if (record.kind === "permission.resolved") {
-      const answer = { outcome: text(record, "outcome"), option: text(record, "option_id"), by: text(record, "by"), at: record.ts, seq: record.seq };
+      const answer = { outcome: text(record, "outcome"), option: text(record, "option_id"), name: text(record, "option_name"), by: text(record, "by"), at: record.ts, seq: record.seq };
       this.answers.set(text(record, "perm_id"), answer);
       if (happens && !this.#mine.has(text(record, "perm_id")) && answer.outcome === "selected") this.#tellElsewhere(answer);
     }

@@ -21,6 +21,5 @@ class Later<Part extends Component<any, any, any>> {
 export const timeline = new Later(() => import("./Timeline.svelte"));
 export const sessionBottom = new Later(() => import("./Bottom.svelte"));
 export const toolBody = new Later(() => import("./rows/ToolBody.svelte"));
-export const askedFiles = new Later(() => import("./dock/AskedFiles.svelte"));
 export const sessionDialogs = new Later(() => import("./dialogs/SessionDialogs.svelte"));
 export const historyPreview = new Later(() => import("./HistoryPreview.svelte"));

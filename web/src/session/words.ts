@@ -1,5 +1,7 @@
 // Words for what happened: tools in one line, marks as sentences, who answered.
-import type { RecordEnvelope } from "../core/types";
+import { ourWordFor } from "../core/answers";
+import { markedText } from "../core/suspicious";
+import type { PermissionOption, RecordEnvelope } from "../core/types";
 import { plural } from "../core/text";
 import type { Tool } from "./entries";
 import type { IconName } from "../ui/icons";
@@ -133,10 +135,13 @@ export function byWords(by: string): string {
   }
 }
 
-export function answerWords(outcome: string, optionName: string, optionKind: string): string {
+// `name` is the option's own, as the record has it; `options` are all that the question offered.
+export function answerWords(outcome: string, name: string, chosen: PermissionOption | undefined, options: readonly PermissionOption[]): string {
   if (outcome === "expired") return "Expired, not answered";
   if (outcome === "cancelled") return "Not answered: cancelled";
-  if (optionKind.startsWith("reject")) return optionKind === "reject_always" ? "Denied for this session" : "Denied";
-  if (optionKind === "allow_always") return "Allowed for this session";
-  return optionKind === "allow_once" ? "Allowed once" : `Answered: ${optionName}`;
+  const kind = chosen?.kind ?? "";
+  if (chosen && ourWordFor(chosen, options)) return kind === "allow_once" ? "Allowed once" : "Denied";
+  const isOnly = options.filter((one) => one.kind === kind).length === 1;
+  const word = isOnly && kind.startsWith("allow") ? "Allowed" : isOnly && kind.startsWith("reject") ? "Denied" : "Answered";
+  return name ? `${word}: “${markedText(name)}”` : word;
 }

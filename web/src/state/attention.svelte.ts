@@ -1,6 +1,7 @@
 // How the page draws attention without being looked at: its title, its icon, a notification where the browser allows one,
 // and a polite word for screen readers.
 import { happenings, type Happening } from "../core/changes_of_state";
+import { markedText } from "../core/suspicious";
 import type { Brief } from "../core/types";
 import { app } from "./app.svelte";
 import { place } from "./route.svelte";
@@ -10,7 +11,9 @@ export const canNotify = (): boolean => isSecureContext && "Notification" in win
 function notify(happening: Happening): void {
   if (!app.settings.get("notify") || !canNotify() || Notification.permission !== "granted") return;
   if (document.visibilityState === "visible" || happening.kind === "finished") return;
-  const shown = new Notification(happening.text, { tag: happening.session, icon: "/favicon-needs.svg" });
+  // Never more than a way to the session: what is asked does not fit here, and so nothing is answered from here.
+  const body = happening.kind === "needs" ? "Open the session to review it." : "";
+  const shown = new Notification(happening.text, { body, tag: happening.session, icon: "/favicon-needs.svg" });
   shown.onclick = () => {
     focus();
     place.go({ page: "session", id: happening.session, seq: 0 });
@@ -21,8 +24,8 @@ function notify(happening: Happening): void {
 function pageName(): string {
   const route = place.route;
   switch (route.page) {
-    case "session": return app.sessionById(route.id)?.title ?? "Session";
-    case "task": return app.taskById(route.id)?.title ?? "Task";
+    case "session": return markedText(app.sessionById(route.id)?.title ?? "Session");
+    case "task": return markedText(app.taskById(route.id)?.title ?? "Task");
     case "new": return "New task";
     case "unknown": return "Not found";
     default: return route.page.charAt(0).toUpperCase() + route.page.slice(1);

@@ -1,8 +1,7 @@
-// A short look at sessions that are only listed: what an agent does now, what it said last, what exactly it asks. Read once
+// A short look at sessions that are only listed: what an agent does now, what it said last. Read once
 // per change, at most every two seconds, and never for a session that nobody sees.
 import { SvelteMap } from "svelte/reactivity";
 import { isMessage } from "../core/rows";
-import { questionOf, type Question } from "../core/question";
 import { cut, firstLine } from "../core/text";
 import type { Brief, Row, Session } from "../core/types";
 import { app } from "./app.svelte";
@@ -29,7 +28,6 @@ const plainLine = (text: string): string => cut(firstLine(text).replace(/^[#>\s]
 
 class Glances {
   private readonly known = new SvelteMap<string, Glance>();
-  private readonly questions = new SvelteMap<string, Question | "none">();
   private readonly asked = new Map<string, number>();
 
   of(id: string): Glance | undefined {
@@ -53,21 +51,6 @@ class Glances {
       });
     } catch {
       // It is only a glance.
-    }
-  }
-
-  /** Undefined: not known yet. "none": it cannot be had from here. */
-  question(permission: string): Question | "none" | undefined {
-    return this.questions.get(permission);
-  }
-  async ask(session: string, permission: string): Promise<void> {
-    if (this.questions.has(permission)) return;
-    try {
-      const { events } = await app.api.events(session, { kind: "permission", last: 20 });
-      const record = events.find((one) => one.kind === "permission.requested" && one["perm_id"] === permission);
-      this.questions.set(permission, record ? questionOf(record) : "none");
-    } catch {
-      // Asked again when it is shown again.
     }
   }
 }

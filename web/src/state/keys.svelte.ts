@@ -1,6 +1,6 @@
 // Keys to commands. A component says `keys.on("allow", …)` for as long as it is there; the one that came last is asked
 // first, and may leave it to the next by giving false. Letters never fire while somebody types.
-import { chordOf, isLetter, keyCommands, keyNames, keysShown, lookUp, normalKeys, type KeyName } from "../core/keymap";
+import { chordOf, isLetter, keyCommands, keyNames, keysShown, lookUp, mayHave, normalKeys, type KeyName } from "../core/keymap";
 import { app } from "./app.svelte";
 
 type Handler = (event: KeyboardEvent) => boolean | void;
@@ -36,12 +36,19 @@ class Keys {
 
   /** The command's keys now; empty: none. */
   keysOf(name: KeyName): string {
-    return app.settings.get("keys")[name] ?? keyCommands[name].keys;
+    const own = app.settings.get("keys")[name];
+    return own !== undefined && mayHave(name, own) ? own : keyCommands[name].keys;
   }
   /** For hints on buttons; empty where the keys are turned off. */
   hint(name: KeyName): string {
     const keys = this.keysOf(name);
     return keys && (app.settings.letters || !isLetter(keys)) ? keysShown(keys, isMac) : "";
+  }
+  /** As `aria-keyshortcuts` wants them; undefined: none. */
+  aria(name: KeyName): string | undefined {
+    const words: Record<string, string> = { mod: isMac ? "Meta" : "Control", ctrl: "Control", meta: "Meta", alt: "Alt", shift: "Shift" };
+    const keys = this.keysOf(name);
+    return this.hint(name) ? keys.split("+").map((part) => words[part] ?? part).join("+") : undefined;
   }
   /** Other keys for a command; null: the usual ones. */
   remap(name: KeyName, keys: string | null): void {

@@ -392,9 +392,8 @@ export class SessionView {
   }
 
   /** First answer counts; `410 permission_closed` says that somebody else was first. */
-  async answer(permission: string, optionId: string | null): Promise<void> {
-    const body = optionId === null ? { cancel: true as const } : { option_id: optionId };
-    const answer = await app.api.answer(permission, body);
+  async answer(permission: string, optionId: string, digest = ""): Promise<void> {
+    const answer = await app.api.answer(permission, { option_id: optionId, ...(digest ? { if_question: digest } : {}) });
     this.setSession(answer.session);
   }
   async resume(how: ResumeHow = "auto"): Promise<ResumeAnswer> {

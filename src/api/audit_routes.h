@@ -1,0 +1,15 @@
+// GET /api/audit: the audit trail in pages, as lines, or as a live stream.
+#pragma once
+
+#include "api/route.h"
+#include "api/streams.h"
+
+namespace perdure {
+
+// The world of the streams has a trail, and both outlive the router.
+void add_audit_routes(Router& router, Streams& streams);
+
+// {"seq":…,"ts":…,"what":…,…}: an entry as every form shows it.
+std::string audit_record_json(const AuditRecord& record);
+
+}  // namespace perdure

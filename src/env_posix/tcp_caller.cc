@@ -1,0 +1,215 @@
+#include "env_posix/tcp_caller.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "env_posix/proc.h"
+
+namespace perdure {
+namespace {
+
+constexpr std::size_t holders_known_max = 8;
+constexpr int newest_looked_at = 64;
+
+struct Address {
+  int family = 0;
+  std::array<std::uint32_t, 4> words{};
+};
+
+std::optional<Address> parse(std::string_view text) {
+  constexpr std::string_view mapped = "::ffff:";
+  Address out;
+  const std::string plain(
+      text.starts_with(mapped) && text.contains('.') ? text.substr(mapped.size()) : text);
+  for (const int family : {AF_INET, AF_INET6}) {
+    out.family = family;
+    if (inet_pton(family, plain.c_str(), out.words.data()) == 1) return out;
+  }
+  return std::nullopt;
+}
+
+// Whether it is an address of this machine: only such can be bound to.
+bool is_local(const Address& address) {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+  if (address.family == AF_INET) {
+    auto& v4 = reinterpret_cast<sockaddr_in&>(storage);
+    v4.sin_family = AF_INET;
+    std::memcpy(&v4.sin_addr, address.words.data(), sizeof v4.sin_addr);
+    size = sizeof v4;
+  } else {
+    auto& v6 = reinterpret_cast<sockaddr_in6&>(storage);
+    v6.sin6_family = AF_INET6;
+    std::memcpy(&v6.sin6_addr, address.words.data(), sizeof v6.sin6_addr);
+    size = sizeof v6;
+  }
+  const Fd probe(socket(address.family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const bool refused = probe &&
+                       bind(probe.get(), reinterpret_cast<const sockaddr*>(&storage), size) != 0 &&
+                       errno == EADDRNOTAVAIL;
+  return !refused;
+}
+
+struct Question {
+  nlmsghdr head;
+  inet_diag_req_v2 body;
+};
+
+// The inode of the caller's socket; 0: it is closed already. Nothing: there is none on this
+// machine, or the kernel does not tell.
+std::optional<std::uint32_t> ask_for_socket(const TcpEnds& ends, const Address& theirs,
+                                            const Address& ours) {
+  const Fd diag(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
+  if (!diag) return std::nullopt;
+  Question question{};
+  question.head = {.nlmsg_len = sizeof question,
+                   .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+                   .nlmsg_flags = NLM_F_REQUEST};
+  question.body.sdiag_family = static_cast<std::uint8_t>(theirs.family);
+  question.body.sdiag_protocol = IPPROTO_TCP;
+  question.body.idiag_states = ~0U;
+  inet_diag_sockid& id = question.body.id;
+  id.idiag_sport = htons(ends.their_port);
+  id.idiag_dport = htons(ends.our_port);
+  std::memcpy(id.idiag_src, theirs.words.data(), sizeof id.idiag_src);
+  std::memcpy(id.idiag_dst, ours.words.data(), sizeof id.idiag_dst);
+  id.idiag_cookie[0] = id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
+  if (send(diag.get(), &question, sizeof question, 0) < 0) return std::nullopt;
+  alignas(nlmsghdr) std::array<char, 8192> answer;
+  const ssize_t got = recv(diag.get(), answer.data(), answer.size(), 0);
+  nlmsghdr head;
+  inet_diag_msg found;
+  if (got < static_cast<ssize_t>(NLMSG_LENGTH(sizeof found))) return std::nullopt;
+  std::memcpy(&head, answer.data(), sizeof head);
+  if (head.nlmsg_type != SOCK_DIAG_BY_FAMILY) return std::nullopt;
+  std::memcpy(&found, answer.data() + NLMSG_HDRLEN, sizeof found);
+  // Where nothing is connected a listener of that port is shown instead.
+  if (found.idiag_state == TCP_LISTEN) return std::nullopt;
+  return found.idiag_inode;
+}
+
+std::string socket_link(std::uint32_t inode) { return "socket:[" + std::to_string(inode) + "]"; }
+
+bool leads_to(int folder, const char* name, const std::string& link) {
+  std::array<char, 64> target;
+  const ssize_t size = readlinkat(folder, name, target.data(), target.size());
+  return size > 0 && std::string_view(target.data(), static_cast<std::size_t>(size)) == link;
+}
+
+// The descriptor of the process that leads there; -1: none is seen.
+int descriptor_for(std::int64_t pid, const std::string& link, int first_look) {
+  DIR* const open = opendir(("/proc/" + std::to_string(pid) + "/fd").c_str());
+  if (!open) return -1;
+  int result = -1;
+  if (first_look >= 0 && leads_to(dirfd(open), std::to_string(first_look).c_str(), link)) {
+    result = first_look;
+  }
+  while (const dirent* const entry = result < 0 ? readdir(open) : nullptr) {
+    if (!leads_to(dirfd(open), entry->d_name, link)) continue;
+    result = std::atoi(entry->d_name);
+  }
+  closedir(open);
+  return result;
+}
+
+// The number that was given out last.
+std::int64_t newest_process() {
+  const Result<std::string> text = read_small_file("/proc/loadavg");
+  if (!text) return 0;
+  const std::size_t space = text->rfind(' ');
+  return space == std::string::npos ? 0 : std::atoll(text->c_str() + space + 1);
+}
+
+// Threads have numbers of their own, which /proc shows to whoever asks for one: the process that a
+// thread belongs to; 0: nobody has that number.
+std::int64_t process_of_thread(std::int64_t number) {
+  const Result<std::string> text = read_small_file("/proc/" + std::to_string(number) + "/status");
+  if (!text) return 0;
+  const std::size_t at = text->find("\nTgid:\t");
+  return at == std::string::npos ? 0 : std::atoll(text->c_str() + at + 7);
+}
+
+// Where the socket is to be looked for, or the answer when nobody needs to be found.
+struct Search {
+  std::optional<CallerPlace> answer;
+  std::string link;
+};
+
+Search begin_search(const TcpEnds& ends) {
+  const std::optional<Address> theirs = parse(ends.their_address);
+  const std::optional<Address> ours = parse(ends.our_address);
+  if (!theirs || !ours) return {CallerPlace{true, "", "its address cannot be read"}, ""};
+  const std::optional<std::uint32_t> inode = ask_for_socket(ends, *theirs, *ours);
+  if (inode && *inode != 0) return {std::nullopt, socket_link(*inode)};
+  if (!inode && !is_local(*theirs)) return {CallerPlace{false, "", ""}, ""};
+  return {CallerPlace{true, "", "nobody on this machine holds its connection"}, ""};
+}
+
+}  // namespace
+
+CallerPlace TcpCallers::judge(const Holder& holder, const std::string& link) {
+  const Result<Fd> pidfd = open_pidfd(holder.pid);
+  // Looked at once more: whoever has the number from here on is the one that is judged.
+  if (!pidfd || descriptor_for(holder.pid, link, holder.descriptor) < 0) {
+    return {true, "", "the calling process has ended"};
+  }
+  const CallerPlace place = place_of({holder.pid, pidfd->get()}, rules_);
+  if (!place.inside) remember(holder);
+  return place;
+}
+
+std::vector<TcpCallers::Holder> TcpCallers::known() {
+  const std::lock_guard guard(mutex_);
+  return known_;
+}
+
+void TcpCallers::remember(const Holder& holder) {
+  const std::lock_guard guard(mutex_);
+  std::erase_if(known_, [&](const Holder& one) { return one.pid == holder.pid; });
+  known_.insert(known_.begin(), holder);
+  if (known_.size() > holders_known_max) known_.pop_back();
+}
+
+std::optional<CallerPlace> TcpCallers::find_soon(const TcpEnds& ends) {
+  Search search = begin_search(ends);
+  if (search.answer) return search.answer;
+  for (const Holder& holder : known()) {
+    const int descriptor = descriptor_for(holder.pid, search.link, holder.descriptor);
+    if (descriptor >= 0) return judge({holder.pid, descriptor}, search.link);
+  }
+  const std::int64_t newest = newest_process();
+  const std::int64_t oldest = std::max<std::int64_t>(1, newest - newest_looked_at);
+  for (std::int64_t pid = newest; pid >= oldest; --pid) {
+    if (descriptor_for(pid, search.link, -1) < 0) continue;
+    const std::int64_t process = process_of_thread(pid);
+    const int descriptor = descriptor_for(process, search.link, -1);
+    if (descriptor >= 0) return judge({process, descriptor}, search.link);
+  }
+  return std::nullopt;
+}
+
+CallerPlace TcpCallers::find(const TcpEnds& ends) {
+  const Search search = begin_search(ends);
+  if (search.answer) return *search.answer;
+  std::vector<ProcStat> processes = all_processes();
+  std::ranges::reverse(processes);  // who calls is seldom old
+  for (const ProcStat& process : processes) {
+    const int descriptor = descriptor_for(process.pid, search.link, -1);
+    if (descriptor >= 0) return judge({process.pid, descriptor}, search.link);
+  }
+  return {true, "", "nobody is seen to hold its connection"};
+}
+
+}  // namespace perdure

@@ -1,0 +1,28 @@
+// Which sessions a process inside a session reaches beside its own: those that it made, and those
+// that they made. Lineage is in the journal (`parent` of session.created).
+#pragma once
+
+#include "auth/principal.h"
+#include "base/fields.h"
+#include "runtime/session_list.h"
+
+namespace perdure {
+
+enum class AgentsReach { self, children, all };
+ENUM_TEXT(AgentsReach, "self", "children", "all");
+
+class LineageReach final : public SessionReach {
+ public:
+  // The list outlives it.
+  LineageReach(SessionList& sessions, AgentsReach reach) : sessions_(sessions), reach_(reach) {}
+
+  // Never for a caller whose session is not known.
+  bool reaches(SessionId from, SessionId to) const override;
+  bool reaches_all() const override { return reach_ == AgentsReach::all; }
+
+ private:
+  SessionList& sessions_;
+  AgentsReach reach_;
+};
+
+}  // namespace perdure

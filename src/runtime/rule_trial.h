@@ -1,0 +1,52 @@
+// Tries a rule on the questions of the past before it is kept: how many it would have decided, and
+// which. Reads the journal in portions with the loop free in between, newest sessions first, and
+// ends at a number of records or a time, whichever comes first. Symlinks are not looked for: what
+// lay there then is not known.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/node.h"
+#include "runtime/runtime.h"
+#include "runtime/session_list.h"
+
+namespace perdure {
+
+struct TriedQuestion {
+  SessionId session;
+  std::string session_title;
+  PermissionId permission;
+  Seq seq = 0;  // of its record
+  Timestamp at;
+  std::string title;
+  std::string command;
+  std::string answer;      // how it ended: allow_once, reject_once …, cancelled, expired, open
+  std::string by;          // who answered
+  bool overruled = false;  // another rule, which asks or denies, would have come first
+};
+
+struct RuleTrial {
+  std::int64_t days = 0;
+  std::uint64_t questions = 0;           // asked in these days
+  std::uint64_t matched = 0;             // that the rule would have decided
+  std::uint64_t overruled = 0;           // more that it matches, and another rule comes first
+  std::uint64_t answered_otherwise = 0;  // of the matched: where the answer then was another
+  bool is_complete = true;               // false: some questions were not looked at
+  std::vector<TriedQuestion> list;       // matched and overruled ones, newest first, bounded
+};
+
+struct RuleTrialAsk {
+  TypedRule rule;
+  std::int64_t days = 30;
+};
+
+using OnTried = std::move_only_function<void(RuleTrial)>;
+
+// Answers once, on the loop, never from inside the call. All but the rule outlive the trial.
+void try_rule(Runtime& runtime, const Node& node, Clock& clock, RuleTrialAsk ask, OnTried done);
+
+}  // namespace perdure

@@ -1,0 +1,51 @@
+// The one message of `perdure-agentctl worktree`, and its one answer: JSON objects on one line
+// each.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/fields.h"
+#include "base/id.h"
+#include "base/result.h"
+#include "wire/hidden_folders.h"
+
+namespace perdure {
+
+struct WorktreeRequest {
+  SessionId session;       // whose worktree it becomes
+  std::string repository;  // a folder in it
+  std::string path;        // where it goes: an empty folder
+  std::string branch;      // made at HEAD, or taken if it exists and is checked out nowhere
+  // The `.git` folder that `repository` must belong to; empty: any.
+  std::string git_folder;
+  HiddenFolders hide;  // `path` stays visible, and `repository` if it lies in one of them
+  FIELDS {
+    visit("session_id", self.session);
+    visit("repository", self.repository);
+    visit("path", self.path);
+    visit("branch", self.branch);
+    visit("git_folder", self.git_folder);
+    self.hide.fields(visit);
+  }
+};
+
+struct WorktreeAnswer {
+  std::string code;  // empty: it was made. Otherwise a code of base/result.h
+  std::string message;
+  // The `.git` folder that it belongs to, where that is certain: see docs/operations/containers.md.
+  std::string git_folder;
+  FIELDS {
+    visit("code", self.code);
+    visit("message", self.message);
+    visit("git_folder", self.git_folder);
+  }
+};
+
+std::string encode_worktree_request(const WorktreeRequest& request);
+// Any bytes.
+Result<WorktreeRequest> decode_worktree_request(std::string_view text);
+std::string encode_worktree_answer(const WorktreeAnswer& answer);
+Result<WorktreeAnswer> decode_worktree_answer(std::string_view text);
+
+}  // namespace perdure

@@ -1,0 +1,166 @@
+// A password that was pasted is taken back: afterwards it is in no file of the data folder and in
+// no row of the database, while the agent lives, after it has stopped, and after another daemon has
+// opened the folder.
+#include <algorithm>
+#include <filesystem>
+
+#include <unistd.h>
+
+#include "daemon_test.h"
+#include "testing/postgres_server.h"
+
+namespace perdure {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* password = "hunter2correcthorse";
+
+class Redaction : public DaemonTest, public ::testing::WithParamInterface<const char*> {
+ protected:
+  void SetUp() override {
+    std::string store = GetParam();
+    if (store == "postgres") {
+      if (const std::string why = PostgresServer::missing(); !why.empty()) GTEST_SKIP() << why;
+      store = database_ = PostgresServer::shared().new_database();
+    }
+    begin({.arguments = {"--store", store}});
+    if (HasFatalFailure()) return;
+    session_ = client_->create_session(
+        {.more = R"("title":"log in with )" + std::string(password) + "\""});
+    ASSERT_FALSE(session_.empty());
+  }
+  void say(const std::string& text) {
+    const std::size_t before = client_->count(session_, "run.completed");
+    const ApiReply sent = client_->prompt({.session = session_, .text = text});
+    ASSERT_TRUE(sent.ok()) << sent.body;
+    ASSERT_TRUE(until_count(session_, "run.completed", before + 1));
+  }
+  std::string seqs_with(const std::string& text) {
+    std::string seqs;
+    for (const std::string& record : client_->records(session_)) {
+      if (!record.contains(text)) continue;
+      seqs += (seqs.empty() ? "" : ",") + json_at(record, "seq");
+    }
+    return seqs;
+  }
+  ApiReply redact(const std::string& seqs) {
+    return client_->post("/api/sessions/" + session_ + "/redact", R"({"seqs":[)" + seqs + "]}");
+  }
+  std::string files() const {
+    std::string all;
+    for (const std::string& file : files_with(daemon_->home(), password)) all += file + "\n";
+    return all + rows();
+  }
+  std::string rows() const {
+    return database_.empty() ? "" : PostgresServer::tables_with(database_, password);
+  }
+  // What the answer says is left. PostgreSQL keeps old rows in its own files for a time.
+  void expect_none_left(const std::string& answer) const {
+    const std::vector<std::string> left = json_list(answer, "left");
+    ASSERT_EQ(left.size(), database_.empty() ? 0U : 1U) << answer;
+    if (left.empty()) return;
+    EXPECT_EQ(json_at(left[0], "where"), "the files of the store");
+    EXPECT_TRUE(json_at(left[0], "until").starts_with("VACUUM FULL")) << left[0];
+  }
+
+  std::string session_;
+  std::string database_;  // with PostgreSQL
+};
+
+TEST_P(Redaction, X21_SEC10_a_pasted_password_is_in_no_file_afterwards) {
+  // Typed, said again by the agent (so that its spool has it), and waiting to be sent.
+  say(std::string("it is ") + password + "\nsay 1");
+  say("recall");
+  ASSERT_TRUE(client_->prompt({.session = session_, .text = "hang"}).ok());
+  ASSERT_TRUE(until_count(session_, "run.started", 3));
+  ASSERT_TRUE(client_
+                  ->post("/api/sessions/" + session_ + "/prompt",
+                         R"({"text":"later: )" + std::string(password) + R"(","when":"queue"})")
+                  .ok());
+  ASSERT_TRUE(until([&] {
+    return client_->get(std::string("/api/search?q=") + password).body.contains(session_);
+  }));
+  ASSERT_NE(files(), "");
+  ASSERT_EQ(rows().empty(), database_.empty());
+  const std::string seqs = seqs_with(password);
+  ASSERT_GE(std::ranges::count(seqs, ','), 3) << "a title, a prompt, an echo, a queued prompt";
+  const ApiReply redacted = redact(seqs);
+  ASSERT_EQ(redacted.status, 200) << redacted.body;
+  expect_none_left(redacted.body);
+  EXPECT_EQ(files(), "") << "with the agent alive";
+  EXPECT_EQ(field(session_, "title"), "[redacted]");
+  EXPECT_FALSE(client_->get("/api/sessions").body.contains(password));
+  EXPECT_FALSE(client_->get("/api/sessions/" + session_ + "/export").body.contains(password));
+  EXPECT_FALSE(client_->get(std::string("/api/search?q=") + password).body.contains(session_));
+
+  // The session goes on, and neither its end nor another life brings anything back.
+  ASSERT_TRUE(client_->post("/api/sessions/" + session_ + "/cancel").ok());
+  ASSERT_TRUE(until_count(session_, "run.cancelled", 1));
+  say("say 1");
+  EXPECT_EQ(files(), "");
+  ASSERT_TRUE(client_->post("/api/sessions/" + session_ + "/stop").ok());
+  ASSERT_TRUE(until_count(session_, "executor.stopped", 1));
+  EXPECT_EQ(files(), "");
+  EXPECT_EQ(daemon_->stop(), 0);
+  EXPECT_EQ(files(), "");
+  ASSERT_TRUE(daemon_->start().has_value());
+  EXPECT_EQ(field(session_, "title"), "[redacted]");
+  EXPECT_EQ(files(), "");
+  say("say 1");
+}
+
+// A crash right behind the answer: what was said to be gone is gone.
+TEST_P(Redaction, X21_J2_a_redaction_that_was_answered_outlives_the_daemon) {
+  say(std::string("it is ") + password + "\nsay 1");
+  const ApiReply redacted = redact(seqs_with(password));
+  ASSERT_EQ(redacted.status, 200) << redacted.body;
+  daemon_->kill_daemon();
+  EXPECT_EQ(files(), "");
+  ASSERT_TRUE(daemon_->start().has_value());
+  EXPECT_EQ(seqs_with(password), "");
+  EXPECT_EQ(field(session_, "title"), "[redacted]");
+  EXPECT_EQ(files(), "");
+}
+
+TEST_P(Redaction, X21_a_fork_is_named_and_redacted_by_itself) {
+  say(std::string("it is ") + password + "\nsay 1");
+  const ApiReply forked =
+      client_->post("/api/sessions/" + session_ + "/fork", R"({"share_cwd":true})");
+  ASSERT_TRUE(forked.ok()) << forked.body;
+  const std::string fork = json_at(forked.body, "session.id");
+  const ApiReply redacted = redact(seqs_with(password));
+  ASSERT_EQ(redacted.status, 200) << redacted.body;
+  EXPECT_TRUE(redacted.body.contains("fork " + fork)) << redacted.body;
+  session_ = fork;
+  ASSERT_EQ(redact(seqs_with(password)).status, 200);
+  EXPECT_EQ(files(), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, Redaction, ::testing::Values("sqlite", "files", "postgres"),
+                         [](const auto& store) { return std::string(store.param); });
+
+// What Perdure was given as a secret it does not hand on, wherever an agent or a person put it.
+TEST_F(DaemonTest, X21_SEC7_known_secrets_leave_neither_by_notification_nor_by_export_nor_log) {
+  const std::string told = ::testing::TempDir() + "told-" + std::to_string(getpid());
+  begin({.config = "[notify]\ndebounce_ms = 1\ncommand = [\"/bin/sh\", \"-c\", \"cat >> " + told +
+                   "; echo $PERDURE_TITLE >> " + told + "\"]\n"});
+  const std::string session =
+      client_->create_session({.more = R"("env":{"API_KEY":"open-sesame-1","MODE":"production"},)"
+                                       R"("title":"use open-sesame-1 in production")"});
+  ASSERT_FALSE(session.empty());
+  ASSERT_TRUE(client_->prompt({.session = session, .text = "open-sesame-1\nsay 1"}).ok());
+  ASSERT_TRUE(until_count(session, "run.completed", 1));
+  ASSERT_TRUE(until([&] { return read_text(told).contains("use *** in production"); }))
+      << read_text(told);
+  EXPECT_FALSE(read_text(told).contains("open-sesame-1"));
+  const std::string file = client_->get("/api/sessions/" + session + "/export").body;
+  EXPECT_TRUE(file.contains("use *** in production"));
+  EXPECT_FALSE(file.contains("open-sesame-1"));
+  EXPECT_FALSE(daemon_->log().contains("open-sesame-1"));
+  EXPECT_TRUE(client_->call({.method = "POST", .path = "/api/import", .body = file}).ok());
+  fs::remove(told);
+}
+
+}  // namespace
+}  // namespace perdure
