@@ -1,6 +1,7 @@
 // JSON is looked up by path and never by position; a reply that does not parse has no members.
 #include "api_client.h"
 
+#include <iostream>
 #include <utility>
 
 #include "daemon_process.h"
@@ -91,6 +92,7 @@ std::vector<std::string> ApiClient::records(const std::string& session) {
   while (true) {
     const ApiReply page =
         get("/api/sessions/" + session + "/events?limit=1000&after=" + std::to_string(all.size()));
+    if (!page.ok()) std::cerr << "records: " << page.status << " " << page.body << "\n";
     std::vector<std::string> some = json_list(page.body, "events");
     for (std::string& record : some) all.push_back(std::move(record));
     if (some.empty() || page.at("more") != "true") return all;

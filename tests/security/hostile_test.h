@@ -67,7 +67,12 @@ class HostileAgent : public ::testing::Test {
     EXPECT_TRUE(reply.ok()) << reply.body;
     EXPECT_TRUE(until([&] { return client().count(attacker_, "run.completed") > before; }, 60'000));
     std::string last;
-    for (const std::string& record : client().records(attacker_)) {
+    until([&] { return !(last = said_in_last_run(attacker_)).empty(); });
+    return last;
+  }
+  std::string said_in_last_run(const std::string& session) {
+    std::string last;
+    for (const std::string& record : client().records(session)) {
       const std::string kind = json_at(record, "kind");
       if (kind == "run.started") last.clear();
       if (kind == "message.agent") last += json_at(record, "text");

@@ -9,7 +9,7 @@ export class Drafting {
   text = $state("");
   editing = $state.raw<Queued | null>(null);
   focus: () => void = () => {};
-  hasBegun = false; // the composer has had the focus once since the session opened
+  hasBegun = false; // since the session opened, the composer has had the focus, or a person clicked elsewhere
   #before = ""; // the draft under an edit
   #timer: ReturnType<typeof setTimeout> | undefined;
 
