@@ -15,7 +15,9 @@ const packages = { "@agentclientprotocol/sdk": "2.4.0", ajv: "8.17.1" };
 const from = installed("acp-schema", packages);
 
 let failures = 0;
+let reports = 0;
 function report(good, name, detail = "") {
+  reports += 1;
   console.log(`${good ? "ok" : "not ok"} - ${name}`);
   if (good) return;
   failures += 1;
@@ -53,6 +55,7 @@ function main() {
   const broken = { message: { jsonrpc: "2.0", method: "session/update",
     params: { sessionId: "s", update: { sessionUpdate: "tool_call", title: "no id" } } } };
   report(check(broken, schemas.get("v1")).length > 0, "acp_schema.canary_is_refused");
+  console.log(`1..${reports}`);
   process.exitCode = failures ? 1 : 0;
 }
 

@@ -24,7 +24,7 @@ import claims
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 READY_S = 60
-FAILED = []
+FAILED, REPORTED = [], []
 
 
 def report(name, problems):
@@ -32,6 +32,7 @@ def report(name, problems):
         print(f"  {problem}")
     print(f"{'not ok' if problems else 'ok'} - {name}")
     FAILED.extend(problems)
+    REPORTED.append(name)
 
 
 class SocketConnection(http.client.HTTPConnection):
@@ -195,6 +196,7 @@ def main():
     report("the_packaged_unit_is_the_installed_one", check_unit(program))
     check_security()
     report("links_lead_somewhere", check_links())
+    print(f"1..{len(REPORTED)}")
     return 1 if FAILED else 0
 
 

@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
 """Builds and runs the tests of tools/test_plan.py; the last line is `N passed, N failed`.
 
+In CI (CI=true) a skipped case fails unless tools/skips_allowed.txt names it. Elsewhere a full run
+also explores fresh seeds of the simulator, of property tests and of the fuzzers (--explore MINUTES),
+and prints them, so that a failure can be repeated.
+
 Counted are the single cases of GoogleTest executables, the lines of TAP commands, and every other
 command as one. A case that crashed, timed out or never ran is a failure; a skipped one is neither,
 and is named.
@@ -266,10 +270,15 @@ def cases_of_tap(check, done):
             outcome, detail = "skipped", skip[1]
         cases.append(Case(f"{check.name}.{match[2]}", outcome, float(match[3] or 0), detail))
         lines = []
+    plan = re.search(r"^1\.\.(\d+)$", done.output, re.M)
     broke = done.code is None or (done.code != 0 and all(c.outcome != "failed" for c in cases))
     if broke or not cases:
         cases.append(Case(f"{check.name}.exit", "failed", done.seconds,
                           f"exit code {done.code}\n{tail(done.output)}"))
+    elif not plan or len(cases) < int(plan[1]):
+        expected = plan[1] if plan else "a number that it does not say (no line 1..N)"
+        cases.append(Case(f"{check.name}.plan", "failed", 0,
+                          f"{len(cases)} results, expected {expected}\n{tail(done.output)}"))
     return cases
 
 
@@ -333,7 +342,8 @@ class Plan:
         declared = declared_tests(repeat.preset)
         present = [name for name in repeat.tests if name in declared]
         for name in sorted(set(repeat.tests) - set(present)):
-            say(f"{repeat.preset}: there is no {name} yet")
+            self.broken.append(Case(f"{repeat.preset}:{name}", "failed", 0,
+                                    "tools/test_plan.py names it, and no such test is built"))
         if present and self.build(repeat.preset, present):
             declared = declared_tests(repeat.preset)
             for name in present:
@@ -349,12 +359,12 @@ class Plan:
                     self.jobs.append(Job(check.name, check.command, check.timeout_s, check))
 
 
-def fuzz_check(name):
+def fuzz_check(name, label="fuzz.", seconds=test_plan.FUZZ_SECONDS, seed=None):
     """The seed corpus, then new inputs; those go to the build folder. `canary` has to be caught."""
     fresh = ROOT / "build" / "fuzz" / "corpus" / name
     if name != "canary":
         fresh.mkdir(parents=True, exist_ok=True)
-    command = [f"build/fuzz/fuzzers/fuzz_{name}", f"-max_total_time={test_plan.FUZZ_SECONDS}",
+    command = [f"build/fuzz/fuzzers/fuzz_{name}", f"-max_total_time={seconds}",
                "-timeout=5", "-rss_limit_mb=1024", "-malloc_limit_mb=64", "-print_final_stats=1",
                f"-artifact_prefix=build/fuzz/{name}-"]
     corpus = ROOT / "tests" / "fuzz" / "corpus" / name
@@ -363,8 +373,9 @@ def fuzz_check(name):
                      exit_code=77, output="deadly signal", timeout_s=120)
     if not any(corpus.iterdir()):
         raise RuntimeError(f"{corpus} has no seed input")
-    return Check(f"fuzz.{name}", [*command, str(fresh), str(corpus)],
-                 timeout_s=test_plan.FUZZ_SECONDS + 120, output=r"stat::number_of_executed_units")
+    seeded = [] if seed is None else [f"-seed={seed}"]
+    return Check(label + name, [*command, *seeded, str(fresh), str(corpus)],
+                 timeout_s=seconds + 120, output=r"stat::number_of_executed_units")
 
 
 def run_job(job):
@@ -382,6 +393,58 @@ def run_jobs(jobs, workers):
         for finished in concurrent.futures.as_completed([pool.submit(run_job, j) for j in jobs]):
             cases.extend(finished.result())
     return cases
+
+
+def allowed_skips():
+    """Patterns of tools/skips_allowed.txt: `pattern  reason`."""
+    lines = (ROOT / "tools" / "skips_allowed.txt").read_text().split("\n")
+    return [re.compile(line.split()[0]) for line in lines if line and not line.startswith("#")]
+
+
+def without_skips(cases, allowed):
+    """In CI a skip fails unless it is on the list: otherwise a machine without podman, root or
+    namespaces would be green without having tested them."""
+    for case in cases:
+        if case.outcome == "skipped" and not any(each.fullmatch(case.name) for each in allowed):
+            case.outcome = "failed"
+            case.detail = f"skipped, and tools/skips_allowed.txt does not name it\n{case.detail}"
+    return cases
+
+
+SIM_SEEDS_PER_SECOND = 12  # with two jobs, roughly; it only sets how long an exploration takes
+
+
+def property_suites():
+    """Suites of property tests: those made by RC_GTEST_PROP, and those named so."""
+    texts = [path.read_text() for path in (ROOT / "src").rglob("*_test.cc")]
+    made = {name for text in texts for name in re.findall(r"^RC_GTEST_PROP\((\w+)", text, re.M)}
+    return [f"{name}.*" for name in sorted(made)] + ["*Property*"]
+
+
+def explorations(seconds, seed):
+    """Commands that try what no run has tried before; each repeats exactly with the same seed."""
+    first = seed % 1_000_000_000
+    last = first + seconds * SIM_SEEDS_PER_SECOND
+    yield Check("explore.sim", ["build/dev/perdure-sim", "--seeds", f"{first}..{last}",
+                                "--jobs", "2"], timeout_s=10 * seconds + 300)
+    suites = ":".join(property_suites())
+    for path in sorted((ROOT / "build/dev/tests").glob("*_test")):
+        listed = run_command([str(path), "--gtest_list_tests", f"--gtest_filter={suites}"], 60)
+        if "\n  " in listed.output:
+            yield Check(f"explore.{path.name}", ["env", f"RC_PARAMS=seed={seed}", str(path),
+                                                 f"--gtest_filter={suites}"], timeout_s=600)
+    fuzzers = sorted(path for path in (ROOT / "build/fuzz/fuzzers").glob("fuzz_*")
+                     if path.name != "fuzz_canary")
+    for path in fuzzers:
+        yield fuzz_check(path.name.removeprefix("fuzz_"), "explore.fuzz.",
+                         max(2, 2 * seconds // len(fuzzers)), seed % (1 << 31))
+
+
+def explore(minutes, seed):
+    """Tries fresh seeds for about so many minutes; a failure shows the command that repeats it."""
+    say(f"explore: {minutes:g} minutes from seed {seed}; repeat with --explore-seed {seed}")
+    checks = explorations(max(10, int(minutes * 60 / 3)), seed)
+    return run_jobs([Job(each.name, each.command, each.timeout_s, each) for each in checks], 2)
 
 
 def report(cases, started):
@@ -413,7 +476,15 @@ def names_with_covers(plan):
     for check in test_plan.CHECKS:
         if not check.tap:
             names[check.name] = check.covers
+    names["requirements.O32_each_has_a_test"] = []
     return names
+
+
+def requirements_case(plan):
+    """O32: every requirement has a test, and no test names one that does not exist."""
+    problems = requirements.table(names_with_covers(plan))[1]
+    return Case("requirements.O32_each_has_a_test", "failed" if problems else "passed", 0,
+                "\n".join(problems))
 
 
 def parse_options():
@@ -422,6 +493,11 @@ def parse_options():
     parser.add_argument("--filter", metavar="REGEX", help="only tests whose name matches")
     parser.add_argument("--list-requirements", action="store_true",
                         help="print each requirement with the tests that carry its id")
+    parser.add_argument("--explore", type=float, metavar="MINUTES",
+                        default=0 if os.environ.get("CI") else 3,
+                        help="explore fresh seeds for so long (0 in CI, otherwise 3)")
+    parser.add_argument("--explore-seed", type=int, metavar="SEED",
+                        default=int.from_bytes(os.urandom(5)), help="start from this seed")
     parser.add_argument("--jobs", type=int, default=max(2, min(os.cpu_count() or 2, 8)),
                         help="tests run at the same time")
     return parser.parse_args()
@@ -441,8 +517,17 @@ def main():
         if plan.broken:
             print(plan.broken[0].detail)
             return 1
-        return requirements.print_table(names_with_covers(plan))
+        lines, problems = requirements.table(names_with_covers(plan))
+        print("\n".join(problems + lines))
+        return 1 if problems else 0
     cases = plan.broken + run_jobs(plan.jobs, options.jobs)
+    is_whole = not options.quick and not options.filter
+    if is_whole and not plan.broken:
+        cases.append(requirements_case(plan))
+    if is_whole and options.explore:
+        cases += explore(options.explore, options.explore_seed)
+    if os.environ.get("CI"):
+        cases = without_skips(cases, allowed_skips())
     if options.filter:
         cases = [case for case in cases if case in plan.broken or plan.pattern.search(case.name)]
     return report(cases, started)

@@ -71,14 +71,22 @@ CASES = {
         lambda: check_outcome("echo '# SKIP no namespaces'") == {"shell": "skipped"}
         and check_outcome("echo '# SKIP no namespaces'; exit 1") == {"shell": "failed"},
     "tap_lines_are_counted": lambda: check_outcome(
-        "echo 'ok - a # 0.1 s'; echo why; echo 'not ok - b'; exit 1", tap=True)
+        "echo 1..2; echo 'ok - a # 0.1 s'; echo why; echo 'not ok - b'; exit 1", tap=True)
         == {"shell.a": "passed", "shell.b": "failed"},
     "tap_skips_are_named_and_not_counted": lambda: check_outcome(
-        "echo 'ok - a # SKIP it is not there'", tap=True) == {"shell.a": "skipped"},
+        "echo 'ok - a # SKIP it is not there'; echo 1..1", tap=True) == {"shell.a": "skipped"},
+    "tap_with_fewer_lines_than_planned_fails": lambda: check_outcome(
+        "echo 1..2; echo 'ok - a'", tap=True) == {"shell.a": "passed", "shell.plan": "failed"},
+    "tap_without_a_plan_fails": lambda: check_outcome(
+        "echo 'ok - a'", tap=True) == {"shell.a": "passed", "shell.plan": "failed"},
     "tap_without_lines_fails": lambda: check_outcome("exit 0", tap=True)
         == {"shell.exit": "failed"},
     "tap_that_dies_fails": lambda: check_outcome("echo 'ok - a'; exit 9", tap=True)["shell.exit"]
         == "failed",
+    "a_skip_fails_in_ci_unless_it_is_allowed":
+        lambda: [case.outcome for case in run_tests.without_skips(
+            [run_tests.Case("a.one", "skipped"), run_tests.Case("a.two", "skipped")],
+            [run_tests.re.compile("a.two")])] == ["failed", "skipped"],
     "ids_are_whole_words":
         lambda: requirements.ids_in("base_test.A.O12_O13_restart_no14_K2a/RUN1")
         == {"O12", "O13", "RUN1"},
@@ -98,6 +106,7 @@ def main():
         print("\n".join(CASES))
         return 0
     failures = 0
+    print(f"1..{len(CASES)}")
     for name, holds in CASES.items():
         good = holds()
         failures += not good

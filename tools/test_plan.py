@@ -54,7 +54,6 @@ SIMULATED = ["J1", "J2", "J3", "J4", "ACK1", "ACK2", "ACK3", "ACK4", "RUN1", "RU
 
 CHECKS = [
     Check("tidy", ["python3", "tools/tidy.py"], tap=True, timeout_s=1500),
-    Check("kinds_of_tests", ["python3", "tools/check_kinds_of_tests.py"], tap=True, covers=["O32"]),
     Check("runner", ["python3", "tools/run_tests_selftest.py"], tap=True),
     Check("program.version_prints_its_version", ["build/dev/perdure", "version"],
           output=r"^perdure \d+\.\d+\.\d+$"),

@@ -188,6 +188,7 @@ def main():
         print(f"there is no check named {unknown[0]}", file=sys.stderr)
         return 2
     failures = 0
+    print(f"1..{len(wanted)}", flush=True)
     for name in wanted:
         started = time.monotonic()
         findings = table[name]()

@@ -58,7 +58,9 @@ async function runOne({ run, setup }) {
 
 let failures = 0;
 const wanted = process.argv.slice(2);
-for (const test of tests.filter(({ name }) => wanted.length === 0 || wanted.some((word) => name.includes(word)))) {
+const chosen = tests.filter(({ name }) => wanted.length === 0 || wanted.some((word) => name.includes(word)));
+console.log(`1..${chosen.length}`);
+for (const test of chosen) {
   const started = Date.now();
   let problem = null;
   try {

@@ -77,6 +77,7 @@ async function main(words) {
   if (words.includes("--list")) {
     return void [...chosen.flatMap(names), probedName].filter(wanted).forEach((name) => console.log(name));
   }
+  console.log(`1..${[...chosen.flatMap(names), probedName].filter(wanted).length}`);
   const reasons = new Map(agents.map((agent) => [agent, install(agent)]));
   const there = agents.filter((agent) => !reasons.get(agent));
   let isGood = true;

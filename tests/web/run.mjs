@@ -95,6 +95,7 @@ async function main(words) {
     for (const { tests } of chosen) tests.forEach((test) => console.log(test.name));
     return;
   }
+  console.log(`1..${chosen.reduce((count, { tests }) => count + tests.length, 0)}`);
   const { launchBrowser, shots } = await import("./harness/browser.mjs");
   for (const name of readdirSync(shots).filter((file) => file.startsWith("failed."))) rmSync(join(shots, name));
   const run = new Run(chosen, launchBrowser);

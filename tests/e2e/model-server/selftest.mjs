@@ -106,6 +106,7 @@ if (process.argv.includes("--list")) {
   Object.keys(tests).forEach((name) => console.log(name));
 } else {
   let failures = 0;
+  console.log(`1..${Object.keys(tests).length}`);
   for (const [name, test] of Object.entries(tests)) {
     const folder = mkdtempSync(join(tmpdir(), "perdure-model-"));
     const server = await ModelServer.start(scenario, join(folder, "log"));
