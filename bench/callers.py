@@ -116,7 +116,7 @@ def main():
         for name, times in spent.items():
             middle = statistics.median(times)
             print(f"{name:12} p50 {middle * 1e3:6.2f} ms  {middle / base:4.2f} of unix, fresh")
-        used = sorted(private_kib(os.path.realpath(options.build + "/perdure-agentctl")))
+        used = sorted(private_kib(os.path.realpath(home + "/programs/perdure-agentctl")))
         print(f"agentctl     p50 {statistics.median(used):6.0f} KiB private, at most {used[-1]}, "
               f"of {len(used)}")
     finally:

@@ -25,6 +25,7 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "env_posix/caller.h"
+#include "env_posix/kept_program.h"
 #include "http/static_files.h"
 #include "main/open_journal.h"
 #include "runtime/lineage.h"
@@ -136,6 +137,7 @@ Result<> Daemon::open_data() {
                         .files = setting_.config.log_files,
                         .also_stderr = !setting_.options.background}));
   log_->hide(config_secrets(setting_.config));
+  keep_agentctl();
   loop_ = TRY(EpollLoop::create());
   shared_loop_ = std::make_unique<SharedLoop>(*loop_);
   io_ = HttpIo::create();
@@ -148,6 +150,17 @@ Result<> Daemon::open_data() {
   pending_ = std::make_unique<PendingTasks>(*loop_);
   disk_thread_ = std::make_unique<DiskThread>(*shared_loop_);
   return {};
+}
+
+// Sessions can write the folder that it was installed to, and it starts outside of them all. It is
+// taken once per process: a restart that was asked for from inside a session takes no other one.
+// Without it the journal is served all the same.
+void Daemon::keep_agentctl() {
+  std::string& kept = setting_.lives->agentctl;
+  if (!kept.empty()) return;
+  kept = data_->programs() + "/perdure-agentctl";
+  const Result<> done = keep_program({.from = setting_.options.agentctl, .to = kept});
+  if (!done) log_->error("agents may not start: " + done.error().message());
 }
 
 Result<> Daemon::open_store() {
@@ -245,7 +258,7 @@ Result<> Daemon::make_agents() {
                                  .debounce_ms = notify.debounce_ms}));
   agentctls_ = std::make_unique<LocalAgentctls>(
       LocalPorts{*clock_, *shared_loop_, *processes_, *host_},
-      LocalSetting{.agentctl_command = {setting_.options.agentctl},
+      LocalSetting{.agentctl_command = {setting_.lives->agentctl},
                    .environment = agentctl_environment(setting_.places),
                    .when_stale = store_->is_shared() ? WhenStale::wait : WhenStale::end,
                    .is_still_ours =
@@ -298,7 +311,7 @@ Result<> Daemon::make_api() {
   const bool confine = setting_.config.confine;
   worktrees_ = std::make_unique<Worktrees>(
       Worktrees::Ports{*shared_loop_, *processes_},
-      Worktrees::Setting{.agentctl_command = {setting_.options.agentctl},
+      Worktrees::Setting{.agentctl_command = {setting_.lives->agentctl},
                          .environment = agentctl_environment(setting_.places),
                          .hide = confine ? data_->hidden() : HiddenFolders()});
   probes_ = std::make_unique<ProbeRuns>(

@@ -63,6 +63,7 @@ class Daemon final : private Notifier {
   struct Lives {
     KeptListeners listeners = {};
     std::optional<std::int64_t> inside_restart_ms = {};  // since boot; asked for inside a session
+    std::string agentctl = {};  // the copy that is started; empty: none was made yet
   };
   struct Setting {
     ServeOptions options;
@@ -91,6 +92,7 @@ class Daemon final : private Notifier {
  private:
   explicit Daemon(Setting setting);
   Result<> open_data();
+  void keep_agentctl();
   Result<> open_store();
   Result<> make_agents();
   Result<> make_api();

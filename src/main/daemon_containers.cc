@@ -24,7 +24,7 @@ void Daemon::make_engine() {
         if (!in_container(spec)) return nullptr;
         return std::make_unique<ContainerPlace>(
             ContainerPorts{*clock_, *shared_loop_, *processes_, *host_, *engine_},
-            make_container_plan({setting_.config.containers, setting_.options.agentctl}, spec,
+            make_container_plan({setting_.config.containers, setting_.lives->agentctl}, spec,
                                 bootstrap),
             bootstrap);
       });

@@ -105,7 +105,7 @@ Result<std::unique_ptr<DataFolder>> DataFolder::open(const std::string& path) {
   for (const std::string& inner :
        {made->run(), made->agentctl_run(), made->container_run(), made->spool(),
         made->environments(), made->workspaces(), made->worktrees(), made->probes(),
-        made->remotes(), made->logs()}) {
+        made->remotes(), made->logs(), made->programs()}) {
     TRY_VOID(make_folder(inner));
   }
   return made;

@@ -61,6 +61,7 @@ class DataFolder {
   std::string environments() const { return executions() + "/env"; }
   std::string workspaces() const { return executions() + "/workspaces"; }
   std::string worktrees() const { return executions() + "/worktrees"; }
+  std::string programs() const { return path_ + "/programs"; }
   std::string probes() const { return path_ + "/probes"; }
   std::string remotes() const { return path_ + "/remotes"; }
   std::string logs() const { return path_ + "/log"; }

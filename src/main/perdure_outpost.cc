@@ -23,6 +23,7 @@
 #include "env_posix/folder.h"
 #include "env_posix/hidden_folder.h"
 #include "env_posix/identity.h"
+#include "env_posix/kept_program.h"
 #include "env_posix/loop.h"
 #include "env_posix/own_folders.h"
 #include "env_posix/posix_host.h"
@@ -202,6 +203,15 @@ std::string agentctl_beside_us() {
   return (self.parent_path() / "perdure-agentctl").string();
 }
 
+// A copy in our own folder: sessions can write the place that ours was installed to, and it starts
+// outside of them all. Where it cannot be made, each start says what is missing.
+std::string keep_agentctl(const std::string& own_folder) {
+  const std::string folder = own_folder + "/programs";
+  const std::string kept = folder + "/perdure-agentctl";
+  if (PosixFolder::create(folder)) (void)keep_program({.from = agentctl_beside_us(), .to = kept});
+  return kept;
+}
+
 Result<std::unique_ptr<SecureListener>> listen_at(HttpIo& io, const Options& options,
                                                   const TlsFiles& files, std::uint16_t kept_port,
                                                   SecureListener::OnLink on_link) {
@@ -244,7 +254,8 @@ Result<> serve(PosixFolder& folder, const std::string& secret, Terms terms) {
                            .identity = folder_identity(folder.descriptor().get()),
                            .also = {},
                            .also_identity = {}};
-  Worktrees worktrees({*loop, *processes}, {.agentctl_command = {agentctl_beside_us()},
+  const std::string agentctl = keep_agentctl(options.folder);
+  Worktrees worktrees({*loop, *processes}, {.agentctl_command = {agentctl},
                                             .environment = std::move(git_environment),
                                             .hide = hide});
   Outpost outpost({.loop = *loop,
@@ -260,7 +271,7 @@ Result<> serve(PosixFolder& folder, const std::string& secret, Terms terms) {
                   {.folder = options.folder,
                    .hide = hide,
                    .secret = sha256(secret),
-                   .agentctl_command = {agentctl_beside_us()},
+                   .agentctl_command = {agentctl},
                    .environment = environment,
                    .build = std::string(version),
                    .host_boot = self.host_boot});

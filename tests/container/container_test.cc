@@ -187,7 +187,8 @@ TEST_P(Containers, SEC2_a_git_file_that_is_rewritten_mounts_nothing_of_the_host)
           source.starts_with(tree + "/") || source.starts_with(repository + "/.git/") ||
           source.starts_with(daemon_->home() + "/run/containers/") ||
           source.starts_with(daemon_->home() + "/spool/") ||
-          source == daemon_->agent_home() + "/" || source == std::string(PERDURE_AGENTCTL) + "/";
+          source == daemon_->agent_home() + "/" ||
+          source == daemon_->home() + "/programs/perdure-agentctl/";
       EXPECT_TRUE(is_own) << mount;
     }
     EXPECT_TRUE(has_tree);

@@ -159,6 +159,19 @@ TEST_F(Remotes, SEC1_a_worktree_of_the_other_host_runs_no_hook_of_its_repository
   EXPECT_EQ(read_text(host_->outpost_folder() + "/worktrees/" + session + "/file"), "hello\n");
 }
 
+TEST_F(Remotes, SEC15_an_outpost_starts_agentctl_out_of_its_own_folder) {
+  ASSERT_NO_FATAL_FAILURE(begin_with_remote());
+  const std::string session = client_->create_session({.more = R"("remote":"box")"});
+  ASSERT_TRUE(client_->prompt({.session = session, .text = "say 1"}).ok());
+  ASSERT_TRUE(until_count(session, "run.completed", 1)) << daemon_->log();
+  const ProgramRun seen =
+      host_->run({"/bin/sh", "-c", "for each in /proc/[0-9]*; do readlink $each/exe; done"});
+  EXPECT_NE(seen.output.find(host_->outpost_folder() + "/programs/perdure-agentctl\n"),
+            std::string::npos)
+      << seen.output;
+  EXPECT_EQ(seen.output.find(std::string(PERDURE_AGENTCTL) + "\n"), std::string::npos);
+}
+
 TEST_F(Remotes, SEC3_no_session_of_the_other_host_works_in_the_outposts_folder) {
   ASSERT_NO_FATAL_FAILURE(begin_with_remote());
   const std::string own = host_->outpost_folder();

@@ -343,6 +343,48 @@ TEST_F(Restart, SEC14_a_restart_from_inside_runs_the_program_that_runs_already) 
   }));
 }
 
+// The agent puts a program of its own in the place of the one that starts agents, by a new file or
+// in the file that is there.
+TEST_F(Restart, SEC15_an_agentctl_that_an_agent_replaces_is_started_by_nobody) {
+  ASSERT_NO_FATAL_FAILURE(begin());
+  const std::string program = bin_ + "/perdure-agentctl";
+  const std::string repo = folder("repository");
+  ASSERT_EQ(sh("git init -q -b main " + repo + " && git -C " + repo +
+               " -c user.name=a -c user.email=a@b commit -q --allow-empty -m one")
+                .exit_code,
+            0);
+  write_file(planted(), "#!/bin/sh\necho $* >> " + folder("loot") + "/ran\nexec " +
+                            PERDURE_AGENTCTL + " \"$@\"\n");
+  fs::permissions(planted(), fs::perms::all);
+  const auto work = [&] {
+    const std::string session = client().create_session({});
+    EXPECT_TRUE(client().prompt({.session = session, .text = "say 1"}).ok());
+    EXPECT_TRUE(until([&] { return client().count(session, "run.completed") == 1; }))
+        << client().get("/api/sessions/" + session).body;
+    const ApiReply tree = client().post(
+        "/api/sessions", R"({"agent":"test","cwd":")" + repo + R"(","worktree":{"branch":""}})");
+    EXPECT_EQ(tree.status, 201) << tree.body;
+  };
+  const std::string agent = hostile_session();
+  run_inside(agent, "cp " + planted() + " " + program + ".new; mv " + program + ".new " + program);
+  work();
+  run_inside(agent, "cat " + planted() + " > " + program);
+  work();
+  EXPECT_FALSE(has_run()) << read_text(folder("loot") + "/ran");
+  // Nor after a restart that the agent asked for.
+  const std::string before = boot();
+  ASSERT_TRUE(until([&] { return ask_one(agent, {"POST", "/api/restart", "{}"}).status == 202; }));
+  ASSERT_TRUE(until([&] { return !boot().empty() && boot() != before; }));
+  work();
+  EXPECT_FALSE(has_run()) << read_text(folder("loot") + "/ran");
+  // A restart by a person takes what was installed, as after an upgrade.
+  const std::string again = boot();
+  ASSERT_TRUE(until([&] { return client().post("/api/restart", "{}").status == 202; }));
+  ASSERT_TRUE(until([&] { return !boot().empty() && boot() != again; }));
+  work();
+  EXPECT_TRUE(has_run());
+}
+
 TEST_F(Restart, SEC14_a_token_bound_to_a_session_restarts_nothing) {
   ASSERT_NO_FATAL_FAILURE(start());
   const std::string session = client().create_session({});
