@@ -62,12 +62,12 @@ CHECKS = [
     # As root these run with all the others; the boundary must hold for an ordinary user as well.
     Check("boundary.callers_and_namespaces_as_an_ordinary_user",
           ["tools/as_ordinary_user.sh", "build/dev/tests/env_posix_test",
-           "--gtest_filter=Confine*:Caller*:*TcpCaller*:OwnFolders*:KillTree*"],
+           "--gtest_filter=Confine*:Caller*:*TcpCaller*:OwnFolders*:KillTree*:KeptProgram*"],
           covers=["TOK3", "PROC4"]),
     Check("boundary.attacks_from_inside_as_an_ordinary_user",
           ["tools/as_ordinary_user.sh", "build/dev/tests/security_test",
            "--gtest_filter=*HostileAgent*:UnconfinedAgent*:Boundary*:ReusedNumber*:AgentsFiles*:"
-           "DataFolders*:Restart*:Reach*:BoundShell*"], timeout_s=900, covers=["TOK3", "PROC4"]),
+           "DataFolders*:Restart*:Reach*:BoundShell*:ForeignGit*"], timeout_s=900, covers=["TOK3", "PROC4"]),
     Check("boundary.strangers_walks_and_redaction_as_an_ordinary_user",
           ["tools/as_ordinary_user.sh", "build/dev/tests/security_test",
            "--gtest_filter=Strangers*:FewDescriptors*:Walk*:Place*:*Redaction*"], timeout_s=900),
@@ -76,7 +76,7 @@ CHECKS = [
            "--gtest_filter=GitMounts*:Config*"]),
     Check("boundary.observers_audit_and_launch_tokens_as_an_ordinary_user",
           ["tools/as_ordinary_user.sh", "build/dev/tests/e2e_test",
-           "--gtest_filter=Recovery.H3*:Start.SEC14*:*AuditEnd*"]),
+           "--gtest_filter=Recovery.H3*:Start.SEC14*:*AuditEnd*:Probe.SEC16*"]),
     Check("boundary.ends_with_everything_in_flight_as_an_ordinary_user",
           ["tools/as_ordinary_user.sh", "build/dev/tests/lifecycle_test",
            "--gtest_filter=Lifecycle*"]),

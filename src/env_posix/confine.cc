@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <fstream>
 #include <initializer_list>
@@ -154,18 +155,46 @@ Confinement reached(As as) {
   return {ConfinementLevel::partial, "agents run as root, which can undo it", true};
 }
 
+// With the exit code of a child.
+[[noreturn]] void end_as(pid_t child) {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+}
+
+// By SIGKILL, which reaches the first process of a namespace too.
+void end_with_parent() { prctl(PR_SET_PDEATHSIG, SIGKILL); }
+
+struct Caller {
+  CallingProcess then;
+  pid_t pid;
+};
+
+// The one between. Only now: a change of user makes the kernel forget what shall happen when the
+// parent ends.
+[[noreturn]] void stand_between(Handover& handover, pid_t first, const Caller& caller) {
+  if (caller.then == CallingProcess::waits) {
+    end_with_parent();
+    if (getppid() != caller.pid) _exit(1);
+  }
+  tell(handover.number.write, std::to_string(first));
+  handover.number.write.reset();
+  handover.report.write.reset();
+  if (caller.then == CallingProcess::waits) end_as(first);
+  _exit(0);
+}
+
 // Returns in the process that goes on, and in no other.
-ConfinedProcess go_on_in_namespaces(Handover handover) {
+ConfinedProcess go_on_in_namespaces(Handover handover, const Caller& caller) {
   handover.report.read.reset();
   const Result<As> as = unshare_with(CLONE_NEWNS | CLONE_NEWPID);
   if (!as) give_up(handover, as.error());
   if (const Result<> kept = keep_mounts_to_ourselves(); !kept) { give_up(handover, kept.error()); }
   const pid_t first = fork();
   if (first < 0) give_up(handover, refused("fork").error());
-  if (first > 0) {
-    tell(handover.number.write, std::to_string(first));
-    _exit(0);
-  }
+  if (first > 0) stand_between(handover, first, caller);
+  // If the parent has ended already, no number comes.
+  if (caller.then == CallingProcess::waits) end_with_parent();
   handover.number.write.reset();
   const std::int64_t pid = std::atoll(read_all(handover.number.read).c_str());
   if (pid == 0) give_up(handover, Error(Code::limit_reached, "the process between ended"));
@@ -187,14 +216,16 @@ std::string_view confinement_name(ConfinementLevel level) {
   return "none";
 }
 
-Result<ConfinedProcess> enter_namespaces() {
+Result<ConfinedProcess> enter_namespaces(CallingProcess then) {
   Handover handover{TRY(make_pipe()), TRY(make_pipe())};
+  const Caller caller{then, getpid()};
   const pid_t between = fork();
   if (between < 0) return system_failure("fork");
-  if (between == 0) return go_on_in_namespaces(std::move(handover));
+  if (between == 0) return go_on_in_namespaces(std::move(handover), caller);
   handover.report.write.reset();
   handover.number.write.reset();
   const std::string said = read_all(handover.report.read);
+  if (said == went_on && then == CallingProcess::waits) end_as(between);
   while (waitpid(between, nullptr, 0) < 0 && errno == EINTR) {}
   if (said == went_on) _exit(0);
   const Error refusal = read_refusal(said);

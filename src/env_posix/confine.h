@@ -31,13 +31,20 @@ struct ConfinedProcess {
   std::int64_t pid = 0;
 };
 
+// What becomes of the process that called enter_namespaces().
+enum class CallingProcess : std::uint8_t {
+  leaves,  // it exits with 0 as soon as another one goes on
+  waits,   // it exits when that one does, with the same code; killed, it takes that one along
+};
+
 // Goes on in a new process that is the first of a process namespace: when it ends, for whatever
 // reason, the kernel ends everything below it, and nothing below can end it. It has its own mounts
-// and its own /proc, and is somebody without rights outside. The process that called this exits.
+// and its own /proc, and is somebody without rights outside. The process that called this never
+// returns.
 // Where the kernel allows less, the caller itself goes on with a mount namespace alone, or with
 // nothing. limit_reached: it allows more, but everything is used up just now. Call it with one
 // thread, before anything is opened that counts processes.
-Result<ConfinedProcess> enter_namespaces();
+Result<ConfinedProcess> enter_namespaces(CallingProcess then = CallingProcess::leaves);
 
 // The level that enter_namespaces() would reach; tried in a child.
 Confinement try_namespaces();

@@ -261,6 +261,38 @@ TEST_F(Confine, PROC4_nobody_below_can_end_the_first_process_or_see_others) {
   EXPECT_EQ(verdict, 'y');
 }
 
+TEST_F(Confine, SEC16_a_starter_that_waits_ends_with_the_code_of_the_one_that_goes_on) {
+  const pid_t child = fork();
+  if (child == 0) {
+    if (!enter_namespaces(CallingProcess::waits)) _exit(1);
+    _exit(7);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+}
+
+TEST_F(Confine, SEC16_a_starter_that_waits_takes_everything_along_when_it_is_killed) {
+  if (!try_namespaces().has_process_namespace) GTEST_SKIP() << try_namespaces().reason;
+  Result<Pipe> held = make_pipe();
+  ASSERT_TRUE(held);
+  const pid_t child = fork();
+  if (child == 0) {
+    if (!enter_namespaces(CallingProcess::waits)) _exit(1);
+    if (fork() == 0) setsid();
+    if (write(held->write.get(), "y", 1) < 0) _exit(1);
+    while (true) pause();
+  }
+  held->write.reset();
+  char ready[2] = {};
+  for (int i = 0; i < 2; ++i) ASSERT_EQ(read(held->read.get(), ready, 1), 1);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  pollfd ended{.fd = held->read.get(), .events = POLLIN};
+  EXPECT_EQ(poll(&ended, 1, 10'000), 1) << "somebody outlives the one that waited";
+}
+
 bool write_to(const char* path, const std::string& text) {
   const Fd file(open(path, O_WRONLY | O_CLOEXEC));
   return file && write(file.get(), text.data(), text.size()) > 0;

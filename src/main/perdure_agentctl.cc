@@ -211,9 +211,10 @@ Result<> hide_data(const HiddenFolders& folders, const std::vector<std::string>&
 
 // Where the machine does not allow it agents run all the same: the level says so, and SECURITY.md
 // what it means. Where it does, no agent runs with less.
-Result<Confinement> confine(const Bootstrap& bootstrap, Confinement reached) {
-  if (reached.level == ConfinementLevel::none || bootstrap.hide.empty()) return reached;
-  Result<> hidden = hide_data(bootstrap.hide, {bootstrap.cwd});
+Result<Confinement> confine(const HiddenFolders& hide, const std::vector<std::string>& show,
+                            Confinement reached) {
+  if (reached.level == ConfinementLevel::none || hide.empty()) return reached;
+  Result<> hidden = hide_data(hide, show);
   std::string lacking = "the data folder is visible: ";
   if (hidden) {
     hidden = seal_control_groups();
@@ -249,7 +250,7 @@ Result<> run(const Bootstrap& bootstrap, Starter starter) {
   // As everybody outside sees it: a container may show another one in its /proc than the kernel.
   self.host_boot = starter.host_boot;
   world.gather(bootstrap, starter.self.confinement);
-  const Confinement confinement = TRY(confine(bootstrap, starter.self.confinement));
+  const Confinement confinement = TRY(confine(bootstrap.hide, {bootstrap.cwd}, starter.self.confinement));
   const PendingTasks pending(*world.loop);
   PosixRandom random;
   const std::string socket = bootstrap.exec.text() + ".sock";
@@ -407,18 +408,18 @@ Result<> make_git_folder(const std::string& path, const std::string& config) {
   return {};
 }
 
-// As for an agent: where the machine does not allow it, git runs all the same.
-Result<> hide_from_git(const WorktreeRequest& request) {
+// As for an agent: what git starts sees and signals nobody else, and ends with this process. Where
+// the machine does not allow it, git runs all the same.
+Result<> confine_git(const WorktreeRequest& request) {
   if (request.hide.empty()) return {};
-  Result<> hidden = enter_mount_namespace();
-  if (hidden) hidden = hide_data(request.hide, {request.path, request.repository});
-  const bool is_refused = !hidden && hidden.error().code() == Code::unavailable;
-  return is_refused ? Result<>() : hidden;
+  const ConfinedProcess self = TRY(enter_namespaces(CallingProcess::waits));
+  TRY(confine(request.hide, {request.path, request.repository}, self.confinement));
+  return {};
 }
 
 Result<WorktreeAnswer> make_worktree() {
   const WorktreeRequest request = TRY(decode_worktree_request(TRY(read_message(stdin))));
-  TRY_VOID(hide_from_git(request));
+  TRY_VOID(confine_git(request));
   const auto loop = TRY(EpollLoop::create());
   const auto processes =
       PosixProcesses::create(*loop, {.child_umask = umask(077), .parent_death = ParentDeath::kill});

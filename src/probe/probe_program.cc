@@ -72,22 +72,23 @@ bool print_line(std::string_view name, const std::string& json) {
          std::fflush(stdout) == 0;
 }
 
-// As with a session's agent: where the machine allows it, the daemon's folder is out of sight.
-Result<> hide(const ProbeOrder& order) {
-  const auto unless_refused = [](Result<> done) {
-    const bool is_refused = !done && done.error().code() == Code::unavailable;
-    return is_refused ? Result<>() : done;
-  };
-  const Result<> entered = enter_mount_namespace();
-  if (!entered) return unless_refused(entered);
-  return unless_refused(hide_folder({.folder = order.hide, .identity = order.hide_identity}));
+// As with a session's agent: where the machine allows it, the daemon's folder is out of sight, and
+// what the agent starts sees and signals nobody else and ends with this process.
+Result<> confine(const ProbeOrder& order) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // of the process that waits for the one that goes on
+  const ConfinedProcess self = TRY(enter_namespaces(CallingProcess::waits));
+  if (self.confinement.level == ConfinementLevel::none) return {};
+  Result<> hidden = hide_folder({.folder = order.hide, .identity = order.hide_identity});
+  if (hidden) hidden = seal_control_groups();
+  const bool is_refused = !hidden && hidden.error().code() == Code::unavailable;
+  return is_refused ? Result<>() : hidden;
 }
 
 Result<> probe() {
   const std::string text = TRY(read_input());
   const ProbeOrder order = TRY(decode_fields<ProbeOrder>(text)).value;
   if (order.v != probe_version) return fail(Code::invalid_argument, "an order of another version");
-  if (!order.hide.empty()) TRY_VOID(hide(order));
+  if (!order.hide.empty()) TRY_VOID(confine(order));
   const std::unique_ptr<EpollLoop> loop = TRY(EpollLoop::create());
   const std::unique_ptr<PosixProcesses> processes =
       PosixProcesses::create(*loop, {.parent_death = ParentDeath::kill});

@@ -1,12 +1,19 @@
 // `perdure agents probe` as a user meets it: what the scripted agent does well and badly is found
 // out, kept, and shown, and nothing of it stays behind.
+#include <csignal>
 #include <map>
 #include <string>
 #include <vector>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/json_view.h"
+#include "env_posix/confine.h"
+#include "env_posix/fd.h"
 #include "daemon_test.h"
 
 namespace perdure {
@@ -105,6 +112,28 @@ TEST_F(Probe, D5_a_daemon_that_is_killed_takes_its_probes_along) {
   EXPECT_TRUE(has_probing_processes());
   daemon_->kill_daemon();
   EXPECT_TRUE(until([&] { return !has_probing_processes(); }));
+}
+
+TEST_F(Probe, SEC16_its_agent_signals_nobody_outside) {
+  if (const Confinement here = try_namespaces(); !here.has_process_namespace) {
+    GTEST_SKIP() << here.reason;
+  }
+  const std::string pipe = testing::TempDir() + "perdure-probed-" + std::to_string(getpid());
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const Fd reader(open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  const pid_t victim = fork();
+  if (victim == 0) {
+    while (true) pause();
+  }
+  begin({.config = "[agents.killer]\ncommand = ['/bin/sh', '-c', 'echo >" + pipe + "; kill -9 " +
+                   std::to_string(victim) + "; exit 3']\n"});
+  EXPECT_EQ(probe("killer").outcome.at("initialize"), "failed");
+  unlink(pipe.c_str());
+  char said = '-';
+  EXPECT_EQ(read(reader.get(), &said, 1), 1) << "the agent was never started";
+  EXPECT_EQ(waitpid(victim, nullptr, WNOHANG), 0) << "it was killed";
+  kill(victim, SIGKILL);
+  waitpid(victim, nullptr, 0);
 }
 
 }  // namespace

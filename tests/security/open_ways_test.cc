@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "env_posix/confine.h"
@@ -102,6 +103,39 @@ TEST_F(ForeignGit, SEC1_it_makes_the_worktrees_and_is_confined_as_an_agent_is) {
   EXPECT_NE(read_text(loot), "") << "another git was run";
   EXPECT_EQ(has(read_text(loot), daemon_->process.admin_token()),
             try_namespaces().level == ConfinementLevel::none);
+}
+
+// What such a git leaves behind has no parent, no session and no mark any more, and it tries to end
+// the daemon before that.
+TEST_F(ForeignGit, SEC16_what_it_starts_signals_nobody_and_ends_with_it) {
+  if (const Confinement here = try_namespaces(); !here.has_process_namespace) {
+    GTEST_SKIP() << here.reason;
+  }
+  const std::string word = "7" + std::to_string(getpid());
+  const EndedWithTest sleeper{"sleep " + word};
+  const std::string victim = "8" + std::to_string(getpid());
+  const EndedWithTest beside{"sleep " + victim};
+  attack("printf '#!/bin/sh\n"
+         "for each in /proc/[0-9]*; do grep -qz \"^" + victim + "\\$\" $each/cmdline && "
+         "kill -9 ${each#/proc/}; done 2>/dev/null\n"
+         "(setsid env -i /bin/sleep " + word + " >/dev/null 2>&1 &)\n"
+         "PATH=" + path_ + " exec git \"$@\"\n' >" + folder_ + "/git; chmod +x " + folder_ + "/git");
+  const pid_t sleeping = fork();
+  if (sleeping == 0) {
+    execl("/bin/sleep", "sleep", victim.c_str(), nullptr);
+    _exit(1);
+  }
+  const std::string repo = daemon_->process.folder() + "/repo";
+  const std::string commit = "git init -q -b main " + repo + " && git -C " + repo +
+                             " -c user.name=a -c user.email=a@b commit -q --allow-empty -m one";
+  ASSERT_EQ(run_program({"/bin/sh", "-c", commit}, {"PATH=" + path_}).exit_code, 0);
+  const ApiReply made = client().post(
+      "/api/sessions", R"({"agent":"hostile","cwd":")" + repo + R"(","worktree":{"branch":""}})");
+  EXPECT_EQ(made.status, 201) << made.body;
+  EXPECT_EQ(waitpid(sleeping, nullptr, WNOHANG), 0) << "it was killed";
+  EXPECT_TRUE(until([&] { return processes_named("sleep " + word).empty(); }));
+  kill(sleeping, SIGKILL);
+  waitpid(sleeping, nullptr, 0);
 }
 
 }  // namespace
