@@ -80,6 +80,16 @@ CHECKS = [
     Check("boundary.ends_with_everything_in_flight_as_an_ordinary_user",
           ["tools/as_ordinary_user.sh", "build/dev/tests/lifecycle_test",
            "--gtest_filter=Lifecycle*"]),
+    # Before Linux 6.5 the kernel does not prove who called.
+    *[Check(f"boundary.callers_on_an_old_kernel_{who}",
+            [*become, "tools/old_kernel.py", "build/dev/tests/security_test",
+             "--gtest_filter=*HostileAgent*:Boundary.*:ReusedNumber*"], timeout_s=600,
+            covers=["TOK3"])
+      for who, become in (("as_root", []),
+                          ("as_an_ordinary_user", ["tools/as_ordinary_user.sh"]))],
+    Check("boundary.callers_on_an_old_kernel_are_known",
+          ["tools/old_kernel.py", "build/dev/tests/env_posix_test", "--gtest_filter=Caller.*"],
+          covers=["TOK3"]),
     # SECURITY.md says what holds on each kind of machine; each is made here.
     *[Check(f"machine.{kind.replace('-', '_')}_holds_what_security_md_says",
             ["tools/on_machine.sh", kind, "build/dev/tests/security_test",

@@ -17,6 +17,7 @@
 
 #include "env_posix/cgroup.h"
 #include "env_posix/proc.h"
+#include "env_posix/socket_holder.h"
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
@@ -187,7 +188,8 @@ bool has_ended(int pidfd) {
 }  // namespace
 
 CallerPlace place_of(const CallerProcess& caller, const CallerRules& rules) {
-  if (caller.pid <= 0) return outside;
+  // Of another process namespace, beside ours or above it: nothing there can be looked at.
+  if (caller.pid <= 0) return unknown("it runs in a process namespace that the daemon cannot see");
   const ProcFolder process(caller.pid);
   const std::optional<ProcStatus> status = process ? read_status(process) : std::nullopt;
   if (!status) return unknown("the calling process has ended");
@@ -206,18 +208,24 @@ CallerPlace place_of_peer(int unix_socket, const CallerRules& rules) {
   if (getsockopt(unix_socket, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) {
     return unknown("the kernel does not tell who called");
   }
-  if (who.pid == 0) return outside;
   int number = -1;
   size = sizeof number;
-  // Older kernels only tell a number, which we hold on to at once.
   if (getsockopt(unix_socket, SOL_SOCKET, SO_PEERPIDFD, &number, &size) != 0) number = -1;
   const bool is_old = number < 0 && errno == ENOPROTOOPT;
   Fd pidfd(number);
-  if (is_old) {
+  if (is_old && who.pid > 0) {
+    // Before Linux 6.5 the kernel only tells a number, which may be another process's since. What
+    // has that number now is the caller if it holds the other end: nothing else could have it but
+    // what the caller started, or whoever took it from that.
     Result<Fd> opened = open_pidfd(who.pid);
     if (opened) pidfd = std::move(*opened);
+    if (pidfd && !holds_other_end(who.pid, unix_socket)) {
+      return unknown(
+          "it is not seen to hold its connection, and kernels before Linux 6.5 do not "
+          "prove who called");
+    }
   }
-  if (!pidfd) return unknown("the calling process has ended");
+  if (!pidfd && who.pid > 0) return unknown("the calling process has ended");
   return place_of({who.pid, pidfd.get()}, rules);
 }
 

@@ -25,7 +25,7 @@ struct CallerRules {
 
 // A process by its number, which belongs to it for as long as `pidfd` has not ended.
 struct CallerProcess {
-  std::int64_t pid = 0;  // 0: outside of our process namespace, so in none of our sessions
+  std::int64_t pid = 0;  // 0: it lives in a process namespace that cannot be seen from ours
   int pidfd = -1;
 };
 CallerPlace place_of(const CallerProcess& process, const CallerRules& rules);

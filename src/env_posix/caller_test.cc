@@ -19,6 +19,7 @@
 #include "env_posix/cgroup.h"
 #include "env_posix/confine.h"
 #include "env_posix/proc.h"
+#include "env_posix/socket_holder.h"
 
 namespace perdure {
 namespace {
@@ -71,11 +72,65 @@ CallerPlace place_of_pid(std::int64_t pid) {
   return place_of({pid, pidfd->get()}, no_rules);
 }
 
+// A socket pair by name, so that the kernel tells who connected.
+struct Meeting {
+  Fd listener;
+  std::string path;
+  Meeting() {
+    char name[] = "/tmp/perdure-caller-XXXXXX";
+    path = std::string(mkdtemp(name)) + "/s";
+    listener = Fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address = where();
+    EXPECT_EQ(bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(listen(listener.get(), 4), 0);
+  }
+  ~Meeting() {
+    unlink(path.c_str());
+    rmdir(path.substr(0, path.size() - 2).c_str());
+  }
+  sockaddr_un where() const {
+    sockaddr_un address{.sun_family = AF_UNIX};
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    return address;
+  }
+  int call() const {
+    const int made = socket(AF_UNIX, SOCK_STREAM, 0);
+    const sockaddr_un address = where();
+    return connect(made, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? made
+                                                                                           : -1;
+  }
+};
+
 TEST(Caller, one_beside_us_is_outside) {
   const Actor actor([](const Fd&) {});
   const CallerPlace place = place_of_pid(actor.pid());
   EXPECT_FALSE(place.inside) << place.reason;
-  EXPECT_FALSE(place_of({0, -1}, no_rules).inside);
+}
+
+// As for a container that shares the folder of the socket.
+TEST(Caller, SEC17_one_in_a_process_namespace_that_cannot_be_seen_is_inside) {
+  EXPECT_TRUE(place_of({0, -1}, no_rules).inside);
+  if (const Confinement here = try_namespaces(); !here.has_process_namespace) {
+    GTEST_SKIP() << here.reason;
+  }
+  const Meeting meeting;
+  const Fd caller(meeting.call());
+  ASSERT_TRUE(caller);
+  Result<Pipe> said = make_pipe();
+  ASSERT_TRUE(said);
+  const pid_t daemon = fork();
+  if (daemon == 0) {
+    if (!enter_namespaces(CallingProcess::waits)) _exit(1);
+    const Fd accepted(accept4(meeting.listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    const CallerPlace place = place_of_peer(accepted.get(), no_rules);
+    say(said->write, (place.inside ? "inside: " : "outside: ") + place.reason);
+    _exit(0);
+  }
+  said->write.reset();
+  char text[256] = {};
+  EXPECT_GT(read(said->read.get(), text, sizeof text - 1), 0);
+  waitpid(daemon, nullptr, 0);
+  EXPECT_STREQ(text, "inside: it runs in a process namespace that the daemon cannot see");
 }
 
 // The last of a chain of processes; all of them end with the first.
@@ -184,35 +239,6 @@ TEST(Caller, TOK3_one_in_the_control_group_of_a_session_is_inside) {
   EXPECT_TRUE(group->remove());
 }
 
-// A socket pair by name, so that the kernel tells who connected.
-struct Meeting {
-  Fd listener;
-  std::string path;
-  Meeting() {
-    char name[] = "/tmp/perdure-caller-XXXXXX";
-    path = std::string(mkdtemp(name)) + "/s";
-    listener = Fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_un address = where();
-    EXPECT_EQ(bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-    EXPECT_EQ(listen(listener.get(), 4), 0);
-  }
-  ~Meeting() {
-    unlink(path.c_str());
-    rmdir(path.substr(0, path.size() - 2).c_str());
-  }
-  sockaddr_un where() const {
-    sockaddr_un address{.sun_family = AF_UNIX};
-    path.copy(address.sun_path, sizeof address.sun_path - 1);
-    return address;
-  }
-  int call() const {
-    const int made = socket(AF_UNIX, SOCK_STREAM, 0);
-    const sockaddr_un address = where();
-    return connect(made, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? made
-                                                                                           : -1;
-  }
-};
-
 TEST(Caller, TOK3_security_5_a_connection_whose_maker_has_ended_is_nobodys) {
   const Meeting meeting;
   // A child connects, hands the connection to its own child and ends: its number may be anybody's.
@@ -231,6 +257,19 @@ TEST(Caller, TOK3_security_5_a_connection_whose_maker_has_ended_is_nobodys) {
   const CallerPlace place = place_of_peer(accepted.get(), no_rules);
   EXPECT_TRUE(place.inside);
   EXPECT_EQ(place.reason, "the calling process has ended");
+}
+
+TEST(Caller, SEC18_a_number_alone_does_not_prove_who_holds_the_other_end) {
+  const Meeting meeting;
+  Actor caller([&](const Fd& tell) { say(tell, meeting.call() >= 0 ? "called" : "failed"); });
+  const Actor other([](const Fd&) {});
+  ASSERT_EQ(caller.said(), "called");
+  const Fd accepted(accept4(meeting.listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  EXPECT_TRUE(holds_other_end(caller.pid(), accepted.get()));
+  EXPECT_FALSE(holds_other_end(other.pid(), accepted.get()));
+  const pid_t before = caller.pid();
+  caller.end();
+  EXPECT_FALSE(holds_other_end(before, accepted.get()));
 }
 
 TEST(Caller, a_peer_that_waits_is_outside) {

@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "env_posix/proc.h"
+#include "env_posix/socket_holder.h"
 
 namespace perdure {
 namespace {
@@ -100,30 +100,6 @@ std::optional<std::uint32_t> ask_for_socket(const TcpEnds& ends, const Address& 
   return found.idiag_inode;
 }
 
-std::string socket_link(std::uint32_t inode) { return "socket:[" + std::to_string(inode) + "]"; }
-
-bool leads_to(int folder, const char* name, const std::string& link) {
-  std::array<char, 64> target;
-  const ssize_t size = readlinkat(folder, name, target.data(), target.size());
-  return size > 0 && std::string_view(target.data(), static_cast<std::size_t>(size)) == link;
-}
-
-// The descriptor of the process that leads there; -1: none is seen.
-int descriptor_for(std::int64_t pid, const std::string& link, int first_look) {
-  DIR* const open = opendir(("/proc/" + std::to_string(pid) + "/fd").c_str());
-  if (!open) return -1;
-  int result = -1;
-  if (first_look >= 0 && leads_to(dirfd(open), std::to_string(first_look).c_str(), link)) {
-    result = first_look;
-  }
-  while (const dirent* const entry = result < 0 ? readdir(open) : nullptr) {
-    if (!leads_to(dirfd(open), entry->d_name, link)) continue;
-    result = std::atoi(entry->d_name);
-  }
-  closedir(open);
-  return result;
-}
-
 // The number that was given out last.
 std::int64_t newest_process() {
   const Result<std::string> text = read_small_file("/proc/loadavg");
@@ -162,7 +138,7 @@ Search begin_search(const TcpEnds& ends) {
 CallerPlace TcpCallers::judge(const Holder& holder, const std::string& link) {
   const Result<Fd> pidfd = open_pidfd(holder.pid);
   // Looked at once more: whoever has the number from here on is the one that is judged.
-  if (!pidfd || descriptor_for(holder.pid, link, holder.descriptor) < 0) {
+  if (!pidfd || descriptor_for(holder.pid, link, {.first_look = holder.descriptor}) < 0) {
     return {true, "", "the calling process has ended"};
   }
   const CallerPlace place = place_of({holder.pid, pidfd->get()}, rules_);
@@ -186,15 +162,16 @@ std::optional<CallerPlace> TcpCallers::find_soon(const TcpEnds& ends) {
   Search search = begin_search(ends);
   if (search.answer) return search.answer;
   for (const Holder& holder : known()) {
-    const int descriptor = descriptor_for(holder.pid, search.link, holder.descriptor);
+    const int descriptor =
+        descriptor_for(holder.pid, search.link, {.first_look = holder.descriptor});
     if (descriptor >= 0) return judge({holder.pid, descriptor}, search.link);
   }
   const std::int64_t newest = newest_process();
   const std::int64_t oldest = std::max<std::int64_t>(1, newest - newest_looked_at);
   for (std::int64_t pid = newest; pid >= oldest; --pid) {
-    if (descriptor_for(pid, search.link, -1) < 0) continue;
+    if (descriptor_for(pid, search.link) < 0) continue;
     const std::int64_t process = process_of_thread(pid);
-    const int descriptor = descriptor_for(process, search.link, -1);
+    const int descriptor = descriptor_for(process, search.link);
     if (descriptor >= 0) return judge({process, descriptor}, search.link);
   }
   return std::nullopt;
@@ -206,7 +183,7 @@ CallerPlace TcpCallers::find(const TcpEnds& ends) {
   std::vector<ProcStat> processes = all_processes();
   std::ranges::reverse(processes);  // who calls is seldom old
   for (const ProcStat& process : processes) {
-    const int descriptor = descriptor_for(process.pid, search.link, -1);
+    const int descriptor = descriptor_for(process.pid, search.link);
     if (descriptor >= 0) return judge({process.pid, descriptor}, search.link);
   }
   return {true, "", "nobody is seen to hold its connection"};
