@@ -19,8 +19,10 @@ struct MountedWorktree {
 };
 std::vector<ContainerMount> worktree_mounts(const MountedWorktree& worktree);
 
-// Of the `.git` in a folder that the container can write: hooks, configuration and attributes are
-// read-only, and neither they nor `.git` can be replaced from inside.
+// Of the `.git` in a folder that the container can write: hooks, configuration, attributes and all
+// that leads git elsewhere are read-only, and neither they nor `.git` can be replaced from inside.
+// What is missing of these is made first, so that it cannot be made from inside; in a folder
+// without a repository that is an empty `.git`, which git passes over.
 std::vector<ContainerMount> folder_mounts(const std::string& folder);
 
 }  // namespace perdure

@@ -124,12 +124,78 @@ TEST_F(GitMounts, SEC2_a_folder_with_a_repository_keeps_its_hooks_and_configurat
   EXPECT_EQ(mounts().front().source, git());
 }
 
-TEST_F(GitMounts, SEC2_a_folder_without_a_repository_gets_no_mount) {
+TEST_F(GitMounts, SEC2_a_link_in_the_place_of_a_repository_is_not_mounted) {
   fs::create_directory(root_ + "/plain");
   spec_.workspace = {.cwd = root_ + "/plain"};
-  EXPECT_TRUE(mounts().empty());
   fs::create_directory_symlink(git(), root_ + "/plain/.git");
   EXPECT_TRUE(mounts().empty());
+}
+
+// Whatever the container may write there later, git on the host reads none of it.
+TEST_F(GitMounts, SEC19_what_leads_git_elsewhere_is_made_first_and_sealed) {
+  fs::remove(git() + "/config");
+  spec_.workspace = {.cwd = repo()};
+  for (int i = 0; i < 2; ++i) {
+    const auto all = mounts();
+    for (const char* name : {"/commondir", "/config", "/config.worktree", "/modules", "/worktrees",
+                             "/hooks", "/info"}) {
+      EXPECT_EQ(how(all, git() + name), "ro") << name;
+    }
+  }
+  for (const auto& entry : fs::directory_iterator(git())) {
+    EXPECT_NE(entry.path().extension(), ".perdure");
+  }
+  // The repository is what it was.
+  shell("cd " + repo() +
+        " && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m two "
+        "&& git worktree add -q -b second " +
+        root_ + "/second && git -C " + root_ +
+        "/second status && git gc -q && test "
+        "$(git rev-parse --path-format=absolute --git-common-dir) = " +
+        git());
+}
+
+TEST_F(GitMounts, SEC19_a_folder_without_a_repository_cannot_get_one) {
+  const std::string plain = repo() + "/sub/plain";
+  fs::create_directories(plain);
+  spec_.workspace = {.cwd = plain};
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(how(mounts(), plain + "/.git"), "ro");
+  EXPECT_EQ(mounts().size(), 1u);
+  // To git it is not there.
+  std::ofstream(plain + "/file") << "content";
+  shell("cd " + plain + " && git add file && test $(git rev-parse --show-toplevel) = " + repo() +
+        " && test $(git ls-files --full-name) = sub/plain/file");
+  shell("cd " + plain + " && git init -q . && git rev-parse --show-toplevel");
+  EXPECT_EQ(how(mounts(), plain + "/.git"), "rw") << "it has one now";
+  EXPECT_EQ(how(mounts(), plain + "/.git/hooks"), "ro");
+}
+
+TEST_F(GitMounts, SEC19_a_repository_that_lies_elsewhere_in_the_folder_is_sealed_there) {
+  const std::string folder = root_ + "/apart";
+  const std::string store = folder + "/stores/one.git";
+  fs::create_directories(folder + "/stores");
+  shell("git init -q --separate-git-dir=" + store + " " + folder);
+  spec_.workspace = {.cwd = folder};
+  const auto all = mounts();
+  EXPECT_EQ(how(all, folder + "/.git"), "ro");
+  EXPECT_EQ(how(all, folder + "/stores"), "rw") << "as a mount of its own it cannot be renamed";
+  EXPECT_EQ(how(all, store), "rw");
+  for (const char* name : {"/hooks", "/config", "/commondir"}) {
+    EXPECT_EQ(how(all, store + name), "ro") << name;
+  }
+  // One that lies elsewhere is none of the container's.
+  std::ofstream(folder + "/.git") << "gitdir: " << git() << "\n";
+  EXPECT_EQ(mounts().size(), 1u);
+  // One without a folder of files.
+  shell("git init -q --bare " + root_ + "/bare");
+  spec_.workspace = {.cwd = root_ + "/bare"};
+  for (const char* name : {"/hooks", "/config", "/commondir", "/.git"}) {
+    EXPECT_EQ(how(mounts(), root_ + "/bare" + name), "ro") << name;
+  }
+}
+
+TEST_F(GitMounts, SEC19_a_worktree_gets_no_submodule_of_its_own_from_inside) {
+  EXPECT_EQ(how(mounts(), git() + "/worktrees/tree/modules"), "ro");
 }
 
 }  // namespace

@@ -183,12 +183,12 @@ TEST_P(Containers, SEC2_a_git_file_that_is_rewritten_mounts_nothing_of_the_host)
     for (const std::string& mount : json_list(engine_->inspect(container), "Mounts")) {
       const std::string source = json_at(mount, "Source") + "/";
       has_tree = has_tree || source == tree + "/";
-      const bool is_own =
-          source.starts_with(tree + "/") || source.starts_with(repository + "/.git/") ||
-          source.starts_with(daemon_->home() + "/run/containers/") ||
-          source.starts_with(daemon_->home() + "/spool/") ||
-          source == daemon_->agent_home() + "/" ||
-          source == daemon_->home() + "/programs/perdure-agentctl/";
+      const bool is_own = source.starts_with(tree + "/") ||
+                          source.starts_with(repository + "/.git/") ||
+                          source.starts_with(daemon_->home() + "/run/containers/") ||
+                          source.starts_with(daemon_->home() + "/spool/") ||
+                          source == daemon_->agent_home() + "/" ||
+                          source == daemon_->home() + "/programs/perdure-agentctl/";
       EXPECT_TRUE(is_own) << mount;
     }
     EXPECT_TRUE(has_tree);
@@ -216,6 +216,43 @@ TEST_P(Containers, SEC2_a_git_file_that_is_rewritten_mounts_nothing_of_the_host)
   ASSERT_TRUE(until_count(session, "run.completed", 2)) << daemon_->log();
   EXPECT_NE(container_of(session), first);
   expect_own_mounts(container_of(session));
+}
+
+// What runs inside may write the folder, and git on the host reads none of it as its own.
+TEST_P(Containers, SEC19_a_container_makes_no_repository_and_changes_none_for_the_host) {
+  ASSERT_NO_FATAL_FAILURE(begin_with_containers());
+  const std::string plain = daemon_->folder() + "/plain";
+  const std::string repository = daemon_->folder() + "/repository";
+  std::filesystem::create_directory(plain);
+  ASSERT_EQ(
+      run_program({"/bin/sh", "-c", "git init -q " + repository}, daemon_->environment()).exit_code,
+      0);
+  const std::pair<std::string, std::string> attacks[] = {
+      {plain, "busybox mkdir .git; echo x > .git/HEAD"},
+      {plain, "busybox rmdir .git || busybox mv .git x"},
+      {repository, "echo /evil > .git/commondir"},
+      {repository, "busybox rm -f .git/commondir || busybox mv .git/commondir x"},
+      {repository, "echo x > .git/config.worktree || echo x > .git/modules/x"},
+      {repository, "busybox mv .git x"}};
+  for (const auto& [folder, attack] : attacks) {
+    const std::string session = client_->create_session({.more = R"("cwd":")" + folder + "\""});
+    ASSERT_TRUE(client_->prompt({.session = session, .text = "say 1"}).ok());
+    ASSERT_TRUE(until_count(session, "run.completed", 1)) << daemon_->log();
+    const std::string shells = "/api/sessions/" + session + "/shells";
+    JsonWriter command;
+    command.begin_object().key("command").begin_array().string("/bin/sh").string("-c");
+    command.string("{ " + attack + "; } && echo done || echo refused").end_array().end_object();
+    const ApiReply shell = client_->post(shells, command.text());
+    ASSERT_TRUE(shell.ok()) << shell.body;
+    std::string said;
+    EXPECT_TRUE(until([&] {
+      said = client_->get(shells + "/read?offset=0&shell=" + shell.at("shell")).at("text");
+      return said.find("refused") != std::string::npos || said.find("done") != std::string::npos;
+    })) << said;
+    EXPECT_NE(said.find("refused"), std::string::npos) << attack;
+    EXPECT_TRUE(client_->post("/api/sessions/" + session + "/stop").ok());
+    EXPECT_TRUE(until_count(session, "executor.stopped", 1)) << daemon_->log();
+  }
 }
 
 TEST_P(Containers, K33_containers_of_nobody_go_at_the_next_start) {
