@@ -47,10 +47,6 @@ struct Call {
   Result<JsonObject> body() const;
 };
 
-// The HTTP status that a code is sent with.
-int status_of(Code code);
-// What a person can do about it, in words of verbs: ["resume","fresh"]. Often none.
-std::vector<std::string> actions_of(Code code);
 HttpResponse error_response(const Error& error);
 // Whether the principal may call a route of this access. Admin is over everything, so never for one
 // that is bound to some sessions.

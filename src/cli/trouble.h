@@ -10,14 +10,6 @@
 
 namespace perdure::cli {
 
-inline constexpr int exit_done = 0;
-inline constexpr int exit_failed = 1;
-inline constexpr int exit_usage = 2;
-inline constexpr int exit_not_found = 3;
-inline constexpr int exit_refused = 4;
-inline constexpr int exit_unreachable = 5;
-inline constexpr int exit_timeout = 124;
-
 struct Trouble {
   int exit_code = exit_failed;
   std::string code;  // stable

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/error_codes.h"
 #include "cli/cli.h"
 #include "demo/demo_program.h"
 #include "main/local_verbs.h"
@@ -12,8 +13,6 @@
 
 namespace perdure {
 namespace {
-
-constexpr int exit_usage = 2;
 
 // Not among the verbs: started by the daemon, as any other agent is.
 int demo_agent() {

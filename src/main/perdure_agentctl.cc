@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error_codes.h"
 #include "base/failpoint.h"
 #include "base/id.h"
 #include "base/limits.h"
@@ -52,8 +53,6 @@ extern char** environ;
 namespace perdure {
 namespace {
 
-constexpr int exit_failed = 1;
-constexpr int exit_usage = 2;
 constexpr std::string_view version = PERDURE_VERSION;
 constexpr std::size_t bootstrap_bytes_max = 16UL << 20;
 constexpr std::int64_t settled_ms = 2'000;       // after a start most of the code has had its use

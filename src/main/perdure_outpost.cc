@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error_codes.h"
 #include "base/hash.h"
 #include "base/result.h"
 #include "env_posix/detach.h"
@@ -44,8 +45,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view version = PERDURE_VERSION;
-constexpr int exit_failed = 1;
-constexpr int exit_usage = 2;
 constexpr std::size_t file_bytes_max = 4096;
 constexpr const char* sight_name = "outpost.json";
 constexpr int replace_rounds = 100;  // of 50 ms

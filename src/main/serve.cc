@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error_codes.h"
 #include "base/failpoint.h"
 #include "base/json.h"
 #include "env_posix/detach.h"
@@ -23,10 +24,6 @@
 
 namespace perdure {
 namespace {
-
-constexpr int exit_failed = 1;
-constexpr int exit_refused = 4;
-constexpr int exit_unreachable = 5;
 
 void print(std::FILE* out, std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), out);

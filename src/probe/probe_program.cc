@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "agents/probe_report.h"
+#include "base/error_codes.h"
 #include "base/fields_json.h"
 #include "base/hash.h"
 #include "env_posix/confine.h"
@@ -28,7 +29,6 @@ namespace perdure::probe {
 namespace {
 
 constexpr std::size_t order_bytes_max = 4UL << 20;
-constexpr int exit_failed = 1;
 
 Result<std::string> read_input() {
   std::string text;
