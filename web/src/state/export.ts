@@ -1,5 +1,5 @@
 // Saves a session as a file of this computer. The bytes are the daemon's; nothing is made up here.
-import { app } from "../../state/app.svelte";
+import { app } from "./app.svelte";
 
 /** A title as a name that every file system takes. */
 export function fileName(title: string, id: string, ending: string): string {
