@@ -1,5 +1,5 @@
-// Finding a route, and the one form of every refusal. Of several patterns that fit a path the one
-// with the earlier literal wins, in whatever order they were added.
+// Finds routes, and defines the one form of every refusal. If several patterns match a path, the
+// one with the earlier literal wins, regardless of the order in which they were added.
 #include "api/route.h"
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace {
 
 struct Fit {
   std::vector<std::string> arguments;
-  std::string rank;  // a character a segment; of two fits the greater one is the more exact
+  std::string rank;  // one character per segment; the greater rank is the more specific match
 };
 
 std::optional<Fit> fit(std::string_view pattern, std::string_view path) {
@@ -46,7 +46,7 @@ std::optional<Fit> fit(std::string_view pattern, std::string_view path) {
   return out;
 }
 
-// Each part with its length in front, so that no two requests read alike.
+// Prefixes each part with its length, so that different requests never look the same.
 void add_part(std::string& out, std::string_view part) {
   out += std::to_string(part.size());
   out += ':';
@@ -91,7 +91,7 @@ int status_of(Code code) {
     case Code::too_large: return 413;
     case Code::misdirected: return 421;
     case Code::limit_reached: return 429;
-    case Code::damaged:  // the request was right: what we stored is not
+    case Code::damaged:  // the request was valid; our stored data is not
     case Code::internal: return 500;
     case Code::storage_unknown:
     case Code::engine_unavailable:
