@@ -128,8 +128,8 @@ SessionId imported_id(ApiWorld& world, const Call& call) {
 }
 
 // The agent session that the caller binds an adopted session to; nullopt without
-// `agent_session_id`. The folder may be gone: then the session can be read, and a resume reports
-// what is missing.
+// `agent_session_id`. The folder may be gone: the session can be read then, and a resume reports
+// the missing folder.
 Result<std::optional<AdoptedBinding>> binding_of(ApiWorld& world, const Call& call) {
   AdoptedBinding binding{.agent = {},
                          .agent_session_id = text_parameter(call.request, "agent_session_id"),
