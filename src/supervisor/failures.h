@@ -24,9 +24,9 @@ acp::RpcError no_such_option(const acp::OptionValue& option);
 // The error for an agent with too many unanswered requests.
 acp::RpcError too_many_requests();
 
-// The update that shows that a setting could not be applied.
+// The update that reports a setting that could not be applied.
 RawJson option_refused(const acp::RpcError& error);
-// The update that shows that one of several prompts in a running turn was refused.
+// The update that reports one refused prompt in a turn that continues.
 RawJson prompt_refused(const acp::RpcError& error);
 
 // An action of agentctl itself, with a count, as an update: see docs/protocol/agentctl.md.

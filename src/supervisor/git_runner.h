@@ -19,9 +19,9 @@
 
 namespace perdure {
 
-// What a job does to the repository. Writing jobs run one at a time and may run filters, as users
-// expect of the same command; `write_with_hooks` also runs hooks, `write_without_programs` runs no
-// program at all.
+// The effect of a job on the repository. Writing jobs run one at a time and may run filters, as
+// users expect of the same command; `write_with_hooks` also runs hooks, `write_without_programs`
+// runs no program at all.
 enum class GitAccess { read, write, write_with_hooks, write_without_programs };
 
 struct GitJob {

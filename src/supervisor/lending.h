@@ -57,7 +57,7 @@ class Lending {
   // agent.lent: {id, result} or {id, error}. not_found: the request was already answered elsewhere.
   Result<std::string> give_back(std::string_view params);
 
-  // Returns false if nobody lends that; the reply is still the caller's.
+  // Returns false if no editor lends that; the reply is still the caller's.
   bool offer(const std::string& method, const std::string& params, AgentReply& reply);
 
  private:

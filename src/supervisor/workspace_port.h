@@ -1,4 +1,4 @@
-// What the supervisor needs from the workspace: calls by name, and notifications from shells. Works
+// The supervisor's interface to the workspace: calls by name, and notifications from shells. Works
 // with or without an agent (L24).
 #pragma once
 
