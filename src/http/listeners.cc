@@ -13,7 +13,7 @@
 namespace perdure {
 namespace {
 
-// `DESCRIPTOR=NAME`, one a line.
+// `DESCRIPTOR=NAME`, one per line.
 constexpr const char* variable = "PERDURE_LISTENERS";
 
 std::string name_of(const SocketAddress& address) {
@@ -27,7 +27,7 @@ std::string name_of(const SocketAddress& address) {
   return name;
 }
 
-// A socket's file may be replaced by another of the same path: it counts as which one it is.
+// A socket's file may be replaced by another one at the same path, so the name includes its inode.
 std::optional<std::string> name_of(const UnixName& at) {
   struct stat status{};
   if (::stat((at.folder + "/" + at.name).c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) {
