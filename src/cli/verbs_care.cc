@@ -149,7 +149,7 @@ std::string repair_words(JsonView record) {
   return "add " + kind;
 }
 
-// With a daemon, that daemon does the work; without one, this process repairs all sessions.
+// A running daemon repairs one named session; otherwise this process repairs that or all sessions.
 Outcome<int> repair(VerbCall& call) {
   const bool is_dry = call.args().has("dry-run");
   const std::string word = call.args().word(0);
