@@ -162,7 +162,7 @@ const OwnSpaces& own_spaces() {
   return spaces;
 }
 
-// Which of its namespaces belong to a session, as a reason; empty: none.
+// Which of its namespaces shows that an agent started it, as a reason; empty: none.
 std::string strange_spaces(const ProcFolder& process, const ProcStatus& status,
                            const CallerRules& rules) {
   if (status.depth > 1) return "it runs in another process namespace";
