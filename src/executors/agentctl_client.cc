@@ -1,4 +1,4 @@
-// Packets to events. A packet that breaks a rule ends the link: the spool has everything.
+// Packets to events. A packet that breaks a rule ends the link, because the spool has everything.
 #include "executors/agentctl_client.h"
 
 #include <utility>
