@@ -24,7 +24,7 @@ void with_session(SessionCommands& commands, Call call, auto handler) {
 
 struct SessionRoute {
   std::string method;
-  std::string rest;  // after /api/sessions/{id}
+  std::string rest;  // the path after /api/sessions/{id}
   std::string summary;
   OnSession command;
 };

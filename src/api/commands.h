@@ -84,7 +84,7 @@ class SessionCommands {
     Asker asker;
     SessionId from;
     SessionId to;
-    Workspace workspace;  // of `from`
+    Workspace workspace;  // the workspace of `from`
     ForkBody body;
   };
   void fork_into(const ForkJob& job, OnAnswer done);

@@ -19,7 +19,7 @@ struct LoginBody {
 // A login that waits for its commit; it keeps the texts of its secrets that long.
 struct Login {
   Call call;
-  std::string key;  // of the request
+  std::string key;  // the request's idempotency key
   std::string launch;
   Principal by;
   BrowserRow row;

@@ -13,7 +13,7 @@ std::string events_json(const EventsPage& page, const std::string& log_id);
 
 struct TranscriptAnswer {
   TranscriptSlice slice;
-  std::optional<Hash> hash;  // of the whole transcript; absent if it is too long
+  std::optional<Hash> hash;  // covers the whole transcript; absent if that is too long
   std::string log_id;
 };
 std::string transcript_json(const TranscriptAnswer& answer);

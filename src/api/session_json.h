@@ -17,7 +17,7 @@ struct ServedBeside {
   std::string log_id;
   std::string doubt;       // why its liveness is not known
   std::string node = {};   // the owner, if it is another daemon on the store
-  std::string login_hint;  // of the session's agent: shown when it needs a login (P12)
+  std::string login_hint;  // from the session's agent; shown when it needs a login (P12)
 };
 struct ApiWorld;
 ServedBeside beside_session(ApiWorld& world, const SessionView& view);

@@ -15,9 +15,9 @@ namespace perdure {
 namespace {
 
 struct WorkspaceCall {
-  std::string_view method;   // of HTTP
-  std::string_view pattern;  // after /api/sessions/{id}
-  std::string_view call;     // of the agentctl
+  std::string_view method;   // the HTTP method
+  std::string_view pattern;  // the path after /api/sessions/{id}
+  std::string_view call;     // the agentctl's method
   std::string_view summary;
 };
 

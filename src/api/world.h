@@ -66,9 +66,9 @@ struct ApiWorld {
   Audit* audit = nullptr;
   std::string version;
   BootId boot = {};                       // this daemon's life
-  std::string workspaces_folder;          // for sessions without a cwd
+  std::string workspaces_folder;          // holds the folders of sessions without a cwd
   Policy policy;                          // the default for a session
-  std::string resume_on_open = "active";  // of the page (K6): active, always, never
+  std::string resume_on_open = "active";  // the page's setting (K6): active, always, never
 
   // The session whose own folder `cwd` is; a null id: not one of Perdure's folders.
   // invalid_argument: no session may work there. Without the hook everything is allowed.
@@ -92,7 +92,7 @@ struct ApiWorld {
   // Whether the container engine has the image; answers later, on the loop. Without the hook
   // sessions in containers are refused.
   std::function<void(std::string image, std::move_only_function<void(Result<>)> done)> find_image;
-  std::string default_image = {};  // of sessions in containers that name none
+  std::string default_image = {};  // for container sessions that name no image
   // Finds or creates the folder of a session on another host. Answers later, on the loop;
   // remote_unavailable if that host does not answer. Without the hook such sessions are refused.
   std::function<void(RemoteOrder order, OnWorktree done)> make_remote_workspace;
@@ -139,7 +139,7 @@ struct ApiWorld {
   // conflict if it is already being probed.
   struct Probed {
     bool is_running = false;
-    std::vector<ProbeStep> steps;       // of the current run, or of the last one
+    std::vector<ProbeStep> steps;       // from the current run, or the last one
     std::optional<ProbeReport> report;  // the most recent one
     std::string error;                  // why the last run produced none
   };

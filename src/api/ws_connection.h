@@ -94,10 +94,10 @@ class WsConnection final : public WebSocketEvents,
   Principal principal_;
   std::shared_ptr<WebSocket> socket_;
   std::map<SessionId, std::unique_ptr<Subscription>> subscriptions_;
-  std::map<SessionId, std::string> states_;  // as last sent
+  std::map<SessionId, std::string> states_;  // the state that was last sent
   std::set<SessionId> changed_;
   std::map<SessionId, SessionView> rested_;  // sent recently by list.changed, as they were then
-  std::set<SessionId> longer_;               // of these, sessions that have only grown since
+  std::set<SessionId> longer_;               // those of them that have only grown since
   std::uint64_t seat_ = 0;                   // its number among the open streams
   std::size_t calls_open_ = 0;
   Loop::TimerId rest_timer_ = 0;

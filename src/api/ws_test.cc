@@ -338,7 +338,7 @@ TEST(Ws, STREAM1_gathered_records_come_together_and_all_of_them) {
   EXPECT_EQ(client.events("session.records").size(), at_once + 1);
   bench.settle(50);
   bench.frame(MessageAgent{.text = "y"}, run);
-  EXPECT_EQ(client.events("session.records").size(), at_once + 2);  // at once, after the interval
+  EXPECT_EQ(client.events("session.records").size(), at_once + 2);  // not gathered
   const std::vector<std::uint64_t> seen = gathered(client);
   ASSERT_EQ(seen.size(), bench.state().head);
   for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(seen[i], i + 1);
