@@ -43,7 +43,7 @@ constexpr std::string_view passed_always[] = {"PATH",
                                               "SSL_CERT_FILE",
                                               "SSL_CERT_DIR",
                                               "NODE_EXTRA_CA_CERTS"};
-constexpr std::int64_t download_ms = 300'000;  // for npx to fetch a package before it starts it
+constexpr std::int64_t download_ms = 300'000;  // time for npx to fetch a package first
 
 bool is_passed(std::string_view name, const AgentDefinition& agent) {
   const auto is_it = [&](std::string_view known) { return known == name; };

@@ -34,7 +34,7 @@ struct LaunchSetting {
   const Places& places;
   const AgentCatalog& agents;
   const Config& config;
-  std::string key;          // of the data folder
+  std::string key;          // the data folder's key
   AgentLimits limits = {};  // the default for sessions, as far as this machine can enforce it
 };
 

@@ -23,14 +23,14 @@ struct NotifySettings {
   std::string webhook_secret;        // signs the body; empty: unsigned
   std::vector<std::string> command;  // run for each notification; empty: none
   std::vector<std::string> events;   // needs_input, finished, …; empty: all
-  std::int64_t debounce_ms = 2'000;  // for identical ones of a session
+  std::int64_t debounce_ms = 2'000;  // merges identical ones for one session
   bool operator==(const NotifySettings&) const = default;
 };
 
 struct ContainerSettings {
-  std::string socket;               // of the engine; empty: find it
+  std::string socket;               // the engine's socket; empty: find it
   std::string network;              // empty: the engine's own default
-  std::string image;                // of sessions that name none
+  std::string image;                // for sessions that name no image
   std::vector<std::string> mounts;  // HOST:CONTAINER or HOST:CONTAINER:ro, beyond the workspace
   bool operator==(const ContainerSettings&) const = default;
 };
@@ -57,7 +57,7 @@ struct Config {
 
   std::size_t live_agents_max = 64;
   AgentLimits limits;  // the default for sessions; enforced where the machine can
-  std::int64_t log_bytes_max = 16L << 20;  // then the log is rotated
+  std::int64_t log_bytes_max = 16L << 20;  // the log is rotated at this size
   std::size_t log_files = 4;
   std::size_t streams_per_principal_max = 1024;
 
@@ -65,7 +65,7 @@ struct Config {
 
   NotifySettings notify;
   ContainerSettings containers;
-  std::map<std::string, RemoteTimes> remotes;  // by the name of the remote
+  std::map<std::string, RemoteTimes> remotes;  // by the remote's name
   bool operator==(const Config&) const = default;
 };
 

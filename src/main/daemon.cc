@@ -42,7 +42,7 @@ constexpr int exit_storage = 70;
 constexpr std::int64_t stop_grace_ms = 300;
 
 struct Listen {
-  std::string host;  // as given
+  std::string host;  // as the user wrote it
   std::uint16_t port = 0;
 };
 

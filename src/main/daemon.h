@@ -126,7 +126,7 @@ class Daemon final : private Notifier {
 
   Setting setting_;
   std::unique_ptr<DataFolder> data_;
-  std::string key_;   // of wait secrets and agentctls
+  std::string key_;   // derives wait secrets and agentctls' secrets
   std::string home_;  // where our agents live, for daemons on one store; empty: only one place
   std::string node_name_;
   std::unique_ptr<Log> log_;

@@ -18,7 +18,7 @@ namespace perdure {
 struct Places {
   std::string data;
   std::string config;
-  std::string home;  // of the user: HOME, otherwise the user database (D9)
+  std::string home;  // the user's: HOME, otherwise from the user database (D9)
   std::string user;
 };
 // unavailable: neither PERDURE_HOME nor a home folder is known.

@@ -66,7 +66,7 @@ class LocalFollowing final {
   Order order_;
   client::FollowCore core_;
   client::SseParser parser_;
-  std::shared_ptr<Pipe> pipe_;  // of the open or opening stream
+  std::shared_ptr<Pipe> pipe_;  // belongs to the stream that is open or opening
   Loop::TimerId timer_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

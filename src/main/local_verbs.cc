@@ -60,7 +60,7 @@ Result<Offline> open_offline() {
   return out;
 }
 
-// Of one file, or of all files below it.
+// The size of one file, or the total size of all files below one folder.
 std::uint64_t bytes_of(const std::string& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) {

@@ -22,7 +22,7 @@ class Log {
  public:
   struct Setting {
     std::string file;
-    std::int64_t bytes_max = 16L << 20;  // then it is rotated
+    std::int64_t bytes_max = 16L << 20;  // the log is rotated at this size
     std::size_t files = 4;
     bool also_stderr = false;
   };

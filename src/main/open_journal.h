@@ -24,14 +24,14 @@ ENUM_TEXT(EngineName, "sqlite", "files", "postgres");
 struct StorePlace {
   EngineName engine = EngineName::sqlite;
   std::string path;
-  std::string node = {};  // of postgres: the node's name; empty: a tool
+  std::string node = {};  // postgres only: the node's name; empty: a tool
   std::string text() const;
 };
 
 // The option of `serve`: an engine, or the place of a database.
 struct AskedStore {
   EngineName engine = EngineName::sqlite;
-  std::string place = {};  // of postgres
+  std::string place = {};  // postgres only
   std::string node = {};   // empty: the one in the data folder, otherwise the host's name
 };
 // invalid_argument: unknown engine, or a place that contains a password.

@@ -35,7 +35,7 @@ bool is_answer_of_route(const HttpResponse& response) {
   });
 }
 
-// For a client: only what the route itself answered.
+// Keeps only what a client should see: the route's own answer.
 HttpResponse only_answer(HttpResponse response) {
   std::erase_if(response.headers, [](const HttpHeader& header) {
     return header.name != "Content-Type" && header.name != "content-type";

@@ -48,7 +48,7 @@ constexpr int exit_failed = 1;
 constexpr int exit_usage = 2;
 constexpr std::size_t file_bytes_max = 4096;
 constexpr const char* sight_name = "outpost.json";
-constexpr int replace_rounds = 100;  // of 50 ms
+constexpr int replace_rounds = 100;  // each takes 50 ms
 
 constexpr std::string_view usage_text =
     "usage: perdure-outpost start  [--folder DIR] [--address HOST:PORT] [--replace]\n"

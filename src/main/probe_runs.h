@@ -26,9 +26,9 @@ class ProbeRuns {
     Processes& processes;
   };
   struct Setting {
-    std::string folder;                    // of the reports
-    std::vector<std::string> command;      // of the program that probes
-    std::vector<std::string> environment;  // of that program, not of the agent
+    std::string folder;                    // where the reports are
+    std::vector<std::string> command;      // the probing program
+    std::vector<std::string> environment;  // for that program, not for the agent
   };
   ProbeRuns(Ports ports, Setting setting);
   ~ProbeRuns();
@@ -42,7 +42,7 @@ class ProbeRuns {
 
   Ports ports_;
   Setting setting_;
-  std::map<std::string, std::unique_ptr<Run>, std::less<>> runs_;  // also the last one that ended
+  std::map<std::string, std::unique_ptr<Run>, std::less<>> runs_;  // the current or last run
   std::map<std::string, ProbeReport, std::less<>> reports_;
 };
 

@@ -23,9 +23,9 @@ namespace perdure {
 
 struct Remote {
   std::string name;
-  std::string target;                    // for ssh: user@host, or a name of its config
-  std::vector<std::string> ssh_options;  // before the target
-  std::string folder;                    // of the outpost, there
+  std::string target;                    // ssh's target: user@host, or a name of its config
+  std::vector<std::string> ssh_options;  // precede the target
+  std::string folder;                    // the outpost's folder, on that host
   std::string host;                      // where the daemon connects
   std::uint64_t port = 0;
   std::string fingerprint;  // SHA-256 of its certificate, in hex
@@ -76,7 +76,7 @@ class Remotes {
   struct Setting {
     std::string folder;
     std::map<std::string, RemoteTimes> times;  // by name; the others use the defaults
-    std::string owner;                         // of this data folder's executions
+    std::string owner;                         // the owner of this data folder's executions
   };
   Remotes(RemoteReach ports, Host& host, Setting setting);
   // Closes every link to an outpost.

@@ -298,7 +298,7 @@ TEST_F(Restore, C20_S7_a_decayed_commit_log_is_salvaged_beside_a_copy) {
     file.seekp(10).put('~');
   }
   EXPECT_EQ(verbs_.verify("").error().code(), Code::damaged);
-  fs::create_directories(path("commits.damaged"));  // of an earlier salvage
+  fs::create_directories(path("commits.damaged"));  // left by an earlier salvage
   std::vector<std::string> synced;
   synced_paths = &synced;
   const auto salvaged = verbs_.store_salvage("");

@@ -11,7 +11,7 @@ namespace perdure {
 struct SshCommand {
   std::vector<std::string> options;
   std::string target;
-  std::string command;     // for the shell there
+  std::string command;     // runs in the remote shell
   std::string input = {};  // bytes for its stdin
 };
 

@@ -22,7 +22,7 @@ class StoreThread {
  public:
   struct Care {
     std::function<Timestamp()> now;              // called on the thread
-    std::int64_t answers_ms = answers_sweep_ms;  // between two searches for expired answers
+    std::int64_t answers_ms = answers_sweep_ms;  // interval of the search for expired answers
   };
   StoreThread(StoreEngine& store, Care care);
   ~StoreThread() { stop(); }
