@@ -46,9 +46,9 @@ class BodyReader {
   BodyKind kind_ = BodyKind::none;
   State state_ = State::done;
   Part part_ = Part::size;
-  std::uint64_t left_ = 0;    // of the body or of the chunk
-  std::size_t room_ = 0;      // until bytes_max
-  std::size_t digits_ = 0;    // of the chunk's size
+  std::uint64_t left_ = 0;    // bytes left of the body or chunk
+  std::size_t room_ = 0;      // bytes left until bytes_max
+  std::size_t digits_ = 0;    // digits of the chunk's size so far
   std::size_t line_ = 0;      // bytes of this trailer
   std::size_t overhead_ = 0;  // bytes of extensions and trailers
 };

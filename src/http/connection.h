@@ -46,7 +46,7 @@ class Connection final : public ByteStreamEvents, public std::enable_shared_from
   void start();
 
   // For the server's use.
-  std::size_t place = 0;  // in its list
+  std::size_t place = 0;  // index in the server's list
   bool is_scheduled = false;
   bool is_stranger = false;
   Crowd* crowd = nullptr;  // the one it is in; the next two members are its place there
@@ -57,8 +57,8 @@ class Connection final : public ByteStreamEvents, public std::enable_shared_from
   void drop();
   void round();
   void check_deadline(std::int64_t now_ms);
-  void finish_and_close();  // after the current exchange; at once without one
-  void abandon();           // at once, without events
+  void finish_and_close();  // ends after the current exchange, if any
+  void abandon();           // ends at once, without events
 
   // For the current exchange.
   void respond(HttpResponse response);
@@ -113,7 +113,7 @@ class Connection final : public ByteStreamEvents, public std::enable_shared_from
   std::shared_ptr<WebSocketSession> websocket_;
   std::unique_ptr<Reading> reading_;
   std::string in_;            // received and not used yet
-  std::size_t searched_ = 0;  // of in_, for the end of a head
+  std::size_t searched_ = 0;  // bytes of in_ already searched for the end of a head
   SendQueue out_;
   std::int64_t deadline_ms_ = 0;  // 0: none
   std::int64_t known_by_ms_ = 0;  // a stranger without credentials by then is closed
@@ -123,8 +123,8 @@ class Connection final : public ByteStreamEvents, public std::enable_shared_from
   Phase phase_ = Phase::head;
   bool is_head_request_ = false;
   bool is_http_1_0_ = false;
-  bool closes_ = false;   // after this answer
-  bool lingers_ = false;  // and then waits, since the client may still be sending
+  bool closes_ = false;   // ends after this answer
+  bool lingers_ = false;  // waits before that, since the client may still be sending
   bool peer_ended_ = false;
   bool drain_due_ = false;  // on_drained must be called
 };

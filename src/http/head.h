@@ -17,7 +17,7 @@ enum class BodyKind { none, length, chunked, until_end };
 // How the end of the body is determined.
 struct BodyFraming {
   BodyKind kind = BodyKind::none;
-  std::uint64_t bytes = 0;  // of `length`
+  std::uint64_t bytes = 0;  // only for `length`
 };
 
 struct RequestHead {
@@ -42,7 +42,7 @@ struct Refusal {
 enum class HeadEnd { found, not_yet, broken };
 struct HeadSearch {
   HeadEnd end = HeadEnd::not_yet;
-  std::size_t bytes = 0;  // of the head, including its empty line
+  std::size_t bytes = 0;  // size of the head, including its empty line
 };
 // Finds the end of the head at the start of the bytes. `broken`: a line ends without CR, so the
 // head can never end. The first `searched` bytes were searched before.

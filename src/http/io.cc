@@ -35,7 +35,7 @@ using Timer = asio::basic_waitable_timer<std::chrono::steady_clock,
                                          Context::executor_type>;
 
 constexpr std::size_t read_buffer_bytes = 64UL << 10;
-constexpr std::size_t handlers_at_once = 64;  // of run_for_ms()
+constexpr std::size_t handlers_at_once = 64;  // limit for one run_for_ms()
 
 class ReactorDescriptor final : public Descriptor {
  public:

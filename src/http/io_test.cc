@@ -21,7 +21,7 @@ using namespace http_test;
 TEST(Io, G8_what_is_always_ready_does_not_keep_the_caller_out) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
-  ::close(ends[1]);  // at its end, and therefore always readable
+  ::close(ends[1]);  // now at its end, and therefore always readable
   const auto io = HttpIo::create();
   int calls = 0;
   io->drive(ends[0], [&] { calls += 1; });

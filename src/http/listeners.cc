@@ -83,7 +83,7 @@ Result<Socket> KeptListeners::listen_tcp(const SocketAddress& address, std::stri
   Socket kept = TRY(copy_of(name_of(address)));
   if (kept) return kept;
   Socket made = TRY(listen_tcp_socket(address, shown));
-  SocketAddress bound;  // with the port that was free
+  SocketAddress bound;  // includes the port that was chosen
   bound.size = sizeof bound.storage;
   if (::getsockname(made.get(), reinterpret_cast<sockaddr*>(&bound.storage), &bound.size) != 0) {
     return fail(Code::unavailable, "read the socket's address");

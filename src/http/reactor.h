@@ -44,7 +44,7 @@ class HttpReactor : public Loop {
                        std::move_only_function<void(Result<std::vector<SocketAddress>>)> done) = 0;
   // A shared buffer for reading; its content lasts until the event's callback returns.
   virtual std::span<char> read_buffer() = 0;
-  // Of the clock that timers use.
+  // The time of the clock that timers use.
   virtual std::int64_t now_ms() const = 0;
   // boost::asio::io_context, for the one file that gives it to Beast.
   virtual void* context() = 0;

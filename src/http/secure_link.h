@@ -27,7 +27,7 @@ struct SecurePeer {
   std::string host;  // a name or an address
   std::uint16_t port = 0;
   Hash fingerprint;
-  std::int64_t connect_ms = 10'000;  // then it is closed
+  std::int64_t connect_ms = 10'000;  // limit for connecting
   std::int64_t silence_ms = 15'000;  // closes if the other host is silent this long
 };
 
@@ -39,7 +39,7 @@ struct SecureListenSetting {
   std::string host;        // numeric
   std::uint16_t port = 0;  // 0: any
   TlsFiles files;
-  std::int64_t handshake_ms = 10'000;  // for all of it; then the caller is disconnected
+  std::int64_t handshake_ms = 10'000;  // limit for the whole handshake
   std::int64_t silence_ms = 15'000;
 };
 

@@ -107,7 +107,7 @@ class HttpHandler {
 struct HttpServerLimits {
   std::size_t head_bytes_max = 16UL << 10;  // more: 431
   std::size_t connections_max = perdure::connections_max;
-  // Of connections_max, for the owner at the unix socket.
+  // The part of connections_max that is reserved for the owner at the unix socket.
   std::size_t unix_reserved = connections_unix_reserved;
   std::size_t insiders_max = http_insiders_max;
   std::size_t insiders_per_session_max = http_insiders_per_session_max;
@@ -115,13 +115,13 @@ struct HttpServerLimits {
   std::size_t strangers_max = http_strangers_max;
   std::size_t strangers_per_source_max = http_strangers_per_source_max;
   std::int64_t stranger_ms = http_stranger_ms;
-  std::int64_t handshake_ms = 10'000;  // for the TLS handshake; then the connection ends
-  std::int64_t head_ms = 10'000;       // for a whole head, after its first byte
+  std::int64_t handshake_ms = 10'000;  // limit for the TLS handshake
+  std::int64_t head_ms = 10'000;       // limit for a whole head, after its first byte
   std::int64_t body_ms = 60'000;       // without a byte of the body: 408
   std::int64_t body_grace_ms = http_body_grace_ms;
   std::size_t body_bytes_per_second_min = http_body_bytes_per_second_min;
   std::int64_t body_total_ms = http_body_total_ms;
-  std::int64_t idle_ms = 75'000;                    // between two requests
+  std::int64_t idle_ms = 75'000;                    // limit between two requests
   std::int64_t write_ms = 30'000;                   // without a byte taken by the peer: disconnect
   std::size_t stream_unsent_bytes_max = 4UL << 20;  // more disconnects the stream (STREAM4)
 };

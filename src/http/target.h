@@ -13,7 +13,7 @@ namespace perdure {
 struct Refusal;
 
 struct RequestTarget {
-  std::string authority;                                   // of a whole URL; otherwise empty
+  std::string authority;                                   // from a whole URL; otherwise empty
   std::string path;                                        // percent-decoded
   std::vector<std::pair<std::string, std::string>> query;  // percent-decoded; '+' is a space
 };

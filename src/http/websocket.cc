@@ -174,9 +174,9 @@ class Session final : public WebSocketSession, public std::enable_shared_from_th
   HttpReactor& reactor_;
   std::shared_ptr<WebSocketPort> port_;
   websocket::stream<BeastStream, false> socket_;
-  websocket::response_type answer_;  // to our own handshake
+  websocket::response_type answer_;  // the answer to our own handshake
   std::unique_ptr<Connecting> connecting_;
-  Loop::TimerId timer_ = 0;  // of connecting, later of closing
+  Loop::TimerId timer_ = 0;  // limits connecting, later closing
   beast::flat_buffer buffer_;
   std::deque<Message> queue_;
   std::size_t unsent_bytes_ = 0;
