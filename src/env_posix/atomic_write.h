@@ -14,7 +14,7 @@ namespace perdure {
 
 struct AtomicWrite {
   WriteTerms terms;
-  mode_t new_mode = 0644;  // of a new file; an existing one keeps its own
+  mode_t new_mode = 0644;  // for a new file; an existing one keeps its own
 };
 
 // `place` must not name a symlink. Errors as for FileTree::write.

@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "env/file_tree.h"
 
-struct stat;  // of sys/stat.h
+struct stat;  // from sys/stat.h
 
 namespace perdure::beneath {
 

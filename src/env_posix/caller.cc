@@ -68,7 +68,7 @@ class ProcFolder {
 struct ProcStatus {
   std::int64_t parent = 0;
   std::uint64_t user = 0;
-  std::size_t depth = 0;  // of its process namespace below ours: 1 is ours
+  std::size_t depth = 0;  // depth of its process namespace, relative to ours: 1 is ours
 };
 
 std::string_view line_of(std::string_view text, std::string_view name) {
@@ -162,7 +162,7 @@ const OwnSpaces& own_spaces() {
   return spaces;
 }
 
-// Which of its namespaces shows that an agent started it, as a reason; empty: none.
+// Why its namespaces or control group place it inside some session; empty: they do not.
 std::string strange_spaces(const ProcFolder& process, const ProcStatus& status,
                            const CallerRules& rules) {
   if (status.depth > 1) return "it runs in another process namespace";

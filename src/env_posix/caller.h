@@ -12,7 +12,7 @@
 namespace perdure {
 
 struct CallerPlace {
-  bool inside = true;   // also if that cannot be ruled out
+  bool inside = true;   // true if it is not certainly outside
   std::string session;  // as its agentctl names it; empty: outside, or not known
   std::string reason;   // why a caller that may be outside counts as inside, for people
 };

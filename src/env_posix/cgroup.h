@@ -26,7 +26,7 @@ struct CgroupTexts {
   std::string_view membership;
 };
 CgroupPlaces find_cgroups(const CgroupTexts& texts);
-// Of this process; both empty if /proc does not show them.
+// This process's places; both empty if /proc does not show them.
 CgroupPlaces own_cgroups();
 
 // Our own place in a v1 hierarchy, by its controller; empty: not mounted.

@@ -18,7 +18,7 @@
 namespace perdure {
 namespace {
 
-// For the caller's user namespace.
+// The path of a limit in the caller's user namespace.
 std::string limit_path(std::string_view kind) {
   return "/proc/sys/user/max_" + std::string(kind) + "_namespaces";
 }
@@ -61,7 +61,7 @@ Result<> map_user(uid_t uid, gid_t gid) {
 // Control group namespaces are forbidden: with one, it could mount the groups of the daemon's user
 // writable. Limits that a kernel does not know are skipped.
 void share_limits() {
-  constexpr std::uint64_t share = 64;  // of the machine's
+  constexpr std::uint64_t share = 64;  // one part in 64 of the machine's limit
   constexpr std::uint64_t least = 64;
   for (const char* const kind : {"user", "mnt", "pid", "net", "ipc", "uts", "time"}) {
     std::uint64_t limit = 0;
@@ -107,7 +107,7 @@ Result<> show_own_processes(std::int64_t outer_pid) {
 // latter in them.
 struct Handover {
   Pipe report;  // from the continuing process to the calling one: "ok", or the refusal
-  Pipe number;  // from the process between: the pid of the continuing one
+  Pipe number;  // the pid of the continuing process, from the one between
 };
 
 constexpr std::string_view went_on = "ok";

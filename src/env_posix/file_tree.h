@@ -13,7 +13,7 @@
 namespace perdure {
 
 struct FileTreeSetting {
-  mode_t umask = 022;  // of new files and folders, because detach() narrows our own
+  mode_t umask = 022;  // for new files and folders, because detach() narrows our own
 };
 
 // `root` is made canonical once; if a symlink appears in that path later, calls are refused.

@@ -81,7 +81,7 @@ struct Recorder final : ProcessEvents {
   std::string error_output;
   std::optional<ProcessExit> exit;
   std::vector<std::string> order;
-  std::function<void()> then;  // after each output
+  std::function<void()> then;  // called after each output
 };
 
 class ProcessTest : public testing::Test {

@@ -21,7 +21,7 @@ namespace perdure {
 // Each file has at most one writing object; files are 0600.
 class PosixFolder final : public Folder {
  public:
-  // For an existing folder; not_found if it does not exist.
+  // Opens an existing folder; not_found if it does not exist.
   static Result<std::unique_ptr<PosixFolder>> open(const std::string& path);
   // Creates it (0700) if it is missing; the parent folder must exist.
   static Result<std::unique_ptr<PosixFolder>> create(const std::string& path);
@@ -49,7 +49,7 @@ class PosixFolder final : public Folder {
   explicit PosixFolder(Fd folder) : folder_(std::move(folder)) {}
   struct Appending {
     bool is_new = false;
-    off_t bytes = 0;  // before the append
+    off_t bytes = 0;  // the size before the append
   };
   // Opens the file for appending; it stays open until another one is opened.
   Result<Appending> open_for_append(const std::string& name);

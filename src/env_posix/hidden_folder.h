@@ -11,7 +11,7 @@ namespace perdure {
 
 struct HiddenFolder {
   std::string folder;    // absolute
-  std::string identity;  // of folder_identity(); empty: any existing folder
+  std::string identity;  // from folder_identity(); empty: any existing folder
   // What stays visible: paths within `folder`, spelled as there.
   std::vector<std::string> show;
   std::vector<std::string> sealed;  // like `show`, but nothing in them can be changed

@@ -123,7 +123,7 @@ class EpollLoop final : public Loop {
   std::int64_t armed_ns_ = 0;  // 0: not armed
   TimerId next_timer_ = 1;
   bool in_round_ = false;
-  bool running_ = false;                               // by run(): no other loop drives this one
+  bool running_ = false;                               // by run(), so no other loop drives this one
   std::vector<std::unique_ptr<Watch::Slot>> stopped_;  // freed after the round
   std::unique_ptr<char[]> read_buffer_;
   std::thread::id owner_;

@@ -59,7 +59,7 @@ class PosixProcess final : public Process {
   struct Channel {
     Fd fd;
     Watch watch;
-    std::size_t owed_bytes = 0;  // in the pipe when the process ended, and not yet delivered
+    std::size_t owed_bytes = 0;  // bytes left in the pipe when the process ended
   };
   enum class Got { bytes, nothing_now, end, destroyed };
 

@@ -81,11 +81,11 @@ class PosixProcesses final : public Processes {
 
   EpollLoop& loop_;
   ProcessesSetting setting_;
-  std::vector<int> cgroups_;  // to which children move
+  std::vector<int> cgroups_;  // new children move there
   std::optional<LimitGroup> limits_;
   std::map<pid_t, PosixProcess*> living_;
   std::map<pid_t, Leaving> leaving_;
-  std::unique_ptr<SignalWatch> child_signals_;  // after become_subreaper()
+  std::unique_ptr<SignalWatch> child_signals_;  // set by become_subreaper()
   std::size_t orphans_reaped_ = 0;
 };
 

@@ -45,7 +45,7 @@ struct ChildPlan {
   const char* cwd;
   char* const* arguments;
   char* const* environment;
-  const char* const* programs;  // in the order of PATH, then null
+  const char* const* programs;  // paths to try, in the order of PATH, then null
 };
 
 // Code that runs in the child: only direct system calls, since the sanitizers' wrappers would write

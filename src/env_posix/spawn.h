@@ -20,7 +20,7 @@ enum class ParentDeath : std::uint8_t { nothing, kill };
 struct SpawnSetting {
   mode_t umask = 022;
   ParentDeath parent_death = ParentDeath::nothing;
-  std::span<const int> cgroup_members;  // of groups that it moves to: their cgroup.procs
+  std::span<const int> cgroup_members;  // the cgroup.procs of groups that the child joins
 };
 
 // The child's ends; all above 2. With a terminal all three are its one descriptor.
