@@ -73,7 +73,7 @@ class LocalAgentctls::Held final : private ExecutionEvents {
   // Attaches to an earlier daemon's. With a place, only the place knows whether it lives.
   void attach(std::uint64_t epoch, FrameNo from) {
     if (place_) execution_.set_identity({.pid = 1});
-    has_shells_ = !has_agent_;  // until it reports how many
+    has_shells_ = !has_agent_;  // assume shells until it reports how many
     begin_behind(from);
     execution_.attach(epoch, from);
   }
@@ -208,7 +208,7 @@ class LocalAgentctls::Held final : private ExecutionEvents {
   std::unique_ptr<Place> place_;
   LocalExecution execution_;
   Pulse pulse_;
-  std::map<std::uint64_t, OnResult> calls_;  // by the number of the call
+  std::map<std::uint64_t, OnResult> calls_;  // keyed by the number of the call
   FrameNo given_ = 0;
   FrameNo acked_ = 0;
   std::optional<std::string> proof_;
@@ -323,7 +323,7 @@ LocalAgentctls::Held& LocalAgentctls::hold(const LaunchSpec& spec, Bootstrap boo
 
 void LocalAgentctls::start(const LaunchSpec& spec, std::uint64_t epoch) {
   const ExecKey key{spec.session, spec.exec, spec.gen};
-  if (find(key)) return;  // in progress
+  if (find(key)) return;  // already in progress
   const Result<> room = make_room(spec);
   Result<Bootstrap> bootstrap =
       room ? make_bootstraps_.to_start(spec) : std::unexpected(room.error());

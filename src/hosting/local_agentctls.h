@@ -21,7 +21,7 @@ namespace perdure {
 // The known facts about an execution. Equal specs give equal secrets and folders in every life of
 // the daemon, so that it finds its agentctls again.
 struct MakeBootstraps {
-  // For starting it. After an error nothing is started.
+  // Returns what a start needs. After an error nothing is started.
   std::move_only_function<Result<Bootstrap>(const LaunchSpec& spec)> to_start;
   // For finding it: its ids, its secret, its folders. This cannot fail: changed settings may
   // prevent a new start, but say nothing about an agentctl that is alive (C19).

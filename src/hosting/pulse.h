@@ -11,7 +11,7 @@ namespace perdure {
 
 struct PulseTimes {
   std::int64_t quiet_ms = 0;   // silence after which a question is sent
-  std::int64_t answer_ms = 0;  // for any message after that
+  std::int64_t answer_ms = 0;  // time for any message after that
 };
 
 class Pulse {
