@@ -79,7 +79,7 @@ Result<> AgentctlClient::on_packet(const Packet& packet) {
     case PacketType::leaving:
       events_.on_leaving(TRY(decode_leaving(packet.body)).reason);
       return {};
-    default: return {};  // of a later version: to be ignored
+    default: return {};  // from a later version: ignore it
   }
 }
 

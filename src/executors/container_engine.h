@@ -52,7 +52,7 @@ enum class ContainerLife { created, running, paused, ended };
 struct ContainerSight {
   std::string id;
   ContainerLife life = ContainerLife::created;
-  std::int64_t exit_code = 0;  // after its end
+  std::int64_t exit_code = 0;  // set after its end
   bool out_of_memory = false;
   std::string error;  // why it could not be started
   std::map<std::string, std::string> labels;

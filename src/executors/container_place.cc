@@ -128,7 +128,7 @@ void ContainerPlace::seen(const Result<ContainerSight>& sight) {
       doubt_ = "somebody paused the container " + sight->id.substr(0, 12) +
                "; docker unpause (or podman unpause) lets it go on";
       return;
-    case ContainerLife::created: life_ = ProcessLife::dead; return;  // and never started
+    case ContainerLife::created: life_ = ProcessLife::dead; return;  // created but never started
     case ContainerLife::ended: life_ = ProcessLife::dead; note_cause(*sight);
   }
 }

@@ -22,7 +22,7 @@ namespace perdure {
 struct ContainerPlan {
   std::string image;
   std::string agentctl;                // the program; static, so that it runs in any image
-  std::vector<ContainerMount> mounts;  // in addition to the workspace, which keeps its path
+  std::vector<ContainerMount> mounts;  // beside the workspace, which keeps its path
   std::string user;                    // "1000:1000": the owner of the data folder
   std::string network;                 // empty: the engine's own default
   ContainerLimits limits;
@@ -31,7 +31,7 @@ struct ContainerPlan {
 struct ContainerPorts {
   Clock& clock;
   Loop& loop;
-  Processes& processes;  // of the host
+  Processes& processes;  // the host's processes
   Host& host;
   ContainerEngine& engine;
 };

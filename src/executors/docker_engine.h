@@ -32,7 +32,7 @@ class DockerEngine final : public ContainerEngine {
  private:
   struct Asked {
     std::string method = "GET";
-    std::string target;  // after the version
+    std::string target;  // the path after the version
     std::string body = {};
   };
   using OnAnswer = std::move_only_function<void(Result<HttpResponse>)>;

@@ -251,7 +251,7 @@ void LocalExecution::stop() {
   } else if (client_) {
     arm(setting_.answer_ms, &LocalExecution::did_not_answer);
   } else if (launcher_) {
-    arm(setting_.answer_ms, &LocalExecution::did_not_answer);  // for a start that never answers
+    arm(setting_.answer_ms, &LocalExecution::did_not_answer);  // the start may never answer
   }
 }
 

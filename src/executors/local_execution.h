@@ -64,9 +64,9 @@ enum class WhenStale {
 
 struct LocalSetting {
   std::vector<std::string> agentctl_command;  // the program and the arguments before `start`
-  std::vector<std::string> environment;       // of the agentctl itself
-  std::int64_t answer_ms = 10'000;            // for the answer to an attach; then it hangs
-  std::int64_t stop_ms = 20'000;              // for an orderly stop; then by force
+  std::vector<std::string> environment;       // for the agentctl itself
+  std::int64_t answer_ms = 10'000;            // limit for the answer to an attach; then it hangs
+  std::int64_t stop_ms = 20'000;              // limit for an orderly stop; then force
   WhenLocked when_locked = WhenLocked::refuse;
   WhenUnknown when_unknown = WhenUnknown::end;
   WhenStale when_stale = WhenStale::end;
@@ -153,11 +153,11 @@ class LocalExecution final : private ProcessEvents, private AgentctlClientEvents
   std::string launcher_output_;
   std::string launcher_errors_;
   std::unique_ptr<AgentctlClient> client_;
-  std::unique_ptr<Folder> spool_;      // after its end
-  std::optional<SpoolReader> reader_;  // of that spool
+  std::unique_ptr<Folder> spool_;      // opened after its end
+  std::optional<SpoolReader> reader_;  // reads that spool
   bool attached_ = false;
   bool is_stale_ = false;      // another daemon owns it
-  bool lock_is_held_ = false;  // by an unknown holder
+  bool lock_is_held_ = false;  // the holder is not known yet
   bool took_over_ = false;
   bool stopping_ = false;
   bool gone_ = false;

@@ -23,10 +23,10 @@ struct DialledLink {
 };
 
 struct OutpostAccess {
-  std::string name;  // of the remote, for people
+  std::string name;  // the remote's name, for people
   std::string secret;
   std::function<DialledLink()> dial;  // returns no link if the remote is unknown
-  std::int64_t backoff_min_ms = 200;  // between two connections if the first failed; doubles
+  std::int64_t backoff_min_ms = 200;  // delay after a failed connection; doubles
   std::int64_t backoff_max_ms = 10'000;
 };
 

@@ -94,7 +94,7 @@ class RemotePlace final : public Place {
   Asking exec_end_;
   Asking session_end_;
   std::vector<OutpostFile> to_copy_;  // the last one first
-  std::uint64_t copied_bytes_ = 0;    // of the last one
+  std::uint64_t copied_bytes_ = 0;    // bytes of the last file
   std::unique_ptr<Folder> copy_;
   std::shared_ptr<bool> exists_ = std::make_shared<bool>(true);
 };

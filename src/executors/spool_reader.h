@@ -37,7 +37,7 @@ class SpoolReader {
   Folder* folder_;
   FrameNo next_;                   // the next frame to return
   std::vector<FrameNo> segments_;  // still to read, the last one first
-  std::string name_;               // of the current segment; empty: none
+  std::string name_;               // the current segment's name; empty: none
   std::uint64_t piece_at_ = 0;     // where the piece starts in it
   std::string piece_;
   std::size_t in_piece_ = 0;

@@ -42,7 +42,7 @@ struct StepLoop final : Loop {
   std::deque<Task> tasks;
   std::map<TimerId, Task> timers;
   TimerId last = 0;
-  std::int64_t last_delay_ms = 0;  // of the timer that was set last
+  std::int64_t last_delay_ms = 0;  // delay of the timer that was set last
 };
 
 // The test's view of a link.
