@@ -20,7 +20,7 @@ class OutpostConnection final : private LinkEvents {
   // Owned by the outpost.
   struct Place {
     std::uint64_t number = 0;
-    std::string source;  // by which callers are counted
+    std::string source;  // callers are counted by source
   };
   OutpostConnection(Outpost& outpost, Place place, std::unique_ptr<Link> link);
   ~OutpostConnection() override;

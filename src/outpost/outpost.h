@@ -45,7 +45,7 @@ struct OutpostSetting {
   HiddenFolders hide;  // hidden from agents: that folder
   Hash secret;         // SHA-256 of it
   std::vector<std::string> agentctl_command;
-  std::map<std::string, std::string> environment;  // of agents, unless the daemon sets a variable
+  std::map<std::string, std::string> environment;  // for agents, unless the daemon sets a variable
   std::string build;
   std::string host_boot;
 };
@@ -91,7 +91,7 @@ class Outpost {
 
   OutpostPorts ports_;
   OutpostSetting setting_;
-  std::vector<OutpostConnection*> strangers_;  // of connections_, in order of arrival
+  std::vector<OutpostConnection*> strangers_;  // a part of connections_, in order of arrival
   std::map<std::uint64_t, std::unique_ptr<OutpostConnection>> connections_;
   std::uint64_t last_connection_ = 0;
   std::map<std::uint64_t, std::unique_ptr<Start>> starts_;
