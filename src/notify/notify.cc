@@ -17,7 +17,7 @@
 namespace perdure {
 namespace {
 
-constexpr std::size_t notification_chars_max = 400;  // of a title, a question, a message
+constexpr std::size_t notification_chars_max = 400;  // for each title, question or message
 constexpr std::array<std::int64_t, 5> retry_after_ms = {1'000, 5'000, 30'000, 120'000, 600'000};
 
 struct Authority {

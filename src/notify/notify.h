@@ -25,7 +25,7 @@ struct Notification {
   std::string event;  // needs_input, finished, failed, interrupted, stalled: each distinct (N15)
   SessionId session;
   RunId run;
-  std::string title;  // of the session
+  std::string title;  // the session's title
   std::string text;   // the question's title, or what happened
   std::string agent = {};
   std::string folder = {};      // where the session works
