@@ -252,7 +252,7 @@ TEST_F(CopyStore, C7_a_copy_takes_no_place_that_is_taken_and_leaves_nothing_of_a
   EXPECT_EQ(copy_store({.from = from, .to = taken}).error().code(), Code::conflict);
   EXPECT_TRUE(fs::exists(taken.path + "-wal"));
 
-  // A record without the hash of the one before, whose own checksum is right.
+  // A record that does not contain its predecessor's hash, but is valid otherwise.
   const StorePlace broken = place(EngineName::sqlite, "broken.db");
   std::vector<std::string> lines = golden();
   lines[5].back() = ' ';
