@@ -99,8 +99,8 @@ class SessionActor {
   std::move_only_function<void(Result<>)> on_replaced_;
   bool scheduled_ = false;
   std::optional<Code> held_up_;    // why commits fail for now: disk_full or unavailable
-  bool looked_for_ = false;        // the current execution was requested in this life
-  ExecId ending_;                  // was to end with the previous daemon; already stopped
+  bool looked_for_ = false;        // the current execution was looked up since the boot
+  ExecId ending_;                  // should have ended with the previous daemon; stop sent
   bool is_to_be_offered_ = false;  // to daemons that can reach its execution
   std::optional<Error> failed_;    // no more writes: another owner, or damage
   Loop::TimerId deadline_timer_ = 0;

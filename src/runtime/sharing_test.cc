@@ -293,7 +293,7 @@ TEST(Sharing, C19_a_stale_owner_refuses_nobody_by_what_it_knew) {
   pair.settle(2 * lease_ms);
   ASSERT_TRUE(pair.ask(pair.b, ArchiveSession{}));
   pair.a.is_stopped = false;
-  // For a the session is not archived: on its own it would have nothing to do.
+  // According to `a` the session is not archived: on its own it would have nothing to do.
   const Result<Reply> answer = pair.ask(pair.a, UnarchiveSession{});
   ASSERT_TRUE(answer) << answer.error().message();
   EXPECT_FALSE(answer->nothing_to_do);
