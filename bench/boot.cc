@@ -337,8 +337,7 @@ void run(const Arguments& arguments) {
   std::array ways{
       Way{"agents alive", Agents::alive, Cache::warm},
       Way{"agents alive, files dropped from the page cache", Agents::alive, Cache::cold},
-      Way{"agents gone", Agents::gone, Cache::warm},  // last, because the sessions must then be
-                                                      // opened again
+      Way{"agents gone", Agents::gone, Cache::warm},  // last: it ends the sessions' agents
   };
   for (int round = 0; round < (arguments.quick ? 4 : 15); ++round) {
     for (Way& way : ways) {

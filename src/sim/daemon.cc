@@ -11,8 +11,7 @@
 namespace perdure::sim {
 namespace {
 
-constexpr std::uint64_t crashes_max = 150;  // afterwards the daemon stays up, so that a run makes
-                                            // progress
+constexpr std::uint64_t crashes_max = 150;  // afterwards it stays up, so that a run advances
 constexpr std::int64_t cut_look_ms = 50;
 constexpr std::int64_t idle_ms_max = 2'000;
 // Q5: it probes for two seconds, then serves; the rest covers slow commits of reconcile.

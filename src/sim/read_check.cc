@@ -189,9 +189,7 @@ void ReadCheck::check_transcript(Runtime& runtime, SessionId session) {
     expect(has_older == page->has_older, "an empty page with something older");
     pages.insert(pages.begin(), page->messages.begin(), page->messages.end());
     if (has_older) ask.before = pages.front().first_seq;
-    if (pages.size() > 4 * page_messages)
-      ask.limit *= 2;  // of a long transcript, not all pages
-                       // are short
+    if (pages.size() > 4 * page_messages) ask.limit *= 2;  // a long one has longer pages too
   }
   expect(pages == fold_transcript(records_to(session, head)), "its pages are another transcript");
   expect(told.size() == head, "not every record that was read is told");

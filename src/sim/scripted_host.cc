@@ -209,8 +209,7 @@ void ScriptedHost::cut(const ExecKey& exec, const std::shared_ptr<Link>& link) {
 void ScriptedHost::send(const Caller&, const ExecKey& exec, const SendCommand& command) {
   if (!processes_.contains(exec)) return;
   to_agentctl(exec, [command](Agentctl& agentctl) { agentctl.command(command); });
-  if (universe_.prng.chance(universe_.faults.link_cut)) {  // a repeat, as from an unreliable
-                                                           // transport
+  if (universe_.prng.chance(universe_.faults.link_cut)) {  // repeated by the transport
     to_agentctl(exec, [command](Agentctl& agentctl) { agentctl.command(command); });
   }
 }

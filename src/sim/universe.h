@@ -151,9 +151,8 @@ struct Universe {
   Trace trace;
   Verdict verdict;
   bool healed = false;
-  bool agents_are_busy = false;  // when healed: they ask, fail, and start or take steered prompts
-                                 // late
-  bool agents_are_deaf = false;  // when healed: their turns never end, even when cancelled
+  bool agents_are_busy = false;        // when healed: they ask, fail, start, and accept steers late
+  bool agents_are_deaf = false;        // when healed: their turns never end, even when cancelled
   bool newer_version_is_next = false;  // it runs before the daemon restarts
   std::uint64_t lives = 0;             // of daemons, so far
   bool has_several_daemons = false;

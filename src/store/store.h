@@ -129,8 +129,7 @@ struct SearchAsk {
   std::string kind = {};  // of the text's records, `message.user`, or a group: `message`
   std::optional<Timestamp> since = {};
   std::optional<Timestamp> until = {};                 // before this time
-  std::function<bool(SessionId)> is_wanted = nullptr;  // sessions for which it returns false are
-                                                       // left out
+  std::function<bool(SessionId)> is_wanted = nullptr;  // false: leaves the session out
 };
 
 struct SearchHit {

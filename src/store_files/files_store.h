@@ -42,8 +42,7 @@ struct FilesOptions {
 
   std::size_t reserve_bytes = 4UL << 20;    // freed for essential appends; 0: none
   std::size_t group_bytes_max = 8UL << 20;  // a commit takes no more appends after this
-  std::size_t fill_bytes = 256UL << 10;     // committed but not in session files before filling;
-                                            // when idle: at once
+  std::size_t fill_bytes = 256UL << 10;     // unfilled bytes that trigger a fill; when idle, any do
   std::size_t segment_bytes = 32UL << 20;   // of the commit log before sessions are saved
   std::uint64_t quiet_steps = 10;  // idle steps without an append before a session is saved
   std::size_t files_open_max = 256;

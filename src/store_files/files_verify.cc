@@ -85,9 +85,7 @@ Result<VerifyReport> FilesStore::verify(const OnVerified& on_session) {
     for (const ListedSession& line : page) {
       after = line.session;
       const Result<FilesWriter::Verdict> verdict = writer_->judge(line.session);
-      if (!verdict && verdict.error().code() == Code::not_found)
-        continue;  // removed since the
-                   // list was read
+      if (!verdict && verdict.error().code() == Code::not_found) continue;  // removed since
       if (!verdict) return std::unexpected(verdict.error());
       report.session_count += 1;
       report.record_count += verdict->records;

@@ -120,8 +120,7 @@ class FilesWriter final : public GroupTarget {
   std::uint64_t epoch_ = 0;
   std::string log_id_;
   std::vector<std::string> notes_;
-  std::set<SessionId> removed_;    // in the commit log, so that leftover files of theirs are
-                                   // expected
+  std::set<SessionId> removed_;    // per the commit log: leftover files are expected
   std::set<Hash> redacted_blobs_;  // in the commit log, until it has been replayed
   bool has_lost_ = false;          // see StoreIdentity
 

@@ -18,12 +18,8 @@ struct PgBegin {
   std::string new_shared_key;   // for a store without one; empty: none is created
   std::uint64_t epoch_min = 0;  // this life's epoch is above this
   enum class Missing { make, refuse } missing = Missing::make;
-  enum class Others {
-    welcome,
-    refuse
-  } others = Others::welcome;  // refuse: another live node is a
-                               // conflict
-  std::int64_t lease_ms = 0;   // a node without a sign of life for this long is gone
+  enum class Others { welcome, refuse } others = Others::welcome;  // refuse: they are a conflict
+  std::int64_t lease_ms = 0;  // a node without a sign of life for this long is gone
 };
 
 struct PgLife {

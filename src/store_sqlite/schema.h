@@ -68,8 +68,7 @@ namespace meta {
 inline constexpr std::string_view log_id = "log_id";
 inline constexpr std::string_view epoch = "epoch";
 inline constexpr std::string_view indexed = "indexed";  // the log before this row is in the extents
-inline constexpr std::string_view searched = "searched";  // first row of the next block to index
-                                                          // for search
+inline constexpr std::string_view searched = "searched";  // first row of the next block to search
 inline constexpr std::string_view searched_entries =
     "searched_entries";                                               // its entries that are done
 inline constexpr std::string_view search_version = "search_version";  // format of the text tables

@@ -7,8 +7,7 @@ namespace perdure {
 namespace {
 
 constexpr std::size_t page_sessions = 256;
-constexpr Seq page_records = 4096;  // the most that one read transaction covers, so that
-                                    // checkpoints can proceed
+constexpr Seq page_records = 4096;  // per read transaction, so that checkpoints can proceed
 
 // Checks the file's structure: pages, b-trees, indexes.
 Result<> check_structure(StoreReader& reader, VerifyReport& report) {
@@ -72,9 +71,7 @@ Result<> SqliteStore::Parts::verify_session(StoreReader& reader, SessionId sessi
   while (true) {
     const SeqRange range{.after = after, .last = after + page_records};
     const Result<IndexedView> seen = view(reader, session, range);
-    if (!seen && seen.error().code() == Code::not_found)
-      return {};  // removed since the list was
-                  // read
+    if (!seen && seen.error().code() == Code::not_found) return {};  // removed since
     if (!seen && seen.error().code() == Code::damaged) {
       report.damages.push_back({.session = session, .what = seen.error().message()});
       return {};

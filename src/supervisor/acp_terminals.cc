@@ -226,8 +226,7 @@ AcpResult AcpTerminals::release(std::string_view params) {
 
 void AcpTerminals::release(Key key) {
   const std::shared_ptr<Terminal> terminal = std::move(terminals_.extract(key).mapped());
-  // Its destructor kills its process group. We may be inside one of its events, so it is destroyed
-  // after that event returns.
+  // Destroying it kills its group. Defer that: we may be inside one of its events.
   terminal->end({.signal = SIGKILL});
   setup_.loop.post([terminal] {});
 }

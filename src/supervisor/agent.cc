@@ -275,8 +275,7 @@ void Agent::on_exit(const ProcessExit& exit) {
     told.stderr_tail += "\n[perdure] lost with it, as it was said to be at work: " + work;
   }
   if (turn_ && turn_->timed_out) write(FrameRunFailed{run, too_long()});
-  // The run fails only if the session's own limit was hit; if the machine ran out of memory, the
-  // run counts as interrupted.
+  // Only the session's own limit fails the run; a machine out of memory interrupts it.
   if (turn_ && !turn_->timed_out && exit.oom == OomEvidence::group && !met.empty()) {
     write(
         FrameRunFailed{run, {.code = "out_of_memory", .message = "the agent was ended at " + met}});

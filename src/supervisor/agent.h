@@ -116,10 +116,8 @@ class Agent final : private ProcessEvents {
     bool clears = false;
     bool timed_out = false;           // it is being ended for exceeding its time limit
     std::int64_t ends_ms = 0;         // when the time limit expires; 0: no limit
-    std::int64_t asked_since_ms = 0;  // when it began to wait for a person; such time does not
-                                      // count
-    std::optional<std::int64_t> stalled_since_ms;  // reported as stalled, with this last sign of
-                                                   // life
+    std::int64_t asked_since_ms = 0;  // waiting for a person since then; does not count
+    std::optional<std::int64_t> stalled_since_ms;  // reported, with this last sign of life
     std::string said;                              // the beginning of the agent's text
     bool did_more = false;                         // more than text
   };

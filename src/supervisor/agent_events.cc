@@ -87,8 +87,7 @@ void Agent::note_said(const std::vector<FrameBody>& frames) {
   }
 }
 
-// While a session opens, conversation is history, and settings are its initial values: they are
-// reported when it is open.
+// Conversation is history here. Settings are initial values, reported once the session is open.
 void Agent::gate(acp::Updated event) {
   Opening& opening = *opening_;
   const bool fresh = opening.command.method == OpenMethod::fresh;

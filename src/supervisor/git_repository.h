@@ -14,8 +14,7 @@ namespace perdure {
 
 struct GitRepository {
   std::string cwd;     // absolute; jobs run here
-  std::string prefix;  // of the cwd below the repository's top, with a trailing slash; empty: the
-                       // top
+  std::string prefix;  // the cwd below the top, with a trailing slash; empty: the top
   std::vector<std::string> settings;  // for each reading job
 
   // Converts a raw path from the top to one from the cwd. Empty if it is not below the cwd.

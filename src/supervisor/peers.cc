@@ -146,8 +146,7 @@ Result<> Supervisor::probe(Peer& peer, const ProbePacket& packet) {
   return {};
 }
 
-// Each number executes once: a command that is sent again after a broken link is only confirmed
-// again.
+// Each number executes once: a command repeated after a broken link is only confirmed again.
 Result<> Supervisor::obey(std::string_view body) {
   const Effect effect = TRY(decode_effect(body));
   const auto* command = get_if<SendCommand>(&effect);

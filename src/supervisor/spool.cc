@@ -26,8 +26,7 @@ FrameNo Spool::add(std::string_view frame) {
   return next_++;
 }
 
-// A partial frame left by the failed append ends within this frame, which is the last: it is never
-// read.
+// A partial frame of the failed append ends within this one, the last: it is never read.
 Result<> Spool::add_now(std::string_view frame) {
   const std::size_t before = pending_.size();
   add(frame);

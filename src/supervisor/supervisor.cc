@@ -195,8 +195,7 @@ void Supervisor::finish_when_read() {
 // An agentctl notices on its own that it was forgotten.
 void Supervisor::look_around() {
   look_timer_ = ports_.loop.after_ms(look_around_ms(bootstrap_), [this] { look_around(); });
-  // The agent may be paused because of a segment that could not be removed, and no further ack will
-  // come to retry.
+  // The agent may be waiting for a segment that could not be removed; no ack will retry it.
   CHECK(spool_.ack(spool_.acked()).has_value(), "an ack is refused when it is repeated");
   adjust_backpressure();
   if (owner_.peer || !stopping_.empty()) return;
