@@ -162,7 +162,7 @@ Outcome on(Draft& draft, const ExecutorAttached& input) {
   if (draft.state.exec.boot != draft.input.boot || is_waited_for) {
     SIM_PROBE("execution reattached by a new daemon");
     draft.add(ExecutorReattached{draft.input.boot}, draft.exec_origin());
-    if (agent_ready(draft.state)) deliver_next(draft);  // they waited for proof of its life
+    if (agent_ready(draft.state)) deliver_next(draft);  // prompts that waited for it
   }
   return std::move(draft.decision);
 }

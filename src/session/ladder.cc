@@ -143,7 +143,7 @@ std::string workspace_missing_text(const State& state) {
 
 void fail_resume(Draft& draft, OpenFailure failure, std::string message) {
   const State& state = draft.state;
-  // Otherwise the execution of a failed handover would restart the other agent for the session.
+  // If left running, the execution of a failed handover would restart the other agent here.
   const bool stops =
       state.resume && state.resume->with && execution_may_live(state) && !state.exec.stop_requested;
   draft.add(ResumeFailed{.failure = failure,

@@ -100,7 +100,7 @@ void begin_queued_run(Draft& draft, const InjectionReady* history) {
   begin_run(draft, item, history);
 }
 
-// An agentctl that does not report its fate could lose it after the end of the turn.
+// An agentctl that does not report whether a prompt arrived could lose it at the end of the turn.
 bool can_be_steered(const State& state) {
   return state.agent.steer && state.exec.tells_steered && state.waits.empty() &&
          !state.run->cancelling;
@@ -207,7 +207,7 @@ Outcome on(Draft& draft, const RemoveQueued& command) {
   const bool was_on_its_way = TRY(find_waiting(draft.state, command.message))->steering;
   draft.add(QueueRemoved{command.message, draft.input.by});
   draft.decision.reply.seq = draft.state.head;
-  if (was_on_its_way) deliver_next(draft);  // other prompts waited until its fate was known
+  if (was_on_its_way) deliver_next(draft);  // others waited until it was known if it arrived
   return std::move(draft.decision);
 }
 
@@ -268,7 +268,7 @@ void give_up_steering(Draft& draft) {
   }
 }
 
-// A prompt on its way into a turn that has ended waits: its agentctl reports its fate (RUN4).
+// A prompt on its way into an ended turn waits until agentctl reports whether it arrived (RUN4).
 bool has_next(Draft& draft) {
   const auto next = next_unheld(draft.state);
   return !draft.state.run && !draft.state.archived && next != draft.state.queue.end() &&

@@ -265,7 +265,7 @@ ResumeContext ResumeContextBuilder::build() const {
     }
     if (items_[i].begins_turn) ++context.turns;
   }
-  // If one turn exceeds all the remaining room, its end is included.
+  // If whole turns fill less than half of the room, the end of the next older one is added.
   const std::size_t whole_from = from;
   if (used < room / 2) {
     while (from > 0 && used + items_[from - 1].chars <= room) used += items_[--from].chars;
