@@ -103,7 +103,7 @@ std::optional<std::string> Runtime::who_decides(SessionId session, const InputBo
   return lease->node;
 }
 
-// Here or there; starts again once if the session has changed owners in the meantime.
+// Here or there; starts again if the session changed owners in the meantime, up to `tries` times.
 void Runtime::hand_over(SessionId session, Request request, ReplyFn reply, int tries) {
   if (followers_.contains(session)) std::ignore = take(session);
   if (const std::optional<std::string> node = who_decides(session, request.body)) {
