@@ -31,7 +31,7 @@ void Agent::act(const OpenSession& command) {
   call_open();
 }
 
-// At most load_wait_ms_max, as in make_launch: a clock that was set back causes no longer delay.
+// make_launch sets it at most one slot ahead. Capped, in case the clock was set back since.
 std::int64_t Agent::early_for_load_ms() const {
   if (opening_->command.method != OpenMethod::load) return 0;
   const std::int64_t early_ms = setup_.launch.times.load_not_before.ms - ports_.clock.now().wall.ms;
