@@ -159,7 +159,7 @@ std::string AttachView::status_words() const {
   return session_.status == "running" ? "idle" : session_.status;
 }
 
-// The state is always shown; the rest only if there is room.
+// The title and the state are always shown; the other parts only if there is room.
 std::string AttachView::status_row() const {
   const std::string right =
       view_.is_running() && !is_focused() ? " ^C cancel  ^] detach" : " ^] detach";

@@ -25,7 +25,7 @@ struct DiffTexts {
 struct Diff {
   std::size_t removed = 0;
   std::size_t added = 0;
-  bool is_cut = false;  // beyond diff_lines_max: only counted by length
+  bool is_cut = false;  // beyond diff_lines_max: lines are only counted
   std::vector<DiffLine> lines;
 };
 

@@ -26,7 +26,7 @@ struct FakeDaemon {
   std::vector<client::ClientSettings> connects;
   std::int64_t now_ms = 0;
 
-  // The body of the last call of that path.
+  // The body of the last call to that path.
   std::string sent(const std::string& method_and_path) const {
     for (auto call = calls.rbegin(); call != calls.rend(); ++call) {
       if (call->method + " " + call->path == method_and_path) return call->body;

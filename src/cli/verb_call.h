@@ -66,7 +66,7 @@ class VerbCall {
   // The same; without a word, the newest session in this folder.
   Outcome<SessionBrief> session_or_here(std::size_t place);
 
-  // The absolute path, relative to the user's folder, without `.` and `..`.
+  // Makes a path absolute, starting at the user's folder, and removes `.` and `..`.
   std::string whole_path(const std::string& path) const;
 
   // With --json the text must be JSON.

@@ -13,8 +13,8 @@
 namespace perdure::cli {
 namespace {
 
-// Stops the sessions that this session's processes created, and any that those create before they
-// stop.
+// Stops the sessions that this session's processes created, including those created in the
+// meantime.
 Outcome<std::size_t> stop_children(VerbCall& call, const SessionBrief& session, Answered answer) {
   std::set<std::string> stopped;
   while (true) {

@@ -15,8 +15,7 @@ namespace perdure::cli {
 struct WatchRequest {
   std::string session;  // its id
   std::uint64_t after = 0;
-  // When to end. If none of these three is set: at the first question that cannot be answered here,
-  // otherwise never.
+  // When to end, in addition to the timeout. If none of these is set, it never ends.
   std::string run;                         // until this run has ended
   std::string message;                     // until the run of this prompt has ended
   bool until_run_ends = false;             // until any run has ended

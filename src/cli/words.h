@@ -21,11 +21,11 @@ std::string boundary_words(JsonView record);
 // "the agent's process ended" for process_exit.
 std::string interruption_words(std::string_view reason);
 
-// Why the session is in its state, and what to do: one sentence each. "until 14:05 UTC (in 3h)" for
-// a limit that is waited out.
+// "until 14:05 UTC (in 3h)", for a limit that is waited out.
 std::string reset_words(Timestamp reset, Timestamp now);
 bool needs_login(const SessionBrief& session);
 
+// Why the session is in its state, and what to do: one sentence each.
 std::vector<std::string> why_sentences(const SessionBrief& session, Timestamp now);
 
 }  // namespace perdure::cli

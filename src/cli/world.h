@@ -33,7 +33,7 @@ class Console {
   virtual ScreenSize size() = 0;
   // The whole standard input; limit_reached beyond input_bytes_max.
   virtual Result<std::string> read_input() = 0;
-  // The text typed in reply; nothing if the session is not interactive.
+  // The text typed in reply; nothing if standard input is not a terminal.
   virtual std::optional<std::string> ask(std::string_view question) = 0;
   // Discards earlier input: it cannot be an answer to what is shown next.
   virtual void forget_typed() = 0;
