@@ -109,7 +109,7 @@ void FollowCore::on_event(const SseEvent& event, std::int64_t now_ms) {
     return;
   }
   const std::uint64_t seq = number_of(event.id.value_or(""));
-  if (seq <= cursor_) return;  // no number, or already delivered
+  if (seq <= cursor_) return;  // without a number, or already delivered
   cursor_ = seq;
   behind_ = 0;
   events_.on_record(seq, event.data);

@@ -53,7 +53,7 @@ struct FaceOnStage {
     return R"({"session":{"id":"s1","agent":"demo","title":"t","cwd":"/w","seq":)" +
            std::to_string(seq) + "}}";
   }
-  // Opens the session and discards all output of that.
+  // Opens the session and discards its output.
   void open() {
     editor(R"({"jsonrpc":"2.0","id":90,"method":"session/resume",)"
            R"("params":{"sessionId":"s1","cwd":"/w","mcpServers":[]}})");

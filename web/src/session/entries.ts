@@ -6,7 +6,7 @@ import type { MarkRow, MessageRow, RecordEnvelope, Row } from "../core/types";
 export interface Tool {
   readonly call: MessageRow;
   readonly result: MessageRow | null;
-  readonly permission: RecordEnvelope | null; // the question asked before this call
+  readonly permission: RecordEnvelope | null; // the question asked about this call
 }
 export interface Plan {
   readonly run: string;

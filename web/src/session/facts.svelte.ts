@@ -45,7 +45,7 @@ export class Facts {
   readonly answers = new SvelteMap<string, Answer>();
   readonly injected = new SvelteMap<string, Injected>(); // by the prompt's message id
   readonly requests = new SvelteMap<string, RecordEnvelope>(); // questions, by id
-  /** The question on the screen, if another person has just answered it. */
+  /** The question on the screen, if it has just been answered elsewhere. */
   answeredElsewhere: Answer | null = $state.raw(null);
   readonly #mine = new Set<string>();
   readonly #open: SvelteMap<string, boolean>;
