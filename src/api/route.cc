@@ -1,5 +1,5 @@
-// Finding a route, and the one form of every refusal. Of several patterns that fit a path the one
-// with the earlier literal wins, in whatever order they were added.
+// Finds routes, and defines the one form of every refusal. If several patterns match a path, the
+// one with the earlier literal wins, regardless of the order in which they were added.
 #include "api/route.h"
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace {
 
 struct Fit {
   std::vector<std::string> arguments;
-  std::string rank;  // a character a segment; of two fits the greater one is the more exact
+  std::string rank;  // one character per segment; the greater rank is the more specific match
 };
 
 std::optional<Fit> fit(std::string_view pattern, std::string_view path) {
@@ -47,7 +47,7 @@ std::optional<Fit> fit(std::string_view pattern, std::string_view path) {
   return out;
 }
 
-// Each part with its length in front, so that no two requests read alike.
+// Prefixes each part with its length, so that different requests never look the same.
 void add_part(std::string& out, std::string_view part) {
   out += std::to_string(part.size());
   out += ':';

@@ -1,4 +1,4 @@
-// The route table: which pattern a path finds, and which status each code has.
+// The route table: which pattern matches a path, and the status of each code.
 #include "api/route.h"
 
 #include <string>

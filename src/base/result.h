@@ -1,5 +1,5 @@
-// Result<T>: what every function returns that can fail because of the world. The code is stable
-// (one page each in docs/errors), the message is for a person, and context is added on the way up.
+// Result<T>: the result of every function that can fail because of its environment. The code is
+// stable (one page each in docs/errors), the message is for people, and callers add context.
 #pragma once
 
 #include <expected>
@@ -18,7 +18,7 @@ class Error {
   Code code() const { return code_; }
   const std::string& message() const { return message_; }
 
-  // The same error, with what was being tried in front: "open store: disk is full".
+  // The same error, prefixed with the attempted action: "open store: disk is full".
   Error with_context(std::string_view doing) && {
     message_.insert(0, ": ");
     message_.insert(0, doing);
@@ -42,7 +42,7 @@ inline std::unexpected<Error> fail(Code code, std::string message) {
 }  // namespace perdure
 
 // TRY(expression) gives the value of a Result, or returns its error from the enclosing function. It
-// may stand inside another TRY: each has a name of its own.
+// may be nested in another TRY: each uses a unique name.
 #define PERDURE_JOIN_(a, b) a##b
 #define PERDURE_JOIN(a, b) PERDURE_JOIN_(a, b)
 #define PERDURE_TRY(name, ...)                                  \

@@ -20,7 +20,7 @@ Trouble Trouble::of(const Error& error) {
 
 Trouble Trouble::of(const client::Refusal& refusal) {
   const Code code = refusal.error().code();
-  return {// It did answer: what is unavailable is something behind it.
+  return {// The daemon did respond: something that it depends on is unavailable.
           .exit_code = code == Code::unavailable ? exit_failed : kind_of(code).exit_code,
           .code = refusal.code,
           .message = refusal.message,

@@ -1,4 +1,4 @@
-// Why a verb did not do what it was asked, and the exit code that scripts see.
+// Why a verb failed, and the exit code that scripts see.
 #pragma once
 
 #include <expected>
@@ -17,9 +17,9 @@ struct Trouble {
   std::vector<std::string> actions;
 
   static Trouble usage(std::string message);
-  // Of this side: nobody answered, a file could not be read, a folder was in use.
+  // An error on this side: no response, an unreadable file, a folder in use.
   static Trouble of(const Error& error);
-  // Of the daemon.
+  // An error response of the daemon.
   static Trouble of(const client::Refusal& refusal);
 
   // {"error":{"code","message","actions":[…]}}
@@ -33,7 +33,7 @@ inline std::unexpected<Trouble> usage(std::string message) {
   return std::unexpected(Trouble::usage(std::move(message)));
 }
 
-// The value, or the error as a trouble.
+// The value, or the error as a Trouble.
 template <class T>
 Outcome<T> told(Result<T> result) {
   if (!result) return std::unexpected(Trouble::of(result.error()));
