@@ -98,7 +98,7 @@ TEST(AdoptReaders, a_file_cut_anywhere_gives_what_is_before_the_cut) {
       if (!read) continue;
       EXPECT_GE(read->turns.size(), turns_before) << c.program << " cut at " << end;
       turns_before = read->turns.size();
-      // A cut within a line is reported as one lost line.
+      // A cut within a line loses at most that line.
       EXPECT_LE(read->loss.lines, part.ends_with('\n') ? 0u : 1u) << c.program;
     }
     EXPECT_EQ(turns_before, 2u) << c.program;

@@ -80,7 +80,7 @@ class CrashClient {
   void reconnect(Owned& owned);
   void move_on();
   void pump(int wait_ms);
-  // Retries while the response is 503.
+  // Retries without a response and on 503.
   ApiReply call_until_answered(const ApiCall& call);
   void note(const std::string& line);
   std::uint64_t draw(std::uint64_t below) { return dice_() % below; }

@@ -35,7 +35,7 @@ class FullDisk : public ::testing::TestWithParam<EngineKind> {
                  .records = {std::string(bytes, 'r')},
                  .outbox_add = {{model_.head(session) + 1, "effect"}},
                  .essential = weight == Weight::essential};
-    std::optional<Code> refusal = Code::internal;  // no callback
+    std::optional<Code> refusal = Code::internal;  // until the callback runs
     store_->append(batch, [&](Result<> result) {
       refusal = result ? std::nullopt : std::optional(result.error().code());
     });

@@ -1,7 +1,7 @@
 // Bytes as a script for an agent, its daemon and the time: the real supervisor between the agent
-// and the link, and for half of the inputs the real session machine after it. Everything is in
-// memory. After every step everything that the three sides see is checked, and finally everything
-// must end.
+// and the link, and for half of the inputs the real session machine at the other end of the link.
+// Everything is in memory. After every step everything that the three sides see is checked, and
+// finally everything must end.
 #include <cstddef>
 #include <cstdint>
 #include <deque>

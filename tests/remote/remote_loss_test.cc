@@ -144,7 +144,7 @@ TEST_F(RemoteLoss, C19_one_that_is_declared_dead_is_ended_when_its_host_is_back)
   const std::string old = field(session, "agent_execution_id");
   host_->cut();
   ASSERT_TRUE(until_liveness(session, "unknown")) << daemon_->log();
-  // Its resume cannot start anything yet, and says so.
+  // Its resume cannot start anything yet, and does not claim to.
   ApiCall declared{.method = "POST",
                    .path = "/api/sessions/" + session + "/resume",
                    .body = R"({"declare_dead":true})"};

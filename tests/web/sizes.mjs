@@ -1,6 +1,6 @@
 // The built page's size and its budget: what loads before the first paint, what loads on demand,
 // and everything embedded in the program. Sizes are of build/web/dist, in bytes as gzip sends them;
-// fonts uncompressed.
+// fonts count at their file size.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";

@@ -1,6 +1,6 @@
 // Whether opening a session's page resumes its agent (K6). "active": only if work was under way
 // when the agent was lost. "always": every session at rest that has a conversation. Completed,
-// cancelled and failed sessions wait for a click under either setting.
+// cancelled and failed sessions wait for a click under every setting.
 import type { Session } from "./types";
 
 export type ResumeOnOpen = "active" | "always" | "never";

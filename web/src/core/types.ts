@@ -217,7 +217,7 @@ export interface MessageRow extends Place {
   tool_call_id: string;
   title: string;
   tool_kind: string;
-  /** A tool's status in ACP's words: pending, in_progress, completed, failed, cancelled. */
+  /** A tool's status, in the agent's words: pending, in_progress, completed, failed, cancelled. */
   status: string;
   run_id: string;
   after_run: string;
