@@ -153,7 +153,8 @@ EXAMPLES = {
         [session(f"int f(int a) {{\n{lines(68)}}}"),
          session("enum class E {\n" + "  a,\n" * 100 + "};"),
          session("const int table[] = {\n" + "  f(1),\n" * 100 + "};"),
-         session("namespace a {\n" + "int f();\n" * 100 + "}")]),
+         session("namespace a {\n" + "int f();\n" * 100 + "}"),
+         session("#define ROWS(ROW) \\\n" + "  ROW(a) \\\n" * 100 + "\nenum class A {\n  b\n};")]),
     "a_type_has_one_definition": (
         [{"src/session/a.h": "// One.\nnamespace perdure {\nstruct View {\n};\n",
           "src/base/b.cc": "// Two.\nnamespace perdure {\nclass View final : Base {\n};\n"}],

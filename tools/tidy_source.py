@@ -100,7 +100,7 @@ def functions(code):
     position = 0
     while (opening := code.find("{", position)) >= 0:
         start = max(code.rfind(mark, 0, opening) for mark in ";{}") + 1
-        head = re.sub(r"^\s*#.*$", "", code[start:opening], flags=re.M)
+        head = re.sub(r"^\s*#(?:[^\\\n]|\\\n|\\.)*", "", code[start:opening], flags=re.M)
         if not is_function_head(head):
             position = opening + 1
             continue
