@@ -1,6 +1,6 @@
-// What a container sees of a git repository. It must be able to commit, and unable to leave
-// anything behind that runs when somebody uses the repository on this machine: hooks and
-// configuration are read-only for it.
+// Which parts of a git repository a container sees. It must be able to commit, but not to leave
+// anything that runs when a person uses the repository on this machine. Hooks and configuration are
+// therefore read-only for it.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace perdure {
 
-// Of a worktree that Perdure made. The repository's `.git` is read-only but for what a commit
-// writes: objects, refs, logs and the worktree's own part. Empty unless the folder is still where
-// the journal says.
+// The mounts of a worktree that Perdure made. The repository's `.git` is read-only except for what
+// a commit writes: objects, refs, logs and the worktree's own part. Empty if the folder is no
+// longer where the journal says.
 struct MountedWorktree {
   std::string path;
   std::string git_folder;  // Workspace::worktree_repository

@@ -26,7 +26,7 @@ class Probe : public DaemonTest {
     all.insert(all.end(), words.begin(), words.end());
     return run_program(all, daemon_->environment());
   }
-  // The outcome of each step, and what it says.
+  // The outcome of each step, and its message.
   struct Found {
     std::map<std::string, std::string> outcome;
     std::map<std::string, std::string> says;
