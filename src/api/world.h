@@ -128,6 +128,8 @@ struct ApiWorld {
   };
   std::function<Result<>()> start_verify;
   std::function<Verified()> verified;
+  // Folders with data that a clean start or a restore moved aside.
+  std::function<std::vector<std::string>()> set_aside = {};
   // What belongs to no session, as sentences; taken away unless `dry_run`.
   struct Collected {
     std::vector<std::string> removed;

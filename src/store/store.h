@@ -147,6 +147,7 @@ struct Redaction {
   Seq seq = 0;
   std::string replacement;
   std::vector<Hash> blobs;  // dropped, whoever else gave them
+  bool by_all = false;      // as in Append: no lease is asked for
 };
 
 class Store {
