@@ -62,10 +62,10 @@ TEST(Answers, each_page_of_a_transcript_has_the_answers_of_its_part) {
 TEST(Answers, a_transcript_as_a_document_shows_the_answer_where_it_was_given) {
   AnswersDaemon daemon;
   daemon.make_answered_turn();
-  const std::string text = daemon
-                               .request({.target = daemon.at("/transcript"),
-                                         .headers = {{"Accept", "text/markdown"}}})
-                               ->body();
+  const std::string text =
+      daemon
+          .request({.target = daemon.at("/transcript"), .headers = {{"Accept", "text/markdown"}}})
+          ->body();
   const std::size_t answer = text.find("### Answer: Allow (by the rule rule_01kad)");
   ASSERT_NE(answer, std::string::npos) << text;
   EXPECT_LT(text.find("I ask."), answer);

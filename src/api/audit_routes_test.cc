@@ -223,9 +223,9 @@ TEST(AuditTrail, a_refused_login_is_seen_behind_other_refusals_of_its_address) {
   for (int i = 0; i < 2; ++i) bench.ask("GET", "/api/inbox", "", "wrong");
   bench.ask("POST", "/api/login", R"({"token":"wrong"})", "");
   bench.ask("POST", "/api/login", "no JSON", "");
-  ASSERT_THAT(bench.kinds(), ElementsAre("sign_in.refuse unauthenticated",
-                                         "sign_in.refuse unauthenticated",
-                                         "request.refuse invalid_argument"));
+  ASSERT_THAT(bench.kinds(),
+              ElementsAre("sign_in.refuse unauthenticated", "sign_in.refuse unauthenticated",
+                          "request.refuse invalid_argument"));
   EXPECT_EQ(bench.entries()[1].entry.text, "POST /api/login");
   EXPECT_EQ(bench.entries()[2].entry.text, "POST /api/login");
 }

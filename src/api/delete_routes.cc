@@ -61,8 +61,8 @@ Result<RedactBody> redact_body(const JsonObject& body) {
   if (body.find("text").empty()) return out;
   const Result<std::string> text = json_string(body.find("text"));
   if (!text || text->empty() || text->size() > redact_text_bytes_max) {
-    return fail(Code::invalid_argument, "text: expected 1 to " +
-                                            std::to_string(redact_text_bytes_max) + " bytes");
+    return fail(Code::invalid_argument,
+                "text: expected 1 to " + std::to_string(redact_text_bytes_max) + " bytes");
   }
   out.text = *text;
   return out;
@@ -95,7 +95,8 @@ Result<std::vector<std::string>> ids_of(const JsonObject& body) {
 // Journals that were moved aside are not read, and are never changed.
 std::vector<Leftover> set_aside(const ApiWorld& world) {
   std::vector<Leftover> left;
-  for (const std::string& folder : world.set_aside ? world.set_aside() : std::vector<std::string>()) {
+  for (const std::string& folder :
+       world.set_aside ? world.set_aside() : std::vector<std::string>()) {
     left.push_back({.where = "perhaps the older data in " + folder, .until = "you delete it"});
   }
   return left;

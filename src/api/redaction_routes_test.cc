@@ -208,10 +208,11 @@ TEST(RedactionRoutes, X21_the_answer_that_repeats_an_option_is_named_and_redacte
   ASSERT_TRUE(daemon.create("first").has_value());
   daemon.agent_comes_up();
   const RunId run = daemon.state().run->id;
-  daemon.frame(FramePermission{.request = "r",
-                               .title = "a long command",
-                               .options = {{.id = "a", .name = "Use hunter2", .kind = "allow_once"}}},
-               run);
+  daemon.frame(
+      FramePermission{.request = "r",
+                      .title = "a long command",
+                      .options = {{.id = "a", .name = "Use hunter2", .kind = "allow_once"}}},
+      run);
   const PermissionId asked = daemon.state().permissions.begin()->first;
   ASSERT_TRUE(daemon.ask(AnswerPermission{asked, "a"}).has_value());
   const std::string resolved = daemon.seqs_of("permission.resolved");

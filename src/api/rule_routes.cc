@@ -200,9 +200,9 @@ void keep(ApiWorld& world, PermissionRule rule, Call call, std::string trial) {
   audited(world, std::move(call), std::move(entry),
           [&world, rule, trial = std::move(trial)](Call noted) mutable {
             NodeRequest request = node_request(noted);
-            world.node.add_rule(std::move(request), rule,
-                                answer_added(world, std::move(noted), rule, std::move(trial),
-                                             &NodeState::rules));
+            world.node.add_rule(
+                std::move(request), rule,
+                answer_added(world, std::move(noted), rule, std::move(trial), &NodeState::rules));
           });
 }
 
@@ -310,15 +310,13 @@ void add_rule_routes(Router& router, ApiWorld& world) {
               .pattern = "/api/rules",
               .access = Access::admin,
               .summary = "Answers one exact question, or all of a kind, in advance.",
-              .handler = [&world, running](
-                             Call call) { add(world, running, std::move(call)); },
+              .handler = [&world, running](Call call) { add(world, running, std::move(call)); },
               .body_bytes_max = 64UL << 10});
   router.add({.method = "POST",
               .pattern = "/api/rules/test",
               .access = Access::admin,
               .summary = "Tries a rule on the questions of the past; nothing is kept.",
-              .handler = [&world, running](
-                             Call call) { try_out(world, running, std::move(call)); },
+              .handler = [&world, running](Call call) { try_out(world, running, std::move(call)); },
               .body_bytes_max = 64UL << 10});
   router.add({.method = "GET",
               .pattern = "/api/permissions/{id}/rules",

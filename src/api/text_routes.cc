@@ -73,14 +73,14 @@ Result<> ReadRoutes::history(Call& call, SessionId session) {
   }
   const Seq head = TRY(world_.runtime.state(session)).head;
   auto fold = std::make_shared<TextFold>();
-  scan_journal(world_.runtime, session, {.upto = head}, fold,
-               [fold, secrets, call = std::move(call)](const Result<>& scanned) {
-                 if (!scanned) return call.fail(scanned.error());
-                 std::vector<TranscriptMessage> messages = fold->messages();
-                 Masker(secrets).hide(messages);
-                 call.exchange->respond(
-                     text_response("application/x-ndjson", history_lines(messages)));
-               });
+  scan_journal(
+      world_.runtime, session, {.upto = head}, fold,
+      [fold, secrets, call = std::move(call)](const Result<>& scanned) {
+        if (!scanned) return call.fail(scanned.error());
+        std::vector<TranscriptMessage> messages = fold->messages();
+        Masker(secrets).hide(messages);
+        call.exchange->respond(text_response("application/x-ndjson", history_lines(messages)));
+      });
   return {};
 }
 
@@ -89,14 +89,13 @@ Result<> ReadRoutes::transcript(Call& call, SessionId session) {
   const SecretMask secrets = secrets_of(session);
   if (wanted_form(call.request) == Wanted::markdown) {
     auto fold = std::make_shared<TextFold>();
-    scan_journal(world_.runtime, session, {.upto = view.seq}, fold,
-                 [fold, view, secrets, call = std::move(call)](const Result<>& scanned) {
-                   if (!scanned) return call.fail(scanned.error());
-                   const std::string text =
-                       transcript_markdown(view, fold->messages(), fold->answers());
-                   call.exchange->respond(
-                       text_response("text/markdown; charset=utf-8", secrets.mask(text)));
-                 });
+    scan_journal(
+        world_.runtime, session, {.upto = view.seq}, fold,
+        [fold, view, secrets, call = std::move(call)](const Result<>& scanned) {
+          if (!scanned) return call.fail(scanned.error());
+          const std::string text = transcript_markdown(view, fold->messages(), fold->answers());
+          call.exchange->respond(text_response("text/markdown; charset=utf-8", secrets.mask(text)));
+        });
     return {};
   }
   const auto limit = TRY(number_parameter(call.request, "limit")).value_or(50);

@@ -60,8 +60,8 @@ TEST_F(RuleVerbs, RULE11_without_a_terminal_a_rule_needs_yes) {
 
 TEST_F(RuleVerbs, RULE11_with_yes_the_trial_is_shown_with_the_rule) {
   cli.daemon.answers["POST /api/rules"] = {
-      201, R"({"rule":{"id":"rule_1","text":"allow `npm test`"},"trial":)" + std::string(trial) +
-               "}"};
+      201,
+      R"({"rule":{"id":"rule_1","text":"allow `npm test`"},"trial":)" + std::string(trial) + "}"};
   EXPECT_EQ(cli.run({"rules", "add", "allow", "--yes", "--", "npm", "test"}), 0);
   EXPECT_TRUE(prints("would have allowed 41 of 212 questions of the last 30 days."));
   EXPECT_TRUE(prints("rule_1  allow `npm test`\n"));

@@ -182,8 +182,9 @@ void print_redacted(VerbCall& call, const SessionBrief& session, const Answered&
   if (!also.empty())
     call.print_line("To redact those records: perdure redact " + session.id + also);
   if (call.args().has("find")) return;
-  call.print_line("Parts of it that were quoted elsewhere are not looked for. With --find, the "
-                  "secret itself is read from standard input and looked for.");
+  call.print_line(
+      "Parts of it that were quoted elsewhere are not looked for. With --find, the "
+      "secret itself is read from standard input and looked for.");
 }
 
 Outcome<bool> confirm(VerbCall& call, const std::string& of_what) {
@@ -219,8 +220,7 @@ Outcome<int> redact_ids(VerbCall& call) {
   body.begin_object().key("ids").begin_array();
   for (const std::string& id : ids) body.string(id);
   body.end_array().end_object();
-  const Answered answer =
-      TRY(call.change({.path = "/api/redact", .body = std::move(body).take()}));
+  const Answered answer = TRY(call.change({.path = "/api/redact", .body = std::move(body).take()}));
   if (call.print_json(answer)) return exit_done;
   call.print_line("Redacted " + ids_word(ids) + ".");
   print_left(call, answer);
@@ -240,8 +240,8 @@ Outcome<int> redact(VerbCall& call) {
     if (secret.empty()) return usage("--find reads the secret from standard input; it was empty");
     if (!call.args().has("yes")) return usage("--find needs --yes: standard input is the secret");
   }
-  if (!TRY(confirm(call, records_word(numbers.size()) + " of \"" + clean_line(session.name()) +
-                             "\""))) {
+  if (!TRY(confirm(call,
+                   records_word(numbers.size()) + " of \"" + clean_line(session.name()) + "\""))) {
     return exit_refused;
   }
   JsonWriter body;
@@ -291,9 +291,10 @@ Verb redact_verb() {
               "SESSION` and `perdure search` show the numbers of records. With the ids of "
               "tasks, tokens, removed rules or deleted sessions instead, their texts are "
               "destroyed in the daemon's own journal.",
-          .example = "perdure redact parser 15 16\n"
-                     "perdure redact parser 15 --yes --find < password.txt\n"
-                     "perdure redact task_01m0",
+          .example =
+              "perdure redact parser 15 16\n"
+              "perdure redact parser 15 --yes --find < password.txt\n"
+              "perdure redact task_01m0",
           .run = redact};
 }
 

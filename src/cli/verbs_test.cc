@@ -117,7 +117,8 @@ TEST_F(Verbs, redact_asks_first_and_says_what_is_left) {
   answer(call, R"({"redacted":"s/5","records":["s/5"],"left":[]})");
   EXPECT_EQ(cli.run({"redact", "parser", "5", "--yes"}), 0);
   EXPECT_EQ(cli.daemon.sent(call), R"({"seqs":[5]})");
-  EXPECT_EQ(printed(), "Redacted 1 record.\n"
+  EXPECT_EQ(printed(),
+            "Redacted 1 record.\n"
             "Perdure found the whole text in no other place of its files.\n"
             "Parts of it that were quoted elsewhere are not looked for. With --find, the secret "
             "itself is read from standard input and looked for.\n");
@@ -465,9 +466,11 @@ TEST_F(Verbs, A19_history_is_grouped_by_turn) {
 TEST_F(Verbs, A29_transcript_prints_the_conversation) {
   answer("GET " + path + "/transcript",
          R"({"has_older":false,"messages":[{"role":"user","content":"hi","first_seq":1},)"
-         R"({"role":"assistant","content":"**hello**","first_seq":2}]})");
+         R"({"role":"assistant","content":"**hello**","first_seq":4}],)"
+         R"("answers":[{"seq":2,"outcome":"selected","option_name":"Allow","by":"rule:rule_1"},)"
+         R"({"seq":5,"outcome":"expired"}]})");
   EXPECT_EQ(cli.run({"session", "transcript", "parser"}), 0);
-  EXPECT_EQ(printed(), "\n❯ hi\n\nhello\n");
+  EXPECT_EQ(printed(), "\n❯ hi\n  → Allow (rule:rule_1)\n\nhello\n  → expired\n");
   EXPECT_EQ(cli.run({"transcript", "parser", "--markdown"}), 0);
   EXPECT_EQ(cli.daemon.calls.back().accept, "text/markdown");
 }

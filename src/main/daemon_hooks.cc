@@ -121,7 +121,8 @@ void Daemon::give_hooks() {
   world_->set_aside = [this] {
     std::vector<std::string> folders;
     std::error_code error;
-    for (const auto& each : std::filesystem::directory_iterator(data_->path() + "/archive", error)) {
+    for (const auto& each :
+         std::filesystem::directory_iterator(data_->path() + "/archive", error)) {
       folders.push_back(each.path().string());
     }
     return folders;

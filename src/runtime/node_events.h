@@ -125,10 +125,10 @@ struct UnknownNodeEvent {
   bool operator==(const UnknownNodeEvent&) const = default;
 };
 
-using NodeEvent = std::variant<TaskCreated, TaskChanged, TaskDeleted, ApiTokenCreated,
-                               ApiTokenRevoked, BrowserAdded, BrowserRevoked, RuleAdded,
-                               TypedRuleAdded, RuleRemoved, SessionDeleted, NodeRedacted,
-                               UnknownNodeEvent>;
+using NodeEvent =
+    std::variant<TaskCreated, TaskChanged, TaskDeleted, ApiTokenCreated, ApiTokenRevoked,
+                 BrowserAdded, BrowserRevoked, RuleAdded, TypedRuleAdded, RuleRemoved,
+                 SessionDeleted, NodeRedacted, UnknownNodeEvent>;
 
 std::string_view node_event_kind(const NodeEvent& event);
 // The kind's own fields as a JSON object.

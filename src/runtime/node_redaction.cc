@@ -159,9 +159,7 @@ class Job : public std::enable_shared_from_this<Job> {
     return left;
   }
 
-  void finish(Result<std::vector<Leftover>> result) {
-    std::exchange(done_, {})(std::move(result));
-  }
+  void finish(Result<std::vector<Leftover>> result) { std::exchange(done_, {})(std::move(result)); }
 
   Runtime& runtime_;
   Node& node_;

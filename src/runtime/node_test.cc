@@ -304,6 +304,30 @@ TEST(Node, watchers_hear_of_commits_and_may_leave_meanwhile) {
   EXPECT_EQ(heard, 2) << "a title from the description made another one";
 }
 
+TEST(Node, X21_a_redaction_reaches_every_daemon_of_the_store) {
+  NodeBench bench;
+  const Task task = **bench.create("hunter2");
+  const auto other = *Node::open({bench.loop, bench.loop, bench.loop, *bench.store});
+  std::optional<Result<>> redacted;
+  bench.node->redact({"uid:1", "", {}}, {task.id.text()}, bench.into(redacted));
+  bench.run();
+  ASSERT_TRUE(redacted && *redacted);
+  ASSERT_TRUE(*other->catch_up());
+  for (const Node* const node : {bench.node.get(), other.get()}) {
+    EXPECT_EQ(node->state().tasks.at(task.id).title, "[redacted]");
+    EXPECT_EQ(node->state().tasks.at(task.id).description, "[redacted]");
+  }
+}
+
+TEST(Node, X21_the_answer_that_is_kept_for_a_repeat_holds_no_text) {
+  NodeBench bench;
+  const Task task = **bench.create("hunter2", "key");
+  const auto kept = *bench.store->answer("key");
+  ASSERT_TRUE(kept);
+  EXPECT_FALSE(kept->answer.contains("hunter2")) << kept->answer;
+  EXPECT_EQ(**bench.create("hunter2", "key"), task);
+}
+
 TEST(NodeDecide, refuses_what_it_cannot_keep) {
   NodeState state;
   const auto code = [&](NodeCommand command) {

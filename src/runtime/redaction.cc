@@ -57,8 +57,8 @@ void add_texts(TextFinder& finder, std::span<const Record> records) {
         finder.add(std::move(text));
       }
     }
-    const bool goes_on = i + 1 < records.size() &&
-                         event_kind(records[i + 1].event) == event_kind(records[i].event);
+    const bool goes_on =
+        i + 1 < records.size() && event_kind(records[i + 1].event) == event_kind(records[i].event);
     if (!goes_on) finder.add(std::exchange(message, {}));
   }
 }
@@ -109,10 +109,10 @@ class RedactedFold final : public JournalFold {
   void look_for_texts(Seq seq, std::string_view bytes, const DecodedRecord& decoded) {
     const EventBody& body = decoded.record.event.body;
     const auto* const resolved = get_if<PermissionResolved>(&body);
-    const bool repeats = resolved && holds_text(body) &&
-                         targets_.questions.contains(resolved->permission);
-    const bool has = targets_.finder.is_in_json(bytes) ||
-                     targets_.finder.begins_with(title_in(body)) || repeats;
+    const bool repeats =
+        resolved && holds_text(body) && targets_.questions.contains(resolved->permission);
+    const bool has =
+        targets_.finder.is_in_json(bytes) || targets_.finder.begins_with(title_in(body)) || repeats;
     if (has) also_in_.emplace(seq, event_kind(decoded.record.event));
     name(pieces_.add(seq, body));
   }
@@ -281,8 +281,7 @@ class RedactionJob : public std::enable_shared_from_this<RedactionJob> {
     for (const auto& [seq, kind] : fold_->also_in()) {
       report_.also_in.push_back(seq);
       if (report_.also_in.size() > records_named_max) continue;
-      report_.left.push_back(
-          {.where = name_of(seq, kind), .until = "that record is redacted too"});
+      report_.left.push_back({.where = name_of(seq, kind), .until = "that record is redacted too"});
     }
     if (report_.also_in.size() <= records_named_max) return;
     const std::size_t more = report_.also_in.size() - records_named_max;

@@ -135,8 +135,8 @@ class Trial : public std::enable_shared_from_this<Trial>, public JournalFold {
     if (!is_match) return;
     const std::string kind = exact_ ? exact_->option_kind : chosen_option_kind(rule_);
     if (!kind.empty() && option_of_kind(offered, kind).empty()) return;
-    const bool overruled = exact_ ? exact_comes_later(question.value_or(Question{}), offered)
-                                  : comes_later(*question);
+    const bool overruled =
+        exact_ ? exact_comes_later(question.value_or(Question{}), offered) : comes_later(*question);
     (overruled ? trial_.overruled : trial_.matched) += 1;
     if (trial_.list.size() >= 10 * rule_trial_list_max) return;
     trial_.list.push_back({.session = place_.scene.session,

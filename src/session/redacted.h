@@ -23,8 +23,8 @@ std::optional<EventBody> without_text(const EventBody& body);
 // False for an event that is the same without its text: there is nothing to take back.
 bool holds_text(const EventBody& body);
 
-// The texts of an event that a redaction takes, to look for them elsewhere. Not among them: names of
-// answers as short as "Yes, and don't ask again", which stand at every question.
+// The texts of an event that a redaction takes, to look for them elsewhere. Not among them: names
+// of answers as short as "Yes, and don't ask again", which stand at every question.
 inline constexpr std::size_t answer_name_to_find_min = 32;
 std::vector<std::string> texts_of(const EventBody& body);
 

@@ -99,12 +99,39 @@ class Filler {
 
 // A text field that somebody adds is either taken by a redaction or named here.
 TEST(Redacted, X21_of_every_kind_only_ids_and_settings_stay) {
-  const std::set<std::string, std::less<>> may_stay{
-      "runtime", "by", "image", "remote", "agent", "agent_session_id", "host_boot", "home",
-      "agentctl_url", "instance", "container_id", "confinement", "confinement_reason", "code",
-      "proof", "version", "why", "previous_agent_session_id", "cwd", "trigger", "stop_reason",
-      "key", "agent_message_id", "tool_call_id", "tool_kind", "status", "option", "value",
-      "request", "option_id", "outcome", "reason of executor.stopped", "reason of token.revoked"};
+  const std::set<std::string, std::less<>> may_stay{"runtime",
+                                                    "by",
+                                                    "image",
+                                                    "remote",
+                                                    "agent",
+                                                    "agent_session_id",
+                                                    "host_boot",
+                                                    "home",
+                                                    "agentctl_url",
+                                                    "instance",
+                                                    "container_id",
+                                                    "confinement",
+                                                    "confinement_reason",
+                                                    "code",
+                                                    "proof",
+                                                    "version",
+                                                    "why",
+                                                    "previous_agent_session_id",
+                                                    "cwd",
+                                                    "trigger",
+                                                    "stop_reason",
+                                                    "key",
+                                                    "agent_message_id",
+                                                    "tool_call_id",
+                                                    "tool_kind",
+                                                    "status",
+                                                    "option",
+                                                    "value",
+                                                    "request",
+                                                    "option_id",
+                                                    "outcome",
+                                                    "reason of executor.stopped",
+                                                    "reason of token.revoked"};
   const auto check = [&]<class Event>(std::type_identity<Event>) {
     if constexpr (HasFields<Event>) {
       Event event;

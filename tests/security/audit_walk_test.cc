@@ -1,6 +1,6 @@
 // Every route that changes something leaves an entry in the audit trail, or is named here with the
-// reason why it does not. The table comes from the daemon's own /openapi.json, so that a route added
-// later is asked about.
+// reason why it does not. The table comes from the daemon's own /openapi.json, so that a route
+// added later is asked about.
 #include <algorithm>
 #include <map>
 
@@ -19,11 +19,14 @@ struct Sample {
 // Reasons why a route leaves no entry.
 constexpr const char* in_journal = "the journal of its session has who did it, record by record";
 constexpr const char* in_workspace = "works in a session's workspace, as the agent itself does";
-constexpr const char* in_node = "a name or a text, which the node's journal keeps with who wrote it";
+constexpr const char* in_node =
+    "a name or a text, which the node's journal keeps with who wrote it";
 constexpr const char* changes_nothing = "changes nothing";
-constexpr const char* by_answer = "noted by question.answer and wait.answer; see AuditTrail.answers_*";
+constexpr const char* by_answer =
+    "noted by question.answer and wait.answer; see AuditTrail.answers_*";
 constexpr const char* by_daemon = "noted by daemon.restart; see AuditTrail.a_restart_*";
-constexpr const char* by_peer = "another daemon of the database, which has noted the request itself";
+constexpr const char* by_peer =
+    "another daemon of the database, which has noted the request itself";
 
 const std::map<std::string, const char*>& reasons() {
   static const std::map<std::string, const char*> known{
@@ -70,7 +73,8 @@ class AuditWalk : public SecuritySuite {
         std::ranges::transform(upper, upper.begin(), [](char c) {
           return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
         });
-        if (upper != "GET" && upper != "PARAMETERS") found.push_back(upper + " " + std::string(path));
+        if (upper != "GET" && upper != "PARAMETERS")
+          found.push_back(upper + " " + std::string(path));
       }
     }
     return found;
@@ -87,9 +91,7 @@ class AuditWalk : public SecuritySuite {
     const auto at = reasons().find(route);
     return at == reasons().end() ? "" : at->second;
   }
-  static std::string newest() {
-    return daemon().client().get("/api/audit?limit=1000").body;
-  }
+  static std::string newest() { return daemon().client().get("/api/audit?limit=1000").body; }
 };
 
 TEST_F(AuditWalk, every_route_that_changes_something_is_noted_or_says_why_not) {

@@ -146,12 +146,12 @@ TEST_P(Redaction, X21_SEC10_tasks_and_rules_with_the_text_are_named_and_redacted
     return json_at(reply.body, path);
   };
   const std::string secret(password);
-  const std::string task = made(
-      client_->post("/api/tasks", R"({"title":"t","description":"it is )" + secret + "\"}"),
-      "task.task_id");
-  const std::string rule = made(
-      client_->post("/api/rules", R"({"effect":"deny","argv":["curl",")" + secret + "\"]}"),
-      "rule.id");
+  const std::string task =
+      made(client_->post("/api/tasks", R"({"title":"t","description":"it is )" + secret + "\"}"),
+           "task.task_id");
+  const std::string rule =
+      made(client_->post("/api/rules", R"({"effect":"deny","argv":["curl",")" + secret + "\"]}"),
+           "rule.id");
   const ApiReply redacted = redact(seqs_with(password), R"(,"text":")" + secret + '"');
   ASSERT_EQ(redacted.status, 200) << redacted.body;
   EXPECT_TRUE(redacted.body.contains("task " + task)) << redacted.body;
