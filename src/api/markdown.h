@@ -1,4 +1,4 @@
-// A transcript as a document for people.
+// A transcript as a Markdown document for people.
 #pragma once
 
 #include <span>

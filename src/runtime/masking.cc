@@ -5,7 +5,7 @@
 
 namespace perdure {
 Result<std::string> masked_record(std::string_view bytes, const SecretMask& mask) {
-  // Most records hold nothing of it, and need not be taken apart.
+  // Most records contain no secret and need not be decoded.
   if (mask.mask(RawJson{std::string(bytes)}).text == bytes) return std::string(bytes);
   const DecodedRecord decoded = TRY(decode_record(bytes));
   if (decoded.redacted) return std::string(bytes);

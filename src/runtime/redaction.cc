@@ -63,7 +63,7 @@ void add_texts(TextFinder& finder, std::span<const Record> records) {
   }
 }
 
-// What is taken back, and all that is needed to find it elsewhere.
+// What to redact, and everything needed to find it elsewhere.
 struct Targets {
   std::set<Seq> seqs;  // without those that are tombstones already
   TextFinder finder;
@@ -71,7 +71,7 @@ struct Targets {
   std::vector<MessageId> queued;     // prompts that still wait
 };
 
-// The state as it is folded from the journal with the tombstones in it.
+// The state folded from the journal with the tombstones in it.
 class RedactedFold final : public JournalFold {
  public:
   RedactedFold(SessionId session, const Targets& targets)
@@ -130,7 +130,7 @@ class RedactedFold final : public JournalFold {
   PieceFinder pieces_;
 };
 
-// One order under way. Its callbacks keep it alive until it ends.
+// One order in progress. Its callbacks keep it alive until it ends.
 class RedactionJob : public std::enable_shared_from_this<RedactionJob> {
  public:
   RedactionJob(Runtime& runtime, RedactionOrder order, OnRedacted done)
@@ -193,8 +193,8 @@ class RedactionJob : public std::enable_shared_from_this<RedactionJob> {
     targets_.queued.push_back(message);
   }
 
-  // A prompt without its text must not be sent. One that has left the queue meanwhile was sent, and
-  // the record that says so is found by its text.
+  // A prompt without its text must not be sent. If it has left the queue by now, it was sent; the
+  // record of that is found by its text.
   void take_from_queue() {
     if (targets_.queued.empty()) return scan();
     const MessageId message = targets_.queued.back();
@@ -227,7 +227,7 @@ class RedactionJob : public std::enable_shared_from_this<RedactionJob> {
     if (!waits) finish(std::unexpected(waits.error()));
   }
 
-  // What was committed since the scan is folded here: nothing may come in between.
+  // Folds what was committed since the scan: nothing may come in between.
   void replace_state() {
     const Result<State> state = runtime_.state(order_.session);
     if (!state) return finish(std::unexpected(state.error()));
@@ -256,8 +256,8 @@ class RedactionJob : public std::enable_shared_from_this<RedactionJob> {
     return {};
   }
 
-  // The list and the outbox hold nothing of it any more; the journal goes last, and with it what
-  // the engine keeps of earlier rows.
+  // The list and the outbox no longer hold it; the journal is last, together with the engine's
+  // copies of earlier rows.
   void redact() {
     for (Redaction& redaction : fold_->take()) {
       const Result<> redacted = runtime_.store().redact(std::move(redaction));
@@ -304,7 +304,7 @@ class RedactionJob : public std::enable_shared_from_this<RedactionJob> {
                });
   }
 
-  // A copy has its records under the same numbers.
+  // The records of a copy have the same numbers.
   void look_at_fork(SessionId fork) {
     std::set<Seq> seqs = targets_.seqs;
     const auto others = report_.also_in | std::views::take(records_named_max);

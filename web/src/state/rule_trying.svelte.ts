@@ -1,5 +1,5 @@
-// A rule that is tried on the journal before it is saved. One trial at a time, since the daemon runs few of them; what was
-// chosen last is what is tried, and a result is of exactly the rule that was tried.
+// Tries a rule on the journal before it is saved. One trial at a time, since the daemon runs few of
+// them; the latest choice is tried, and a result belongs to exactly the rule that was tried.
 import { ruleError } from "../core/rule_words";
 import type { ExactRuleBody, RuleBody, RuleTrial } from "../core/types";
 import { app } from "./app.svelte";
