@@ -135,12 +135,9 @@ std::string Api::on_accept(int descriptor, HttpPeer& peer) {
   return peer.origin.session ? peer.origin.session.text() : std::string();
 }
 
-// The trail names only the route of a request, so that strangers cannot write into it through a
-// path.
 std::unexpected<Error> Api::refused(const HttpRequest& request, const Route* route,
                                     const Principal* principal, Error error) {
-  note_refusal(options_.audit, request, principal, error,
-               route ? route->method + " " + route->pattern : "no such route");
+  note_refusal(options_.audit, request, principal, error, refused_at(route));
   return std::unexpected(std::move(error));
 }
 
@@ -168,7 +165,8 @@ Result<Api::Examined> Api::examine(const HttpRequest& request, Gate::Ticket tick
   if (out.route && out.route->access == Access::open) {
     const Result<> head = out.route->check_head ? out.route->check_head(request) : Result<>();
     if (!head) return refused(request, out.route, nullptr, head.error());
-    TRY_VOID(gate_.check_change(request, out.route->body_type, nullptr));
+    const Result<> form = gate_.check_change(request, out.route->body_type, nullptr);
+    if (!form) return refused(request, out.route, nullptr, form.error());
     return out;
   }
   Gate::Origins origins = Gate::Origins::skip_tcp;
@@ -183,8 +181,10 @@ Result<Api::Examined> Api::examine(const HttpRequest& request, Gate::Ticket tick
   if (!has_access(out.principal, out.route->access)) {
     return refused(request, out.route, &out.principal, no_access(out.principal));
   }
-  TRY_VOID(gate_.check_change(request, out.route->body_type, &out.principal));
-  return out;
+  const Result<> form = gate_.check_change(request, out.route->body_type, &out.principal);
+  if (form) return out;
+  if (form.error().code() != Code::denied) return std::unexpected(form.error());
+  return refused(request, out.route, &out.principal, form.error());
 }
 
 HttpAdmission Api::on_head(const HttpRequest& head) {

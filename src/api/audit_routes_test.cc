@@ -218,6 +218,25 @@ TEST(AuditTrail, refused_logins_and_requests_from_inside_a_session_are_noted) {
   EXPECT_EQ(bench.entries().back().entry.count, 2U);
 }
 
+TEST(AuditTrail, a_refused_login_is_seen_behind_other_refusals_of_its_address) {
+  Bench bench;
+  for (int i = 0; i < 2; ++i) bench.ask("GET", "/api/inbox", "", "wrong");
+  bench.ask("POST", "/api/login", R"({"token":"wrong"})", "");
+  bench.ask("POST", "/api/login", "no JSON", "");
+  ASSERT_THAT(bench.kinds(),
+              ElementsAre("sign_in.refuse unauthenticated", "sign_in.refuse unauthenticated",
+                          "request.refuse invalid_argument"));
+  EXPECT_EQ(bench.entries()[1].entry.text, "POST /api/login");
+  EXPECT_EQ(bench.entries()[2].entry.text, "POST /api/login");
+}
+
+TEST(AuditTrail, a_login_without_the_header_of_the_page_is_noted) {
+  Bench bench;
+  bench.ask("POST", "/api/login", R"({"token":"wrong"})", "", {{"Sec-Fetch-Site", "same-origin"}});
+  ASSERT_EQ(bench.entries().size(), 1U);
+  EXPECT_EQ(bench.entries()[0].entry.text, "POST /api/login");
+}
+
 TEST(AuditTrail, answers_are_noted_without_the_words_of_the_question) {
   Bench bench;
   ASSERT_TRUE(bench.create("delete everything"));

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/check.h"
 #include "base/json.h"
 
 namespace perdure {
@@ -41,6 +42,18 @@ class AuditedExchange final : public HttpExchange {
   Seq seq_;
 };
 
+RouteClass class_of(const Route& route) {
+  if (route.pattern == login_pattern) return RouteClass::login;
+  switch (route.access) {
+    case Access::open: return RouteClass::open;
+    case Access::observe: return RouteClass::observe;
+    case Access::operate: return RouteClass::operate;
+    case Access::answer: return RouteClass::answer;
+    case Access::admin: return RouteClass::admin;
+  }
+  CHECK(false, "an access without a class");
+}
+
 }  // namespace
 
 std::string how_of(const Principal& principal, const NodeState& node) {
@@ -67,15 +80,21 @@ AuditEntry audit_entry(const ApiWorld& world, const Call& call, std::string what
           .from = from_of(call.request)};
 }
 
+RefusedAt refused_at(const Route* route) {
+  if (!route) return {.text = "no such route"};
+  return {.text = route->method + " " + route->pattern, .route = class_of(*route)};
+}
+
 void note_refusal(Audit* audit, const HttpRequest& request, const Principal* principal,
-                  const Error& error, std::string text) {
+                  const Error& error, RefusedAt at) {
   if (!audit) return;
   const bool is_nobody =
       error.code() == Code::unauthenticated || error.code() == Code::limit_reached;
   AuditEntry entry{.what = is_nobody ? "sign_in.refuse" : "request.refuse",
                    .from = from_of(request),
                    .outcome = std::string(code_name(error.code())),
-                   .text = std::move(text)};
+                   .text = std::move(at.text),
+                   .route = at.route};
   if (request.peer && request.peer->is_unix) {
     entry.from += " uid " + std::to_string(request.peer->uid);
   }

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "api/route.h"
 #include "api/world.h"
@@ -18,9 +19,18 @@ std::string how_of(const Principal& principal, const NodeState& node);
 std::string from_of(const HttpRequest& request);
 // With `by`, `how` and `from` filled in.
 AuditEntry audit_entry(const ApiWorld& world, const Call& call, std::string what);
-// Counts an admitted request that was refused later. `principal` null: not identified.
+// Where a request was refused. Only the route is named: what a stranger writes into a path stays
+// out of the trail.
+struct RefusedAt {
+  std::string text;
+  RouteClass route = RouteClass::none;
+};
+constexpr std::string_view login_pattern = "/api/login";
+// `route` null: there is none.
+RefusedAt refused_at(const Route* route);
+// Counts a refused request. `principal` null: nobody was identified.
 void note_refusal(Audit* audit, const HttpRequest& request, const Principal* principal,
-                  const Error& error, std::string text);
+                  const Error& error, RefusedAt at);
 
 // Runs `act` after the entry is on disk. If it cannot be written, answers with the error instead.
 void audited(ApiWorld& world, Call call, AuditEntry entry, std::move_only_function<void(Call)> act);

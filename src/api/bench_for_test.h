@@ -35,6 +35,7 @@ class PlainNode : public Node {
   }
   void remove_rule(NodeRequest, std::string, OnDone) {}
   void add_tombstone(NodeRequest, Tombstone, OnDone) {}
+  void redact(NodeRequest, std::vector<std::string>, OnDone) {}
   Result<std::string> shown_id(const std::string&) { return fail(Code::not_found, "none"); }
   std::uint64_t watch(std::function<void()> changed) {
     told = std::move(changed);

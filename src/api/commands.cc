@@ -301,7 +301,8 @@ std::unexpected<Error> SessionCommands::refuse_answer(const Asker& asker,
                                 .from = asker.from,
                                 .on = {on},
                                 .outcome = std::string(code_name(error.code())),
-                                .text = "an answer"});
+                                .text = "an answer",
+                                .route = RouteClass::answer});
   }
   return std::unexpected(std::move(error));
 }

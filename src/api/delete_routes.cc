@@ -1,16 +1,19 @@
 // Deletes a session permanently after confirmation (U11), and redacts the text of records.
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "api/audited.h"
 #include "api/live_children.h"
+#include "api/node_routes.h"
 #include "api/query.h"
 #include "api/read_routes.h"
 #include "api/session_argument.h"
 #include "api/session_json.h"
 #include "runtime/folds.h"
+#include "runtime/node_redaction.h"
 #include "runtime/redaction.h"
 #include "runtime/removal.h"
 #include "session/draft.h"
@@ -20,12 +23,21 @@ namespace perdure {
 namespace {
 
 constexpr std::size_t redact_records_max = 100;
+constexpr std::size_t redact_text_bytes_max = 16UL << 10;
+constexpr std::size_t redact_ids_max = audit_ids_max;  // so that the trail names each
 constexpr int cut_tries = 20;
 constexpr std::int64_t cut_pause_ms = 100;
 
+struct RedactBody {
+  std::vector<Seq> seqs;
+  std::string text;
+};
+
 Result<std::vector<Seq>> seqs_of(const JsonObject& body) {
-  constexpr const char* form = R"(the body must be {"seq": number} or {"seqs": [number, …]})";
-  if (body.members().size() != 1) return fail(Code::invalid_argument, form);
+  constexpr const char* form =
+      R"(the body must be {"seq": number} or {"seqs": [number, …]}, with an optional "text")";
+  const std::size_t members = body.find("text").empty() ? 1 : 2;
+  if (body.members().size() != members) return fail(Code::invalid_argument, form);
   if (const Result<std::uint64_t> one = json_uint(body.find("seq"))) return std::vector<Seq>{*one};
   const Result<std::vector<std::string_view>> many = json_elements(body.find("seqs"));
   if (!many || many->empty()) return fail(Code::invalid_argument, form);
@@ -44,6 +56,52 @@ Result<std::vector<Seq>> seqs_of(const JsonObject& body) {
   return seqs;
 }
 
+Result<RedactBody> redact_body(const JsonObject& body) {
+  RedactBody out{.seqs = TRY(seqs_of(body)), .text = {}};
+  if (body.find("text").empty()) return out;
+  const Result<std::string> text = json_string(body.find("text"));
+  if (!text || text->empty() || text->size() > redact_text_bytes_max) {
+    return fail(Code::invalid_argument,
+                "text: expected 1 to " + std::to_string(redact_text_bytes_max) + " bytes");
+  }
+  out.text = *text;
+  return out;
+}
+
+void write_left(JsonWriter& out, const std::vector<Leftover>& places) {
+  out.begin_array();
+  for (const Leftover& left : places) {
+    out.begin_object().key("where").string(left.where).key("until").string(left.until);
+    out.end_object();
+  }
+  out.end_array();
+}
+
+// {"ids": ["task_…", "rule_…", "tok_…", "sess_…"]}
+Result<std::vector<std::string>> ids_of(const JsonObject& body) {
+  const Result<std::vector<std::string_view>> raw = json_elements(body.find("ids"));
+  if (body.members().size() != 1 || !raw || raw->empty()) {
+    return fail(Code::invalid_argument, R"(the body must be {"ids": ["task_…", …]})");
+  }
+  if (raw->size() > redact_ids_max) {
+    return fail(Code::limit_reached,
+                "one request redacts at most " + std::to_string(redact_ids_max) + " ids");
+  }
+  std::vector<std::string> ids;
+  for (const std::string_view each : *raw) ids.push_back(TRY(json_string(each)));
+  return ids;
+}
+
+// Journals that were moved aside are not read, and are never changed.
+std::vector<Leftover> set_aside(const ApiWorld& world) {
+  std::vector<Leftover> left;
+  for (const std::string& folder :
+       world.set_aside ? world.set_aside() : std::vector<std::string>()) {
+    left.push_back({.where = "perhaps the older data in " + folder, .until = "you delete it"});
+  }
+  return left;
+}
+
 std::string redaction_json(SessionId session, const std::vector<Seq>& seqs,
                            const RedactionReport& report) {
   const auto name = [&](Seq seq) { return session.text() + "/" + std::to_string(seq); };
@@ -53,12 +111,9 @@ std::string redaction_json(SessionId session, const std::vector<Seq>& seqs,
   for (const Seq seq : seqs) out.string(name(seq));
   out.end_array().key("also_in").begin_array();
   for (const Seq seq : report.also_in) out.number_unsigned(seq);
-  out.end_array().key("left").begin_array();
-  for (const Leftover& left : report.left) {
-    out.begin_object().key("where").string(left.where).key("until").string(left.until);
-    out.end_object();
-  }
-  out.end_array().key("lost").begin_array();
+  out.end_array().key("left");
+  write_left(out, report.left);
+  out.key("lost").begin_array();
   for (const std::string& setting : report.lost) out.string(setting);
   out.end_array().key("left_queue").boolean(report.left_queue).end_object();
   return std::move(out).take();
@@ -114,6 +169,13 @@ void ReadRoutes::add_deletion(Router& router) {
               .summary = "Destroys the text of records; their hashes stay",
               .handler = of_session(&ReadRoutes::redact),
               .at_owner = true});
+  router.add({.method = "POST",
+              .pattern = "/api/redact",
+              .access = Access::admin,
+              .summary = "Destroys the texts of tasks, tokens, removed rules and deleted sessions",
+              .handler = [this](Call call) {
+                if (const Result<> done = redact_ids(call); !done) call.fail(done.error());
+              }});
   for (const char* const pattern : {"/api/sessions/{id}", "/api/v1/ops/sessions/{id}"}) {
     router.add({.method = "DELETE",
                 .pattern = pattern,
@@ -124,16 +186,19 @@ void ReadRoutes::add_deletion(Router& router) {
   }
 }
 
-void ReadRoutes::redact_noted(Call call, SessionId session, const std::vector<Seq>& seqs) {
+void ReadRoutes::redact_noted(Call call, RedactionOrder order) {
+  const SessionId session = order.session;
+  const std::vector<Seq> seqs = order.seqs;
   redact_records(
-      world_.runtime, {.session = session, .seqs = seqs, .by = call.principal.id},
+      world_.runtime, std::move(order),
       [this, session, seqs, call = std::move(call)](Result<RedactionReport> report) mutable {
         past_.forget(session);
         if (!report) return call.fail(report.error());
         cut_spool(world_, session,
-                  [session, seqs, report = std::move(*report),
+                  [session, seqs, report = std::move(*report), aside = set_aside(world_),
                    call = std::move(call)](const std::optional<Leftover>& left) mutable {
                     if (left) report.left.push_back(*left);
+                    std::ranges::move(aside, std::back_inserter(report.left));
                     call.answer(redaction_json(session, seqs, report));
                   });
       });
@@ -141,12 +206,42 @@ void ReadRoutes::redact_noted(Call call, SessionId session, const std::vector<Se
 
 Result<> ReadRoutes::redact(Call& call, SessionId session) {
   TRY_VOID(check_outside(call.principal, "redact records"));
-  const std::vector<Seq> seqs = TRY(seqs_of(TRY(call.body())));
+  RedactBody body = TRY(redact_body(TRY(call.body())));
+  RedactionOrder order{.session = session,
+                       .seqs = std::move(body.seqs),
+                       .by = call.principal.id,
+                       .text = std::move(body.text),
+                       .may_see_node = !call.principal.is_restricted()};
   AuditEntry entry = audit_entry(world_, call, "session.redact");
   entry.on = {session.text()};
-  for (const Seq seq : seqs) entry.on.push_back(session.text() + "/" + std::to_string(seq));
+  for (const Seq seq : order.seqs) entry.on.push_back(session.text() + "/" + std::to_string(seq));
   audited(world_, std::move(call), std::move(entry),
-          [this, session, seqs](Call noted) { redact_noted(std::move(noted), session, seqs); });
+          [this, order = std::move(order)](Call noted) mutable {
+            redact_noted(std::move(noted), std::move(order));
+          });
+  return {};
+}
+
+Result<> ReadRoutes::redact_ids(Call& call) {
+  TRY_VOID(check_outside(call.principal, "redact"));
+  const std::vector<std::string> ids = TRY(ids_of(TRY(call.body())));
+  AuditEntry entry = audit_entry(world_, call, "node.redact");
+  entry.on = ids;
+  entry.essential = true;
+  audited(world_, std::move(call), std::move(entry), [this, ids](Call noted) {
+    NodeRedaction order{.ids = ids, .request = node_request(noted)};
+    redact_node(world_.runtime, world_.node, std::move(order),
+                [this, ids, call = std::move(noted)](Result<std::vector<Leftover>> left) {
+                  if (!left) return call.fail(left.error());
+                  std::ranges::move(set_aside(world_), std::back_inserter(*left));
+                  JsonWriter out;
+                  out.begin_object().key("redacted").begin_array();
+                  for (const std::string& id : ids) out.string(id);
+                  out.end_array().key("left");
+                  write_left(out, *left);
+                  call.answer(std::move(out.end_object()).take());
+                });
+  });
   return {};
 }
 

@@ -45,7 +45,8 @@ void answer_login(const Login& login) {
 }
 
 void refuse_login(ApiWorld& world, const Call& call, const Error& error) {
-  note_refusal(world.audit, call.request, nullptr, error, "POST /api/login");
+  note_refusal(world.audit, call.request, nullptr, error,
+               {.text = "POST /api/login", .route = RouteClass::login});
   call.fail(error);
 }
 
@@ -81,7 +82,7 @@ void log_in(ApiWorld& world, Gate& gate, Call call) {
                         Error(Code::denied, "a process inside a session may not log in" + why));
   }
   const Result<LoginBody> body = read_body<LoginBody>(call.request.body);
-  if (!body) return call.fail(body.error());
+  if (!body) return refuse_login(world, call, body.error());
   auto login = std::make_shared<Login>(Login{.call = std::move(call), .launch = body->token});
   // The caller is not identified yet, so the key is scoped to the launch token.
   const auto given = login->call.request.header("Idempotency-Key");
@@ -132,7 +133,7 @@ void make_ticket(Gate& gate, const Call& call) {
 
 void add_login_routes(Router& router, ApiWorld& world, Gate& gate) {
   router.add({.method = "POST",
-              .pattern = "/api/login",
+              .pattern = std::string(login_pattern),
               .access = Access::open,
               .summary = "Trades a launch token for a cookie and a key.",
               .handler = [&world, &gate](Call call) { log_in(world, gate, std::move(call)); },

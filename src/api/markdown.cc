@@ -41,14 +41,33 @@ void add_message(std::string& out, const TranscriptMessage& message) {
   if (message.outcome == MessageOutcome::interrupted) out += "*(interrupted)*\n\n";
 }
 
+void add_answer(std::string& out, const QuestionAnswer& answer) {
+  std::string words(enum_text(answer.outcome));
+  if (answer.outcome == PermissionOutcome::selected) {
+    words = one_line(answer.option_name.empty() ? answer.option_id : answer.option_name);
+  }
+  const bool is_rule = answer.by.starts_with("rule:");
+  const std::string by = is_rule ? "the rule " + answer.by.substr(5) : answer.by;
+  out += "### Answer: " + words + (by.empty() ? "" : " (by " + by + ")") + "\n\n";
+  out += "*" + format_timestamp(answer.at) + " · #" + std::to_string(answer.seq) + "*\n\n";
+}
+
 }  // namespace
 
 std::string transcript_markdown(const SessionView& view,
-                                std::span<const TranscriptMessage> messages) {
+                                std::span<const TranscriptMessage> messages,
+                                std::span<const QuestionAnswer> answers) {
   std::string out = "# " + one_line(view.title.empty() ? view.session.text() : view.title) + "\n\n";
   out += "Session " + view.session.text() + ", agent " + view.agent + ", as of record " +
          std::to_string(view.seq) + ".\n\n";
-  for (const TranscriptMessage& message : messages) add_message(out, message);
+  for (const TranscriptMessage& message : messages) {
+    while (!answers.empty() && answers.front().seq < message.first_seq) {
+      add_answer(out, answers.front());
+      answers = answers.subspan(1);
+    }
+    add_message(out, message);
+  }
+  for (const QuestionAnswer& answer : answers) add_answer(out, answer);
   return out;
 }
 

@@ -9,8 +9,10 @@
 
 namespace perdure {
 
-// Text from the agent or its tools is fenced wherever it could be mistaken for structure.
+// What the agent or its tools wrote stays inside fences where it could be taken for structure.
+// `answers` are by seq; each stands behind the messages that began before it.
 std::string transcript_markdown(const SessionView& view,
-                                std::span<const TranscriptMessage> messages);
+                                std::span<const TranscriptMessage> messages,
+                                std::span<const QuestionAnswer> answers);
 
 }  // namespace perdure

@@ -7,6 +7,7 @@
 #include "api/streams.h"
 #include "api/world.h"
 #include "runtime/past.h"
+#include "runtime/redaction.h"
 
 namespace perdure {
 
@@ -58,9 +59,11 @@ class ReadRoutes {
 
   Result<> delete_preview(Call& call, SessionId session);
   Result<> remove(Call& call, SessionId session);
+  SecretMask secrets_of(SessionId session) const;
   Result<> redact(Call& call, SessionId session);
-  void redact_noted(Call call, SessionId session, const std::vector<Seq>& seqs);
-  // Answers with what a deletion would remove, under this status.
+  Result<> redact_ids(Call& call);
+  void redact_noted(Call call, RedactionOrder order);
+  // Tells what a deletion would take, under this status.
   Result<> answer_preview(Call& call, SessionId session, int status);
 
   const std::string& log_id() { return world_.runtime.store().log_id(); }

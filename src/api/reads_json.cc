@@ -41,6 +41,8 @@ std::string transcript_json(const TranscriptAnswer& answer) {
   write_text_or_null(out, answer.hash ? answer.hash->hex() : std::string());
   out.key("has_older").boolean(answer.slice.has_older).key("messages").begin_array();
   for (const TranscriptMessage& message : answer.slice.messages) out.raw(message_json(message));
+  out.end_array().key("answers").begin_array();
+  for (const QuestionAnswer& one : answer.slice.answers) out.raw(encode_fields(one));
   out.end_array().end_object();
   return std::move(out).take();
 }

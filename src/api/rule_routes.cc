@@ -7,6 +7,7 @@
 #include "api/bodies.h"
 #include "api/node_routes.h"
 #include "base/limits.h"
+#include "runtime/node_events.h"
 #include "runtime/rule_questions.h"
 #include "runtime/rule_trial.h"
 #include "session/rule_limits.h"
@@ -104,11 +105,42 @@ void list(ApiWorld& world, const Call& call) {
   call.answer(std::move(out.end_array().end_object()).take());
 }
 
-// Answers with the rule stored under the call's key: a repeat has added nothing.
+void write_tried(JsonWriter& out, const TriedQuestion& tried) {
+  out.begin_object().key("session_id").string(tried.session.text());
+  out.key("session_title").string(tried.session_title);
+  out.key("perm_id").string(tried.permission.text()).key("seq").number_unsigned(tried.seq);
+  out.key("ts").string(format_timestamp(tried.at)).key("title").string(tried.title);
+  write_or_null(out, "command", tried.command);
+  out.key("answer").string(tried.answer);
+  write_or_null(out, "by", tried.by);
+  out.key("overruled").boolean(tried.overruled).end_object();
+}
+
+std::string exact_text(const PermissionRule& rule) {
+  return rule.option_kind + " \"" + rule.title + "\"";
+}
+
+std::string trial_json(const RuleTrialAsk& ask, const RuleTrial& trial) {
+  const bool denies = ask.exact && ask.exact->option_kind.starts_with("reject");
+  JsonWriter out;
+  out.begin_object().key("effect");
+  out.string(!ask.exact ? ask.rule.effect : denies ? "deny" : "allow");
+  out.key("text").string(ask.exact ? exact_text(*ask.exact) : rule_text(ask.rule));
+  out.key("days").number(trial.days).key("questions").number_unsigned(trial.questions);
+  out.key("matched").number_unsigned(trial.matched);
+  out.key("overruled").number_unsigned(trial.overruled);
+  out.key("answered_otherwise").number_unsigned(trial.answered_otherwise);
+  out.key("complete").boolean(trial.is_complete).key("list").begin_array();
+  for (const TriedQuestion& tried : trial.list) write_tried(out, tried);
+  return std::move(out.end_array().end_object()).take();
+}
+
+// The rule that is there now under the call's key: a repeat made nothing new.
 template <class Rule>
-auto answer_added(ApiWorld& world, Call call, Rule rule,
+auto answer_added(ApiWorld& world, Call call, Rule rule, std::string trial,
                   std::map<std::string, Rule> NodeState::* rules) {
-  return [&world, call = std::move(call), rule = std::move(rule), rules](Result<> done) mutable {
+  return [&world, call = std::move(call), rule = std::move(rule), trial = std::move(trial),
+          rules](Result<> done) mutable {
     if (!done) return call.fail(done.error());
     const Result<std::string> made = world.node.shown_id(call.key());
     if (made) rule.id = *made;
@@ -117,11 +149,31 @@ auto answer_added(ApiWorld& world, Call call, Rule rule,
     JsonWriter out;
     out.begin_object().key("rule");
     write_rule(out, rule);
+    out.key("trial").raw(trial);
     call.answer(201, std::move(out.end_object()).take());
   };
 }
 
-// The entry is on disk before the rule takes effect.
+// How many trials run.
+using Running = std::shared_ptr<std::size_t>;
+
+// Tries the rule on the past; `next` gets the call and the result as JSON.
+void try_then(ApiWorld& world, const Running& running, RuleTrialAsk ask, Call call,
+              std::move_only_function<void(Call, std::string)> next) {
+  if (*running >= rule_trials_max) {
+    return call.fail(Error(Code::limit_reached, "rules are being tried already; try again soon"));
+  }
+  *running += 1;
+  RuleTrialAsk tried = ask;
+  try_rule(world.runtime, world.node, world.clock, std::move(ask),
+           [call = std::move(call), tried = std::move(tried), running,
+            next = std::move(next)](const RuleTrial& trial) mutable {
+             *running -= 1;
+             next(std::move(call), trial_json(tried, trial));
+           });
+}
+
+// The entry is on disk before the rule is there.
 AuditEntry entry_for(const ApiWorld& world, const Call& call, const std::string& rule_id,
                      std::string text) {
   AuditEntry entry = audit_entry(world, call, "rule.add");
@@ -130,38 +182,71 @@ AuditEntry entry_for(const ApiWorld& world, const Call& call, const std::string&
   return entry;
 }
 
-void add_typed(ApiWorld& world, Call call, RuleBody body) {
-  TypedRule rule = typed_rule(std::move(body));
-  if (const Result<> good = check_typed_rule(rule); !good) return call.fail(good.error());
-  rule.id = new_row_id(world, "rule_");
+void keep(ApiWorld& world, TypedRule rule, Call call, std::string trial) {
   rule.created = world.clock.now().wall;
-  rule.by = call.principal.id;
   AuditEntry entry = entry_for(world, call, rule.id, rule.effect);
-  audited(world, std::move(call), std::move(entry), [&world, rule](Call noted) {
-    NodeRequest request = node_request(noted);
-    world.node.add_typed_rule(std::move(request), rule,
-                              answer_added(world, std::move(noted), rule, &NodeState::typed_rules));
-  });
+  audited(world, std::move(call), std::move(entry),
+          [&world, rule, trial = std::move(trial)](Call noted) mutable {
+            NodeRequest request = node_request(noted);
+            world.node.add_typed_rule(std::move(request), rule,
+                                      answer_added(world, std::move(noted), rule, std::move(trial),
+                                                   &NodeState::typed_rules));
+          });
 }
 
-void add(ApiWorld& world, Call call) {
+void keep(ApiWorld& world, PermissionRule rule, Call call, std::string trial) {
+  rule.created = world.clock.now().wall;
+  AuditEntry entry = entry_for(world, call, rule.id, rule.option_kind);
+  audited(world, std::move(call), std::move(entry),
+          [&world, rule, trial = std::move(trial)](Call noted) mutable {
+            NodeRequest request = node_request(noted);
+            world.node.add_rule(
+                std::move(request), rule,
+                answer_added(world, std::move(noted), rule, std::move(trial), &NodeState::rules));
+          });
+}
+
+// The rule that the body says, exact or typed, without id, time and maker.
+Result<RuleTrialAsk> read_ask(RuleBody body, std::int64_t days) {
+  TRY_VOID(check_form(body));
+  RuleTrialAsk ask{.rule = {}, .days = days};
+  if (!body.effect.empty()) {
+    ask.rule = typed_rule(std::move(body));
+    TRY_VOID(check_typed_rule(ask.rule));
+    return ask;
+  }
+  ask.exact = PermissionRule{.session = body.session,
+                             .agent = std::move(body.agent),
+                             .title = std::move(body.title),
+                             .option_kind = std::move(body.option_kind)};
+  TRY_VOID(check_exact_rule(*ask.exact));
+  return ask;
+}
+
+// No rule is kept that was not tried first: who makes it sees what it would have done.
+void add(ApiWorld& world, const Running& running, Call call) {
   Result<RuleBody> body = read_body<RuleBody>(call.request.body);
   if (!body) return call.fail(body.error());
-  if (const Result<> form = check_form(*body); !form) return call.fail(form.error());
-  if (!body->effect.empty()) return add_typed(world, std::move(call), *std::move(body));
-  PermissionRule rule{.id = new_row_id(world, "rule_"),
-                      .session = body->session,
-                      .agent = std::move(body->agent),
-                      .title = std::move(body->title),
-                      .option_kind = std::move(body->option_kind),
-                      .created = world.clock.now().wall,
-                      .by = call.principal.id};
-  AuditEntry entry = entry_for(world, call, rule.id, rule.option_kind);
-  audited(world, std::move(call), std::move(entry), [&world, rule](Call noted) {
-    NodeRequest request = node_request(noted);
-    world.node.add_rule(std::move(request), rule,
-                        answer_added(world, std::move(noted), rule, &NodeState::rules));
-  });
+  Result<RuleTrialAsk> ask = read_ask(*std::move(body), rule_trial_days);
+  if (!ask) return call.fail(ask.error());
+  const auto begin = [&](auto rule) {
+    rule.id = new_row_id(world, "rule_");
+    rule.by = call.principal.id;
+    return rule;
+  };
+  RuleTrialAsk tried = *std::move(ask);
+  if (tried.exact) {
+    const PermissionRule rule = begin(*tried.exact);
+    return try_then(world, running, std::move(tried), std::move(call),
+                    [&world, rule](Call noted, std::string trial) {
+                      keep(world, rule, std::move(noted), std::move(trial));
+                    });
+  }
+  const TypedRule rule = begin(tried.rule);
+  try_then(world, running, std::move(tried), std::move(call),
+           [&world, rule](Call noted, std::string trial) {
+             keep(world, rule, std::move(noted), std::move(trial));
+           });
 }
 
 void remove(ApiWorld& world, const Call& call) {
@@ -177,56 +262,20 @@ void remove(ApiWorld& world, const Call& call) {
   });
 }
 
-void write_tried(JsonWriter& out, const TriedQuestion& tried) {
-  out.begin_object().key("session_id").string(tried.session.text());
-  out.key("session_title").string(tried.session_title);
-  out.key("perm_id").string(tried.permission.text()).key("seq").number_unsigned(tried.seq);
-  out.key("ts").string(format_timestamp(tried.at)).key("title").string(tried.title);
-  write_or_null(out, "command", tried.command);
-  out.key("answer").string(tried.answer);
-  write_or_null(out, "by", tried.by);
-  out.key("overruled").boolean(tried.overruled).end_object();
-}
-
-std::string trial_json(const TypedRule& rule, const RuleTrial& trial) {
-  JsonWriter out;
-  out.begin_object().key("effect").string(rule.effect).key("text").string(rule_text(rule));
-  out.key("days").number(trial.days).key("questions").number_unsigned(trial.questions);
-  out.key("matched").number_unsigned(trial.matched);
-  out.key("overruled").number_unsigned(trial.overruled);
-  out.key("answered_otherwise").number_unsigned(trial.answered_otherwise);
-  out.key("complete").boolean(trial.is_complete).key("list").begin_array();
-  for (const TriedQuestion& tried : trial.list) write_tried(out, tried);
-  return std::move(out.end_array().end_object()).take();
-}
-
 Result<RuleTrialAsk> read_trial(const Call& call) {
   RuleTrialBody body = TRY(read_body<RuleTrialBody>(call.request.body));
   if (body.days < 1 || body.days > rule_trial_days_max) {
     return fail(Code::invalid_argument,
                 "days: expected 1 to " + std::to_string(rule_trial_days_max));
   }
-  if (!body.rule.title.empty() || body.rule.effect.empty()) {
-    return fail(Code::invalid_argument, "effect: only rules with an effect can be tried");
-  }
-  RuleTrialAsk ask{.rule = typed_rule(std::move(body.rule)), .days = body.days};
-  TRY_VOID(check_typed_rule(ask.rule));
-  return ask;
+  return read_ask(std::move(body.rule), body.days);
 }
 
-void try_out(ApiWorld& world, const std::shared_ptr<std::size_t>& running, Call call) {
+void try_out(ApiWorld& world, const Running& running, Call call) {
   Result<RuleTrialAsk> ask = read_trial(call);
   if (!ask) return call.fail(ask.error());
-  if (*running >= rule_trials_max) {
-    return call.fail(Error(Code::limit_reached, "rules are being tried already; try again soon"));
-  }
-  *running += 1;
-  const TypedRule rule = ask->rule;
-  try_rule(world.runtime, world.node, world.clock, *std::move(ask),
-           [call = std::move(call), rule, running](const RuleTrial& trial) {
-             *running -= 1;
-             call.answer(trial_json(rule, trial));
-           });
+  try_then(world, running, *std::move(ask), std::move(call),
+           [](const Call& tried, const std::string& trial) { tried.answer(trial); });
 }
 
 Result<std::string> suggest(ApiWorld& world, const Call& call) {
@@ -251,6 +300,7 @@ Result<std::string> suggest(ApiWorld& world, const Call& call) {
 }  // namespace
 
 void add_rule_routes(Router& router, ApiWorld& world) {
+  const auto running = std::make_shared<std::size_t>(0);
   router.add({.method = "GET",
               .pattern = "/api/rules",
               .access = Access::admin,
@@ -260,14 +310,13 @@ void add_rule_routes(Router& router, ApiWorld& world) {
               .pattern = "/api/rules",
               .access = Access::admin,
               .summary = "Answers one exact question, or all of a kind, in advance.",
-              .handler = [&world](Call call) { add(world, std::move(call)); },
+              .handler = [&world, running](Call call) { add(world, running, std::move(call)); },
               .body_bytes_max = 64UL << 10});
   router.add({.method = "POST",
               .pattern = "/api/rules/test",
               .access = Access::admin,
               .summary = "Tries a rule on the questions of the past; nothing is kept.",
-              .handler = [&world, running = std::make_shared<std::size_t>(0)](
-                             Call call) { try_out(world, running, std::move(call)); },
+              .handler = [&world, running](Call call) { try_out(world, running, std::move(call)); },
               .body_bytes_max = 64UL << 10});
   router.add({.method = "GET",
               .pattern = "/api/permissions/{id}/rules",

@@ -274,11 +274,40 @@ TEST(RuleRoutes, RULE11_a_trial_counts_past_questions_and_changes_nothing) {
       "/api/rules/test", R"({"effect":"allow","argv":["npm","test"],"folder":"/x","days":7})");
   EXPECT_EQ(elsewhere.at("matched"), "0");
   EXPECT_EQ(elsewhere.at("questions"), "5");
+  const Asked exact =
+      bench.post("/api/rules/test", R"({"title":"May I?","option_kind":"allow_once"})");
+  EXPECT_EQ(exact.at("effect"), "allow");
+  EXPECT_EQ(exact.at("text"), R"(allow_once "May I?")");
+  EXPECT_EQ(exact.at("matched"), "4");
+  EXPECT_EQ(exact.at("overruled"), "1");
   for (const char* const body :
        {R"({"effect":"allow","argv":["npm"],"days":0})", R"({"title":"x"})",
         R"({"effect":"allow","argv":["npm"],"days":400})", R"({"effect":"allow"})"}) {
     EXPECT_EQ(bench.post("/api/rules/test", body).code(), "invalid_argument") << body;
   }
+}
+
+TEST(RuleRoutes, RULE11_no_rule_is_kept_without_a_trial_in_its_answer) {
+  TypedRules bench;
+  bench.asks_to_run("npm test");
+  bench.asks_to_run("cargo test");
+  const Asked typed = bench.post("/api/rules", R"({"effect":"allow","argv":["npm","test"]})");
+  EXPECT_EQ(typed.status(), 201);
+  EXPECT_EQ(typed.at("trial.questions"), "2");
+  EXPECT_EQ(typed.at("trial.matched"), "1");
+  EXPECT_EQ(typed.at("trial.days"), "30");
+  EXPECT_THAT(typed.at("trial.list"), HasSubstr(R"("command":"npm test")"));
+  TypedRules exactly;
+  exactly.asks_to_run("npm test");
+  const Asked tried =
+      exactly.post("/api/rules/test", R"({"title":"May I?","option_kind":"reject_once"})");
+  EXPECT_EQ(tried.at("effect"), "deny");
+  EXPECT_EQ(tried.at("matched"), "1");
+  EXPECT_EQ(exactly.post("/api/rules/test", R"({"title":"Else","option_kind":"reject_once"})")
+                .at("matched"),
+            "0");
+  EXPECT_EQ(exactly.post("/api/rules", R"({"title":"x","option_kind":"ever"})").code(),
+            "invalid_argument");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "api/audited.h"
 #include "api/bodies.h"
 #include "api/list_json.h"
 #include "api/node_routes.h"
@@ -73,7 +74,6 @@ void show(ApiWorld& world, const Call& call) {
 void answer_task(ApiWorld& world, const Call& call, int status, const Result<Task>& task) {
   if (!task) return call.fail(task.error());
   TaskView view{.task = *task};
-  // A repeat of the key is answered even if the task has been deleted since.
   auto now = read_task(world.sessions, world.node.state(), task->id, may_see_of(call.principal));
   if (now) {
     view = std::move(*now);
@@ -116,11 +116,17 @@ void remove(ApiWorld& world, Call call) {
     const Result<TaskView> view = task_of(world, call);
     return call.fail(view ? check_may_change(call.principal).error() : view.error());
   }
-  NodeRequest request = node_request(call);
-  world.node.delete_task(std::move(request), *task, [call = std::move(call), task](Result<> done) {
-    if (!done) return call.fail(done.error());
-    call.answer(
-        JsonWriter().begin_object().key("deleted").string(task->text()).end_object().text());
+  AuditEntry entry = audit_entry(world, call, "task.delete");
+  entry.on = {task->text()};
+  entry.essential = true;
+  audited(world, std::move(call), std::move(entry), [&world, id = *task](Call noted) {
+    NodeRequest request = node_request(noted);
+    world.node.delete_task(
+        std::move(request), id, [id, call = std::move(noted)](const Result<>& done) {
+          if (!done) return call.fail(done.error());
+          call.answer(
+              JsonWriter().begin_object().key("deleted").string(id.text()).end_object().text());
+        });
   });
 }
 

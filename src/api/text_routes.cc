@@ -7,6 +7,7 @@
 #include "api/reads_json.h"
 #include "base/fields_json.h"
 #include "base/limits.h"
+#include "runtime/masking.h"
 #include "runtime/reads.h"
 
 namespace perdure {
@@ -54,35 +55,46 @@ Result<> ReadRoutes::resume_context(Call& call, SessionId session) {
   return {};
 }
 
+// What is read as a document is often passed on, so it holds no value that is known to be secret.
+SecretMask ReadRoutes::secrets_of(SessionId session) const {
+  return world_.secrets_of ? world_.secrets_of(session) : SecretMask();
+}
+
 Result<> ReadRoutes::history(Call& call, SessionId session) {
+  const SecretMask secrets = secrets_of(session);
   if (wanted_form(call.request) != Wanted::ndjson) {
     const HistoryAsk ask{.before = TRY(number_parameter(call.request, "before")),
                          .limit = static_cast<std::size_t>(
                              TRY(number_parameter(call.request, "limit")).value_or(50))};
-    call.answer(history_json(TRY(read_history(world_.runtime, session, ask)), log_id()));
+    HistoryPage page = TRY(read_history(world_.runtime, session, ask));
+    Masker(secrets).hide(page.turns);
+    call.answer(history_json(page, log_id()));
     return {};
   }
   const Seq head = TRY(world_.runtime.state(session)).head;
   auto fold = std::make_shared<TextFold>();
-  scan_journal(world_.runtime, session, {.upto = head}, fold,
-               [fold, call = std::move(call)](const Result<>& scanned) {
-                 if (!scanned) return call.fail(scanned.error());
-                 call.exchange->respond(
-                     text_response("application/x-ndjson", history_lines(fold->messages())));
-               });
+  scan_journal(
+      world_.runtime, session, {.upto = head}, fold,
+      [fold, secrets, call = std::move(call)](const Result<>& scanned) {
+        if (!scanned) return call.fail(scanned.error());
+        std::vector<TranscriptMessage> messages = fold->messages();
+        Masker(secrets).hide(messages);
+        call.exchange->respond(text_response("application/x-ndjson", history_lines(messages)));
+      });
   return {};
 }
 
 Result<> ReadRoutes::transcript(Call& call, SessionId session) {
   const SessionView view = TRY(world_.runtime.view(session));
+  const SecretMask secrets = secrets_of(session);
   if (wanted_form(call.request) == Wanted::markdown) {
     auto fold = std::make_shared<TextFold>();
     scan_journal(
         world_.runtime, session, {.upto = view.seq}, fold,
-        [fold, view, call = std::move(call)](const Result<>& scanned) {
+        [fold, view, secrets, call = std::move(call)](const Result<>& scanned) {
           if (!scanned) return call.fail(scanned.error());
-          call.exchange->respond(text_response("text/markdown; charset=utf-8",
-                                               transcript_markdown(view, fold->messages())));
+          const std::string text = transcript_markdown(view, fold->messages(), fold->answers());
+          call.exchange->respond(text_response("text/markdown; charset=utf-8", secrets.mask(text)));
         });
     return {};
   }
@@ -93,6 +105,8 @@ Result<> ReadRoutes::transcript(Call& call, SessionId session) {
           {.before = TRY(number_parameter(call.request, "before")),
            .limit = std::clamp<std::size_t>(static_cast<std::size_t>(limit), 1, rows_max)})),
       .log_id = log_id()};
+  Masker(secrets).hide(answer.slice.messages);
+  Masker(secrets).hide(answer.slice.answers);
   if (view.seq > transcript_hash_records_max) {
     call.answer(transcript_json(answer));
     return {};

@@ -128,7 +128,9 @@ struct ApiWorld {
   };
   std::function<Result<>()> start_verify;
   std::function<Verified()> verified;
-  // What belongs to no session, as sentences; removed unless `dry_run`.
+  // Folders with data that a clean start or a restore moved aside.
+  std::function<std::vector<std::string>()> set_aside = {};
+  // What belongs to no session, as sentences; taken away unless `dry_run`.
   struct Collected {
     std::vector<std::string> removed;
     std::uint64_t bytes = 0;

@@ -244,6 +244,22 @@ bool JsonWalk::next() {
   return true;
 }
 
+void for_each_json_string(std::string_view json,
+                          const std::function<void(std::string_view, std::string_view)>& visit) {
+  std::string_view name;
+  for (std::size_t at = 0; (at = json.find('"', at)) != std::string_view::npos;) {
+    const std::size_t end = string_end(json, at);
+    const std::string_view text = json.substr(at, end - at);
+    const std::size_t after = skip_space(json, end);
+    if (after < json.size() && json[after] == ':') {
+      name = text.substr(1, text.size() - 2);
+    } else {
+      visit(name, text);
+    }
+    at = end;
+  }
+}
+
 std::optional<std::string_view> json_repeated_key(const std::vector<std::string_view>& keys) {
   constexpr std::size_t pairwise_max = 24;
   if (keys.size() <= pairwise_max) {

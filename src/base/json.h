@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -57,7 +58,12 @@ class JsonWalk {
   std::string_view value_;
 };
 
-// A repeated key, if there is one. Not quadratic, for any input.
+// Calls `visit` with each string value of valid JSON, at any depth: the name of the member before
+// it, as written without quotes, and the value as written with them.
+void for_each_json_string(std::string_view json,
+                          const std::function<void(std::string_view, std::string_view)>& visit);
+
+// A key that is there twice, if there is one. Not quadratic, whatever a peer sends.
 std::optional<std::string_view> json_repeated_key(const std::vector<std::string_view>& keys);
 
 // Appends the text as a JSON string; ill-formed UTF-8 becomes U+FFFD.

@@ -62,6 +62,12 @@ void print_trial(VerbCall& call, JsonView trial, std::size_t lines_max) {
   if (all > shown) call.print_line("  and " + std::to_string(all - shown) + " more");
 }
 
+void print_trial_of(VerbCall& call, const Answered& made) {
+  // A daemon of an earlier version tries nothing here.
+  if (!call.args().has("yes") || !made["trial"].is_there()) return;
+  print_trial(call, made["trial"], lines_before_question);
+}
+
 Outcome<bool> confirm_rule(VerbCall& call, const std::string& body) {
   if (call.args().has("yes")) return true;
   if (!call.world().console.is_interactive()) {
@@ -102,6 +108,7 @@ Outcome<std::optional<std::string>> choose_rule_for(VerbCall& call, const std::s
 Outcome<void> keep_rule(VerbCall& call, const std::string& body) {
   const Answered made = TRY(call.change({.path = "/api/rules", .body = body}));
   if (call.is_json()) return {};
+  print_trial_of(call, made);
   call.print_line("Rule kept: " + clean_line(made["rule"]["text"].text()) + " (" +
                   made["rule"]["id"].text() + ")");
   return {};

@@ -15,8 +15,9 @@ namespace perdure::cli {
 Outcome<Answered> try_rule(VerbCall& call, const std::string& body, std::uint64_t days);
 // Prints the counts and at most lines_max of the questions.
 void print_trial(VerbCall& call, JsonView trial, std::size_t lines_max);
-// Tries the rule, prints the result, and asks for confirmation unless --yes is given. False: the
-// person declined.
+// Prints what the trial found that came with a rule which was made without asking (--yes).
+void print_trial_of(VerbCall& call, const Answered& made);
+// Tries it, prints that, and asks. With --yes it asks nothing. False: the person said no.
 Outcome<bool> confirm_rule(VerbCall& call, const std::string& body);
 
 // A rule that would allow this open question from now on: shows the daemon's suggestions, tries the

@@ -55,6 +55,24 @@ TEST_F(RuleVerbs, RULE11_without_a_terminal_a_rule_needs_yes) {
   EXPECT_EQ(cli.run(yes), 0);
   EXPECT_EQ(added(), body);
   EXPECT_EQ(cli.daemon.sent("POST /api/rules/test"), "(never called)");
+  EXPECT_FALSE(prints("would have allowed")) << "a daemon of an earlier version";
+}
+
+TEST_F(RuleVerbs, RULE11_with_yes_the_trial_is_shown_with_the_rule) {
+  cli.daemon.answers["POST /api/rules"] = {
+      201,
+      R"({"rule":{"id":"rule_1","text":"allow `npm test`"},"trial":)" + std::string(trial) + "}"};
+  EXPECT_EQ(cli.run({"rules", "add", "allow", "--yes", "--", "npm", "test"}), 0);
+  EXPECT_TRUE(prints("would have allowed 41 of 212 questions of the last 30 days."));
+  EXPECT_TRUE(prints("rule_1  allow `npm test`\n"));
+}
+
+TEST_F(RuleVerbs, RULE11_an_exact_rule_is_tried_first) {
+  cli.console.interactive = true;
+  cli.console.typed = "n";
+  EXPECT_EQ(cli.run({"rules", "add", "deny", "--title", "Read x"}), 4);
+  EXPECT_TRUE(cli.daemon.sent("POST /api/rules/test").contains(R"("title":"Read x")"));
+  EXPECT_EQ(added(), "(never called)");
 }
 
 TEST_F(RuleVerbs, every_part_of_a_rule_can_be_said) {

@@ -154,6 +154,19 @@ std::string records_word(std::size_t count) {
   return count == 1 ? "1 record" : std::to_string(count) + " records";
 }
 
+void print_left(VerbCall& call, const Answered& answer) {
+  const std::vector<JsonView> left = answer["left"].items();
+  if (left.empty()) {
+    call.print_line("Perdure found the whole text in no other place of its files.");
+  } else {
+    call.print_line("The text is still in:");
+  }
+  for (const JsonView place : left) {
+    call.print_line("  " + clean_line(place["where"].text()) + ", until " +
+                    clean_line(place["until"].text()));
+  }
+}
+
 void print_redacted(VerbCall& call, const SessionBrief& session, const Answered& answer) {
   call.print_line("Redacted " + records_word(answer["records"].items().size()) + ".");
   if (answer["left_queue"].flag()) {
@@ -164,39 +177,80 @@ void print_redacted(VerbCall& call, const SessionBrief& session, const Answered&
     call.print_line(is_servers ? "The session's MCP servers were in that record and are gone."
                                : "Settings that were asked for in that record are gone.");
   }
-  const std::vector<JsonView> left = answer["left"].items();
-  if (left.empty()) {
-    call.print_line("Nothing is left of the text in Perdure's files.");
-    return;
-  }
-  call.print_line("The text is still in:");
-  for (const JsonView place : left) {
-    call.print_line("  " + clean_line(place["where"].text()) + ", until " +
-                    clean_line(place["until"].text()));
-  }
+  print_left(call, answer);
   std::string also;
   for (const JsonView seq : answer["also_in"].items()) also += " " + std::to_string(seq.number());
   if (!also.empty())
     call.print_line("To redact those records: perdure redact " + session.id + also);
+  if (call.args().has("find")) return;
+  call.print_line(
+      "Parts of it that were quoted elsewhere are not looked for. With --find, the "
+      "secret itself is read from standard input and looked for.");
+}
+
+Outcome<bool> confirm(VerbCall& call, const std::string& of_what) {
+  if (call.args().has("yes")) return true;
+  const auto typed =
+      call.world().console.ask("Destroy the text of " + of_what + " for good? [y/N] ");
+  if (!typed) return usage("Not a terminal: pass --yes to redact without confirmation.");
+  if (*typed == "y" || *typed == "Y" || *typed == "yes") return true;
+  call.remark("nothing was redacted");
+  return false;
+}
+
+std::string ids_word(const std::vector<std::string>& ids) {
+  std::string words;
+  for (const std::string& id : ids) words += (words.empty() ? "" : ", ") + clean_line(id);
+  return words;
+}
+
+// What is no session: a task, a token, a removed rule, a session that was deleted.
+bool is_node_id(const std::string& word) {
+  return word.starts_with("task_") || word.starts_with("rule_") || word.starts_with("tok_") ||
+         word.starts_with("sess_");
+}
+
+Outcome<int> redact_ids(VerbCall& call) {
+  const std::vector<std::string>& ids = call.args().words();
+  if (const auto other = std::ranges::find_if_not(ids, is_node_id); other != ids.end()) {
+    return usage("'" + clean_line(*other) + "' is not the id of a task, rule, token or deleted " +
+                 "session");
+  }
+  if (!TRY(confirm(call, ids_word(ids)))) return exit_refused;
+  JsonWriter body;
+  body.begin_object().key("ids").begin_array();
+  for (const std::string& id : ids) body.string(id);
+  body.end_array().end_object();
+  const Answered answer = TRY(call.change({.path = "/api/redact", .body = std::move(body).take()}));
+  if (call.print_json(answer)) return exit_done;
+  call.print_line("Redacted " + ids_word(ids) + ".");
+  print_left(call, answer);
+  return exit_done;
 }
 
 Outcome<int> redact(VerbCall& call) {
+  const bool has_numbers = call.args().words().size() > 1 && !is_node_id(call.args().word(1));
+  if (is_node_id(call.args().word(0)) && !has_numbers) return redact_ids(call);
   const std::vector<std::uint64_t> numbers = TRY(record_numbers(call.args()));
+  if (numbers.empty()) return usage("Name the records: perdure redact SESSION RECORD…");
   const SessionBrief session = TRY(call.session(call.args().word(0)));
-  if (!call.args().has("yes")) {
-    const auto typed =
-        call.world().console.ask("Destroy the text of " + records_word(numbers.size()) + " of \"" +
-                                 clean_line(session.name()) + "\" for good? [y/N] ");
-    if (!typed) return usage("Not a terminal: pass --yes to redact without confirmation.");
-    if (*typed != "y" && *typed != "Y" && *typed != "yes") {
-      call.remark("nothing was redacted");
-      return exit_refused;
-    }
+  std::string secret;
+  if (call.args().has("find")) {
+    secret = TRY(told(call.world().console.read_input()));
+    while (secret.ends_with('\n') || secret.ends_with('\r')) secret.pop_back();
+    if (secret.empty()) return usage("--find reads the secret from standard input; it was empty");
+    if (!call.args().has("yes")) return usage("--find needs --yes: standard input is the secret");
+  }
+  if (!TRY(confirm(call,
+                   records_word(numbers.size()) + " of \"" + clean_line(session.name()) + "\""))) {
+    return exit_refused;
   }
   JsonWriter body;
   body.begin_object().key("seqs").begin_array();
   for (const std::uint64_t number : numbers) body.number_unsigned(number);
-  body.end_array().end_object();
+  body.end_array();
+  if (!secret.empty()) body.key("text").string(secret);
+  body.end_object();
   const Answered answer = TRY(
       call.change({.path = session_path(session.id, "/redact"), .body = std::move(body).take()}));
   if (!call.print_json(answer)) print_redacted(call, session, answer);
@@ -225,16 +279,23 @@ Verb redact_verb() {
   return {.name = "redact",
           .group = Group::care,
           .summary = "destroy the text of records, for a secret that was pasted",
-          .positionals = {one_session, {"SEQ", Count::at_least_one}},
-          .options = {{.name = "yes", .letter = 'y', .help = "do not ask"}},
+          .positionals = {{"SESSION", Count::one, Completes::session}, {"SEQ", Count::any}},
+          .options = {{.name = "yes", .letter = 'y', .help = "do not ask"},
+                      {.name = "find",
+                       .help = "also look for the secret itself, read from standard input"}},
           .detail =
               "Destroys the text of prompts, titles, queued prompts, answers, tool output and "
               "injected history in the journal, the search index and the agent's spool. The "
               "record keeps its number, time and hash, so that the journal still verifies. A "
               "prompt that is still queued is removed. What the agent itself stores, backups "
               "and exports are not changed: replace the secret as well. `perdure events "
-              "SESSION` and `perdure search` show the numbers of records.",
-          .example = "perdure redact parser 15 16",
+              "SESSION` and `perdure search` show the numbers of records. With the ids of "
+              "tasks, tokens, removed rules or deleted sessions instead, their texts are "
+              "destroyed in the daemon's own journal.",
+          .example =
+              "perdure redact parser 15 16\n"
+              "perdure redact parser 15 --yes --find < password.txt\n"
+              "perdure redact task_01m0",
           .run = redact};
 }
 

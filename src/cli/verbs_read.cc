@@ -1,6 +1,7 @@
 // Verbs that read the past: logs, events, history, transcript, search.
 #include <algorithm>
 #include <deque>
+#include <limits>
 
 #include "base/limits.h"
 #include "cli/clean_text.h"
@@ -93,6 +94,23 @@ Outcome<int> events(VerbCall& call) {
                                           .show = show})));
 }
 
+// The answers that were given before this record; `answers` loses them.
+void print_answers(VerbCall& call, std::vector<JsonView>& answers, std::uint64_t before) {
+  std::size_t printed = 0;
+  for (; printed < answers.size() && answers[printed]["seq"].number() < before; ++printed) {
+    const JsonView answer = answers[printed];
+    std::string words = answer["outcome"].text();
+    if (words == "selected") {
+      words = answer["option_name"].text();
+      if (words.empty()) words = answer["option_id"].text();
+    }
+    const std::string by = answer["by"].text();
+    const std::string line = "  → " + clean_line(words + (by.empty() ? "" : " (" + by + ")"));
+    call.print_line(call.style().paint(Ink::dim, line));
+  }
+  answers.erase(answers.begin(), answers.begin() + static_cast<std::ptrdiff_t>(printed));
+}
+
 void print_turn(VerbCall& call, JsonView turn, std::size_t number) {
   const Style style = call.style();
   const std::size_t cells = call.world().console.size().cells;
@@ -103,7 +121,9 @@ void print_turn(VerbCall& call, JsonView turn, std::size_t number) {
   if (end.empty()) end = turn["run_id"].is_there() ? "under way" : "outside any run";
   call.print_line(style.paint(Ink::bold, "Turn " + std::to_string(number)) +
                   style.paint(Ink::dim, "  " + turn["started"].text() + "  " + end));
+  std::vector<JsonView> answers = turn["answers"].items();
   for (const JsonView entry : turn["entries"].items()) {
+    print_answers(call, answers, entry["seq"].number());
     const std::string type = entry["type"].text();
     const std::string text = clean_text(entry["text"].text());
     std::string mark = "  ";
@@ -122,6 +142,7 @@ void print_turn(VerbCall& call, JsonView turn, std::size_t number) {
       rest = line_end == std::string_view::npos ? "" : rest.substr(line_end + 1);
     } while (!rest.empty() && !is_tool);
   }
+  print_answers(call, answers, std::numeric_limits<std::uint64_t>::max());
 }
 
 // Pages of a list that the daemon serves from its end, printed oldest page first.
@@ -203,13 +224,16 @@ Outcome<int> transcript(VerbCall& call) {
   const std::vector<Answered> pages =
       TRY(read_pages(call, session.id, {.rest = "/transcript", .list = "messages"}));
   for (const Answered& page : pages) {
+    std::vector<JsonView> answers = page["answers"].items();
     for (const JsonView message : page["messages"].items()) {
       if (call.is_json()) {
         call.print_line(message.raw());
-      } else {
-        print_message(call, message);
+        continue;
       }
+      print_answers(call, answers, message["first_seq"].number());
+      print_message(call, message);
     }
+    if (!call.is_json()) print_answers(call, answers, std::numeric_limits<std::uint64_t>::max());
   }
   return exit_done;
 }

@@ -90,18 +90,13 @@ Outcome<std::string> read_rule(VerbCall& call) {
 
 Outcome<int> rules_add(VerbCall& call) {
   const std::string body = TRY(read_rule(call));
-  if (call.args().has("title")) {
-    if (!call.args().has("yes")) {
-      const auto typed = call.world().console.ask("Keep this rule? [y/N] ");
-      if (!typed) return usage("Not a terminal: pass --yes to add the rule without confirmation.");
-      if (*typed != "y" && *typed != "Y" && *typed != "yes") return exit_refused;
-    }
-  } else if (!TRY(confirm_rule(call, body))) {
+  if (!TRY(confirm_rule(call, body))) {
     call.remark("No rule was added.");
     return exit_refused;
   }
   const Answered answer = TRY(call.change({.path = "/api/rules", .body = body}));
   if (call.print_json(answer)) return exit_done;
+  print_trial_of(call, answer);
   const std::string text = answer["rule"]["text"].text();
   call.print_line(answer["rule"]["id"].text() + (text.empty() ? "" : "  " + clean_line(text)));
   return exit_done;
@@ -172,7 +167,8 @@ std::vector<Verb> rule_verbs() {
        .detail = "EFFECT is allow, ask or deny; deny beats ask beats allow. ARGV is a command's "
                  "first words: an allow rule matches only a plain command that begins with them, "
                  "a deny rule matches any part of a command. First tries the rule on the "
-                 "questions of the last 30 days and asks.",
+                 "questions of the last 30 days and asks; with --yes it shows the result with "
+                 "the rule that was added.",
        .example = "perdure rules add allow --folder . -- npm test\n"
                   "perdure rules add deny --tool edit,delete --path outside",
        .run = rules_add},

@@ -111,11 +111,33 @@ TEST_F(Verbs, redact_asks_first_and_says_what_is_left) {
             "The session's MCP servers were in that record and are gone.\n"
             "The text is still in:\n"
             "  record 2 (queue.added), until it is redacted\n"
-            "To redact those records: perdure redact sess_01hzzzzzparser01 2\n");
+            "To redact those records: perdure redact sess_01hzzzzzparser01 2\n"
+            "Parts of it that were quoted elsewhere are not looked for. With --find, the secret "
+            "itself is read from standard input and looked for.\n");
   answer(call, R"({"redacted":"s/5","records":["s/5"],"left":[]})");
   EXPECT_EQ(cli.run({"redact", "parser", "5", "--yes"}), 0);
   EXPECT_EQ(cli.daemon.sent(call), R"({"seqs":[5]})");
-  EXPECT_EQ(printed(), "Redacted 1 record.\nNothing is left of the text in Perdure's files.\n");
+  EXPECT_EQ(printed(),
+            "Redacted 1 record.\n"
+            "Perdure found the whole text in no other place of its files.\n"
+            "Parts of it that were quoted elsewhere are not looked for. With --find, the secret "
+            "itself is read from standard input and looked for.\n");
+  EXPECT_EQ(cli.run({"redact", "parser", "5", "--yes", "--find"}), 2) << "nothing to look for";
+  cli.console.input = "hunter2\n";
+  EXPECT_EQ(cli.run({"redact", "parser", "5", "--yes", "--find"}), 0);
+  EXPECT_EQ(cli.daemon.sent(call), R"({"seqs":[5],"text":"hunter2"})");
+}
+
+TEST_F(Verbs, X21_redact_takes_ids_of_tasks_and_rules) {
+  answer("POST /api/redact",
+         R"({"redacted":["task_1"],"left":[{"where":"the files","until":"then"}]})");
+  EXPECT_EQ(cli.run({"redact", "task_1", "rule_2", "--yes"}), 0);
+  EXPECT_EQ(cli.daemon.sent("POST /api/redact"), R"({"ids":["task_1","rule_2"]})");
+  EXPECT_EQ(printed(),
+            "Redacted task_1, rule_2.\nThe text is still in:\n  the files, until then\n");
+  EXPECT_EQ(cli.run({"redact", "sess_01hzzzzzgone00001", "--yes"}), 0);
+  EXPECT_EQ(cli.run({"redact", "task_1", "x", "--yes"}), 2);
+  EXPECT_EQ(cli.run({"redact", "parser", "--yes"}), 2);
 }
 
 TEST_F(Verbs, D6_inside_a_hosted_session_no_verb_starts_a_daemon) {
@@ -444,9 +466,11 @@ TEST_F(Verbs, A19_history_is_grouped_by_turn) {
 TEST_F(Verbs, A29_transcript_prints_the_conversation) {
   answer("GET " + path + "/transcript",
          R"({"has_older":false,"messages":[{"role":"user","content":"hi","first_seq":1},)"
-         R"({"role":"assistant","content":"**hello**","first_seq":2}]})");
+         R"({"role":"assistant","content":"**hello**","first_seq":4}],)"
+         R"("answers":[{"seq":2,"outcome":"selected","option_name":"Allow","by":"rule:rule_1"},)"
+         R"({"seq":5,"outcome":"expired"}]})");
   EXPECT_EQ(cli.run({"session", "transcript", "parser"}), 0);
-  EXPECT_EQ(printed(), "\n❯ hi\n\nhello\n");
+  EXPECT_EQ(printed(), "\n❯ hi\n  → Allow (rule:rule_1)\n\nhello\n  → expired\n");
   EXPECT_EQ(cli.run({"transcript", "parser", "--markdown"}), 0);
   EXPECT_EQ(cli.daemon.calls.back().accept, "text/markdown");
 }

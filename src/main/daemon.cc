@@ -510,8 +510,9 @@ void Daemon::notify(SessionId session, const Notify& what) {
     // It is sent to other programs and over the network.
     SecretMask secrets = secrets_of(launch_setting(), session, *state);
     secrets.add(config_secrets(setting_.config));
-    told.title = secrets.mask(told.title);
-    told.text = secrets.mask(told.text);
+    for (std::string* const text : {&told.title, &told.text, &told.folder}) {
+      *text = secrets.mask(*text);
+    }
   }
   notifications_->tell(std::move(told));
 }

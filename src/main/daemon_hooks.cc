@@ -54,7 +54,9 @@ void Daemon::give_folder_hooks() {
   };
   world_->secrets_of = [this](SessionId session) {
     const Result<State> state = runtime_->state(session);
-    return state ? secrets_of(launch_setting(), session, *state) : SecretMask();
+    SecretMask secrets = config_secrets(setting_.config);
+    if (state) secrets.add(secrets_of(launch_setting(), session, *state));
+    return secrets;
   };
   world_->make_worktree = [this](WorktreeOrder order, ApiWorld::OnWorktree done) {
     if (const auto owner = own_folders(*data_).session_of(order.cwd); !owner) {
@@ -115,6 +117,15 @@ void Daemon::give_hooks() {
     return collect_leftovers(
         *data_, *store_,
         {.how = how, .made_before = Timestamp{clock_->now().wall.ms - leftover_age_ms}});
+  };
+  world_->set_aside = [this] {
+    std::vector<std::string> folders;
+    std::error_code error;
+    for (const auto& each :
+         std::filesystem::directory_iterator(data_->path() + "/archive", error)) {
+      folders.push_back(each.path().string());
+    }
+    return folders;
   };
   world_->more_metrics = [this](MetricsText& text) { add_metrics(text); };
 }

@@ -101,7 +101,8 @@ Seq Audit::first() const {
 void Audit::note(AuditEntry entry, OnNoted done) { accept(std::move(entry), std::move(done)); }
 
 void Audit::note_refusal(AuditEntry entry) {
-  std::optional<AuditEntry> noted = refusals_.note(std::move(entry), world_.clock.now().since_boot);
+  Refusals& refusals = entry.route == RouteClass::login ? login_refusals_ : refusals_;
+  std::optional<AuditEntry> noted = refusals.note(std::move(entry), world_.clock.now().since_boot);
   if (noted) {
     if (setting_.on_refusal) setting_.on_refusal(*noted);
     accept(std::move(*noted), nullptr);
@@ -110,14 +111,18 @@ void Audit::note_refusal(AuditEntry entry) {
 }
 
 void Audit::arm_refusals() {
-  const std::optional<BootTime> next = refusals_.next_due();
+  std::optional<BootTime> next = refusals_.next_due();
+  const std::optional<BootTime> next_login = login_refusals_.next_due();
+  if (next_login && (!next || *next_login < *next)) next = next_login;
   if (!next || refusal_timer_ != 0) return;
   const std::int64_t wait_ms = next->ms - world_.clock.now().since_boot.ms;
   refusal_timer_ = world_.loop.after_ms(std::max<std::int64_t>(1, wait_ms), [this] {
     refusal_timer_ = 0;
-    for (AuditEntry& entry : refusals_.due(world_.clock.now().since_boot)) {
-      if (setting_.on_refusal) setting_.on_refusal(entry);
-      accept(std::move(entry), nullptr);
+    for (Refusals* const refusals : {&login_refusals_, &refusals_}) {
+      for (AuditEntry& entry : refusals->due(world_.clock.now().since_boot)) {
+        if (setting_.on_refusal) setting_.on_refusal(entry);
+        accept(std::move(entry), nullptr);
+      }
     }
     arm_refusals();
   });

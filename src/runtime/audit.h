@@ -120,8 +120,10 @@ class Audit {
   bool in_flight_ = false;
   bool scheduled_ = false;
   std::deque<Waiting> inbox_;
-  std::uint64_t lost_ = 0;  // entries without `done` that could not be written
-  Refusals refusals_;
+  std::uint64_t lost_ = 0;  // entries nobody waited for and that could not be written
+  // Apart, so that no number of other refusals uses up what is kept for those of logins.
+  Refusals login_refusals_{"sign_in.refuse"};
+  Refusals refusals_{"request.refuse"};
   Loop::TimerId refusal_timer_ = 0;
   Loop::TimerId care_timer_ = 0;
   std::map<std::uint64_t, std::function<void()>> watchers_;

@@ -22,6 +22,9 @@ inline constexpr std::size_t audit_ids_max = 16;
 // the error's code as outcome and the first one's number in `of`.
 inline constexpr std::string_view audit_ok = "ok";
 
+// Kinds of routes, as far as their refusals are to be told apart.
+enum class RouteClass { none, login, open, observe, operate, answer, admin };
+
 struct AuditEntry {
   std::string what;             // token.create, question.answer, request.refuse, …
   std::string by;               // the principal's id; empty: not identified
@@ -35,6 +38,8 @@ struct AuditEntry {
   std::string node;         // which daemon, if several share a database; set by Audit
   // The action revokes a right and must also be possible on a full disk. Not stored.
   bool essential = false;
+  // Of a refusal: what kind of route it was. Different kinds are never counted as one. Not stored.
+  RouteClass route = RouteClass::none;
 
   bool operator==(const AuditEntry&) const = default;
   // `what` is stored as the record's kind.

@@ -303,6 +303,49 @@ TEST(Audit, a_single_refusal_is_there_at_once_and_its_repeats_once_a_window) {
   EXPECT_EQ(bench.audit->last(), 2U) << "nothing more came";
 }
 
+TEST(Audit, a_refused_login_is_not_counted_among_other_refusals) {
+  AuditBench bench;
+  AuditEntry other = refusal("10.0.0.1");
+  other.text = "GET /api/inbox";
+  bench.audit->note_refusal(other);
+  AuditEntry login = refusal("10.0.0.1");
+  login.text = "POST /api/login";
+  login.route = RouteClass::login;
+  bench.audit->note_refusal(login);
+  bench.run();
+  ASSERT_EQ(bench.audit->last(), 2U);
+  EXPECT_EQ(bench.audit->read(1, 1)->records.front().entry.text, "POST /api/login");
+}
+
+TEST(Audit, a_flood_of_other_refusals_hides_no_refused_login) {
+  std::vector<AuditEntry> logged;
+  AuditBench bench({.on_refusal = [&](const AuditEntry& entry) { logged.push_back(entry); }});
+  for (int i = 0; i < 500; ++i) bench.audit->note_refusal(refusal("10.1.0." + std::to_string(i)));
+  AuditEntry login = refusal("10.0.0.1");
+  login.route = RouteClass::login;
+  bench.audit->note_refusal(login);
+  bench.run();
+  EXPECT_EQ(bench.audit->read(bench.audit->last() - 1, 1)->records.front().entry.from, "10.0.0.1");
+  ASSERT_FALSE(logged.empty());
+  EXPECT_EQ(logged.back().from, "10.0.0.1");
+}
+
+TEST(Audit, refused_logins_beyond_the_bound_are_reported_as_such) {
+  AuditBench bench;
+  for (int i = 0; i < 500; ++i) {
+    AuditEntry login = refusal("10.0.0." + std::to_string(i));
+    login.route = RouteClass::login;
+    bench.audit->note_refusal(login);
+  }
+  bench.pass_ms(refusal_others_ms);
+  std::uint64_t counted = 0;
+  for (const AuditRecord& record : bench.audit->read(0, 1000)->records) {
+    EXPECT_EQ(record.entry.what, "sign_in.refuse");
+    counted += record.entry.count;
+  }
+  EXPECT_EQ(counted, 500U);
+}
+
 TEST(Audit, a_million_entries_are_opened_by_reading_two_records) {
   MemoryDisk disk;
   TestLoop loop;

@@ -32,7 +32,9 @@ Result<> TextFold::add(Seq, std::string_view bytes) {
   if (bytes_ > whole_text_bytes_max) {
     return fail(Code::limit_reached, "the session is too long to be given as one text; read pages");
   }
-  transcript_.add(TRY(decode_record(bytes)).record);
+  const DecodedRecord decoded = TRY(decode_record(bytes));
+  if (auto answer = question_answer(decoded.record)) answers_.push_back(std::move(*answer));
+  transcript_.add(decoded.record);
   return {};
 }
 

@@ -48,9 +48,11 @@ class TextFold final : public JournalFold {
  public:
   Result<> add(Seq seq, std::string_view bytes) override;
   const std::vector<TranscriptMessage>& messages() const { return transcript_.messages(); }
+  const std::vector<QuestionAnswer>& answers() const { return answers_; }
 
  private:
   TranscriptFolder transcript_;
+  std::vector<QuestionAnswer> answers_;
   std::size_t bytes_ = 0;
 };
 

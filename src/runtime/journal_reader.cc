@@ -47,8 +47,12 @@ Result<TranscriptSlice> read_transcript(Store& store, SessionId session, Transcr
   const Seq head = std::min(stored, scope.at.value_or(stored));
   const Seq from = ask.before && *ask.before > 0 ? std::min(head, *ask.before - 1) : head;
   TranscriptPage page(ask);
+  std::vector<QuestionAnswer> answers;
   const auto window = [&](Seq after, Seq upto) -> Result<std::vector<Record>> {
     std::vector<Record> records = TRY(read_records(store, session, after, upto));
+    for (const Record& record : records) {
+      if (auto answer = question_answer(record)) answers.push_back(std::move(*answer));
+    }
     if (scope.on_record) std::ranges::for_each(records, scope.on_record);
     return records;
   };
@@ -63,7 +67,14 @@ Result<TranscriptSlice> read_transcript(Store& store, SessionId session, Transcr
     end = after;
   }
   TranscriptPage::Slice slice = std::move(page).take();
-  return TranscriptSlice{std::move(slice.messages), slice.has_older, head};
+  const Seq begin = slice.has_older ? slice.messages.front().first_seq : 1;
+  const Seq end = ask.before.value_or(head + 1);
+  std::erase_if(answers, [&](const auto& one) { return one.seq < begin || one.seq >= end; });
+  std::ranges::sort(answers, {}, &QuestionAnswer::seq);
+  return TranscriptSlice{.messages = std::move(slice.messages),
+                         .answers = std::move(answers),
+                         .has_older = slice.has_older,
+                         .last_seq = head};
 }
 
 }  // namespace perdure

@@ -23,6 +23,7 @@ Result<ResumeContext> read_resume_context(Store& store, SessionId session,
 
 struct TranscriptSlice {
   std::vector<TranscriptMessage> messages;
+  std::vector<QuestionAnswer> answers = {};  // between them, by seq
   bool has_older = false;
   Seq last_seq = 0;  // the head when it was read
 };

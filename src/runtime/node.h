@@ -186,7 +186,11 @@ class Node {
   virtual void remove_rule(NodeRequest request, std::string id, OnDone done) = 0;
   virtual void add_tombstone(NodeRequest request, Tombstone tombstone, OnDone done) = 0;
 
-  // The id of the token or browser created with this key. not_found if there is none.
+  // Takes the texts of tasks, tokens and deleted sessions out of the state, and says so in the
+  // journal; redact_node() then destroys them in the records. conflict for a rule that is there.
+  virtual void redact(NodeRequest request, std::vector<std::string> ids, OnDone done) = 0;
+
+  // The id of the token or browser that was made under this key. not_found when none was.
   virtual Result<std::string> shown_id(const std::string& key) = 0;
 
   // Called after each commit, until the returned number is passed to unwatch().

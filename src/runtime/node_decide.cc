@@ -86,7 +86,7 @@ Result<NodeDecision> on(const NodeState& state, const NodeInput& input, const Cr
             .created = input.now,
             .by = input.by};
   TRY_VOID(check_texts({task.title, task.description, bytes_without(state, task.id)}));
-  std::string answer = encode_fields(task);
+  std::string answer = id_answer(task.id.text());
   return NodeDecision{{TaskCreated{std::move(task)}}, std::move(answer)};
 }
 
@@ -104,7 +104,7 @@ Result<NodeDecision> on(const NodeState& state, const NodeInput& input, const Ch
     event.description = task.description;
   }
   TRY_VOID(check_texts({task.title, task.description, bytes_without(state, task.id)}));
-  NodeDecision decision{{}, encode_fields(task)};
+  NodeDecision decision{{}, id_answer(task.id.text())};
   if (event.title || event.description) decision.events.push_back(std::move(event));
   return decision;
 }
@@ -159,25 +159,7 @@ Result<NodeDecision> on(const NodeState& state, const NodeInput& input, const Ad
   return decision;
 }
 
-Result<> check_rule(const PermissionRule& rule) {
-  constexpr std::array kinds{"allow_once", "allow_always", "reject_once", "reject_always"};
-  if (rule.title.empty()) {
-    return fail(Code::invalid_argument, "title: a rule names the question exactly");
-  }
-  if (std::ranges::find(kinds, rule.option_kind) == kinds.end()) {
-    return fail(Code::invalid_argument,
-                "option_kind: expected allow_once, allow_always, reject_once or reject_always");
-  }
-  if (may_be_cut(rule.title)) {
-    return fail(
-        Code::invalid_argument,
-        "title: of a question that long only the beginning may be shown, so no rule answers "
-        "it: a person does");
-  }
-  return check_name("agent", rule.agent);
-}
-
-// Whether another rule, with this id, fits.
+// For one more rule of this id.
 Result<> check_room(const NodeState& state, const std::string& id) {
   if (id.empty() || state.rules.contains(id) || state.typed_rules.contains(id)) {
     return fail(Code::conflict, "there is a rule " + id + " already");
@@ -190,7 +172,7 @@ Result<> check_room(const NodeState& state, const std::string& id) {
 
 Result<NodeDecision> on(const NodeState& state, const NodeInput&, const AddRule& command) {
   const PermissionRule& rule = command.rule;
-  TRY_VOID(check_rule(rule));
+  TRY_VOID(check_exact_rule(rule));
   TRY_VOID(check_room(state, rule.id));
   return NodeDecision{{RuleAdded{rule}}, id_answer(rule.id)};
 }
@@ -232,12 +214,41 @@ Result<NodeDecision> on(const NodeState& state, const NodeInput&, const AddTombs
   return NodeDecision{{SessionDeleted{std::move(tombstone)}}};
 }
 
+// Rules that answer by a text which nobody can read any more are no rules for people.
+Result<NodeDecision> on(const NodeState& state, const NodeInput& input, const RedactNode& command) {
+  for (const std::string& id : command.ids) {
+    if (!state.rules.contains(id) && !state.typed_rules.contains(id)) continue;
+    return fail(Code::conflict,
+                id + " still answers questions. Remove the rule first: perdure rules rm " + id);
+  }
+  return NodeDecision{{NodeRedacted{command.ids, input.by}}};
+}
+
 }  // namespace
+
+Result<> check_exact_rule(const PermissionRule& rule) {
+  constexpr std::array kinds{"allow_once", "allow_always", "reject_once", "reject_always"};
+  if (rule.title.empty()) {
+    return fail(Code::invalid_argument, "title: a rule names the question exactly");
+  }
+  if (std::ranges::find(kinds, rule.option_kind) == kinds.end()) {
+    return fail(Code::invalid_argument,
+                "option_kind: expected allow_once, allow_always, reject_once or reject_always");
+  }
+  if (may_be_cut(rule.title)) {
+    return fail(
+        Code::invalid_argument,
+        "title: of a question that long only the beginning may be shown, so no rule answers "
+        "it: a person does");
+  }
+  return check_name("agent", rule.agent);
+}
 
 bool is_essential(const NodeCommand& command) {
   return std::holds_alternative<RevokeToken>(command) ||
          std::holds_alternative<RevokeBrowser>(command) ||
-         std::holds_alternative<RemoveRule>(command) || std::holds_alternative<DeleteTask>(command);
+         std::holds_alternative<RemoveRule>(command) ||
+         std::holds_alternative<DeleteTask>(command) || std::holds_alternative<RedactNode>(command);
 }
 
 bool shows_secret(const NodeCommand& command) {

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include "base/fields_json.h"
 #include "base/limits.h"
+#include "session/redacted.h"
 
 namespace perdure {
 namespace {
@@ -58,9 +60,70 @@ void apply(NodeState& state, const SessionDeleted& event) {
   state.tombstones.erase(std::ranges::min_element(
       state.tombstones, {}, [](const auto& entry) { return entry.second.deleted; }));
 }
+void blank(std::string& text) {
+  if (!text.empty()) text = redacted_text;
+}
+void blank(std::optional<std::string>& text) {
+  if (text) blank(*text);
+}
+
+struct Scrub {
+  void operator()(TaskCreated& e) const {
+    blank(e.task.title);
+    blank(e.task.description);
+  }
+  void operator()(TaskChanged& e) const {
+    blank(e.title);
+    blank(e.description);
+  }
+  void operator()(ApiTokenCreated& e) const { blank(e.row.name); }
+  void operator()(RuleAdded& e) const {
+    e.rule = {.id = e.rule.id,
+              .title = std::string(redacted_text),
+              .created = e.rule.created,
+              .by = e.rule.by};
+  }
+  void operator()(TypedRuleAdded& e) const {
+    e.rule = {.id = e.rule.id, .effect = "ask", .created = e.rule.created, .by = e.rule.by};
+  }
+  void operator()(SessionDeleted& e) const { blank(e.tombstone.title); }
+  void operator()(auto&) const {}
+};
+
+struct TextId {
+  std::string operator()(const TaskCreated& e) const { return e.task.id.text(); }
+  std::string operator()(const TaskChanged& e) const { return e.task.text(); }
+  std::string operator()(const ApiTokenCreated& e) const { return e.row.id; }
+  std::string operator()(const RuleAdded& e) const { return e.rule.id; }
+  std::string operator()(const TypedRuleAdded& e) const { return e.rule.id; }
+  std::string operator()(const SessionDeleted& e) const { return e.tombstone.session.text(); }
+  std::string operator()(const auto&) const { return ""; }
+};
+
+void apply(NodeState& state, const NodeRedacted& event) {
+  const std::set<std::string> ids(event.ids.begin(), event.ids.end());
+  for (auto& [id, task] : state.tasks) {
+    if (!ids.contains(id.text())) continue;
+    blank(task.title);
+    blank(task.description);
+  }
+  for (auto& [id, token] : state.tokens) {
+    if (ids.contains(id)) blank(token.name);
+  }
+  for (auto& [id, tombstone] : state.tombstones) {
+    if (ids.contains(id.text())) blank(tombstone.title);
+  }
+}
 void apply(NodeState&, const UnknownNodeEvent&) {}
 
 }  // namespace
+
+std::string text_id(const NodeEvent& event) { return std::visit(TextId{}, event); }
+
+NodeEvent without_text(NodeEvent event) {
+  std::visit(Scrub{}, event);
+  return event;
+}
 
 std::string_view node_event_kind(const NodeEvent& event) {
   return std::visit([](const auto& body) { return std::string_view(body.kind); }, event);

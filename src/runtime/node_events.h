@@ -105,16 +105,30 @@ struct SessionDeleted {
   FIELDS { self.tombstone.fields(visit); }
 };
 
-// From a later version; it only advances the head.
+// The texts of these tasks, tokens, rules and deleted sessions are no more; tombstones take the
+// place of the records that held them.
+struct NodeRedacted {
+  static constexpr std::string_view kind = "node.redacted";
+  std::vector<std::string> ids;
+  std::string by;
+  bool operator==(const NodeRedacted&) const = default;
+  FIELDS {
+    visit("ids", self.ids);
+    visit("by", self.by);
+  }
+};
+
+// Of a later version; it changes nothing but the head.
 struct UnknownNodeEvent {
   std::string kind;
   RawJson fields;
   bool operator==(const UnknownNodeEvent&) const = default;
 };
 
-using NodeEvent = std::variant<TaskCreated, TaskChanged, TaskDeleted, ApiTokenCreated,
-                               ApiTokenRevoked, BrowserAdded, BrowserRevoked, RuleAdded,
-                               TypedRuleAdded, RuleRemoved, SessionDeleted, UnknownNodeEvent>;
+using NodeEvent =
+    std::variant<TaskCreated, TaskChanged, TaskDeleted, ApiTokenCreated, ApiTokenRevoked,
+                 BrowserAdded, BrowserRevoked, RuleAdded, TypedRuleAdded, RuleRemoved,
+                 SessionDeleted, NodeRedacted, UnknownNodeEvent>;
 
 std::string_view node_event_kind(const NodeEvent& event);
 // The kind's own fields as a JSON object.
@@ -123,6 +137,12 @@ std::string encode_node_event(const NodeEvent& event);
 Result<NodeEvent> decode_node_event(std::string_view kind, const RawJson& fields);
 
 void evolve(NodeState& state, const NodeEvent& event);
+
+// What the event is about, if it is of a kind that holds text: the id of a task, a token, a rule or
+// a deleted session; otherwise empty.
+std::string text_id(const NodeEvent& event);
+// The event as a tombstone keeps it. Of a rule, which was removed before, nothing that answers.
+NodeEvent without_text(NodeEvent event);
 
 struct CreateTask {
   std::string title;
@@ -141,10 +161,14 @@ struct AddRule { PermissionRule rule; };
 struct AddTypedRule { TypedRule rule; };
 struct RemoveRule { std::string id; };
 struct AddTombstone { Tombstone tombstone; };
+struct RedactNode { std::vector<std::string> ids; };
 
 using NodeCommand =
     std::variant<CreateTask, ChangeTask, DeleteTask, AddToken, RevokeToken, AddBrowser,
-                 RevokeBrowser, AddRule, AddTypedRule, RemoveRule, AddTombstone>;
+                 RevokeBrowser, AddRule, AddTypedRule, RemoveRule, AddTombstone, RedactNode>;
+
+// What AddRule would be refused for, whatever else is there.
+Result<> check_exact_rule(const PermissionRule& rule);
 
 // It revokes a right or a promise, and must also be possible on a full disk.
 bool is_essential(const NodeCommand& command);
@@ -160,7 +184,7 @@ struct NodeInput {
 
 struct NodeDecision {
   std::vector<NodeEvent> events;
-  std::string answer = "{}";  // JSON: the task, or {"id":…} of the new row
+  std::string answer = "{}";  // {"id":…} of what was made: kept for repeats, so without its text
 };
 
 // not_found, conflict, invalid_argument or limit_reached; after an error nothing has changed.

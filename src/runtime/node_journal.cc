@@ -70,6 +70,9 @@ void NodeJournal::remove_rule(NodeRequest request, std::string id, OnDone done) 
 void NodeJournal::add_tombstone(NodeRequest request, Tombstone tombstone, OnDone done) {
   submit_done(std::move(request), AddTombstone{std::move(tombstone)}, std::move(done));
 }
+void NodeJournal::redact(NodeRequest request, std::vector<std::string> ids, OnDone done) {
+  submit_done(std::move(request), RedactNode{std::move(ids)}, std::move(done));
+}
 
 Result<std::string> NodeJournal::shown_id(const std::string& key) {
   const auto stored = TRY(world_.store.answer(key));
@@ -91,12 +94,18 @@ void NodeJournal::submit_done(NodeRequest request, NodeCommand command, OnDone d
 
 void NodeJournal::submit_task(NodeRequest request, NodeCommand command, OnTask done) {
   submit(std::move(request), std::move(command),
-         [done = std::move(done)](Result<std::string> answer) mutable {
-           if (!answer) return done(std::unexpected(std::move(answer).error()));
-           auto task = decode_fields<Task>(*answer);
-           if (!task) return done(std::unexpected(std::move(task).error()));
-           done(std::move(task->value));
+         [this, done = std::move(done)](Result<std::string> answer) mutable {
+           done(answer ? answered_task(*answer) : std::unexpected(std::move(answer).error()));
          });
+}
+
+Result<Task> NodeJournal::answered_task(const std::string& answer) const {
+  // Versions before this one kept the whole task.
+  if (auto task = decode_fields<Task>(answer); task && task->value.id) return task->value;
+  const TaskId id = TRY(TaskId::parse(TRY(read_id(answer))));
+  const auto at = state_.tasks.find(id);
+  if (at == state_.tasks.end()) return fail(Code::not_found, "task " + id.text() + " was deleted");
+  return at->second;
 }
 
 void NodeJournal::submit(NodeRequest request, NodeCommand command, Reply reply) {

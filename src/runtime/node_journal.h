@@ -32,6 +32,7 @@ class NodeJournal final : public Node {
   void add_typed_rule(NodeRequest request, TypedRule rule, OnDone done) override;
   void remove_rule(NodeRequest request, std::string id, OnDone done) override;
   void add_tombstone(NodeRequest request, Tombstone tombstone, OnDone done) override;
+  void redact(NodeRequest request, std::vector<std::string> ids, OnDone done) override;
   Result<std::string> shown_id(const std::string& key) override;
   std::uint64_t watch(std::function<void()> changed) override;
   void unwatch(std::uint64_t number) override { watchers_.erase(number); }
@@ -63,6 +64,8 @@ class NodeJournal final : public Node {
   void submit(NodeRequest request, NodeCommand command, Reply reply);
   void submit_done(NodeRequest request, NodeCommand command, OnDone done);
   void submit_task(NodeRequest request, NodeCommand command, OnTask done);
+  // The task that an answer speaks of, as it is now.
+  Result<Task> answered_task(const std::string& answer) const;
   void schedule();
   void pump();
   void take(Batch& batch, Waiting waiting);

@@ -251,13 +251,13 @@ TEST(Node, J4_a_snapshot_and_the_records_behind_it_give_the_same_as_all_records)
 }
 
 TEST(Node, J6_a_later_kind_is_passed_over_and_a_later_format_refused) {
-  for (const std::int64_t version : {1, 2}) {
+  for (const std::int64_t version : {1, 3}) {
     NodeBench bench;
     bench.create("a");
     NodeRecord record{.seq = 2, .kind = "sun.rose", .prev = sha256(bench.records().front())};
     record.fields.text = R"({"x":[1]})";
     std::string bytes = encode_node_record(record);
-    if (version == 2) bytes.replace(bytes.find("\"v\":1"), 5, "\"v\":2");
+    if (version == 3) bytes.replace(bytes.find("\"v\":1"), 5, "\"v\":3");
     bench.store->append({.session = Node::journal_id(),
                          .epoch = bench.store->epoch(),
                          .expected_head = 1,
@@ -302,6 +302,30 @@ TEST(Node, watchers_hear_of_commits_and_may_leave_meanwhile) {
   bench.node->unwatch(first);
   bench.create("c");
   EXPECT_EQ(heard, 2) << "a title from the description made another one";
+}
+
+TEST(Node, X21_a_redaction_reaches_every_daemon_of_the_store) {
+  NodeBench bench;
+  const Task task = **bench.create("hunter2");
+  const auto other = *Node::open({bench.loop, bench.loop, bench.loop, *bench.store});
+  std::optional<Result<>> redacted;
+  bench.node->redact({"uid:1", "", {}}, {task.id.text()}, bench.into(redacted));
+  bench.run();
+  ASSERT_TRUE(redacted && *redacted);
+  ASSERT_TRUE(*other->catch_up());
+  for (const Node* const node : {bench.node.get(), other.get()}) {
+    EXPECT_EQ(node->state().tasks.at(task.id).title, "[redacted]");
+    EXPECT_EQ(node->state().tasks.at(task.id).description, "[redacted]");
+  }
+}
+
+TEST(Node, X21_the_answer_that_is_kept_for_a_repeat_holds_no_text) {
+  NodeBench bench;
+  const Task task = **bench.create("hunter2", "key");
+  const auto kept = *bench.store->answer("key");
+  ASSERT_TRUE(kept);
+  EXPECT_FALSE(kept->answer.contains("hunter2")) << kept->answer;
+  EXPECT_EQ(**bench.create("hunter2", "key"), task);
 }
 
 TEST(NodeDecide, refuses_what_it_cannot_keep) {

@@ -2,14 +2,19 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "base/limits.h"
 #include "runtime/forks_of.h"
 #include "runtime/journal_scan.h"
+#include "runtime/node_redaction.h"
+#include "runtime/text_finder.h"
 #include "runtime/transfer.h"
 #include "session/machine.h"
 #include "session/redacted.h"
@@ -18,17 +23,13 @@
 namespace perdure {
 namespace {
 
+// Places of one kind that an answer names one by one.
+constexpr std::size_t records_named_max = 100;
+
 Result<std::string> stored_record(Store& store, SessionId session, Seq seq) {
   RecordPage page = TRY(store.read(session, {.after = seq - 1, .limit = 1}));
   if (page.records.empty()) return fail(Code::damaged, "a record is missing");
   return std::move(page.records.front());
-}
-
-// As it appears within a JSON string.
-std::string escaped(std::string_view text) {
-  std::string out;
-  json_append_string(out, text);
-  return out.substr(1, out.size() - 2);
 }
 
 std::string name_of(Seq seq, std::string_view kind) {
@@ -36,27 +37,45 @@ std::string name_of(Seq seq, std::string_view kind) {
 }
 
 // The title of a session is often the beginning of its first prompt.
-bool is_title_of(const EventBody& body, const std::vector<std::string>& texts) {
-  std::string title;
-  if (const auto* created = get_if<SessionCreated>(&body)) title = created->title;
-  if (const auto* renamed = get_if<SessionRenamed>(&body)) title = renamed->title;
-  if (title.ends_with("…")) title.resize(title.size() - std::string_view("…").size());
-  return title.size() >= text_to_find_min &&
-         std::ranges::any_of(texts, [&](const auto& text) { return text.contains(title); });
+std::string title_in(const EventBody& body) {
+  if (const auto* created = get_if<SessionCreated>(&body)) return created->title;
+  if (const auto* renamed = get_if<SessionRenamed>(&body)) return renamed->title;
+  return "";
+}
+
+// One message of an agent that came in pieces is one text.
+void add_texts(TextFinder& finder, std::span<const Record> records) {
+  std::string message;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const EventBody& body = records[i].event.body;
+    for (std::string& text : texts_of(body)) {
+      const bool is_piece =
+          holds_alternative<MessageAgent>(body) || holds_alternative<MessageThought>(body);
+      if (is_piece) {
+        message += text;
+      } else {
+        finder.add(std::move(text));
+      }
+    }
+    const bool goes_on =
+        i + 1 < records.size() && event_kind(records[i + 1].event) == event_kind(records[i].event);
+    if (!goes_on) finder.add(std::exchange(message, {}));
+  }
 }
 
 // What to redact, and everything needed to find it elsewhere.
 struct Targets {
-  std::set<Seq> seqs;                // without existing tombstones
-  std::vector<std::string> texts;    // unescaped
-  std::vector<std::string> escapes;  // as they appear within JSON
+  std::set<Seq> seqs;  // without those that are tombstones already
+  TextFinder finder;
+  std::set<PermissionId> questions;  // whose answers repeat the name of an option
   std::vector<MessageId> queued;     // prompts that still wait
 };
 
 // The state folded from the journal with the tombstones in it.
 class RedactedFold final : public JournalFold {
  public:
-  RedactedFold(SessionId session, const Targets& targets) : session_(session), targets_(targets) {}
+  RedactedFold(SessionId session, const Targets& targets)
+      : session_(session), targets_(targets), pieces_(targets.finder) {}
 
   Result<> add(Seq seq, std::string_view bytes) override {
     head_ = seq;
@@ -79,19 +98,27 @@ class RedactedFold final : public JournalFold {
 
   Seq head() const { return head_; }
   const State& state() const { return state_; }
-  const std::vector<Seq>& also_in() const { return also_in_; }
-  std::vector<Leftover> take_left() { return std::move(left_); }
+  // Other records with one of the texts, and their kinds. To be called at the end.
+  const std::map<Seq, std::string>& also_in() {
+    name(pieces_.end());
+    return also_in_;
+  }
   std::vector<Redaction> take() { return std::move(redactions_); }
 
  private:
   void look_for_texts(Seq seq, std::string_view bytes, const DecodedRecord& decoded) {
-    const bool has = std::ranges::any_of(
-        targets_.escapes, [&](const std::string& text) { return bytes.contains(text); });
     const EventBody& body = decoded.record.event.body;
-    if (!has && !is_title_of(body, targets_.texts)) return;
-    also_in_.push_back(seq);
-    left_.push_back({.where = name_of(seq, event_kind(decoded.record.event)),
-                     .until = "that record is redacted too"});
+    const auto* const resolved = get_if<PermissionResolved>(&body);
+    const bool repeats =
+        resolved && holds_text(body) && targets_.questions.contains(resolved->permission);
+    const bool has =
+        targets_.finder.is_in_json(bytes) || targets_.finder.begins_with(title_in(body)) || repeats;
+    if (has) also_in_.emplace(seq, event_kind(decoded.record.event));
+    name(pieces_.add(seq, body));
+  }
+
+  void name(const std::vector<Seq>& pieces) {
+    for (const Seq seq : pieces) also_in_.emplace(seq, "part of a message");
   }
 
   SessionId session_;
@@ -99,8 +126,8 @@ class RedactedFold final : public JournalFold {
   Seq head_ = 0;
   State state_;
   std::vector<Redaction> redactions_;
-  std::vector<Seq> also_in_;
-  std::vector<Leftover> left_;
+  std::map<Seq, std::string> also_in_;
+  PieceFinder pieces_;
 };
 
 // One order in progress. Its callbacks keep it alive until it ends.
@@ -124,7 +151,8 @@ class RedactionJob : public std::enable_shared_from_this<RedactionJob> {
       }
       TRY_VOID(look_at_target(state, seq));
     }
-    for (const std::string& text : targets_.texts) targets_.escapes.push_back(escaped(text));
+    add_texts(targets_.finder, records_);
+    targets_.finder.add(order_.text);
     return {};
   }
 
@@ -147,8 +175,15 @@ class RedactionJob : public std::enable_shared_from_this<RedactionJob> {
     } else if (const auto* edited = get_if<QueueEdited>(&body)) {
       see_queued(state, edited->message, edited->prompt);
     }
+    if (const auto* asked = get_if<PermissionRequested>(&body)) {
+      targets_.questions.insert(asked->permission);
+    }
+    if (holds_alternative<PermissionResolved>(body)) {
+      const std::int64_t until_ms = decoded.record.event.at.ms + answers_kept_ms;
+      answers_until_.ms = std::max(answers_until_.ms, until_ms);
+    }
     targets_.seqs.insert(seq);
-    std::ranges::move(texts_of(body), std::back_inserter(targets_.texts));
+    records_.push_back(decoded.record);
     return {};
   }
 
@@ -175,7 +210,7 @@ class RedactionJob : public std::enable_shared_from_this<RedactionJob> {
   }
 
   void scan() {
-    if (targets_.seqs.empty()) return finish({});
+    if (targets_.seqs.empty() && order_.text.empty()) return finish({});
     if (!fold_) fold_ = std::make_shared<RedactedFold>(order_.session, targets_);
     const Result<State> state = runtime_.state(order_.session);
     if (!state) return finish(std::unexpected(state.error()));
@@ -229,9 +264,9 @@ class RedactionJob : public std::enable_shared_from_this<RedactionJob> {
       if (!redacted) return finish(std::unexpected(redacted.error()));
     }
     runtime_.forget_recent(order_.session);
-    report_.also_in = fold_->also_in();
-    report_.left = fold_->take_left();
-    if (runtime_.sends_any(order_.session, targets_.escapes)) {
+    name_others();
+    name_answers();
+    if (runtime_.sends_any(order_.session, targets_.finder.escapes())) {
       report_.left.push_back({.where = "a command on its way to the agent",
                               .until = "the agent has taken it, or its run ends"});
     }
@@ -242,29 +277,64 @@ class RedactionJob : public std::enable_shared_from_this<RedactionJob> {
     find_copies();
   }
 
+  void name_others() {
+    for (const auto& [seq, kind] : fold_->also_in()) {
+      report_.also_in.push_back(seq);
+      if (report_.also_in.size() > records_named_max) continue;
+      report_.left.push_back({.where = name_of(seq, kind), .until = "that record is redacted too"});
+    }
+    if (report_.also_in.size() <= records_named_max) return;
+    const std::size_t more = report_.also_in.size() - records_named_max;
+    report_.left.push_back({.where = std::to_string(more) + " more records, listed in also_in",
+                            .until = "those records are redacted too"});
+  }
+
+  void name_answers() {
+    if (answers_until_ <= runtime_.world_of(order_.session).now.wall) return;
+    report_.left.push_back({.where = "the answer that is kept for a repeat of the request",
+                            .until = format_timestamp(answers_until_)});
+  }
+
   void find_copies() {
     find_forks(runtime_, order_.session,
                [self = shared_from_this()](const Result<std::vector<SessionId>>& forks) {
                  if (!forks) return self->finish(std::unexpected(forks.error()));
                  for (const SessionId fork : *forks) self->look_at_fork(fork);
-                 self->finish(std::move(self->report_));
+                 self->look_at_node();
                });
   }
 
   // The records of a copy have the same numbers.
   void look_at_fork(SessionId fork) {
-    for (const Seq seq : targets_.seqs) {
+    std::set<Seq> seqs = targets_.seqs;
+    const auto others = report_.also_in | std::views::take(records_named_max);
+    seqs.insert(others.begin(), others.end());
+    for (const Seq seq : seqs) {
       const Result<std::string> bytes = stored_record(runtime_.store(), fork, seq);
-      if (!bytes) continue;
+      if (!bytes) return;
       const Result<DecodedRecord> decoded = decode_record(*bytes);
       if (!decoded || decoded->redacted || !holds_text(decoded->record.event.body)) continue;
-      const bool has = std::ranges::any_of(
-          targets_.escapes, [&](const std::string& text) { return bytes->contains(text); });
-      if (!has && !targets_.escapes.empty()) continue;
+      const bool has = targets_.finder.is_in_json(*bytes) ||
+                       targets_.finder.begins_with(title_in(decoded->record.event.body));
+      // A piece of a message holds no text alone, but it was copied with the others.
+      if (!has && decoded->record.event.origin.copied_from.empty()) continue;
       report_.left.push_back(
           {.where = "fork " + fork.text() + ", " + name_of(seq, event_kind(decoded->record.event)),
            .until = "that record is redacted there"});
     }
+  }
+  void look_at_node() {
+    if (!order_.may_see_node) {
+      report_.left.push_back({.where = "perhaps a task, a rule or a deleted session's title",
+                              .until = "a person redacts again and sees those"});
+      return finish(std::move(report_));
+    }
+    find_in_node(runtime_, targets_.finder,
+                 [self = shared_from_this()](Result<std::vector<Leftover>> found) {
+                   if (!found) return self->finish(std::unexpected(found.error()));
+                   std::ranges::move(*found, std::back_inserter(self->report_.left));
+                   self->finish(std::move(self->report_));
+                 });
   }
 
   void finish(Result<RedactionReport> result) {
@@ -277,6 +347,8 @@ class RedactionJob : public std::enable_shared_from_this<RedactionJob> {
   RedactionOrder order_;
   OnRedacted done_;
   Targets targets_;
+  std::vector<Record> records_;  // of targets_.seqs
+  Timestamp answers_until_;
   std::shared_ptr<RedactedFold> fold_;
   RedactionReport report_;
 };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "runtime/leftover.h"
 #include "runtime/runtime.h"
 
 namespace perdure {
@@ -16,13 +17,8 @@ struct RedactionOrder {
   SessionId session;
   std::vector<Seq> seqs;
   std::string by;
-};
-
-// Another place that still holds the text, and what will remove it there.
-struct Leftover {
-  std::string where;
-  std::string until;
-  bool operator==(const Leftover&) const = default;
+  std::string text = {};     // the secret itself, to look for; it is kept nowhere
+  bool may_see_node = true;  // tasks and rules that hold the text may be named to whoever asks
 };
 
 struct RedactionReport {

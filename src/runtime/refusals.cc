@@ -19,8 +19,12 @@ void Refusals::count_among_others(const AuditEntry& entry, std::uint64_t count, 
   if (other_sources_.size() < refusal_sources_max) other_sources_.insert(entry.from);
 }
 
+Refusals::Key Refusals::key_of(const AuditEntry& entry) {
+  return {entry.what, entry.by, entry.from, entry.outcome, entry.route};
+}
+
 std::optional<AuditEntry> Refusals::note(AuditEntry entry, BootTime now) {
-  const auto at = windows_.find(Key(entry.what, entry.by, entry.from, entry.outcome));
+  const auto at = windows_.find(key_of(entry));
   if (at != windows_.end()) {
     at->second.more += 1;
     return std::nullopt;
@@ -29,7 +33,7 @@ std::optional<AuditEntry> Refusals::note(AuditEntry entry, BootTime now) {
     count_among_others(entry, 1, now);
     return std::nullopt;
   }
-  windows_.emplace(Key(entry.what, entry.by, entry.from, entry.outcome),
+  windows_.emplace(key_of(entry),
                    Window{.entry = entry, .end = BootTime{now.ms + refusal_window_ms}});
   return entry;
 }
@@ -65,7 +69,7 @@ std::vector<AuditEntry> Refusals::due(BootTime now) {
   }
   if (others_ > 0 && others_end_ <= now) {
     const bool is_more = other_sources_.size() >= refusal_sources_max;
-    out.push_back({.what = "request.refuse",
+    out.push_back({.what = others_what_,
                    .outcome = "many",
                    .text = "further refusals from " + std::string(is_more ? "at least " : "") +
                            std::to_string(other_sources_.size()) + " sources",

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -31,7 +32,10 @@ inline constexpr std::size_t refusal_sources_max = 1024;
 
 class Refusals {
  public:
-  // The entry to write now; absent if the refusal is only counted.
+  // What an entry about many others says.
+  explicit Refusals(std::string others_what) : others_what_(std::move(others_what)) {}
+
+  // The entry to be written now; nothing when it is only counted.
   std::optional<AuditEntry> note(AuditEntry entry, BootTime now);
   // The entries now due for counted refusals.
   std::vector<AuditEntry> due(BootTime now);
@@ -39,7 +43,8 @@ class Refusals {
   std::optional<BootTime> next_due() const;
 
  private:
-  using Key = std::tuple<std::string, std::string, std::string, std::string>;
+  using Key = std::tuple<std::string, std::string, std::string, std::string, RouteClass>;
+  static Key key_of(const AuditEntry& entry);
   struct Window {
     AuditEntry entry;
     std::uint64_t more = 0;  // since the last entry about it
@@ -51,6 +56,7 @@ class Refusals {
   bool spend(BootTime now);
   void count_among_others(const AuditEntry& entry, std::uint64_t count, BootTime now);
 
+  std::string others_what_;
   std::map<Key, Window> windows_;
   std::int64_t debt_ms_ = 0;  // of entries: each adds refusal_entry_ms; decreases with time
   BootTime debt_at_;

@@ -32,6 +32,7 @@ class Trial : public std::enable_shared_from_this<Trial>, public JournalFold {
         node_(node),
         clock_(clock),
         rule_(std::move(ask.rule)),
+        exact_(std::move(ask.exact)),
         done_(std::move(done)),
         ends_ms_(clock.now().since_boot.ms + rule_trial_ms),
         since_{clock.now().wall.ms - ask.days * ms_per_day} {
@@ -125,15 +126,17 @@ class Trial : public std::enable_shared_from_this<Trial>, public JournalFold {
       if (decoded) fold.add(decoded->record);
     }
     const std::optional<Question> question = fold.question(asked);
-    if (!question || match_rule(rule_, place_.scene, *question) != RuleMatch::yes) return;
     auto options = options_offered(asked.options);
     const Permission offered{
         .title = question_title(asked.title),
         .options = options,
         .options_left_out = asked.options.size() - options.size() + asked.options_left_out};
-    const std::string kind = chosen_option_kind(rule_);
+    const bool is_match = exact_ ? names(*exact_, offered) : question && matches(*question);
+    if (!is_match) return;
+    const std::string kind = exact_ ? exact_->option_kind : chosen_option_kind(rule_);
     if (!kind.empty() && option_of_kind(offered, kind).empty()) return;
-    const bool overruled = comes_later(*question);
+    const bool overruled =
+        exact_ ? exact_comes_later(question.value_or(Question{}), offered) : comes_later(*question);
     (overruled ? trial_.overruled : trial_.matched) += 1;
     if (trial_.list.size() >= 10 * rule_trial_list_max) return;
     trial_.list.push_back({.session = place_.scene.session,
@@ -142,13 +145,43 @@ class Trial : public std::enable_shared_from_this<Trial>, public JournalFold {
                            .seq = seq,
                            .at = at,
                            .title = offered.title,
-                           .command = std::string(utf8_prefix(question->command, shown_bytes_max)),
+                           .command = command_of(question),
                            .answer = "open",
                            .overruled = overruled});
     open_.push_back({trial_.list.size() - 1, std::move(options)});
   }
 
-  // Whether an existing rule would take precedence.
+  bool matches(const Question& question) const {
+    return match_rule(rule_, place_.scene, question) == RuleMatch::yes;
+  }
+  bool names(const PermissionRule& rule, const Permission& offered) const {
+    return rule.title == offered.title &&
+           (rule.agent.empty() || rule.agent == place_.scene.agent) &&
+           (!rule.session || rule.session == place_.scene.session);
+  }
+  static std::string command_of(const std::optional<Question>& question) {
+    return question ? std::string(utf8_prefix(question->command, shown_bytes_max)) : "";
+  }
+  // allow, ask or deny.
+  std::string effect() const {
+    if (!exact_) return rule_.effect;
+    return exact_->option_kind.starts_with("allow") ? "allow" : "deny";
+  }
+
+  // The same of an exact rule: typed ones that deny or ask, and exact ones that disagree.
+  bool exact_comes_later(const Question& question, const Permission& offered) const {
+    const auto disagrees = [&](const auto& entry) {
+      return names(entry.second, offered) && entry.second.option_kind != exact_->option_kind;
+    };
+    if (std::ranges::any_of(node_.state().rules, disagrees)) return true;
+    std::vector<const TypedRule*> rules;
+    for (const auto& [id, rule] : node_.state().typed_rules) rules.push_back(&rule);
+    const RuleVerdict::Kind typed = judge(rules, place_.scene, question).kind;
+    return effect() == "allow" &&
+           (typed == RuleVerdict::Kind::deny || typed == RuleVerdict::Kind::ask);
+  }
+
+  // Whether a rule that is there would have come first.
   bool comes_later(const Question& question) const {
     std::vector<const TypedRule*> rules{&rule_};
     for (const auto& [id, rule] : node_.state().typed_rules) rules.push_back(&rule);
@@ -168,7 +201,7 @@ class Trial : public std::enable_shared_from_this<Trial>, public JournalFold {
     if (resolved.outcome == PermissionOutcome::selected && option != at->options.end()) {
       tried.answer = option->kind;
       const std::string said = option->kind.starts_with("allow") ? "allow" : "deny";
-      if (!tried.overruled && rule_.effect != "ask" && said != rule_.effect) {
+      if (!tried.overruled && effect() != "ask" && said != effect()) {
         trial_.answered_otherwise += 1;
       }
     }
@@ -190,6 +223,7 @@ class Trial : public std::enable_shared_from_this<Trial>, public JournalFold {
   const Node& node_;
   Clock& clock_;
   TypedRule rule_;
+  std::optional<PermissionRule> exact_;
   OnTried done_;
   std::int64_t ends_ms_;
   Timestamp since_;

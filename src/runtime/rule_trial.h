@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,7 @@ struct RuleTrial {
 
 struct RuleTrialAsk {
   TypedRule rule;
+  std::optional<PermissionRule> exact = {};  // this one instead of `rule`
   std::int64_t days = 30;
 };
 

@@ -63,6 +63,7 @@ void HistoryFolder::add(const Record& record) {
   if (!record.event.origin.run) return;
   Turn& turn = turn_of(record);
   const Timestamp at = record.event.at;
+  if (auto answer = question_answer(record)) turn.answers.push_back(std::move(*answer));
   visit(Overloaded{
             [&](const RunStarted& run) {
               turn.started = at;

@@ -53,6 +53,7 @@ struct Turn {
   RunId retry_of;
   std::string prompt;
   std::vector<HistoryEntry> entries;
+  std::vector<QuestionAnswer> answers;
   bool operator==(const Turn&) const = default;
   FIELDS {
     visit("run_id", self.run);
@@ -69,6 +70,7 @@ struct Turn {
     visit("retry_of", self.retry_of);
     visit("prompt", self.prompt);
     visit("entries", self.entries);
+    visit("answers", self.answers);
   }
 };
 

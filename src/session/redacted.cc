@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -77,6 +78,7 @@ struct Scrub {
     blank(e.options);
     e.update = {};
   }
+  void operator()(PermissionResolved& e) const { blank(e.option_name); }
   void operator()(QueueAdded& e) const { blank(e.prompt); }
   void operator()(QueueEdited& e) const { blank(e.prompt); }
   void operator()(const auto&) const {}
@@ -98,7 +100,47 @@ bool is_text_name(std::string_view name) {
          name == "input" || name == "message" || name == "reason" || name == "stderr_tail";
 }
 
-// The fold ignores these: only their position in the journal counts.
+// Of an attachment or of an MCP server: what a person or a program put there.
+bool is_text_member(std::string_view name) {
+  return name == "text" || name == "data" || name == "blob" || name == "uri" || name == "value";
+}
+
+// Collects the texts of an event.
+class TextTaker {
+ public:
+  explicit TextTaker(std::vector<std::string>& texts) : texts_(texts) {}
+
+  template <class T>
+  void operator()(std::string_view name, const T& field) {
+    if constexpr (std::same_as<T, std::string>) {
+      if (is_text_name(name)) take(field);
+      if (name == "option_name") take_answer(field);
+    } else if constexpr (std::same_as<T, RawJson>) {
+      if (name == "blocks" || name == "mcp_servers") take_members(field);
+    } else if constexpr (std::same_as<T, std::vector<OpenAttempt>>) {
+      for (const OpenAttempt& attempt : field) take(attempt.message);
+    } else if constexpr (std::same_as<T, std::vector<PermissionOption>>) {
+      for (const PermissionOption& option : field) take_answer(option.name);
+    }
+  }
+
+ private:
+  void take(const std::string& text) {
+    if (!text.empty() && text != redacted_text) texts_.push_back(text);
+  }
+  void take_answer(const std::string& name) {
+    if (name.size() >= answer_name_to_find_min) take(name);
+  }
+  void take_members(const RawJson& json) {
+    for_each_json_string(json.text, [&](std::string_view name, std::string_view raw) {
+      if (is_text_member(name)) take(json_string(raw).value_or(""));
+    });
+  }
+
+  std::vector<std::string>& texts_;
+};
+
+// The fold passes over these: their place in the journal is all that counts.
 template <class Body>
 constexpr bool is_needed_v =
     !(std::is_same_v<Body, SessionAdopted> || std::is_same_v<Body, Plan> ||
@@ -124,12 +166,7 @@ bool holds_text(const EventBody& body) {
 
 std::vector<std::string> texts_of(const EventBody& body) {
   std::vector<std::string> texts;
-  const auto take = [&](std::string_view name, const auto& field) {
-    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(field)>, std::string>) {
-      if (!is_text_name(name) || field.size() < text_to_find_min) return;
-      if (field != redacted_text) texts.push_back(field);
-    }
-  };
+  TextTaker take(texts);
   visit(
       [&](const auto& event) {
         if constexpr (HasFields<std::remove_reference_t<decltype(event)>>) event.fields(take);
@@ -152,6 +189,7 @@ State without_text(State state) {
     permission.title.clear();
     for (PermissionOption& option : permission.options) option.name.clear();
   }
+  for (ClosedWait& closed : state.closed_waits) closed.option_name.clear();
   for (auto& [id, title] : state.open_tools) title.clear();
   return state;
 }

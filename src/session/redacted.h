@@ -22,8 +22,9 @@ std::optional<EventBody> without_text(const EventBody& body);
 // False if the event holds no text to redact.
 bool holds_text(const EventBody& body);
 
-// The texts of an event that a redaction removes, except those too short to search for.
-inline constexpr std::size_t text_to_find_min = 8;
+// The texts of an event that a redaction takes, to look for them elsewhere. Not among them: names
+// of answers as short as "Yes, and don't ask again", which stand at every question.
+inline constexpr std::size_t answer_name_to_find_min = 32;
 std::vector<std::string> texts_of(const EventBody& body);
 
 // The state without redactable text. Two states that differ only in such text become equal.

@@ -1,6 +1,13 @@
 // Redaction: removing the text of any record leaves the session's state unchanged.
 #include "session/redacted.h"
 
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <type_traits>
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include "session/machine.h"
@@ -59,11 +66,93 @@ TEST(Redacted, a_record_of_ids_and_numbers_holds_no_text) {
   EXPECT_TRUE(holds_text(EventBody(UnknownEvent{.kind = "future.kind"})));
 }
 
-TEST(Redacted, texts_to_look_for_are_those_that_say_something) {
-  EXPECT_EQ(
-      texts_of(EventBody(MessageUser{.prompt = {.text = "a long password"}, .key = "12345678"})),
-      std::vector<std::string>{"a long password"});
-  EXPECT_TRUE(texts_of(EventBody(MessageUser{.prompt = {.text = "short"}})).empty());
+TEST(Redacted, X21_texts_to_look_for_are_all_that_a_redaction_takes) {
+  const Prompt prompt{.text = "short", .blocks = {R"([{"type":"text","text":"in a file"}])"}};
+  EXPECT_EQ(texts_of(EventBody(MessageUser{.prompt = prompt, .key = "12345678"})),
+            (std::vector<std::string>{"short", "in a file"}));
+  const std::string name = "Yes, and always allow `curl -u me:hunter2`";
+  EXPECT_EQ(texts_of(EventBody(PermissionResolved{.option_id = "a", .option_name = name})),
+            std::vector<std::string>{name});
+  EXPECT_TRUE(texts_of(EventBody(PermissionResolved{.option_name = "Yes"})).empty());
+}
+
+TEST(Redacted, X21_the_name_of_an_answer_is_the_agents_text) {
+  const PermissionResolved resolved{.option_id = "a", .option_name = "Allow it"};
+  ASSERT_TRUE(holds_text(EventBody(resolved)));
+  const EventBody kept = *without_text(EventBody(resolved));
+  EXPECT_EQ(get_if<PermissionResolved>(&kept)->option_name, redacted_text);
+  EXPECT_EQ(get_if<PermissionResolved>(&kept)->option_id, "a");
+}
+
+// Fills every text of an event, and lists the fields that are still filled.
+class Filler {
+ public:
+  template <class T>
+  void operator()(std::string_view name, T& field) {
+    if constexpr (std::same_as<T, std::string>) {
+      if (field == "marked text") kept.emplace(name);
+      field = "marked text";
+    }
+  }
+  std::set<std::string, std::less<>> kept;
+};
+
+// A text field that somebody adds is either taken by a redaction or named here.
+TEST(Redacted, X21_of_every_kind_only_ids_and_settings_stay) {
+  const std::set<std::string, std::less<>> may_stay{"runtime",
+                                                    "by",
+                                                    "image",
+                                                    "remote",
+                                                    "agent",
+                                                    "agent_session_id",
+                                                    "host_boot",
+                                                    "home",
+                                                    "agentctl_url",
+                                                    "instance",
+                                                    "container_id",
+                                                    "confinement",
+                                                    "confinement_reason",
+                                                    "code",
+                                                    "proof",
+                                                    "version",
+                                                    "why",
+                                                    "previous_agent_session_id",
+                                                    "cwd",
+                                                    "trigger",
+                                                    "stop_reason",
+                                                    "key",
+                                                    "agent_message_id",
+                                                    "tool_call_id",
+                                                    "tool_kind",
+                                                    "status",
+                                                    "option",
+                                                    "value",
+                                                    "request",
+                                                    "option_id",
+                                                    "outcome",
+                                                    "reason of executor.stopped",
+                                                    "reason of token.revoked"};
+  const auto check = [&]<class Event>(std::type_identity<Event>) {
+    if constexpr (HasFields<Event>) {
+      Event event;
+      Filler filler;
+      event.fields(filler);
+      std::optional<EventBody> kept = without_text(EventBody(event));
+      if (!kept) return;
+      visit(
+          [&](auto& body) {
+            if constexpr (HasFields<std::remove_reference_t<decltype(body)>>) body.fields(filler);
+          },
+          *kept);
+      for (std::string name : filler.kept) {
+        if (name == "reason") name += " of " + std::string(Event::kind_text);
+        EXPECT_TRUE(may_stay.contains(name)) << name << " of " << Event::kind_text;
+      }
+    }
+  };
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (check(std::type_identity<EventBody::Kind<I>>()), ...);
+  }(std::make_index_sequence<EventBody::size>());
 }
 
 TEST(Redacted, J2_the_transcript_shows_that_something_was_taken) {

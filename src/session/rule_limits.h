@@ -17,6 +17,7 @@ inline constexpr std::size_t rule_update_bytes_max = 2UL << 20;
 inline constexpr std::size_t rule_look_ups_max = 256;  // of folders on the way to paths; the same
 // A trial of a rule on the journal. It ends at the first of these bounds and reports that.
 inline constexpr std::int64_t rule_trial_days_max = 365;
+inline constexpr std::int64_t rule_trial_days = 30;  // before a rule is saved
 inline constexpr std::uint64_t rule_trial_records_max = 500'000;
 inline constexpr std::uint64_t rule_trial_session_records_max = 50'000;  // of each, the newest
 inline constexpr std::int64_t rule_trial_ms = 10'000;

@@ -58,6 +58,18 @@ std::string TranscriptMessage::id() const {
   return std::to_string(first_seq) + (role == MessageRole::tool_result ? ".result" : "");
 }
 
+std::optional<QuestionAnswer> question_answer(const Record& record) {
+  const auto* const resolved = get_if<PermissionResolved>(&record.event.body);
+  if (!resolved) return std::nullopt;
+  return QuestionAnswer{.seq = record.seq,
+                        .at = record.event.at,
+                        .permission = resolved->permission,
+                        .outcome = resolved->outcome,
+                        .option_id = resolved->option_id,
+                        .option_name = resolved->option_name,
+                        .by = resolved->by};
+}
+
 FoldClass fold_class(const Record& record) {
   return visit(
       [](const auto& body) {

@@ -74,7 +74,30 @@ struct TranscriptMessage {
   }
 };
 
-// A record's effect on the transcript, before its own content is considered.
+// How a question ended, and who answered it: a person, or `rule:<id>`.
+struct QuestionAnswer {
+  std::uint64_t seq = 0;
+  Timestamp at;
+  PermissionId permission;
+  PermissionOutcome outcome = PermissionOutcome::cancelled;
+  std::string option_id;
+  std::string option_name;
+  std::string by;
+  bool operator==(const QuestionAnswer&) const = default;
+  FIELDS {
+    visit("seq", self.seq);
+    visit("ts", self.at);
+    visit("perm_id", self.permission);
+    visit("outcome", self.outcome);
+    visit("option_id", self.option_id);
+    visit("option_name", self.option_name);
+    visit("by", self.by);
+  }
+};
+// Nothing: the record is no answer.
+std::optional<QuestionAnswer> question_answer(const Record& record);
+
+// What a record does to a transcript before its own content is looked at.
 enum class FoldClass {
   transparent,  // bookkeeping and unknown kinds: the message continues
   chunk,        // a piece of an assistant message

@@ -145,7 +145,8 @@ struct Redaction {
   SessionId session;
   Seq seq = 0;
   std::string replacement;
-  std::vector<Hash> blobs;  // deleted, even if other sessions share them
+  std::vector<Hash> blobs;  // dropped, whoever else gave them
+  bool by_all = false;      // as in Append: no lease is asked for
 };
 
 class Store {

@@ -27,7 +27,8 @@ snapshots AS (DELETE FROM perdure.snapshots WHERE session = $5),
 texts AS (DELETE FROM perdure.texts WHERE session = $5),
 unsearched AS (
   UPDATE perdure.sessions SET searched = least(searched, 0) - 1 WHERE id = $5)
-SELECT perdure.must((SELECT count(*) FROM life), (SELECT count(*) FROM held),
+SELECT perdure.must((SELECT count(*) FROM life),
+  CASE WHEN $6 = 0 THEN 1 ELSE (SELECT count(*) FROM held) END,
   (SELECT count(*) FROM changed), 1), perdure.drop_blobs($11::bytea[]),
   CASE WHEN $7 <> '' THEN pg_notify('perdure', $7) END
 )"};
@@ -104,7 +105,9 @@ Result<PgWriter::Known> PgWriter::know(const OwnedSession& owned) {
     if (loaded) break;
   }
   const auto known = known_.find(owned.session);
-  if (known == known_.end() || known->second.lease != owned.epoch) {
+  // Epoch 0: of a journal that every node writes, which no lease is for.
+  const bool is_known = known != known_.end();
+  if (!is_known || (owned.epoch != 0 && known->second.lease != owned.epoch)) {
     return fail(Code::stale_owner, owned.session.text() + " belongs to another node");
   }
   if (known->second.head) return known->second;

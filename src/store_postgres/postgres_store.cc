@@ -267,6 +267,7 @@ Result<OwnedSession> PostgresStore::hold(SessionId session) {
 
 Result<> PostgresStore::remove(SessionId session) { return writer_->remove(TRY(hold(session))); }
 Result<> PostgresStore::redact(Redaction redaction) {
+  if (redaction.by_all) return writer_->redact({.session = redaction.session}, redaction);
   return writer_->redact(TRY(hold(redaction.session)), redaction);
 }
 std::string PostgresStore::bytes_kept() const {

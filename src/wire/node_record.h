@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,9 @@ namespace perdure {
 
 // The format that is written. Newer ones are rejected.
 inline constexpr std::int64_t node_record_version = 1;
+// The format of a tombstone, as in a session's journal: a version that does not know tombstones
+// must refuse the record.
+inline constexpr std::int64_t node_tombstone_version = 2;
 
 struct NodeRecord {
   std::uint64_t seq = 0;
@@ -22,14 +26,22 @@ struct NodeRecord {
   std::string kind;
   Hash prev;       // of the previous record; all zero in the first
   RawJson fields;  // an object with the kind's own members
+  // Of a tombstone: the hash of the record that it replaced. Kind and fields are what it keeps.
+  std::optional<Hash> redacted = {};
   bool operator==(const NodeRecord&) const = default;
 };
 
 // The bytes to store. `fields` must be a valid object without members of the envelope's names.
 std::string encode_node_record(const NodeRecord& record);
 
-// Accepts any bytes. format_too_new for a later version; limit_reached beyond record_bytes_max;
-// invalid_argument, naming the field, for anything else that is not a record.
+// What replaces a record whose text is redacted: the same with `fields` instead of its own. A
+// tombstone is replaced by another one of the same record. The error is that of decode.
+Result<std::string> encode_node_tombstone(std::string_view bytes, const RawJson& fields);
+// What the next record's `prev` holds: the hash of these bytes, or of those a tombstone replaced.
+Hash node_chain_hash(const NodeRecord& record, std::string_view bytes);
+
+// Takes any bytes. format_too_new for a later version; limit_reached beyond record_bytes_max;
+// invalid_argument, naming the field, for everything else that is no record.
 Result<NodeRecord> decode_node_record(std::string_view bytes);
 
 // Verifies a node journal record by record: consecutive numbers, each record with the hash of the

@@ -37,7 +37,8 @@ TEST(NodeRecord, what_is_none_is_refused_by_name) {
     bytes.replace(bytes.find(from), from.size(), to);
     return decode_node_record(bytes);
   };
-  EXPECT_EQ(with("\"v\":1", "\"v\":2").error().code(), Code::format_too_new);
+  EXPECT_EQ(with("\"v\":1", "\"v\":3").error().code(), Code::format_too_new);
+  EXPECT_EQ(with("\"v\":1", "\"v\":2").error().code(), Code::invalid_argument);
   for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
            {"\"v\":1,", ""},
            {"\"v\":1", "\"v\":0"},
@@ -50,6 +51,26 @@ TEST(NodeRecord, what_is_none_is_refused_by_name) {
   }
   EXPECT_FALSE(decode_node_record(""));
   EXPECT_FALSE(decode_node_record("[]"));
+}
+
+TEST(NodeRecord, J2_X21_a_tombstone_keeps_the_chain_and_only_the_fields_that_it_is_given) {
+  NodeChain writer;
+  const std::string first = encode_node_record(sample(1, {}));
+  ASSERT_TRUE(writer.add(first));
+  const std::string second = encode_node_record(sample(2, writer.hash()));
+  const RawJson kept{R"({"title":"[redacted]"})"};
+  const std::string tombstone = *encode_node_tombstone(first, kept);
+  EXPECT_FALSE(tombstone.contains("\"x\""));
+  EXPECT_EQ(*encode_node_tombstone(tombstone, kept), tombstone);
+  NodeChain reader;
+  for (const std::string& bytes : {tombstone, second}) {
+    const Result<NodeRecord> record = reader.add(bytes);
+    ASSERT_TRUE(record) << record.error().message();
+    EXPECT_EQ(record->kind, "task.created");
+  }
+  std::string added = tombstone;
+  added.insert(added.size() - 1, R"(,"more":1)");
+  EXPECT_EQ(decode_node_record(added).error().code(), Code::invalid_argument);
 }
 
 TEST(NodeRecord, J2_a_flipped_bit_a_gap_and_a_repetition_are_damage) {

@@ -44,8 +44,9 @@ class Redaction : public DaemonTest, public ::testing::WithParamInterface<const 
     }
     return seqs;
   }
-  ApiReply redact(const std::string& seqs) {
-    return client_->post("/api/sessions/" + session_ + "/redact", R"({"seqs":[)" + seqs + "]}");
+  ApiReply redact(const std::string& seqs, const std::string& more = "") {
+    return client_->post("/api/sessions/" + session_ + "/redact",
+                         R"({"seqs":[)" + seqs + "]" + more + "}");
   }
   std::string files() const {
     std::string all;
@@ -138,6 +139,38 @@ TEST_P(Redaction, X21_a_fork_is_named_and_redacted_by_itself) {
   EXPECT_EQ(files(), "");
 }
 
+// What the first answer names is all there is: after it was redacted, too, the text is in no file.
+TEST_P(Redaction, X21_SEC10_tasks_and_rules_with_the_text_are_named_and_redacted) {
+  say(std::string("say ") + password);
+  const auto made = [&](const ApiReply& reply, const char* path) {
+    EXPECT_TRUE(reply.ok()) << reply.body;
+    return json_at(reply.body, path);
+  };
+  const std::string secret(password);
+  const std::string task =
+      made(client_->post("/api/tasks", R"({"title":"t","description":"it is )" + secret + "\"}"),
+           "task.task_id");
+  const std::string rule =
+      made(client_->post("/api/rules", R"({"effect":"deny","argv":["curl",")" + secret + "\"]}"),
+           "rule.id");
+  const ApiReply redacted = redact(seqs_with(password), R"(,"text":")" + secret + '"');
+  ASSERT_EQ(redacted.status, 200) << redacted.body;
+  EXPECT_TRUE(redacted.body.contains("task " + task)) << redacted.body;
+  EXPECT_TRUE(redacted.body.contains("permission rule " + rule)) << redacted.body;
+  ASSERT_TRUE(client_->call({.method = "DELETE", .path = "/api/rules/" + rule}).ok());
+  const ApiReply rest =
+      client_->post("/api/redact", R"({"ids":[")" + task + R"(",")" + rule + R"("]})");
+  ASSERT_EQ(rest.status, 200) << rest.body;
+  expect_none_left(rest.body);
+  EXPECT_EQ(files(), "");
+  EXPECT_TRUE(client_->get("/api/tasks/" + task).body.contains("[redacted]"));
+  EXPECT_EQ(daemon_->stop(), 0);
+  EXPECT_EQ(files(), "");
+  ASSERT_TRUE(daemon_->start().has_value());
+  EXPECT_TRUE(client_->get("/api/tasks/" + task).body.contains("[redacted]"));
+  EXPECT_EQ(files(), "");
+}
+
 INSTANTIATE_TEST_SUITE_P(Stores, Redaction, ::testing::Values("sqlite", "files", "postgres"),
                          [](const auto& store) { return std::string(store.param); });
 
@@ -159,6 +192,11 @@ TEST_F(DaemonTest, X21_SEC7_known_secrets_leave_neither_by_notification_nor_by_e
   EXPECT_TRUE(file.contains("use *** in production"));
   EXPECT_FALSE(file.contains("open-sesame-1"));
   EXPECT_FALSE(daemon_->log().contains("open-sesame-1"));
+  for (const char* const route : {"/transcript", "/history"}) {
+    const std::string body = client_->get("/api/sessions/" + session + route).body;
+    EXPECT_TRUE(body.contains("***")) << body;
+    EXPECT_FALSE(body.contains("open-sesame-1")) << body;
+  }
   EXPECT_TRUE(client_->call({.method = "POST", .path = "/api/import", .body = file}).ok());
   fs::remove(told);
 }

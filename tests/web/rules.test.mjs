@@ -341,6 +341,9 @@ export default function (suite) {
     await one.page.getByText("outside the session's folder").first().waitFor();
     await form.getByLabel("What the agent asks for").selectOption("title");
     await form.getByLabel("The question").fill("Run it");
+    assert.equal(await form.getByRole("button", { name: "Save rule" }).isDisabled(), true, "not before it was tried");
+    await form.getByRole("button", { name: "Try it" }).click();
+    await form.getByText(/Would have denied .* of the last 30 days\./).waitFor();
     await form.getByRole("button", { name: "Save rule" }).click();
   }
 

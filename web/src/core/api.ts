@@ -5,7 +5,7 @@ import { Http, type ApiError } from "./http";
 import { pageOf } from "./rows";
 import type {
   Agent, AuditPage, Brief, DeletePreview, Density, EventsPage, Executor, Inbox, InboxCounts, NewSession, PermissionAnswer, ProbeState, PromptAnswer, PromptWhen,
-  ResumeAnswer, ResumeHow, RowsPage, Rule, RuleBody, RuleOffer, RuleTrial, SearchHit, Seq, Session, Task, Token, TypedRule,
+  ExactRuleBody, ResumeAnswer, ResumeHow, RowsPage, Rule, RuleBody, RuleOffer, RuleTrial, SearchHit, Seq, Session, Task, Token, TypedRule,
 } from "./types";
 import { WorkspaceApi } from "./workspace_api";
 
@@ -178,11 +178,11 @@ export class Api {
   async ruleOffers(permission: string): Promise<RuleOffer[]> {
     return (await this.http.json<{ suggested_rules: RuleOffer[] }>(`/api/permissions/${permission}/rules`)).suggested_rules;
   }
-  /** The rule's effect on the questions of the last 30 days. Stores nothing. */
-  tryRule(rule: RuleBody): Promise<RuleTrial> {
+  /** What the rule would have done with the questions of the last 30 days. Keeps nothing. */
+  tryRule(rule: RuleBody | ExactRuleBody): Promise<RuleTrial> {
     return this.http.json("/api/rules/test", { method: "POST", body: rule });
   }
-  addRule(rule: RuleBody | { title: string; option_kind: string; agent?: string; session_id?: string }, key?: string): Promise<unknown> {
+  addRule(rule: RuleBody | ExactRuleBody, key?: string): Promise<unknown> {
     return this.http.json("/api/rules", { method: "POST", body: rule, ...(key ? { key } : {}) });
   }
   removeRule(id: string): Promise<unknown> {

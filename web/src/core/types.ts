@@ -470,6 +470,13 @@ export interface RuleBody {
   session_id?: string;
   folder?: string;
 }
+/** Names one question, word for word. */
+export interface ExactRuleBody {
+  title: string;
+  option_kind: string;
+  agent?: string;
+  session_id?: string;
+}
 export interface TypedRule {
   id: string;
   effect: RuleEffect;

@@ -129,7 +129,7 @@ export function byWords(by: string): string {
     case "uid": return "from the command line";
     case "browser": return "from a browser";
     case "token": return `with the token ${name}`;
-    case "rule": return "by a rule";
+    case "rule": return `by the rule ${name}`;
     case "system": return "by Perdure";
     default: return `by ${by}`;
   }

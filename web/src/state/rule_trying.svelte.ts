@@ -1,18 +1,20 @@
 // Tries a rule on the journal before it is saved. One trial at a time, since the daemon runs few of
 // them; the latest choice is tried, and a result belongs to exactly the rule that was tried.
 import { ruleError } from "../core/rule_words";
-import type { RuleBody, RuleTrial } from "../core/types";
+import type { ExactRuleBody, RuleBody, RuleTrial } from "../core/types";
 import { app } from "./app.svelte";
+
+type AnyRule = RuleBody | ExactRuleBody;
 
 export class RuleTrying {
   result: RuleTrial | null = $state.raw(null);
   error = $state("");
   isBusy = $state(false);
   private tried = $state("");
-  private wanted: RuleBody | null = null;
+  private wanted: AnyRule | null = null;
 
-  /** Exactly this rule has been tried, and the result is here. */
-  isOf(rule: RuleBody | null): boolean {
+  /** This rule, and no other, has been tried, and the result is there. */
+  isOf(rule: AnyRule | null): boolean {
     return rule !== null && this.result !== null && this.tried === JSON.stringify(rule);
   }
   forget(): void {
@@ -20,7 +22,7 @@ export class RuleTrying {
     this.result = null;
     this.error = "";
   }
-  async try(rule: RuleBody): Promise<void> {
+  async try(rule: AnyRule): Promise<void> {
     this.forget();
     this.wanted = rule;
     if (this.isBusy) return;
@@ -28,7 +30,7 @@ export class RuleTrying {
     while (this.wanted) await this.once(this.wanted);
     this.isBusy = false;
   }
-  private async once(rule: RuleBody): Promise<void> {
+  private async once(rule: AnyRule): Promise<void> {
     let result: RuleTrial | null = null;
     let error = "";
     try {
