@@ -67,6 +67,7 @@ struct Question {
   bool paths_are_all = false;  // false: it may touch more than `paths`
   bool changes_files = false;  // it brings a diff
   std::string cwd;             // of the command; empty: not told
+  bool is_clear = true;        // false: it says more than is understood, so nothing allows it
   bool operator==(const Question&) const = default;
 };
 
