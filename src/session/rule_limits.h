@@ -10,8 +10,12 @@ namespace perdure {
 inline constexpr std::size_t rule_words_max = 64;         // of a command; more: invalid_argument
 inline constexpr std::size_t rule_word_bytes_max = 1024;  // a longer one: the same
 inline constexpr std::size_t rule_paths_max = 64;         // of a question; more: a person decides
-// Records before a question that are searched for what its tool call said.
+// Records before a question that are read at once for what its tool call said, and how often more of
+// them are while the call's beginning is not among them.
 inline constexpr std::size_t rule_look_back_records = 200;
+inline constexpr std::size_t question_look_backs_max = 20;
+// Of what an agent sent with a question, its earlier mentions included; more is not shown whole.
+inline constexpr std::size_t question_bytes_max = 8UL << 20;
 // Of what an agent sent with a question; of a longer one a person decides.
 inline constexpr std::size_t rule_update_bytes_max = 2UL << 20;
 inline constexpr std::size_t rule_look_ups_max = 256;  // of folders on the way to paths; the same
