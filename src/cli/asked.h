@@ -1,52 +1,29 @@
-// What an agent asks for, whole: the command, the changes, what they touch, and everything else
-// that came with the question. Rows that show it lose nothing: they are wrapped, never cut.
+// What an agent asks for, whole: the parts that the daemon made of its question. Rows that show them
+// lose nothing: they are wrapped, never cut.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/json_view.h"
 #include "cli/style.h"
+#include "wire/question_parts.h"
 
 namespace perdure::cli {
 
-struct AskedDiff {
-  std::string path;
-  bool is_new = false;  // there was no such file
-  std::string before;
-  std::string after;
-};
-
-struct AskedInput {
-  std::string name;
-  std::string value;  // of a text, the text; otherwise JSON
-};
-
 struct Asked {
-  std::string title;  // in the agent's words
-  std::string kind;   // execute, edit, …
-  std::string command;
-  std::string cwd;                // of the command, when it names one
-  std::vector<std::string> said;  // what the agent adds in words
-  std::vector<AskedDiff> diffs;
-  std::vector<std::string> paths;  // that it touches
-  std::vector<AskedInput> input;   // the rest of the raw input
-  bool is_whole = true;            // false: not all of it is known here
-  std::string blob;                // names the part that is kept elsewhere
+  ShownQuestion question = {.is_whole = false};
+  bool is_read = false;  // false: the daemon has not answered yet
   std::size_t options_left_out = 0;
 };
 
-// Of a permission.requested record. `details` stands in for the record's `update` where that was
-// kept elsewhere. `earlier` are the updates of the same tool, oldest first: an agent may name there
-// what its question leaves out.
-struct AskedSources {
-  JsonView record;
-  JsonView details = {};
-  std::vector<JsonView> earlier = {};
-};
-Asked read_asked(const AskedSources& sources);
+// Of the answer of GET /api/permissions/{id}.
+Asked read_asked(JsonView answer);
+// Of a permission.requested record and the earlier updates of its tool call, for those who only
+// show what happened. Details that the journal keeps elsewhere leave it not whole.
+Asked read_asked_record(JsonView record, std::span<const std::string> updates);
 
 // Where it happens: "agent demo · session "two" rapsha0s · folder /srv/two".
 struct AskedWhere {

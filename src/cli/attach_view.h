@@ -30,7 +30,7 @@ struct ScreenSize {
 struct AttachWish {
   enum class Kind { send, answer, cancel_run, detach, details };
   Kind kind = Kind::send;
-  std::string text;        // send: the prompt; details: the blob that holds them
+  std::string text;        // send: the prompt
   std::string permission;  // answer, details
   std::string option;      // answer
   bool operator==(const AttachWish&) const = default;
@@ -53,7 +53,7 @@ class AttachView {
   // An answer was refused: the question can be answered again.
   void on_answer_refused() { answering_.clear(); }
   // What was wished for as `details`.
-  void on_details(const std::string& permission, JsonView details);
+  void on_details(const std::string& permission, JsonView details, std::int64_t now_ms);
   // The daemon's host, when it is not this machine.
   void set_host(std::string host) { host_ = std::move(host); }
 
@@ -68,6 +68,7 @@ class AttachView {
   // The question whose card is shown; null when there is none.
   const Question* question() const;
   void note_question(std::int64_t now_ms);
+  void wish_details();
   void ring(Notice notice);
 
   // The card of the question: what is asked, and below it the answers.
@@ -122,6 +123,8 @@ class AttachView {
   std::size_t card_seen_ = 0;            // that many of them were shown, from the first on
   std::int64_t left_ms_ = -1'000'000;    // when a question that had the keys went away
   std::string asked_;                    // the permission that the first question is of
+  std::string wanted_;                   // the permission whose details were wished for
+  std::uint64_t last_seq_ = 0;           // of the last record
   std::int64_t asked_ms_ = 0;            // when it came to be the first
   std::int64_t key_ms_ = -1'000'000;     // of the last key
   std::int64_t control_c_ms_ = -1'000'000;
