@@ -58,7 +58,7 @@ export default function (suite) {
   suite.test("a_chord_answers_and_sending_a_message_does_not", async ({ daemon, person }) => {
     const session = await asking(daemon, "By chord", run("npm install"));
     const one = await person();
-    one.page.on("request", (request) => { if (/\/api\/permissions\/[^/]+$/.test(request.url())) answers.push(request.postDataJSON()); });
+    one.page.on("request", (request) => { if (request.method() === "POST" && /\/api\/permissions\/[^/]+$/.test(request.url())) answers.push(request.postDataJSON()); });
     const answers = [];
     await one.enter(`/s/${session.id}`);
     await untilReady(button(card(one.page), /^Allow once/));
@@ -215,7 +215,7 @@ export default function (suite) {
       const one = await person({ size });
       // The contents of the questions come late, one after the other.
       let late = 0;
-      await one.page.route(/\/events\?.*permission/, async (route) => {
+      await one.page.route(/\/api\/permissions\/[^/]+$/, async (route) => {
         late += 1;
         await new Promise((done) => setTimeout(done, 200 * late));
         await route.continue();
@@ -298,7 +298,7 @@ export default function (suite) {
     const session = await asking(daemon, "Changed", run("echo changed"));
     const one = await person();
     one.expect(/status of 409/);
-    await one.page.route(/\/api\/permissions\/[^/]+$/, (route) => route.continue({ postData: JSON.stringify({ ...route.request().postDataJSON(), if_question: "0".repeat(64) }) }));
+    await one.page.route(/\/api\/permissions\/[^/]+$/, (route) => route.continue(route.request().method() === "GET" ? {} : { postData: JSON.stringify({ ...route.request().postDataJSON(), if_question: "0".repeat(64) }) }));
     await one.enter(`/s/${session.id}`);
     await untilReady(button(card(one.page), /^Allow once/));
     await button(card(one.page), /^Allow once/).click();

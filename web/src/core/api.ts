@@ -4,7 +4,7 @@ import { Http, type ApiError } from "./http";
 import { pageOf } from "./rows";
 import type {
   Agent, AuditPage, Brief, DeletePreview, Density, EventsPage, Executor, Inbox, InboxCounts, NewSession, PermissionAnswer, ProbeState, PromptAnswer, PromptWhen,
-  ResumeAnswer, ResumeHow, RowsPage, Rule, RuleBody, RuleOffer, RuleTrial, SearchHit, Seq, Session, Task, Token, TypedRule,
+  ResumeAnswer, ResumeHow, RowsPage, Rule, RuleBody, RuleOffer, RuleTrial, SearchHit, ShownQuestion, Seq, Session, Task, Token, TypedRule,
 } from "./types";
 import { WorkspaceApi } from "./workspace_api";
 
@@ -159,6 +159,10 @@ export class Api {
   // --- what waits for a person
   inbox(): Promise<Inbox> {
     return this.http.json("/api/inbox");
+  }
+  /** What an open question asks for: parts that leave nothing out. */
+  question(permission: string): Promise<ShownQuestion> {
+    return this.http.json(`/api/permissions/${permission}`);
   }
   /** `if_question`: the digest of the question that was shown; for any other it is refused. */
   answer(permission: string, answer: ({ option_id: string } | { cancel: true }) & { if_question?: string }, key?: string): Promise<PermissionAnswer> {

@@ -1,6 +1,5 @@
 // Permission rules in plain words, and the words of a command that somebody typed. What an agent or a person wrote stands in
 // parts of its own (`isCode`), so that the page shows its hidden characters.
-import { quoted } from "./question";
 import { count, plural } from "./text";
 import type { RuleBody, RuleEffect, RuleTrial, TriedQuestion, TypedRule } from "./types";
 
@@ -26,6 +25,9 @@ const plain = (text: string): Part => ({ text });
 const code = (text: string): Part => ({ text, isCode: true });
 const listed = (words: readonly string[]): string =>
   words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1) ?? ""}`;
+
+// An argument as a shell would need it, so that the borders between arguments show.
+const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
 /** A command as its words, quoted where a shell would need it. */
 export const commandOf = (argv: readonly string[]): string => argv.map(quoted).join(" ");
