@@ -36,7 +36,7 @@ export function questionOf(shown: ShownQuestion): Question {
   const parts = known.filter((part) => !part.other);
   const of = (kind: string): QuestionPart[] => parts.filter((part) => part.kind === kind);
   const [commands, diffs] = [of("command"), of("diff")];
-  const isNew = diffs.length > 0 && diffs.every((diff) => diff.before === undefined);
+  const isNew = commands.length === 0 && diffs.length > 0 && diffs.every((diff) => diff.before === undefined);
   const kind = shown.tool_kind || (commands.length > 0 ? "execute" : "");
   const verb = isNew ? (["Create a file", "wants to create a file"] as const) : verbs[kind];
   const says = commands.length > 0 || diffs.length > 0;
