@@ -1,6 +1,9 @@
 // Approval means that the person saw it: what is asked is shown whole, nothing that is typed answers, every choice has its
 // name, and no button stands where another one was a moment ago.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { stoodStill, until } from "./harness/wait.mjs";
@@ -393,6 +396,73 @@ export default function (suite) {
     });
     assert.deepEqual(raw, [], "nothing is left as it was sent");
     await one.shot("question-deceptive");
+  });
+
+  // Whatever an agent, a repository or a person has named: rows, panels, menus, lists and labels show it with its marks.
+  suite.test("B5_no_page_shows_a_direction_character_as_it_was_sent", async ({ daemon, person }) => {
+    const odd = (name) => `${name}\u202Etxt`;
+    const cwd = join(daemon.folder, odd("folder"));
+    mkdirSync(cwd);
+    const git = (...words) => execFileSync("git", ["-c", "user.name=x", "-c", "user.email=x@example.org", ...words], { cwd });
+    git("init", "-q", "-b", odd("main"));
+    writeFileSync(join(cwd, odd("kept")), "one\n");
+    git("add", ".");
+    git("commit", "-qm", odd("first"));
+    writeFileSync(join(cwd, odd("kept")), `one\n${odd("two")}\n`);
+    writeFileSync(join(cwd, odd("new")), odd("three"));
+    const { task } = await daemon.api("POST", "/api/tasks", { title: odd("task"), description: odd("work") });
+    await daemon.api("POST", "/api/tokens", { name: odd("token"), scopes: ["observe"] });
+    await daemon.api("POST", "/api/rules", { title: odd("rule"), option_kind: "reject_once" });
+    const call = { title: odd("call"), kind: "edit", locations: [{ path: `/srv/${odd("path")}` }], content: [{ type: "diff", path: `/srv/${odd("path")}`, oldText: odd("old"), newText: odd("new") }] };
+    const options = usual.map((one) => ({ ...one, name: odd(one.name) }));
+    const session = await daemon.session({ agent: "asking", title: odd("session"), cwd, task_id: task.id, prompt: JSON.stringify({ call, asked: { ...call, _meta: { [odd("key")]: odd("value") } }, options }) });
+    await daemon.until(session.id, (now) => now.pending.length > 0, "it asks");
+    const raw = (page) => page.evaluate(() => {
+      const isOdd = (text) => /[\u202A-\u202E\u2066-\u2069]/.test(text);
+      const found = isOdd(document.title) ? [`title: ${document.title}`] : [];
+      for (const element of document.querySelectorAll("body, body *")) {
+        const path = `${element.parentElement?.className} > ${element.tagName}.${element.className}`;
+        for (const { name, value } of element.attributes) if (isOdd(value) && !["href", "value", "d"].includes(name)) found.push(`${path} ${name}=${value}`);
+        for (const { nodeType, data } of element.childNodes) if (nodeType === Node.TEXT_NODE && isOdd(data)) found.push(`${path}: ${data}`);
+      }
+      return found;
+    });
+    const one = await person();
+    const found = {};
+    const look = async (name) => {
+      const here = await raw(one.page);
+      if (here.length > 0) found[name] = [...new Set(here)];
+    };
+    await one.enter(`/s/${session.id}`);
+    await card(one.page).getByText("path").first().waitFor();
+    await look("session");
+    await one.page.getByRole("log").getByRole("button").filter({ hasText: "call" }).first().click().catch(() => {});
+    await look("tool");
+    for (const tab of ["Changes", "Files", "Shell", "Events", "Details"]) {
+      await one.page.getByRole("tab", { name: tab }).click();
+      await one.page.getByRole("tabpanel").filter({ visible: true }).first().getByText(tab === "Shell" ? /./ : /U\+202E/).first().waitFor();
+      await look(tab);
+      if (tab === "Files") {
+        await one.page.getByRole("tabpanel").filter({ visible: true }).getByText(/new/).first().click();
+        await one.page.getByText(/three/).first().waitFor();
+        await look("file");
+      }
+      if (tab === "Changes") {
+        await one.page.getByRole("tabpanel").filter({ visible: true }).getByText(/kept/).first().click();
+        await one.page.getByText(/two/).first().waitFor();
+        await look("diff");
+      }
+    }
+    for (const path of ["/", "/tasks", `/t/${task.id}`, "/new", "/search?q=session", "/settings", "/settings/executors", "/settings/rules", "/settings/devices", "/settings/audit"]) {
+      await one.page.goto(`${daemon.origin}${path}`);
+      await one.page.getByRole("main").getByText(/\S/).first().waitFor();
+      await one.page.getByText(/U\+202E/).first().waitFor();
+      await look(path);
+    }
+    await one.page.keyboard.press("Control+k");
+    await one.page.getByRole("dialog").getByText(/U\+202E/).first().waitFor();
+    await look("palette");
+    assert.deepEqual(found, {});
   });
 
   suite.test("a_question_looks_right_on_every_screen", async ({ daemon, person }) => {
