@@ -85,7 +85,7 @@ constexpr auto odd_latin = std::to_array<Range>({
 });
 // Marked in titles in any word.
 constexpr auto alien_in_titles = std::to_array<Range>({{0x1D400, 0x1D7FF}});
-// What a word is made of beyond ASCII: scripts with letters, and marks that stand on one.
+// Word characters beyond ASCII: scripts with letters, and combining marks.
 constexpr auto letters = std::to_array<Range>({
     {0xAA, 0xAA}, {0xB5, 0xB5}, {0xBA, 0xBA}, {0xC0, 0xD6}, {0xD8, 0xF6}, {0xF8, 0x2C1},
     {0x370, 0x374}, {0x376, 0x37D}, {0x37F, 0x37F}, {0x386, 0x386}, {0x388, 0x3F5},
@@ -110,7 +110,7 @@ struct Character {
   std::string_view bytes;
 };
 
-// Of well-formed UTF-8.
+// The code point of well-formed UTF-8.
 char32_t decode(std::string_view bytes) {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
   const auto low = [&](std::size_t i) { return char32_t(at(i) & 0x3FU); };

@@ -62,7 +62,7 @@ class Rows {
   std::size_t marks() const { return marks_; }
 
  private:
-  // In its colour, with what deceives in red.
+  // In its colour, with deceptive characters in red.
   std::string painted(Ink ink, std::string_view line) {
     std::string out;
     split_deceptive(line, Care::command, [&](std::string_view part, bool is_mark) {
@@ -87,7 +87,7 @@ std::string count_words(const Diff& diff) {
 
 std::vector<DiffLine> lines_of(const QuestionPart& change, Diff diff) {
   if (!diff.is_cut) return std::move(diff.lines);
-  // Too long to compare: both texts, whole.
+  // Too long to compare: shows both texts completely.
   std::vector<DiffLine> out;
   const auto add = [&](DiffLine::Kind kind, std::string_view text) {
     for (; !text.empty(); text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1)) {

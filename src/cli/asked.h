@@ -25,7 +25,7 @@ Asked read_asked(JsonView answer);
 // show what happened. Details that the journal keeps elsewhere leave it not whole.
 Asked read_asked_record(JsonView record, std::span<const std::string> updates);
 
-// Where it happens: "agent demo · session "two" rapsha0s · folder /srv/two".
+// Where the action happens: "agent demo · session "two" rapsha0s · folder /srv/two".
 struct AskedWhere {
   std::string session;  // its name
   std::string short_id;
@@ -34,7 +34,7 @@ struct AskedWhere {
   std::string place;  // a container, another host; empty: this machine
 };
 
-// All of it, each row at most `cells` wide.
+// The whole question, each row at most `cells` wide.
 std::vector<std::string> asked_rows(const Style& style, const Asked& asked, const AskedWhere& where,
                                     std::size_t cells);
 

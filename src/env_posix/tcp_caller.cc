@@ -40,7 +40,7 @@ std::optional<Address> parse(std::string_view text) {
   return std::nullopt;
 }
 
-// Whether it is an address of this machine: only such can be bound to.
+// Whether it is an address of this machine: only those can be bound.
 bool is_local(const Address& address) {
   sockaddr_storage storage{};
   socklen_t size = 0;
@@ -67,8 +67,8 @@ struct Question {
   inet_diag_req_v2 body;
 };
 
-// The inode of the caller's socket; 0: it is closed already. Nothing: there is none on this
-// machine, or the kernel does not tell.
+// The inode of the caller's socket; 0: it is closed already. nullopt: there is none on this
+// machine, or the kernel does not report it.
 std::optional<std::uint32_t> ask_for_socket(const TcpEnds& ends, const Address& theirs,
                                             const Address& ours) {
   const Fd diag(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
@@ -95,7 +95,7 @@ std::optional<std::uint32_t> ask_for_socket(const TcpEnds& ends, const Address& 
   std::memcpy(&head, answer.data(), sizeof head);
   if (head.nlmsg_type != SOCK_DIAG_BY_FAMILY) return std::nullopt;
   std::memcpy(&found, answer.data() + NLMSG_HDRLEN, sizeof found);
-  // Where nothing is connected a listener of that port is shown instead.
+  // If nothing is connected, the kernel returns a listener of that port.
   if (found.idiag_state == TCP_LISTEN) return std::nullopt;
   return found.idiag_inode;
 }
@@ -108,7 +108,7 @@ bool leads_to(int folder, const char* name, const std::string& link) {
   return size > 0 && std::string_view(target.data(), static_cast<std::size_t>(size)) == link;
 }
 
-// The descriptor of the process that leads there; -1: none is seen.
+// The descriptor of the process that refers to it; -1: none is visible.
 int descriptor_for(std::int64_t pid, const std::string& link, int first_look) {
   DIR* const open = opendir(("/proc/" + std::to_string(pid) + "/fd").c_str());
   if (!open) return -1;
@@ -124,7 +124,7 @@ int descriptor_for(std::int64_t pid, const std::string& link, int first_look) {
   return result;
 }
 
-// The number that was given out last.
+// The most recently assigned pid.
 std::int64_t newest_process() {
   const Result<std::string> text = read_small_file("/proc/loadavg");
   if (!text) return 0;
@@ -132,8 +132,8 @@ std::int64_t newest_process() {
   return space == std::string::npos ? 0 : std::atoll(text->c_str() + space + 1);
 }
 
-// Threads have numbers of their own, which /proc shows to whoever asks for one: the process that a
-// thread belongs to; 0: nobody has that number.
+// Threads have ids of their own, which /proc shows on request: the process that a thread belongs
+// to; 0: the id is unused.
 std::int64_t process_of_thread(std::int64_t number) {
   const Result<std::string> text = read_small_file("/proc/" + std::to_string(number) + "/status");
   if (!text) return 0;
@@ -141,7 +141,7 @@ std::int64_t process_of_thread(std::int64_t number) {
   return at == std::string::npos ? 0 : std::atoll(text->c_str() + at + 7);
 }
 
-// Where the socket is to be looked for, or the answer when nobody needs to be found.
+// The socket to search for, or the answer if no search is needed.
 struct Search {
   std::optional<CallerPlace> answer;
   std::string link;
@@ -161,7 +161,7 @@ Search begin_search(const TcpEnds& ends) {
 
 CallerPlace TcpCallers::judge(const Holder& holder, const std::string& link) {
   const Result<Fd> pidfd = open_pidfd(holder.pid);
-  // Looked at once more: whoever has the number from here on is the one that is judged.
+  // Checked again: the process that has the pid from now on is the one that is judged.
   if (!pidfd || descriptor_for(holder.pid, link, holder.descriptor) < 0) {
     return {true, "", "the calling process has ended"};
   }
@@ -204,7 +204,7 @@ CallerPlace TcpCallers::find(const TcpEnds& ends) {
   const Search search = begin_search(ends);
   if (search.answer) return *search.answer;
   std::vector<ProcStat> processes = all_processes();
-  std::ranges::reverse(processes);  // who calls is seldom old
+  std::ranges::reverse(processes);  // callers are usually recent processes
   for (const ProcStat& process : processes) {
     const int descriptor = descriptor_for(process.pid, search.link, -1);
     if (descriptor >= 0) return judge({process.pid, descriptor}, search.link);

@@ -1,5 +1,5 @@
-// Who is at the other end of a TCP connection from this machine. The kernel names the socket and
-// not the process that has it, so it is looked for: first where it most likely is, then everywhere.
+// Finds the process at the other end of a TCP connection from this machine. The kernel names only
+// its socket, so the process is searched for: first in the most likely places, then everywhere.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@ struct TcpEnds {
   std::uint16_t our_port = 0;
 };
 
-// Only a process outside of every session that was seen to hold the socket makes a caller one from
-// outside. From another machine it is outside, too. May be asked from several threads.
+// A caller counts as outside only if a process outside of every session was seen to hold the
+// socket, or if it is on another machine. Thread-safe.
 class TcpCallers {
  public:
   explicit TcpCallers(CallerRules rules) : rules_(rules) {}
 
-  // Looks at processes that called before, and at the newest ones: some hundred microseconds at
-  // most, on any machine. Nothing: it takes a look at all of them.
+  // Checks processes that called before, and the newest ones: some hundred microseconds at most, on
+  // any machine. nullopt: use find().
   std::optional<CallerPlace> find_soon(const TcpEnds& ends);
-  // Looks at every process: milliseconds for each hundred of them.
+  // Checks every process: milliseconds for each hundred of them.
   CallerPlace find(const TcpEnds& ends);
 
  private:

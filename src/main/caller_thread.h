@@ -1,5 +1,5 @@
-// Looks through the machine's processes for those who called over TCP, on a thread of its own: on a
-// large machine that takes too long for the loop.
+// Searches the machine's processes for TCP callers, on a separate thread: on a large machine the
+// search takes too long for the loop.
 #pragma once
 
 #include <condition_variable>
@@ -18,12 +18,12 @@ class CallerThread {
  public:
   using OnFound = std::move_only_function<void(CallerPlace)>;
 
-  // Both outlive it. `loop` may be posted to from any thread.
+  // Both must outlive it. `loop` must accept posts from any thread.
   CallerThread(TcpCallers& callers, Loop& loop);
-  // Looks that were not begun are dropped, and nobody hears of them.
+  // Drops searches that have not begun, without calling back.
   ~CallerThread();
 
-  // `found` is called on the loop. With too many looks outstanding the caller counts as inside.
+  // Calls `found` on the loop. If too many searches are outstanding, the caller counts as inside.
   void find(TcpEnds ends, OnFound found);
 
  private:

@@ -1,6 +1,6 @@
-// Finds what an agent said about a question in the session's journal: the question's own record and
-// the earlier ones of its tool call. Bounded; what is missing, redacted, cut or too long to be read
-// leaves no question, and a person decides.
+// Finds what an agent reported about a question in the session's journal: the question's own record
+// and earlier ones of its tool call. Bounded; if anything is missing, redacted, cut or too long to
+// read, the result is absent and a person decides.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The bounds of typed permission rules, their questions and their trials; docs/permissions.md
-// repeats them for users.
+// The bounds of typed permission rules, their questions and their trials; docs/permissions.md lists
+// them for users.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,12 @@ inline constexpr std::size_t question_bytes_max = 8UL << 20;
 // Of what an agent sent with a question; of a longer one a person decides.
 inline constexpr std::size_t rule_update_bytes_max = 2UL << 20;
 inline constexpr std::size_t rule_look_ups_max = 256;  // of folders on the way to paths; the same
-// A trial of a rule on the journal. It ends at the first of these and says so.
+// A trial of a rule on the journal. It ends at the first of these bounds and reports that.
 inline constexpr std::int64_t rule_trial_days_max = 365;
 inline constexpr std::uint64_t rule_trial_records_max = 500'000;
-inline constexpr std::uint64_t rule_trial_session_records_max = 50'000;  // the newest of each
+inline constexpr std::uint64_t rule_trial_session_records_max = 50'000;  // of each, the newest
 inline constexpr std::int64_t rule_trial_ms = 10'000;
-inline constexpr std::size_t rule_trial_list_max = 200;  // questions listed; more are only counted
+inline constexpr std::size_t rule_trial_list_max = 200;  // questions listed; others are counted
 inline constexpr std::size_t rule_trials_max = 2;        // at once; one more: limit_reached
 
 }  // namespace perdure

@@ -33,7 +33,7 @@ bool is_number(std::string_view raw) {
   return raw.starts_with('-') || (!raw.empty() && raw[0] >= '0' && raw[0] <= '9');
 }
 
-// The words of a list of texts; nothing when one is something else.
+// The words of a list of texts; absent if an element is not a text.
 std::optional<Words> words_of(std::string_view raw) {
   if (!raw.starts_with('[')) return std::nullopt;
   Words words;
@@ -65,18 +65,18 @@ constexpr auto path_names = std::to_array<std::string_view>(
     {"file_path", "filePath", "path", "absolute_path", "absolutePath", "abs_path", "notebook_path",
      "file", "filename", "old_path", "new_path", "oldPath", "newPath", "source", "destination",
      "target_file", "paths", "files", "file_paths"});
-// Patterns and texts: of no rule's concern as long as they cannot lead elsewhere.
+// Patterns and texts: rules ignore them as long as they cannot refer to other places.
 constexpr auto pattern_names =
     std::to_array<std::string_view>({"pattern", "glob", "query", "regex", "include"});
 constexpr auto content_names = std::to_array<std::string_view>(
     {"content", "old_string",  "new_string", "oldString", "newString",  "old_text",     "new_text",
      "oldText", "newText",     "old_str",    "new_str",   "new_source", "unified_diff", "diff",
      "text",    "output_mode", "type",       "cell_id",   "cell_type",  "edit_mode"});
-// Flags of tools that search and edit: they choose among what the paths name.
+// Flags of tools that search and edit: they select among what the paths name.
 constexpr auto flag_names =
     std::to_array<std::string_view>({"-n", "-i", "multiline", "case_sensitive", "recursive",
                                      "respect_git_ignore", "respectGitIgnore", "replaceAll"});
-// Of any tool: they change nothing about what is done.
+// Of any tool: they do not change what is done.
 constexpr auto harmless_names =
     std::to_array<std::string_view>({"description",   "timeout",
                                      "timeout_ms",    "run_in_background",
@@ -216,8 +216,8 @@ class Reader {
       args_ = words;
       return;
     }
-    // Nothing else may go with a command: a variable, an input or another shell changes it, and
-    // so does a flag that is false: `"sandbox": false`.
+    // A command must stand alone: a variable, an input or another shell changes it, and so does a
+    // flag that is false: `"sandbox": false`.
     command_clear_ = false;
     if (is_one_of(name, path_names)) return add_paths(value);
     if (is_one_of(name, content_names) || is_number(value)) return;

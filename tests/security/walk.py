@@ -22,7 +22,7 @@ UPGRADES = {
 BODIES = [b"", b"{}", b'{"', b"[1]", b"null", b'{"text":"\xff\xfe"}', b'{"":' * 100, b"\0" * 99,
           b'{"cwd":7,"text":{},"agent":[],"option_id":-1,"shell":1e999,"path":null,"name":""}',
           b'{"text":"a","text":"b","session_id":"sess_","expires_ms":18446744073709551616}']
-# It ends the daemon in an orderly way, which has tests of its own.
+# It ends the daemon in an orderly way, which has its own tests.
 SKIPPED = {("POST", "/api/restart")}
 sent = 0
 

@@ -6,7 +6,7 @@ import type { QuestionPart, ShownQuestion } from "./types";
 export interface Question {
   /** `Run a command`, `Write a file`, or the agent's own title. */
   readonly title: string;
-  /** The same behind the agent's name: `wants to run a command`. */
+  /** The same as a phrase after the agent's name: `wants to run a command`. */
   readonly heading: string;
   /** The agent's title, where it is neither the title above nor the command itself. */
   readonly calledIt: string;
@@ -14,9 +14,9 @@ export interface Question {
   readonly parts: readonly QuestionPart[];
   readonly others: readonly QuestionPart[];
   readonly isWhole: boolean;
-  /** Nothing of it is known: neither what it does nor what it is called. */
+  /** Nothing is known of it: neither its action nor its name. */
   readonly isEmpty: boolean;
-  /** How many answers there was no room for. */
+  /** How many answers were left out for lack of room. */
   readonly leftOut: number;
 }
 
@@ -60,7 +60,7 @@ export const mayBeAllowed = (question: Question): boolean => question.isWhole &&
 /** Whether a rule could answer it: all of its answers are known as well. */
 export const mayBecomeRule = (question: Question): boolean => mayBeAllowed(question) && question.leftOut === 0;
 
-/** How many characters of it a person should look at twice. */
+/** The number of suspicious characters in it. */
 export function oddIn(question: Question): number {
   const count = ({ kind, label, text, before }: QuestionPart): number => {
     const care = kind === "said" || kind === "diff" ? "title" : "command";

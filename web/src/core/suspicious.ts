@@ -1,8 +1,7 @@
-// Characters that make text look like something else: direction controls, invisible ones, control
-// codes, letters of another script inside of a word. They are shown by their code instead of
-// having their effect. "prose" lets pass what languages need, "title" marks look-alikes besides
-// (names of sessions, rows, lists), and "command" lets nothing pass, since people approve what
-// they read there.
+// Characters that make text look like something else: direction controls, invisible characters,
+// control codes, letters of another script within a word. They are shown by their code and have no
+// effect. "prose" permits what languages need; "title" (names of sessions, rows, lists) also marks
+// look-alikes; "command" permits none, since people approve what they read there.
 
 export type Care = "prose" | "title" | "command";
 export interface Segment {
@@ -96,7 +95,7 @@ function lookAlikesOf(text: string, care: "title" | "command"): Set<number> {
   return at;
 }
 
-// Quick answer for the usual case, in which there is nothing to mark.
+// Fast path for the usual text, which has nothing to mark.
 export function isPlain(text: string, care: Care): boolean {
   return !anyIn[care].test(text) || segments(text, care).every((one) => !one.mark);
 }
@@ -123,18 +122,18 @@ export function segments(text: string, care: Care): Segment[] {
   return found;
 }
 
-// How many characters a person should look at twice.
+// The number of suspicious characters.
 export function suspiciousCount(text: string, care: Care): number {
   return segments(text, care).filter((segment) => segment.mark).length;
 }
 
-/** A segment as it is shown: a mark by its code, a look-alike with its own shape beside it. */
+/** A segment as shown: a mark by its code, a look-alike with both its shape and its code. */
 export function shownAs({ text, mark }: Segment): string {
   if (!mark) return text;
   return mark.hasShape ? `${text} ${mark.code}` : mark.code;
 }
 
-// Where there is only plain text (the tab's title, notifications, labels): marks in brackets.
+// For plain-text places (the tab's title, notifications, labels): marks in brackets.
 export function markedText(text: string, care: Care = "title"): string {
   if (isPlain(text, care)) return text;
   return segments(text, care).map((one) => (one.mark ? `[${shownAs(one)}]` : one.text)).join("");

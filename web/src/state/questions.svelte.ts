@@ -10,7 +10,7 @@ class Questions {
   private readonly known = new SvelteMap<string, Question | "none">();
   private readonly asked = new Map<string, Promise<void>>();
 
-  /** Undefined: not known yet. "none": it cannot be had. */
+  /** Undefined: not loaded yet. "none": it cannot be loaded. */
   of(permission: string): Question | "none" | undefined {
     return this.known.get(permission);
   }
