@@ -278,14 +278,39 @@ void try_out(ApiWorld& world, const Running& running, Call call) {
            [](const Call& tried, const std::string& trial) { tried.answer(trial); });
 }
 
-Result<std::string> suggest(ApiWorld& world, const Call& call) {
+struct OpenPermission {
+  PermissionId id;
+  State state;
+};
+
+Result<OpenPermission> open_permission(ApiWorld& world, const Call& call) {
   const PermissionId permission = TRY(PermissionId::parse(call.arguments.at(0)));
   const SessionId session = TRY(world.runtime.find_session(permission.text()));
-  const State state = TRY(world.runtime.state(session));
+  State state = TRY(world.runtime.state(session));
   if (!call.principal.may_see(session) || !state.permissions.contains(permission)) {
     return fail(Code::not_found, "no such open question");
   }
-  const auto question = read_open_question(world.runtime.store(), state, permission);
+  return OpenPermission{permission, std::move(state)};
+}
+
+Result<std::string> show(ApiWorld& world, const Call& call) {
+  const auto [permission, state] = TRY(open_permission(world, call));
+  const Permission& asked = state.permissions.at(permission);
+  auto open = read_open_question(world.runtime.store(), state, permission);
+  ShownQuestion shown = open ? std::move(open->shown) : ShownQuestion{.is_whole = false};
+  if (shown.title.empty()) shown.title = asked.title;
+  JsonWriter out;
+  out.begin_object().key("perm_id").string(permission.text());
+  out.key("session_id").string(state.id.text()).key("digest").string(asked.digest);
+  out.key("options_left_out").number_unsigned(asked.options_left_out);
+  write_question(out, shown);
+  return std::move(out.end_object()).take();
+}
+
+Result<std::string> suggest(ApiWorld& world, const Call& call) {
+  const auto [permission, state] = TRY(open_permission(world, call));
+  const auto open = read_open_question(world.runtime.store(), state, permission);
+  const auto question = open ? open->for_rules : std::nullopt;
   JsonWriter out;
   out.begin_object().key("suggested_rules").begin_array();
   for (const RuleOffer& offer :
@@ -326,6 +351,15 @@ void add_rule_routes(Router& router, ApiWorld& world) {
                 const Result<std::string> offers = suggest(world, call);
                 if (!offers) return call.fail(offers.error());
                 call.answer(*offers);
+              }});
+  router.add({.method = "GET",
+              .pattern = "/api/permissions/{id}",
+              .access = Access::observe,
+              .summary = "What an open question asks for, in parts that leave nothing out.",
+              .handler = [&world](const Call& call) {
+                const Result<std::string> question = show(world, call);
+                if (!question) return call.fail(question.error());
+                call.answer(*question);
               }});
   router.add({.method = "DELETE",
               .pattern = "/api/rules/{id}",

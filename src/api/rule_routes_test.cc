@@ -208,7 +208,7 @@ TEST(TypedRuleAnswers, RULE4_a_large_question_is_read_whole_or_left_to_a_person)
   TypedRules bench;
   bench.add({.effect = "allow", .tools = {"read"}});
   const auto padded = [&](std::size_t bytes) {
-    return bench.asks_about(R"(,"kind":"read","x":")" + std::string(bytes, 'x') + "\"");
+    return bench.asks_about(R"(,"kind":"read","_meta":{"x":")" + std::string(bytes, 'x') + "\"}");
   };
   EXPECT_EQ(bench.decided(padded(blob_threshold_bytes)), "allow by rule:rule_1");
   EXPECT_EQ(bench.decided(padded(rule_update_bytes_max)), "");

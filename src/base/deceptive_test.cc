@@ -53,6 +53,45 @@ TEST(Deceptive, marks_what_the_page_marks) {
   }
 }
 
+// "a\u0430b", of any code point but a surrogate.
+std::string utf8(char32_t c) {
+  const auto low = [&](int shift) { return static_cast<char>(0x80U | (c >> shift & 0x3FU)); };
+  if (c < 0x80) return {static_cast<char>(c)};
+  if (c < 0x800) return {static_cast<char>(0xC0U | c >> 6), low(0)};
+  if (c < 0x10000) return {static_cast<char>(0xE0U | c >> 12), low(6), low(0)};
+  return {static_cast<char>(0xF0U | c >> 18), low(12), low(6), low(0)};
+}
+
+std::string ranges_of(Care care, std::string_view before, std::string_view after) {
+  std::ostringstream out;
+  out << std::hex;
+  constexpr char32_t none = 0x110000;
+  char32_t first = none;
+  for (char32_t c = 0; c <= none; ++c) {
+    const bool is_character = c < none && (c < 0xD800 || c > 0xDFFF);
+    const std::string text = is_character ? std::string(before) + utf8(c) + std::string(after) : "";
+    if (count_deceptive(text, care) > 0) {
+      if (first == none) first = c;
+    } else if (first != none) {
+      out << (out.tellp() > 0 ? " " : "") << static_cast<std::uint32_t>(first);
+      if (c - first > 1) out << '-' << static_cast<std::uint32_t>(c - 1);
+      first = none;
+    }
+  }
+  return out.str();
+}
+
+TEST(Deceptive, marks_every_code_point_that_the_page_marks) {
+  const std::string text = table_text();
+  const JsonView marked = (*JsonView::read(text))["marked"];
+  EXPECT_EQ(ranges_of(Care::prose, "", ""), marked["alone prose"].text());
+  EXPECT_EQ(ranges_of(Care::title, "", ""), marked["alone title"].text());
+  EXPECT_EQ(ranges_of(Care::command, "", ""), marked["alone command"].text());
+  EXPECT_EQ(ranges_of(Care::prose, "a", "b"), marked["in_a_word prose"].text());
+  EXPECT_EQ(ranges_of(Care::title, "a", "b"), marked["in_a_word title"].text());
+  EXPECT_EQ(ranges_of(Care::command, "a", "b"), marked["in_a_word command"].text());
+}
+
 TEST(Deceptive, a_mark_stands_where_the_character_was) {
   EXPECT_EQ(mark_deceptive("rm \u202Efdp.exe", Care::prose), "rm <U+202E>fdp.exe");
   EXPECT_EQ(mark_deceptive("p\u0430y", Care::command), "p\u0430<U+0430>y");

@@ -1,9 +1,9 @@
 #include "cli/asked.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/deceptive.h"
-#include "base/json.h"
 #include "cli/clean_text.h"
 #include "cli/diff.h"
 #include "cli/width.h"
@@ -13,85 +13,7 @@ namespace {
 
 constexpr std::size_t diff_around = 3;  // lines of context
 
-// Quoted for a shell, so that one argument does not look like two.
-std::string shell_word(const std::string& word) {
-  const bool is_plain = !word.empty() && std::ranges::all_of(word, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("_-./=:,+@%").contains(c);
-  });
-  if (is_plain) return word;
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
-std::string command_text(JsonView command) {
-  if (!command.is_array()) return command.text();
-  std::string out;
-  for (const JsonView word : command.items()) {
-    out += (out.empty() ? "" : " ") +
-           shell_word(word.is_string() ? word.text() : std::string(word.raw()));
-  }
-  return out;
-}
-
-void add_once(std::vector<std::string>& list, std::string text) {
-  if (!text.empty() && std::ranges::find(list, text) == list.end()) list.push_back(std::move(text));
-}
-
-void read_content(Asked& asked, JsonView content) {
-  for (const JsonView part : content.items()) {
-    const std::string type = part["type"].text();
-    if (type == "diff" && part["newText"].is_string()) {
-      asked.diffs.push_back({.path = part["path"].text(),
-                             .is_new = !part["oldText"].is_string(),
-                             .before = part["oldText"].text(),
-                             .after = part["newText"].text()});
-    } else if (type == "content" && part["content"]["type"].text() == "text") {
-      asked.said.push_back(part["content"]["text"].text());
-    } else {
-      // Content of an unknown kind is shown as it came, so that nothing is hidden.
-      asked.said.emplace_back(part.raw());
-    }
-  }
-}
-
-// Whether the rows already show this text, as the command or as part of a change.
-bool is_shown(const Asked& asked, const std::string& value) {
-  if (value == asked.command || value == asked.cwd || value == asked.title) return true;
-  return std::ranges::any_of(asked.diffs, [&](const AskedDiff& diff) {
-    return value == diff.path || value == diff.before || value == diff.after;
-  });
-}
-
-void read_input(Asked& asked, JsonView raw) {
-  if (!raw.is_there()) return;
-  if (!raw.is_object()) {
-    asked.input.push_back({"input", raw.is_string() ? raw.text() : std::string(raw.raw())});
-    return;
-  }
-  const std::string_view command = raw["command"].is_there() ? "command" : "cmd";
-  if (asked.command.empty()) asked.command = command_text(raw[command]);
-  const std::string_view cwd = raw["cwd"].is_there() ? "cwd" : "workdir";
-  asked.cwd = raw[cwd].text();
-  JsonWalk walk(raw.raw());
-  while (walk.next()) {
-    const JsonView value(walk.value());
-    const std::string name = JsonView(walk.quoted_key()).text();
-    const bool is_command = name == command && command_text(value) == asked.command;
-    const std::string text = value.is_string() ? value.text() : std::string(value.raw());
-    if (is_command || !value.is_there() || (value.is_string() && is_shown(asked, text))) continue;
-    asked.input.push_back({name, text});
-  }
-}
-
-// The tool of the question: `toolCall`, or in ACP v2 the one within `subject`.
-JsonView tool_of(JsonView params) {
-  if (params["toolCall"].is_object()) return params["toolCall"];
-  return params["subject"]["toolCall"];
-}
-
-// The colour of ours that the text leaves switched on; empty if none.
+// The colour that text of ours leaves on; empty when it ends what it begins.
 std::string colour_after(std::string_view text) {
   const std::size_t at = text.rfind("\x1B[");
   if (at == std::string_view::npos) return {};
@@ -105,15 +27,18 @@ class Rows {
   Rows(const Style& style, std::size_t cells)
       : style_(style), cells_(std::max<std::size_t>(cells, 20)) {}
 
-  // Text after `lead`; further rows are indented to the start of the text.
-  void add(Ink ink, std::string_view lead, std::string_view text) {
+  // Text as it is, after `lead`. Further rows begin with `next`, or below the text: nothing in the
+  // text makes a row that looks like another part.
+  void add(Ink ink, std::string_view lead, std::string_view text, std::string next = {}) {
     std::string first(lead);
-    const std::string next(text_width(lead), ' ');
+    if (next.empty()) next = std::string(text_width(lead), ' ');
+    const std::size_t used = std::max(text_width(first), text_width(next));
+    const std::size_t room = std::max<std::size_t>(cells_, used + 10) - used;
     while (true) {
       const std::size_t end = std::min(text.find('\n'), text.size());
       const std::string line = expand_tabs(painted(ink, text.substr(0, end)));
-      std::string open;  // the colour that continues from the row above
-      for (const std::string& row : wrap(line, cells_ - next.size())) {
+      std::string open;  // the colour that goes on from the row above
+      for (const std::string& row : wrap(line, room)) {
         std::string whole = open + row;
         open = colour_after(whole);
         if (!open.empty()) whole += "\x1B[22;39m";
@@ -123,6 +48,15 @@ class Rows {
       if (end == text.size()) return;
       text.remove_prefix(end + 1);
     }
+  }
+  // A name of the agent's and its text: on one row, or the text below its name.
+  void add_named(std::string_view name, std::string_view text) {
+    const std::string lead = "  " + exact_text(name) + ": ";
+    if (!text.contains('\n') && text_width(lead) + text_width(exact_text(text)) <= cells_) {
+      return add(Ink::plain, "  ", std::string(name) + ": " + std::string(text));
+    }
+    add(Ink::plain, "  ", std::string(name) + ":");
+    add(Ink::plain, "    │ ", text, "    │ ");
   }
   std::vector<std::string> take() { return std::move(rows_); }
   std::size_t marks() const { return marks_; }
@@ -151,7 +85,7 @@ std::string count_words(const Diff& diff) {
   return out;
 }
 
-std::vector<DiffLine> lines_of(const AskedDiff& asked, Diff diff) {
+std::vector<DiffLine> lines_of(const QuestionPart& change, Diff diff) {
   if (!diff.is_cut) return std::move(diff.lines);
   // Too long to compare: shows both texts completely.
   std::vector<DiffLine> out;
@@ -160,16 +94,22 @@ std::vector<DiffLine> lines_of(const AskedDiff& asked, Diff diff) {
       out.push_back({kind, std::string(text.substr(0, text.find('\n')))});
     }
   };
-  add(DiffLine::Kind::removed, asked.before);
-  add(DiffLine::Kind::added, asked.after);
+  if (change.before) add(DiffLine::Kind::removed, *change.before);
+  add(DiffLine::Kind::added, change.text);
   return out;
 }
 
-void add_diff(Rows& rows, const AskedDiff& asked) {
-  Diff diff = diff_of({.before = asked.before, .after = asked.after}, diff_around);
-  rows.add(Ink::bold, "  ",
-           (asked.is_new ? "New file " : "Change ") + asked.path + count_words(diff));
-  const std::vector<DiffLine> lines = lines_of(asked, std::move(diff));
+Diff diff_of_part(const QuestionPart& change, std::optional<std::size_t> around = {}) {
+  const std::string before = change.before.value_or(std::string());
+  return around ? diff_of({.before = before, .after = change.text}, *around)
+                : diff_of({.before = before, .after = change.text});
+}
+
+void add_diff(Rows& rows, const QuestionPart& change) {
+  Diff diff = diff_of_part(change, diff_around);
+  rows.add(Ink::bold, change.before ? "  Change " : "  New file ",
+           change.label + count_words(diff));
+  const std::vector<DiffLine> lines = lines_of(change, std::move(diff));
   for (const DiffLine& line : lines) {
     switch (line.kind) {
       case DiffLine::Kind::same: rows.add(Ink::dim, "      ", line.text); break;
@@ -180,18 +120,51 @@ void add_diff(Rows& rows, const AskedDiff& asked) {
   }
 }
 
-std::string kind_words(const Asked& asked) {
-  if (asked.kind == "execute" || (asked.kind.empty() && !asked.command.empty())) {
+bool is_command(const QuestionPart& part) { return part.kind == QuestionPart::Kind::command; }
+
+std::string kind_words(const ShownQuestion& asked) {
+  const std::string& kind = asked.tool_kind;
+  if (kind == "execute" || (kind.empty() && std::ranges::any_of(asked.parts, is_command))) {
     return "Run a command";
   }
-  if (asked.kind == "edit") return "Change files";
-  if (asked.kind == "delete") return "Delete";
-  if (asked.kind == "move") return "Move";
-  if (asked.kind == "fetch") return "Fetch from the network";
-  if (asked.kind == "read") return "Read";
-  if (asked.kind == "search") return "Search";
-  if (asked.kind == "switch_mode") return "Change the agent's mode";
-  return {};
+  if (kind == "edit") return "Change files";
+  if (kind == "delete") return "Delete";
+  if (kind == "move") return "Move";
+  if (kind == "fetch") return "Fetch from the network";
+  if (kind == "read") return "Read";
+  if (kind == "search") return "Search";
+  if (kind == "switch_mode") return "Change the agent's mode";
+  return kind.empty() || kind == "other" ? "" : "Kind: " + clean_line(kind);
+}
+
+void add_part(Rows& rows, const QuestionPart& part, bool is_only_command) {
+  switch (part.kind) {
+    case QuestionPart::Kind::command: {
+      const std::string lead = is_only_command ? "  $ " : "  " + clean_line(part.label) + " $ ";
+      return rows.add(Ink::bold, lead, part.text, "  │ ");
+    }
+    case QuestionPart::Kind::folder: return rows.add(Ink::plain, "    in ", part.text);
+    case QuestionPart::Kind::diff: return add_diff(rows, part);
+    case QuestionPart::Kind::path:
+      return rows.add(Ink::plain, "  touches ",
+                      part.text + (part.label.empty() ? "" : ", " + part.label));
+    case QuestionPart::Kind::value:
+      if (part.text.empty()) return rows.add(Ink::plain, "  ", part.label + ": (empty)");
+      return rows.add_named(part.label, part.text);
+    case QuestionPart::Kind::said: return rows.add(Ink::plain, "  says ", part.text);
+  }
+}
+
+void add_parts(Rows& rows, const ShownQuestion& question) {
+  const bool is_only = std::ranges::count_if(question.parts, is_command) == 1;
+  for (const QuestionPart& part : question.parts) {
+    if (!part.is_other) add_part(rows, part, is_only);
+  }
+  if (std::ranges::none_of(question.parts, &QuestionPart::is_other)) return;
+  rows.add(Ink::yellow, "  ", "Elsewhere the agent says of the same call:");
+  for (const QuestionPart& part : question.parts) {
+    if (part.is_other) add_part(rows, part, is_only);
+  }
 }
 
 std::string where_words(const AskedWhere& where) {
@@ -203,67 +176,48 @@ std::string where_words(const AskedWhere& where) {
   add("agent ", where.agent);
   add("", where.place);
   add("in ", where.folder);
+  std::ranges::replace(out, '\n', ' ');
   return out;
 }
 
 }  // namespace
 
-Asked read_asked(const AskedSources& sources) {
-  Asked asked;
-  asked.title = sources.record["title"].is_there() ? sources.record["title"].text()
-                                                   : sources.record["text"].text();
-  asked.options_left_out = sources.record["options_left_out"].number();
-  JsonView params = sources.record["update"];
-  if (sources.details.is_object()) params = sources.details;
-  if (!params.is_object() || params["blob"].is_string()) {
-    asked.is_whole = false;
-    asked.blob = params["blob"].text();
-    return asked;
+Asked read_asked(JsonView answer) {
+  return {.question = read_shown_question(answer.raw()),
+          .is_read = true,
+          .options_left_out = answer["options_left_out"].number()};
+}
+
+Asked read_asked_record(JsonView record, std::span<const std::string> updates) {
+  const JsonView params = record["update"];
+  Asked asked{.question = show_question(params.raw(), updates),
+              .is_read = true,
+              .options_left_out = record["options_left_out"].number()};
+  const auto is_elsewhere = [](JsonView update) { return update["blob"].is_string(); };
+  if (is_elsewhere(params)) asked.question = {.is_whole = false};
+  for (const std::string& update : updates) {
+    if (is_elsewhere(JsonView(update))) asked.question.is_whole = false;
   }
-  const JsonView tool = tool_of(params);
-  const auto member = [&](std::string_view name) {
-    if (tool[name].is_there()) return tool[name];
-    for (auto one = sources.earlier.rbegin(); one != sources.earlier.rend(); ++one) {
-      if ((*one)[name].is_there()) return (*one)[name];
-    }
-    return JsonView();
-  };
-  if (asked.title.empty()) asked.title = member("title").text();
-  asked.kind = member("kind").text();
-  asked.command = command_text(params["subject"]["command"]);
-  read_content(asked, member("content"));
-  read_input(asked, member("rawInput"));
-  for (const AskedDiff& diff : asked.diffs) add_once(asked.paths, diff.path);
-  for (const JsonView place : member("locations").items()) {
-    add_once(asked.paths, place["path"].text());
-  }
+  if (asked.question.title.empty()) asked.question.title = record["title"].text();
   return asked;
 }
 
 std::vector<std::string> asked_rows(const Style& style, const Asked& asked, const AskedWhere& where,
                                     std::size_t cells) {
   Rows rows(style, cells);
-  rows.add(Ink::yellow, "? ", asked.title.empty() ? "(no title)" : asked.title);
-  const std::string kind = kind_words(asked);
+  const ShownQuestion& question = asked.question;
+  rows.add(Ink::yellow, "? ", question.title.empty() ? "(no title)" : question.title, "│ ");
+  const std::string kind = kind_words(question);
   const std::string place = where_words(where);
   if (!kind.empty() || !place.empty()) {
     rows.add(Ink::dim, "  ", kind + (kind.empty() || place.empty() ? "" : " · ") + place);
   }
-  if (!asked.is_whole) {
+  if (!asked.is_read) {
+    rows.add(Ink::dim, "  ", "Reading what it asks for …");
+  } else if (!question.is_whole) {
     rows.add(Ink::red, "  ", "The details of this question cannot be shown here.");
   }
-  if (!asked.command.empty()) rows.add(Ink::bold, "  $ ", asked.command);
-  if (!asked.cwd.empty()) rows.add(Ink::plain, "    in ", asked.cwd);
-  for (const std::string& said : asked.said) rows.add(Ink::plain, "  ", said);
-  for (const AskedDiff& diff : asked.diffs) add_diff(rows, diff);
-  for (const std::string& path : asked.paths) {
-    if (std::ranges::find(asked.diffs, path, &AskedDiff::path) == asked.diffs.end()) {
-      rows.add(Ink::plain, "  touches ", path);
-    }
-  }
-  for (const AskedInput& input : asked.input) {
-    rows.add(Ink::plain, "  ", input.name + ": " + input.value);
-  }
+  add_parts(rows, question);
   if (asked.options_left_out > 0) {
     rows.add(Ink::red, "  ",
              std::to_string(asked.options_left_out) + " of its answers are not offered here.");
@@ -281,12 +235,15 @@ std::vector<std::string> asked_rows(const Style& style, const Asked& asked, cons
 std::string asked_subject(const Asked& asked) {
   std::size_t added = 0;
   std::size_t removed = 0;
-  for (const AskedDiff& one : asked.diffs) {
-    const Diff diff = diff_of({.before = one.before, .after = one.after});
+  std::string command;
+  for (const QuestionPart& part : asked.question.parts) {
+    if (is_command(part) && command.empty()) command = part.text;
+    if (part.kind != QuestionPart::Kind::diff || part.is_other) continue;
+    const Diff diff = diff_of_part(part);
     added += diff.added;
     removed += diff.removed;
   }
-  std::string out = clean_line(asked.title.empty() ? asked.command : asked.title);
+  std::string out = clean_line(asked.question.title.empty() ? command : asked.question.title);
   if (added + removed == 0) return out;
   out += " (";
   if (added > 0) out += "+" + std::to_string(added);

@@ -153,10 +153,11 @@ class Attached final : public client::FollowEvents {
 
   void read_details(const AttachWish& wish) {
     client::ApiRequest request;
-    request.path = session_path(to_.session, "/blobs/" + encode_segment(wish.text));
+    request.path = "/api/permissions/" + encode_segment(wish.permission);
     const auto answer = api_.call(std::move(request));
-    if (!answer || answer->refusal) return;  // the card shows that they are missing
-    if (const auto json = JsonView::read(answer->body)) view_.on_details(wish.permission, *json);
+    if (!answer) return;  // asked for again when the card gets the keys
+    const auto json = answer->refusal ? std::nullopt : JsonView::read(answer->body);
+    view_.on_details(wish.permission, json.value_or(JsonView()), api_.now_ms());
   }
 
   bool ask(std::string path, std::string body, std::string_view otherwise) {

@@ -38,6 +38,7 @@ void AttachView::focus_card(std::int64_t now_ms) {
   const Question* first = question();
   if (now_ms - asked_ms_ < read_ms || now_ms - key_ms_ < read_ms || !first->answerable) return;
   focused_ = first->permission;
+  if (!first->asked.is_read) wanted_.clear();
 }
 
 void AttachView::leave_card() {
@@ -84,7 +85,7 @@ void AttachView::choose_digit(char digit) {
 void AttachView::choose(std::size_t option) {
   const Question& asked = *question();
   if (!is_read()) return;
-  if (!asked.asked.is_whole && !asked.options[option].kind.starts_with("reject")) {
+  if (!asked.asked.question.is_whole && !asked.options[option].kind.starts_with("reject")) {
     note(Ink::yellow, "this question cannot be shown whole here: `perdure open` shows it");
     return;
   }
@@ -133,7 +134,7 @@ void AttachView::refresh_card() {
     card_key_.clear();
     return;
   }
-  const std::string key = first->permission + " " + first->asked.blob + " " +
+  const std::string key = first->permission + " " +
                           std::to_string(size_.cells) + " " + std::to_string(size_.rows) + " " +
                           session_.cwd + "\n" + session_.title;
   const std::size_t cells = std::max<std::size_t>(size_.cells, 20) - 1;

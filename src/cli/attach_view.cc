@@ -36,6 +36,7 @@ void AttachView::on_state(JsonView state, std::int64_t now_ms) {
 
 void AttachView::on_record(std::uint64_t seq, JsonView record, std::int64_t now_ms) {
   view_.add(record);
+  last_seq_ = seq;
   const std::vector<Notice> notices = view_.take_notices();
   if (seq > replay_until_) {
     for (const Notice notice : notices) ring(notice);
@@ -51,6 +52,8 @@ void AttachView::on_reset() {
   view_.reset();
   view_.add_rule(Ink::yellow, "the journal was replaced: following it from its beginning");
   has_state_ = false;
+  last_seq_ = 0;
+  wanted_.clear();
   is_changed_ = true;
   note_question(key_ms_);
 }
@@ -101,15 +104,25 @@ void AttachView::note_question(std::int64_t now_ms) {
   card_key_.clear();
   card_top_ = 0;
   card_seen_ = 0;
-  if (first != nullptr && !first->asked.blob.empty()) {
-    wishes_.push_back(
-        {.kind = AttachWish::Kind::details, .text = first->asked.blob, .permission = permission});
-  }
 }
 
-void AttachView::on_details(const std::string& permission, JsonView details) {
+// Keys that were meant for what was shown before reach neither the card nor the prompt line.
+void AttachView::on_details(const std::string& permission, JsonView details, std::int64_t now_ms) {
   view_.add_details(permission, details);
   is_changed_ = true;
+  if (permission != asked_) return;
+  if (!focused_.empty()) left_ms_ = now_ms;
+  leave_card();
+  asked_ms_ = now_ms;
+  card_key_.clear();
+}
+
+// Not during a replay: most questions in it were answered long ago.
+void AttachView::wish_details() {
+  const Question* first = question();
+  if (first == nullptr || first->asked.is_read || last_seq_ < replay_until_) return;
+  if (std::exchange(wanted_, first->permission) == first->permission) return;
+  wishes_.push_back({.kind = AttachWish::Kind::details, .permission = first->permission});
 }
 
 void AttachView::on_key(const Key& key, std::int64_t now_ms) {
@@ -149,7 +162,10 @@ void AttachView::on_control_c(std::int64_t now_ms) {
   if (view_.is_running()) wishes_.push_back({.kind = AttachWish::Kind::cancel_run});
 }
 
-std::vector<AttachWish> AttachView::take_wishes() { return std::exchange(wishes_, {}); }
+std::vector<AttachWish> AttachView::take_wishes() {
+  wish_details();
+  return std::exchange(wishes_, {});
+}
 
 std::string AttachView::status_words() const {
   if (!is_open_) return "reconnecting …";

@@ -30,7 +30,7 @@ struct ScreenSize {
 struct AttachWish {
   enum class Kind { send, answer, cancel_run, detach, details };
   Kind kind = Kind::send;
-  std::string text;        // send: the prompt; details: the blob to fetch
+  std::string text;        // send: the prompt
   std::string permission;  // answer, details
   std::string option;      // answer
   bool operator==(const AttachWish&) const = default;
@@ -52,9 +52,9 @@ class AttachView {
   void note(Ink ink, std::string_view text);
   // The daemon rejected an answer: the question can be answered again.
   void on_answer_refused() { answering_.clear(); }
-  // The blob requested by a `details` wish.
-  void on_details(const std::string& permission, JsonView details);
-  // The daemon's host, if it is not this machine.
+  // What was wished for as `details`.
+  void on_details(const std::string& permission, JsonView details, std::int64_t now_ms);
+  // The daemon's host, when it is not this machine.
   void set_host(std::string host) { host_ = std::move(host); }
 
   // Bytes to write to the terminal now; empty if nothing changed.
@@ -68,6 +68,7 @@ class AttachView {
   // The question whose card is shown; null if there is none.
   const Question* question() const;
   void note_question(std::int64_t now_ms);
+  void wish_details();
   void ring(Notice notice);
 
   // The card of the question: the request, and the answers below it.
@@ -114,16 +115,18 @@ class AttachView {
   bool is_over_ = false;
   std::string host_;
   std::string focused_;                  // the permission whose card has the keys
-  std::optional<std::size_t> chosen_;    // index of its option
-  std::vector<std::string> card_asked_;  // rows of the request
-  std::vector<std::string> card_rows_;   // card_asked_ followed by the answers
-  std::string card_key_;                 // input that card_asked_ was made from
-  std::size_t card_top_ = 0;             // index of the first visible row
-  std::size_t card_seen_ = 0;            // rows shown so far, counted from the first
-  std::int64_t left_ms_ = -1'000'000;    // when a focused question disappeared
-  std::string asked_;                    // permission of the first question
-  std::int64_t asked_ms_ = 0;            // when it became the first
-  std::int64_t key_ms_ = -1'000'000;     // time of the last key
+  std::optional<std::size_t> chosen_;    // of its options
+  std::vector<std::string> card_asked_;  // the rows of what is asked
+  std::vector<std::string> card_rows_;   // these, and the answers
+  std::string card_key_;                 // what card_asked_ were made of
+  std::size_t card_top_ = 0;             // the first of them that is shown
+  std::size_t card_seen_ = 0;            // that many of them were shown, from the first on
+  std::int64_t left_ms_ = -1'000'000;    // when a question that had the keys went away
+  std::string asked_;                    // the permission that the first question is of
+  std::string wanted_;                   // the permission whose details were wished for
+  std::uint64_t last_seq_ = 0;           // of the last record
+  std::int64_t asked_ms_ = 0;            // when it came to be the first
+  std::int64_t key_ms_ = -1'000'000;     // of the last key
   std::int64_t control_c_ms_ = -1'000'000;
   std::string answering_;           // permission with an answer under way
   std::vector<std::size_t> drawn_;  // widths of the rows drawn below

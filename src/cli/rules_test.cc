@@ -109,10 +109,8 @@ TEST_F(RuleVerbs, RULE9_approve_always_keeps_the_chosen_rule_after_the_answer) {
            R"({"option_id":"ok","name":"Allow","kind":"allow_once"}]}]})"};
   cli.daemon.answers["GET /api/sessions/sess_01hzzzzzparser01"] = {
       200, R"({"session":{"id":"sess_01hzzzzzparser01","title":"parser","cwd":"/h/project"}})"};
-  cli.daemon.answers["GET /api/sessions/sess_01hzzzzzparser01/events"] = {
-      200, R"({"events":[{"seq":4,"kind":"permission.requested","perm_id":"perm_01abcdefgh",)"
-           R"("title":"Run","options":[{"option_id":"ok","name":"Allow","kind":"allow_once"}]}],)"
-           R"("next":null})"};
+  cli.daemon.answers["GET /api/permissions/perm_01abcdefgh"] = {
+      200, R"({"title":"Run","is_whole":true,"parts":[]})"};
   cli.daemon.answers["POST /api/permissions/perm_01abcdefgh"] = {200, R"({"outcome":"selected",)"
                                                                       R"("option_id":"ok"})"};
   const std::string offers = "GET /api/permissions/perm_01abcdefgh/rules";

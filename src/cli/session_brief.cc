@@ -20,7 +20,7 @@ Question read_question(JsonView json) {
     question.options.push_back(
         {option["option_id"].text(), option["name"].text(), option["kind"].text()});
   }
-  question.asked.title = question.title;
+  question.asked.question.title = question.title;
   return question;
 }
 

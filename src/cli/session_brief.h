@@ -29,7 +29,7 @@ struct Question {
   std::vector<QuestionOption> options;
   Timestamp since;
   bool answerable = true;
-  Asked asked;  // only its title until its record has been read
+  Asked asked;  // only its title until the daemon was asked for the rest
 };
 
 struct SessionBrief {

@@ -180,12 +180,9 @@ void TranscriptView::update_tool(JsonView record) {
   take(tool->input, "input");
   take(tool->text, "text");
   tool->text += record["added"].text();
-  const auto keep = [&](std::string& into, JsonView value) {
-    if (value.is_there()) into = value.raw();
-  };
-  keep(tool->content, record["update"]["content"]);
-  keep(tool->raw_input, record["update"]["rawInput"]);
-  keep(tool->locations, record["update"]["locations"]);
+  const bool is_kept = open_questions_ == OpenQuestions::in_rows && record["update"].is_object() &&
+                       tool->updates.size() < tool_updates_max;
+  if (is_kept) tool->updates.emplace_back(record["update"].raw());
   read_diffs(*tool, record["update"]["content"]);
   if (tool->status == "completed" || tool->status == "failed" || tool->status == "cancelled") {
     settle(*tool, tool->status);

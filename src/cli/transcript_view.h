@@ -17,7 +17,10 @@
 
 namespace perdure::cli {
 
-// Events worth a notification if the user looks elsewhere.
+// Mentions of a tool call that are kept for a question about it.
+inline constexpr std::size_t tool_updates_max = 64;
+
+// What somebody who looks elsewhere would want to be called back for.
 enum class Notice { needs_input, finished, failed, stalled };
 
 // Where open questions are shown: in the rows, or apart from them by the caller. In the latter case
@@ -53,7 +56,7 @@ class TranscriptView {
   // How the last run ended: completed, failed, cancelled, interrupted; empty: none has ended.
   const std::string& last_end() const { return last_end_; }
 
-  // The details of a question that its record stores separately.
+  // What a question asks for, as the daemon shows it.
   void add_details(const std::string& permission, JsonView details);
 
   // A message of this program, as a rule across the screen.
@@ -68,10 +71,7 @@ class TranscriptView {
     std::string status;
     std::string input;
     std::string text;
-    // JSON of the tool's last update that has them: a question about the tool may omit them.
-    std::string content;
-    std::string raw_input;
-    std::string locations;
+    std::vector<std::string> updates;  // what a question about it may leave out
     std::vector<std::string> diff_rows;
     std::size_t added = 0;
     std::size_t removed = 0;
@@ -96,7 +96,7 @@ class TranscriptView {
   void end_run(std::string_view end);
   void resolve(JsonView record);
   void add_question(const Question& question);
-  Asked asked_of(JsonView record, JsonView details) const;
+  Asked asked_of(JsonView record) const;
 
   Style style_;
   std::size_t cells_;

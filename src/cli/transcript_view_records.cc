@@ -2,7 +2,6 @@
 // agent's process.
 #include <algorithm>
 
-#include "base/json.h"
 #include "cli/answers.h"
 #include "cli/transcript_view.h"
 #include "cli/words.h"
@@ -91,30 +90,19 @@ void TranscriptView::add_question(const Question& question) {
               question.permission + "` shows them all");
 }
 
-Asked TranscriptView::asked_of(JsonView record, JsonView details) const {
+// One that is shown apart is read from the daemon, which has all of it.
+Asked TranscriptView::asked_of(JsonView record) const {
+  if (open_questions_ == OpenQuestions::apart) return read_question(record).asked;
   const auto tool = std::ranges::find(tools_, record["tool_call_id"].text(), &Tool::id);
-  if (tool == tools_.end()) return read_asked({.record = record, .details = details});
-  JsonWriter earlier;
-  earlier.begin_object();
-  const auto add = [&](std::string_view name, const std::string& json) {
-    if (!json.empty()) earlier.key(name).raw(json);
-  };
-  add("content", tool->content);
-  add("rawInput", tool->raw_input);
-  add("locations", tool->locations);
-  if (!tool->kind.empty()) earlier.key("kind").string(tool->kind);
-  earlier.end_object();
-  return read_asked({.record = record, .details = details, .earlier = {JsonView(earlier.text())}});
+  if (tool == tools_.end()) return read_asked_record(record, {});
+  Asked asked = read_asked_record(record, tool->updates);
+  if (tool->updates.size() >= tool_updates_max) asked.question.is_whole = false;
+  return asked;
 }
 
 void TranscriptView::add_details(const std::string& permission, JsonView details) {
   const auto question = std::ranges::find(questions_, permission, &Question::permission);
-  if (question == questions_.end()) return;
-  JsonWriter record;
-  record.begin_object().key("title").string(question->title).end_object();
-  const std::size_t left_out = question->asked.options_left_out;
-  question->asked = read_asked({.record = JsonView(record.text()), .details = details});
-  question->asked.options_left_out = left_out;
+  if (question != questions_.end()) question->asked = read_asked(details);
 }
 
 bool TranscriptView::add_wait_record(std::string_view kind, JsonView record) {
@@ -122,7 +110,7 @@ bool TranscriptView::add_wait_record(std::string_view kind, JsonView record) {
     end_speech();
     Question question = read_question(record);
     question.since = read_time(record["ts"]);
-    question.asked = asked_of(record, {});
+    question.asked = asked_of(record);
     if (open_questions_ == OpenQuestions::in_rows) add_question(question);
     questions_.push_back(std::move(question));
     notices_.push_back(Notice::needs_input);

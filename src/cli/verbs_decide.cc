@@ -6,7 +6,6 @@
 #include "base/json.h"
 #include "cli/answers.h"
 #include "cli/clean_text.h"
-#include "cli/load_question.h"
 #include "cli/rule_words.h"
 #include "cli/verb_call.h"
 #include "cli/verbs.h"
@@ -23,6 +22,19 @@ enum class Wish { yes, no, any };
 
 std::unexpected<Trouble> refused(Code code, std::string message) {
   return std::unexpected(Trouble::of(Error(code, std::move(message))));
+}
+
+// What the question asks for, as the daemon shows it. Without its answer nothing can be allowed.
+Outcome<void> load_asked(VerbCall& call, Question& question) {
+  const auto answer = call.get("/api/permissions/" + encode_segment(question.permission));
+  if (answer) {
+    question.asked = read_asked(answer->view());
+  } else if (answer.error().exit_code == exit_unreachable) {
+    return std::unexpected(answer.error());
+  } else {
+    question.asked.is_read = true;
+  }
+  return {};
 }
 
 void print_item(VerbCall& call, JsonView item, const std::string& text) {
@@ -60,7 +72,7 @@ Outcome<void> print_question(VerbCall& call, JsonView item) {
   const std::size_t shown = is_long ? inbox_rows_max / 2 : rows.size();
   for (std::size_t i = 0; i < shown; ++i) call.print_line(std::string(indent) + rows[i]);
   const std::string verb = "perdure answer " + question.permission;
-  if (is_long || !question.asked.is_whole) {
+  if (is_long || !question.asked.question.is_whole) {
     const std::string more =
         is_long ? "… " + std::to_string(rows.size() - shown) + " more rows. " : "";
     call.print_line(style.paint(Ink::dim, std::string(indent) + more + "Review: " + verb));
@@ -270,7 +282,7 @@ Outcome<int> answer_on_terminal(VerbCall& call, Question question, Wish wish) {
   const Choice choice = ask_person(call, question, wish);
   if (!choice.is_made) return not_answered();
   const bool refuses = choice.option == nullptr || choice.option->kind.starts_with("reject");
-  if (!question.asked.is_whole && !refuses) {
+  if (!question.asked.question.is_whole && !refuses) {
     return refused(Code::conflict,
                    "this question cannot be shown whole here, so it cannot be allowed here; "
                    "`perdure open` shows it in the browser");

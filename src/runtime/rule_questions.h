@@ -3,46 +3,54 @@
 // read, the result is absent and a person decides.
 #pragma once
 
-#include <deque>
-#include <map>
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "session/rule.h"
 #include "session/state.h"
 #include "store/store.h"
+#include "wire/question_parts.h"
 #include "wire/record.h"
 
 namespace perdure {
 
 RuleScene scene_of(const State& state);
 
-// A question that is open in this state.
-std::optional<Question> read_open_question(Store& store, const State& state,
-                                           PermissionId permission);
-
-// Collects what records report about tool calls, oldest first, and derives a question from it.
+// Collects what records say about one tool call, oldest first, and reads a question about it.
 class QuestionFold {
  public:
-  explicit QuestionFold(Store& store) : store_(store) {}
+  QuestionFold(Store& store, std::string tool) : store_(store), tool_(std::move(tool)) {}
 
   void add(const Record& record);
-  // Absent: it cannot be read completely.
+  // Earlier records of the call are not known: no question about it is whole.
+  void miss() { is_whole_ = false; }
+
+  // Nothing: it cannot be read whole.
   std::optional<Question> question(const PermissionRequested& asked) const;
+  ShownQuestion shown(const PermissionRequested& asked) const;
 
  private:
-  struct Mentions {
-    std::vector<std::string> updates;
-    bool is_whole = true;
-  };
   std::optional<std::string> whole(const RawJson& update) const;
-  void note(const std::string& tool, const RawJson& update);
-  void forget_oldest();
+  void note(const RawJson& update);
 
   Store& store_;
-  std::map<std::string, Mentions> tools_;
-  std::deque<std::string> order_;
+  std::string tool_;
+  RunId run_;
+  std::vector<std::string> updates_;
+  std::size_t bytes_ = 0;
+  bool is_settled_ = false;
+  bool is_whole_ = true;
 };
+
+// A question that is open in this state. Nothing: its record cannot be found.
+struct OpenQuestion {
+  std::optional<Question> for_rules;  // as QuestionFold::question()
+  ShownQuestion shown;
+};
+std::optional<OpenQuestion> read_open_question(Store& store, const State& state,
+                                               PermissionId permission);
 
 }  // namespace perdure

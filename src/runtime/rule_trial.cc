@@ -120,7 +120,7 @@ class Trial : public std::enable_shared_from_this<Trial>, public JournalFold {
 
   void on_asked(Seq seq, Timestamp at, const PermissionRequested& asked) {
     trial_.questions += 1;
-    QuestionFold fold(runtime_.store());
+    QuestionFold fold(runtime_.store(), asked.tool_call_id);
     for (const auto& [number, bytes] : tools_) {
       const Result<DecodedRecord> decoded = decode_record(bytes);
       if (decoded) fold.add(decoded->record);

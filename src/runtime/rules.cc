@@ -94,7 +94,9 @@ RuleAnswerer::~RuleAnswerer() { runtime_.unwatch(watch_); }
 RuleChoice RuleAnswerer::choose(const State& state, const Permission& asked) const {
   std::optional<Question> question;
   if (!node_.state().typed_rules.empty()) {
-    question = read_open_question(runtime_.store(), state, asked.permission);
+    if (auto open = read_open_question(runtime_.store(), state, asked.permission)) {
+      question = std::move(open->for_rules);
+    }
   }
   return choose_by_rule(node_.state(), state, asked, question);
 }

@@ -139,7 +139,7 @@ bool command_is_allowed(const TypedRule& rule, const RuleScene& scene, const Que
 }
 
 bool is_allowed(const TypedRule& rule, const RuleScene& scene, const Question& question) {
-  if (question.tool_kind.empty()) return false;
+  if (question.tool_kind.empty() || !question.is_clear) return false;
   if (!rule.tools.empty() && !is_one_of(question.tool_kind, rule.tools)) return false;
   if (!rule.argv.empty() || !question.command.empty() || question.tool_kind == "execute") {
     return command_is_allowed(rule, scene, question);

@@ -65,8 +65,9 @@ struct Question {
   std::vector<Words> within;   // every command that it may run
   std::vector<std::string> paths;
   bool paths_are_all = false;  // false: it may touch more than `paths`
-  bool changes_files = false;  // it includes a diff
-  std::string cwd;             // of the command; empty: not reported
+  bool changes_files = false;  // it brings a diff
+  std::string cwd;             // of the command; empty: not told
+  bool is_clear = true;        // false: it says more than is understood, so nothing allows it
   bool operator==(const Question&) const = default;
 };
 

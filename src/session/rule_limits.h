@@ -10,9 +10,13 @@ namespace perdure {
 inline constexpr std::size_t rule_words_max = 64;         // of a command; more: invalid_argument
 inline constexpr std::size_t rule_word_bytes_max = 1024;  // a longer one: the same
 inline constexpr std::size_t rule_paths_max = 64;         // of a question; more: a person decides
-// How many records before a question are searched for its tool call.
+// Records before a question that are read at once for what its tool call said, and how often more of
+// them are while the call's beginning is not among them.
 inline constexpr std::size_t rule_look_back_records = 200;
-// Of an agent's data for a question. If it is longer, a person decides.
+inline constexpr std::size_t question_look_backs_max = 20;
+// Of what an agent sent with a question, its earlier mentions included; more is not shown whole.
+inline constexpr std::size_t question_bytes_max = 8UL << 20;
+// Of what an agent sent with a question; of a longer one a person decides.
 inline constexpr std::size_t rule_update_bytes_max = 2UL << 20;
 inline constexpr std::size_t rule_look_ups_max = 256;  // of folders on the way to paths; the same
 // A trial of a rule on the journal. It ends at the first of these bounds and reports that.

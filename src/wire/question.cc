@@ -9,12 +9,13 @@
 
 #include "base/limits.h"
 #include "session/rule_limits.h"
+#include "wire/question_mentions.h"
 
 namespace perdure {
 namespace {
 
-bool is_one_of(std::string_view text, auto&& texts) {
-  return std::ranges::find(texts, text) != std::ranges::end(texts);
+bool is_one_of(const auto& one, auto&& all) {
+  return std::ranges::find(all, one) != std::ranges::end(all);
 }
 
 std::optional<std::string> text_of(std::string_view raw) {
@@ -27,9 +28,6 @@ std::vector<std::string_view> elements_of(std::string_view raw) {
   return json_elements(raw).value_or(std::vector<std::string_view>());
 }
 
-bool says_nothing(std::string_view raw) {
-  return raw.empty() || raw == "null" || raw == "\"\"" || raw == "[]" || raw == "{}";
-}
 bool is_flag(std::string_view raw) { return raw == "true" || raw == "false"; }
 bool is_number(std::string_view raw) {
   return raw.starts_with('-') || (!raw.empty() && raw[0] >= '0' && raw[0] <= '9');
@@ -62,10 +60,7 @@ std::string joined(const Words& words) {
   return text;
 }
 
-// Members of a tool's raw input by their meaning for a rule.
-constexpr auto command_names = std::to_array<std::string_view>({"command", "cmd"});
-constexpr auto folder_names = std::to_array<std::string_view>(
-    {"cwd", "workdir", "working_directory", "workingDirectory", "directory", "dir_path"});
+// Members of a tool's raw input by what they mean to a rule.
 constexpr auto path_names = std::to_array<std::string_view>(
     {"file_path", "filePath", "path", "absolute_path", "absolutePath", "abs_path", "notebook_path",
      "file", "filename", "old_path", "new_path", "oldPath", "newPath", "source", "destination",
@@ -96,66 +91,54 @@ constexpr auto harmless_names =
                                      "replace_all",   "max_output_tokens",
                                      "yield_time_ms"});
 
-// Reads one agent's statements about a tool call, mention by mention.
+// Members of a tool call that say nothing about what it does, and kinds of content that are read.
+constexpr auto passed_over =
+    std::to_array<std::string_view>({"title", "name", "rawOutput", "_meta"});
+constexpr auto content_types =
+    std::to_array<std::string_view>({"content", "diff", "terminal"});
+
+// Reads one agent's words about a tool call, mention by mention.
 class Reader {
  public:
-  void add_update(std::string_view raw) {
-    const Result<JsonObject> tool = JsonObject::parse(raw);
-    if (tool) add_tool(*tool);
-  }
-
-  Question take(std::string_view params) {
-    const Result<JsonObject> asked = JsonObject::parse(params);
-    if (!asked) return {};
-    add_asked(*asked);
-    if (raw_input_) read_input(*raw_input_);
+  Question take(std::string_view params, std::span<const std::string> updates) {
+    const Mentions mentions = mentions_of(params, updates);
+    if (!mentions.is_json) return {.is_clear = false};
+    is_clear_ = mentions.is_clear;
+    for (const Mention& mention : mentions.of_tool) add_tool(mention.members);
+    for (const std::string& input : raw_inputs_) read_input(input);
+    add_args();
     finish_command();
     if (question_.paths.size() > rule_paths_max) {
       question_.paths.resize(rule_paths_max);
       paths_clear_ = false;
     }
     question_.paths_are_all = paths_clear_ && is_clear_;
+    question_.is_clear = is_clear_;
     return std::move(question_);
   }
 
  private:
-  void add_asked(const JsonObject& asked) {
-    if (const std::string_view tool = asked.find("toolCall"); !tool.empty()) {
-      return add_tool_text(tool);
+  // Everything counts that a mention says: a later one may leave out what an earlier one had, and
+  // where they differ, more than one thing may be meant.
+  void add_tool(const std::vector<JsonObject::Member>& members) {
+    for (const auto& [name, value] : members) {
+      if (name == "kind") {
+        if (const auto kind = text_of(value)) question_.tool_kind = *kind;
+      } else if (name == "rawInput") {
+        if (!says_nothing(value) && !is_one_of(value, raw_inputs_)) {
+          raw_inputs_.emplace_back(value);
+        }
+      } else if (name == "locations") {
+        for (const std::string_view location : list(value)) {
+          const Result<JsonObject> at = JsonObject::parse(location);
+          add_path(at ? at->find("path") : std::string_view());
+        }
+      } else if (name == "content") {
+        add_contents(value);
+      } else if (!is_one_of(name, passed_over) && !is_bookkeeping(name) && !says_nothing(value)) {
+        is_clear_ = false;
+      }
     }
-    const std::string_view raw = asked.find("subject");
-    if (raw.empty()) return;
-    const Result<JsonObject> subject = JsonObject::parse(raw);
-    if (!subject) {
-      is_clear_ = false;
-    } else if (const std::string_view tool = subject->find("toolCall"); !tool.empty()) {
-      add_tool_text(tool);
-    } else if (const auto command = text_of(subject->find("command"))) {
-      question_.tool_kind = "execute";
-      raw_input_ = std::string(raw);
-    }
-  }
-
-  void add_tool_text(std::string_view raw) {
-    const Result<JsonObject> tool = JsonObject::parse(raw);
-    if (!tool) {
-      is_clear_ = false;
-      return;
-    }
-    add_tool(*tool);
-  }
-
-  // A later mention replaces an earlier one; paths are collected from all.
-  void add_tool(const JsonObject& tool) {
-    if (const auto kind = text_of(tool.find("kind"))) question_.tool_kind = *kind;
-    if (const std::string_view raw = tool.find("rawInput"); !says_nothing(raw)) {
-      raw_input_ = std::string(raw);
-    }
-    for (const std::string_view location : list(tool.find("locations"))) {
-      const Result<JsonObject> at = JsonObject::parse(location);
-      add_path(at ? at->find("path") : std::string_view());
-    }
-    add_contents(tool.find("content"));
   }
 
   void add_contents(std::string_view raw) {
@@ -165,7 +148,9 @@ class Reader {
         is_clear_ = false;
         continue;
       }
-      if (text_of(content->find("type")) != "diff") continue;
+      const auto type = text_of(content->find("type"));
+      is_clear_ = is_clear_ && type && is_one_of(*type, content_types);
+      if (type != "diff") continue;
       question_.changes_files = true;
       if (content->find("changes").empty()) add_path(content->find("path"));
       for (const std::string_view change : list(content->find("changes"))) {
@@ -202,20 +187,22 @@ class Reader {
     for (const auto& [name, value] : input->members()) {
       if (!says_nothing(value)) read_member(name, value);
     }
-    if (args_) {
-      if (commands_.size() == 1 && commands_.front().size() == 1) {
-        commands_.front().insert(commands_.front().end(), args_->begin(), args_->end());
-        are_words_ = true;
-      } else {
-        command_clear_ = false;
-      }
+  }
+
+  void add_args() {
+    if (!args_) return;
+    if (commands_.size() == 1 && commands_.front().size() == 1) {
+      commands_.front().insert(commands_.front().end(), args_->begin(), args_->end());
+      are_words_ = true;
+    } else {
+      command_clear_ = false;
     }
   }
 
   void read_member(const std::string& name, std::string_view value) {
-    if (is_one_of(name, command_names)) return add_command(value);
+    if (is_command_name(name)) return add_command(value);
     if (is_one_of(name, harmless_names)) return;
-    if (is_one_of(name, folder_names)) {
+    if (is_folder_name(name)) {
       const auto folder = text_of(value);
       const bool agrees = folder && (question_.cwd.empty() || question_.cwd == *folder);
       if (!agrees) command_clear_ = false;
@@ -224,8 +211,9 @@ class Reader {
       return;
     }
     if (name == "args") {
-      args_ = words_of(value);
-      command_clear_ = command_clear_ && args_.has_value();
+      const auto words = words_of(value);
+      command_clear_ = command_clear_ && words && (!args_ || args_ == words);
+      args_ = words;
       return;
     }
     // A command must stand alone: a variable, an input or another shell changes it, and so does a
@@ -270,11 +258,12 @@ class Reader {
 
   void add_command(std::string_view value) {
     if (const auto text = text_of(value)) {
-      commands_.push_back({*text});
+      if (!is_one_of(Words{*text}, commands_)) commands_.push_back({*text});
     } else if (const auto words = words_of(value); words && !words->empty()) {
       const auto script = script_of(*words);
       are_words_ = are_words_ || !script;
-      commands_.push_back(script ? Words{*script} : *words);
+      Words command = script ? Words{*script} : *words;
+      if (!is_one_of(command, commands_)) commands_.push_back(std::move(command));
       if (script) within_of(joined(*words));
     } else {
       command_clear_ = false;
@@ -302,7 +291,7 @@ class Reader {
   }
 
   Question question_;
-  std::optional<std::string> raw_input_;
+  std::vector<std::string> raw_inputs_;  // that differ
   std::vector<Words> commands_;  // a text is one word
   std::optional<Words> args_;
   bool are_words_ = false;
@@ -314,9 +303,7 @@ class Reader {
 }  // namespace
 
 Question read_question(std::string_view params, std::span<const std::string> updates) {
-  Reader reader;
-  for (const std::string& update : updates) reader.add_update(update);
-  return reader.take(params);
+  return Reader().take(params, updates);
 }
 
 }  // namespace perdure

@@ -107,7 +107,35 @@ TEST(Questions, RULE4_earlier_mentions_of_the_tool_call_count) {
   EXPECT_THAT(question.paths, ElementsAre("/w/a"));
   const Question newer =
       read_question(R"({"toolCall":{"toolCallId":"t","rawInput":{"command":"rm x"}}})", updates);
-  EXPECT_THAT(newer.words, Optional(Words{"rm", "x"}));
+  EXPECT_EQ(newer.words, std::nullopt) << "which of the two is not known";
+  EXPECT_THAT(newer.within, Contains(Words{"rm", "x"}));
+  EXPECT_THAT(newer.within, Contains(Words{"npm", "test"}));
+  for (const char* const later :
+       {R"({"command":"npm test"})", R"({"command":"npm test","timeout":5})", "{}", R"("")"}) {
+    const std::string asked =
+        R"({"toolCall":{"toolCallId":"t","rawInput":)" + std::string(later) + "}}";
+    EXPECT_THAT(read_question(asked, updates).words, Optional(Words{"npm", "test"})) << later;
+  }
+}
+
+TEST(Questions, RULE4_a_question_that_says_more_than_is_understood_is_allowed_by_no_rule) {
+  const TypedRule rule{.effect = "allow", .tools = {"read"}};
+  const RuleScene scene{.session = SessionId(Ulid{1, 1}), .cwd = "/w"};
+  const auto is_allowed = [&](const std::string& params) {
+    return match_rule(rule, scene, read_question(params, {})) == RuleMatch::yes;
+  };
+  EXPECT_TRUE(is_allowed(R"({"toolCall":{"kind":"read","_meta":{"tool":"Read"},"elevated":null}})"));
+  for (const char* const params :
+       {R"({"toolCall":{"kind":"read","elevated":true}})",
+        R"({"toolCall":{"kind":"read","kind":"execute"}})",
+        R"({"toolCall":{"kind":"read"},"mode":"root"})",
+        R"({"toolCall":{"kind":"read"},"subject":{"toolCall":{"kind":"read"}}})",
+        R"({"toolCall":7,"subject":{"toolCall":{"kind":"read"}}})",
+        R"({"subject":{"toolCall":{"kind":"read"},"more":1}})",
+        R"({"toolCall":{"kind":"read","content":[{"type":"hologram"}]}})",
+        R"({"toolCall":{"kind":"read","content":[7]}})"}) {
+    EXPECT_FALSE(is_allowed(params)) << params;
+  }
 }
 
 TEST(Questions, RULE4_any_bytes_give_a_question_that_nothing_allows) {

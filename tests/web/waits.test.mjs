@@ -51,7 +51,7 @@ export default function (suite) {
     await one.enter(`/s/${session.id}`);
     await allow(one.page).waitFor();
     let answers = 0;
-    one.page.on("request", (request) => { if (/\/api\/permissions\/[^/]+$/.test(request.url())) answers += 1; });
+    one.page.on("request", (request) => { if (request.method() === "POST" && /\/api\/permissions\/[^/]+$/.test(request.url())) answers += 1; });
     await untilReady(allow(one.page));
     await allow(one.page).dblclick();
     await daemon.untilIdle(session.id);

@@ -5,7 +5,8 @@ import { Http, type ApiError } from "./http";
 import { pageOf } from "./rows";
 import type {
   Agent, AuditPage, Brief, DeletePreview, Density, EventsPage, Executor, Inbox, InboxCounts, NewSession, PermissionAnswer, ProbeState, PromptAnswer, PromptWhen,
-  ExactRuleBody, ResumeAnswer, ResumeHow, RowsPage, Rule, RuleBody, RuleOffer, RuleTrial, SearchHit, Seq, Session, Task, Token, TypedRule,
+  ExactRuleBody, ResumeAnswer, ResumeHow, RowsPage, Rule, RuleBody, RuleOffer, RuleTrial, SearchHit, ShownQuestion, Seq, Session, Task,
+  Token, TypedRule,
 } from "./types";
 import { WorkspaceApi } from "./workspace_api";
 
@@ -164,10 +165,11 @@ export class Api {
   inbox(): Promise<Inbox> {
     return this.http.json("/api/inbox");
   }
-  /**
-   * `if_question`: the digest of the question that was shown; the daemon rejects the answer if it
-   * differs.
-   */
+  /** What an open question asks for: parts that leave nothing out. */
+  question(permission: string): Promise<ShownQuestion> {
+    return this.http.json(`/api/permissions/${permission}`);
+  }
+  /** `if_question`: the digest of the question that was shown; for any other it is refused. */
   answer(permission: string, answer: ({ option_id: string } | { cancel: true }) & { if_question?: string }, key?: string): Promise<PermissionAnswer> {
     return this.http.json(`/api/permissions/${permission}`, { method: "POST", body: answer, ...(key ? { key } : {}) });
   }

@@ -1,6 +1,5 @@
-// Permission rules in plain words, and parsing of typed commands. Text of an agent or a person is a
-// separate part (`isCode`), so that the page shows its hidden characters.
-import { quoted } from "./question";
+// Permission rules in plain words, and the words of a command that somebody typed. What an agent or a person wrote stands in
+// parts of its own (`isCode`), so that the page shows its hidden characters.
 import { count, plural } from "./text";
 import type { RuleBody, RuleEffect, RuleTrial, TriedQuestion, TypedRule } from "./types";
 
@@ -27,7 +26,10 @@ const code = (text: string): Part => ({ text, isCode: true });
 const listed = (words: readonly string[]): string =>
   words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1) ?? ""}`;
 
-/** A command's words, quoted where a shell needs it. */
+// An argument as a shell would need it, so that the borders between arguments show.
+const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+
+/** A command as its words, quoted where a shell would need it. */
 export const commandOf = (argv: readonly string[]): string => argv.map(quoted).join(" ");
 
 /** The rule's subject: `commands that start with` npm test. */

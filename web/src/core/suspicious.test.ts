@@ -30,7 +30,7 @@ describe("suspicious characters", () => {
   it("says what it is", () => {
     expect(segments("a\u202Eb", "prose")).toEqual([
       { text: "a" },
-      { text: "\u202E", mark: { code: "U+202E", name: "right-to-left override" } },
+      { text: "\u202E", mark: { code: "U+202E", name: "right-to-left override", hasShape: false } },
       { text: "b" },
     ]);
     expect(textToHtml("<\u202E>")).toBe('&lt;<span class="odd" title="right-to-left override">U+202E</span>&gt;');

@@ -45,11 +45,6 @@ export function cut(text: string, max: number): string {
   return points.length <= max ? text : `${points.slice(0, max - 1).join("")}…`;
 }
 
-/** Replaces a home folder with `~`: `~/projects/billing`. */
-export function shortPath(path: string): string {
-  return path.replace(/^\/(?:home\/[^/]+|root|Users\/[^/]+)(?=\/|$)/, "~");
-}
-
 /** The last name of a path. */
 export function baseName(path: string): string {
   return path.replace(/\/+$/, "").split("/").pop() ?? path;

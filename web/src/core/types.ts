@@ -584,3 +584,21 @@ export function tombstoneOf(raw: unknown): Tombstone | null {
   const { title, deleted, by } = (raw ?? {}) as Partial<Tombstone>;
   return typeof deleted === "string" ? { title: title ?? "", deleted, by: by ?? "" } : null;
 }
+
+/** A part of what an open question asks for. `label`: the file of a diff, the line of a path, the place of a value. */
+export interface QuestionPart {
+  readonly kind: "command" | "folder" | "diff" | "path" | "value" | "said";
+  readonly label: string;
+  readonly text: string;
+  /** Of a diff: the file as it is; none: it is new. */
+  readonly before?: string;
+  /** Said in a mention of the tool call that a newer one replaces. */
+  readonly other?: boolean;
+}
+export interface ShownQuestion {
+  readonly title: string;
+  readonly tool_kind: string;
+  readonly is_whole: boolean;
+  readonly parts: readonly QuestionPart[];
+  readonly options_left_out?: number;
+}

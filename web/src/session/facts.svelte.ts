@@ -44,8 +44,7 @@ export class Facts {
   plans: readonly Plan[] = $state.raw([]);
   readonly answers = new SvelteMap<string, Answer>();
   readonly injected = new SvelteMap<string, Injected>(); // by the prompt's message id
-  readonly requests = new SvelteMap<string, RecordEnvelope>(); // questions, by id
-  /** The question on the screen, if it has just been answered elsewhere. */
+  /** The question that was on the screen, when somebody else has just answered it. */
   answeredElsewhere: Answer | null = $state.raw(null);
   readonly #mine = new Set<string>();
   readonly #open: SvelteMap<string, boolean>;
@@ -107,18 +106,9 @@ export class Facts {
     }
   }
 
-  // The record of a question, if it is among the rows or has just happened.
-  requestOf(permission: string): RecordEnvelope | null {
-    const known = this.requests.get(permission);
-    if (known) return known;
-    const row = this.view.rows.findLast((one) => one.role === "mark" && one.record["perm_id"] === permission);
-    return row?.role === "mark" ? row.record : null;
-  }
-
   #take(record: RecordEnvelope, happens = false): void {
     if (record.kind === "plan") this.#plan(record);
     else if (record.kind === "context.injected") this.injected.set(text(record, "message_id"), { text: text(record, "text"), turns: Number(record["turns"] ?? 0) });
-    else if (record.kind === "permission.requested") this.requests.set(text(record, "perm_id"), record);
     else if (record.kind === "permission.resolved") {
       const answer = { outcome: text(record, "outcome"), option: text(record, "option_id"), name: text(record, "option_name"), by: text(record, "by"), at: record.ts, seq: record.seq };
       this.answers.set(text(record, "perm_id"), answer);
