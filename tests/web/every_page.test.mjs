@@ -10,13 +10,13 @@ import { settled, until } from "./harness/wait.mjs";
 // What the pages show: a task, sessions in several states.
 async function furnish(daemon) {
   const { task } = await daemon.api("POST", "/api/tasks", { title: "Invoice pagination drops rows", description: "Rows go missing" });
-  const tour = await daemon.session({ agent: "demo", title: "Fix cursor and add tests", prompt: "find the bug", task_id: task.id });
-  await daemon.until(tour.id, (now) => now.pending.length > 0, "the demo asks first");
   const asks = await daemon.session({ agent: "test", title: "Backfill script", prompt: "say 2; permission 1", task_id: task.id });
+  await daemon.until(asks.id, (now) => now.pending.length > 0, "it asks first");
+  const tour = await daemon.session({ agent: "demo", title: "Fix cursor and add tests", prompt: "find the bug", task_id: task.id });
+  await daemon.until(tour.id, (now) => now.pending.length > 0, "the demo asks");
   const stopped = await daemon.session({ agent: "test", title: "Implement headers", prompt: "say 3; tool 2; say 2" });
   await daemon.untilIdle(stopped.id);
   await daemon.api("POST", `/api/sessions/${stopped.id}/stop`);
-  await daemon.until(asks.id, (now) => now.pending.length > 0, "it asks");
   return { task, tour, asks, stopped };
 }
 
