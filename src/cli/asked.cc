@@ -29,14 +29,15 @@ class Rows {
 
   // Text as it is, after `lead`. Further rows begin with `next`, or below the text: nothing in the
   // text makes a row that looks like another part.
-  void add(Ink ink, std::string_view lead, std::string_view text, std::string next = {}) {
+  void add(Ink ink, std::string_view lead, std::string_view text, std::string next = {},
+           Care care = Care::command) {
     std::string first(lead);
     if (next.empty()) next = std::string(text_width(lead), ' ');
     const std::size_t used = std::max(text_width(first), text_width(next));
     const std::size_t room = std::max<std::size_t>(cells_, used + 10) - used;
     while (true) {
       const std::size_t end = std::min(text.find('\n'), text.size());
-      const std::string line = expand_tabs(painted(ink, text.substr(0, end)));
+      const std::string line = expand_tabs(painted(ink, text.substr(0, end), care));
       std::string open;  // the colour that goes on from the row above
       for (const std::string& row : wrap(line, room)) {
         std::string whole = open + row;
@@ -48,6 +49,12 @@ class Rows {
       if (end == text.size()) return;
       text.remove_prefix(end + 1);
     }
+  }
+  // Words of ours, with values that went through mark().
+  void add_own(Ink ink, std::string_view text) { add(ink, "  ", text, {}, Care::prose); }
+  std::string mark(std::string_view value) {
+    marks_ += count_deceptive(value, Care::command);
+    return mark_deceptive(value, Care::command);
   }
   // A name of the agent's and its text: on one row, or the text below its name.
   void add_named(std::string_view name, std::string_view text) {
@@ -62,10 +69,10 @@ class Rows {
   std::size_t marks() const { return marks_; }
 
  private:
-  // In its colour, with deceptive characters in red.
-  std::string painted(Ink ink, std::string_view line) {
+  // In its colour, with what deceives in red.
+  std::string painted(Ink ink, std::string_view line, Care care) {
     std::string out;
-    split_deceptive(line, Care::command, [&](std::string_view part, bool is_mark) {
+    split_deceptive(line, care, [&](std::string_view part, bool is_mark) {
       marks_ += is_mark ? 1 : 0;
       out += style_.paint(is_mark ? Ink::red : ink, part);
     });
@@ -115,7 +122,7 @@ void add_diff(Rows& rows, const QuestionPart& change) {
       case DiffLine::Kind::same: rows.add(Ink::dim, "      ", line.text); break;
       case DiffLine::Kind::removed: rows.add(Ink::red, "    - ", line.text); break;
       case DiffLine::Kind::added: rows.add(Ink::green, "    + ", line.text); break;
-      case DiffLine::Kind::gap: rows.add(Ink::dim, "      ", "⋮"); break;
+      case DiffLine::Kind::gap: rows.add_own(Ink::dim, "    ⋮"); break;
     }
   }
 }
@@ -161,16 +168,17 @@ void add_parts(Rows& rows, const ShownQuestion& question) {
     if (!part.is_other) add_part(rows, part, is_only);
   }
   if (std::ranges::none_of(question.parts, &QuestionPart::is_other)) return;
-  rows.add(Ink::yellow, "  ", "Elsewhere the agent says of the same call:");
+  rows.add_own(Ink::yellow, "Elsewhere the agent says of the same call:");
   for (const QuestionPart& part : question.parts) {
     if (part.is_other) add_part(rows, part, is_only);
   }
 }
 
-std::string where_words(const AskedWhere& where) {
+std::string where_words(Rows& rows, const AskedWhere& where) {
   std::string out;
   const auto add = [&](std::string_view name, const std::string& value) {
-    if (!value.empty()) out += (out.empty() ? "" : " · ") + std::string(name) + value;
+    if (value.empty()) return;
+    out += (out.empty() ? "" : " · ") + std::string(name) + rows.mark(value);
   };
   add("", where.session.empty() ? "" : "\"" + where.session + "\" " + where.short_id);
   add("agent ", where.agent);
@@ -208,24 +216,24 @@ std::vector<std::string> asked_rows(const Style& style, const Asked& asked, cons
   const ShownQuestion& question = asked.question;
   rows.add(Ink::yellow, "? ", question.title.empty() ? "(no title)" : question.title, "│ ");
   const std::string kind = kind_words(question);
-  const std::string place = where_words(where);
+  const std::string place = where_words(rows, where);
   if (!kind.empty() || !place.empty()) {
-    rows.add(Ink::dim, "  ", kind + (kind.empty() || place.empty() ? "" : " · ") + place);
+    rows.add_own(Ink::dim, kind + (kind.empty() || place.empty() ? "" : " · ") + place);
   }
   if (!asked.is_read) {
-    rows.add(Ink::dim, "  ", "Reading what it asks for …");
+    rows.add_own(Ink::dim, "Reading what it asks for …");
   } else if (!question.is_whole) {
-    rows.add(Ink::red, "  ", "The details of this question cannot be shown here.");
+    rows.add_own(Ink::red, "The details of this question cannot be shown here.");
   }
   add_parts(rows, question);
   if (asked.options_left_out > 0) {
-    rows.add(Ink::red, "  ",
-             std::to_string(asked.options_left_out) + " of its answers are not offered here.");
+    rows.add_own(Ink::red,
+                 std::to_string(asked.options_left_out) + " of its answers are not offered here.");
   }
   const std::size_t marks = rows.marks();
   if (marks > 0) {
-    rows.add(
-        Ink::red, "  ",
+    rows.add_own(
+        Ink::red,
         "Warning: " + std::to_string(marks) + " hidden or look-alike " +
             (marks == 1 ? "character, marked like <U+202E>" : "characters, marked like <U+202E>"));
   }

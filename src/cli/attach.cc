@@ -142,7 +142,9 @@ class Attached final : public client::FollowEvents {
         return;
       case AttachWish::Kind::details: read_details(wish); return;
       case AttachWish::Kind::answer:
-        body.begin_object().key("option_id").string(wish.option).end_object();
+        body.begin_object().key("option_id").string(wish.option);
+        if (!wish.digest.empty()) body.key("if_question").string(wish.digest);
+        body.end_object();
         if (!ask("/api/permissions/" + encode_segment(wish.permission), body.text(),
                  "not answered")) {
           view_.on_answer_refused();

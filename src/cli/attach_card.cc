@@ -100,7 +100,8 @@ void AttachView::answer() {
   wishes_.push_back({.kind = AttachWish::Kind::answer,
                      .text = {},
                      .permission = asked.permission,
-                     .option = asked.options[*chosen_].id});
+                     .option = asked.options[*chosen_].id,
+                     .digest = asked.digest});
 }
 
 void AttachView::scroll_card(std::ptrdiff_t by) {

@@ -33,6 +33,7 @@ struct AttachWish {
   std::string text;        // send: the prompt
   std::string permission;  // answer, details
   std::string option;      // answer
+  std::string digest = {};  // answer: of the question that was shown
   bool operator==(const AttachWish&) const = default;
 };
 

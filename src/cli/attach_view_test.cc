@@ -412,12 +412,16 @@ TEST_F(Attach, G7_what_is_asked_is_read_from_the_daemon_before_anything_is_allow
   EXPECT_EQ(view.take_wishes().at(0).option, "r");
   view.on_answer_refused();
   view.on_details("p",
-                  JsonView(R"({"is_whole":true,"parts":[{"kind":"command","text":"make"}]})"), now);
+                  JsonView(R"({"is_whole":true,"digest":"ab12","parts":[)"
+                           R"({"kind":"command","text":"make"}]})"),
+                  now);
   paint();
   EXPECT_TRUE(shows("$ make"));
   now += 5000;
   type("\t1\r");
-  EXPECT_EQ(view.take_wishes().at(0).option, "a");
+  const std::vector<AttachWish> wishes = view.take_wishes();
+  EXPECT_EQ(wishes.at(0).option, "a");
+  EXPECT_EQ(wishes.at(0).digest, "ab12") << "an answer serves only the question that was shown";
 }
 
 TEST_F(Attach, G7_questions_of_a_replay_are_not_read) {

@@ -102,7 +102,9 @@ Asked TranscriptView::asked_of(JsonView record) const {
 
 void TranscriptView::add_details(const std::string& permission, JsonView details) {
   const auto question = std::ranges::find(questions_, permission, &Question::permission);
-  if (question != questions_.end()) question->asked = read_asked(details);
+  if (question == questions_.end()) return;
+  question->asked = read_asked(details);
+  question->digest = details["digest"].text();
 }
 
 bool TranscriptView::add_wait_record(std::string_view kind, JsonView record) {

@@ -5,18 +5,18 @@ import assert from "node:assert/strict";
 
 import { sizes } from "./harness/browser.mjs";
 import { colourRules, everyRule, tooSmall, tooWide, violations } from "./harness/fit.mjs";
-import { settled } from "./harness/wait.mjs";
+import { settled, until } from "./harness/wait.mjs";
 
 // The content of the pages: a task, sessions in several states.
 async function furnish(daemon) {
   const { task } = await daemon.api("POST", "/api/tasks", { title: "Invoice pagination drops rows", description: "Rows go missing" });
-  const tour = await daemon.session({ agent: "demo", title: "Fix cursor and add tests", prompt: "find the bug", task_id: task.id });
   const asks = await daemon.session({ agent: "test", title: "Backfill script", prompt: "say 2; permission 1", task_id: task.id });
+  await daemon.until(asks.id, (now) => now.pending.length > 0, "it asks first");
+  const tour = await daemon.session({ agent: "demo", title: "Fix cursor and add tests", prompt: "find the bug", task_id: task.id });
+  await daemon.until(tour.id, (now) => now.pending.length > 0, "the demo asks");
   const stopped = await daemon.session({ agent: "test", title: "Implement headers", prompt: "say 3; tool 2; say 2" });
   await daemon.untilIdle(stopped.id);
   await daemon.api("POST", `/api/sessions/${stopped.id}/stop`);
-  await daemon.until(asks.id, (now) => now.pending.length > 0, "it asks");
-  await daemon.until(tour.id, (now) => now.status !== "running" || now.pending.length > 0, "the demo pauses or ends");
   return { task, tour, asks, stopped };
 }
 
@@ -63,6 +63,7 @@ export default function (suite) {
     for (const [name, path] of Object.entries(pagesOf(world))) {
       await one.open(path);
       await settled(one.page);
+      await until(async () => await one.page.locator(".acts [aria-disabled=true], [data-permission] [aria-disabled=true]").count() === 0, "its answers may be given");
       await lookAt(one, name, found);
     }
     return found;

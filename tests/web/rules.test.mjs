@@ -235,6 +235,7 @@ export default function (suite) {
     assert.equal(await focused(), "Always allow…", "the focus is where it was");
     assert.deepEqual(requests, []);
     assert.deepEqual(await resolved(daemon, session), []);
+    await untilReady(always(one.page));
     await keyboard.press("Enter");
     await untilReady(saveAndAllow(one.page));
     await saveAndAllow(one.page).focus();
