@@ -30,10 +30,10 @@ struct GateConfig {
   std::uint32_t uid = 0;  // the daemon's own
   // Where a caller from the unix socket comes from: asked at accept.
   std::function<CallerOrigin(int descriptor)> local_origin = {};
-  // The same of one that came over TCP, where that is found soon; nothing: it takes a longer look.
-  std::function<std::optional<CallerOrigin>(const HttpPeer&)> tcp_origin = {};
-  // The longer look, elsewhere. It calls back on the loop, and not from inside this call.
-  std::function<void(std::shared_ptr<const HttpPeer>, std::move_only_function<void(CallerOrigin)>)>
+  // The same of one that came over TCP, on another thread. It calls back on the loop, and not from
+  // inside this call. Looks are taken in turns by their source; unavailable when too many wait.
+  std::function<void(std::shared_ptr<const HttpPeer>, std::string source,
+                     std::move_only_function<void(Result<CallerOrigin>)>)>
       find_tcp_origin = {};
   // What a caller inside a session sees beside that session; null: nothing.
   std::shared_ptr<const SessionReach> reach = nullptr;
@@ -69,8 +69,10 @@ class Gate {
   Result<Principal> identify(const HttpRequest& request, Ticket ticket,
                              Origins origins = Origins::required);
   // False: find_origin() has to come first.
-  bool knows_origin(const HttpRequest& request);
-  void find_origin(const HttpRequest& request, std::move_only_function<void()> done);
+  bool knows_origin(const HttpRequest& request) const;
+  // `source` is the credential that the caller showed. Fails with unavailable when too many wait.
+  void find_origin(const HttpRequest& request, std::string source,
+                   std::move_only_function<void(Result<>)> done);
 
   // How long a refusal of identify() or take_launch_token() is to be held back: longer with each
   // failure from there, nothing for the first few.
@@ -84,13 +86,15 @@ class Gate {
   bool still_valid(const Principal& principal) const;
 
   // Where the caller comes from. Inside, when find_origin() has not been asked and was needed.
-  CallerOrigin origin(const HttpRequest& request);
+  CallerOrigin origin(const HttpRequest& request) const;
   // For the handler's on_accept().
   void note_origin(int descriptor, HttpPeer& peer) const;
 
   // One-time secrets; the text is not kept.
   std::string make_launch_token(const Principal& by);
   std::string make_ticket(const Principal& by);
+  // Whether it would be taken. A person's own failures are counted by take_launch_token().
+  bool is_launch_token(std::string_view text) const;
   // Who had it made; unauthenticated for one that is unknown, used or too old.
   Result<Principal> take_launch_token(const HttpRequest& request, std::string_view text);
   // The login was not stored after all: the token serves again.
@@ -126,7 +130,7 @@ class Gate {
   AuthFailures failures_;
   void note_use(const std::string& credential);
   std::map<std::string, Timestamp> last_used_;
-  std::optional<CallerOrigin> known_origin(const HttpRequest& request);
+  std::optional<CallerOrigin> known_origin(const HttpRequest& request) const;
   void remember(std::shared_ptr<const HttpPeer> peer, CallerOrigin origin);
   // What a connection belongs to does not change.
   std::map<const HttpPeer*, std::pair<std::weak_ptr<const HttpPeer>, CallerOrigin>> origins_;

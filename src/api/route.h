@@ -52,6 +52,8 @@ int status_of(Code code);
 // What a person can do about it, in words of verbs: ["resume","fresh"]. Often none.
 std::vector<std::string> actions_of(Code code);
 HttpResponse error_response(const Error& error);
+// The same, for what passes in a moment: with Retry-After.
+HttpResponse busy_response(const Error& error);
 // Whether the principal may call a route of this access. Admin is over everything, so never for one
 // that is bound to some sessions.
 bool has_access(const Principal& principal, Access access);
@@ -69,8 +71,6 @@ struct Route {
   // Files, processes and folders of the session in the first argument are needed: only the daemon
   // whose session it is can do it.
   bool at_owner = false;
-  // Of an open route: where the caller comes from is looked up all the same.
-  bool asks_origin = false;
   // The answer is a WebSocket: the handler only sees requests that want one, others get 426.
   bool is_socket = false;
   // Of an open route that is not for everybody: who may come is seen by the head alone.

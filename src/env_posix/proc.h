@@ -30,6 +30,8 @@ struct ProcStat {
 Result<ProcStat> parse_proc_stat(std::string_view text);
 // not_found: no such process, as far as /proc shows it.
 Result<ProcStat> read_proc_stat(std::int64_t pid);
+// The number of every process that /proc shows, ascending.
+std::vector<std::int64_t> process_numbers();
 // Every process that /proc shows, ascending; those that end meanwhile are left out.
 std::vector<ProcStat> all_processes();
 

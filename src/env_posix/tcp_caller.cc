@@ -4,15 +4,18 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <arpa/inet.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "env_posix/proc.h"
@@ -108,8 +111,10 @@ bool leads_to(int folder, const char* name, const std::string& link) {
   return size > 0 && std::string_view(target.data(), static_cast<std::size_t>(size)) == link;
 }
 
-// The descriptor of the process that leads there; -1: none is seen.
-int descriptor_for(std::int64_t pid, const std::string& link, int first_look) {
+// The descriptor of the process that leads there; -1: none is seen. `first_look` -1: anyone.
+// `budget`, if any, is lowered by each descriptor that is looked at, and the search ends at 0.
+int descriptor_for(std::int64_t pid, const std::string& link, int first_look = -1,
+                   int* budget = nullptr) {
   DIR* const open = opendir(("/proc/" + std::to_string(pid) + "/fd").c_str());
   if (!open) return -1;
   int result = -1;
@@ -117,6 +122,7 @@ int descriptor_for(std::int64_t pid, const std::string& link, int first_look) {
     result = first_look;
   }
   while (const dirent* const entry = result < 0 ? readdir(open) : nullptr) {
+    if (budget && --*budget < 0) break;
     if (!leads_to(dirfd(open), entry->d_name, link)) continue;
     result = std::atoi(entry->d_name);
   }
@@ -141,6 +147,12 @@ std::int64_t process_of_thread(std::int64_t number) {
   return at == std::string::npos ? 0 : std::atoll(text->c_str() + at + 7);
 }
 
+// 0 from kernels before 6.2, which do not tell.
+std::int64_t descriptor_count(std::int64_t pid) {
+  struct stat status{};
+  return stat(("/proc/" + std::to_string(pid) + "/fd").c_str(), &status) == 0 ? status.st_size : 0;
+}
+
 // Where the socket is to be looked for, or the answer when nobody needs to be found.
 struct Search {
   std::optional<CallerPlace> answer;
@@ -162,7 +174,9 @@ Search begin_search(const TcpEnds& ends) {
 CallerPlace TcpCallers::judge(const Holder& holder, const std::string& link) {
   const Result<Fd> pidfd = open_pidfd(holder.pid);
   // Looked at once more: whoever has the number from here on is the one that is judged.
-  if (!pidfd || descriptor_for(holder.pid, link, holder.descriptor) < 0) {
+  const std::string path =
+      "/proc/" + std::to_string(holder.pid) + "/fd/" + std::to_string(holder.descriptor);
+  if (!pidfd || !leads_to(AT_FDCWD, path.c_str(), link)) {
     return {true, "", "the calling process has ended"};
   }
   const CallerPlace place = place_of({holder.pid, pidfd->get()}, rules_);
@@ -182,8 +196,20 @@ void TcpCallers::remember(const Holder& holder) {
   if (known_.size() > holders_known_max) known_.pop_back();
 }
 
-std::optional<CallerPlace> TcpCallers::find_soon(const TcpEnds& ends) {
-  Search search = begin_search(ends);
+std::vector<std::int64_t> TcpCallers::processes(bool inside) const {
+  std::vector<std::pair<std::int64_t, std::int64_t>> counted;
+  for (const std::int64_t pid : process_numbers()) {
+    if (is_plainly_inside(pid, rules_) == inside) counted.emplace_back(descriptor_count(pid), -pid);
+  }
+  // One that holds very many is looked at last, and of others the newest first.
+  std::ranges::sort(counted);
+  std::vector<std::int64_t> out;
+  for (const auto& [count, negative] : counted) out.push_back(-negative);
+  return out;
+}
+
+std::optional<CallerPlace> TcpCallers::find_outside(const TcpEnds& ends) {
+  const Search search = begin_search(ends);
   if (search.answer) return search.answer;
   for (const Holder& holder : known()) {
     const int descriptor = descriptor_for(holder.pid, search.link, holder.descriptor);
@@ -191,25 +217,34 @@ std::optional<CallerPlace> TcpCallers::find_soon(const TcpEnds& ends) {
   }
   const std::int64_t newest = newest_process();
   const std::int64_t oldest = std::max<std::int64_t>(1, newest - newest_looked_at);
-  for (std::int64_t pid = newest; pid >= oldest; --pid) {
-    if (descriptor_for(pid, search.link, -1) < 0) continue;
-    const std::int64_t process = process_of_thread(pid);
-    const int descriptor = descriptor_for(process, search.link, -1);
+  for (std::int64_t number = newest; number >= oldest; --number) {
+    if (is_plainly_inside(number, rules_) || descriptor_for(number, search.link) < 0) continue;
+    const std::int64_t process = process_of_thread(number);
+    const int descriptor = descriptor_for(process, search.link);
     if (descriptor >= 0) return judge({process, descriptor}, search.link);
+  }
+  for (const std::int64_t pid : processes(false)) {
+    const int descriptor = descriptor_for(pid, search.link);
+    if (descriptor >= 0) return judge({pid, descriptor}, search.link);
   }
   return std::nullopt;
 }
 
-CallerPlace TcpCallers::find(const TcpEnds& ends) {
+CallerPlace TcpCallers::find_inside(const TcpEnds& ends) {
   const Search search = begin_search(ends);
   if (search.answer) return *search.answer;
-  std::vector<ProcStat> processes = all_processes();
-  std::ranges::reverse(processes);  // who calls is seldom old
-  for (const ProcStat& process : processes) {
-    const int descriptor = descriptor_for(process.pid, search.link, -1);
-    if (descriptor >= 0) return judge({process.pid, descriptor}, search.link);
+  int budget = descriptors_;
+  for (const std::int64_t pid : processes(true)) {
+    const int descriptor = descriptor_for(pid, search.link, -1, &budget);
+    if (descriptor >= 0) return judge({pid, descriptor}, search.link);
+    if (budget < 0) break;
   }
   return {true, "", "nobody is seen to hold its connection"};
+}
+
+CallerPlace TcpCallers::find(const TcpEnds& ends) {
+  std::optional<CallerPlace> place = find_outside(ends);
+  return place ? std::move(*place) : find_inside(ends);
 }
 
 }  // namespace perdure

@@ -1,5 +1,6 @@
 // Who is at the other end of a TCP connection from this machine. The kernel names the socket and
-// not the process that has it, so it is looked for: first where it most likely is, then everywhere.
+// not the process that has it, so processes are searched for it: first those outside of every
+// session, so that what a session holds never delays a person.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +24,18 @@ struct TcpEnds {
 // outside. From another machine it is outside, too. May be asked from several threads.
 class TcpCallers {
  public:
-  explicit TcpCallers(CallerRules rules) : rules_(rules) {}
+  // Of processes inside sessions, so many descriptors are looked at in one search at most: a few
+  // hundred milliseconds. Whoever holds more of them delays and hides its own connections only.
+  static constexpr int descriptors_max = 1 << 18;
+  explicit TcpCallers(CallerRules rules, int descriptors = descriptors_max)
+      : rules_(rules), descriptors_(descriptors) {}
 
-  // Looks at processes that called before, and at the newest ones: some hundred microseconds at
-  // most, on any machine. Nothing: it takes a look at all of them.
-  std::optional<CallerPlace> find_soon(const TcpEnds& ends);
-  // Looks at every process: milliseconds for each hundred of them.
+  // Looks at processes that are not plainly inside a session: those that called before, the newest,
+  // then all of them, milliseconds for each hundred. Nothing: none is seen to hold the connection.
+  std::optional<CallerPlace> find_outside(const TcpEnds& ends);
+  // Looks at those inside, to name the session. How much it looks at is bounded.
+  CallerPlace find_inside(const TcpEnds& ends);
+  // Both, one after the other.
   CallerPlace find(const TcpEnds& ends);
 
  private:
@@ -38,9 +45,11 @@ class TcpCallers {
   };
   CallerPlace judge(const Holder& holder, const std::string& link);
   std::vector<Holder> known();
+  std::vector<std::int64_t> processes(bool inside) const;
   void remember(const Holder& holder);
 
   CallerRules rules_;
+  int descriptors_;
   std::mutex mutex_;
   std::vector<Holder> known_;  // outside, the latest first
 };
