@@ -116,8 +116,8 @@ struct SessionVerb {
   Result<InputBody> (*read)(std::string_view body);
 };
 std::span<const SessionVerb> session_verbs();
-// denied: not for a process inside a session.
-Result<> check_verb(const Principal& principal, const SessionVerb& verb);
+// denied: not for a process inside a session, or not about another one.
+Result<> check_verb(const Principal& principal, const SessionVerb& verb, SessionId session);
 // Null for one that there is not.
 const SessionVerb* find_session_verb(std::string_view name);
 

@@ -20,10 +20,12 @@ Result<SessionId> session_of(ApiWorld& world, const Call& call);
 // The same for what a process inside a session may do to its own session at most: files, shells,
 // settings. denied for another one that it sees.
 Result<SessionId> own_session_of(ApiWorld& world, const Call& call);
-// The same for shells. With `agents_reach = "all"` a shell reaches every session, so that a token
-// bound to some sessions opens none.
+// The same for shells, with check_unbound().
 Result<SessionId> shell_session_of(ApiWorld& world, const Call& call);
 Result<> check_may_own(const Principal& principal, SessionId session);
+// denied for a token that is bound to some sessions: starting programs inside one. Those act as the
+// session, which makes others and reaches them.
+Result<> check_unbound(const Principal& principal, std::string_view what);
 // denied for every process inside a session: deleting, redacting, options of an agent.
 Result<> check_outside(const Principal& principal, std::string_view what);
 

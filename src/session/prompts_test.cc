@@ -253,6 +253,21 @@ TEST(Prompts, C23_N11_a_prompt_on_its_way_into_the_turn_cannot_be_edited_or_remo
   s.ok(RemoveQueued{left});
 }
 
+TEST(Prompts, N11_a_process_inside_a_session_changes_only_prompts_of_its_own) {
+  const std::string inside = "session:" + SessionId(Ulid{5, 5}).text();
+  Scenario s = Scenario::running();
+  const MessageId theirs = s.submit("by a person").message;
+  const MessageId own = s.ok(SubmitPrompt{.prompt = {.text = "by itself"}}, inside).message;
+  EXPECT_EQ(s.refused(EditQueued{theirs, {.text = "x"}}, inside), Code::denied);
+  EXPECT_EQ(s.refused(RemoveQueued{theirs}, inside), Code::denied);
+  s.ok(EditQueued{own, {.text = "by itself, better"}}, inside);
+  s.fail_run();
+  EXPECT_EQ(s.refused(ReleaseQueue{}, inside), Code::denied);
+  s.ok(RemoveQueued{theirs});
+  s.ok(ReleaseQueue{}, inside);
+  EXPECT_EQ(s.command<SendPrompt>()->prompt.text, "by itself, better");
+}
+
 TEST(Prompts, C23_steer_is_queued_in_front_where_it_cannot_be_taken) {
   Scenario unable = Scenario::running();
   unable.submit("queued");
