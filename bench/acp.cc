@@ -1,5 +1,5 @@
-// What a line of an agent costs in Client::feed: a small chunk of text as models stream it, a
-// tool's update, and a list of commands of half a megabyte, whole and in pieces of a pipe's size.
+// The cost of an agent's line in Client::feed: a small chunk of text as models stream it, a tool's
+// update, and a 500 KB list of commands, whole and in pieces of a pipe's size.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,7 +42,7 @@ std::string commands_line() {
                      commands + "]}");
 }
 
-// Feeds the stream in pieces, and takes the events away as a reader of a pipe does.
+// Feeds the stream in pieces and takes the events like a reader of a pipe.
 void feed(benchmark::State& state, const std::string& line, std::size_t lines) {
   const auto piece_bytes = static_cast<std::size_t>(state.range(0));
   std::string stream;

@@ -1,6 +1,5 @@
-// What an agentctl adds and takes: latency from the agent's stdout to an attached reader beside a
-// raw pipe relayed by one process, frames and bytes a second through the spool, memory of idle
-// ones.
+// The cost of an agentctl: latency from the agent's stdout to an attached reader, compared with a
+// raw pipe relayed by one process; frames and bytes per second through the spool; memory when idle.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -71,7 +70,7 @@ std::vector<long long> agentctl_latency(const std::string& programs, int count) 
   return seen;
 }
 
-// writer -> pipe -> relay process -> pipe -> us, lines of about the same length.
+// writer -> pipe -> relay process -> pipe -> us, with lines of about the same length.
 std::vector<long long> raw_latency(int count) {
   int first[2];
   int second[2];
@@ -191,7 +190,7 @@ void measure_memory(const std::string& programs, int count) {
     CHECK(drivers.back()->open_session());
     CHECK(drivers.back()->run("say 3"));
   }
-  // Idle is what nobody has used for some seconds.
+  // Idle means unused for some seconds.
   std::this_thread::sleep_for(std::chrono::seconds(4));
   for (const auto& driver : drivers) {
     const std::int64_t pid = driver->attaches.back().pid;
@@ -216,8 +215,8 @@ std::uintmax_t folder_bytes(const std::string& folder) {
   return bytes;
 }
 
-// A GiB of the agent's text, nobody attached: how much memory and disk that takes, and whether all
-// of it is there for a reader that comes later.
+// A GiB of agent text without an attached reader: the memory and disk it takes, and whether a later
+// reader gets all of it.
 void measure_flood(const std::string& programs) {
   Place place;
   DriverSetup setup = bench_setup(place, programs);

@@ -1,5 +1,5 @@
-// An agent for measurements: answers what it must and, when prompted, writes so many chunks that
-// carry the time they were written at. `N US`: N chunks, one every US microseconds (0: at once).
+// An agent for measurements: answers the required requests and, when prompted, writes chunks that
+// carry their writing time. `N US`: N chunks, one every US microseconds (0: at once).
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>

@@ -1,4 +1,4 @@
-// What the benchmarks share: a clock, medians, a scratch folder, the thread that runs a store.
+// Shared by the benchmarks: a clock, medians, a scratch folder, the thread that runs a store.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ inline double seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// The value below which the share `part` of the values lies. Sorts a copy.
+// The value below which the fraction `part` of the values lies. Sorts a copy.
 inline double quantile(std::vector<double> values, double part) {
   if (values.empty()) return 0;
   const auto at = static_cast<std::size_t>(part * static_cast<double>(values.size() - 1) + 0.5);
@@ -54,7 +54,7 @@ struct Arguments {
   }
 };
 
-// A folder that is gone with its owner.
+// A folder that is deleted with its owner.
 class Scratch {
  public:
   explicit Scratch(const fs::path& base) {
@@ -72,7 +72,7 @@ class Scratch {
   fs::path path_;
 };
 
-// Runs a store the way main does.
+// Runs a store like main does.
 class WriterThread {
  public:
   explicit WriterThread(SqliteStore& store)

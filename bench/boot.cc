@@ -1,10 +1,10 @@
-// What a daemon's boot costs: the real runtime on the real engine and its writer's thread, from the
-// opening of the store until Runtime::boot() says ready, with 100 open sessions among 1,000 stored
-// and among 100,000. Each open session has an agent in the middle of a turn; its agentctl is not
-// there, what answers for it says at once that it lives or that it is gone. Only the others are
-// made up of bare bytes: a boot must not look at them. The raw baseline in the same rounds is a
-// bare table of as many sessions: opened, the open ones' bytes selected, and a row for each of them
-// written in one commit, as a boot has to write that it is there.
+// The cost of a daemon's boot: the real runtime on the real engine and its writer's thread, from
+// opening the store until Runtime::boot() reports ready, with 100 open sessions among 1,000 stored
+// ones and among 100,000. Each open session has an agent in the middle of a turn; a stand-in for
+// its agentctl reports immediately that it is alive or gone. The other sessions are meaningless
+// bytes: a boot must not look at them. The raw baseline, in the same rounds, is a plain table with
+// as many sessions: open it, select the bytes of the open sessions, and write a row for each of
+// them in one commit, since a boot must record its presence.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -35,8 +35,8 @@ constexpr std::size_t record_bytes = 300;
 
 enum class Agents { alive, gone };
 
-// Agentctls that note what is asked of them. Of one that an earlier life started they tell what
-// they were told to, and one that is started comes up as it should.
+// Agentctls that note the calls to them. For those that an earlier life started they report the
+// configured state; new ones start normally.
 class NotingAgentctls final : public Agentctls {
  public:
   NotingAgentctls(Loop& loop, Agents agents) : loop_(loop), agents_(agents) {}
@@ -87,7 +87,7 @@ class NoNotifier final : public Notifier {
   void notify(SessionId, const Notify&) override {}
 };
 
-// One life of a daemon, as main builds it, without what talks to the outside.
+// A daemon's life, built like in main, without its external interfaces.
 class Life {
  public:
   Life(const SqliteOptions& options, Agents agents)
@@ -141,7 +141,7 @@ class Life {
   std::unique_ptr<Runtime> runtime_;
 };
 
-// A store with so many sessions. The open ones lie among the others.
+// A store with this many sessions. The open ones are spread among the others.
 struct Stored {
   SqliteOptions options;
   std::string bare;
@@ -168,8 +168,8 @@ void fill_closed(const Stored& stored) {
 
 bool is_running(const Result<State>& state) { return state && state->run && agent_ready(*state); }
 
-// Brings each of the open ones into the middle of a turn: new ones are made, those whose agent was
-// lost are resumed and prompted.
+// Brings each open session into the middle of a turn: creates new ones; resumes and prompts those
+// whose agent was lost.
 void make_open(const Stored& stored) {
   Life life(stored.options, Agents::alive);
   life.boot();
@@ -218,7 +218,7 @@ std::size_t journal_bytes(const Stored& stored) {
   return bytes;
 }
 
-// The bare table. Everything goes through one connection that is closed with it.
+// The plain table. Everything uses one connection, which is closed with it.
 class BareSessions {
  public:
   explicit BareSessions(const std::string& path) {
@@ -240,11 +240,11 @@ class BareSessions {
                     "INSERT INTO sessions SELECT i, i % {} = 0, zeroblob({}) FROM n",
                     stored.sessions, stored.sessions / open_count, row_bytes));
   }
-  // The open ones have so many bytes from now on, as those of the store have come to have.
+  // Gives the rows of open sessions this many bytes, like those of the store.
   void keep(std::size_t row_bytes) {
     exec(fmt::format("UPDATE sessions SET bytes = zeroblob({}) WHERE open = 1", row_bytes));
   }
-  // What a boot cannot do without.
+  // The minimum that a boot must do.
   void boot() {
     std::size_t rows = 0;
     const auto count = [](void* rows, int, char**, char**) {
@@ -337,7 +337,7 @@ void run(const Arguments& arguments) {
   std::array ways{
       Way{"agents alive", Agents::alive, Cache::warm},
       Way{"agents alive, files dropped from the page cache", Agents::alive, Cache::cold},
-      Way{"agents gone", Agents::gone, Cache::warm},  // the last: they have to be made open again
+      Way{"agents gone", Agents::gone, Cache::warm},  // last: it ends the sessions' agents
   };
   for (int round = 0; round < (arguments.quick ? 4 : 15); ++round) {
     for (Way& way : ways) {

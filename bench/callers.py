@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What it costs to know where a caller is: a prompt and an answer, each over a fresh connection,
-over TCP beside the unix socket, with many live sessions; and the same on connections that stay.
-Then the private memory of their agentctls.
+"""The cost of identifying callers: a prompt and an answer, each over a new connection, over TCP and
+over the unix socket, with many live sessions; then the same over persistent connections. Then the
+private memory of the agentctls.
 
 bench/callers.py [--build build/release] [--sessions 200] [--rounds 60]"""
 
@@ -48,7 +48,7 @@ def open_question(admin, session):
 
 
 def private_kib(program):
-    """Of each process of that program."""
+    """The private memory of each process of that program."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             if os.readlink(f"/proc/{pid}/exe") != program:
@@ -56,7 +56,7 @@ def private_kib(program):
             with open(f"/proc/{pid}/smaps_rollup") as rollup:
                 yield sum(int(line.split()[1]) for line in rollup if line.startswith("Private_"))
         except OSError:
-            pass  # it has ended, or is not ours
+            pass  # ended, or not ours
 
 
 def main():

@@ -1,11 +1,11 @@
-// Durable append of 300-byte records on each engine beside a plain file: K sessions, each waiting
-// for its acknowledgement before its next record, so that a commit carries K records. The plain
-// file gets the same K records in one write and one fdatasync, and the plain table the same K rows
-// in one INSERT from arrays. Whether a file grows or is written over decides about what a sync
-// costs, so the plain file and SQLite, whose WAL grows until its first checkpoint and is written
-// over from then on, are there both ways. The database server is one of our own, with fsync on.
-// Rounds alternate in one process; figures are medians over rounds, with everything that an engine
-// does behind a commit inside.
+// Durable append of 300-byte records on each engine, compared with a plain file: K sessions, each
+// waiting for its acknowledgement before its next record, so that a commit carries K records. The
+// plain file gets the same K records in one write and one fdatasync, and the plain table the same K
+// rows in one INSERT from arrays. The cost of a sync depends on whether a file grows or is
+// overwritten. So the plain file and SQLite, whose WAL grows until its first checkpoint and is
+// overwritten afterwards, are measured both ways. The database server is our own, with fsync on.
+// Rounds alternate in one process; figures are medians over rounds, including everything that an
+// engine does after a commit.
 #include <functional>
 
 #include <fmt/core.h>
@@ -20,7 +20,7 @@
 namespace perdure::bench {
 namespace {
 
-// As journal records are: an object on one line.
+// Like journal records: an object on one line.
 const std::string& record() {
   static const std::string bytes = "{\"text\":\"" + std::string(289, 'r') + "\"}";
   return bytes;
@@ -61,7 +61,7 @@ double engine_round(perdure::StoreEngine& store, const Load& load, std::vector<S
   return static_cast<double>(acked) / took;
 }
 
-// The least that a database has to do for the same rows.
+// The minimum that a database must do for the same rows.
 double table_round(PgLink& link, const Load& load, std::vector<Seq>& heads) {
   const PgStatement insert{"insert",
                            "INSERT INTO plain SELECT * FROM unnest($1::uuid[], $2::bigint[], "
@@ -91,7 +91,7 @@ void compare_database(PostgresServer& server, const Load& load, std::size_t roun
   std::vector<double> of_table, of_store;
   std::vector<Seq> table_heads(load.sessions), heads(load.sessions);
   for (std::size_t round = 0; round <= rounds; ++round) {
-    if (round == 1) of_table = of_store = {};  // the first one warms up
+    if (round == 1) of_table = of_store = {};  // the first one is a warm-up
     of_table.push_back(table_round(*link, load, table_heads));
     of_store.push_back(engine_round(*store, load, heads));
   }
@@ -100,7 +100,7 @@ void compare_database(PostgresServer& server, const Load& load, std::size_t roun
              median(of_store) / median(of_table));
 }
 
-// One of the things compared, with what each round gave.
+// One of the compared engines, with the rate of each round.
 struct Side {
   const char* name;
   std::function<double()> round;
@@ -109,7 +109,7 @@ struct Side {
 
 constexpr std::size_t sessions_max = 1000;
 
-// Appends until the WAL has been emptied into the file once: from then on it is written over.
+// Appends until the WAL has been checkpointed once: from then on it is overwritten.
 void wear_in(SqliteStore& store, std::vector<Seq>& heads) {
   while (store.stats().checkpoints == 0) {
     engine_round(store, {.sessions = sessions_max, .batches = 10}, heads);
@@ -144,7 +144,7 @@ void compare(const Arguments& arguments, const Load& load, std::size_t rounds) {
   for (std::size_t round = 0; round <= rounds; ++round) {
     for (Side& side : sides) {
       const double rate = side.round();
-      if (round > 0) side.rates.push_back(rate);  // the first one warms up
+      if (round > 0) side.rates.push_back(rate);  // the first one is a warm-up
     }
   }
   fmt::print("\n{} session{}\n  {:<38} {:>10} {:>18} {:>18}\n", load.sessions,

@@ -1,5 +1,5 @@
-// Idle event streams: how much memory of the daemon each one costs, and how long a broadcast to all
-// of them takes. The clients are a forked process, so that only the server's memory is counted.
+// Idle event streams: the daemon's memory per stream, and the time of a broadcast to all of them.
+// The clients are a forked process, so that only the server's memory is counted.
 //   perdure-bench-http [STREAMS]
 #include <chrono>
 #include <cstdio>
@@ -50,7 +50,7 @@ class Streams final : public HttpHandler, public HttpStreamEvents {
   std::size_t closed = 0;
 };
 
-// Opens the streams, then reads whatever comes until it is ended.
+// Opens the streams, then reads everything until it is killed.
 [[noreturn]] void play_clients(std::uint16_t port, std::size_t count) {
   std::vector<Socket> sockets;
   const std::string text = "GET /s HTTP/1.1\r\nHost: x\r\n\r\n";

@@ -1,5 +1,5 @@
-// What a supervisor costs while nothing happens: a static program with a loop, a folder, a listener
-// and one child, which prints the memory that is its own.
+// The cost of an idle supervisor: a static program with a loop, one folder, one listener and one
+// child, which prints its private memory.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -22,7 +22,7 @@ struct Nothing final : ProcessEvents {
   std::size_t received = 0;
 };
 
-// The sum of the lines of smaps_rollup that begin with a word, in KiB.
+// The sum of the lines of smaps_rollup that begin with this word, in KiB.
 long memory_kib(std::string_view word) {
   const std::string text = read_small_file("/proc/self/smaps_rollup").value_or("");
   long sum = 0;
@@ -39,7 +39,7 @@ int measure(const std::string& path) {
   const auto listener = UnixListener::listen(*loop, *folder, "idle.sock", [](auto) {}).value();
   Nothing events;
   const auto process = processes->spawn({.command = {"cat"}, .cwd = "/"}, events).value();
-  // Work for a moment, so that the buffers are in use.
+  // Work briefly, so that the buffers are in use.
   const std::string piece(16UL << 10, 'x');
   for (std::size_t sent = 0; sent < (1UL << 20); sent += piece.size()) {
     process->write(piece);

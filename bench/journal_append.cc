@@ -1,18 +1,18 @@
 // Durable append of 300-byte records: K sessions, each waiting for its acknowledgement before its
-// next append, beside
+// next append, compared with
 //   (a)  a raw log: the same K records gathered into one buffer, one write, one fdatasync; the file
-//        grows, as a plain log's does
+//        grows, like a plain log
 //   (a') the same into a file that was written in full before, so that no write changes its size:
 //        the best that a raw log can do
-//   (b)  a bare SQLite table (rowid, blob; WAL, synchronous=FULL), one row a record, one commit a
-//        batch
+//   (b)  a plain SQLite table (rowid, blob; WAL, synchronous=FULL), one row per record, one commit
+//        per batch
 // First without a hand-over between threads: an acknowledgement appends the session's next record
-// in place, the baselines are a loop. Then with two threads, a driver that feeds and a writer that
-// commits, for the store and the baselines alike: there the waking of threads is part of every
-// figure. Rounds alternate; figures are medians over rounds. In the first tables nobody has a
-// checkpoint or an index flush inside a round, and the WALs are written over from round to round:
-// that is how a store is found behind its first checkpoint. The last tables have everything inside,
-// the growing of a new WAL too.
+// in place, and the baselines are a loop. Then with two threads, a driver that feeds and a writer
+// that commits, for the store and the baselines alike: every figure then includes waking threads.
+// Rounds alternate; figures are medians over rounds. In the first tables no round includes a
+// checkpoint or an index flush, and the WALs are overwritten from round to round, like those of a
+// store after its first checkpoint. The last tables include everything, even the growth of a new
+// WAL.
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
@@ -30,7 +30,7 @@ namespace {
 constexpr std::size_t record_bytes = 300;
 
 struct Figures {
-  std::vector<double> rates;      // records a second, one a round
+  std::vector<double> rates;      // records per second, one per round
   std::vector<double> latencies;  // of acknowledgements, in seconds
 };
 
@@ -44,7 +44,7 @@ const std::string& record() {
   return bytes;
 }
 
-// A round of a baseline without threads: a batch, and the next one when it is durable.
+// A round of a baseline without threads: each batch starts when the previous one is durable.
 template <class Log>
 void run_baseline(Log& log, const Load& load, Figures& out) {
   const double start = seconds();
@@ -108,7 +108,7 @@ class BareTable {
 
 class Loop;
 
-// A session in a closed loop. Small and at a fixed place, so that an acknowledgement is a pointer.
+// A session in a closed loop. Small and at a fixed address: an acknowledgement is a pointer.
 struct Ticket {
   Loop* loop = nullptr;
   std::size_t session = 0;
@@ -121,7 +121,7 @@ class Loop {
   virtual void acknowledged(Ticket& ticket) = 0;
 };
 
-// What a closed loop drives: a batch of appends becomes durable in a step.
+// Driven by a closed loop: each step makes a batch of appends durable.
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -154,7 +154,7 @@ class StoreEngine final : public Engine {
   std::vector<Seq> heads_;
 };
 
-// A baseline behind the same kind of queue: records and what to call, taken all at once.
+// A baseline with the same kind of queue in front: records and callbacks, all taken at once.
 template <class Log>
 class QueuedLog final : public Engine {
  public:
@@ -232,8 +232,8 @@ class InPlace final : public Loop {
   std::size_t acked_ = 0;
 };
 
-// K sessions, two threads. Acknowledgements come on the writer's thread and put their session into
-// a ring; the driver takes it out and appends that session's next record.
+// K sessions, two threads. Acknowledgements arrive on the writer's thread, which puts their session
+// into a ring; the driver takes it out and appends the session's next record.
 class HandOver final : public Loop {
  public:
   HandOver(Engine& engine, const Load& load, Figures& out)
@@ -301,7 +301,7 @@ class HandOver final : public Loop {
 struct Line {
   const char* name;
   const Figures* figures;
-  const Figures* raw;  // what (a) and (b) are for it
+  const Figures* raw;  // its baselines (a) and (b)
   const Figures* bare;
 };
 
@@ -321,7 +321,7 @@ void compare(const Arguments& arguments, const Load& load, std::size_t rounds) {
   const Scratch scratch(arguments.dir);
   SqliteOptions options;
   options.path = scratch.file("journal.db");
-  options.flush_bytes_min = options.flush_bytes_max = 1UL << 40;  // not inside a round
+  options.flush_bytes_min = options.flush_bytes_max = 1UL << 40;  // not within a round
   options.checkpoint_bytes = 1UL << 40;
   options.flush_idle_bytes = options.checkpoint_idle_bytes = 0;
   const std::unique_ptr<SqliteStore> store = open_store(options);
@@ -333,7 +333,7 @@ void compare(const Arguments& arguments, const Load& load, std::size_t rounds) {
   QueuedLog<BareTable> queued_bare(bare);
   Figures raw_tight, prewritten_tight, bare_tight, store_tight, raw_two, bare_two, store_two;
   for (std::size_t round = 0; round <= rounds; ++round) {
-    if (round == 1) {  // the first one warms up
+    if (round == 1) {  // the first one is a warm-up
       raw_tight = prewritten_tight = bare_tight = store_tight = raw_two = bare_two = store_two = {};
     }
     run_baseline(raw, load, raw_tight);

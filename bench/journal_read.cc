@@ -1,9 +1,9 @@
-// Costs that must not grow: the last 200 records of a session with 1,000,000 records against those
-// of one with 1,000, in one store where both end in the same stretch of the log, in turns, and
-// neither at its end; the store is opened anew for each read. Times of cold reads are as noisy as
-// the disk, so the reads themselves are counted too. The raw baseline in the same rounds is the
-// least that could be done: the same bytes lie together in a plain file at a known place, while the
-// store's lie among those of nine other sessions.
+// Costs that must not grow: reading the last 200 records of a session with 1,000,000 records,
+// compared with one of 1,000. Both are in one store and end, interleaved, in the same part of the
+// log, but not at its end; the store is reopened for each read. Times of cold reads are as noisy as
+// the disk, so the reads themselves are counted too. The raw baseline, in the same rounds, is the
+// minimum: the same bytes are contiguous in a plain file at a known place, while the store's are
+// spread among those of nine other sessions.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t record_bytes = 300;
 constexpr std::size_t tail_records = 200;
-// Records of other sessions in each commit of the session measured.
+// Records of other sessions in each commit of the measured session.
 constexpr std::size_t others = 9;
 
 char letter(std::uint64_t number) { return static_cast<char>('a' + number % 26); }
@@ -30,8 +30,8 @@ void commit_all(SqliteStore& store) {
   while (store.step()) {}
 }
 
-// Every commit has one record of the session and one each of some others, 100 commits a group: as
-// many as arrive during an fsync under load.
+// Every commit has one record of the session and one each of several others, 100 commits per group:
+// as many as arrive during an fsync under load.
 void grow(SqliteStore& store, std::uint64_t number, std::size_t records, std::vector<Seq>& heads) {
   for (std::size_t i = 0; i < records; ++i) {
     const auto add = [&](std::uint64_t to) {
@@ -45,7 +45,7 @@ void grow(SqliteStore& store, std::uint64_t number, std::size_t records, std::ve
   }
 }
 
-// The records of a session in a file of their own, one behind the other.
+// A session's records, contiguous in a file of their own.
 struct Tail {
   std::uint64_t number = 0;
   Seq head = 0;
@@ -61,7 +61,7 @@ struct TailFigures {
   std::vector<double> memory_kib;
 };
 
-// A cold read finds nothing of what the opening before it has read.
+// A cold read finds nothing in the cache from the open before it.
 void read_tail(const SqliteOptions& options, const Tail& tail, Cache cache, TailFigures& out) {
   if (cache == Cache::cold) make_cold(options.path);
   const PeakMemory memory;
@@ -91,7 +91,7 @@ void read_plain_tail(const Tail& tail, Cache cache, TailFigures& out) {
   CHECK(bytes == std::string(bytes.size(), letter(tail.number)));
 }
 
-// Each round reads both, in an order that changes, so that neither gains from being second.
+// Each round reads both, in alternating order, so that neither always benefits from being second.
 void read_tails(const SqliteOptions& options, Cache cache, int rounds,
                 std::vector<std::pair<Tail, TailFigures*>> tails) {
   for (int round = 0; round < rounds; ++round) {
@@ -110,8 +110,8 @@ void write_plain(const Tail& tail) {
   CHECK(out.flush().good());
 }
 
-// Both sessions' last `few` records are written in turns, a hundred commits each, and others
-// follow.
+// Writes the last `few` records of both sessions interleaved, a hundred commits each, followed by
+// others.
 void fill_tails(const SqliteOptions& options, std::size_t many, std::size_t few) {
   std::vector<Seq> heads(1001);
   const std::unique_ptr<SqliteStore> store = open_store(options);

@@ -1,5 +1,5 @@
-// What children cost: starting one from a small and from a large process, and one line there and
-// back through its pipes. Prints a table; take the figures from the release preset.
+// The cost of children: starting one from a small and from a large process, and a round trip of one
+// line through its pipes. Prints a table; use the figures of the release preset.
 #include "env_posix/processes.h"
 
 #include <algorithm>

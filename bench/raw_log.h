@@ -1,6 +1,6 @@
-// The plain log that appends are held against: K records gathered into one buffer, one write, one
-// fdatasync. A file that grows pays for new blocks and for its new size with every sync; one that
-// was written before pays for neither, and is the best that a log can do.
+// The plain log with which appends are compared: K records gathered into one buffer, one write, one
+// fdatasync. A growing file pays for new blocks and its new size with every sync; a prewritten one
+// pays for neither, and is the best that a log can do.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace perdure::bench {
 
 class RawLog {
  public:
-  // With prewritten bytes the log lies in them, and starts over where start_over() is called.
+  // If bytes are prewritten, the log overwrites them; start_over() returns to their beginning.
   RawLog(const std::string& path, std::size_t prewritten_bytes)
       : file_(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)),
         is_prewritten_(prewritten_bytes > 0) {
@@ -30,12 +30,12 @@ class RawLog {
   RawLog& operator=(const RawLog&) = delete;
   ~RawLog() { ::close(file_); }
 
-  // Before each round: what was prewritten has to last for one.
+  // Call before each round: the prewritten bytes must last for a round.
   void start_over() {
     if (is_prewritten_) at_ = 0;
   }
 
-  // Appends what get(0) … get(count - 1) give.
+  // Appends the results of get(0) … get(count - 1).
   template <class Get>
   void write(std::size_t count, Get&& get) {
     buffer_.clear();

@@ -1,5 +1,5 @@
-// What the benchmarks of reading share: caches that are made cold, what was read from where, how
-// much memory it took, and the plain file that reads are held against.
+// Shared by the read benchmarks: making caches cold, counting reads and peak memory, and the plain
+// file with which reads are compared.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ inline void make_cold(const std::string& path) {
   ::close(file);
 }
 
-// The number behind a name in a file of /proc; 0 when there is none.
+// The number after a name in a file of /proc; 0 if there is none.
 inline std::uint64_t proc_number(const char* path, std::string_view name) {
   std::ifstream file(path);
   std::string word;
@@ -44,10 +44,10 @@ inline std::uint64_t proc_number(const char* path, std::string_view name) {
   return 0;
 }
 
-// What this process has read so far.
+// Everything that this process has read so far.
 struct ReadCount {
   std::uint64_t calls = 0;
-  std::uint64_t disk_bytes = 0;  // with what the kernel read ahead
+  std::uint64_t disk_bytes = 0;  // including the kernel's readahead
 
   static ReadCount now() {
     return {.calls = proc_number("/proc/self/io", "syscr:"),
@@ -55,13 +55,13 @@ struct ReadCount {
   }
 };
 
-// How much more memory is resident at the worst moment since this was made. What was freed before
-// is given back first: else it would be at hand for whoever is measured second.
+// The peak growth of resident memory since construction. Freed memory is returned to the system
+// first: otherwise the second measurement would reuse it.
 class PeakMemory {
  public:
   PeakMemory() {
     ::malloc_trim(0);
-    std::ofstream("/proc/self/clear_refs") << 5;  // the peak begins anew
+    std::ofstream("/proc/self/clear_refs") << 5;  // resets the peak
     before_kib_ = proc_number("/proc/self/status", "VmRSS:");
   }
   double growth_kib() const {
@@ -73,7 +73,7 @@ class PeakMemory {
   std::uint64_t before_kib_ = 0;
 };
 
-// The least that a read can be: the file is opened, and the bytes lie together at a known place.
+// The minimum for a read: open the file and read contiguous bytes at a known place.
 inline void read_plain(const std::string& path, std::uint64_t offset, std::string& into) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   CHECK(file >= 0);

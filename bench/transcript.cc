@@ -1,7 +1,7 @@
-// What opening a session costs, with real records: the last page of its transcript and the fold of
-// its state from snapshot and tail, for a session of 1,000,000 records against one of 1,000, warm
-// and cold, and the memory that it takes. Beside it in the same rounds, as a raw baseline, as many
-// bytes as the page's records have, read from the end of a plain file of that session.
+// The cost of opening a session, with real records: the last page of its transcript and the fold of
+// its state from snapshot and tail, for a session of 1,000,000 records and one of 1,000, warm and
+// cold, with the memory that it takes. The raw baseline, in the same rounds, reads as many bytes as
+// the page's records have from the end of a plain file of that session.
 #include <cstdio>
 #include <fstream>
 #include <utility>
@@ -19,7 +19,7 @@
 namespace perdure::bench {
 namespace {
 
-// A session that talks: turns of a prompt, some chunks, a tool and an end, about 300 bytes a
+// A session that talks: turns of a prompt, several chunks, a tool and an end, about 300 bytes per
 // record.
 class Talker {
  public:
@@ -68,7 +68,7 @@ class Talker {
   std::vector<std::string> records_;
 };
 
-// A session that is being filled, in the store and in a plain file of its own.
+// A session that is being filled, in the store and in its own plain file.
 class Filling {
  public:
   Filling(std::uint64_t number, const std::string& plain)
@@ -109,8 +109,8 @@ struct Figures {
   std::vector<double> open, page, load, plain, memory_kib;
 };
 
-// Opens the store and reads what somebody sees first; cold, nothing of the files is in the cache
-// before each of the steps.
+// Opens the store and reads the parts that a person sees first; cold: nothing of the files is in
+// the cache before each of the steps.
 void measure(const SqliteOptions& options, const Subject& of, Cache cache, Figures& out) {
   const auto drop = [&](const std::string& path) {
     if (cache == Cache::cold) make_cold(path);
@@ -141,7 +141,7 @@ void measure(const SqliteOptions& options, const Subject& of, Cache cache, Figur
   out.plain.push_back(seconds() - start);
 }
 
-// Both end in the same stretch of the log, in turns, and neither at its end.
+// Both end, interleaved, in the same part of the log, but not at its end.
 std::pair<Subject, Subject> fill(const SqliteOptions& options, const Scratch& scratch,
                                  Seq many_records) {
   constexpr Seq few_records = 1000;

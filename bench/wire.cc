@@ -1,4 +1,4 @@
-// What it costs to write and read a journal record of about 300 bytes, and a snapshot.
+// The cost of writing and reading a journal record of about 300 bytes, and a snapshot.
 #include <string>
 
 #include <benchmark/benchmark.h>

@@ -1,25 +1,25 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that are missing, by name. Costs one dpkg query when none is.
+# Installs the Debian packages that are missing, by name. If none is missing, it costs one dpkg query.
 #   tools/install_dependencies.sh run    what building and running needs
-#   tools/install_dependencies.sh test   the same, and what ./test needs besides
+#   tools/install_dependencies.sh test   the same, and what ./test needs as well
 set -euo pipefail
 
 build_packages=(
   clang-19 ninja-build ccache mold cmake git python3
   libboost1.81-dev libboost-json1.81-dev libsqlite3-dev libpq-dev libssl-dev libfmt-dev zlib1g-dev
   libspdlog-dev libtomlplusplus-dev
-  # CMake looks for these at configure time, whatever is then built.
+  # CMake looks for these at configure time, for every target.
   libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
 )
-# Node.js builds the page; where it is too old, tools/node.sh finds another. It comes with npm from
-# some sources, without from others.
+# Node.js builds the page; if it is too old, tools/node.sh finds another. Some sources include npm.
 command -v npm >/dev/null || build_packages+=(nodejs npm)
 # Chromium runs the tests of the page.
 # postgresql-15 is the server that the tests start for themselves.
-# podman with runc runs the sessions in containers, with an image of busybox; dockerd is used, too,
-# where it is there. openssh-server and iproute2 make another host of namespaces.
+# podman with runc and dockerd run the sessions in containers, with an image of busybox.
+# openssh-server and iproute2 make another host of namespaces. zsh and fish load the completions.
 test_packages=(lld-19 llvm-19 libclang-rt-19-dev clang-tidy-19 clang-format-19 sqlite3
-  postgresql-15 chromium podman runc busybox-static openssh-server openssh-client iproute2)
+  postgresql-15 chromium podman runc docker.io busybox-static openssh-server openssh-client
+  iproute2 zsh fish man-db groff)
 
 case "${1:-test}" in
   run) wanted=("${build_packages[@]}") ;;
@@ -30,7 +30,7 @@ case "${1:-test}" in
     ;;
 esac
 
-# dpkg-query exits 1 when it does not know one of the names; those are simply missing.
+# dpkg-query exits 1 if it does not know one of the names; those packages are missing.
 installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "${wanted[@]}" 2>/dev/null || true)
 missing=()
 for package in "${wanted[@]}"; do
@@ -43,7 +43,7 @@ fi
 as_root=()
 if [[ $(id -u) -ne 0 ]]; then
   if ! command -v sudo >/dev/null; then
-    echo "These packages are missing, and there is neither root nor sudo to install them:" >&2
+    echo "These packages are missing; installing them needs root or sudo:" >&2
     echo "  ${missing[*]}" >&2
     exit 1
   fi

@@ -2,8 +2,8 @@
 """Builds and runs the tests of tools/test_plan.py; the last line is `N passed, N failed`.
 
 In CI (CI=true) a skipped case fails unless tools/skips_allowed.txt names it. Elsewhere a full run
-also explores fresh seeds of the simulator, of property tests and of the fuzzers (--explore MINUTES),
-and prints them, so that a failure can be repeated.
+also explores fresh seeds of the simulator, of property tests and of the fuzzers (--explore
+MINUTES), and prints them, so that a failure can be repeated.
 
 Counted are the single cases of GoogleTest executables, the lines of TAP commands, and every other
 command as one. A case that crashed, timed out or never ran is a failure; a skipped one is neither,

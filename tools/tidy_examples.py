@@ -4,14 +4,18 @@ are those of BASE."""
 BASE = {
     "layers.txt": "base:\nsession: base\napi: base session\nhttp: base\nstore_sqlite: base\n"
                   "main: *\nsim: base\ntesting: base\n",
-    "src/base/result.h": "// What every example needs to be a tree at all.\n#pragma once\n"
-                         "enum class Code {\n  not_found,  // no such thing\n};\n",
+    "src/base/error_codes.h": "// The error codes of the example.\n#pragma once\n"
+                              'ROW(not_found, 404, not_found, "")\n',
     "src/base/limits.h": "// Every limit of the example.\n#pragma once\n"
                          "inline constexpr std::size_t depth_max = 64;\n",
-    "docs/errors/not_found.md": "# not_found\n\n## What happened\n\n## What to do\n",
+    "docs/errors/not_found.md": "# not_found\n\nHTTP status 404, exit code 3, no actions.\n\n"
+                                "## What happened\n\n## What to do\n",
+    "docs/protocol/http.md": "| 404 | `not_found` |\n",
     "docs/limits.md": "| name |\n| `depth_max` | 64 |\n",
     "docs/requirements.txt": "J1 Records are numbered without a gap.\n",
     "docs/invariants.md": "| J1 | Gapless. |\n",
+    "web/layers.txt": "core:\nui: core\n",
+    "web/src/ui/a.ts": 'import { b } from "../core/b";\n',
 }
 
 
@@ -116,6 +120,18 @@ EXAMPLES = {
         [api("Status status = Status::idle;"), session("if (s == Status::running) {}"),
          {"src/store_sqlite/a.cc": "// Storage.\nfsync(fd);\n"},
          {"src/session/status.cc": "// Derives.\nStatus derive_status(const State& s) {\n}\n"}]),
+    "the_page_keeps_its_import_table": (
+        [{"web/src/core/b.ts": 'import { a } from "../ui/a";\n'},
+         {"web/src/core/b.ts": 'const a = await import("../ui/a");\n'},
+         {"web/src/ui/a.ts": 'import { b } from "./b";\n'},
+         {"web/layers.txt": "core: ui\nui: core\n",
+          "web/src/core/b.ts": 'export * from "../ui/a";\n'}],
+        [{"web/src/ui/b.svelte": 'import a from "./a";\nimport d from "diff";\n'},
+         {"web/src/main.ts": 'import "./ui/a";\n'}]),
+    "texts_have_few_markers_of_translated_english": (
+        [{"docs/a.md": "Whoever asks is told so.\n"}, session("// Nobody is there any more."),
+         session('auto s = "there is no such record any more";')],
+        [{"docs/a.md": "The daemon `is told whoever` asked.\n"}, session("nobody(any_more);")]),
     "every_header_has_pragma_once": (
         [{"src/session/a.h": "// A header.\nint a();\n"}], [{}]),
     "every_source_opens_with_what_it_is": (
@@ -137,7 +153,8 @@ EXAMPLES = {
         [session(f"int f(int a) {{\n{lines(68)}}}"),
          session("enum class E {\n" + "  a,\n" * 100 + "};"),
          session("const int table[] = {\n" + "  f(1),\n" * 100 + "};"),
-         session("namespace a {\n" + "int f();\n" * 100 + "}")]),
+         session("namespace a {\n" + "int f();\n" * 100 + "}"),
+         session("#define ROWS(ROW) \\\n" + "  ROW(a) \\\n" * 100 + "\nenum class A {\n  b\n};")]),
     "a_type_has_one_definition": (
         [{"src/session/a.h": "// One.\nnamespace perdure {\nstruct View {\n};\n",
           "src/base/b.cc": "// Two.\nnamespace perdure {\nclass View final : Base {\n};\n"}],
@@ -167,7 +184,14 @@ EXAMPLES = {
         [{"docs/a.md": "[e](errors/not_found.md#x) [w](https://www.example.org/)"}]),
     "every_error_code_has_its_page": (
         [{"docs/errors/not_found.md": "# not_found\n"}, {"docs/errors/other.md": "# other\n"},
-         {"src/base/result.h": "enum class Code {\n  not_found,\n  internal,\n};\n"}], [{}]),
+         {"src/base/error_codes.h": '// Two.\nROW(not_found, 404, not_found, "")\n'
+                                    'ROW(internal, 500, failed, "")\n'},
+         {"src/base/error_codes.h": '// Another status.\nROW(not_found, 410, not_found, "")\n'},
+         {"src/base/error_codes.h": '// Actions.\nROW(not_found, 404, not_found, "retry")\n'}],
+        [{}]),
+    "the_http_page_lists_each_error_code_with_its_status": (
+        [{"docs/protocol/http.md": "| 400 | `not_found` |\n"},
+         {"docs/protocol/http.md": "\n"}], [{}]),
     "every_limit_is_published": (
         [{"docs/limits.md": "| name |\n"}, {"docs/limits.md": "| `depth_max` |\n| `gone_max` |\n"}],
         [{}]),
@@ -186,4 +210,10 @@ EXAMPLES = {
     "scripts_stop_at_the_first_error": (
         [{"run": "#!/usr/bin/env bash\n# Runs.\necho\n"}],
         [{"run": "#!/usr/bin/env bash\n# Runs.\nset -euo pipefail\n"}]),
+    "commits_have_an_imperative_subject_and_a_body": (
+        [{"commits.txt": "wip\n"}, {"commits.txt": "store: read a page once\n"},
+         {"commits.txt": "store: what is read\nA body of more than five words.\n"},
+         {"commits.txt": "store: wip\nA body of more than five words.\n"},
+         {"commits.txt": f"store: read {'x' * 70}\nA body of more than five words.\n"}],
+        [{"commits.txt": "store: read a page once\nIt was read twice, which cost time.\n"}]),
 }

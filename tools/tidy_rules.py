@@ -5,8 +5,10 @@ that none can be green because it sees nothing. Exceptions stand in tools/tidy_a
 its reason.
 """
 
+import posixpath
 import re
 
+import prose
 from tidy_source import functions, line_of
 
 RULES = {}
@@ -262,6 +264,48 @@ def one_projector_one_syncer(tree):
                      "'{}': storage alone knows what is on the disk"))
 
 
+# --- the page -----------------------------------------------------------------------------------
+
+
+def page_layers(tree):
+    """{folder of web/src: the folders it may import}, in the order of web/layers.txt."""
+    lines = [line.split("#")[0].partition(":") for line in tree.text("web/layers.txt").split("\n")]
+    return {name.strip(): set(grants.split()) for name, colon, grants in lines if colon}
+
+
+def page_imports(tree):
+    """(path, line, folder, imported folder) for each import between folders of web/src."""
+    pattern = r"\b(?:from|import)\s*\(?\s*[\"'](\.[^\"']+)[\"']"
+    for path in tree.paths:
+        parts = path.split("/")
+        if parts[:2] != ["web", "src"] or len(parts) < 4 or not path.endswith((".ts", ".svelte")) \
+                or path.endswith(".test.ts"):
+            continue
+        for match in re.finditer(pattern, tree.text(path)):
+            target = posixpath.normpath(posixpath.join(posixpath.dirname(path), match[1]))
+            folder = target.split("/")[2] if target.startswith("web/src/") else ""
+            if folder and folder != parts[2]:
+                yield path, line_of(tree.text(path), match.start()), parts[2], folder
+
+
+@rule("the_page_keeps_its_import_table")
+def page_layers_hold(tree):
+    if "web/layers.txt" not in tree.paths:
+        return ["web/layers.txt:1: the import table of the page is missing"]
+    layers, used, found, above = page_layers(tree), set(), [], set()
+    for path, line, folder, target in page_imports(tree):
+        used.add((folder, target))
+        if target not in layers.get(folder, set()):
+            found.append(f"{path}:{line}: {folder}/ may not import {target}/ (web/layers.txt)")
+    for folder, grants in layers.items():
+        found += [f"web/layers.txt:1: {folder} imports {name}, which does not stand above it"
+                  for name in sorted(grants - above)]
+        found += [f"web/layers.txt:1: {folder} never uses its grant of {name}"
+                  for name in sorted(grants) if (folder, name) not in used]
+        above.add(folder)
+    return found
+
+
 # --- files --------------------------------------------------------------------------------------
 
 
@@ -386,25 +430,63 @@ def links_lead_somewhere(tree):
     return found
 
 
+# --- English ------------------------------------------------------------------------------------
+
+
+@rule("texts_have_few_markers_of_translated_english")
+def few_prose_markers(tree):
+    found = []
+    for part in prose.parts(tree):
+        words, markers = prose.measure(tree, part)
+        if prose.rate(words, markers) > prose.RATE_MAX:
+            found.append(f"tools/prose.py:1: {part}: {prose.rate(words, markers):.0f} markers per "
+                         f"10,000 words, at most {prose.RATE_MAX} are allowed")
+            found += [f"{path}:{line}: '{text}'" for path, line, text in markers]
+    return found
+
+
 # --- documents that repeat the code -------------------------------------------------------------
+
+
+EXIT_CODES = {"failed": 1, "usage": 2, "not_found": 3, "refused": 4, "unreachable": 5}
+
+
+def error_rows(tree):
+    """(code, HTTP status, exit code, actions) of each row of the table of error codes."""
+    rows = re.findall(r"\bROW\((\w+), (\d+), (\w+), \"([^\"]*)\"\)",
+                      tree.text("src/base/error_codes.h"))
+    return [(code, status, EXIT_CODES[exit_code], actions.split())
+            for code, status, exit_code, actions in rows]
 
 
 @rule("every_error_code_has_its_page")
 def error_pages(tree):
-    enum = re.search(r"enum class Code \{(.*?)\};", tree.code("src/base/result.h"), re.S)
-    codes = re.findall(r"(\w+)\s*,", enum[1])
     pages = {path for path in tree.paths if re.fullmatch(r"docs/errors/[a-z_]+\.md", path)}
     found = []
-    for code in codes:
+    rows = error_rows(tree)
+    for code, status, exit_code, actions in rows:
         path = f"docs/errors/{code}.md"
         if path not in pages:
             found.append(f"{path}:1: the error code {code} has no page")
             continue
-        for heading in (f"# {code}", "## What happened", "## What to do"):
-            if not re.search(f"^{re.escape(heading)}$", tree.text(path), re.M):
-                found.append(f"{path}:1: '{heading}' is missing")
-    extra = pages - {f"docs/errors/{code}.md" for code in codes}
+        words = ", ".join(f"`{word}`" for word in actions)
+        offered = f"actions {words}" if actions else "no actions"
+        for line in (f"# {code}", f"HTTP status {status}, exit code {exit_code}, {offered}.",
+                     "## What happened", "## What to do"):
+            if not re.search(f"^{re.escape(line)}$", tree.text(path), re.M):
+                found.append(f"{path}:1: '{line}' is missing")
+    extra = pages - {f"docs/errors/{code}.md" for code, *_ in rows}
     return found + [f"{path}:1: there is no such error code" for path in sorted(extra)]
+
+
+@rule("the_http_page_lists_each_error_code_with_its_status")
+def error_statuses(tree):
+    path = "docs/protocol/http.md"
+    told = {code: status for status, codes in re.findall(
+        r"^\| (\d{3}) \| (.*) \|$", tree.text(path) if path in tree.paths else "", re.M)
+            for code in re.findall(r"`([a-z_]+)`", codes)}
+    return [f"{path}:1: {code} is not listed with status {status}"
+            for code, status, *_ in error_rows(tree) if told.get(code) != status]
 
 
 @rule("every_limit_is_published")
@@ -468,3 +550,28 @@ def scripts_strict(tree):
     return [f"{path}:1: a bash script without `set -euo pipefail`" for path in tree.readable()
             if tree.text(path).startswith("#!/usr/bin/env bash")
             and not re.search(r"^set -euo pipefail$", tree.text(path), re.M)]
+
+
+# Commits after this one follow the rules below.
+COMMITS_CHECKED_AFTER = "1b9cdad"
+SUBJECT_COLUMNS_MAX = 72
+NOT_IMPERATIVE = re.compile(
+    r"(?:an?|the|of|no|not|two|its?|this|that|these|some|each|every|what|who|where|when|how|if|in"
+    r"|on|at|by|for|from|with|and|or|as|wip|\d\S*|\w+ing|\w+ed)$")
+
+
+@rule("commits_have_an_imperative_subject_and_a_body")
+def commits_say_what_they_do(tree):
+    commits = tree.commits(COMMITS_CHECKED_AFTER)
+    if commits is None:
+        return [f"tools/tidy_rules.py:1: {COMMITS_CHECKED_AFTER} is not in this history"]
+    found = []
+    for subject, body in commits:
+        match = re.fullmatch(r"[\w/., -]+: (\S+)( .*)?", subject)
+        if len(subject) > SUBJECT_COLUMNS_MAX:
+            found.append(f"commit:1: {len(subject)} columns: {subject}")
+        if not match or NOT_IMPERATIVE.match(match[1]) or re.search(r"\bwip\b", subject, re.I):
+            found.append(f"commit:1: not `area: imperative verb …`: {subject}")
+        if len(body.split()) < 5:
+            found.append(f"commit:1: no body that says why: {subject}")
+    return found

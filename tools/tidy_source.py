@@ -30,6 +30,24 @@ class Tree:
                  if path.is_file()]
         return [name for name in names if not name.startswith(("build/", "tools/__pycache__/"))]
 
+    def commits(self, base):
+        """(subject, body) of each commit after base, merges left out; None if base is unknown. A
+        folder that only looks like a repository has them in the file commits.txt."""
+        example = self.root / "commits.txt"
+        if example.exists():
+            text = example.read_text()
+        elif not (self.root / ".git").exists():
+            text = ""
+        else:
+            done = subprocess.run(
+                ["git", "log", "--no-merges", "--format=%s%n%b%x00", f"{base}..HEAD"],
+                cwd=self.root, capture_output=True, text=True)
+            if done.returncode != 0:
+                return None
+            text = done.stdout
+        entries = [entry.strip().partition("\n") for entry in text.split("\0") if entry.strip()]
+        return [(subject, body.strip()) for subject, _, body in entries]
+
     def text(self, path):
         if path not in self.texts:
             self.texts[path] = (self.root / path).read_bytes().decode("utf-8", "replace")
@@ -82,7 +100,7 @@ def functions(code):
     position = 0
     while (opening := code.find("{", position)) >= 0:
         start = max(code.rfind(mark, 0, opening) for mark in ";{}") + 1
-        head = re.sub(r"^\s*#.*$", "", code[start:opening], flags=re.M)
+        head = re.sub(r"^\s*#(?:[^\\\n]|\\\n|\\.)*", "", code[start:opening], flags=re.M)
         if not is_function_head(head):
             position = opening + 1
             continue

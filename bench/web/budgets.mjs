@@ -1,5 +1,5 @@
-// Measures the page against its budgets in a real browser and prints a table. Nothing here is a test:
-// times depend on the machine, so they are read by people. Sizes are tested by tests/web/unit.mjs.
+// Measures the page against its budgets in a real browser and prints a table. This is not a test:
+// times depend on the machine, so people judge them. tests/web/unit.mjs tests the sizes.
 //
 //   PERDURE_PROGRAMS=build/release tools/node.sh bench/web/budgets.mjs [--minutes N] [PART…]
 //   parts: sizes open stream memory switch reattach scrub
@@ -29,7 +29,7 @@ function sizes() {
   }
 }
 
-// A session of about so many records: turns of text, thoughts and tools, as agents have them.
+// A session of about this many records: turns of text, thoughts and tools, like real ones.
 async function filled(daemon, title, records) {
   const turn = "think 4; chunks 380 56; tool 4; chunks 380 56; tool 6; chunks 200 56";
   const session = await daemon.session({ agent: "fast", title });
@@ -42,11 +42,11 @@ async function filled(daemon, title, records) {
   }
 }
 
-// Asks in the page itself: a test that looks from outside sees everything 100 to 200 ms later.
+// Runs in the page itself: from outside, everything is observed 100 to 200 ms later.
 function noteRows() {
   const look = () => {
     if (document.querySelectorAll("[role=log] [data-key]").length < 2) return requestAnimationFrame(look);
-    // Behind this frame's drawing.
+    // After this frame is drawn.
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = () => { window.rowsDrawn = performance.now(); };
     return port2.postMessage(0);
@@ -54,7 +54,7 @@ function noteRows() {
   requestAnimationFrame(look);
 }
 
-// From the begin of the navigation until the tail is drawn.
+// From the start of the navigation until the tail is drawn.
 async function openings(person, path, times) {
   const out = [];
   for (let count = 0; count < times; count += 1) {
@@ -98,7 +98,7 @@ async function measureOpen({ person, large, small }) {
   say("heap in the 100,000-record session", `${(await heap(person)).toFixed(1)} MB`, "40 MB");
 }
 
-// Frames and long tasks, gathered in the page while something runs.
+// Frames and long tasks, counted in the page while something runs.
 function watchFrames(page) {
   return page.evaluate(() => {
     const seen = { frames: [], tasks: [], stop: false };
@@ -132,12 +132,12 @@ async function streamed({ daemon, large }) {
   return (Date.now() - begun) / 1000;
 }
 
-// Twice: who counts frames makes the browser draw sixty a second, so the work is measured without that.
+// Runs twice: counting frames makes the browser draw 60 per second, so work is measured without it.
 async function measureStream(world) {
   const { person, large } = world;
   await person.open(`/s/${large.id}`);
   await log(person.page).locator("[data-key]").nth(1).waitFor();
-  await person.page.waitForTimeout(3_000); // what is fetched ahead is no part of it
+  await person.page.waitForTimeout(3_000); // excludes prefetching
   const busy = await busyMs(person);
   const before = await busy.read();
   const unwatched = await streamed(world);
@@ -150,7 +150,7 @@ async function measureStream(world) {
   say("streaming 100 updates/s: tasks over 50 ms", `${tasks.length} of ${seconds.toFixed(0)} s`, "0");
 }
 
-// What the page holds on to, after a collection: heap, nodes (also those outside of the document), listeners.
+// What the page retains after a collection: heap, nodes (including detached ones), listeners.
 async function held(person) {
   const cdp = await person.context.newCDPSession(person.page);
   await cdp.send("Performance.enable");
@@ -161,7 +161,7 @@ async function held(person) {
   return { heap: metrics.JSHeapUsedSize / (1 << 20), nodes: metrics.Nodes, listeners: metrics.JSEventListeners };
 }
 
-// Streams for so many minutes and looks at a tenth, the middle and the end of them.
+// Streams for this many minutes; measures after a tenth, in the middle and at the end.
 async function measureMemory({ daemon, person, small }) {
   await person.open(`/s/${small.id}`);
   await log(person.page).locator("[data-key]").nth(1).waitFor();
@@ -186,7 +186,7 @@ async function measureSwitch({ person, large, other }) {
   await log(person.page).locator("[data-key]").nth(1).waitFor();
   for (let count = 0; count < 8; count += 1) {
     const next = count % 2 === 0 ? other : large;
-    // A click as a person makes it: the link is in the side bar.
+    // Click like a person: the link is in the side bar.
     const taken = await person.page.evaluate(async (path) => {
       const link = document.querySelector(`a[href="${path}"]`);
       if (!link) return -1;
@@ -227,7 +227,7 @@ async function measureReattach({ daemon, person, small }) {
 }
 
 async function measureScrub({ person, large }) {
-  // Before the density is there, the timeline has no places to go to.
+  // Until the density has loaded, the timeline has no targets.
   await Promise.all([person.page.waitForResponse(/\/density/), person.open(`/s/${large.id}`)]);
   const slider = person.page.getByRole("slider").first();
   await slider.waitFor();

@@ -112,7 +112,7 @@ void Agent::Parts::on_notification(const RpcMessage& message) {
 
 void Agent::Parts::on_answer(const RpcMessage& message) {
   const auto call = calls.take(message.id);
-  if (!call) return;  // to nothing that was asked
+  if (!call) return;  // not in reply to any request
   if (message.kind == RpcMessage::Kind::error) {
     return add(AnswerRefused{message.id, parse_rpc_error(message.error)});
   }

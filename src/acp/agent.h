@@ -1,6 +1,6 @@
-// The agent's half of one connection to a client, without I/O: what the bundled agent, the scripted
-// test agent and our own face to editors are built on. Both protocol versions; the client chooses
-// in initialize.
+// The agent's half of one connection to a client, without I/O: the base of the bundled agent, the
+// scripted test agent and Perdure's own agent for editors. Both protocol versions; the client
+// chooses in initialize.
 #pragma once
 
 #include <cstddef>
@@ -20,10 +20,10 @@
 
 namespace perdure::acp {
 
-// What a client asks and tells. Each with an id wants exactly one answer.
+// A client's requests and notifications. Each one with an id needs exactly one answer.
 struct InitializeAsked {
   RpcId id;
-  std::int64_t protocol_version = 1;  // as asked; Agent::dialect() is what was agreed
+  std::int64_t protocol_version = 1;  // as requested; Agent::dialect() is the agreed one
   std::string client_name;
   std::string client_version;
   bool fs_read = false;
@@ -39,9 +39,9 @@ struct AuthenticateAsked {
 struct SessionAsked {
   RpcId id;
   Call call = Call::open_new;
-  std::string session_id;  // not of open_new
+  std::string session_id;  // absent for open_new
   SessionSetup setup;
-  RawJson meta;  // `_meta` as it came
+  RawJson meta;  // `_meta` as received
 };
 // session/close and delete.
 struct SessionEndAsked {
@@ -51,7 +51,7 @@ struct SessionEndAsked {
 };
 struct ListAsked {
   RpcId id;
-  std::string cwd;     // empty: of any folder
+  std::string cwd;     // empty: any folder
   std::string cursor;  // empty: the first page
 };
 struct PromptAsked {
@@ -66,9 +66,9 @@ struct OptionAsked {
   RpcId id;
   std::string session_id;
   OptionValue option;
-  bool by_mode = false;  // wants an empty answer, not the options
+  bool by_mode = false;  // answer with an empty result, not with the options
 };
-// Any other request: -32601 is the answer to one that nobody knows.
+// Any other request: an unknown method is answered with -32601.
 struct OtherAsked {
   RpcId id;
   std::string method;
@@ -78,17 +78,17 @@ struct OtherTold {
   std::string method;
   RawJson params;
 };
-// The client takes a request of its own back ($/cancel_request); it still wants an answer.
+// The client cancels a request of its own ($/cancel_request), which still needs an answer.
 struct RequestTakenBack { RpcId id; };
-// A request that lacks what it needs: to be answered with this error, and nothing else happens.
+// An invalid request: answer it with this error and do nothing else.
 struct BadRequest {
   RpcId id;
   RpcError error;
 };
-// Answers to what the agent asked.
+// Answers to the agent's requests.
 struct PermissionAnswered {
   RpcId id;
-  std::string option_id;  // empty: cancelled, which is no permission
+  std::string option_id;  // empty: cancelled, which is not a permission
 };
 struct AnswerGiven {
   RpcId id;
@@ -115,12 +115,12 @@ struct AgentSetup {
   std::size_t line_bytes_max = acp_line_bytes_max;
 };
 
-// What session/new and its like answer.
+// The answer to session/new and the like.
 struct SessionAnswer {
-  std::string session_id;  // empty: left out, as load and resume may
+  std::string session_id;  // empty: omitted, as load and resume allow
   std::vector<ConfigOption> options;
-  std::vector<OptionChoice> modes;  // v1's older way to show the mode; may stand beside options
-  std::string mode;                 // the one that is set
+  std::vector<OptionChoice> modes;  // v1's older form of the mode; may accompany options
+  std::string mode;                 // the current one
 };
 struct SessionListed {
   std::string session_id;
@@ -137,7 +137,7 @@ struct TurnEnd {
   RawJson usage;
 };
 struct PermissionQuestion {
-  std::string title;  // v2 asks for one; v1 shows the tool's
+  std::string title;  // v2 requires one; v1 shows the tool's
   ToolUpserted tool;
   std::vector<PermissionChoice> choices;
 };
@@ -149,10 +149,10 @@ class Agent {
   Agent& operator=(Agent&&) noexcept;
   ~Agent();
 
-  // Bytes from the client, cut anywhere. Appends what they mean, in order.
+  // Bytes from the client, split anywhere. Appends their events, in order.
   void feed(std::string_view bytes, std::vector<AgentEvent>& events);
   void feed_end(std::vector<AgentEvent>& events);
-  // What was agreed; v1 before initialize.
+  // The agreed version; v1 before initialize.
   Dialect dialect() const;
 
   // Each appends the bytes to write to the client. `auth_methods` is a JSON array in the form of
@@ -166,18 +166,18 @@ class Agent {
   void give_result(std::string& out, const RpcId& id, std::string_view result);
   void give_error(std::string& out, const RpcId& id, const RpcError& error);
 
-  // A turn is begun once and ended once, or refused with give_error() before it was begun. v1
-  // answers the prompt at the end; v2 acknowledges it at the beginning and ends by a state.
+  // A turn is begun once and ended once, or rejected with give_error() before that. v1 answers the
+  // prompt at the end; v2 acknowledges it at the beginning and ends the turn with a state.
   void begin_turn(std::string& out, const PromptAsked& prompt, std::string_view message_id);
   void end_turn(std::string& out, const PromptAsked& prompt, const TurnEnd& end);
 
   void update(std::string& out, std::string_view session_id, const UpdateBody& body);
-  // `update` is the JSON of an update, whatever it holds.
+  // `update` is the JSON of any update.
   void update_raw(std::string& out, std::string_view session_id, std::string_view update);
-  // The answer comes as PermissionAnswered, or as AnswerRefused.
+  // The answer arrives as PermissionAnswered or AnswerRefused.
   RpcId ask_permission(std::string& out, std::string_view session_id,
                        const PermissionQuestion& question);
-  // Any other request to the client; the answer comes as AnswerGiven or AnswerRefused.
+  // Any other request to the client; the answer arrives as AnswerGiven or AnswerRefused.
   RpcId ask(std::string& out, const RpcCall& call);
   void tell(std::string& out, const RpcCall& call);
 

@@ -15,7 +15,7 @@ BadRequest lacks(const RpcMessage& message, std::string_view name) {
            .message = "Invalid params: " + message.method + " needs " + std::string(name)}};
 }
 
-// The first of the members that is no text, if any.
+// The first of the members that is not a text, if any.
 std::optional<std::string_view> missing_text(const Slices& params,
                                              std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {

@@ -1,5 +1,5 @@
-// The agent's half: requests of clients typed, bad ones refused without effect, and, with our
-// client at the other end, whole conversations in both protocol versions.
+// The agent's half: typed requests of clients, invalid ones rejected without effect, and whole
+// conversations with our own client in both protocol versions.
 #include "acp/agent.h"
 
 #include <string>
@@ -92,7 +92,7 @@ TEST(Agent, noise_is_told) {
   EXPECT_EQ(only<Noise>(R"([{"jsonrpc":"2.0","id":1,"method":"a"}])").kind, NoiseKind::batch);
 }
 
-// Both halves, connected: what one says the other hears at once.
+// Both halves, connected: each receives the other's output at once.
 struct Talk {
   explicit Talk(std::int64_t version)
       : client({.protocol_version = version, .client_version = "1"}),

@@ -33,9 +33,9 @@ struct Rule {
   Failure failure;
 };
 
-// The first that fits decides. tests/golden/acp/errors.jsonl has the words that were
-// recorded; the rest, most of the rate limits among it, is expected and was not seen yet. Where
-// words have several meanings the narrower stands first.
+// The first match decides. tests/golden/acp/errors.jsonl has the recorded words; the others,
+// including most rate limits, are expected but not yet observed. Of several meanings, the narrower
+// is listed first.
 constexpr auto rules = std::to_array<Rule>({
     {any_call, "method not found", Failure::method_missing},
     {any_call, "unsupported protocol version", Failure::version},
@@ -61,7 +61,7 @@ constexpr auto rules = std::to_array<Rule>({
     {reopening, "does not match any session", Failure::session_unknown},
     {reopening, "invalid session id", Failure::session_unknown},
     {reopening, "invalid sessionid", Failure::session_unknown},
-    // All that OpenCode says of a session that it does not have.
+    // OpenCode's complete message for an unknown session.
     {reopening, "opencode service failure", Failure::session_unknown},
 
     {any_call, "rate limit", Failure::rate_limited},
@@ -146,7 +146,7 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-// "Session 7e59… not found": the id stands between.
+// "Session 7e59… not found": the id is in between.
 bool names_lost_session(std::string_view text) {
   constexpr std::size_t id_bytes_max = 96;
   for (std::size_t at = text.find("session "); at != std::string_view::npos;
@@ -159,7 +159,7 @@ bool names_lost_session(std::string_view text) {
 
 bool is_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
-// Three digits in front, and nothing that goes on with them.
+// Three leading digits that are not part of a longer word.
 int leading_status(std::string_view text) {
   int value = 0;
   const auto parsed =
@@ -168,7 +168,7 @@ int leading_status(std::string_view text) {
   return text.size() > 3 && is_alphanumeric(text[3]) ? 0 : value;
 }
 
-// The status of HTTP that the words tell: "status 401", "API Error: 400 …", "httpStatus":429.
+// The HTTP status named in the text: "status 401", "API Error: 400 …", "httpStatus":429.
 int http_status(const RpcError& error, std::string_view text) {
   if (error.code >= 400 && error.code < 600) return static_cast<int>(error.code);
   if (const int status = leading_status(text)) return status;
@@ -208,7 +208,7 @@ Failure by_code(Call call, std::int64_t code, std::string_view text) {
 }
 
 Failure decide(Call call, const RpcError& error, std::string_view text) {
-  // These three codes have one meaning only.
+  // These three codes have only one meaning.
   if (error.code == rpc_code::method_not_found) return Failure::method_missing;
   if (error.code == rpc_code::cancelled) return Failure::cancelled;
   if (error.code == rpc_code::version_unsupported) return Failure::version;
@@ -217,7 +217,7 @@ Failure decide(Call call, const RpcError& error, std::string_view text) {
     return Failure::session_unknown;
   }
   for (const Rule& rule : rules) {
-    // What a model's server answered says more than words that fit everything.
+    // A model server's status is more specific than words that match everything.
     if (rule.failure == Failure::invalid_params && by_status(status)) break;
     if (is_in(rule.calls, call) && has(text, rule.words)) return rule.failure;
   }

@@ -1,5 +1,5 @@
-// What an agent's error means, in one table: the same thing has many codes and texts, so that the
-// decision goes by the call and the words first and by the code last.
+// The meaning of agents' errors, in one table. The same condition has many codes and texts, so the
+// decision depends first on the call and the words and last on the code.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace perdure::acp {
 
-// Our calls, as far as they differ in what their errors mean.
+// Our calls, distinguished as far as their errors differ in meaning.
 enum class Call {
   initialize,
   authenticate,
@@ -27,17 +27,17 @@ enum class Call {
 };
 
 enum class Failure {
-  method_missing,    // the agent has no such method: the next rung of the ladder
-  session_unknown,   // no such session, or one that was never prompted: agents tell both alike
-  session_in_use,    // loaded already, or another process writes it
-  session_archived,  // it exists, and somebody has to bring it back first
-  auth,              // a person has to log in or give a key
-  cancelled,         // as we asked
-  rate_limited,      // not now; `reset_at` or `retry_after_ms` where the agent told
-  transport,         // network, or the model's server: trying again may serve
-  cwd_missing,       // the folder is not there
+  method_missing,    // the agent lacks the method: the next rung of the ladder
+  session_unknown,   // no such session, or one never prompted: agents do not distinguish them
+  session_in_use,    // already loaded, or another process writes it
+  session_archived,  // it exists, but has to be restored first
+  auth,              // a person has to log in or provide a key
+  cancelled,         // as requested
+  rate_limited,      // later; `reset_at` or `retry_after_ms` if the agent reported it
+  transport,         // network, or the model's server: a retry may succeed
+  cwd_missing,       // the folder does not exist
   version,           // no common protocol version
-  invalid_params,    // it refuses what we sent; sending it again does not help
+  invalid_params,    // it rejects the parameters; a retry does not help
   other,
 };
 
@@ -46,16 +46,16 @@ std::string_view failure_name(Failure failure);
 
 struct Verdict {
   Failure failure = Failure::other;
-  std::optional<Timestamp> reset_at;           // as told; never checked against a clock
-  std::optional<std::int64_t> retry_after_ms;  // counted from the arrival of the error
+  std::optional<Timestamp> reset_at;           // as reported; never checked against a clock
+  std::optional<std::int64_t> retry_after_ms;  // from the arrival of the error
   bool operator==(const Verdict&) const = default;
 };
 
-// Pure, and total: any error has a verdict.
+// Pure and total: any error has a verdict.
 Verdict classify(Call call, const RpcError& error);
 
-// Whether C4 lets the ladder go on to a new agent session after this failure of load or resume.
-// Everything else keeps the agent's session id.
+// Whether C4 lets the ladder continue to a new agent session after this failure of load or resume.
+// All other failures keep the agent's session id.
 bool allows_fresh_session(Failure failure);
 
 }  // namespace perdure::acp

@@ -1,6 +1,6 @@
-// The errors of real agents as recorded (tests/golden/acp/errors.jsonl), and what each is taken
-// for. Then what no recording has: rate limits with their times, and words that are found in the
-// wrong place.
+// The recorded errors of real agents (tests/golden/acp/errors.jsonl), and how each is classified.
+// Then errors without a recording: rate limits with their times, and words found in the wrong
+// place.
 #include "acp/classify.h"
 
 #include <map>
@@ -66,8 +66,8 @@ TEST(Classify, C4_X10_R1_every_recorded_error_by_call_and_words) {
   }
 }
 
-// Not recorded: what the protocol defines, and wordings that we expect but have not seen from an
-// agent, the rate limits among them.
+// Not recorded: errors defined by the protocol, and wordings that are expected but not yet
+// observed, including the rate limits.
 const std::vector<Case> told = {
     {"codex-acp", Call::load, -32600, "Invalid request", R"({"reason":"thread_active_writer"})",
      Failure::session_in_use},
@@ -89,7 +89,7 @@ const std::vector<Case> told = {
     {"any", Call::prompt, -32603, "OAuth token has expired. Please run /login", "", Failure::auth},
     {"any", Call::prompt, -32603, "invalid_grant: Refresh token was rotated", "", Failure::auth},
     {"any", Call::prompt, -32603, "request failed", R"({"status":403})", Failure::auth},
-    // The code alone, where no word tells.
+    // The code alone, without words.
     {"any", Call::open_new, -32000, "", "", Failure::auth},
     {"any", Call::load, -32002, "", "", Failure::session_unknown},
     {"any", Call::open_new, -32002, "", "", Failure::other},
@@ -139,7 +139,7 @@ TEST(Classify, P13_rate_limit_has_its_reset_time) {
            {"usage_limit_reached", R"({"resetsAt":"2026-11-15T12:00:00Z"})", at_noon},
            {"usage_limit_reached", R"({"resetsAt":"2026-11-15T12:00:00+01:00"})", {}},
            {"usage_limit_reached", R"({"plan":"x","resets_in_seconds":90})", after(90'000)},
-           // A time of day, in a zone that is not told: no span of four seconds.
+           // A time of day, in an unknown zone: not a span of four seconds.
            {"You've hit your usage limit. Try again at 4:08 AM.", "", {}},
            {"You've hit your limit, resets at 3pm", "", {}},
            {"Rate limit reached. Please try again in 1m30.5s.", "", after(90'500)},

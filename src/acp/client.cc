@@ -55,7 +55,7 @@ void Client::Parts::on_object(std::string_view json) {
     case RpcMessage::Kind::error: break;
   }
   const bool is_error = message->kind == RpcMessage::Kind::error;
-  // An error without an id answers no call: a notification or a line that the agent did not like.
+  // An error without an id answers no call: the agent rejected a notification or a line.
   if (is_error && message->id.is_null()) { return on_noise(json, NoiseKind::not_message); }
   auto call = calls.take(message->id);
   if (!call) {
@@ -84,13 +84,13 @@ void Client::Parts::on_update(std::string_view params) {
     sessions.touch(updated.session_id).options = shown->options;
   }
   if (const auto* state = std::get_if<StateShown>(&updated.update.body)) {
-    // Copies: the vector grows under what they point into.
+    // Copies: the vector grows, which invalidates what they point into.
     on_state(std::string(updated.session_id), StateShown(*state));
   }
 }
 
-// An idle that was not preceded by work, or at least by our prompt and a reason, may be a repeated
-// one of before: it ends nothing.
+// An idle that does not follow work, or at least our prompt and a reason, may repeat an earlier
+// one: it ends nothing.
 void Client::Parts::on_state(const std::string& session_id, const StateShown& state) {
   KnownSession* session = sessions.find(session_id);
   if (session == nullptr || !session->turn) return;
@@ -106,7 +106,7 @@ void Client::Parts::on_state(const std::string& session_id, const StateShown& st
     return fail({.call = Call::prompt, .session_id = session_id},
                 state.error.value_or(RpcError{.message = "the turn ended with an error"}));
   }
-  // The draft lets an agent keep the reason to itself; one that was cancelled has to tell.
+  // In the draft, an agent may omit the reason; only a cancelled one must state it.
   add(TurnEnded{state.stop_reason.empty() ? "end_turn" : state.stop_reason, state.usage,
                 session_id});
 }

@@ -1,5 +1,5 @@
-// What a client says differently in each protocol version. What agents say is read the same way in
-// both: the two share no name with two meanings.
+// The differences in a client's messages between protocol versions. Agents' messages are read the
+// same way in both, because no name has two meanings.
 #pragma once
 
 #include <string>
@@ -38,7 +38,7 @@ class ClientDialect {
   virtual Spoken load(std::string_view session_id, const SessionSetup& setup) const = 0;
   virtual Spoken resume(std::string_view session_id, const SessionSetup& setup) const = 0;
   virtual Spoken set_option(const OptionChange& change) const = 0;
-  // Whether the answer to session/prompt ends the turn; else a state does.
+  // Whether the answer to session/prompt ends the turn; otherwise a state does.
   virtual bool prompt_answer_ends_turn() const = 0;
 };
 

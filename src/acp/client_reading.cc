@@ -7,7 +7,7 @@
 namespace perdure::acp {
 namespace {
 
-// v1 says true or an object, v2 an object.
+// v1 has true or an object, v2 an object.
 bool is_able(const Slices& abilities, std::string_view name) {
   const std::string_view raw = abilities.raw(name);
   return raw == "true" || raw.starts_with('{');

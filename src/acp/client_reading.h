@@ -1,4 +1,4 @@
-// What agents answer and ask, read the same way in every protocol version. Only for the client.
+// Agents' answers and requests, read the same way in every protocol version. Only for the client.
 #pragma once
 
 #include <string_view>
@@ -12,10 +12,10 @@ namespace perdure::acp {
 // The result of initialize.
 Initialized read_initialized(std::string_view result);
 
-// The options that a result of session/new, load, resume, fork or set_config_option shows: config
-// options first; what they lack is taken from `modes` and the old `models`.
+// The options in a result of session/new, load, resume, fork or set_config_option: config options
+// first; missing ones are taken from `modes` and the old `models`.
 std::vector<OptionValue> read_options_shown(std::string_view result);
-// Remembers what the same result says about how options are set.
+// Remembers from the same result how options are set.
 void remember_options(std::string_view result, KnownSession& session);
 
 // The params of session/request_permission.

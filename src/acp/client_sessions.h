@@ -1,5 +1,5 @@
-// What a client remembers of the sessions of its connection: how options are set, and whether a
-// turn is open. Bounded: the one seen longest ago is forgotten first.
+// A client's memory of the sessions of its connection: how options are set, and whether a turn is
+// open. Bounded: the least recently seen session is forgotten first.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace perdure::acp {
 // A turn that a state will end (v2).
 struct Turn {
   bool acknowledged = false;  // the prompt was answered
-  bool active = false;        // the agent said so since the prompt was sent
+  bool active = false;        // reported by the agent since the prompt was sent
 };
 
 struct KnownSession {
@@ -24,18 +24,18 @@ struct KnownSession {
   bool has_models = false;
   std::optional<Turn> turn;
 
-  // How to set an option by the name that option_values() gives it; none: nobody knows.
+  // How to set an option by the name from option_values(); absent: unknown.
   std::optional<OptionHandle> find_option(std::string_view option) const;
 };
 
 class KnownSessions {
  public:
-  // The session, remembered from now on. The reference is good until the next call.
+  // The session, remembered from now on. The reference is valid until the next call.
   KnownSession& touch(std::string_view session_id);
   KnownSession* find(std::string_view session_id);
 
  private:
-  std::vector<KnownSession> sessions_;  // the one touched last stands last
+  std::vector<KnownSession> sessions_;  // the last one touched is last
 };
 
 }  // namespace perdure::acp

@@ -1,5 +1,5 @@
-// The client's half against what agents do: each call and its answer, permissions, requests that we
-// did not offer, answers to nothing, and noise in between.
+// The client's half with typical agents: each call and its answer, permissions, requests for
+// services that we did not offer, unexpected answers, and noise in between.
 #include "acp/client.h"
 
 #include <string>
@@ -20,7 +20,7 @@ std::vector<Event> feed(Client& client, std::string_view bytes) {
   return events;
 }
 
-// The only event of a line, of the type that is expected.
+// The only event of a line, of the expected type.
 template <class Expected>
 Expected only(const std::vector<Event>& events) {
   EXPECT_EQ(events.size(), 1U);
@@ -276,7 +276,7 @@ TEST(Client, R9_options_are_set_by_the_way_that_the_agent_has) {
   EXPECT_FALSE(client.set_option(out, "s", {"thought_level", "high"}));
   EXPECT_FALSE(client.set_option(out, "unknown", {"mode", "auto"}));
   EXPECT_EQ(out, "");
-  // set_mode answers nothing: what was set is told.
+  // set_mode has an empty answer: the event names the value that was set.
   EXPECT_EQ(answer<OptionSet>(client, 4, "{}").options,
             (std::vector<OptionValue>{{"mode", "auto"}}));
   EXPECT_EQ(answer<OptionSet>(client, 2,

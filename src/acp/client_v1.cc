@@ -1,4 +1,4 @@
-// Protocol v1, the one that every agent speaks.
+// Protocol v1, which every agent supports.
 #include "acp/client_dialect.h"
 
 namespace perdure::acp {
@@ -6,7 +6,7 @@ namespace {
 
 void write_folders(JsonWriter& writer, const SessionSetup& setup) {
   writer.key("cwd").string(setup.cwd);
-  // Several agents refuse a request without the list, even an empty one.
+  // Several agents reject a request without the list, even if it would be empty.
   writer.key("mcpServers").raw(setup.mcp_servers.text.empty() ? "[]" : setup.mcp_servers.text);
   if (setup.additional_directories.empty()) return;
   writer.key("additionalDirectories").begin_array();
@@ -30,7 +30,7 @@ class ClientV1 final : public ClientDialect {
     writer.key("fs").begin_object();
     writer.key("readTextFile").boolean(setup.fs).key("writeTextFile").boolean(setup.fs);
     writer.end_object().key("terminal").boolean(setup.terminal);
-    // Asks for what would come as agent text or not at all otherwise.
+    // Requests data that would otherwise arrive as agent text or not at all.
     writer.key("session").raw(R"({"configOptions":{"boolean":{}},"notices":{},"compaction":{}})");
     writer.end_object().key("clientInfo").begin_object();
     writer.key("name").string(setup.client_name).key("version").string(setup.client_version);
@@ -61,7 +61,7 @@ class ClientV1 final : public ClientDialect {
         writer.key("modeId").string(change.value).end_object();
         return {"session/set_mode", std::move(writer).take()};
       case OptionHandle::Means::model:
-        // Gone from the protocol. Agents that still list `models` may take it: not tried.
+        // Removed from the protocol. Agents that still list `models` may accept it: untested.
         writer.key("modelId").string(change.value).end_object();
         return {"session/set_model", std::move(writer).take()};
       case OptionHandle::Means::config_option: break;

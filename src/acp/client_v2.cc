@@ -1,4 +1,4 @@
-// Protocol v2, a draft that some agents speak already: load is a resume with replay, modes are
+// Protocol v2, a draft that some agents support already: load is a resume with replay, modes are
 // options, and a turn ends with a state.
 #include "acp/client_dialect.h"
 #include "acp/slices.h"
@@ -6,7 +6,7 @@
 namespace perdure::acp {
 namespace {
 
-// v1 knows a server on stdio by its having no type; v2 wants it named.
+// In v1 a server on stdio is the one without a type; v2 requires the type.
 void write_servers(JsonWriter& writer, std::string_view servers) {
   writer.begin_array();
   for (const std::string_view server : array_elements(servers)) {

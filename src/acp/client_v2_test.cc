@@ -1,5 +1,5 @@
-// Protocol v2 behind the same border: a prompt is acknowledged, a state ends its turn, and neither
-// an idle of before nor one of another session does.
+// Protocol v2 through the same interface: a prompt is acknowledged, a state ends its turn, and
+// neither an earlier idle nor one of another session does.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,7 +11,7 @@
 namespace perdure::acp {
 namespace {
 
-// A client that has agreed on v2 and sent a prompt, with the id 2.
+// A client that has negotiated v2 and sent a prompt, with the id 2.
 struct ClientV2Turn : testing::Test {
   ClientV2Turn() {
     client.initialize(out);
@@ -32,7 +32,7 @@ struct ClientV2Turn : testing::Test {
          std::string(members) + "}}}");
   }
   void acknowledge() { feed(R"({"jsonrpc":"2.0","id":2,"result":{"messageId":"m"}})"); }
-  // The ends of turns so far, and failures with the word in front.
+  // The ends of turns so far, and failures with that word as a prefix.
   std::vector<std::string> ends() const {
     std::vector<std::string> found;
     for (const Event& event : events) {

@@ -1,5 +1,5 @@
-// Collects what a line reader hands on, in order and with neighbouring noise told apart, so that
-// two readings can be compared.
+// Collects a line reader's output, in order and with adjacent noise kept apart, so that two
+// readings can be compared.
 #pragma once
 
 #include <string>
@@ -30,7 +30,7 @@ struct Collected final : LineSink {
   std::vector<std::string> all;
 };
 
-// The bytes in one piece, and then the end of the stream.
+// The bytes in one piece, then the end of the stream.
 inline std::vector<std::string> collect(std::string_view bytes) {
   Collected collected;
   LineReader reader;

@@ -6,7 +6,7 @@
 
 namespace perdure::acp {
 
-// A file that is not there fails the test.
+// A missing file fails the test.
 std::vector<std::string> lines_of(const std::string& path);
 std::vector<std::string> golden_lines(const std::string& name);
 

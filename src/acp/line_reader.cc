@@ -10,8 +10,7 @@
 namespace perdure::acp {
 namespace {
 
-constexpr std::size_t buffer_kept_bytes = 1UL
-                                          << 20;  // a larger buffer is given back after its line
+constexpr std::size_t buffer_kept_bytes = 1UL << 20;  // a larger buffer is released after its line
 
 enum class LineEnd { newline, stream };
 
@@ -32,7 +31,7 @@ bool is_object(std::string_view text) {
   return text.starts_with('{') && json_validate(text).has_value();
 }
 
-// Whether a valid object says that it is a message.
+// Whether a valid object claims to be a message.
 bool claims_rpc(std::string_view object) {
   for (JsonWalk walk(object); walk.next();) {
     if (walk.quoted_key() == R"("jsonrpc")") return true;
@@ -40,7 +39,7 @@ bool claims_rpc(std::string_view object) {
   return false;
 }
 
-// The value of the four digits behind `\u` at text[at], if that is what stands there.
+// The value of the four digits after `\u` at text[at], if there is such an escape.
 std::optional<unsigned> escape_at(std::string_view text, std::size_t at) {
   if (at + 6 > text.size() || text[at] != '\\' || text[at + 1] != 'u') return std::nullopt;
   unsigned value = 0;
@@ -52,8 +51,8 @@ std::optional<unsigned> escape_at(std::string_view text, std::size_t at) {
 bool is_high_surrogate(unsigned value) { return value >= 0xd800 && value < 0xdc00; }
 bool is_low_surrogate(unsigned value) { return value >= 0xdc00 && value < 0xe000; }
 
-// U+FFFD for every half of a surrogate pair that lost the other: what JavaScript prints when a text
-// was cut inside of a character. Returns whether there was one.
+// U+FFFD for every unpaired surrogate, which JavaScript prints for a text cut inside a character.
+// Returns whether there was one.
 bool mend_surrogates(std::string& text) {
   bool mended = false;
   for (std::size_t at = text.find('\\'); at < text.size(); at = text.find('\\', at)) {
@@ -73,7 +72,7 @@ bool mend_surrogates(std::string& text) {
   return mended;
 }
 
-// The end of the object that starts at text[at], by its brackets alone; none: it is not closed.
+// The end of the object that starts at text[at], by its brackets alone; absent: it is not closed.
 std::optional<std::size_t> object_end(std::string_view text, std::size_t at) {
   std::size_t depth = 0;
   bool in_string = false;
@@ -98,11 +97,11 @@ bool starts_object(std::string_view text, std::size_t at) {
   return at < text.size() && text[at] == '"';
 }
 
-// Messages inside of a line that is not one message: behind a banner, in front of an escape
-// sequence, two on one line. Returns whether there was one; the rest is reported around them.
+// Messages inside a line that is not one message: after a banner, before an escape sequence, two on
+// one line. Returns whether there was one; the rest is reported as noise.
 bool recover(std::string_view text, LineSink& sink) {
   if (text.find(R"("jsonrpc")") == std::string_view::npos) return false;
-  // Each try reads to the end of its object at most twice: this keeps a hostile line linear.
+  // Each attempt reads to the end of its object at most twice: this keeps a hostile line linear.
   std::size_t budget_bytes = 4 * text.size() + acp_noise_bytes_max;
   std::size_t done = 0;
   bool found = false;
@@ -130,7 +129,7 @@ bool recover(std::string_view text, LineSink& sink) {
   return found;
 }
 
-// A line that is an array, or starts like one with an object in it, is never taken apart.
+// An array, or a line that starts like an array of objects, is never split.
 bool is_batch(std::string_view line) {
   if (!line.starts_with('[')) return false;
   const std::string_view inside = trim(line.substr(1));

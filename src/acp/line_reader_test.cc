@@ -1,5 +1,5 @@
-// Lines out of bytes: noise of every kind seen around real agents' messages is told apart from them
-// and never costs one, memory is bounded, and where the bytes are cut makes no difference.
+// Lines from bytes: all kinds of noise seen around real agents' messages are recognised and never
+// cost a message, memory is bounded, and the split of the bytes makes no difference.
 #include "acp/line_reader.h"
 
 #include <chrono>
@@ -162,7 +162,7 @@ TEST(LineReader, P7_a_hostile_line_costs_linear_time) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
 }
 
-// Pieces of streams that meet each other in every order.
+// Pieces of streams, combined in random order.
 rc::Gen<std::string> any_stream() {
   const auto piece = rc::gen::elementOf(std::vector<std::string>{
       std::string(message), "\n", "\r\n", "\n", "banner ", "\x1b[0m", "\xff", "[", "{\"a\":", "}",

@@ -11,7 +11,7 @@ RpcId OpenCalls::add(OpenCall call) {
 }
 
 std::optional<OpenCall> OpenCalls::take(const RpcId& id) {
-  // An agent that keeps ids as texts gives ours back in quotes.
+  // An agent that stores ids as texts returns ours in quotes.
   std::string_view text = id.text;
   if (text.size() > 2 && text.front() == '"') text = text.substr(1, text.size() - 2);
   const auto number = json_int(text);

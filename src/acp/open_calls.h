@@ -1,6 +1,5 @@
-// The calls of one end of a connection that wait for their answers. Ids are given out once and
-// never again, so that a late or second answer finds nothing. Bounded: the oldest is forgotten
-// first.
+// The unanswered calls of one end of a connection. Ids are never reused, so that a late or second
+// answer matches nothing. Bounded: the oldest is forgotten first.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +23,12 @@ struct OpenCall {
 class OpenCalls {
  public:
   RpcId add(OpenCall call);
-  // The call with this id, which is not open any more; none: there is no such call.
+  // Removes the call with this id and returns it; absent if there is none.
   std::optional<OpenCall> take(const RpcId& id);
 
  private:
   std::map<std::int64_t, OpenCall> calls_;  // ids grow: the first is the oldest
-  std::int64_t next_id_ = 1;                // some agents take a 0 for no id
+  std::int64_t next_id_ = 1;                // some agents treat 0 as no id
 };
 
 }  // namespace perdure::acp

@@ -1,4 +1,4 @@
-// Options of a session, read from config options and named for the rest of the runtime.
+// Options of a session, read from config options and renamed for the rest of the runtime.
 #include "acp/slices.h"
 #include "acp/updates.h"
 
@@ -82,7 +82,7 @@ std::vector<OptionValue> option_values(const std::vector<ConfigOption>& options)
   std::vector<OptionValue> values;
   for (const ConfigOption& option : options) {
     const bool is_named = option.category == "mode" || option.category == "model";
-    // Two options of one category: only the first is the mode or model.
+    // Of two options in one category, only the first is the mode or model.
     const bool by_category = is_named && !is_taken(values, option.category);
     values.push_back({by_category ? option.category : option.id, option.value});
   }

@@ -1,5 +1,5 @@
-// Plays a recorded exchange against a client: what the recorded client said is said by ours, and
-// what the agent said is fed to it, with the ids of answers changed to those that ours gave out.
+// Plays a recorded exchange against a client: our client repeats the recorded client's calls and
+// receives the agent's recorded messages, with the ids of answers replaced by its own.
 #pragma once
 
 #include <map>
@@ -12,17 +12,17 @@
 
 namespace perdure::acp {
 
-// An event on one line, as the golden files have it.
+// An event on one line, as in the golden files.
 std::string event_line(const Event& event);
 
 class Replay {
  public:
   Replay() : client_({}) {}
 
-  // One line of a recording: {"dir":"in"|"out","msg":{…}}, or {"restart":true}. Gives the events
-  // that came of it.
+  // One line of a recording: {"dir":"in"|"out","msg":{…}}, or {"restart":true}. Returns the
+  // resulting events.
   std::vector<Event> play(std::string_view line);
-  // Everything that was fed since the last restart.
+  // All bytes fed since the last restart.
   const std::string& fed() const { return fed_; }
   const Client& client() const { return client_; }
 
@@ -30,7 +30,7 @@ class Replay {
   void say(const RpcMessage& message);
 
   Client client_;
-  std::map<std::string, std::string> our_ids_;  // by the recorded one
+  std::map<std::string, std::string> our_ids_;  // by the recorded id
   std::string fed_;
 };
 

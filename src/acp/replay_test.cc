@@ -1,6 +1,6 @@
 // Exchanges with real agents: eight agents, two protocol versions. The golden files are shortened
-// recordings, each beside the events that must come of it; the full recordings are played when
-// PERDURE_ACP_RECORDINGS names their folder. No line may be lost, and no agent prints noise.
+// recordings, each next to the expected events; if PERDURE_ACP_RECORDINGS names the folder of the
+// full recordings, they are played, too. No line may be lost, and no agent prints noise.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -24,7 +24,7 @@ std::string shown(const std::string& text) {
 }
 std::string shown(const std::optional<std::string>& text) { return text ? shown(*text) : "-"; }
 
-// Writes the fields of each body that a person would look for.
+// Writes the fields of each body that people care about.
 struct BodyLine {
   std::string operator()(const UnknownUpdate&) { return "unknown"; }
   std::string operator()(const MessageChunk& it) {
@@ -222,7 +222,7 @@ struct Counts {
   std::map<std::string, std::size_t> events;  // by the first word of their lines
 };
 
-// What one line of an agent must give: everything is told, once, and typed.
+// The expected result of an agent's line: everything is reported, once, and typed.
 void check_line(const std::string& line, const std::vector<Event>& events, bool has_noise) {
   const auto message = parse_rpc(Slices(line).raw("msg"));
   ASSERT_TRUE(message) << line;
@@ -277,7 +277,7 @@ TEST(RecordedReplay, X25_P8_no_line_of_any_recording_is_lost) {
                    << counts.bytes << " bytes:" << told.str();
 }
 
-// The whole of what an agent said, cut after each byte, means the same as in one piece.
+// An agent's whole output, split after each byte, means the same as in one piece.
 TEST(RecordedReplay, P8_a_recording_cut_anywhere_means_the_same) {
   for (const char* name : {"claude.jsonl", "qwen.jsonl"}) {
     Replay replay;

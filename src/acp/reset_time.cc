@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::int64_t second_ms = 1000;
 constexpr std::int64_t span_ms_max = 31LL * 24 * 3600 * second_ms;
-constexpr double epoch_seconds_min = 1e9;  // 2001; what is smaller is a span
-constexpr double epoch_ms_min = 1e12;  // 2001 in milliseconds; a date in seconds never gets there
+constexpr double epoch_seconds_min = 1e9;  // 2001; smaller values are spans
+constexpr double epoch_ms_min = 1e12;      // 2001 in milliseconds; no date in seconds is as large
 constexpr double epoch_ms_max = 1e14;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -27,7 +27,7 @@ std::string_view skip_to_value(std::string_view text) {
   return text;
 }
 
-// Takes a number off the front.
+// Removes a number from the front.
 std::optional<double> take_number(std::string_view& text) {
   double value = 0;
   const auto parsed =
@@ -37,7 +37,7 @@ std::optional<double> take_number(std::string_view& text) {
   return value;
 }
 
-// The unit in front, in milliseconds; a number without one is in seconds.
+// The unit at the front, in milliseconds; a number without a unit is in seconds.
 double take_unit_ms(std::string_view& text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
   std::size_t length = 0;
@@ -51,8 +51,8 @@ double take_unit_ms(std::string_view& text) {
   return second_ms;
 }
 
-// "4:08 AM", "3pm": a time of day in a zone that nobody names. It is no span, and a wrong time is
-// worse than none.
+// "4:08 AM", "3pm": a time of day in an unknown zone. It is not a span, and a wrong time is worse
+// than none.
 bool is_time_of_day(std::string_view text) {
   while (!text.empty() && is_digit(text[0])) text.remove_prefix(1);
   if (text.starts_with(':')) return true;
@@ -79,7 +79,7 @@ bool is_date(std::string_view text) {
   return text.size() > date_bytes && text[4] == '-' && text[10] == 'T';
 }
 
-// RFC 3339 in UTC, with or without a fraction, which is cut off.
+// RFC 3339 in UTC, with or without a fraction, which is dropped.
 std::optional<Timestamp> read_date(std::string_view text) {
   std::size_t end = date_bytes;
   if (text[end] == '.') ++end;
@@ -97,7 +97,7 @@ std::optional<Timestamp> read_epoch(std::string_view text) {
   return Timestamp{static_cast<std::int64_t>(ms)};
 }
 
-// Words behind which the time stands; the longer of two that begin alike stands first.
+// Words that precede the time; of two with the same beginning, the longer is listed first.
 constexpr auto anchors = std::to_array<std::string_view>(
     {"resets_in_seconds", "resetsinseconds", "retry-after-ms", "retry_after_ms", "retryafterms",
      "retry-after", "retry_after", "retryafter", "retrydelay", "resets_at", "reset_at", "resetsat",

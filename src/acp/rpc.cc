@@ -10,7 +10,7 @@ bool is_id(std::string_view raw) {
          (!raw.empty() && raw.front() >= '0' && raw.front() <= '9');
 }
 
-// A message is one line. A string of valid JSON has no newline in it, so that any stands between
+// A message is one line. Strings in valid JSON contain no newline, so every newline is between
 // tokens.
 void append_on_one_line(std::string& out, std::string_view json) {
   const std::size_t from = out.size();
@@ -64,14 +64,14 @@ std::optional<RpcMessage> parse_rpc(std::string_view object) {
   }
   message.params = {};
   if (!message.error.empty() && !json_is_null(message.error)) {
-    // Some agents answer a notification that they do not know, with the id null or without one.
+    // Some agents answer an unknown notification, with the id null or without one.
     message.kind = RpcMessage::Kind::error;
     message.result = {};
     return message;
   }
   message.error = {};
   if (id.empty()) return std::nullopt;
-  // A JavaScript agent that returns nothing prints no `result` at all.
+  // A JavaScript agent that returns nothing omits `result`.
   message.kind = RpcMessage::Kind::result;
   if (message.result.empty()) message.result = "null";
   return message;

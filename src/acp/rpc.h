@@ -1,5 +1,5 @@
-// JSON-RPC 2.0 messages as ACP uses them: one object a line, no batches, ids counted apart in each
-// direction. Reading is lenient where real agents are sloppy and never guesses who is meant.
+// JSON-RPC 2.0 messages as ACP uses them: one object per line, no batches, separate ids for each
+// direction. Reading tolerates sloppy agents, but never guesses the recipient.
 #pragma once
 
 #include <compare>
@@ -12,8 +12,8 @@
 
 namespace perdure::acp {
 
-// A request's id as its JSON text: a number, a string with its quotes, or null. Ids of the two
-// directions have nothing to do with each other.
+// A request's id as its JSON text: a number, a string with its quotes, or null. The ids of the two
+// directions are independent.
 struct RpcId {
   std::string text = "null";
   auto operator<=>(const RpcId&) const = default;
@@ -22,7 +22,7 @@ struct RpcId {
   bool is_null() const { return text == "null"; }
 };
 
-// Codes with a meaning of their own. Agents use others as well, HTTP's among them.
+// Codes with a meaning of their own. Agents use others as well, including HTTP's.
 namespace rpc_code {
 inline constexpr std::int64_t parse_error = -32700;
 inline constexpr std::int64_t invalid_request = -32600;
@@ -38,34 +38,33 @@ inline constexpr std::int64_t cancelled = -32800;
 struct RpcError {
   std::int64_t code = rpc_code::internal_error;
   std::string message;
-  RawJson data;  // as it came; many agents say only there what happened
+  RawJson data;  // unchanged; many agents explain the error only here
   bool operator==(const RpcError&) const = default;
 };
 
-// One message. The slices are raw JSON of the text it was parsed from, which outlives it; empty
-// means absent.
+// One message. The slices are raw JSON of the parsed text, which outlives it; empty means absent.
 struct RpcMessage {
   enum class Kind { request, notification, result, error };
 
   Kind kind = Kind::notification;
-  RpcId id;                 // not of a notification
+  RpcId id;                 // absent for a notification
   std::string method;       // of a request or notification
   std::string_view params;  // of a request or notification
-  std::string_view result;  // of a result; "null" where the agent left it out
+  std::string_view result;  // of a result; "null" if the agent omitted it
   std::string_view error;   // of an error
 };
 
-// Takes the text of one valid JSON object. None: it is no message of JSON-RPC 2.0.
+// Takes the text of one valid JSON object. Absent: it is not a JSON-RPC 2.0 message.
 std::optional<RpcMessage> parse_rpc(std::string_view object);
 
-// Takes the raw `error` member of a message. What is missing or of another type is left empty, and
-// a code that is no whole number is 0: an error is an error, however badly told.
+// Takes the raw `error` member of a message. Missing members or other types are left empty, and a
+// code that is not an integer is 0: an error stays an error, however malformed.
 RpcError parse_rpc_error(std::string_view raw);
-// The error as a JSON object, as an answer carries it.
+// The error as a JSON object, for an answer.
 std::string print_rpc_error(const RpcError& error);
 
-// What a request or notification says. `params` is valid JSON, or empty for none; newlines between
-// its tokens become spaces, since a message is one line.
+// The content of a request or notification. `params` is valid JSON, or empty for none; newlines
+// between its tokens become spaces, since a message is one line.
 struct RpcCall {
   std::string_view method;
   std::string_view params;

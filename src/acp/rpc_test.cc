@@ -1,5 +1,5 @@
-// Messages of JSON-RPC: what counts as which kind, what sloppy agents are forgiven, and that what
-// is printed is one line that reads back.
+// JSON-RPC messages: how each kind is recognised, which errors of sloppy agents are tolerated, and
+// that output is one line that reads back.
 #include "acp/rpc.h"
 
 #include <string>

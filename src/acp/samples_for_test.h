@@ -1,5 +1,5 @@
-// One update of every variant, for tests that must not forget one: reading back what was printed,
-// and the check against the protocol's published schema.
+// One update of every variant, for tests that must cover all: reading back printed updates, and the
+// check against the protocol's published schema.
 #pragma once
 
 #include <string>
@@ -45,7 +45,7 @@ inline ToolUpserted tool_sample() {
           .raw_output = {R"({"output":"done"})"}};
 }
 
-// What both versions have, and mean the same by.
+// The samples that have the same meaning in both versions.
 inline std::vector<UpdateSample> shared_samples() {
   return {
       {MessageChunk{Speaker::user, "m1", "text", "do \"it\""}},

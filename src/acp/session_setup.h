@@ -1,4 +1,4 @@
-// What both ends of a connection say about a session and about themselves.
+// Data about a session and about an agent that both ends of a connection use.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace perdure::acp {
 
-// Where a session lives. An agent wants all of it again when a session is loaded or resumed.
+// A session's environment. An agent needs all of it again when a session is loaded or resumed.
 struct SessionSetup {
   std::string cwd;
   RawJson mcp_servers;  // a JSON array; absent: none
   std::vector<std::string> additional_directories;
 };
 
-// What an agent can do, in the terms of v1.
+// An agent's capabilities, in the terms of v1.
 struct AgentAbilities {
   bool load = false;
   bool resume = false;

@@ -1,5 +1,5 @@
 // The members of one JSON object as raw slices, found by key: one pass, no copies, no failures.
-// Only for text that is known to be valid JSON and that outlives it.
+// Only for text that is known to be valid JSON and outlives it.
 #pragma once
 
 #include <array>
@@ -15,22 +15,22 @@
 
 namespace perdure::acp {
 
-// What is no object has no members. A member that is null counts as absent, a key that is there
-// twice as its last, and keys are compared as written: nobody escapes a name of the protocol.
+// A value that is not an object has no members. A null member counts as absent, the last of
+// repeated keys counts, and keys are compared as written: names of the protocol are never escaped.
 class Slices {
  public:
   explicit Slices(std::string_view object);
 
-  // The raw value; empty when it is absent.
+  // The raw value; empty if absent.
   std::string_view raw(std::string_view key) const;
   bool has(std::string_view key) const { return !raw(key).empty(); }
-  // Empty when it is absent or no string.
+  // Empty if absent or not a string.
   std::string text(std::string_view key) const;
   std::optional<std::string> text_if(std::string_view key) const;
   std::optional<std::int64_t> number_if(std::string_view key) const;
   bool is_true(std::string_view key) const { return raw(key) == "true"; }
   RawJson json(std::string_view key) const { return {std::string(raw(key))}; }
-  // The elements of an array; none when it is something else.
+  // The elements of an array; empty for anything else.
   std::vector<std::string_view> elements(std::string_view key) const;
 
  private:
@@ -41,7 +41,7 @@ class Slices {
   std::vector<Member> rest_;
 };
 
-// The elements of a raw array; none when it is something else.
+// The elements of a raw array; empty for anything else.
 std::vector<std::string_view> array_elements(std::string_view raw);
 
 }  // namespace perdure::acp

@@ -1,5 +1,5 @@
-// Reading of session/update. One table leads from the agent's word for a variant to its reader; a
-// reader takes what it finds and leaves the rest empty.
+// Reads session/update. One table maps the agent's word for a variant to its reader; a reader takes
+// the members that it finds and leaves the rest empty.
 #include "acp/updates.h"
 
 #include <array>
@@ -71,7 +71,7 @@ UpdateBody read_options(const Slices& update) {
 }
 
 UpdateBody read_mode(const Slices& update) {
-  // The protocol's own page on modes calls it modeId; its schema does not.
+  // The protocol's page on modes uses modeId; its schema does not.
   return ModeShown{update.text(update.has("currentModeId") ? "currentModeId" : "modeId")};
 }
 
@@ -110,7 +110,7 @@ UpdateBody read_state(const Slices& update) {
   return shown;
 }
 
-// Some agents leave the padding out.
+// Some agents omit the padding.
 std::optional<std::string> read_bytes(std::string base64) {
   while (base64.size() % 4 != 0) base64 += '=';
   Result<std::string> bytes = base64_decode(base64);
@@ -157,7 +157,7 @@ struct Variant {
   UpdateBody (*read)(const Slices&);
 };
 
-// The most frequent first. The two tool variants need the raw text and stand in parse_update().
+// The most frequent first. parse_update() handles the two tool variants, which need the raw text.
 constexpr auto variants = std::to_array<Variant>({
     {"agent_message_chunk", read_agent_chunk},
     {"agent_thought_chunk", read_thought_chunk},

@@ -1,6 +1,6 @@
-// What an agent says in session/update, typed: every variant of protocol v1, stable and published
-// unstable, and of v2. Reading never fails: a variant that nobody knows, or a member of a strange
-// type, leaves the typed part empty, and the whole update stands beside it as it came.
+// An agent's session/update, typed: every variant of protocol v1, stable and published unstable,
+// and of v2. Reading never fails: for an unknown variant, or a member of unexpected type, the typed
+// part stays empty, and the whole update is kept unchanged beside it.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ namespace perdure::acp {
 
 enum class Dialect { v1, v2 };
 
-// A setting of a session as it stands. `option` is "mode" or "model" where the agent says that the
-// option is that, whatever its own id; else the agent's id. A yes-or-no option is "true" or
-// "false".
+// The current value of a session's setting. `option` is "mode" or "model" if the agent declares the
+// option as such, regardless of its id; otherwise it is the agent's id. A boolean option is "true"
+// or "false".
 struct OptionValue {
   std::string option;
   std::string value;
@@ -29,13 +29,13 @@ struct OptionValue {
 struct PermissionChoice {
   std::string option_id;
   std::string name;
-  std::string kind;  // allow_once, allow_always, reject_once, reject_always, or an agent's own
+  std::string kind;  // allow_once, allow_always, reject_once, reject_always, or another
   bool operator==(const PermissionChoice&) const = default;
 };
 
 enum class Speaker { user, agent, thought };
 
-// A piece of a message. Pieces of one message follow each other; `message_id` may be empty.
+// A piece of a message. Pieces of one message are consecutive; `message_id` may be empty.
 struct MessageChunk {
   Speaker speaker = Speaker::agent;
   std::string message_id;
@@ -43,11 +43,11 @@ struct MessageChunk {
   std::string text;            // of a text block, or of a resource that has text
   bool operator==(const MessageChunk&) const = default;
 };
-// v2: the message as a whole, in place of what was shown of it before.
+// v2: the whole message, which replaces what was shown of it before.
 struct MessageWhole {
   Speaker speaker = Speaker::agent;
   std::string message_id;
-  std::optional<std::string> text;  // none: the content stays as it was
+  std::optional<std::string> text;  // absent: the content is unchanged
   bool operator==(const MessageWhole&) const = default;
 };
 
@@ -58,22 +58,22 @@ struct ToolLocation {
 };
 struct FileDiff {
   std::string path;
-  std::optional<std::string> old_text;  // none: a new file, or only `patch` tells
+  std::optional<std::string> old_text;  // absent: a new file, or see `patch`
   std::string new_text;
   std::string patch;      // v2: in git's form
-  std::string operation;  // v2: add, delete, modify, move, copy, or an agent's own
+  std::string operation;  // v2: add, delete, modify, move, copy, or another
   std::string old_path;   // v2: of a move or copy
   bool operator==(const FileDiff&) const = default;
 };
 // Content that a tool shows.
 struct ToolContent {
-  std::string text;  // of all text blocks, one after another
+  std::string text;  // of all text blocks, joined
   std::vector<FileDiff> diffs;
   std::vector<std::string> terminals;
   bool operator==(const ToolContent&) const = default;
 };
-// An upsert, whichever of the two names it came under: the first mention of a tool may be an update
-// or a permission request. What is absent stays as it was.
+// An upsert under either of its two names: the first mention of a tool may be an update or a
+// permission request. Absent members are unchanged.
 struct ToolUpserted {
   std::string tool_call_id;
   std::optional<std::string> title;
@@ -83,14 +83,14 @@ struct ToolUpserted {
   std::optional<ToolContent> content;
   std::optional<std::vector<ToolLocation>> locations;
   std::string input;                  // the raw input in a short readable form: its command or path
-  std::optional<std::string> output;  // text of the raw output, where it has one
-  std::string output_added;           // output that comes beside, piece by piece
+  std::optional<std::string> output;  // text of the raw output, if it has one
+  std::string output_added;           // separate output, piece by piece
   RawJson raw_input;
   RawJson raw_output;
-  bool announced = false;  // it came as `tool_call`: the agent means it to be the first mention
+  bool announced = false;  // it arrived as `tool_call`: the agent considers it the first mention
   bool operator==(const ToolUpserted&) const = default;
 };
-// v2: content behind what the tool has shown so far.
+// v2: content that follows what the tool has shown so far.
 struct ToolContentAdded {
   std::string tool_call_id;
   ToolContent content;
@@ -103,7 +103,7 @@ struct PlanEntry {
   std::string status;    // pending, in_progress, completed; v2: cancelled
   bool operator==(const PlanEntry&) const = default;
 };
-// Takes the place of the plan with the same id; v1's stable form has none.
+// Replaces the plan with the same id; v1's stable form has no ids.
 struct PlanShown {
   std::string plan_id;
   std::vector<PlanEntry> entries;
@@ -119,7 +119,7 @@ struct PlanRemoved {
 struct CommandOffered {
   std::string name;
   std::string description;
-  std::string hint;  // of its input; empty: it takes none
+  std::string hint;  // for its input; empty: it takes none
   bool operator==(const CommandOffered&) const = default;
 };
 struct CommandsOffered {
@@ -132,7 +132,7 @@ struct OptionChoice {
   std::string name;
   bool operator==(const OptionChoice&) const = default;
 };
-// An option with what it can be set to.
+// An option and its possible values.
 struct ConfigOption {
   std::string id;  // the agent's own
   std::string name;
@@ -142,12 +142,12 @@ struct ConfigOption {
   std::vector<OptionChoice> choices;  // of a select; groups are flattened
   bool operator==(const ConfigOption&) const = default;
 };
-// Takes the place of all options of the session.
+// Replaces all options of the session.
 struct OptionsShown {
   std::vector<ConfigOption> options;
   bool operator==(const OptionsShown&) const = default;
 };
-// v1: the mode alone.
+// v1: only the mode.
 struct ModeShown {
   std::string mode;
   bool operator==(const ModeShown&) const = default;
@@ -161,7 +161,7 @@ struct TitleShown {
 struct UsageShown {
   std::int64_t used = 0;
   std::int64_t size = 0;
-  std::string cost;  // the amount as its JSON text; empty: none told
+  std::string cost;  // the amount as its JSON text; empty: not reported
   std::string currency;
   bool operator==(const UsageShown&) const = default;
 };
@@ -187,7 +187,7 @@ struct CompactionChunk {
 // v2: running, idle, requires_action, or another.
 struct StateShown {
   std::string state;
-  std::string stop_reason;  // of idle; empty: none told
+  std::string stop_reason;  // of idle; empty: not reported
   std::optional<RpcError> error;
   RawJson usage;
   bool operator==(const StateShown&) const = default;
@@ -196,7 +196,7 @@ struct TerminalShown {
   std::string terminal_id;
   std::optional<std::string> command;
   std::optional<std::string> cwd;
-  std::optional<std::string> output;  // all of it, decoded: any bytes
+  std::optional<std::string> output;  // complete and decoded: any bytes
   std::optional<std::int64_t> exit_code;
   std::optional<std::string> signal;
   bool ended = false;
@@ -204,7 +204,7 @@ struct TerminalShown {
 };
 struct TerminalOutput {
   std::string terminal_id;
-  std::string bytes;  // behind what it has shown so far
+  std::string bytes;  // appended to the output so far
   bool operator==(const TerminalOutput&) const = default;
 };
 
@@ -215,7 +215,7 @@ struct SubagentShown {
   std::optional<std::string> state;
   bool operator==(const SubagentShown&) const = default;
 };
-// Between agents: a message of one session to another.
+// Between agents: a message from one session to another.
 struct SessionMessage {
   std::string message_id;
   std::string sender_session_id;
@@ -229,7 +229,7 @@ struct SessionMessageChunk {
   bool operator==(const SessionMessageChunk&) const = default;
 };
 
-// A kind that nobody here knows: `SessionUpdate::raw` has all of it.
+// An unknown kind: `SessionUpdate::raw` has all of it.
 struct UnknownUpdate {
   bool operator==(const UnknownUpdate&) const = default;
 };
@@ -241,12 +241,12 @@ using UpdateBody =
                  TerminalShown, TerminalOutput, SubagentShown, SessionMessage, SessionMessageChunk>;
 
 struct SessionUpdate {
-  std::string kind;  // the agent's word for it: "agent_message_chunk"; empty where it gave none
+  std::string kind;  // the agent's word for it: "agent_message_chunk"; may be empty
   UpdateBody body;
   RawJson raw;  // the whole update
 };
 
-// Takes a raw value that is part of valid JSON, whatever it is.
+// Accepts any raw value that is part of valid JSON.
 SessionUpdate parse_update(std::string_view raw);
 // The same for the tool of a permission request.
 ToolUpserted parse_tool(std::string_view raw);
@@ -256,20 +256,20 @@ ToolContent parse_tool_content(std::string_view raw);
 std::vector<ConfigOption> parse_options(std::string_view raw);
 std::vector<PermissionChoice> parse_choices(std::string_view raw);
 
-// The options or modes that an answer to session/new and its like shows, with what each can be set
-// to, as the update that would tell them; modes bring `availableModes` besides. Empty: it has none.
+// The options or modes in an answer to session/new and the like, with their possible values, in the
+// form of an update; for modes it includes `availableModes`. Empty: there are none.
 RawJson options_update(std::string_view result);
 // The options in such an update: those of `configOptions`, or the modes as one option.
 std::vector<ConfigOption> parse_options_update(std::string_view update);
 
-// As the rest of the runtime names them: see OptionValue.
+// With the names that the rest of the runtime uses: see OptionValue.
 std::vector<OptionValue> option_values(const std::vector<ConfigOption>& options);
 
-// The update as JSON, as an agent of that dialect says it. What only the other dialect has is said
-// in the nearest words: a v1 plan becomes a v2 plan_update, a v2 state has no v1 form and is said
-// as v2 does. Parsing it again gives the same body, except for UnknownUpdate, which has no form.
+// The update as JSON in an agent's dialect. If only the other dialect has it, the nearest form is
+// used: a v1 plan becomes a v2 plan_update; a v2 state has no v1 form and is printed as in v2.
+// Parsing it again gives the same body, except for UnknownUpdate, which has no form.
 std::string print_update(const UpdateBody& body, Dialect dialect);
-// A tool as a permission request shows it.
+// A tool as in a permission request.
 std::string print_tool(const ToolUpserted& tool, Dialect dialect);
 std::string print_options(const std::vector<ConfigOption>& options, Dialect dialect);
 std::string print_choices(const std::vector<PermissionChoice>& choices);

@@ -1,5 +1,5 @@
-// Writing of session/update, in both dialects: what an agent of ours says. A member that holds
-// nothing is left out where the protocol does not demand it.
+// Prints session/update in both dialects, for our own agents. An empty member is omitted unless the
+// protocol requires it.
 #include "acp/content.h"
 #include "acp/updates.h"
 #include "acp/updates_print_parts.h"
@@ -17,7 +17,7 @@ std::string_view speaker_name(Speaker speaker) {
   return "";
 }
 
-// Writes the members of one update into an object that is begun.
+// Writes the members of one update into an open object.
 class UpdatePrinter {
  public:
   UpdatePrinter(JsonWriter& writer, Dialect dialect) : writer_(writer), dialect_(dialect) {}

@@ -5,7 +5,7 @@
 namespace perdure::acp {
 namespace {
 
-// v2 says which files change and how, and shows the change as a patch.
+// v2 lists the changed files and the kind of change, and shows the change as a patch.
 void write_diff_v2(JsonWriter& writer, const FileDiff& diff) {
   const std::string_view from_v1 = diff.old_text || !diff.patch.empty() ? "modify" : "add";
   writer.key("changes").begin_array().begin_object();

@@ -1,5 +1,5 @@
-// The parts of an update that messages other than session/update carry as well: tools, options,
-// choices. Only for the writers of this folder.
+// The parts of an update that other messages contain as well: tools, options, choices. Only for the
+// writers of this folder.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace perdure::acp {
 
-// Writes the members of a tool into an object that is begun.
+// Writes the members of a tool into an open object.
 void write_tool(JsonWriter& writer, const ToolUpserted& tool, Dialect dialect);
 
 // The items of the content, each as JSON.

@@ -1,5 +1,5 @@
-// Every variant of session/update reads into its own type and reads back after it was printed; what
-// nobody knows is kept as it came; what agents spell differently comes out the same.
+// Every variant of session/update reads into its own type and reads back after printing; unknown
+// content is kept unchanged; agents' different spellings give the same result.
 #include "acp/updates.h"
 
 #include <set>

@@ -1,5 +1,5 @@
-// Reading of tools and permissions: what agents put into a tool's members differs most of all, so
-// that several places are looked at for the same thing.
+// Reads tools and permissions. Agents differ most in the members of tools, so several places are
+// searched for the same content.
 #include <array>
 
 #include "acp/content.h"
@@ -11,7 +11,7 @@
 namespace perdure::acp {
 namespace {
 
-// The first of the members that is a text and not empty.
+// The first of the members that is a non-empty text.
 template <std::size_t Count>
 std::optional<std::string> first_text(const Slices& members,
                                       const std::array<std::string_view, Count>& keys) {
@@ -27,7 +27,7 @@ std::string shortened(std::string text) {
   return text;
 }
 
-// What a person wants to read of a tool's input: the command, or what it works on.
+// The readable part of a tool's input: the command, or its target.
 std::string readable_input(std::string_view raw) {
   if (raw.starts_with('"')) return shortened(json_string(raw).value_or(std::string()));
   const Slices input(raw);
@@ -52,7 +52,7 @@ std::optional<std::string> readable_output(std::string_view raw) {
   return first_text(Slices(raw), keys);
 }
 
-// Output that Codex and Claude put beside the update for clients that show terminals.
+// Output that Codex and Claude attach to the update for clients that show terminals.
 std::string output_beside(std::string_view meta) {
   const Slices members(meta);
   const std::string_view key =
@@ -69,7 +69,7 @@ void read_diff(const Slices& diff, ToolContent& content) {
                              .patch = Slices(diff.raw("patch")).text("text")});
     return;
   }
-  // v2: many files, one patch; it stands at the first.
+  // v2: many files, one patch; it belongs to the first.
   std::string patch = Slices(diff.raw("patch")).text("text");
   for (const std::string_view change : changes) {
     const Slices file(change);

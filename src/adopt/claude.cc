@@ -1,6 +1,5 @@
-// Claude Code: one line an entry, in the order in which things happened. Entries of subagents and
-// what the program puts into the conversation by itself are left out; a conversation that was
-// rewound is kept as it was had, with the part that was given up.
+// Claude Code: one line per entry, in chronological order. Skips entries of subagents and text that
+// the program adds to the conversation. A rewound conversation keeps the abandoned part.
 #include "adopt/native_session.h"
 #include "adopt/reading.h"
 
@@ -20,7 +19,7 @@ class ClaudeReader {
     turns_.finish();
     session_.loss = lines.loss();
     if (!named_.empty()) session_.title = named_;
-    // It is the name of the file that the program looks for.
+    // The id is the file's name, which the program looks for.
     constexpr std::string_view ending = ".jsonl";
     if (file_.name.ends_with(ending)) {
       session_.id = file_.name.substr(0, file_.name.size() - ending.size());

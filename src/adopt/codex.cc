@@ -1,5 +1,5 @@
-// Codex: a rollout file. The items of the conversation stand in it as they went to the model; the
-// events beside them say how a turn ended.
+// Codex: a rollout file. It holds the items of the conversation as sent to the model, and events
+// that tell how a turn ended.
 #include <array>
 
 #include "adopt/native_session.h"
@@ -29,7 +29,7 @@ class CodexReader {
     if (type == "session_meta" && session_.id.empty()) {
       session_.id = payload["id"].text();
       session_.cwd = payload["cwd"].text();
-      // A thread that another one started is part of that one.
+      // A thread started by another one is part of that one.
       is_subagent_ = payload["source"]["subagent"].is_there();
     }
     if (is_subagent_) return;

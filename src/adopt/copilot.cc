@@ -1,4 +1,4 @@
-// Copilot: the events of a session, one a line.
+// Copilot: the events of one session, one per line.
 #include "adopt/native_session.h"
 #include "adopt/reading.h"
 

@@ -12,16 +12,16 @@ namespace {
 
 using Reader = Result<NativeSession> (*)(const NativeFile&);
 
-// What differs between the programs.
+// The differences between the programs.
 struct Habit {
   Program program;
   std::string_view variable;    // names its folder
-  std::string_view usual;       // below HOME without it
-  std::string_view below;       // of that folder: where sessions are
-  std::string_view name_begin;  // of a session's file
+  std::string_view usual;       // below HOME if the variable is unset
+  std::string_view below;       // subfolder of that folder with the sessions
+  std::string_view name_begin;  // prefix of a session file's name
   std::string_view name_end;
-  std::string_view parent;  // of a session's file; empty: any
-  std::size_t depth;        // folders between, at most
+  std::string_view parent;  // folder name of a session's file; empty: any
+  std::size_t depth;        // maximum number of folders between
   Reader read;
 };
 
@@ -71,7 +71,7 @@ class Walk {
   }
 
  private:
-  // Gemini notes beside its chats which folder they are of.
+  // Gemini stores, next to its chats, the folder that they belong to.
   std::string project_of(const TreePath& path) {
     if (habit_.program != Program::gemini) return {};
     constexpr std::size_t path_bytes_max = 4096;
@@ -172,7 +172,7 @@ std::optional<std::string> sessions_folder(Program program, const FinderWorld& w
   }
   const Habit& habit = *habit_of(program);
   if (const auto folder = world.environment(habit.variable)) {
-    // Gemini's variable stands for the home itself.
+    // Gemini's variable names the home folder itself.
     const std::string_view own = program == Program::gemini ? habit.usual : "";
     return *folder + std::string(own) + std::string(habit.below);
   }
@@ -208,7 +208,7 @@ Result<Found> read_named(const std::string& file, std::optional<Program> program
                          const FinderWorld& world) {
   const std::size_t slash = file.rfind('/');
   if (slash == std::string::npos) return fail(Code::invalid_argument, "not an absolute path");
-  // The folder above, for what a program keeps beside its sessions.
+  // The parent folder, for files that a program keeps next to its sessions.
   const std::string folder = file.substr(0, slash);
   const std::size_t above = folder.rfind('/');
   const std::string root = above == std::string::npos || above == 0

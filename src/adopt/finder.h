@@ -1,5 +1,5 @@
-// Where programs keep their sessions, and which are there. Looks and never changes anything;
-// symlinks are not followed; what is beyond a limit is counted.
+// Finds the sessions of other programs. Only reads; does not follow symlinks; counts what exceeds a
+// limit.
 #pragma once
 
 #include <cstdint>
@@ -26,20 +26,21 @@ ENUM_TEXT(adopt::Program, "claude", "codex", "opencode", "gemini", "copilot", "q
 
 namespace perdure::adopt {
 
-// Nothing when there is no such program.
+// Nothing if no program has that name.
 std::optional<Program> find_program(std::string_view name);
 
-// What the world has to give. The value of a variable; nothing when it is not set or empty.
+// The finder's environment. `environment` returns a variable's value, or nothing if it is unset or
+// empty.
 struct FinderWorld {
   std::function<std::optional<std::string>(std::string_view name)> environment;
   std::function<Result<std::unique_ptr<FileTree>>(const std::string& root)> open_tree;
   // The sessions in a database of OpenCode, each as the lines that read_opencode() takes. Must not
-  // change a byte beside it. Not given: OpenCode's sessions are not looked for.
+  // change any file. If not set, OpenCode's sessions are not searched.
   std::function<Result<std::vector<std::string>>(const std::string& file)> opencode_sessions = {};
 };
 
-// The folder that the program keeps its sessions in, made of its own variables or of HOME; nothing
-// when neither is set.
+// The folder in which the program keeps its sessions, from its own variables or from HOME; nothing
+// if neither is set.
 std::optional<std::string> sessions_folder(Program program, const FinderWorld& world);
 
 // A session that was found and read.
@@ -50,13 +51,13 @@ struct Found {
   NativeSession session;
 };
 struct Search {
-  std::vector<Found> found;          // with at least one turn; by program, then the newest first
-  std::vector<std::string> remarks;  // what was passed over, and why
+  std::vector<Found> found;          // with at least one turn; by program, then newest first
+  std::vector<std::string> remarks;  // skipped files, and why
 };
 
 // All sessions of these programs.
 Search find_sessions(const std::vector<Program>& programs, const FinderWorld& world);
-// One file that was named: of this program, or of the first one that knows it.
+// Reads one named file: as this program's, or as that of the first program that recognises it.
 Result<Found> read_named(const std::string& file, std::optional<Program> program,
                          const FinderWorld& world);
 

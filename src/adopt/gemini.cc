@@ -1,5 +1,5 @@
-// Gemini: a log of changes to a list of messages (a whole JSON document in older versions). A
-// message that comes again replaces the one with its id; a rewind takes away what is behind one.
+// Gemini: a log of changes to a list of messages (one JSON document in older versions). A repeated
+// message replaces the one with the same id; a rewind removes everything after a message.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -66,7 +66,7 @@ class GeminiReader {
     }
   }
 
-  // The message itself goes, too: it is asked again.
+  // Removes the message itself too: it is sent again.
   void rewind(const std::string& id) {
     const auto at = places_.find(id);
     if (at == places_.end()) return;

@@ -20,9 +20,9 @@ std::uint64_t seed_of(SessionId session) { return session.ulid().low; }
 
 struct ToolWord {
   std::string_view word;
-  std::string_view kind;  // as ACP calls it
+  std::string_view kind;  // in ACP's words
 };
-// Looked for in the lower-case name of a tool; the first that is in it decides.
+// Searched in a tool's lower-case name; the first match decides.
 constexpr ToolWord tool_words[] = {
     {"bash", "execute"}, {"shell", "execute"}, {"exec", "execute"}, {"command", "execute"},
     {"fetch", "fetch"},  {"grep", "search"},   {"glob", "search"},  {"search", "search"},
@@ -68,7 +68,7 @@ class JournalWriter {
   }
 
  private:
-  // Times never go back: a journal tells what happened in the order in which it did.
+  // Times never go back: a journal is in chronological order.
   void add(EventBody body, Timestamp at, RunId run = {}) {
     now_ = std::max(now_, at);
     const Event event{.at = now_, .origin = {.run = run}, .body = std::move(body)};
@@ -162,7 +162,7 @@ class JournalWriter {
                        .bytes = from_.bytes,
                        .lines_lost = session_.loss.lines},
         now_);
-    // Nobody runs it now, whatever the program did with it last.
+    // The imported session has no running agent, even if its last state was running.
     AgentExited exited;
     exited.why = "stopped";
     add(std::move(exited), now_);

@@ -1,5 +1,5 @@
-// Makes a journal of a session that another program left, in the form that /api/import takes. The
-// same session gives the same bytes, ids included.
+// Makes a journal from another program's session, in the format of /api/import. The same session
+// yields the same bytes, ids included.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace perdure::adopt {
 
-// Where it was found, for the record that says so.
+// The session's origin, for the record that names it.
 struct Provenance {
   std::string agent;
   std::string file;
   std::uint64_t bytes = 0;
 };
 
-// The whole file. A turn that has no end stays open in it: the import closes what is open, and says
-// that nobody knows what became of it.
+// The whole file. A turn without an end stays open in it: the import closes open turns and marks
+// their outcome as unknown.
 std::string make_import(const NativeSession& session, const Provenance& from);
 
 }  // namespace perdure::adopt

@@ -1,4 +1,4 @@
-// The journal that is made of a session: whole, chained, the same every time, honest about loss.
+// The journal made from a session: complete, chained, reproducible, and explicit about losses.
 #include "adopt/import_form.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// A session as another program left it, in neutral form: prompts with what the agent did for each.
-// Readers make it out of bytes, the writer makes a journal of it; neither knows the other.
+// A session of another program in neutral form: prompts, and what the agent did for each. Readers
+// make it from bytes, the writer makes a journal from it; they do not depend on each other.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ namespace perdure::adopt {
 
 enum class PieceKind { text, thought, tool_call, tool_result, compacted };
 
-// One thing that the agent said or did.
+// One message or action of the agent.
 struct Piece {
   PieceKind kind = PieceKind::text;
   Timestamp at;
-  std::string text;          // what was said; of a result: the tool's output
-  std::string tool_call_id;  // of a call and of its result
-  std::string tool;          // of a call: the name that the program has for it
-  std::string input;         // of a call: a command or a path if there is one, else its JSON
+  std::string text;          // the words; for a result: the tool's output
+  std::string tool_call_id;  // of a call and its result
+  std::string tool;          // of a call: the program's name for it
+  std::string input;         // of a call: its command or path if any, otherwise its JSON
   bool has_failed = false;   // of a result
   bool operator==(const Piece&) const = default;
 };
@@ -37,7 +37,7 @@ struct Turn {
   bool operator==(const Turn&) const = default;
 };
 
-// What of the file could not be read. The rest is given.
+// The part of the file that could not be read. The rest is returned.
 struct Loss {
   std::uint64_t lines = 0;
   std::string why;  // of the first one
@@ -45,8 +45,8 @@ struct Loss {
 };
 
 struct NativeSession {
-  std::string id;   // the program's own: what its resume and load take
-  std::string cwd;  // empty: the file does not tell
+  std::string id;   // the program's own id, for its resume and load
+  std::string cwd;  // empty: not in the file
   std::string title;
   std::vector<Turn> turns;
   Loss loss;
@@ -55,22 +55,22 @@ struct NativeSession {
   Timestamp last() const;
 };
 
-// A file and what its place tells: the readers see nothing else.
+// A file and what its location tells; the readers' only input.
 struct NativeFile {
   std::string_view bytes;
-  std::string_view name;  // without folder
-  std::string_view cwd;   // as a file beside it tells; empty: none does
+  std::string_view name;  // without its folder
+  std::string_view cwd;   // from a file next to it; empty: none
 };
 
-// Each takes any bytes. invalid_argument: nothing in there is of that program; a file without a
-// prompt gives a session without turns.
+// Each accepts any bytes. invalid_argument: nothing in the file belongs to that program; a file
+// without a prompt yields a session without turns.
 Result<NativeSession> read_claude(const NativeFile& file);
 Result<NativeSession> read_codex(const NativeFile& file);
 Result<NativeSession> read_gemini(const NativeFile& file);
 Result<NativeSession> read_qwen(const NativeFile& file);
 Result<NativeSession> read_copilot(const NativeFile& file);
-// What rows of its database are as lines: `{"session":…}`, then `{"message":…}` and `{"part":…}`
-// in the order of their ids, each with the columns that matter.
+// Rows of its database as lines: `{"session":…}`, then `{"message":…}` and `{"part":…}` ordered by
+// id, each with the relevant columns.
 Result<NativeSession> read_opencode(const NativeFile& file);
 
 }  // namespace perdure::adopt

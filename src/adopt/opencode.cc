@@ -1,5 +1,5 @@
-// OpenCode keeps sessions in a database. Whoever opens that hands over its rows as lines, so that
-// the reading itself is as pure as that of the others.
+// OpenCode keeps sessions in a database. The caller opens it and passes its rows as lines, so that
+// this reader is as pure as the others.
 #include <map>
 #include <string>
 
@@ -78,7 +78,7 @@ class OpencodeReader {
   const NativeFile& file_;
   NativeSession session_;
   TurnBuilder turns_;
-  std::map<std::string, std::string> roles_;  // of messages
+  std::map<std::string, std::string> roles_;  // of messages, by id
   std::map<std::string, JsonView> failures_;
 };
 

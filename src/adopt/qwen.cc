@@ -1,4 +1,4 @@
-// Qwen Code: one line an entry, with the parts that went to the model and came from it.
+// Qwen Code: one line per entry, with the parts sent to and received from the model.
 #include "adopt/native_session.h"
 #include "adopt/reading.h"
 

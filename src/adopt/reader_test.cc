@@ -1,4 +1,4 @@
-// The readers against files that the real programs wrote (tests/golden/adopt, shortened), whole,
+// The readers against files written by the real programs (tests/golden/adopt, shortened): complete,
 // cut and damaged.
 #include <fstream>
 #include <iterator>
@@ -16,7 +16,7 @@ using Reader = Result<NativeSession> (*)(const NativeFile&);
 struct Case {
   const char* program;
   Reader read;
-  const char* name;  // of the file where the program keeps it
+  const char* name;  // of the file in the program's folder
   const char* id;
   const char* tool;
   bool talks_before_tool;
@@ -98,7 +98,7 @@ TEST(AdoptReaders, a_file_cut_anywhere_gives_what_is_before_the_cut) {
       if (!read) continue;
       EXPECT_GE(read->turns.size(), turns_before) << c.program << " cut at " << end;
       turns_before = read->turns.size();
-      // Whole lines only, or the last one is named.
+      // A cut within a line loses at most that line.
       EXPECT_LE(read->loss.lines, part.ends_with('\n') ? 0u : 1u) << c.program;
     }
     EXPECT_EQ(turns_before, 2u) << c.program;

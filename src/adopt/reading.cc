@@ -61,7 +61,7 @@ Turn* TurnBuilder::open() {
 void TurnBuilder::prompt(Timestamp at, std::string text) {
   if (is_blank(text)) return;
   finish();
-  if (Turn* const turn = open()) turn->end = TurnEnd::cancelled;  // left without an answer
+  if (Turn* const turn = open()) turn->end = TurnEnd::cancelled;  // abandoned without an answer
   if (session_.title.empty()) session_.title = title_of(text);
   session_.turns.push_back({.at = at, .prompt = cut(std::move(text)), .pieces = {}, .why = {}});
 }
@@ -71,7 +71,7 @@ void TurnBuilder::add(Piece piece) {
   piece.text = cut(std::move(piece.text));
   piece.input = cut(std::move(piece.input));
   Turn& turn = session_.turns.back();
-  // Something that comes behind an end shows that it was none.
+  // A piece after an end shows that the turn had not ended.
   if (turn.end == TurnEnd::completed) turn.end = TurnEnd::open;
   turn.pieces.push_back(std::move(piece));
 }

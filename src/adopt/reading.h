@@ -1,5 +1,5 @@
-// What all readers share: lines of JSON of which some may be damaged, and turns that grow piece by
-// piece. Texts are cut to a limit here, so that no reader has to think of it.
+// Shared by all readers: JSON lines, some of which may be damaged, and turns that grow piece by
+// piece. Texts are cut to the limit here, so that readers need not do it.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace perdure::adopt {
 
-// Walks over lines of JSON objects. Whatever is none is counted and left out.
+// Iterates over lines of JSON objects. Other lines are counted and skipped.
 class Lines {
  public:
   explicit Lines(std::string_view bytes) : rest_(bytes) {}
 
-  // The next object, valid as long as the bytes are; nothing at the end.
+  // The next object, valid for as long as the bytes are; nothing at the end.
   std::optional<JsonView> next();
   const Loss& loss() const { return loss_; }
 
@@ -34,13 +34,13 @@ class TurnBuilder {
  public:
   explicit TurnBuilder(NativeSession& session) : session_(session) {}
 
-  // Ends the turn before: as completed when its last piece was a text.
+  // Ends the previous turn: as completed if its last piece was a text.
   void prompt(Timestamp at, std::string text);
-  // What comes before the first prompt belongs to no turn and is left out.
+  // A piece before the first prompt belongs to no turn and is dropped.
   void add(Piece piece);
   void say(PieceKind kind, Timestamp at, std::string text);
   void end(TurnEnd how, std::string why = {});
-  // To be called once behind the last line.
+  // Call once after the last line.
   void finish();
 
  private:
@@ -49,15 +49,15 @@ class TurnBuilder {
   NativeSession& session_;
 };
 
-// RFC 3339, or milliseconds since 1970; the epoch when it is neither.
+// RFC 3339, or milliseconds since 1970; otherwise the epoch.
 Timestamp read_time(JsonView value);
-// A command, a path or a pattern out of a tool's arguments, else their JSON.
+// A command, a path or a pattern from a tool's arguments, otherwise their JSON.
 std::string read_input(JsonView arguments);
 // The texts of an array of blocks `{type, text}` or of parts `{text}`, or a plain string.
 std::string read_text(JsonView content);
 // The beginning of the prompt, on one line.
 std::string title_of(std::string_view prompt);
-// The text begins with one of the tags in which programs put what no person typed.
+// The text begins with a tag that programs use for text that no person typed.
 bool is_machine_text(std::string_view text);
 
 }  // namespace perdure::adopt

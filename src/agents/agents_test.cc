@@ -1,4 +1,4 @@
-// The table of known agents is data that a start relies upon, and which command a machine gets.
+// The table of known agents, which every start relies on, and which command a machine gets.
 #include <algorithm>
 #include <set>
 
@@ -28,7 +28,7 @@ TEST(Profiles, X12_every_known_agent_can_be_started_and_installed) {
     EXPECT_TRUE(agent.built_in);
     EXPECT_EQ(agent.measured, !agent.measured_version.empty());
     EXPECT_EQ(agent.measured, !agent.abilities.empty());
-    // A package without a version would be another program tomorrow.
+    // A package without a version could be a different program tomorrow.
     EXPECT_EQ(agent.npm.empty(),
               agent.npm.rfind('@') == std::string::npos || agent.npm.rfind('@') == 0);
     if (agent.measured) EXPECT_TRUE(agent.npm.ends_with("@" + agent.measured_version));
@@ -44,7 +44,7 @@ TEST(Profiles, K38_measured_abilities_win_over_what_is_said_of_an_agent) {
   }
   EXPECT_EQ(known_agent("claude")->resume_command, "claude --resume {session}");
   EXPECT_TRUE(known_agent("auggie")->profile.history_context_injection);
-  // Said to have none; it loads, if not within the minute.
+  // Reported to have none; it can load, but not within the minute.
   EXPECT_TRUE(is_native("gemini"));
   EXPECT_EQ(known_agent("gemini")->quirks.load_slot_ms, 60'000);
   EXPECT_FALSE(known_agent("gemini")->quirks.fs);

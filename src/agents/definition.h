@@ -1,5 +1,5 @@
-// What is known of an agent program: how it is started, what of it was measured, its quirks. The
-// catalogue holds the built-in ones and those of the user's config, by the same form.
+// The definition of an agent program: how it is started, what was measured, its quirks. The
+// catalogue holds the built-in ones and those of the user's config, in the same form.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,22 @@
 
 namespace perdure {
 
-// Where an agent differs from the others. Of the times, 0 is the usual one.
+// Where an agent differs from the others. For times, 0 means the default.
 struct AgentQuirks {
   std::int64_t protocol_version = 1;
   std::int64_t load_settle_ms = 0;
-  // A session is not loaded within the slot of the wall clock, so long, in which it was last
-  // opened: an agent that names its files by the minute would overwrite them.
+  // An agent that names its files by the minute would overwrite one: a session is not loaded within
+  // the slot of the wall clock, of this length, in which it was last opened.
   std::int64_t load_slot_ms = 0;
   std::int64_t stop_grace_ms = 0;
   std::int64_t stall_ms = 0;
   std::vector<std::string> clear_commands;
   bool fs = true;
   bool terminal = true;
-  bool exits_on_eof = true;  // false: the end of its input is no sign to it, only a signal is
-  bool wraps = false;        // what is started starts another process, which does the work
-  bool cwd_bound = false;    // it finds a session only from the folder in which it was made
-  bool uuid_ids = false;     // ids of its sessions are UUIDs; another form is an error of its own
+  bool exits_on_eof = true;  // false: it ignores the end of its input and exits only on a signal
+  bool wraps = false;        // the started process starts another one, which does the work
+  bool cwd_bound = false;    // it finds a session only from the folder where it was created
+  bool uuid_ids = false;     // ids of its sessions are UUIDs; another form is a separate error
   bool operator==(const AgentQuirks&) const = default;
   FIELDS {
     visit("protocol_version", self.protocol_version);
@@ -52,28 +52,28 @@ struct AgentDefinition {
   AgentProfile profile;  // profile.name is its name
   std::string title;     // for people
   std::vector<std::string> command;
-  std::string npm;      // package@version that npx runs where the program is not on the PATH
+  std::string npm;      // package@version that npx runs if the program is not on the PATH
   std::string install;  // the command that installs it; shown, never run
-  std::map<std::string, std::string> env;  // set for it
-  // Names passed on from the daemon's environment; one that ends in * means all that begin so.
-  // Those of env_strip are not, whatever else says so.
+  std::map<std::string, std::string> env;  // set for the agent
+  // Names passed on from the daemon's environment; a trailing * matches any rest. Those of
+  // env_strip are never passed on.
   std::vector<std::string> env_pass;
   std::vector<std::string> env_strip;
-  // K42: added to the command of an agent that is to restore a session: `{session}` and, in those
-  // of resume_at_args, `{message}` are replaced. The latter are left out without a message.
+  // K42: appended to the command of an agent that is to restore a session: `{session}` and, in
+  // resume_at_args, `{message}` are replaced. Without a message, resume_at_args are omitted.
   std::vector<std::string> resume_args;
   std::vector<std::string> resume_at_args;
   std::string resume_command;
   std::string fork_command;
   std::string continue_command;
   std::string login_hint;
-  // Of its sessions that say nothing else: standalone or local_docker, and the image of the latter.
+  // The default of its sessions: standalone or local_docker, and the image of the latter.
   std::string runtime;
   std::string image;
-  bool measured = false;               // abilities were seen, not read somewhere
-  std::string measured_version;        // of the program that they were seen of
-  std::vector<std::string> abilities;  // session/… calls that it serves
-  bool built_in = false;               // comes with the program; false: the user's config says it
+  bool measured = false;               // abilities were observed, not taken from documents
+  std::string measured_version;        // of the program that was observed
+  std::vector<std::string> abilities;  // session/… calls that it supports
+  bool built_in = false;               // part of Perdure; false: from the user's config
   AgentQuirks quirks;
   bool operator==(const AgentDefinition&) const = default;
   FIELDS {
@@ -103,12 +103,12 @@ struct AgentDefinition {
 
 class AgentCatalog {
  public:
-  // One of that name is replaced.
+  // Replaces a definition of the same name.
   void add(AgentDefinition definition);
-  // agent_unknown names those that there are.
+  // The error agent_unknown lists the existing names.
   Result<const AgentDefinition*> find(std::string_view name) const;
   const std::map<std::string, AgentDefinition, std::less<>>& all() const { return agents_; }
-  // What a session gets that names no agent.
+  // The agent of a session that names none.
   const std::string& default_name() const { return default_; }
   void set_default(std::string name) { default_ = std::move(name); }
 

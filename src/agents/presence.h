@@ -1,5 +1,5 @@
 // Whether an agent's program is on a machine, and the command line that starts it there: the
-// program of the PATH first, else its package by npx. Looks at nothing itself.
+// program on the PATH first, otherwise its package by npx. Pure: `HasProgram` does the lookups.
 #pragma once
 
 #include <functional>
@@ -16,15 +16,15 @@ namespace perdure {
 enum class AgentPresence { installed, npx, missing };
 ENUM_TEXT(AgentPresence, "installed", "npx", "missing");
 
-// Whether a program, a name or a path, can be started.
+// Whether a program, given by name or path, can be started.
 using HasProgram = std::function<bool(const std::string& program)>;
 
 AgentPresence presence_of(const AgentDefinition& agent, const HasProgram& has_program);
 
-// The command of an agent that is missing too: starting it fails with its program's name.
+// Also for a missing agent: its command then fails with the program's name.
 std::vector<std::string> command_by(AgentPresence presence, const AgentDefinition& agent);
 
-// The command that a person runs to have it; empty: none is known.
+// The command that installs it, for a person to run; empty: none is known.
 std::string install_command(const AgentDefinition& agent);
 
 // agent_missing, with that command in the message.

@@ -1,5 +1,5 @@
-// What a probe of an agent is told and what it found: the order that the daemon gives to the
-// program which probes, and the report that is kept and shown.
+// The input and output of a probe of an agent: the order that the daemon passes to the probing
+// program, and the report that is stored and shown.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ struct ProbeOrder {
   std::int64_t v = probe_version;
   std::string agent;
   std::vector<std::string> command;
-  std::map<std::string, std::string> environment;  // the whole of it
-  std::int64_t start_ms = 0;                       // for the agent to answer its first call
-  std::string hide;                                // a folder that it must not see; empty: none
+  std::map<std::string, std::string> environment;  // complete
+  std::int64_t start_ms = 0;                       // until the agent's first answer
+  std::string hide;                                // a folder hidden from it; empty: none
   std::string hide_identity;                       // as in wire/hidden_folders.h
   AgentQuirks quirks;
   FIELDS {
@@ -38,11 +38,11 @@ struct ProbeOrder {
 };
 
 enum class ProbeOutcome {
-  yes,      // as it should be
+  yes,      // as expected
   partly,   // it works, with a drawback that `says` names
-  no,       // it cannot do that
+  no,       // it does not support that
   failed,   // an error, or no answer in time
-  skipped,  // what it needs did not work
+  skipped,  // a prerequisite did not work
 };
 ENUM_TEXT(ProbeOutcome, "yes", "partly", "no", "failed", "skipped");
 
@@ -64,12 +64,12 @@ struct ProbeReport {
   std::int64_t v = probe_version;
   std::string agent;
   Timestamp at;                 // when it began
-  std::string program;          // as it names itself
+  std::string program;          // its own name
   std::string program_version;  // the same
   std::int64_t protocol_version = 0;
-  std::vector<std::string> advertised;  // session/… calls that it says it serves
-  std::vector<std::string> abilities;   // those that were seen to keep what it knew
-  std::string rung;                     // the best way back: resume, load or inject
+  std::vector<std::string> advertised;  // session/… calls that it claims to support
+  std::vector<std::string> abilities;   // those that were observed to keep its context
+  std::string rung;                     // the best way to restore: resume, load or inject
   std::vector<ProbeStep> steps;
   bool operator==(const ProbeReport&) const = default;
   FIELDS {

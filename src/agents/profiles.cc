@@ -1,6 +1,6 @@
-// The table of known agents. Abilities and quirks of measured ones are what was seen of exactly
-// that version, offline, against a scripted model; where that and an agent's own claim differ, the
-// measurement stands here (K38).
+// The table of known agents. Abilities and quirks of measured ones were observed with exactly that
+// version, offline, against a scripted model; if they differ from an agent's own claim, the
+// measurement is listed here (K38).
 #include "agents/profiles.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ AgentDefinition claude() {
       .npm = "@agentclientprotocol/claude-agent-acp@0.99.0",
       .env_pass = {"ANTHROPIC_*", "CLAUDE_*", "AWS_*", "GOOGLE_APPLICATION_CREDENTIALS",
                    "CLOUD_ML_REGION", "DISABLE_*", "IS_SANDBOX"},
-      // Of a Claude Code that we run in ourselves: the agent would take itself for a part of it.
+      // From a Claude Code that Perdure itself runs in: the agent would consider itself part of it.
       .env_strip = {"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT"},
       .resume_command = "claude --resume {session}",
       .fork_command = "claude --resume {session} --fork-session",
@@ -48,7 +48,7 @@ AgentDefinition codex_zed() {
   return {
       .profile = {.name = "codex-zed", .history_context_injection = true},
       .title = "Codex (the adapter of Zed)",
-      // Both adapters call their program codex-acp: this one is only ever taken from its package.
+      // Both adapters name their program codex-acp: this one is only ever run from its own package.
       .command = {"codex-acp-zed"},
       .npm = "@zed-industries/codex-acp@0.16.0",
       .env_pass = {"OPENAI_*", "CODEX_API_KEY", "CODEX_HOME"},
@@ -94,8 +94,8 @@ AgentDefinition gemini() {
           .measured_version = "0.61.0",
           .abilities = {"load"},
           // It answers a load before its replay is over, and names a session's file by the minute:
-          // loaded within the minute in which it was opened, the file is overwritten. With files
-          // of ours it cannot make new ones.
+          // a load within the minute in which the session was opened overwrites the file. With our
+          // file service it cannot create files.
           .quirks = {.load_settle_ms = 1'500,
                      .load_slot_ms = 60'000,
                      .fs = false,
@@ -156,7 +156,7 @@ AgentDefinition auggie() {
           .quirks = {.fs = false, .terminal = false}};
 }
 
-// As their makers describe them; nobody has run these here.
+// As their makers describe them; not tested here.
 std::vector<AgentDefinition> unmeasured() {
   return {{.profile = {.name = "amp",
                        .native_session_resume = false,

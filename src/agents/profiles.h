@@ -1,5 +1,5 @@
-// The agents that Perdure knows without being told: how each is started, what of it was measured,
-// where it differs. Data in the form that a table of config.toml has, which may change any of it.
+// The agents that Perdure knows without configuration: how each is started, what was measured,
+// where it differs. The data has the form of a table in config.toml, which may override any of it.
 #pragma once
 
 #include <string_view>
@@ -9,11 +9,11 @@
 
 namespace perdure {
 
-// By name; built_in is set in all of them. Those with `measured` were run with the version that
-// they name, the others are as their makers describe them.
+// By name; built_in is set in all of them. Those with `measured` were run with the named version,
+// the others are as their makers describe them.
 const std::vector<AgentDefinition>& known_agents();
 
-// Null for a name that is none of theirs.
+// Null for an unknown name.
 const AgentDefinition* known_agent(std::string_view name);
 
 }  // namespace perdure

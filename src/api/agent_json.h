@@ -9,10 +9,10 @@
 
 namespace perdure {
 
-// The world outlives it.
+// `world` must outlive the result.
 HasProgram programs_of(const ApiWorld& world, const AgentDefinition& agent);
 
-// Names of variables only, never a value.
+// Lists the names of environment variables, never their values.
 std::string agent_json(const AgentDefinition& agent, const ApiWorld& world);
 
 }  // namespace perdure

@@ -11,10 +11,10 @@ namespace perdure {
 namespace {
 
 constexpr std::int64_t ready_look_ms = 50;
-// Tokens and addresses whose first use is known; then they are forgotten and noted again.
+// Limits the recorded first uses. At the limit, the set is cleared and uses are recorded again.
 constexpr std::size_t token_uses_max = 4096;
 
-// Adds the headers to whatever the handler answers.
+// Adds the headers to every response of the handler.
 class SafeExchange final : public HttpExchange {
  public:
   explicit SafeExchange(std::shared_ptr<HttpExchange> inner) : inner_(std::move(inner)) {}
@@ -135,8 +135,8 @@ std::string Api::on_accept(int descriptor, HttpPeer& peer) {
   return peer.origin.session ? peer.origin.session.text() : std::string();
 }
 
-// Of the request only the route is named: what a stranger writes into a path stays out of the
-// trail.
+// The trail names only the route of a request, so that strangers cannot write into it through a
+// path.
 std::unexpected<Error> Api::refused(const HttpRequest& request, const Route* route,
                                     const Principal* principal, Error error) {
   note_refusal(options_.audit, request, principal, error,
@@ -211,7 +211,7 @@ void Api::on_request(HttpRequest request, std::shared_ptr<HttpExchange> exchange
     return look_where_from(std::move(request), std::move(exchange));
   }
   const bool is_ready = options_.is_ready();
-  // A ticket of a request that has to wait is used when it is served.
+  // If the request has to wait, its ticket is consumed when it is served.
   Result<Examined> examined =
       examine(request, is_ready ? Gate::Ticket::take : Gate::Ticket::look, Stage::request);
   if (!examined) return exchange->respond(refusal(examined.error(), {}));

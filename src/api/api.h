@@ -1,5 +1,5 @@
-// The API as the HTTP server calls it: each request passes the gate, finds its route and reaches a
-// handler, in this order and no other. Until the daemon has reconciled, requests wait.
+// The API as the HTTP server calls it. Each request passes the gate, is matched to a route and
+// reaches a handler, always in this order. Requests wait until the daemon has reconciled.
 #pragma once
 
 #include <cstdint>
@@ -21,20 +21,20 @@
 
 namespace perdure {
 
-// Put on every answer that does not say otherwise itself: nothing is framed, sniffed, embedded by
-// another origin or kept by a cache.
+// Adds the headers that the response does not set itself: they forbid framing, MIME sniffing,
+// embedding by another origin, and caching.
 void add_safe_headers(HttpResponse& response);
 
 class Api final : public HttpHandler {
  public:
   struct Options {
     std::function<bool()> is_ready;  // Runtime::is_ready()
-    // The page's files, which are public: nothing for a path that is none. Never asked for /api/….
+    // The page's files, which are public; nullopt for an unknown path. Never called for /api/….
     std::function<std::optional<HttpResponse>(const HttpRequest&)> shell;
-    // Where refusals are counted. May be null.
+    // Counts refusals. May be null.
     Audit* audit = nullptr;
   };
-  // Node, clock, random and loop outlive it. /healthz and /readyz are routes of its own.
+  // Node, clock, random and loop must outlive it. It adds /healthz and /readyz itself.
   Api(Gate::World world, Loop& loop, GateConfig gate, Options options);
   ~Api() override;
   Api(const Api&) = delete;
@@ -42,7 +42,7 @@ class Api final : public HttpHandler {
 
   Router& router() { return router_; }
   Gate& gate() { return gate_; }
-  // One count for everything that stays open: SSE and sockets.
+  // One count for all long-lived connections: SSE and sockets.
   StreamSlots& streams() { return streams_; }
 
   std::string on_accept(int descriptor, HttpPeer& peer) override;
@@ -51,7 +51,7 @@ class Api final : public HttpHandler {
 
  private:
   struct Examined {
-    Route* route = nullptr;  // null: of the shell
+    Route* route = nullptr;  // null: the request is for the page
     std::vector<std::string> arguments;
     Principal principal;
   };
@@ -61,15 +61,15 @@ class Api final : public HttpHandler {
     BootTime until;
   };
 
-  // Everything before the handler. The head is looked at first, and all of it again at the request:
-  // only then is known for certain where a caller over TCP comes from.
+  // Everything before the handler. The head is checked first and the whole request again, because
+  // only then is the origin of a TCP caller known for certain.
   enum class Stage { head, request };
   Result<Examined> examine(const HttpRequest& request, Gate::Ticket ticket, Stage stage);
   void look_where_from(HttpRequest request, std::shared_ptr<HttpExchange> exchange);
-  // Notes a refusal and passes it on. `principal` null: nobody was identified.
+  // Records a refusal and returns it. `principal` null: the caller was not identified.
   std::unexpected<Error> refused(const HttpRequest& request, const Route* route,
                                  const Principal* principal, Error error);
-  // Notes the first use of a token from an address in this life of the daemon.
+  // Records a token's first use from an address during this life of the daemon.
   void note_token_use(const HttpRequest& request, const Principal& principal);
   bool is_of_shell(const HttpRequest& request) const;
   void add_health_routes();

@@ -1,5 +1,5 @@
-// The API as the server calls it: the order of the checks, every route's refusal without a token,
-// what waits for a daemon that starts; then logins, tokens, tasks and rules from end to end.
+// The API as the server calls it: the order of the checks, the refusal of every route without a
+// token, requests during startup; then logins, tokens, tasks and rules from end to end.
 #include "api/api.h"
 
 #include <memory>
@@ -47,7 +47,7 @@ struct Answered {
     const auto at = std::ranges::find(headers, name, &HttpHeader::name);
     return at == headers.end() ? "" : at->value;
   }
-  // A member of the object, or of the object under a member: "task", "id".
+  // A member of the object, or of a nested object: "task", "id".
   std::string text(std::string_view member, std::string_view inner = "") const {
     auto object = JsonObject::parse(body);
     if (object && !inner.empty()) {
@@ -122,7 +122,7 @@ class ApiBench : public ApiDaemon {
     request.peer = peer;
     return request;
   }
-  // As the server does it: the head first, then the whole request.
+  // Like the server: first the head, then the whole request.
   std::shared_ptr<NotedExchange> send(Asked what) {
     auto exchange = std::make_shared<NotedExchange>();
     HttpRequest request = make(std::move(what));
@@ -169,7 +169,7 @@ class ApiBench : public ApiDaemon {
   std::unique_ptr<Api> api;
 };
 
-// A path that the pattern fits.
+// A path that matches the pattern.
 std::string example_of(std::string pattern) {
   for (std::size_t at = pattern.find('{'); at != std::string::npos; at = pattern.find('{')) {
     pattern.replace(at, pattern.find('}') - at + 1, "x");
@@ -183,9 +183,9 @@ TEST(RouteTable, CVE_2026_22812_every_route_but_health_and_login_refuses_without
   std::size_t guarded = 0;
   for (const auto& route : bench.api->router().routes()) {
     const std::string name = route->method + " " + route->pattern;
-    // What daemons say to each other is signed, and refused by its head without that.
+    // Messages between daemons are signed and refused by their head if unsigned.
     EXPECT_EQ(route->access == Access::open && !route->check_head, open.contains(name)) << name;
-    bench.loop.time_ms += 60'000;  // failures of the ones before are forgotten
+    bench.loop.time_ms += 60'000;  // earlier failures are forgotten
     const Answered answer = bench.ask({route->method, example_of(route->pattern)});
     if (open.contains(name)) continue;
     EXPECT_EQ(answer.status, 401) << name;

@@ -12,8 +12,8 @@
 namespace perdure {
 namespace {
 
-// Below this much unsent more is written; a reader that falls behind is given the rest later, out
-// of the store, so that it costs no memory.
+// Writes more while fewer bytes than this are unsent. A slow reader gets the rest later from the
+// store, so it uses no memory.
 constexpr std::size_t unsent_low_bytes = 512UL << 10;
 constexpr std::size_t portion_records = 64;
 constexpr std::uint64_t page_usual = 100;
@@ -53,7 +53,7 @@ class AuditStream final : public OpenStream, public HttpStreamEvents {
   void end() override { finish(); }
   void on_drained() override { pump(); }
   void on_closed() override {
-    closed_ = std::move(stream_);  // not from inside its own call
+    closed_ = std::move(stream_);  // not destroyed within its own call
     finish();
   }
 
@@ -74,7 +74,7 @@ class AuditStream final : public OpenStream, public HttpStreamEvents {
   void pump() {
     while (stream_ && sent_ < audit_.last() && stream_->unsent_bytes() < unsent_low_bytes) {
       const Result<Audit::Page> page = audit_.read(sent_, portion_records);
-      if (!page) return finish();  // the store is away: the client comes back with its cursor
+      if (!page) return finish();  // the client reconnects with its cursor
       for (const AuditRecord& record : page->records) {
         const std::string json = audit_record_json(record);
         write(ask_.form == StreamForm::ndjson
@@ -99,7 +99,7 @@ class AuditStream final : public OpenStream, public HttpStreamEvents {
   Seq until_;
   std::uint64_t watch_;
   std::uint64_t number_ = 0;
-  std::shared_ptr<HttpStream> stream_;  // null once it has ended
+  std::shared_ptr<HttpStream> stream_;  // null after it has ended
   std::shared_ptr<HttpStream> closed_;
 };
 
@@ -125,7 +125,7 @@ std::string page_json(const Audit& audit, const Audit::Page& page, bool has_more
   return std::move(out).take();
 }
 
-// Behind which number reading begins; nothing where the newest ones are asked for.
+// The number after which reading begins; nullopt for a request of the newest entries.
 Result<std::optional<Seq>> start_of(const Audit& audit, const HttpRequest& request) {
   const StreamCursor cursor = TRY(stream_cursor(request));
   const auto since = TRY(time_parameter(request, "since"));

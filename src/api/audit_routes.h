@@ -6,7 +6,7 @@
 
 namespace perdure {
 
-// The world of the streams has a trail, and both outlive the router.
+// The streams' world must have an audit trail; the world and the trail must outlive the router.
 void add_audit_routes(Router& router, Streams& streams);
 
 // {"seq":…,"ts":…,"what":…,…}: an entry as every form shows it.

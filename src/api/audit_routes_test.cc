@@ -109,7 +109,7 @@ class Bench : public ApiDaemon {
 
   std::string admin = make_secret(SecretKind::token, {1, 2, 3, 4});
   SessionId hosted;
-  bool held = false;  // requests stay where they are until run_now()
+  bool held = false;  // requests wait until run_now()
   std::shared_ptr<const HttpPeer> peer = std::make_shared<const HttpPeer>(
       HttpPeer{.address = "10.0.0.7", .port = 40000, .local_port = 7433});
   StreamSlots slots;
@@ -147,7 +147,7 @@ TEST(AuditTrail, tokens_and_sign_ins_are_noted_with_who_how_and_from_where) {
   EXPECT_EQ(entries[1].entry.how, "token \"ci\"");
   EXPECT_EQ(entries[2].entry.by, "token:" + id);
   EXPECT_THAT(entries[4].entry.on, ElementsAre(id));
-  // No secret and no hash of one is in the trail.
+  // The trail contains no secret and no hash of a secret.
   for (const std::string& secret :
        {text, launch_token, bench.admin, sha256(text).hex(), bench.member(*in, "", "key")}) {
     for (Seq seq = 1; seq <= bench.disk.head(audit_segment_id(1)); ++seq) {
@@ -248,7 +248,7 @@ TEST(AuditTrail, deletion_redaction_export_and_restart_are_noted) {
   const std::string path = "/api/sessions/" + bench.session.text();
   const auto exported = bench.ask("GET", path + "/export");
   ASSERT_TRUE(exported->streamed);
-  exported->streamed->close();  // its reader has seen enough
+  exported->streamed->close();  // the reader disconnects
   bench.run_now();
   bench.ask("POST", path + "/redact", R"({"seq":1})");
   bench.ask("DELETE", path);
@@ -270,7 +270,7 @@ TEST(AuditRoutes, pages_go_forward_from_a_cursor_or_a_time_and_back_from_the_end
     bench.run_now();
     bench.loop.time_ms += 1000;
   }
-  bench.admin = "";  // the use of a token would be one more entry
+  bench.admin = "";  // using the token would add an entry
   bench.peer = std::make_shared<const HttpPeer>(HttpPeer{.is_unix = true, .uid = 1000});
   const auto seqs = [&](const std::string& query) {
     const auto answer = bench.ask("GET", "/api/audit" + query);

@@ -15,7 +15,7 @@ std::string code_in(const HttpResponse& response) {
   return json_string(error->find("code")).value_or(std::to_string(response.status));
 }
 
-// Notes an answer that is an error; everything else passes through.
+// Records answers that are errors and passes the others through.
 class AuditedExchange final : public HttpExchange {
  public:
   AuditedExchange(std::shared_ptr<HttpExchange> inner, Audit& audit, AuditEntry entry, Seq seq)

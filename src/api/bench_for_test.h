@@ -17,7 +17,7 @@
 
 namespace perdure {
 
-// No `override` below: the interface grows while this only holds a value.
+// No `override` below, because the interface grows and this class only holds a value.
 class PlainNode : public Node {
  public:
   const NodeState& state() const { return held; }
@@ -47,7 +47,7 @@ class PlainNode : public Node {
   std::function<void()> told;
 };
 
-// The member at a path of names: "session.queue". Empty when there is none.
+// The member at a path of names, such as "session.queue". Empty if it does not exist.
 inline std::string at_path(std::string_view json, std::string_view path) {
   while (!path.empty()) {
     const std::string_view name = path.substr(0, path.find('.'));
@@ -69,13 +69,13 @@ struct Asked {
   bool is_open() const { return !exchange->response; }
 };
 
-// A client at the other end of a WebSocket.
+// The client end of a WebSocket.
 class WsClient {
  public:
   WsClient(Daemon& daemon, std::shared_ptr<NotedSocket> socket)
       : daemon_(daemon), socket(std::move(socket)) {}
 
-  // Sends a request and gives its answer, empty when there is none yet.
+  // Sends a request and returns its answer, or an empty text if it has not been answered yet.
   std::string ask(const std::string& action, const std::string& payload,
                   const std::string& key = "") {
     const std::string id = std::to_string(++last_id_);
@@ -87,7 +87,7 @@ class WsClient {
     }
     return "";
   }
-  // The payloads of the events of that name, in order.
+  // The payloads of the events with that name, in order.
   std::vector<std::string> events(std::string_view action) const {
     std::vector<std::string> out;
     for (const std::string& text : socket->sent) {
@@ -155,7 +155,7 @@ class ApiBench : public Daemon {
     streams.reset();
     commands.reset();
   }
-  // kill -9 and a new daemon, whose agentctls have not been found yet.
+  // Simulates kill -9 and a new daemon that has not found its agentctls yet.
   void kill_daemon() {
     close();
     crash();
@@ -186,18 +186,18 @@ class ApiBench : public Daemon {
   Asked post(const std::string& path, const std::string& body = "", const std::string& key = "") {
     return ask_route("POST", path, body, key);
   }
-  // About the session under test.
+  // Posts to a path of the session under test.
   Asked on_session(const std::string& verb, const std::string& body = "",
                    const std::string& key = "") {
     return post("/api/sessions/" + session.text() + "/" + verb, body, key);
   }
-  // Makes the session under test.
+  // Creates the session under test.
   Asked make(const std::string& body, const std::string& key = "") {
     Asked made = post("/api/sessions", body, key);
     if (const auto id = SessionId::parse(made.at("session_id"))) session = *id;
     return made;
   }
-  // A session that has done one turn and whose agent is up and idle.
+  // A session that has finished one turn and whose agent is running and idle.
   void make_worked() {
     make(R"({"cwd":"/w","prompt":"first"})");
     agent_comes_up();

@@ -17,7 +17,7 @@ bool is_name(std::string_view text) {
          std::ranges::all_of(text, [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
 }
 
-// What a person reads of the blocks; the agent gets the blocks themselves.
+// The text of the blocks for people; the agent gets the blocks themselves.
 Result<std::string> text_of_blocks(const std::vector<std::string_view>& blocks) {
   std::string text;
   for (const std::string_view raw : blocks) {

@@ -1,5 +1,5 @@
-// The bodies that change something, as structs with a field list: HTTP, /ws and /openapi.json read
-// the same one. A member that is not in the list is refused, so that a typing error is no silence.
+// The bodies of requests that change something, as structs with a field list. HTTP, /ws and
+// /openapi.json use the same struct. Unknown members are rejected so that typos are not ignored.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace perdure {
 
-// A text, or ACP content blocks; exactly one of the two.
+// A text or ACP content blocks; exactly one of the two.
 struct PromptBody {
   std::string text;
   RawJson content;
@@ -35,14 +35,14 @@ struct QueueEditBody {
   }
 };
 
-// What is not given keeps its value.
+// Absent members keep their value.
 struct PolicyFields {
   std::optional<ResumePolicy> resume;
   std::optional<Inject> inject;
   std::optional<bool> survive;
   std::optional<bool> auto_continue;
   std::optional<std::int64_t> wait_ms;
-  std::optional<AgentLimits> limits;  // as a whole
+  std::optional<AgentLimits> limits;  // replaced as a whole
   std::optional<bool> continue_at_reset;
   std::optional<std::int64_t> continue_times;
   std::optional<std::int64_t> continue_hours;
@@ -58,29 +58,29 @@ struct PolicyFields {
     visit("continue_hours", self.continue_hours);
   }
   bool is_empty() const;
-  // The policy with these values in it; invalid_argument for a wait or a limit that cannot be.
+  // Returns `policy` with these values; invalid_argument for an impossible wait or limit.
   Result<Policy> on(Policy policy) const;
 };
 
-// A worktree of the repository that `cwd` is in, to be made for the session.
+// A worktree to create for the session, in the repository that contains `cwd`.
 struct WorktreeBody {
-  std::string branch;  // empty: one named after the session
+  std::string branch;  // empty: named after the session
   FIELDS { visit("branch", self.branch); }
 };
 
 struct CreateBody {
-  std::string agent;  // empty: the default one
-  std::string cwd;    // empty: a folder is made
+  std::string agent;  // empty: the default agent
+  std::string cwd;    // empty: a folder is created
   TaskId task;
   std::string title;
-  RawJson prompt;       // a text, or {text} or {content}
+  RawJson prompt;       // a text, {text} or {content}
   RawJson mcp_servers;  // an array
   std::optional<WorktreeBody> worktree;
   PolicyFields policy;
   std::map<std::string, std::string> env;  // values never enter the journal (K19)
-  std::string runtime;                     // empty: the agent's, else standalone
-  std::string image;                       // of a container; empty: the agent's, else the daemon's
-  std::string remote;                      // another host, by its name; the runtime is remote then
+  std::string runtime;                     // empty: the agent's, otherwise standalone
+  std::string image;                       // of a container; empty: the agent's or the daemon's
+  std::string remote;                      // the name of another host; the runtime is then remote
   FIELDS {
     visit("agent", self.agent);
     visit("cwd", self.cwd);
@@ -99,8 +99,8 @@ struct CreateBody {
 
 struct ChangeBody {
   std::optional<std::string> title;
-  std::optional<std::string> cwd;  // C13: bound to another folder
-  RawJson task;                    // an id, or null: of no task any more
+  std::optional<std::string> cwd;  // C13: the folder to bind to instead
+  RawJson task;                    // an id, or null to leave the task
   RawJson mcp_servers;
   PolicyFields policy;
   FIELDS {
@@ -112,7 +112,7 @@ struct ChangeBody {
   }
 };
 
-// `answer` is the id of an option, or the body of an answer: {option_id} or {cancel: true}.
+// `answer` is an option id, or the body of an answer: {option_id} or {cancel: true}.
 struct WaitBody {
   std::string secret;
   RunId run;
@@ -126,7 +126,7 @@ struct WaitBody {
   }
 };
 
-// The same inside of a resume, where no path names the token.
+// The same within a resume, where no path contains the token.
 struct ResumeWaitBody {
   WaitTokenId token;
   WaitBody body;
@@ -139,10 +139,10 @@ struct ResumeWaitBody {
 struct ResumeBody {
   ResumeHow how = ResumeHow::automatic;
   bool strict = false;
-  std::string with;  // another agent goes on
+  std::string with;  // the agent that continues instead
   std::optional<ResumeWaitBody> wait;
   bool declare_dead = false;
-  TaskId task;  // L25: given, it must be the session's
+  TaskId task;  // L25: if set, it must be the session's task
   FIELDS {
     visit("how", self.how);
     visit("strict", self.strict);
@@ -154,9 +154,9 @@ struct ResumeBody {
 };
 
 struct ForkBody {
-  std::uint64_t at = 0;  // 0: everything so far
+  std::uint64_t at = 0;  // 0: up to the newest record
   bool share_cwd = false;
-  std::string branch;  // of the copy's own worktree; empty: one named after it
+  std::string branch;  // of the copy's own worktree; empty: named after the copy
   FIELDS {
     visit("at", self.at);
     visit("share_cwd", self.share_cwd);
@@ -164,7 +164,7 @@ struct ForkBody {
   }
 };
 
-// `if_question` is the `digest` of the question that was shown; for any other one: conflict.
+// `if_question` is the `digest` of the question that was shown; any other digest is a conflict.
 struct AnswerBody {
   std::string option_id;
   bool cancel = false;
@@ -222,7 +222,7 @@ struct EmptyBody {
   FIELDS {}
 };
 
-// The body as a T; an empty text is {}. invalid_argument names what is wrong, or not known.
+// Decodes the body; an empty text is {}. invalid_argument names the wrong or unknown member.
 template <class T>
 Result<T> read_body(std::string_view text) {
   WithUnknown<T> decoded = TRY(decode_fields<T>(text.empty() ? std::string_view("{}") : text));
@@ -233,19 +233,19 @@ Result<T> read_body(std::string_view text) {
   return std::move(decoded.value);
 }
 
-// Exactly one of the two must be given; of blocks each must be an object with a type.
+// Exactly one of the two must be given. Each block must be an object with a type.
 Result<Prompt> make_prompt(const std::string& text, const RawJson& content);
-// A text, {text}, {content}, or nothing at all.
+// A text, {text}, {content}, or absent.
 Result<std::optional<Prompt>> read_first_prompt(const RawJson& prompt);
-// An array of objects, or nothing.
+// An array of objects, or absent.
 Result<> check_mcp_servers(const RawJson& servers);
-// Names a shell would take, values of a bounded size (environment_names_max and so on).
+// Names must be valid in a shell, and sizes are limited (environment_names_max and others).
 Result<> check_environment(const std::map<std::string, std::string>& env);
-// Of a worktree. Empty is right: one is made up.
+// The branch of a worktree. Empty is valid: a name is generated.
 Result<> check_branch(const std::string& branch);
-// {mode: "plan", model: "…"}: one text each.
+// {mode: "plan", model: "…"}: one text for each option.
 Result<std::map<std::string, std::string>> read_options(std::string_view text);
-// The option that an answer chooses; empty: cancel. Neither, or both: invalid_argument.
+// The option that an answer chooses; empty means cancel. invalid_argument for neither or both.
 Result<std::string> read_choice(const AnswerBody& body);
 Result<AnswerWait> read_wait(WaitTokenId token, const WaitBody& body);
 

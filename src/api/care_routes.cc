@@ -44,9 +44,9 @@ void tell_daemon(ApiWorld& world, const Call& call) {
   call.answer(std::move(json).take());
 }
 
-// D6: also for a process inside a session, since a restart takes nothing from anybody: agents go
-// on, clients come back. Only an admin gets the program that lies at the path now: a process inside
-// a session may have put it there, and it would run outside of every session.
+// D6: a process inside a session may restart too, since agents keep running and clients reconnect.
+// Only an admin may start the program that is at the path now: a process inside a session may have
+// put it there, and it would run outside of every session.
 void restart(ApiWorld& world, const Call& call) {
   const Principal& by = call.principal;
   const bool is_admin = by.may_mint();

@@ -1,5 +1,4 @@
-// Routes by which an operator cares for the daemon and its store while it serves: backup, verify,
-// gc, restart.
+// Routes for operating the daemon and its store while it serves: backup, verify, gc, restart.
 #pragma once
 
 #include "api/route.h"
@@ -7,7 +6,7 @@
 
 namespace perdure {
 
-// POST /api/backup {"path"}: answers when the copy is whole.
+// POST /api/backup {"path"}: answers after the copy is complete.
 void add_care_routes(Router& router, ApiWorld& world);
 
 }  // namespace perdure

@@ -13,7 +13,7 @@ namespace {
 
 using OnSession = void (SessionCommands::*)(Asker, SessionId, std::string_view, OnAnswer);
 
-// Calls the handler with the session that the path means.
+// Calls the handler with the session named by the path.
 void with_session(SessionCommands& commands, Call call, auto handler) {
   const Result<SessionId> session = session_of(commands.world(), call);
   if (!session) return call.fail(session.error());
@@ -24,7 +24,7 @@ void with_session(SessionCommands& commands, Call call, auto handler) {
 
 struct SessionRoute {
   std::string method;
-  std::string rest;  // behind /api/sessions/{id}
+  std::string rest;  // the path after /api/sessions/{id}
   std::string summary;
   OnSession command;
 };
@@ -42,7 +42,7 @@ void add_session_route(Router& router, SessionCommands& commands, SessionRoute r
                           (commands.*command)(std::move(asker), session, body, std::move(done));
                         });
                   },
-              // Each looks at the session's folder.
+              // Each reads the session's folder.
               .at_owner = true});
 }
 

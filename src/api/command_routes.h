@@ -1,5 +1,5 @@
-// The routes that change sessions. Each only takes its call apart: what it means stands in
-// SessionCommands, which /ws uses too.
+// The routes that change sessions. They only parse the call; SessionCommands, which /ws also uses,
+// implements the commands.
 #pragma once
 
 #include "api/commands.h"
@@ -7,13 +7,13 @@
 
 namespace perdure {
 
-// How a call asks: its principal, its key, the hash of its body.
+// The call's principal, idempotency key and body hash.
 Asker asker_of(const Call& call);
-// Answers the call with what comes.
+// Answers the call with the result.
 OnAnswer answer_to(Call call);
 
-// POST /api/sessions, PATCH, the verbs, fork, resume, repair, the queue. The commands outlive the
-// router.
+// POST /api/sessions, PATCH, the verbs, fork, resume, repair, the queue. The commands must outlive
+// the router.
 void add_session_command_routes(Router& router, SessionCommands& commands);
 // /api/permissions/{id}, /api/waits/{id} and its secret.
 void add_wait_routes(Router& router, SessionCommands& commands);

@@ -19,7 +19,7 @@
 namespace perdure {
 namespace {
 
-// The kind of the chosen option: its id and its name are the agent's words.
+// The kind of the chosen option, because its id and name are the agent's words.
 std::string kind_chosen(const State* state, const AnswerPermission& answer) {
   if (answer.option_id.empty()) return "cancelled";
   if (!state) return "answered";
@@ -183,7 +183,7 @@ void SessionCommands::submit(Asker asker, SessionId session, Result<InputBody> i
 
 Result<> SessionCommands::check_task(const Principal& principal, TaskId task) const {
   if (!task) return {};
-  // One that has no session which the caller sees does not exist for it.
+  // A task without a session that the caller may see does not exist for it.
   const bool is_seen = !principal.is_restricted() ||
                        read_task(world_.sessions, world_.node.state(), task, may_see(principal));
   if (is_seen && world_.node.state().tasks.contains(task)) return {};
@@ -202,7 +202,7 @@ Result<> SessionCommands::check_may_make(const Principal& principal) const {
                 "sessions.");
   }
   if (own->runtime == "standalone") return {};
-  // It would choose what of this machine a new container or agent sees.
+  // It could choose which parts of this machine a new container or agent sees.
   return fail(Code::denied,
               "A process in a container or on another host cannot make sessions. Do it in a "
               "terminal or on the page.");
@@ -256,7 +256,7 @@ Result<InputBody> SessionCommands::read_change(const Asker& asker, const State& 
   return InputBody(std::move(change));
 }
 
-// What can be refused comes first, so that an error has changed nothing.
+// Everything that can fail is checked first, so that an error has changed nothing.
 void SessionCommands::change(Asker asker, SessionId session, std::string_view text, OnAnswer done) {
   Result<ChangeBody> body = read_body<ChangeBody>(text);
   const Result<State> state = seen(asker, session);
@@ -292,7 +292,7 @@ void SessionCommands::plan_repair(const Asker& asker, SessionId session, OnAnswe
   done(ApiAnswer{200, std::move(out).take()});
 }
 
-// Routes refuse such a caller themselves; here it comes over a socket.
+// Routes refuse such a caller themselves; this one came over a socket.
 std::unexpected<Error> SessionCommands::refuse_answer(const Asker& asker,
                                                       const std::string& on) const {
   Error error(Code::denied, "this caller may not answer questions");

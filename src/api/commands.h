@@ -1,6 +1,6 @@
-// Every change of a session that a client can ask for, once: the routes and /ws come here with the
-// text of a body, so that one translation of it serves both (O25). Nothing is decided here: what is
-// right to do is the machine's business, and what is shown is the projector's.
+// Every change of a session that a client can request, defined once: the routes and /ws both pass
+// the text of a body, so that one translation serves both (O25). Nothing is decided here: the
+// machine decides what is allowed, and the projector what is shown.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace perdure {
 
-// Who asks, and how a repeat is known.
+// The caller, and the key by which a repeat is recognised.
 struct Asker {
   Principal principal;
   std::string key;  // scoped to the principal; empty: none
@@ -33,7 +33,7 @@ struct ApiAnswer {
   int status = 200;
   std::string json;
 };
-// Called once, now or later, on the loop. Not called any more once the SessionCommands are gone.
+// Called once, now or later, on the loop; never after the SessionCommands are destroyed.
 using OnAnswer = std::move_only_function<void(Result<ApiAnswer>)>;
 
 class SessionCommands {
@@ -43,24 +43,24 @@ class SessionCommands {
   SessionCommands(const SessionCommands&) = delete;
   SessionCommands& operator=(const SessionCommands&) = delete;
 
-  // Answers {"session": {…}} with what the reply says beside it. A repeat gives the first session.
+  // Answers {"session": {…}} plus the members of the reply. A repeat returns the first session.
   void create(Asker asker, std::string_view body, OnAnswer done);
   void change(Asker asker, SessionId session, std::string_view body, OnAnswer done);
-  // One input, read before from a body. A session that the principal may not see is not_found
-  // (N17).
+  // Submits one input that was parsed from a body. A session that the principal may not see is
+  // not_found (N17).
   void submit(Asker asker, SessionId session, Result<InputBody> input, OnAnswer done);
-  // Answers with the receipt once the ladder ended; 202 after resume_answer_ms (K13).
+  // Answers with the receipt after the ladder has ended, or 202 after resume_answer_ms (K13).
   void resume(Asker asker, SessionId session, std::string_view body, OnAnswer done);
   void fork(Asker asker, SessionId session, std::string_view body, OnAnswer done);
-  // What a repair would write, and nothing is written (A14).
+  // Returns the records that a repair would write, without writing them (A14).
   void plan_repair(const Asker& asker, SessionId session, OnAnswer done);
-  // Never for a caller inside a hosted session (TOK3).
+  // Never allowed for a caller inside a hosted session (TOK3).
   void answer_permission(Asker asker, PermissionId permission, std::string_view body,
                          OnAnswer done);
   void answer_wait(Asker asker, WaitTokenId token, std::string_view body, OnAnswer done);
   void show_wait_secret(const Asker& asker, WaitTokenId token, OnAnswer done);
 
-  // The session's members as JSON, as every answer shows them.
+  // The session as JSON, in the form that every answer uses.
   Result<std::string> shown(SessionId session) const;
 
   ApiWorld& world() { return world_; }
@@ -69,7 +69,7 @@ class SessionCommands {
   friend class CreateJob;
   std::unexpected<Error> refuse_answer(const Asker& asker, const std::string& on) const;
   Result<State> seen(const Asker& asker, SessionId session) const;
-  // An answer to a question is noted in the audit trail first.
+  // An answer to a question is first recorded in the audit trail.
   void send(const Asker& asker, SessionId session, InputBody input, ReplyFn reply);
   void send_now(const Asker& asker, SessionId session, InputBody input, ReplyFn reply);
   void send_audited(const Asker& asker, SessionId session, AuditEntry entry, InputBody input,
@@ -84,7 +84,7 @@ class SessionCommands {
     Asker asker;
     SessionId from;
     SessionId to;
-    Workspace workspace;  // of `from`
+    Workspace workspace;  // the workspace of `from`
     ForkBody body;
   };
   void fork_into(const ForkJob& job, OnAnswer done);
@@ -93,13 +93,13 @@ class SessionCommands {
   Result<InputBody> read_change(const Asker& asker, const State& state,
                                 const ChangeBody& body) const;
   Result<> check_task(const Principal& principal, TaskId task) const;
-  // Whether the session (null: a new one) may work there at this caller's word.
+  // Whether the caller may have this session (null: a new one) work in the folder.
   struct Folder {
     const std::string& cwd;
     SessionId session = {};
   };
   Result<> check_folder(const Principal& principal, const Folder& folder) const;
-  // Whether the caller may make sessions at all.
+  // Whether the caller may create sessions at all.
   Result<> check_may_make(const Principal& principal) const;
 
   ApiWorld& world_;
@@ -108,8 +108,8 @@ class SessionCommands {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-// The inputs that need nothing but their body, by the last part of their path and the end of their
-// action's name.
+// The inputs that need only their body, by the last part of their path, which is also the end of
+// their action's name.
 struct SessionVerb {
   std::string_view name;  // prompt, cancel, …
   std::string_view summary;

@@ -1,5 +1,5 @@
-// A session is made: everything that can be refused is looked at first, then its folder and its
-// environment are made, and last the session itself. A repeat of the key makes nothing.
+// Creates a session: first checks everything that can be refused, then makes its folder and its
+// environment, and finally the session. A repeat of the key creates nothing.
 #include <algorithm>
 #include <utility>
 
@@ -13,14 +13,14 @@ namespace {
 
 constexpr std::size_t made_title_chars = 80;
 
-// What a person would call it who was asked for no name: the first line of what it is to do.
+// The title if the request gives none: the first line of the prompt.
 std::string made_title(const std::optional<Prompt>& prompt) {
   if (!prompt) return "";
   const std::string_view text = prompt->text;
   return std::string(utf8_prefix_chars(text.substr(0, text.find('\n')), made_title_chars));
 }
 
-// Names of images have letters, digits and these; nothing that means something in a request.
+// Image names have letters, digits and these characters; none is special in a request.
 bool is_image_name(std::string_view image) {
   constexpr std::string_view others = "-._/:@+";
   const auto is_good = [&](char c) {
@@ -32,13 +32,13 @@ bool is_image_name(std::string_view image) {
 
 }  // namespace
 
-// One creation under way.
+// One creation in progress.
 class CreateJob {
  public:
   CreateJob(SessionCommands& commands, Asker asker)
       : commands_(commands), asker_(std::move(asker)) {}
 
-  // Looks at everything and changes nothing.
+  // Checks everything and changes nothing.
   Result<> read(std::string_view text) {
     ApiWorld& world = commands_.world_;
     body_ = TRY(read_body<CreateBody>(text));
@@ -46,7 +46,7 @@ class CreateJob {
     const std::string& name = body_.agent.empty() ? world.agents.default_name() : body_.agent;
     const AgentDefinition& agent = *TRY(world.agents.find(name));
     TRY_VOID(choose_runtime(agent));
-    // What runs in a container or on another host is looked for there.
+    // Containers and other hosts look for the program themselves.
     if (is_here()) TRY_VOID(check_presence(agent, programs_of(world, agent)));
     input_.what.agent = agent.profile;
     if (!body_.cwd.empty() && !is_remote()) {
@@ -71,7 +71,7 @@ class CreateJob {
     return {};
   }
 
-  // First what is asked of others: as long as one of them can refuse, nothing is made.
+  // Asks the container engine or the other host first: until they agree, nothing is created.
   static void run(const std::shared_ptr<CreateJob>& job, OnAnswer done) {
     if (job->is_remote()) return make_there(job, std::move(done));
     if (!job->in_container()) return make(job, std::move(done));
@@ -103,7 +103,7 @@ class CreateJob {
                                         });
   }
 
-  // The other host answers before anything is made here.
+  // The other host must answer before anything is created here.
   static void make_there(const std::shared_ptr<CreateJob>& job, OnAnswer done) {
     job->choose_id();
     RemoteOrder order{
@@ -122,7 +122,7 @@ class CreateJob {
         });
   }
 
-  // A session that is in the journal has its values on the disk.
+  // The values are on disk before the session is in the journal.
   static void keep_and_submit(const std::shared_ptr<CreateJob>& job, OnAnswer done) {
     if (job->body_.env.empty()) return job->submit(std::move(done));
     job->commands_.world_.keep_environment(
@@ -162,7 +162,7 @@ class CreateJob {
   bool is_remote() const { return input_.what.runtime == "remote"; }
   bool is_here() const { return !in_container() && !is_remote(); }
 
-  // An agent's sessions are bound as it is itself.
+  // Sessions made by an agent have the agent's own limits.
   Result<> take_limits_of_parent() {
     const SessionId parent = asker_.principal.hosted;
     if (!parent) return {};

@@ -1,4 +1,4 @@
-// Deletes a session for good, after it is confirmed (U11), and takes the text of records back.
+// Deletes a session permanently after confirmation (U11), and redacts the text of records.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -64,8 +64,8 @@ std::string redaction_json(SessionId session, const std::vector<Seq>& seqs,
   return std::move(out).take();
 }
 
-// Has the running agentctl take what is in the journal out of its spool. Frames that come in
-// between keep it for a moment, so it is asked again.
+// Has the running agentctl cut from its spool what is already in the journal. New frames can delay
+// that, so it is retried.
 class SpoolCut : public std::enable_shared_from_this<SpoolCut> {
  public:
   using Done = std::move_only_function<void(const std::optional<Leftover>& left)>;

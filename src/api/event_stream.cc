@@ -9,7 +9,7 @@
 namespace perdure {
 namespace {
 
-// Below this much unsent more is written; a longer frame goes out alone.
+// Writes more while fewer bytes than this are unsent; a longer frame is sent alone.
 constexpr std::size_t unsent_low_bytes = 512UL << 10;
 constexpr std::size_t portion_records = 64;
 
@@ -27,7 +27,7 @@ std::string reset_frame(const Error& error, const std::string& log_id) {
   return encode_sse({.event = "reset", .data = out.text()});
 }
 
-// Events of a stream that is written and ended in one go.
+// Events of a stream that is written and ended at once.
 class NoEvents final : public HttpStreamEvents {
  public:
   void on_drained() override {}
@@ -138,7 +138,7 @@ void EventStream::on_records(Seq first,
     if (is_wanted(*bytes)) {
       Result<SharedBytes> made =
           streams_.frames(order_.form).frame({order_.session, taken_, bytes});
-      if (!made) return cut();  // a record that cannot be read: reading on would skip it
+      if (!made) return cut();  // an unreadable record must not be skipped
       frame = std::move(*made);
     }
     waiting_.push_back({taken_, std::move(frame)});
@@ -171,7 +171,7 @@ void EventStream::on_cut(Seq) {
 }
 
 void EventStream::cut() {
-  // Behind what was written, not behind what was only taken.
+  // After the last record that was written, not the last one received.
   if (order_.form == StreamForm::sse) {
     write(encode_sse({.event = "cut", .data = cursor_json(sent_)}));
   }
@@ -181,7 +181,7 @@ void EventStream::cut() {
 void EventStream::end() { finish(); }
 
 void EventStream::on_closed() {
-  closed_ = std::move(stream_);  // not from inside its own call
+  closed_ = std::move(stream_);  // not destroyed within its own call
   finish();
 }
 

@@ -1,6 +1,6 @@
-// A session's records as a stream, over SSE or as lines: state, replay from the cursor, then live,
-// one order, no gap (STREAM1). A client that does not read is cut with its cursor and holds no more
-// memory than one portion of records (STREAM4).
+// A session's records as a stream, over SSE or as lines: state, replay from the cursor, then live
+// records, in one order without gaps (STREAM1). A client that does not read is disconnected with
+// its cursor and uses no more memory than one portion of records (STREAM4).
 #pragma once
 
 #include <deque>
@@ -25,17 +25,17 @@ struct EventStreamOrder {
   EventsAsk filter;  // only its kind and run
 };
 
-// Answers the call with a stream. An impossible cursor is refused with 409, or, when a browser
-// came back with it by itself, with a reset frame in a stream that ends.
+// Answers the call with a stream. An impossible cursor is refused with 409. If a browser
+// reconnected with it automatically, it gets a stream with only a reset frame instead.
 void open_event_stream(Streams& streams, Call call, EventStreamOrder order);
 
-// Owned by Streams; lives until the loop goes on behind its end.
+// Owned by Streams, which destroys it on the loop after it has ended.
 class EventStream final : public OpenStream, public RecordSink, public HttpStreamEvents {
  public:
   EventStream(Streams& streams, Principal principal, EventStreamOrder order);
   ~EventStream() override;
 
-  // Subscribes; cursor_invalid and not_found are those of Runtime::subscribe().
+  // Subscribes. Its errors cursor_invalid and not_found come from Runtime::subscribe().
   Result<> subscribe();
   void begin(HttpExchange& exchange, std::uint64_t number);
 
@@ -67,13 +67,13 @@ class EventStream final : public OpenStream, public RecordSink, public HttpStrea
   Streams& streams_;
   Principal principal_;
   EventStreamOrder order_;
-  SubscriptionId subscription_ = 0;  // 0: none any more
+  SubscriptionId subscription_ = 0;  // 0: not subscribed
   std::uint64_t number_ = 0;
-  std::shared_ptr<HttpStream> stream_;  // null once it has ended
+  std::shared_ptr<HttpStream> stream_;  // null after it has ended
   std::shared_ptr<HttpStream> closed_;
   std::deque<Waiting> waiting_;
-  Seq taken_ = 0;  // the last record that the runtime gave
-  Seq sent_ = 0;   // the last record that was written or passed over
+  Seq taken_ = 0;  // the last record that the runtime delivered
+  Seq sent_ = 0;   // the last record that was written or skipped
   Seq until_ = 0;
 };
 

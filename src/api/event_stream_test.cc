@@ -275,7 +275,7 @@ TEST(EventStream, O14_U3_what_happened_while_nobody_looked_is_streamed_after_a_r
   EXPECT_TRUE(answer->streamed->text.contains("\"status.derived\""));
 }
 
-// N1: a client that loses its stream anywhere and comes back with its last id has every record
+// N1: a client that loses its stream anywhere and reconnects with its last id gets every record
 // once, in order, byte for byte, across restarts of the daemon.
 RC_GTEST_PROP(EventStream, N1_STREAM1_reconnects_at_random_add_up_to_the_journal, ()) {
   StreamDaemon daemon;

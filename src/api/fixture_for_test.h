@@ -1,5 +1,5 @@
-// The API in a test, without sockets: requests go straight to the route table, and what would go
-// over the wire is kept as bytes. The runtime below is the real one on a virtual clock.
+// The API without sockets, for tests: requests go straight to the route table, and the bytes of the
+// response are kept. The runtime below is the real one on a virtual clock.
 #pragma once
 
 #include <algorithm>
@@ -31,13 +31,13 @@ class NotedStream final : public HttpStream {
   std::size_t unsent_bytes() const override { return unsent; }
   void finish() override { finished = true; }
 
-  // The reader reads again.
+  // The reader starts reading again.
   void drain() {
     stuck = false;
     unsent = 0;
     if (!closed) events_->on_drained();
   }
-  // The client hangs up.
+  // The client disconnects.
   void close() {
     if (std::exchange(closed, true)) return;
     events_->on_closed();
@@ -102,7 +102,7 @@ class NotedExchange final : public HttpExchange {
   bool gone = false;
 };
 
-// Workspace calls are noted and answered by the test.
+// Records workspace calls; the test answers them.
 class NotedWorkspaces final : public Workspaces {
  public:
   struct Asked {
@@ -127,7 +127,7 @@ class NotedWorkspaces final : public Workspaces {
   std::uint64_t last_watch = 0;
 };
 
-// What a test asks: the target holds the query, the rest has defaults.
+// The target includes the query; the other members have defaults.
 struct TestRequest {
   std::string method = "GET";
   std::string target;
@@ -140,7 +140,7 @@ class ApiDaemon : public Daemon {
  public:
   ApiDaemon() { open_node(); }
 
-  // The node journal lives in the same store, so it is opened anew after each crash.
+  // The node journal is in the same store, so it is reopened after each crash.
   void open_node() {
     Result<std::unique_ptr<Node>> opened = Node::open({loop, loop, loop, *store});
     CHECK(opened.has_value(), "the node journal cannot be read");
@@ -159,7 +159,7 @@ class ApiDaemon : public Daemon {
     router = Router();
   }
 
-  // Routes the request as the gate would, for a principal that it let in.
+  // Routes the request as the gate would after admitting the principal.
   std::shared_ptr<NotedExchange> request(TestRequest what) {
     auto exchange = std::make_shared<NotedExchange>();
     exchange->starts_stuck = what.stuck_reader;
@@ -191,7 +191,7 @@ class ApiDaemon : public Daemon {
                     .body = body,
                     .headers = {{"Content-Type", "application/json"}}});
   }
-  // "/api/sessions/<id of the session under test>" and what follows.
+  // "/api/sessions/<id of the session under test>" plus `rest`.
   std::string at(const std::string& rest = "") { return "/api/sessions/" + session.text() + rest; }
 
   NotedWorkspaces workspaces;

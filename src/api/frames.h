@@ -1,4 +1,4 @@
-// The bytes of a stream, made once for each record and shared by everybody who reads it.
+// The bytes of a stream, encoded once per record and shared by all its readers.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ namespace perdure {
 
 struct SseFrame {
   std::string_view event;
-  std::optional<std::uint64_t> id;  // only records have one: it is a cursor
-  std::string_view data;            // each line of it becomes a data: line
+  std::optional<std::uint64_t> id;  // only for records, whose id is a cursor
+  std::string_view data;            // each of its lines becomes a data: line
 };
 std::string encode_sse(const SseFrame& frame);
 
@@ -26,19 +26,19 @@ enum class StreamForm { sse, ndjson };
 
 using SharedBytes = std::shared_ptr<const std::string>;
 
-// A record at its place, as the runtime hands it to all readers alike.
+// A record with its position, as the runtime gives it to all readers.
 struct PlacedRecord {
   SessionId session;
   std::uint64_t seq = 0;
   SharedBytes bytes;
 };
 
-// Remembers the frames of the records handed out last. A frame belongs to the very bytes that it
-// was made from, so that a record that was redacted meanwhile is encoded anew.
+// Remembers the frames of the most recent records. A frame is tied to the bytes that it was made
+// from, so a record that has been redacted since is encoded again.
 class FrameCache {
  public:
   explicit FrameCache(StreamForm form) : form_(form) {}
-  // The error is that of encode_served().
+  // Fails only if encode_served() does.
   Result<SharedBytes> frame(const PlacedRecord& record);
 
  private:

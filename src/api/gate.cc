@@ -24,12 +24,12 @@ Error unknown_credentials() {
   return Error(Code::unauthenticated, "these credentials are not known here");
 }
 
-// Where failures are counted.
+// The source for which failures are counted.
 std::string source_of(const HttpPeer& peer) {
   return peer.is_unix ? "uid:" + std::to_string(peer.uid) : peer.address;
 }
 
-// A process of a session acts as that session, whatever it presents: never above operate.
+// A process inside a session acts as that session, with any credentials: operate at most.
 Principal inside_of(const CallerOrigin& origin, std::shared_ptr<const SessionReach> reach,
                     Principal principal) {
   principal.reach = std::move(reach);
@@ -102,7 +102,7 @@ Result<> Gate::check_change(const HttpRequest& request, BodyType body,
 Result<Principal> Gate::by_token(std::string_view text) {
   const Hash hash = sha256(text);
   Principal out;
-  // The admin token is a file, in which a person may have put a text of their own.
+  // The admin token is read from disk, so a person may have replaced its text.
   if (equal_constant_time(hash, config_.admin_token)) {
     out = {.id = "token:admin", .scope = Scope::admin, .credential = "token:admin"};
   }
@@ -124,7 +124,7 @@ Result<Principal> Gate::by_page(const Credentials& credentials) {
   const Timestamp wall = wall_now();
   const Hash key = sha256(credentials.page_key);
   for (const auto& [id, row] : world_.node.state().browsers) {
-    // The key first: however many cookies a stranger sends, they cost nothing without one.
+    // Checks the key first: without a valid key, any number of cookies costs nothing.
     if (!equal_constant_time(key, row.key_hash) || is_expired(row, wall)) continue;
     for (const std::string_view cookie : credentials.cookies) {
       if (!equal_constant_time(sha256(cookie), row.cookie_hash)) continue;
@@ -149,7 +149,7 @@ Result<Principal> Gate::by_ticket(const HttpRequest& request, Ticket ticket) {
 }
 
 bool Gate::is_own_user(const RequestFacts& facts, const HttpPeer& peer) const {
-  // Who comes through a proxy is not the proxy.
+  // A caller through a proxy does not get the proxy's rights.
   return facts.is_unix && !facts.is_forwarded && !facts.is_from_browser() &&
          !facts.has_browser_name() && (peer.uid == config_.uid || peer.uid == 0);
 }
@@ -243,7 +243,7 @@ bool credential_stands(const Principal& principal, const NodeState& node, Timest
   if (credential == "token:admin") return true;
   if (credential.starts_with("token:")) return stands(node.tokens, "token:");
   if (credential.starts_with("browser:")) return stands(node.browsers, "browser:");
-  return true;  // the kernel's word, which nobody revokes
+  return true;  // identified by the kernel, which is never revoked
 }
 
 bool Gate::still_valid(const Principal& principal) const {
@@ -286,7 +286,7 @@ void Gate::give_back_launch_token(std::string_view text, const Principal& by) {
 }
 
 void Gate::note_use(const std::string& credential) {
-  // Only what still exists is worth remembering.
+  // Keep only what still exists.
   if (last_used_.size() >= tokens_max + browsers_max) {
     std::erase_if(last_used_, [&](const auto& entry) {
       return !still_valid(Principal{.credential = entry.first});

@@ -1,6 +1,6 @@
-// The gate: a request and what the kernel says of its sender become a principal, or a refusal.
-// Rights come from the transport and the node's rows only; every request is looked at anew, so that
-// what was revoked ends with the commit that revoked it (TOK2).
+// The gate turns a request, and what the kernel reports about its sender, into a principal or a
+// refusal. Rights come only from the transport and the node's rows. Every request is checked again,
+// so revoked rights end with the commit that revoked them (TOK2).
 #pragma once
 
 #include <cstdint>
@@ -25,21 +25,21 @@
 namespace perdure {
 
 struct GateConfig {
-  OwnNames names;         // the port of a listener may be known late: Gate::names()
+  OwnNames names;         // a listener's port may be known late: Gate::names()
   Hash admin_token;       // SHA-256 of the text in <data>/token
   std::uint32_t uid = 0;  // the daemon's own
-  // Where a caller from the unix socket comes from: asked at accept.
+  // Where a caller on the unix socket comes from; called at accept.
   std::function<CallerOrigin(int descriptor)> local_origin = {};
   // The same of one that came over TCP, on another thread. It calls back on the loop, and not from
   // inside this call. Looks are taken in turns by their source; unavailable when too many wait.
   std::function<void(std::shared_ptr<const HttpPeer>, std::string source,
                      std::move_only_function<void(Result<CallerOrigin>)>)>
       find_tcp_origin = {};
-  // What a caller inside a session sees beside that session; null: nothing.
+  // The sessions that a caller inside a session sees in addition to its own; null: none.
   std::shared_ptr<const SessionReach> reach = nullptr;
 };
 
-// The session of a caller that is inside of one which cannot be named: nobody's.
+// A placeholder that no session has, for a caller inside a session that cannot be identified.
 SessionId unknown_session();
 
 class Gate {
@@ -57,15 +57,15 @@ class Gate {
   OwnNames& names() { return config_.names; }
   const NodeState& node() const { return world_.node.state(); }
 
-  // Host, then site: for every request, with or without credentials.
+  // Checks the Host header, then the site; for every request, with or without credentials.
   Result<> check_place(const HttpRequest& request) const;
 
-  // Whether a ticket is used up by being looked at: the head of a request comes twice.
+  // Whether the check consumes a ticket: a request's head is examined before the request itself.
   enum class Ticket { look, take };
-  // Whether it matters where a caller over TCP comes from; of one on the unix socket it is known.
-  // `if_known`: a look that is not over yet counts as outside, for what is decided again later.
+  // Whether to determine the origin of a TCP caller (that of a unix socket caller is known).
+  // `if_known`: an unfinished search counts as outside, for what is decided again later.
   enum class Origins { required, if_known, skip_tcp };
-  // unauthenticated, or limit_reached after too many failures from there.
+  // unauthenticated, or limit_reached after too many failures from the same source.
   Result<Principal> identify(const HttpRequest& request, Ticket ticket,
                              Origins origins = Origins::required);
   // False: find_origin() has to come first.
@@ -74,15 +74,15 @@ class Gate {
   void find_origin(const HttpRequest& request, std::string source,
                    std::move_only_function<void(Result<>)> done);
 
-  // How long a refusal of identify() or take_launch_token() is to be held back: longer with each
-  // failure from there, nothing for the first few.
+  // How long to delay a refusal of identify() or take_launch_token(): longer with each failure from
+  // the same source, and 0 for the first few.
   std::int64_t refusal_delay_ms(const HttpRequest& request) const;
 
-  // The form of a change. `caller` null: nobody yet, as for a login.
+  // Checks the form of a change. `caller` is null if it is not known yet, as at a login.
   Result<> check_change(const HttpRequest& request, BodyType body, const Principal* caller) const;
 
-  // False once the token or browser behind it was revoked or has expired. Who holds a stream asks
-  // every few seconds and ends it then.
+  // False after the principal's token or browser was revoked or has expired. Owners of a stream
+  // check this every few seconds and end the stream if it is false.
   bool still_valid(const Principal& principal) const;
 
   // Where the caller comes from. Inside, when find_origin() has not been asked and was needed.
@@ -90,23 +90,23 @@ class Gate {
   // For the handler's on_accept().
   void note_origin(int descriptor, HttpPeer& peer) const;
 
-  // One-time secrets; the text is not kept.
+  // One-time secrets; only their hash is kept.
   std::string make_launch_token(const Principal& by);
   std::string make_ticket(const Principal& by);
   // Whether it would be taken. A person's own failures are counted by take_launch_token().
   bool is_launch_token(std::string_view text) const;
   // Who had it made; unauthenticated for one that is unknown, used or too old.
   Result<Principal> take_launch_token(const HttpRequest& request, std::string_view text);
-  // The login was not stored after all: the token serves again.
+  // Makes the token usable again after the login could not be stored.
   void give_back_launch_token(std::string_view text, const Principal& by);
   std::string make_secret_text(SecretKind kind);
 
-  // When a token was last used in this life of the daemon.
+  // When a token was last used during this life of the daemon.
   std::optional<Timestamp> last_used(const std::string& credential) const;
 
-  // The cookie of this daemon: others on the same host have other ports.
+  // The port makes this daemon's cookie different from those of others on the same host.
   static std::string cookie_name(const HttpRequest& request);
-  // Whether the page was loaded over TLS, as far as its Origin says.
+  // Whether the page was loaded over TLS, according to its Origin.
   static bool is_secure(const HttpRequest& request);
 
  private:
@@ -118,8 +118,8 @@ class Gate {
   bool is_own_user(const RequestFacts& facts, const HttpPeer& peer) const;
   Error refused(const HttpRequest& request, Error error);
   BootTime now() const { return world_.clock.now().since_boot; }
-  // For what expires: a clock that is set back brings nothing to life again, and one that was
-  // wrong for a while and is put right ends nothing.
+  // Used for expiry. A clock that is set back does not revive anything, and one that was wrong for
+  // a while and is then corrected does not expire anything.
   Timestamp wall_now() const;
 
   World world_;
@@ -132,14 +132,14 @@ class Gate {
   std::map<std::string, Timestamp> last_used_;
   std::optional<CallerOrigin> known_origin(const HttpRequest& request) const;
   void remember(std::shared_ptr<const HttpPeer> peer, CallerOrigin origin);
-  // What a connection belongs to does not change.
+  // A connection's origin does not change.
   std::map<const HttpPeer*, std::pair<std::weak_ptr<const HttpPeer>, CallerOrigin>> origins_;
   std::shared_ptr<bool> exists_ = std::make_shared<bool>(true);
 };
 
 RequestFacts facts_of(const HttpRequest& request);
 
-// Whether the token or browser that let the principal in is still there; see Gate::still_valid.
+// Whether the principal's token or browser still exists; see Gate::still_valid.
 bool credential_stands(const Principal& principal, const NodeState& node, Timestamp now);
 
 }  // namespace perdure

@@ -1,5 +1,5 @@
-// The gate over real rows: who becomes which principal, and that rights end when they were taken.
-// The node below is the real one on a memory store.
+// The gate over real rows: which caller gets which principal, and that rights end when they are
+// revoked. The node below is the real one on a memory store.
 #include "api/gate.h"
 
 #include <memory>
@@ -22,7 +22,7 @@ class GateBench : public ApiDaemon {
  public:
   GateBench() { gate = make_gate(); }
 
-  // The wall clock can be set back; the time since boot goes on.
+  // The wall clock can be set back while the time since boot continues.
   struct WallClock final : Clock {
     explicit WallClock(Clock& real) : real(real) {}
     Moment now() override {
@@ -65,7 +65,7 @@ class GateBench : public ApiDaemon {
     if (!gate->knows_origin(request)) gate->find_origin(request, "", [](const Result<>&) {});
     return gate->identify(request, Gate::Ticket::take);
   }
-  // A token of the node; gives its text.
+  // Adds a token to the node and returns its text.
   std::string add_token(TokenRow row) {
     std::string text = gate->make_secret_text(SecretKind::token);
     row.text_hash = sha256(text);

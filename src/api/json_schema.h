@@ -1,4 +1,4 @@
-// A struct with FIELDS as a JSON schema, by the rules of base/fields_json.h.
+// Converts a struct with FIELDS to a JSON schema, by the rules of base/fields_json.h.
 #pragma once
 
 #include <concepts>
@@ -21,7 +21,7 @@ struct SchemaFields {
   }
 };
 
-// An object of these members and no others; none of them is required.
+// An object with exactly these members, none of them required.
 template <class T>
 void write_object_schema(JsonWriter& out) {
   out.begin_object().key("type").string("object").key("properties").begin_object();

@@ -129,7 +129,7 @@ std::string executor_json(const SessionRow& row) {
   write_text_or_null(out, executor.url);
   out.key("agentctl_url");
   write_text_or_null(out, executor.url);
-  // Only a tls://host:port has one.
+  // Only tls://host:port has a port.
   const std::size_t colon = executor.url.starts_with("tls://") ? executor.url.rfind(':') : 0;
   const Result<std::uint64_t> port =
       parse_number(std::string_view(executor.url).substr(colon + (colon > 0 ? 1 : 0)));

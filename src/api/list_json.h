@@ -13,16 +13,16 @@
 
 namespace perdure {
 
-// What the runtime knows of a row besides.
+// Members that the runtime adds to a row.
 struct RowBeside {
   std::uint64_t connections = 0;
-  std::string damage;  // why the session could not be loaded; empty: it was not, or it could
-  std::string node;    // whose it is, when that is another daemon of the store
+  std::string damage;  // why loading the session failed; otherwise empty
+  std::string node;    // the owner, if it is another daemon on the store
 };
 std::string row_json(const SessionRow& row, const RowBeside& beside);
 
-// What is served beside some rows. Whose they are is one question to the store for all of them, and
-// none where all are in this daemon's hands; while it cannot be asked, nobody's name is given.
+// Serves the extra members of some rows. One store query finds the owners of all of them, and none
+// is needed if this daemon owns them all. If the store cannot answer, no owner is given.
 class RowsBeside {
  public:
   RowsBeside(ApiWorld& world, std::span<const SessionId> sessions);
@@ -35,14 +35,14 @@ class RowsBeside {
 // As an array.
 void write_rows(JsonWriter& out, ApiWorld& world, std::span<const SessionRow* const> rows);
 
-// With its sessions.
+// Includes the task's sessions.
 std::string task_json(const TaskView& view);
 
 std::string inbox_item_json(const InboxItem& item);
 // {"permission":1,…,"total":1}
 std::string inbox_counts_json(const std::vector<InboxItem>& items);
 
-// L8; null members where an execution has no such thing.
+// L8; members that do not apply to an execution are null.
 std::string executor_json(const SessionRow& row);
 
 }  // namespace perdure

@@ -1,4 +1,4 @@
-// The list of sessions, the inbox, the executors and the search: what is read over all sessions.
+// The list of sessions, the inbox, the executors and the search: all reads over all sessions.
 #include "api/list_json.h"
 #include "api/query.h"
 #include "api/read_routes.h"

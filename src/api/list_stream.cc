@@ -51,7 +51,7 @@ void ListStreams::flush() {
   const RowsBeside beside(streams_.world(), stale);
   for (const SessionId session : stale) {
     const Result<const SessionRow*> row = runtime.sessions().find(session);
-    if (!row) continue;  // the store cannot be read: told where it is asked for
+    if (!row) continue;  // the store cannot be read; direct requests report that
     const std::string data =
         *row ? row_json(**row, beside.of(session)) : R"({"id":")" + session.text() + R"("})";
     const auto frame = std::make_shared<const std::string>(
@@ -135,7 +135,7 @@ void ListStream::on_drained() {
 }
 
 void ListStream::on_closed() {
-  closed_ = std::move(stream_);  // not from inside its own call
+  closed_ = std::move(stream_);  // not destroyed within its own call
   finish();
 }
 

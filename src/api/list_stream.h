@@ -1,5 +1,5 @@
-// The stream over all sessions: a snapshot of the list, then what changes in it, gathered over a
-// moment, and the counts of the inbox. It has no cursor: whoever comes back gets a new snapshot.
+// The stream over all sessions: a snapshot of the list, then its changes in short batches, and the
+// counts of the inbox. It has no cursor: a client that reconnects gets a new snapshot.
 #pragma once
 
 #include <memory>
@@ -44,7 +44,7 @@ class ListStream final : public OpenStream, public HttpStreamEvents {
   ~ListStream() override;
 
   void begin(HttpExchange& exchange, std::uint64_t number);
-  // A frame about this session; passed over when the principal may not know of it.
+  // Sends a frame about this session, unless the principal may not know about it.
   void tell(SessionId session, const SharedBytes& frame);
   void tell_inbox();
 
@@ -63,10 +63,10 @@ class ListStream final : public OpenStream, public HttpStreamEvents {
   ListStreams& all_;
   Principal principal_;
   std::uint64_t number_ = 0;
-  std::shared_ptr<HttpStream> stream_;  // null once it has ended
+  std::shared_ptr<HttpStream> stream_;  // null after it has ended
   std::shared_ptr<HttpStream> closed_;
   std::string inbox_;    // the counts that were sent last
-  bool behind_ = false;  // too slow for changes: gets a snapshot when it has read
+  bool behind_ = false;  // too slow for changes: gets a snapshot after it has read
 };
 
 }  // namespace perdure

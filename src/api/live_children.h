@@ -1,5 +1,5 @@
-// What goes on after a session was stopped or deleted: the sessions that processes inside it made,
-// at any depth, and whose agents may run. Whoever ends the maker learns of them.
+// Lists what keeps running after a session was stopped or deleted: the sessions that processes
+// inside it created, at any depth, and whose agents may run.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace perdure {
 
-// The member `live_children`: [{session_id, title}, …], of those that the caller may see.
+// The member `live_children`: [{session_id, title}, …], limited to those that the caller may see.
 void write_live_children(JsonWriter& out, ApiWorld& world, SessionId session,
                          const Principal& caller);
-// conflict, with the command that stops them.
+// If there are any, fails with conflict and the command that stops them.
 Result<> check_no_live_children(ApiWorld& world, SessionId session);
-// Those that live now; the answers go to nobody.
+// Stops those that are alive now and ignores the results.
 void stop_live_children(ApiWorld& world, SessionId session, const std::string& by);
 
 }  // namespace perdure

@@ -1,5 +1,5 @@
-// How a page gets in: a launch token is traded once for a cookie and a key, and both are needed
-// from then on. How a WebSocket of a page gets in: by a ticket.
+// How a page signs in: it trades a launch token once for a cookie and a key, and needs both from
+// then on. A page opens a WebSocket with a ticket.
 #include <memory>
 #include <utility>
 
@@ -16,10 +16,10 @@ struct LoginBody {
   FIELDS { visit("token", self.token); }
 };
 
-// A login that waits for its commit. The texts of its secrets live as long.
+// A login that waits for its commit; it keeps the texts of its secrets that long.
 struct Login {
   Call call;
-  std::string key;  // of the request
+  std::string key;  // the request's idempotency key
   std::string launch;
   Principal by;
   BrowserRow row;
@@ -49,7 +49,7 @@ void refuse_login(ApiWorld& world, const Call& call, const Error& error) {
   call.fail(error);
 }
 
-// The launch token is used up only with its effect (TOK1).
+// The launch token is consumed only together with its effect (TOK1).
 void add_browser(ApiWorld& world, Gate& gate, const std::shared_ptr<Login>& login) {
   AuditEntry entry{.what = "browser.sign_in",
                    .by = login->by.id,
@@ -100,7 +100,7 @@ void log_in(ApiWorld& world, Gate& gate, Call call) {
   const Result<LoginBody> body = read_body<LoginBody>(call.request.body);
   if (!body) return call.fail(body.error());
   auto login = std::make_shared<Login>(Login{.call = std::move(call), .launch = body->token});
-  // Nobody is known yet: the launch token itself is what the key belongs to.
+  // The caller is not identified yet, so the key is scoped to the launch token.
   const auto given = login->call.request.header("Idempotency-Key");
   if (given) login->key = "login:" + sha256(body->token).hex() + "/" + std::string(*given);
   const Result<std::string> shown = world.node.shown_id(login->key);

@@ -6,7 +6,7 @@
 namespace perdure {
 namespace {
 
-// A fence that nothing in the text can close.
+// A fence that the text cannot close.
 std::string fenced(std::string_view text) {
   std::size_t longest = 2;
   std::size_t run = 0;

@@ -1,4 +1,4 @@
-// A transcript as a document for people.
+// A transcript as a Markdown document for people.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace perdure {
 
-// What the agent or its tools wrote stays inside fences where it could be taken for structure.
+// Text from the agent or its tools is fenced wherever it could be mistaken for structure.
 std::string transcript_markdown(const SessionView& view,
                                 std::span<const TranscriptMessage> messages);
 

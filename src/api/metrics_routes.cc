@@ -88,7 +88,7 @@ void serve(ApiWorld& world, const Call& call) {
   if (const Result<> written = write_sessions(text, world, call.principal); !written) {
     return call.fail(written.error());
   }
-  // Counters are of all sessions together, so that one that sees only some gets none of them.
+  // Counters cover all sessions, so a principal that sees only some sessions gets none.
   if (!call.principal.is_restricted()) write_totals(text, world);
   HttpResponse response{.body = std::move(text).take()};
   response.headers.push_back({"Content-Type", "text/plain; version=0.0.4; charset=utf-8"});

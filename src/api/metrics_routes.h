@@ -1,5 +1,5 @@
-// GET /metrics: what an operator watches, in Prometheus' text form. Numbers are read when asked
-// for; nothing here counts by itself.
+// GET /metrics: the numbers for operators, in Prometheus' text form. Values are read on request;
+// nothing is counted here.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace perdure {
 
-// Builds the text. One family is begun once, and its samples follow.
+// Builds the text. Begin each family once and add its samples after it.
 class MetricsText {
  public:
   using Labels = std::vector<std::pair<std::string_view, std::string_view>>;
@@ -27,10 +27,10 @@ class MetricsText {
   std::string text_;
 };
 
-// A histogram of durations as it is handed over: cumulative counts below each bound.
+// A histogram of durations: cumulative counts below each bound.
 struct DurationHistogram {
   std::vector<double> bounds_s;
-  std::vector<std::uint64_t> below;  // one for each bound
+  std::vector<std::uint64_t> below;  // one per bound
   std::uint64_t count = 0;
   double sum_s = 0;
 };

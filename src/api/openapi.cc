@@ -13,7 +13,7 @@
 namespace perdure {
 namespace {
 
-// Which body a route takes, and what it answers with, by the names of schemas.
+// The request body and the answer of a route, as names of schemas.
 struct Shapes {
   std::string_view route;
   std::string_view body;  // empty: none
@@ -62,7 +62,7 @@ void write_json_content(JsonWriter& out, std::string_view schema) {
   out.end_object().end_object();
 }
 
-// The names within braces; "{path...}" is called path.
+// The names within braces; "{path...}" becomes path.
 std::vector<std::string> parameters_of(std::string_view pattern) {
   std::vector<std::string> names;
   for (std::size_t open = pattern.find('{'); open != std::string_view::npos;
@@ -79,7 +79,7 @@ std::string path_of(std::string pattern) {
   return pattern;
 }
 
-// post_api_sessions_id_prompt: made of the route, so it is as unique.
+// post_api_sessions_id_prompt: derived from the route, and therefore unique.
 std::string operation_id(const Route& route) {
   std::string id;
   for (const char letter : route.method + route.pattern) {
@@ -94,7 +94,7 @@ std::string operation_id(const Route& route) {
   return id;
 }
 
-// The first word behind /api, or the word itself: sessions, tasks, healthz.
+// The first word after /api, or the first word: sessions, tasks, healthz.
 std::string tag_of(std::string_view pattern) {
   pattern.remove_prefix(1);
   if (pattern.starts_with("api/")) pattern.remove_prefix(4);
@@ -118,7 +118,7 @@ struct RouteQuery {
   std::vector<std::string_view> names;  // `*` in front: required
 };
 
-// What routes take behind the `?`; docs/protocol/http.md says what each means.
+// Query parameters of routes; docs/protocol/http.md describes each.
 const std::vector<RouteQuery>& route_queries() {
   static const std::vector<RouteQuery> queries = {
       {"GET", "/api/sessions", {"archived", "status", "agent", "task_id", "q", "cursor", "limit"}},
@@ -213,7 +213,7 @@ void write_named(JsonWriter& out, std::string_view name) {
   write_schema<T>(out);
 }
 
-// What is written by hand is open: answers gain members.
+// Schemas written by hand allow more members, because answers gain members over time.
 void write_answer_schemas(JsonWriter& out) {
   out.key("AnyObject").raw(R"({"type":"object"})");
   out.key("Options").raw(R"({"type":"object","additionalProperties":{"type":"string"}})");

@@ -1,5 +1,5 @@
-// GET /openapi.json: the route table as OpenAPI 3.1. Paths, methods and access come from the table
-// itself and bodies from the structs that read them, so that the document cannot say anything else.
+// GET /openapi.json: the route table as OpenAPI 3.1. Paths, methods and access come from the table,
+// and bodies from the structs that decode them, so the document cannot contradict the code.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace perdure {
 
 std::string openapi_json(const Router& router, const std::string& version);
 
-// The document of everything that the router has when it is asked for. The router outlives the
+// Describes every route that the router has at the time of the request. The router must outlive the
 // route.
 void add_openapi_route(Router& router, std::string version);
 

@@ -1,5 +1,5 @@
-// The document against the route table: every route is in it, and every reference leads somewhere.
-// tools/check_openapi.mjs holds it to a linter besides.
+// The document against the route table: it contains every route, and every reference resolves.
+// tools/check_openapi.mjs also checks it with a linter.
 #include "api/openapi.h"
 
 #include <gmock/gmock.h>

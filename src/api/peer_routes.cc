@@ -18,7 +18,7 @@ Result<std::string> owner_of(const ApiWorld& world, SessionId session) {
   return world.owner ? world.owner(session) : Result<std::string>();
 }
 
-// What another daemon wrote, or why it is not believed.
+// The letter of another daemon, or the reason why it is refused.
 Result<PeerLetter> check_head(const ApiWorld& world, const HttpRequest& head) {
   for (const char* const name : {"Origin", "Cookie", "Sec-Fetch-Site", "Sec-Fetch-Mode"}) {
     if (head.count(name) > 0) return fail(Code::denied, "this is not for browsers");
@@ -30,7 +30,7 @@ Result<PeerLetter> check_head(const ApiWorld& world, const HttpRequest& head) {
                            world.clock.now().wall);
 }
 
-// The letter is used up by it.
+// Verifies the letter and consumes its nonce.
 Result<> take_letter(const ApiWorld& world, PeerNonces& nonces, const Call& call) {
   const PeerLetter letter = TRY(check_head(world, call.request));
   if (letter.body_hash != sha256(call.request.body)) {
@@ -138,9 +138,9 @@ Result<> serve_call(Desk& desk, Call& outer) {
   if (const std::string owner = TRY(owner_of(world, what.session)); !owner.empty()) {
     return fail(Code::stale_owner, "the session is of node " + owner);
   }
-  // Names and short ids mean what they meant where they were asked.
+  // Names and short ids were already resolved by the sending daemon.
   match.arguments.front() = what.session.text();
-  // Past Router::serve: it is not sent on once more.
+  // Bypasses Router::serve, so that the call is not forwarded again.
   Router::run(*match.route, {.request = std::move(request),
                              .exchange = std::make_shared<PeerExchange>(std::move(outer.exchange),
                                                                         world.node_name),
@@ -198,8 +198,8 @@ PeerCall make_call(const ApiWorld& world, const Call& call, SessionId session) {
                         .credential = by.credential}};
 }
 
-// A call on its way. What was done there once is not done again: it is sent a second time only
-// after a refusal.
+// A forwarded call. It is sent a second time only after a refusal, so that it takes effect at most
+// once.
 class SentCall : public std::enable_shared_from_this<SentCall> {
  public:
   SentCall(ApiWorld& world, Route& route, Call call, SessionId session)
@@ -236,7 +236,7 @@ class SentCall : public std::enable_shared_from_this<SentCall> {
 bool send_to_owner(ApiWorld& world, Route& route, Call& call) {
   if (!world.call_peer) return false;
   const Result<SessionId> session = session_of(world, call);
-  if (!session) return false;  // the handler says it better
+  if (!session) return false;  // the handler reports the error better
   const Result<std::string> owner = owner_of(world, *session);
   if (owner && owner->empty()) return false;
   if (!owner) {

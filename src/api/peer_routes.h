@@ -1,6 +1,6 @@
-// The way between daemons of one store, at this end of it: what others hand over, and what is sent
-// to them because the session is theirs. A request is sent on once: whoever gets it from another
-// daemon serves it or says that the session is not its own.
+// This daemon's side of the traffic between daemons of one store: it serves the calls that others
+// forward, and forwards calls about sessions that others own. A request is forwarded once: the
+// daemon that receives it serves it, or answers that it does not own the session.
 #pragma once
 
 #include "api/route.h"
@@ -9,11 +9,11 @@
 namespace perdure {
 
 // POST /api/peer/submit, POST /api/peer/call: for daemons with the store's key, never for a
-// browser. GET /api/nodes. Router and world outlive each other's use.
+// browser. GET /api/nodes. World and router must both live while requests are served.
 void add_peer_routes(Router& router, ApiWorld& world);
 
-// For Router::set_elsewhere: sends the call to the daemon whose session it is about, and looks once
-// more when that one says it is not. A socket cannot be sent on: it is told where to go.
+// For Router::set_elsewhere: sends the call to the session's owner, and looks the owner up once
+// more if that daemon denies it. A socket cannot be forwarded; its client gets the owner's address.
 bool send_to_owner(ApiWorld& world, Route& route, Call& call);
 
 }  // namespace perdure

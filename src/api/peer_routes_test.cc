@@ -1,5 +1,5 @@
-// The way between daemons: what another one signs is done here as if the client had asked, what
-// nobody signed is refused, and a call about another one's session goes there once.
+// Calls between daemons: a signed call has the same effect as the client's own, an unsigned one is
+// refused, and a call about another daemon's session is forwarded once.
 #include "api/peer_routes.h"
 
 #include <optional>
@@ -37,7 +37,7 @@ struct PeerBench : ApiBench {
     make_worked();
   }
 
-  // As it arrives; the signature is of `signed_body` where one is given.
+  // The letter as received; the signature covers `signed_body` if that is set.
   Asked post_signed(std::string_view path, const std::string& body,
                     const std::optional<std::string>& signed_body = {}) {
     return post_letter(
@@ -75,7 +75,7 @@ struct PeerBench : ApiBench {
             .session = session,
             .principal = {.id = "uid:7", .scope = "operate"}};
   }
-  // A client's request at this daemon's own door.
+  // A client's request to this daemon.
   Asked ask(const std::string& method, const std::string& rest,
             std::vector<HttpHeader> headers = {}) {
     auto exchange = std::make_shared<NotedExchange>();

@@ -1,5 +1,5 @@
-// Reading a request's query and headers: each parameter once, whole or refused. A number is decimal
-// digits and nothing else.
+// Reads a request's query and headers. Each parameter is parsed as a whole or refused; a number
+// consists of decimal digits only.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@
 
 namespace perdure {
 
-// Nothing but decimal digits of a number below 2^64; anything else is invalid_argument.
+// Only decimal digits of a number below 2^64; anything else is invalid_argument.
 Result<std::uint64_t> parse_number(std::string_view text);
 
-// Nothing when the parameter is not given; invalid_argument names it when it is no number.
+// nullopt if the parameter is absent; invalid_argument names a parameter that is not a number.
 Result<std::optional<std::uint64_t>> number_parameter(const HttpRequest& request,
                                                       std::string_view name);
-// The text of the parameter, or the empty one.
+// The parameter's text; empty if it is absent.
 std::string text_parameter(const HttpRequest& request, std::string_view name);
-// A time in RFC 3339; nothing when it is not given.
+// A time in RFC 3339; nullopt if absent.
 Result<std::optional<Timestamp>> time_parameter(const HttpRequest& request, std::string_view name);
-// Given and neither empty, "0" nor "false".
+// True if the parameter is present and not empty, "0" or "false".
 bool flag_parameter(const HttpRequest& request, std::string_view name);
 
-// One of the names of the enum; nothing when it is not given.
+// One of the enum's names; nullopt if absent.
 template <TextEnum Enum>
 Result<std::optional<Enum>> enum_parameter(const HttpRequest& request, std::string_view name) {
   const std::optional<std::string_view> text = request.parameter(name);
@@ -39,15 +39,15 @@ Result<std::optional<Enum>> enum_parameter(const HttpRequest& request, std::stri
               std::string(name) + " cannot be '" + std::string(*text) + "'");
 }
 
-// What a client accepts, as far as we give it different things.
+// The form that a client accepts, if we distinguish it.
 enum class Wanted { json, ndjson, sse, markdown };
 Wanted wanted_form(const HttpRequest& request);
 
-// Where a stream goes on: behind `after`, in the log of that name if one is given.
+// Where a stream resumes: after record `after`, in the log with that id if one is given.
 struct StreamCursor {
   std::uint64_t after = 0;
   std::string log_id;
-  bool from_header = false;  // Last-Event-ID: a browser connects again by itself
+  bool from_header = false;  // Last-Event-ID: a browser reconnects automatically
   bool operator==(const StreamCursor&) const = default;
 };
 // Last-Event-ID wins over ?after=, which a reconnecting browser repeats from its first request.

@@ -138,7 +138,7 @@ Result<> ReadRoutes::rows(Call& call, SessionId session) {
   return {};
 }
 
-// L31: everything of one moment, so that the first request is the last one needed.
+// L31: everything as of one moment, so that one request is enough.
 Result<> ReadRoutes::page(Call& call, SessionId session) {
   const RowsAsk ask{.limit = TRY(number_parameter(call.request, "tail")).value_or(80)};
   const SessionView view = TRY(world_.runtime.view(session));
@@ -163,7 +163,7 @@ Result<> ReadRoutes::page(Call& call, SessionId session) {
   return {};
 }
 
-// The rows are one page of what was there.
+// The rows are one page of the state at that time.
 Result<> ReadRoutes::at(Call& call, SessionId session) {
   const auto seq = TRY(number_parameter(call.request, "seq"));
   if (!seq || *seq == 0) return fail(Code::invalid_argument, "seq has to name a record");
@@ -173,7 +173,7 @@ Result<> ReadRoutes::at(Call& call, SessionId session) {
       session, *seq,
       [this, session, page = std::move(page), call = std::move(call)](const Result<State>& state) {
         if (!state) return call.fail(state.error());
-        // What lived then does not live now: nothing is known of it but the journal.
+        // Processes of that time no longer live; only the journal is known.
         World then = world_.runtime.world_of(session);
         then.liveness = Liveness::unknown;
         const SessionView view = project_session(*state, then);
@@ -199,7 +199,7 @@ Result<> ReadRoutes::density(Call& call, SessionId session) {
   return {};
 }
 
-// Equal bytes are stored once for all sessions: a hash alone proves no right to them.
+// Equal bytes are stored once for all sessions, so a hash alone does not grant access to them.
 Result<> ReadRoutes::blob(Call& call, SessionId session) {
   const Hash hash = TRY(Hash::parse_hex(call.arguments.at(1)));
   const Seq head = TRY(world_.runtime.state(session)).head;

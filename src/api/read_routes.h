@@ -1,5 +1,5 @@
-// Everything that is read over HTTP: the list, a session, its records, rows and turns, the streams,
-// and, since what it would take is read first, the deletion.
+// All reads over HTTP: the list, single sessions, their records, rows and turns, the streams.
+// Deletion is here too, because it first reads what it would remove.
 #pragma once
 
 #include "api/list_stream.h"
@@ -12,8 +12,8 @@ namespace perdure {
 
 class ReadRoutes {
  public:
-  // World and slots (Api::streams()) outlive it; it outlives the router that it was added to.
-  // `still_valid` is Gate::still_valid().
+  // World and slots (Api::streams()) must outlive it; it must outlive the router that it was added
+  // to. `still_valid` is Gate::still_valid().
   ReadRoutes(ApiWorld& world, StreamSlots& slots, StillValid still_valid)
       : world_(world),
         streams_(world, slots, std::move(still_valid)),
@@ -23,7 +23,7 @@ class ReadRoutes {
   ~ReadRoutes() { streams_.drop_all(); }
 
   void add_to(Router& router);
-  // Of which sockets count as some, too.
+  // Sockets count as streams, too.
   Streams& streams() { return streams_; }
   std::size_t open_streams() const { return streams_.count(); }
 
@@ -33,7 +33,7 @@ class ReadRoutes {
   void add_text(Router& router);      // text_routes.cc
   void add_deletion(Router& router);  // delete_routes.cc
 
-  // A handler that is given the session that the first argument means.
+  // A handler that receives the session named by the first argument.
   using OfSession = Result<> (ReadRoutes::*)(Call& call, SessionId session);
   RouteHandler of_session(OfSession handler);
   void get(Router& router, std::string pattern, std::string summary, OfSession handler);
@@ -60,7 +60,7 @@ class ReadRoutes {
   Result<> remove(Call& call, SessionId session);
   Result<> redact(Call& call, SessionId session);
   void redact_noted(Call call, SessionId session, const std::vector<Seq>& seqs);
-  // Tells what a deletion would take, under this status.
+  // Answers with what a deletion would remove, under this status.
   Result<> answer_preview(Call& call, SessionId session, int status);
 
   const std::string& log_id() { return world_.runtime.store().log_id(); }

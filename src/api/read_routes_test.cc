@@ -27,7 +27,7 @@ class ReadDaemon : public ApiDaemon {
   }
   ~ReadDaemon() { reads.reset(); }
 
-  // A session with one whole turn: question, thought, tool, answer.
+  // A session with one complete turn: question, thought, tool, answer.
   void make_turn() {
     ASSERT_TRUE(create("what is here?").has_value());
     agent_comes_up();
@@ -40,7 +40,7 @@ class ReadDaemon : public ApiDaemon {
     frame(MessageAgent{.text = "file."}, run);
     frame(FrameRunFinished{run, "end_turn"}, run);
   }
-  // The same, with nothing left that lives.
+  // The same with agent and agentctl gone.
   void make_stopped_turn() {
     make_turn();
     ASSERT_TRUE(ask(StopSession{}).has_value());
@@ -53,7 +53,7 @@ class ReadDaemon : public ApiDaemon {
     EXPECT_TRUE(object.has_value()) << exchange->body();
     return object.value_or(JsonObject());
   }
-  // Everything stored of the session, as served.
+  // All stored records of the session, as served.
   std::vector<std::string> served() {
     std::vector<std::string> out;
     const RecordPage page = *store->read(session, {.after = 0, .limit = 100'000});
@@ -521,7 +521,7 @@ TEST(ReadRoutes, U11_a_deletion_needs_to_be_confirmed_and_forced_while_it_runs) 
   EXPECT_EQ(remove("?confirm=true")->status(), 409);
   EXPECT_EQ(daemon.get(daemon.at())->status(), 200);
   const auto forced = remove("?confirm=true&force=true");
-  EXPECT_EQ(forced->status(), 0);  // waits for the agent to be gone
+  EXPECT_EQ(forced->status(), 0);  // waits until the agent has ended
   ASSERT_EQ(daemon.agentctls.stopped.size(), 1U);
   daemon.runtime->on_gone(daemon.exec(), "test");
   daemon.settle();
@@ -588,7 +588,7 @@ TEST(ReadRoutes, U11_a_session_whose_deletion_was_refused_is_there_after_the_nex
   std::optional<Result<>> removed;
   remove_session(*daemon.runtime, *daemon.node, {.session = daemon.session},
                  [&](Result<> result) { removed = std::move(result); });
-  // Comes between the look at the session and its tombstone.
+  // Arrives between the check of the session and its tombstone.
   ASSERT_TRUE(daemon.ask(SubmitPrompt{.prompt = {.text = "go on"}}).has_value());
   ASSERT_TRUE(removed && !*removed);
   EXPECT_EQ(removed->error().code(), Code::conflict);
@@ -650,7 +650,7 @@ TEST(ReadRoutes, J2_a_redacted_record_keeps_its_hash_and_loses_its_text) {
   EXPECT_EQ(after.last_run, before.last_run);
 }
 
-// Whatever is stored of the session, and of it in the list.
+// Everything stored for the session, including its entry in the list.
 std::string all_stored(ReadDaemon& daemon) {
   std::string all;
   for (const std::string& bytes : daemon.store->read(daemon.session, {.limit = 1000})->records) {
@@ -662,7 +662,7 @@ std::string all_stored(ReadDaemon& daemon) {
   return all;
 }
 
-// The numbers of the records that hold the text, as a body of a redaction.
+// The numbers of the records that contain the text, as a redaction's body.
 std::string seqs_with(ReadDaemon& daemon, std::string_view text) {
   std::string seqs;
   Seq seq = 0;
@@ -737,7 +737,7 @@ TEST(ReadRoutes, X21_SEC10_the_answer_names_each_record_that_still_holds_the_tex
   EXPECT_FALSE(all_stored(daemon).contains("what is here?")) << all_stored(daemon);
 }
 
-// The second: an agentctl that was started by an older daemon.
+// The second case is an agentctl that was started by an older daemon.
 TEST(ReadRoutes, X21_SEC10_the_spool_of_a_living_agent_is_cut_or_named) {
   ReadDaemon daemon;
   daemon.make_turn();
@@ -777,7 +777,7 @@ TEST(ReadRoutes, X21_a_record_without_text_and_an_open_question_are_not_redacted
 TEST(ReadRoutes, J2_nothing_that_was_kept_of_the_past_outlives_a_redaction) {
   ReadDaemon daemon;
   daemon.make_turn();
-  const Seq kept = 2048;  // a state of the past is kept there
+  const Seq kept = 2048;  // a past state is kept there
   while (daemon.state().head + 1 < kept) {
     ASSERT_TRUE(daemon.ask(RenameSession{std::to_string(daemon.state().head)}).has_value());
   }

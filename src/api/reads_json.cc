@@ -13,7 +13,7 @@ JsonWriter begin_answer(Seq as_of, const std::string& log_id) {
   return out;
 }
 
-// `head` in front of the members of an object that is not empty.
+// Inserts `head` before the members of a nonempty object.
 std::string with_members(std::string head, const std::string& object) {
   return "{" + std::move(head) + object.substr(1);
 }

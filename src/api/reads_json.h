@@ -1,4 +1,4 @@
-// What is read of one session as JSON: pages of records, messages, rows and turns.
+// Reads of one session as JSON: pages of records, messages, rows and turns.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ std::string events_json(const EventsPage& page, const std::string& log_id);
 
 struct TranscriptAnswer {
   TranscriptSlice slice;
-  std::optional<Hash> hash;  // of the whole transcript; none of one that is too long
+  std::optional<Hash> hash;  // covers the whole transcript; absent if that is too long
   std::string log_id;
 };
 std::string transcript_json(const TranscriptAnswer& answer);

@@ -1,4 +1,4 @@
-// Resumes and forks: the commands whose answer takes more than one commit.
+// Resumes and forks: the commands whose answer needs more than one commit.
 #include <utility>
 
 #include "api/agent_json.h"
@@ -16,10 +16,10 @@ Result<ResumeSession> SessionCommands::read_resume(const State& state,
     return fail(Code::conflict, "the session does not belong to the task " + body.task.text());
   }
   ResumeSession input{.how = body.how, .strict = body.strict};
-  // A9: whoever is to go on must still be known here.
+  // A9: this daemon must still know the agent that is to continue.
   const std::string& name = body.with.empty() ? state.agent.name : body.with;
   const AgentDefinition* const agent = TRY(world_.agents.find(name));
-  // One that lives needs no program any more; the resume will say so.
+  // An agent that is alive no longer needs its program; the resume will report it.
   if (!body.with.empty() || world_.runtime.liveness(state.id) == Liveness::dead) {
     TRY_VOID(check_presence(*agent, programs_of(world_, *agent)));
   }
@@ -92,7 +92,7 @@ void SessionCommands::wait_for_receipt(SessionId session, ResumeWait::Order orde
       [this, number, session, done = std::move(done)](const ResumeWait::Outcome& outcome) mutable {
         OnAnswer answer_to = std::move(done);
         const ResumeWait::Outcome told = outcome;
-        resumes_.erase(number);  // takes this very call's captures with it
+        resumes_.erase(number);  // also destroys the captures of this call
         answer_receipt(session, told, std::move(answer_to));
       });
   ResumeWait& started = *wait;
@@ -112,7 +112,7 @@ void SessionCommands::answer_receipt(SessionId session, const ResumeWait::Outcom
     return done(
         ApiAnswer{200, "{" + members + ",\"pending\":false,\"already_running\":" + live + "}"});
   }
-  // C2: the session goes on to be there; the answer says what went wrong and shows it.
+  // C2: the session continues to exist; the answer states the error and includes the session.
   HttpResponse error = error_response(Error(Code::not_resumable, outcome.receipt->reason));
   error.body.back() = ',';
   done(ApiAnswer{error.status, error.body + members + "}"});
@@ -146,7 +146,7 @@ void SessionCommands::fork(Asker asker, SessionId session, std::string_view text
        });
 }
 
-// The worktree comes first: a copy that exists has its folder, or will be bound to it by a repeat.
+// The worktree comes first: a copy that exists has its folder, or a repeat binds it to one.
 void SessionCommands::fork_into(const ForkJob& job, OnAnswer done) {
   if (job.body.share_cwd) return copy_session(job, std::nullopt, std::move(done));
   world_.make_worktree({.session = job.to,

@@ -1,4 +1,4 @@
-// Resumes through the routes: one agent whoever asks, an honest receipt, and no dead end.
+// Resumes through the routes: one agent regardless of the caller, an honest receipt, no dead end.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -20,7 +20,7 @@ ResumeWait::~ResumeWait() {
 void ResumeWait::start() {
   const Result<SubscriptionId> reading =
       ports_.runtime.subscribe(order_.session, order_.after, "", *this);
-  if (!reading) {  // the session went away meanwhile
+  if (!reading) {  // the session was removed in between
     return end({.receipt = Receipt{.reason = reading.error().message()}, .failed = true});
   }
   subscription_ = *reading;
@@ -46,7 +46,7 @@ void ResumeWait::on_records(Seq first,
   }
 }
 
-// The state at the record that is looked at, as far as it can be known.
+// The state at the current record, as far as it can be known.
 const State& ResumeWait::state_then() {
   if (exact_) return order_.before;
   if (Result<State> now = ports_.runtime.state(order_.session)) later_ = std::move(*now);
@@ -73,7 +73,7 @@ void ResumeWait::on_cut(Seq) {
 
 void ResumeWait::end(Outcome outcome) {
   if (std::exchange(ended_, true)) return;
-  // Not from inside a call of the runtime's: whoever is told may let go of this.
+  // Not within a call from the runtime, because the callback may destroy this object.
   ports_.loop.post(
       [this, alive = std::weak_ptr<bool>(alive_), outcome = std::move(outcome)]() mutable {
         if (!alive.expired()) std::exchange(done_, {})(std::move(outcome));

@@ -1,6 +1,6 @@
 // Waits until a resume ladder has ended and makes its receipt. It reads the session's records like
-// any other client, so that what it tells is what was journalled, and folds them itself, so that
-// the receipt is of the moment of the boundary and not of what came behind it.
+// any client, so that it reports what was journalled. It folds them itself, so that the receipt
+// describes the moment of the boundary and not a later one.
 #pragma once
 
 #include <functional>
@@ -19,12 +19,12 @@ class ResumeWait final : public RecordSink {
  public:
   struct Order {
     SessionId session;
-    State before;   // as it was when the resume was asked for
-    Seq after = 0;  // records behind this one are looked at; below before.head for a repeat
+    State before;   // at the time of the resume request
+    Seq after = 0;  // only later records are examined; below before.head for a repeat
   };
   struct Outcome {
-    std::optional<Receipt> receipt;  // nothing: it took longer than resume_answer_ms
-    bool failed = false;             // no rung served
+    std::optional<Receipt> receipt;  // absent: it took longer than resume_answer_ms
+    bool failed = false;             // no rung succeeded
   };
   using Done = std::move_only_function<void(Outcome)>;
   struct Ports {
@@ -34,7 +34,7 @@ class ResumeWait final : public RecordSink {
 
   ResumeWait(Ports ports, Order order, Done done);
   ~ResumeWait() override;
-  // Begins; the answer comes later, from the loop, exactly once.
+  // Starts. The answer comes later, from the loop, exactly once.
   void start();
 
   std::size_t room() const override { return ended_ ? 0 : 100; }
@@ -49,15 +49,15 @@ class ResumeWait final : public RecordSink {
   Ports ports_;
   Order order_;
   Done done_;
-  std::optional<State> later_;  // of a repeat, whose own moment cannot be folded any more
+  std::optional<State> later_;  // for a repeat, whose own state can no longer be folded
   SubscriptionId subscription_ = 0;
   Loop::TimerId timer_ = 0;
-  bool exact_ = false;  // order_.before has been folded up to the record that is looked at
+  bool exact_ = false;  // order_.before has been folded up to the current record
   bool ended_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-// {"rung": 3, "rung_name": "load", …}: every member is there.
+// {"rung": 3, "rung_name": "load", …}: every member is present.
 std::string receipt_json(const Receipt& receipt);
 
 }  // namespace perdure

@@ -1,8 +1,9 @@
-// Finding a route, and the one form of every refusal. Of several patterns that fit a path the one
-// with the earlier literal wins, in whatever order they were added.
+// Finds routes, and defines the one form of every refusal. If several patterns match a path, the
+// one with the earlier literal wins, regardless of the order in which they were added.
 #include "api/route.h"
 
 #include <optional>
+#include <ranges>
 #include <utility>
 
 #include "base/check.h"
@@ -14,7 +15,7 @@ namespace {
 
 struct Fit {
   std::vector<std::string> arguments;
-  std::string rank;  // a character a segment; of two fits the greater one is the more exact
+  std::string rank;  // one character per segment; the greater rank is the more specific match
 };
 
 std::optional<Fit> fit(std::string_view pattern, std::string_view path) {
@@ -46,7 +47,7 @@ std::optional<Fit> fit(std::string_view pattern, std::string_view path) {
   return out;
 }
 
-// Each part with its length in front, so that no two requests read alike.
+// Prefixes each part with its length, so that different requests never look the same.
 void add_part(std::string& out, std::string_view part) {
   out += std::to_string(part.size());
   out += ':';
@@ -60,74 +61,6 @@ HttpResponse json_response(int status, std::string json) {
 
 }  // namespace
 
-int status_of(Code code) {
-  switch (code) {
-    case Code::invalid_argument: return 400;
-    case Code::unauthenticated:
-    case Code::token_invalid: return 401;
-    case Code::denied: return 403;
-    case Code::not_found:
-    case Code::agent_unknown:
-    case Code::token_not_found: return 404;
-    case Code::conflict:
-    case Code::key_reused:
-    case Code::session_archived:
-    case Code::not_resumable:
-    case Code::workspace_missing:
-    case Code::agent_missing:
-    case Code::image_missing:
-    case Code::container_missing:
-    case Code::container_failed:
-    case Code::limits_unsupported:
-    case Code::token_consumed:
-    case Code::token_scope_mismatch:
-    case Code::cursor_invalid:
-    case Code::stale_owner:
-    case Code::secret_already_shown:
-    case Code::format_too_new: return 409;
-    case Code::permission_closed:  // X18
-    case Code::token_expired:
-    case Code::token_revoked: return 410;
-    case Code::too_large: return 413;
-    case Code::misdirected: return 421;
-    case Code::limit_reached: return 429;
-    case Code::damaged:  // the request was right: what we stored is not
-    case Code::internal: return 500;
-    case Code::storage_unknown:
-    case Code::engine_unavailable:
-    case Code::remote_unavailable:
-    case Code::unavailable: return 503;
-    case Code::disk_full: return 507;
-  }
-  CHECK(false, "unknown error code");
-}
-
-std::vector<std::string> actions_of(Code code) {
-  switch (code) {
-    case Code::unauthenticated: return {"open"};
-    case Code::session_archived: return {"unarchive", "fork"};
-    case Code::not_resumable: return {"fresh", "fork"};
-    case Code::workspace_missing: return {"recreate", "rebind", "fresh"};
-    case Code::agent_unknown: return {"agents", "handover"};
-    case Code::agent_missing: return {"install", "handover"};
-    case Code::image_missing: return {"pull"};
-    case Code::container_missing:
-    case Code::container_failed: return {"resume"};
-    case Code::token_expired:
-    case Code::token_revoked: return {"prompt"};
-    case Code::cursor_invalid: return {"start_over"};
-    case Code::damaged: return {"verify", "repair"};
-    case Code::format_too_new: return {"upgrade"};
-    case Code::limit_reached:
-    case Code::disk_full:
-    case Code::storage_unknown:
-    case Code::engine_unavailable:
-    case Code::remote_unavailable:
-    case Code::unavailable: return {"retry"};
-    default: return {};
-  }
-}
-
 bool has_access(const Principal& principal, Access access) {
   switch (access) {
     case Access::open: return true;
@@ -140,13 +73,16 @@ bool has_access(const Principal& principal, Access access) {
 }
 
 HttpResponse error_response(const Error& error) {
+  const ErrorKind& kind = kind_of(error.code());
   JsonWriter out;
   out.begin_object().key("error").begin_object();
-  out.key("code").string(code_name(error.code())).key("message").string(error.message());
+  out.key("code").string(kind.name).key("message").string(error.message());
   out.key("actions").begin_array();
-  for (const std::string& action : actions_of(error.code())) out.string(action);
+  for (const auto action : kind.actions | std::views::split(' ')) {
+    out.string(std::string_view(action));
+  }
   out.end_array().end_object().end_object();
-  return json_response(status_of(error.code()), std::move(out).take());
+  return json_response(kind.http_status, std::move(out).take());
 }
 
 HttpResponse busy_response(const Error& error) {

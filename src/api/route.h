@@ -1,5 +1,5 @@
-// The route table and what a handler gets. A route says who may call it; the gate has checked that
-// before the handler runs, so that a handler only translates (O25).
+// The route table and what a handler receives. A route declares who may call it, and the gate
+// checks that before the handler runs, so that a handler only translates (O25).
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ enum class Access {
   open,     // no principal at all: health, the static shell, login
   observe,  // reads
   operate,  // changes sessions and tasks
-  answer,   // operate, and never from inside a hosted session (TOK3)
+  answer,   // operate, but never from inside a hosted session (TOK3)
   admin,    // tokens, rules, import
 };
 
@@ -32,25 +32,21 @@ struct Call {
   HttpRequest request;
   std::shared_ptr<HttpExchange> exchange;
   Principal principal;
-  std::vector<std::string> arguments;  // what stood for {…} in the pattern, in order
+  std::vector<std::string> arguments;  // the values of {…} in the pattern, in order
 
-  // The idempotency key, scoped to the principal; empty without one.
+  // The idempotency key, scoped to the principal; empty if absent.
   std::string key() const;
-  // Tells a repeat from a reuse of the key: over method, path and body.
+  // Covers method, path and body; distinguishes a repeat from a reuse of the key.
   Hash body_hash() const;
-  // Errors: {"error":{"code","message","actions":[…]}} with the status of the code.
+  // Sends {"error":{"code","message","actions":[…]}} with the code's status.
   void fail(const Error& error) const;
-  // 200, or another status, with application/json.
+  // Sends application/json with 200 or the given status.
   void answer(std::string json) const;
   void answer(int status, std::string json) const;
-  // The body as one JSON object; an empty body is {}. Unknown members are the caller's to refuse.
+  // The body as one JSON object; an empty body is {}. The caller must reject unknown members.
   Result<JsonObject> body() const;
 };
 
-// The HTTP status that a code is sent with.
-int status_of(Code code);
-// What a person can do about it, in words of verbs: ["resume","fresh"]. Often none.
-std::vector<std::string> actions_of(Code code);
 HttpResponse error_response(const Error& error);
 // The same, for what passes in a moment: with Retry-After.
 HttpResponse busy_response(const Error& error);
@@ -67,13 +63,13 @@ struct Route {
   std::string summary;  // one line, for /openapi.json
   RouteHandler handler;
   std::size_t body_bytes_max = 16UL << 20;
-  BodyType body_type = BodyType::json;  // `any`: an upload, whose type the handler looks at
-  // Files, processes and folders of the session in the first argument are needed: only the daemon
-  // whose session it is can do it.
+  BodyType body_type = BodyType::json;  // `any`: an upload, whose type the handler checks
+  // Needs files, processes or folders of the session in the first argument, so only the session's
+  // owner can serve it.
   bool at_owner = false;
   // The answer is a WebSocket: the handler only sees requests that want one, others get 426.
   bool is_socket = false;
-  // Of an open route that is not for everybody: who may come is seen by the head alone.
+  // For an open route that is not for everybody: decides by the head alone who may use it.
   std::function<Result<>(const HttpRequest& head)> check_head = {};
 };
 
@@ -81,16 +77,16 @@ class Router {
  public:
   void add(Route route);
   struct Match {
-    Route* route = nullptr;  // null: no such path, or not by this method
+    Route* route = nullptr;  // null: no such path, or not for this method
     std::vector<std::string> arguments;
     std::vector<std::string> allowed;  // methods of the path, for a 405
   };
   Match find(std::string_view method, std::string_view path);
-  // Calls the handler, unless the call is about a session of another daemon and goes there.
+  // Calls the handler, or forwards the call if another daemon owns its session.
   void serve(Route& route, Call call);
-  // Calls the handler here. The one way to it: what every handler may rely on is checked here.
+  // Calls the handler here. The only way to a handler: every precondition is checked here.
   static void run(Route& route, Call call);
-  // Takes the calls of routes `at_owner` whose session is elsewhere; false: it is here.
+  // `take` gets the calls of routes `at_owner` and returns false if the session is here.
   void set_elsewhere(std::move_only_function<bool(Route&, Call&)> take) {
     elsewhere_ = std::move(take);
   }

@@ -1,4 +1,4 @@
-// The route table: which pattern a path finds, and which status each code has.
+// The route table: which pattern matches a path, and the status of each code.
 #include "api/route.h"
 
 #include <string>
@@ -54,9 +54,9 @@ TEST(RouterDeathTest, two_routes_cannot_be_the_same) {
 TEST(Errors, every_code_has_a_status_of_failure) {
   for (int i = 0; i <= static_cast<int>(Code::internal); ++i) {
     const auto code = static_cast<Code>(i);
-    EXPECT_GE(status_of(code), 400) << code_name(code);
+    EXPECT_GE(kind_of(code).http_status, 400) << code_name(code);
     const HttpResponse response = error_response(Error(code, "so \"it\" is"));
-    EXPECT_EQ(response.status, status_of(code));
+    EXPECT_EQ(response.status, kind_of(code).http_status);
     const auto body = JsonObject::parse(response.body);
     ASSERT_TRUE(body);
     const auto error = JsonObject::parse(body->find("error"));
@@ -66,13 +66,23 @@ TEST(Errors, every_code_has_a_status_of_failure) {
   }
 }
 
+TEST(Errors, actions_are_a_list_of_words) {
+  const auto actions = [](Code code) {
+    const HttpResponse response = error_response(Error(code, "no"));
+    const auto body = JsonObject::parse(response.body);
+    return std::string(JsonObject::parse(body->find("error"))->find("actions"));
+  };
+  EXPECT_EQ(actions(Code::session_archived), R"(["unarchive","fork"])");
+  EXPECT_EQ(actions(Code::denied), "[]");
+}
+
 TEST(Errors, O20_each_way_a_wait_token_can_be_wrong_has_its_status) {
-  EXPECT_EQ(status_of(Code::token_not_found), 404);
-  EXPECT_EQ(status_of(Code::token_invalid), 401);
-  EXPECT_EQ(status_of(Code::token_expired), 410);
-  EXPECT_EQ(status_of(Code::token_revoked), 410);
-  EXPECT_EQ(status_of(Code::token_consumed), 409);
-  EXPECT_EQ(status_of(Code::token_scope_mismatch), 409);
+  EXPECT_EQ(kind_of(Code::token_not_found).http_status, 404);
+  EXPECT_EQ(kind_of(Code::token_invalid).http_status, 401);
+  EXPECT_EQ(kind_of(Code::token_expired).http_status, 410);
+  EXPECT_EQ(kind_of(Code::token_revoked).http_status, 410);
+  EXPECT_EQ(kind_of(Code::token_consumed).http_status, 409);
+  EXPECT_EQ(kind_of(Code::token_scope_mismatch).http_status, 409);
 }
 
 TEST(CallHash, tells_requests_apart) {

@@ -1,5 +1,5 @@
-// Rows as the page folds them by itself while records come in: both sides read one table,
-// tests/shared/rows_cases.json; web/src/core/rows_cases.test.ts is the other.
+// Rows, which the page also folds from incoming records. Both sides read one table,
+// tests/shared/rows_cases.json; web/src/core/rows_cases.test.ts is the other side.
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -25,7 +25,7 @@ std::vector<std::string_view> elements(std::string_view array) {
   return json_elements(array).value_or(std::vector<std::string_view>());
 }
 
-// The table leaves the envelope out: records are numbered from 1, a second apart.
+// The table omits the envelope: records are numbered from 1, one second apart.
 Record record_of(std::string_view members, Seq seq) {
   const std::string ts =
       format_timestamp(Timestamp{1'794'744'000'000 + 1000 * static_cast<int>(seq)});
@@ -72,7 +72,7 @@ RowsPage page_of(Folded folded) {
 
 using Members = std::map<std::string, std::string>;
 
-// What the table says of a row, of a row as served.
+// The members of a served row that the table contains.
 Members told(std::string_view row) {
   Members out;
   for (const auto& [key, value] : JsonObject::parse(row)->members()) {
@@ -89,7 +89,7 @@ Members told(std::string_view row) {
 Members expected(std::string_view row) {
   Members out;
   for (const auto& [key, value] : JsonObject::parse(row)->members()) out[key] = value;
-  // Without one it is the row's place: its id, without what a result's id ends with.
+  // The default is the row's place: the number in its id, without the suffix of a result's id.
   if (!out.contains("rev")) out["rev"] = std::to_string(std::stoul(out["id"].substr(1)));
   return out;
 }

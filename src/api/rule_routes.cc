@@ -1,5 +1,5 @@
 // Permission rules: answers given in advance. An exact rule names its question's title; a typed one
-// names what the question is about (session/rule.h). Nothing in either is a pattern.
+// names what the question is about (session/rule.h). Neither contains patterns.
 #include <memory>
 #include <utility>
 
@@ -25,7 +25,7 @@ TypedRule typed_rule(RuleBody body) {
           .option_kind = std::move(body.option_kind)};
 }
 
-// Exact or typed, never some of each.
+// A rule is exact or typed, never a mixture.
 Result<> check_form(const RuleBody& body) {
   if (body.effect.empty()) {
     const bool is_exact =
@@ -43,7 +43,7 @@ void write_texts(JsonWriter& out, std::string_view name, const std::vector<std::
   out.end_array();
 }
 
-// What POST /api/rules takes: only what the rule says.
+// The body that POST /api/rules takes: only the rule's content.
 void write_rule_body(JsonWriter& out, const TypedRule& rule) {
   out.begin_object().key("effect").string(rule.effect);
   if (!rule.tools.empty()) write_texts(out, "tools", rule.tools);
@@ -104,7 +104,7 @@ void list(ApiWorld& world, const Call& call) {
   call.answer(std::move(out.end_array().end_object()).take());
 }
 
-// The rule that is there now under the call's key: a repeat made nothing new.
+// Answers with the rule stored under the call's key: a repeat has added nothing.
 template <class Rule>
 auto answer_added(ApiWorld& world, Call call, Rule rule,
                   std::map<std::string, Rule> NodeState::* rules) {
@@ -121,7 +121,7 @@ auto answer_added(ApiWorld& world, Call call, Rule rule,
   };
 }
 
-// The entry is on disk before the rule is there.
+// The entry is on disk before the rule takes effect.
 AuditEntry entry_for(const ApiWorld& world, const Call& call, const std::string& rule_id,
                      std::string text) {
   AuditEntry entry = audit_entry(world, call, "rule.add");

@@ -19,7 +19,7 @@ struct TypedRules : ApiBench {
     node.held.typed_rules[rule.id] = std::move(rule);
     node.held.head += 1;
   }
-  // Asks as an agent does; the members are of its tool call.
+  // Asks a question as an agent does; the members describe its tool call.
   PermissionId asks_about(const std::string& members, const std::string& tool = "t") {
     FramePermission question{
         .request = "q" + std::to_string(state().head),
@@ -55,7 +55,7 @@ struct TypedRules : ApiBench {
     }
     return "";
   }
-  // The answer of the agentctl to the last fs.stat.
+  // The agentctl's answer to the last fs.stat.
   void stat_is(Result<std::string> reply) {
     auto asked = std::move(workspaces.asked.back());
     workspaces.asked.pop_back();

@@ -1,5 +1,5 @@
-// Which session a path means: {id} may be a whole id, a name, or any unique beginning or end. What
-// the caller may not see does not exist for it (N17, TOK6).
+// Resolves the session in a path: {id} is a whole id, a name, or any unique beginning or end of an
+// id. A session that the caller may not see does not exist for it (N17, TOK6).
 #pragma once
 
 #include <string_view>
@@ -10,15 +10,15 @@
 
 namespace perdure {
 
-// What the principal may know of, for those who read over all sessions.
+// The sessions that the principal may know about, for reads over all sessions.
 MaySee may_see(const Principal& principal);
 
-// The session of the path's first argument, for this principal: one that it may not see is
-// not_found (N17), an ambiguous text conflict, with the candidates.
+// The session of the path's first argument, for this principal. One that it may not see is
+// not_found (N17); an ambiguous text is a conflict with the candidates.
 Result<SessionId> session_of(ApiWorld& world, const Call& call);
 
-// The same for what a process inside a session may do to its own session at most: files, shells,
-// settings. denied for another one that it sees.
+// The same for what a process inside a session may do only to its own session: files, shells,
+// settings. Another session that it can see is denied.
 Result<SessionId> own_session_of(ApiWorld& world, const Call& call);
 // The same for shells, with check_unbound().
 Result<SessionId> shell_session_of(ApiWorld& world, const Call& call);
@@ -29,11 +29,11 @@ Result<> check_unbound(const Principal& principal, std::string_view what);
 // denied for every process inside a session: deleting, redacting, options of an agent.
 Result<> check_outside(const Principal& principal, std::string_view what);
 
-// What is known of a session that was deleted, as members of an object: title, when, by whom. Empty
-// where it was not, or where the principal might not have seen it.
+// The known facts about a deleted session, as members of an object: title, when, by whom. Empty if
+// it was not deleted or the principal might not have been allowed to see it.
 std::string tombstone_members(ApiWorld& world, const Principal& principal, SessionId session);
 
-// Answers with the error. The not_found of a path whose session was deleted says what it was.
+// Answers with the error. If the path's session was deleted, not_found includes what it was.
 void fail_without_session(ApiWorld& world, const Call& call, const Error& error);
 
 }  // namespace perdure

@@ -1,5 +1,5 @@
-// Sessions made, changed, prompted, stopped and forked through the routes, end to end down to the
-// journal and the agentctl that is asked.
+// Sessions created, changed, prompted, stopped and forked through the routes, end to end down to
+// the journal and the calls to agentctl.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// One read is under way at a time; the next one starts when the socket has taken what came, the
-// client's acks allow it, and the shell has said that there is more.
+// One read is in progress at a time. The next one starts when the socket has sent the last one, the
+// client's acks allow it, and the shell has reported more output.
 #include "api/shell_socket.h"
 
 #include <charconv>
@@ -46,7 +46,7 @@ Result<Opening> parse_opening(const HttpRequest& request) {
   return out;
 }
 
-// One of the open streams: they own it, and end it with its principal's right.
+// Owned by the open streams, which end it when the principal loses its right.
 class ShellSocket final : public WebSocketEvents, public OpenStream {
  public:
   ShellSocket(Streams& streams, Principal principal, ExecKey exec, Opening opening)
@@ -64,7 +64,7 @@ class ShellSocket final : public WebSocketEvents, public OpenStream {
   }
 
   const Principal& principal() const override { return principal_; }
-  void beat() override {}  // the protocol has no word for it; a client may ping
+  void beat() override {}  // the protocol has no heartbeat; a client may ping
   void end() override {
     if (!closed_) socket_->close(close_policy, "revoked");
   }
@@ -133,7 +133,7 @@ class ShellSocket final : public WebSocketEvents, public OpenStream {
   void read_on() {
     const bool too_far = acks_ && offset_ > acked_ && offset_ - acked_ > shell_window_bytes;
     if (closed_ || shell_.empty() || reading_ || !has_more_ || too_far) return;
-    if (socket_->unsent_bytes() > 0) return;  // on_drained comes back here
+    if (socket_->unsent_bytes() > 0) return;  // on_drained continues here
     reading_ = true;
     has_more_ = false;
     JsonWriter json;
@@ -196,12 +196,12 @@ class ShellSocket final : public WebSocketEvents, public OpenStream {
   ExecKey exec_;
   Opening opening_;
   std::shared_ptr<WebSocket> socket_;
-  std::uint64_t seat_ = 0;   // among the open streams
+  std::uint64_t seat_ = 0;   // its number among the open streams
   std::uint64_t watch_ = 0;  // 0: none
   std::string shell_;
   std::uint64_t offset_ = 0;
   std::uint64_t acked_ = 0;
-  bool acks_ = false;  // the client tells how far it has read
+  bool acks_ = false;  // the client reports how far it has read
   bool has_more_ = false;
   bool reading_ = false;
   bool closed_ = false;

@@ -1,5 +1,5 @@
-// How many streams a principal has open. A stream holds a slot for as long as it lives; without one
-// it is not opened.
+// Limits the open streams per principal. A stream holds a slot for its lifetime and cannot be
+// opened without one.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@ class StreamSlots {
   explicit StreamSlots(std::size_t per_principal_max = streams_per_principal_max)
       : max_(per_principal_max) {}
 
-  // Given back when the last copy is dropped; may outlive the slots.
+  // Released when the last copy is destroyed; may outlive the StreamSlots.
   using Slot = std::shared_ptr<void>;
-  // limit_reached when the principal has all of its streams open.
+  // limit_reached if all of the principal's slots are taken.
   Result<Slot> take(const Principal& principal);
   std::size_t open() const;
 

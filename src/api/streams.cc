@@ -21,14 +21,14 @@ Streams::~Streams() {
 void Streams::arm() {
   timer_ = world_.loop.after_ms(stream_beat_ms, [this, alive = std::weak_ptr<bool>(alive_)] {
     if (alive.expired()) return;
-    // A token may run out without any commit.
+    // A token can expire without a commit.
     end_revoked();
     for_each([](OpenStream& stream) { stream.beat(); });
     arm();
   });
 }
 
-// A stream may go while it is told something.
+// A stream may be removed while it is called.
 void Streams::for_each(const std::function<void(OpenStream&)>& act) {
   for (auto next = streams_.begin(); next != streams_.end();) {
     const std::uint64_t number = next->first;

@@ -1,5 +1,5 @@
-// The streams that are open now. Each belongs to a principal and ends with its right to read
-// (TOK2); each hears from the daemon at least every ten seconds (N3).
+// The open streams. Each belongs to a principal and ends when that loses its right to read (TOK2);
+// each gets a sign of life at least every ten seconds (N3).
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@
 
 namespace perdure {
 
-// Whether the principal may still do what it was let in for.
+// Whether the principal may still do what it was admitted for.
 using StillValid = std::function<bool(const Principal& principal)>;
 
 class OpenStream {
  public:
   virtual ~OpenStream() = default;
   virtual const Principal& principal() const = 0;
-  // Says that all is well, and where the stream stands.
+  // Sends a sign of life and the stream's position.
   virtual void beat() = 0;
-  // Ends it; it calls Streams::retire() then, as it does when the client goes.
+  // Ends the stream, which then calls Streams::retire(), as it does when the client disconnects.
   virtual void end() = 0;
 };
 
@@ -35,13 +35,13 @@ class Streams {
   Streams(const Streams&) = delete;
   Streams& operator=(const Streams&) = delete;
 
-  // limit_reached when the principal has all of its streams open.
+  // limit_reached if the principal has all of its streams open.
   Result<StreamSlots::Slot> admit(const Principal& principal) { return slots_.take(principal); }
   std::uint64_t add(std::unique_ptr<OpenStream> stream, StreamSlots::Slot slot);
-  // Lets go of a stream, once the loop goes on. A second call does nothing.
+  // Destroys a stream on the loop's next turn. A second call has no effect.
   void retire(std::uint64_t number);
   std::size_t count() const { return streams_.size(); }
-  // Closes every connection at once, for the end of whoever the streams rely on.
+  // Closes every connection at once; called before the objects that streams use are destroyed.
   void drop_all();
 
   ApiWorld& world() { return world_; }

@@ -1,5 +1,5 @@
-// Tasks: groups of sessions with a purpose. Who is bound to some sessions sees the tasks of those
-// and changes none.
+// Tasks: groups of sessions with a purpose. A caller bound to some sessions sees only the tasks of
+// those and changes none.
 #include <memory>
 #include <utility>
 
@@ -40,7 +40,7 @@ std::string task_answer(const TaskView& view) {
   return std::move(out.end_object()).take();
 }
 
-// The view of the task that the path names, for this caller.
+// The view of the task named by the path, for this caller.
 Result<TaskView> task_of(ApiWorld& world, const Call& call) {
   const Result<TaskId> task = TaskId::parse(call.arguments.at(0));
   if (!task) return fail(Code::not_found, "no such task");
@@ -69,11 +69,11 @@ void show(ApiWorld& world, const Call& call) {
   call.answer(task_answer(*view));
 }
 
-// Shows the task as it was made or changed, with the sessions that it has now.
+// Answers with the task as it was created or changed, and the sessions that it has now.
 void answer_task(ApiWorld& world, const Call& call, int status, const Result<Task>& task) {
   if (!task) return call.fail(task.error());
   TaskView view{.task = *task};
-  // A repeat of the key is answered though the task may be gone by now.
+  // A repeat of the key is answered even if the task has been deleted since.
   auto now = read_task(world.sessions, world.node.state(), task->id, may_see_of(call.principal));
   if (now) {
     view = std::move(*now);
@@ -107,8 +107,8 @@ void change(ApiWorld& world, Call call) {
                          });
 }
 
-// Its sessions stay; they are of no task that exists any more. Unlike a change it is not looked up
-// first: a repeat of the key must be answered as the first was.
+// Its sessions remain, without a task that exists. Unlike a change, this does not look the task up
+// first, because a repeat of the key must get the same answer as the first request.
 void remove(ApiWorld& world, Call call) {
   const Result<TaskId> task = TaskId::parse(call.arguments.at(0));
   if (!task) return call.fail(Error(Code::not_found, "no such task"));

@@ -16,7 +16,7 @@ HttpResponse text_response(std::string type, std::string body) {
   return {.headers = {{"Content-Type", std::move(type)}}, .body = std::move(body)};
 }
 
-// K27: one entry a line.
+// K27: one entry per line.
 std::string history_lines(const std::vector<TranscriptMessage>& messages) {
   std::string out;
   for (const TranscriptMessage& message : messages) {
@@ -36,8 +36,8 @@ void ReadRoutes::add_text(Router& router) {
       "What an agent that starts fresh is told with the next prompt", &ReadRoutes::resume_context);
 }
 
-// C12: the very text, made the way an injection makes it; before a boundary that is armed, else
-// before one that would be made now.
+// C12: the exact text, made in the way an injection makes it: before a pending boundary, or
+// otherwise before one that would be made now.
 Result<> ReadRoutes::resume_context(Call& call, SessionId session) {
   const State state = TRY(world_.runtime.state(session));
   const Context& context = state.context;
@@ -102,7 +102,7 @@ Result<> ReadRoutes::transcript(Call& call, SessionId session) {
   scan_journal(
       world_.runtime, session, {.upto = upto}, fold,
       [fold, answer = std::move(answer), call = std::move(call)](const Result<>& scanned) mutable {
-        // Without the hash the page is as good.
+        // The page is useful without the hash, too.
         if (scanned) answer.hash = transcript_hash(fold->messages());
         call.answer(transcript_json(answer));
       });

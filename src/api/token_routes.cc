@@ -1,4 +1,4 @@
-// Tokens and browsers: who has been let in, and how that ends. Texts and hashes are never listed.
+// Tokens and browsers: lists and revokes credentials. Texts and hashes are never listed.
 #include <algorithm>
 #include <memory>
 #include <utility>

@@ -1,5 +1,5 @@
-// An export goes out in portions, each when the one before has left: its length does not count. An
-// import is read whole before anything is written.
+// An export is sent in portions, each after the one before has left, so its length does not matter.
+// An import is read completely before anything is written.
 #include "api/transfer_routes.h"
 
 #include <memory>
@@ -18,7 +18,7 @@
 namespace perdure {
 namespace {
 
-// One of the open streams: they own it, and end it with its principal's right.
+// Owned by the open streams, which end it when the principal loses its right.
 class ExportStream final : public HttpStreamEvents, public OpenStream {
  public:
   ExportStream(Streams& streams, Principal principal, SessionExport file)
@@ -32,15 +32,15 @@ class ExportStream final : public HttpStreamEvents, public OpenStream {
   }
 
   const Principal& principal() const override { return principal_; }
-  void beat() override {}  // a file has no room for it
-  // Cut off without its end: whoever reads it sees that it is not whole.
+  void beat() override {}  // a file has no place for a heartbeat
+  // The connection closes without the file's end, so the reader notices that it is incomplete.
   void end() override {
     stream_.reset();
     streams_.retire(seat_);
   }
 
  private:
-  // Comes for the head, too.
+  // Also called after the head was sent.
   void on_drained() override {
     if (!stream_) return;
     Result<std::string> portion = file_.next();
@@ -86,8 +86,8 @@ void send_export(Streams& streams, SessionId session, const Call& call, RawJson 
                       std::move(*slot), *call.exchange, std::move(response));
 }
 
-// Where the work stood: branch, commit, and what is not committed. Asked of the agentctl if one
-// runs; a workspace without one, or without git, is exported without.
+// The state of the work: branch, commit, uncommitted changes. It comes from the agentctl if one is
+// running. Without an agentctl or git, the export omits it.
 void serve_export(Streams& streams, Call call) {
   ApiWorld& world = streams.world();
   const Result<SessionId> session = session_of(world, call);
@@ -114,7 +114,7 @@ void serve_export(Streams& streams, Call call) {
       });
 }
 
-// The same key and the same file give the same session, whenever they come.
+// The same key and file give the same session, whenever they are sent.
 SessionId imported_id(ApiWorld& world, const Call& call) {
   const Timestamp now = world.clock.now().wall;
   if (call.key().empty()) return IdSource(now, world.random.next()).next<SessionId>();
@@ -127,8 +127,9 @@ SessionId imported_id(ApiWorld& world, const Call& call) {
   return SessionId(ulid);
 }
 
-// What the caller binds an adopted session to; nothing without `agent_session_id`. The folder may
-// be gone: then the session can be read, and a resume says what is missing.
+// The agent session that the caller binds an adopted session to; nullopt without
+// `agent_session_id`. The folder may be gone: the session can be read then, and a resume reports
+// the missing folder.
 Result<std::optional<AdoptedBinding>> binding_of(ApiWorld& world, const Call& call) {
   AdoptedBinding binding{.agent = {},
                          .agent_session_id = text_parameter(call.request, "agent_session_id"),

@@ -6,7 +6,7 @@
 
 namespace perdure {
 
-// A download counts as a stream: it ends with its principal's right to read.
+// A download counts as a stream: it ends when its principal loses the right to read.
 void add_transfer_routes(Router& router, Streams& streams);
 
 }  // namespace perdure

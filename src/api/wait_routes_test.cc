@@ -209,7 +209,7 @@ struct Ruled : ApiBench {
     make_worked();
     on_session("prompt", R"({"text":"go"})");
   }
-  // Who decided the question, empty while it is open.
+  // Who decided the question; empty while it is open.
   std::string decided(const std::string& title) {
     const PermissionId permission = asks(title);
     run_now();
@@ -264,7 +264,7 @@ TEST(PermissionRules, G7_a_question_that_may_be_cut_is_left_to_a_person) {
   Ruled bench(rules);
   EXPECT_EQ(bench.decided(beginning + "; rm -rf /"), "");
   EXPECT_EQ(bench.decided(split + "; rm -rf /"), "");
-  // Cut by an agentctl of an earlier version, which shows no sign of it.
+  // Truncated by an agentctl of an earlier version, which leaves no sign of it.
   EXPECT_EQ(bench.decided(std::string(utf8_prefix(beginning, title_bytes_max))), "");
   EXPECT_EQ(bench.decided(std::string(utf8_prefix(split, title_bytes_max))), "");
   EXPECT_EQ(bench.decided(whole), "rule:rule_0");

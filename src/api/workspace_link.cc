@@ -9,13 +9,13 @@
 namespace perdure {
 namespace {
 
-// What can be said now; nothing: wait.
+// The result if it is known; nullopt: wait.
 std::optional<Result<ExecKey>> look(ApiWorld& world, SessionId session) {
   const Result<State> state = world.runtime.state(session);
   if (!state) return std::unexpected(state.error());
   const Execution& exec = state->exec;
   if (exec.status == ExecutorStatus::error || exec.gone) {
-    const Code code = parse_code(exec.error_code);  // `internal` for what is none of ours
+    const Code code = parse_code(exec.error_code);  // `internal` for an unknown code
     return fail(code == Code::internal ? Code::unavailable : code,
                 exec.error_message.empty() ? "the executor did not start" : exec.error_message);
   }
@@ -24,7 +24,7 @@ std::optional<Result<ExecKey>> look(ApiWorld& world, SessionId session) {
   return ExecKey{session, exec.id, exec.gen};
 }
 
-// Owned by its watcher and its timer, whichever comes last.
+// Owned by its watcher and its timer; the last one destroys it.
 class Waiting : public std::enable_shared_from_this<Waiting> {
  public:
   Waiting(ApiWorld& world, SessionId session, OnExecution then)
@@ -64,7 +64,7 @@ class Waiting : public std::enable_shared_from_this<Waiting> {
   OnExecution then_;
   std::uint64_t watcher_ = 0;
   Loop::TimerId timer_ = 0;
-  bool asked_ = false;  // a failure of an earlier start is not ours
+  bool asked_ = false;  // ignores failures of earlier starts
 };
 
 }  // namespace

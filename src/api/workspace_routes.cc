@@ -15,9 +15,9 @@ namespace perdure {
 namespace {
 
 struct WorkspaceCall {
-  std::string_view method;   // of HTTP
-  std::string_view pattern;  // behind /api/sessions/{id}
-  std::string_view call;     // of the agentctl
+  std::string_view method;   // the HTTP method
+  std::string_view pattern;  // the path after /api/sessions/{id}
+  std::string_view call;     // the agentctl's method
   std::string_view summary;
 };
 
@@ -75,7 +75,7 @@ Result<> write_value(JsonWriter& json, std::string_view name, const std::string&
   return {};
 }
 
-// Reading is for whoever sees the session; the rest changes it or runs programs in it.
+// Everyone who may see the session can read; other calls change it or run programs in it.
 Result<SessionId> session_for(ApiWorld& world, std::string_view call_name, const Call& call) {
   if (call_name.starts_with("shell.")) return shell_session_of(world, call);
   const bool only_reads = call.request.method == "GET" || call_name == "fs.search_cancel";

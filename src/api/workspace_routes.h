@@ -9,8 +9,8 @@ namespace perdure {
 
 void add_workspace_routes(Router& router, Streams& streams);
 
-// A query as the parameters of a call: numbers and booleans where the call wants them, `paths` as
-// a list. invalid_argument: one that is none.
+// Converts a query to the parameters of a call: numbers and booleans where the call expects them,
+// `paths` as a list. invalid_argument for a value of the wrong type.
 Result<std::string> workspace_params(const HttpRequest& request);
 
 }  // namespace perdure

@@ -1,4 +1,4 @@
-// What the handlers work on. The wiring owns all of it and keeps it alive for as long as the API.
+// The objects that the handlers use. The wiring owns them and keeps them alive as long as the API.
 #pragma once
 
 #include <functional>
@@ -26,26 +26,26 @@ namespace perdure {
 
 class MetricsText;
 
-// A worktree of the repository that `cwd` is in, for this session.
+// A worktree to create for this session in the repository that contains `cwd`.
 struct WorktreeOrder {
   SessionId session;
   std::string cwd;
-  std::string branch;  // empty: one named after the session
-  // Of a worktree at `cwd` that Perdure made: its repository, as the journal knows it.
+  std::string branch;  // empty: named after the session
+  // If `cwd` is a worktree that Perdure made: its repository, from the journal.
   std::string repository = {};
 };
 
 struct RemoteOrder {
   std::string remote;
   SessionId session;
-  std::string cwd;                         // absolute, there; empty: a folder of its own is made
-  std::optional<std::string> branch = {};  // given: a worktree of the repository at cwd; as above
+  std::string cwd;                         // absolute, on the remote; empty: a folder is created
+  std::optional<std::string> branch = {};  // if set: a worktree of the repository at cwd; as above
 };
 
 // A daemon on the same store, as GET /api/nodes shows it.
 struct ServedNode {
   std::string name;
-  std::string address;  // unix:/path, http(s)://host:port; empty: not known
+  std::string address;  // unix:/path, http(s)://host:port; empty: unknown
   std::string home;     // where its agents live
   std::int64_t heard_ms = 0;
   bool is_self = false;
@@ -62,57 +62,57 @@ struct ApiWorld {
   Files& files;
   Workspaces& workspaces;
   const AgentCatalog& agents;
-  // Where actions are noted before they begin. Without it nothing is noted, as in some tests.
+  // Records actions before they begin. Null in some tests: nothing is recorded.
   Audit* audit = nullptr;
   std::string version;
   BootId boot = {};                       // this daemon's life
-  std::string workspaces_folder;          // for sessions without a cwd
-  Policy policy;                          // of a session that says nothing else
-  std::string resume_on_open = "active";  // of the page (K6): active, always, never
+  std::string workspaces_folder;          // holds the folders of sessions without a cwd
+  Policy policy;                          // the default for a session
+  std::string resume_on_open = "active";  // the page's setting (K6): active, always, never
 
-  // Which session's own folder `cwd` is; a null id: it has nothing to do with Perdure's folders.
-  // invalid_argument: nobody may work there. Without the hook everything is allowed.
+  // The session whose own folder `cwd` is; a null id: not one of Perdure's folders.
+  // invalid_argument: no session may work there. Without the hook everything is allowed.
   std::function<Result<SessionId>(const std::string& cwd)> folder_owner = {};
-  // Which sessions a process inside a session reaches; null: its own one.
+  // Which sessions a process inside a session can reach; null: only its own.
   std::shared_ptr<const SessionReach> reach = nullptr;
 
-  // Makes the folder of a session without a cwd and gives its path. Asked twice it gives the same.
+  // Creates the folder of a session without a cwd and returns its path; idempotent.
   std::function<Result<std::string>(SessionId session)> make_workspace;
-  // Keeps the values of a session's environment variables, outside of the journal (K19). Answers
-  // later, on the loop, once they are on the disk.
+  // Stores the values of a session's environment variables, outside the journal (K19). Answers
+  // later, on the loop, after they are on disk.
   std::function<void(SessionId session, std::map<std::string, std::string> values,
                      std::move_only_function<void(Result<>)> done)>
       keep_environment;
-  // What Perdure knows to be secret of a session: values of its environment and its MCP servers.
-  // Without the hook only its own tokens are hidden.
+  // The known secrets of a session: values of its environment and its MCP servers. Without the hook
+  // only its own tokens are masked.
   std::function<SecretMask(SessionId session)> secrets_of;
-  // Answers later, on the loop. Without one worktrees are refused.
+  // Answers later, on the loop. Without the hook worktrees are refused.
   using OnWorktree = std::move_only_function<void(Result<Workspace>)>;
   std::function<void(WorktreeOrder order, OnWorktree done)> make_worktree;
   // Whether the container engine has the image; answers later, on the loop. Without the hook
   // sessions in containers are refused.
   std::function<void(std::string image, std::move_only_function<void(Result<>)> done)> find_image;
-  std::string default_image = {};  // of sessions in containers that name none
-  // The folder of a session on another host: looked for there, or made there. Answers later, on the
-  // loop; remote_unavailable when that host does not. Without the hook such sessions are refused.
+  std::string default_image = {};  // for container sessions that name no image
+  // Finds or creates the folder of a session on another host. Answers later, on the loop;
+  // remote_unavailable if that host does not answer. Without the hook such sessions are refused.
   std::function<void(RemoteOrder order, OnWorktree done)> make_remote_workspace;
-  // Why nothing is known of a session's agentctl just now; empty: it is, or nobody knows why.
+  // Why the state of a session's agentctl is unknown; empty: it is known, or the reason is not.
   std::function<std::string(SessionId session)> doubt_about;
   // Adds what only the wiring knows to /metrics.
   std::function<void(MetricsText& text)> more_metrics;
-  // Why limits of this kind cannot be kept on this machine; nothing: they can. Without the hook
-  // nothing is refused.
+  // Fails with the reason if limits of this kind cannot be enforced on this machine. Without the
+  // hook all limits are accepted.
   std::function<Result<>(const AgentLimits& limits)> check_limits;
-  // Whether a program that an agent needs is on this machine. Without the hook everything is.
+  // Whether a program that an agent needs is installed. Without the hook every program is.
   std::function<bool(const AgentDefinition& agent, const std::string& program)> has_program;
-  // Ends in good order and starts again (D6): under the program that lies at its path now, or under
-  // the one that runs.
+  // Shuts down in order and starts again (D6), with the program that is at its path now or with the
+  // one that is running.
   enum class RestartWith { present_program, running_program };
   std::function<Result<>(RestartWith with)> restart;
-  // Takes away what was made for a session that is deleted: its workspace, its environment.
+  // Removes what was created for a session that is being deleted: its workspace, its environment.
   std::function<void(SessionId session)> forget_session;
-  // Reads the whole journal beside everything else. `progress` is called on the loop, now and then
-  // and with the end.
+  // Reads the whole journal in the background. `progress` is called on the loop, from time to time
+  // and at the end.
   struct Verified {
     std::uint64_t sessions = 0;
     std::uint64_t sessions_done = 0;
@@ -128,37 +128,37 @@ struct ApiWorld {
   };
   std::function<Result<>()> start_verify;
   std::function<Verified()> verified;
-  // What belongs to no session, as sentences; taken away unless `dry_run`.
+  // What belongs to no session, as sentences; removed unless `dry_run`.
   struct Collected {
     std::vector<std::string> removed;
     std::uint64_t bytes = 0;
   };
   enum class Collect { look, take };
   std::function<Result<Collected>(Collect how)> collect;
-  // Starts an agent for real and measures it, in a process of its own. agent_unknown,
-  // agent_missing, conflict while it is being probed.
+  // Starts a real agent in a separate process and measures it. agent_unknown, agent_missing, or
+  // conflict if it is already being probed.
   struct Probed {
     bool is_running = false;
-    std::vector<ProbeStep> steps;       // of the run that is under way, or that was last
-    std::optional<ProbeReport> report;  // the last that there is
-    std::string error;                  // why the last run gave none
+    std::vector<ProbeStep> steps;       // from the current run, or the last one
+    std::optional<ProbeReport> report;  // the most recent one
+    std::string error;                  // why the last run produced none
   };
   std::function<Result<>(const std::string& agent)> start_probe;
   std::function<Probed(const std::string& agent)> probed;
-  // Of a store that several daemons share; without a name there is one.
+  // For a store that several daemons share; empty if there is only one daemon.
   std::string node_name = {};
-  std::string peer_key = {};  // signs what they say to each other
+  std::string peer_key = {};  // signs the daemons' messages to each other
   std::function<Result<std::vector<ServedNode>>()> nodes = {};
-  // Runtime::owner. Without the hook all sessions are this daemon's.
+  // Runtime::owner. Without the hook this daemon owns all sessions.
   std::function<Result<std::string>(SessionId session)> owner = {};
   // StoreEngine::owners.
   std::function<Result<std::map<SessionId, std::string>>(std::span<const SessionId> sessions)>
       owners = {};
-  // Has another daemon answer a client's request. Answers later, on the loop: what its route said;
-  // stale_owner when the session is not that one's, unavailable when it cannot be reached.
+  // Has another daemon answer a client's request. Answers later, on the loop: the route's response,
+  // stale_owner if the daemon does not own the session, or unavailable if it is unreachable.
   using OnPeerAnswer = std::move_only_function<void(Result<HttpResponse>)>;
   std::function<void(const std::string& node, PeerCall call, OnPeerAnswer done)> call_peer = {};
-  // Copies the journal into a new file while it goes on being written (S13). Answers on the loop.
+  // Copies the journal into a new file while writes continue (S13). Answers on the loop.
   std::function<void(std::string path, std::move_only_function<void(Result<>)> done)> backup;
 };
 

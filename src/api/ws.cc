@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint16_t close_policy = 1008;
 constexpr std::uint16_t close_not_text = 1003;
 
-// Without what every record changes.
+// Without the members that every record changes.
 SessionView face_of(SessionView view) {
   view.seq = 0;
   view.updated = {};
@@ -38,7 +38,7 @@ void WsConnection::send(std::string text) {
   socket_->send_text(std::make_shared<const std::string>(std::move(text)));
 }
 
-// L34: every event says whose it is.
+// L34: every event names its session and task.
 void WsConnection::event(std::string_view action, SessionId session, std::string_view members) {
   const State* const state = place_.server.world().runtime.state_in_memory(session);
   JsonWriter task;
@@ -69,8 +69,8 @@ void WsConnection::end_subscription(SessionId session) {
   states_.erase(session);
 }
 
-// The subscription is the one that is told just now: it goes when the loop goes on, unless another
-// has taken its place.
+// Called from within the subscription itself, which is therefore removed on the loop's next turn
+// unless another has replaced it.
 void WsConnection::forget_cut(SessionId session) {
   place_.server.world().loop.post([self = weak_from_this(), session] {
     const auto alive = self.lock();
@@ -98,7 +98,7 @@ void WsConnection::flush_later() {
   });
 }
 
-// What changed several times is told once, as it is now; a client that does not read is told later.
+// Several changes are sent once, with the current state; a client that does not read gets it later.
 void WsConnection::flush_changes() {
   while (has_room() && !changed_.empty()) {
     const SessionId session = *changed_.begin();
@@ -118,7 +118,7 @@ void WsConnection::tell_removed(SessionId session) {
   event("list.removed", session, known.empty() ? known : "," + known);
 }
 
-// One that only got longer, as it does while an agent talks, is told of now and then.
+// A session that has only grown, as it does while an agent talks, is sent at intervals.
 void WsConnection::tell_list(const SessionView& view) {
   SessionView face = face_of(view);
   const auto rested = rested_.find(view.session);
@@ -173,7 +173,7 @@ void WsConnection::on_closed(std::uint16_t, const std::string&) {
   place_.server.forget_later(place_.number);
 }
 
-// N3: where each subscription stands, so that what was lost at the end of a stream is noticed.
+// N3: the position of each subscription, so that clients notice records lost at a stream's end.
 void WsConnection::beat() {
   if (!has_room()) return;
   JsonWriter out;
@@ -203,7 +203,7 @@ Result<> WsConnection::begin_subscription(const Cursor& cursor) {
   return {};
 }
 
-// A socket among the open streams: heard of every ten seconds, ended with its principal's right.
+// A socket as an open stream: a heartbeat every ten seconds, ended with its principal's right.
 class WsSeat final : public OpenStream {
  public:
   explicit WsSeat(const std::shared_ptr<WsConnection>& connection)

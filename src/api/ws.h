@@ -1,6 +1,6 @@
 // GET /ws: one socket, many sessions. A request is {id, type: "request", action, payload, key?} and
-// gets one response or error with its id; events are {type: "event", action, payload}. Requests go
-// to the same commands as the routes. A socket that closes closes nothing else (U1, U2, U18).
+// gets one response or error with its id; events are {type: "event", action, payload}. Requests use
+// the same commands as the routes. Closing a socket closes nothing else (U1, U2, U18).
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,13 @@ class WsConnection;
 
 class WsServer {
  public:
-  // Both outlive it. A socket counts as a stream: it ends with its principal's right to read.
+  // Both must outlive it. A socket counts as a stream: it ends with its principal's right to read.
   WsServer(Streams& streams, SessionCommands& commands);
   ~WsServer();
   WsServer(const WsServer&) = delete;
   WsServer& operator=(const WsServer&) = delete;
 
-  // Takes an admitted call with `Upgrade: websocket`. limit_reached when its principal has too
-  // many.
+  // Takes an admitted call with `Upgrade: websocket`. limit_reached if its principal has too many.
   void accept(const Call& call);
   std::size_t connections() const { return connections_.size(); }
 

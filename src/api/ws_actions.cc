@@ -1,4 +1,4 @@
-// The actions of /ws. Each takes its payload apart and asks the same commands as the routes do.
+// The actions of /ws. Each parses its payload and calls the same commands as the routes.
 #include <algorithm>
 #include <utility>
 
@@ -9,7 +9,7 @@
 namespace perdure {
 namespace {
 
-// The payload without the members that name what it is about: the body that a route would get.
+// The payload without the members that name its subject: the body that a route would get.
 std::string body_without(std::string_view payload, std::initializer_list<std::string_view> names) {
   JsonWriter out;
   out.begin_object();
@@ -57,7 +57,7 @@ Result<WsRequest> read_request(std::string_view text) {
 void WsConnection::on_text(std::string_view text) {
   const Result<WsRequest> request = read_request(text);
   if (!request) {
-    // Whoever sent it may be told which it was, if it had an id that can be said again.
+    // Echo the request's id if it has a usable one.
     const Result<JsonObject> object = JsonObject::parse(text);
     const std::string_view id = object ? object->find("id") : std::string_view();
     const bool sayable = !id.empty() && id.size() <= option_name_bytes_max;
@@ -150,7 +150,7 @@ void WsConnection::answer_permission(const WsRequest& request) {
       answer_to(request));
 }
 
-// L28, L29: of this session and no other; a task that is given must be its task.
+// L28, L29: of this session only; if a task is given, it must be the session's.
 void WsConnection::show_status(const WsRequest& request) {
   const Result<SessionId> session = session_of(request);
   if (!session) return respond_error(request, session.error());
@@ -186,8 +186,8 @@ void WsConnection::subscribe(const WsRequest& request) {
   respond_with_subscription(request, *cursor);
 }
 
-// State first, then what was missed, then what happens (C16): records come from the loop, behind
-// this answer. A cursor that cannot be is refused aloud, and an older subscription stays as it was.
+// State first, then missed records, then live ones (C16): the loop sends the records after this
+// answer. An impossible cursor is refused, and an older subscription remains unchanged.
 void WsConnection::respond_with_subscription(const WsRequest& request, const Cursor& cursor) {
   if (const Result<> begun = begin_subscription(cursor); !begun) {
     return respond_error(request, begun.error());
@@ -204,7 +204,7 @@ void WsConnection::unsubscribe(const WsRequest& request) {
   respond(request, "{}");
 }
 
-// U4, U5, U9: with an id the session is found again, in memory or not; without one it is made.
+// U4, U5, U9: with an id, finds the session, in memory or not; without one, creates it.
 void WsConnection::attach(const WsRequest& request) {
   const Result<JsonObject> payload = JsonObject::parse(request.payload);
   if (!payload) return respond_error(request, payload.error());
@@ -229,7 +229,7 @@ void WsConnection::attach(const WsRequest& request) {
         const Result<std::string> id = json_string(made ? made->find("session_id") : "");
         const Result<SessionId> session = SessionId::parse(id ? *id : "");
         if (session) {
-          // From the first record: whoever made it has seen none.
+          // From the first record, because its creator has seen none.
           if (const auto begun = alive->begin_subscription({.session = *session, .after = 0});
               !begun) {
             return alive->respond_error(request, begun.error());

@@ -1,6 +1,6 @@
-// One WebSocket of /ws: its principal, its subscriptions, and what waits to be told. It reads on
-// for a client only while less than ws_unsent_bytes_max is queued for it; what changed meanwhile is
-// remembered by name and told as it is then.
+// One WebSocket of /ws: its principal, its subscriptions, and its unsent changes. It sends to a
+// client only while less than ws_unsent_bytes_max is queued for it. Until then it remembers which
+// sessions changed, and later sends their state at that time.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace perdure {
 
-// A request as it came: slices of its text.
+// A request as received: slices of its text.
 struct WsRequest {
   std::string id;  // as JSON: a text, a number, or null
   std::string action;
@@ -63,7 +63,7 @@ class WsConnection final : public WebSocketEvents,
   Result<SessionId> session_of(const WsRequest& request) const;
   struct Cursor {
     SessionId session;
-    std::optional<Seq> after;  // not given: behind the head
+    std::optional<Seq> after;  // not given: after the head
     std::string log_id;
     std::int64_t gather_ms = 0;  // 0: each record at once, with the events that follow from it
   };
@@ -71,7 +71,7 @@ class WsConnection final : public WebSocketEvents,
   void respond_with_subscription(const WsRequest& request, const Cursor& cursor);
 
   Asker asker(const WsRequest& request) const;
-  // One answer to this request; counts it as open until then.
+  // The single answer to this request, which counts as open until then.
   OnAnswer answer_to(const WsRequest& request);
   void say(std::string_view type, const WsRequest& request, std::string_view payload);
   void respond(const WsRequest& request, std::string_view payload) {
@@ -94,11 +94,11 @@ class WsConnection final : public WebSocketEvents,
   Principal principal_;
   std::shared_ptr<WebSocket> socket_;
   std::map<SessionId, std::unique_ptr<Subscription>> subscriptions_;
-  std::map<SessionId, std::string> states_;  // as last told
+  std::map<SessionId, std::string> states_;  // the state that was last sent
   std::set<SessionId> changed_;
-  std::map<SessionId, SessionView> rested_;  // told by list.changed a moment ago, as it was then
-  std::set<SessionId> longer_;               // of these, what only got longer since
-  std::uint64_t seat_ = 0;                   // among the open streams
+  std::map<SessionId, SessionView> rested_;  // sent recently by list.changed, as they were then
+  std::set<SessionId> longer_;               // those of them that have only grown since
+  std::uint64_t seat_ = 0;                   // its number among the open streams
   std::size_t calls_open_ = 0;
   Loop::TimerId rest_timer_ = 0;
   bool lists_ = false;

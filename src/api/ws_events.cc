@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view added = "session.message.added";
 constexpr std::string_view updated = "session.message.updated";
 
-// Without the opening brace: it follows other members.
+// Without the opening brace, because it follows other members.
 std::string members_of(JsonWriter json) {
   std::string text = std::move(json).take();
   text.front() = ',';

@@ -1,5 +1,5 @@
-// What a record means to a page that was written for named events (L30): which of them follow from
-// it, with the ids of the transcript's messages. Remembers only what is open.
+// Derives from each record the named events (L30) for pages that use those, with the ids of the
+// transcript's messages. Remembers only what is open.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace perdure {
 
 struct NamedEvent {
   std::string_view action;
-  std::string members;  // of the payload, behind session_id and task_id: ,"seq":7,…
+  std::string members;  // of the payload, after session_id and task_id: ,"seq":7,…
 };
 
 class EventNamer {
@@ -30,7 +30,7 @@ class EventNamer {
   std::vector<NamedEvent> found_;
   std::string_view role_;
   std::string text_;
-  std::uint64_t streaming_ = 0;                 // first record of the message that streams
+  std::uint64_t streaming_ = 0;                 // first record of the message that is streaming
   std::map<std::string, std::uint64_t> tools_;  // open calls: id -> first record
 };
 

@@ -79,7 +79,7 @@ void WsConnection::Subscription::send_gathered() {
   if (!is_resting_) rest();
 }
 
-// What comes now is gathered; with nothing gathered in all that time the next is sent at once.
+// Gathers what arrives during the interval; if nothing does, the next record is sent at once.
 void WsConnection::Subscription::rest() {
   is_resting_ = true;
   owner_.place_.server.world().loop.after_ms(gather_ms_,

@@ -1,5 +1,5 @@
-// One session read by one socket. Records go out one by one, each followed by the events that it
-// means; or, for a client that wants that, gathered: the first at once, then what came meanwhile.
+// One session read by one socket. Records are sent one by one, each followed by its events. If the
+// client wants them gathered, the first is sent at once, then those that arrived in the interval.
 #pragma once
 
 #include <memory>
@@ -15,14 +15,14 @@ class WsConnection::Subscription final : public RecordSink {
   Subscription(WsConnection& owner, const Cursor& cursor);
   ~Subscription() override;
 
-  // Named events are told of records behind the head only: the others are history.
+  // Named events are sent only for records after the head; earlier records are history.
   Result<> start(Seq after, const std::string& log_id, Seq head);
   void drained();
   bool is_cut() const { return id_ == 0; }
 
   std::size_t room() const override;
   void on_records(Seq first, std::span<const std::shared_ptr<const std::string>> records) override;
-  // C16: cut with its cursor; the client subscribes again behind it.
+  // C16: disconnected with its cursor; the client subscribes again after it.
   void on_cut(Seq cursor) override;
 
  private:

@@ -224,7 +224,7 @@ TEST(Ws, SEC9_from_inside_a_session_the_others_do_not_exist) {
   EXPECT_EQ(at_path(inside.ask("list.subscribe", "{}"), "type"), "response");
   bench.runtime->sessions().changed(other);
   EXPECT_TRUE(inside.events("session.changed").empty());
-  // Of its own it cannot change the agent's mode: that may be one which asks nobody.
+  // It may not change its own agent's mode, which could be one that never asks.
   bench.principal.hosted = other;
   WsClient self = bench.connect();
   EXPECT_EQ(at_path(self.ask("session.options", about(bench, R"(,"mode":"free")")), "payload.code"),
@@ -330,7 +330,7 @@ TEST(Ws, STREAM1_gathered_records_come_together_and_all_of_them) {
   WsClient client = bench.connect();
   client.ask("session.subscribe", about(bench, R"(,"gather_ms":50)"));
   const std::size_t at_once = client.events("session.records").size();
-  EXPECT_EQ(at_once, 1U);  // what was missed, without waiting
+  EXPECT_EQ(at_once, 1U);  // the missed records, without waiting
   const RunId run = bench.state().run->id;
   for (int i = 0; i < 20; ++i) bench.frame(MessageAgent{.text = "x"}, run);
   EXPECT_EQ(client.events("session.records").size(), at_once);
@@ -338,7 +338,7 @@ TEST(Ws, STREAM1_gathered_records_come_together_and_all_of_them) {
   EXPECT_EQ(client.events("session.records").size(), at_once + 1);
   bench.settle(50);
   bench.frame(MessageAgent{.text = "y"}, run);
-  EXPECT_EQ(client.events("session.records").size(), at_once + 2);  // after a rest, at once
+  EXPECT_EQ(client.events("session.records").size(), at_once + 2);  // not gathered
   const std::vector<std::uint64_t> seen = gathered(client);
   ASSERT_EQ(seen.size(), bench.state().head);
   for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(seen[i], i + 1);

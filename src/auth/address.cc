@@ -31,7 +31,7 @@ std::optional<std::uint32_t> loose_number(std::string_view text) {
   return number(text, text.size() > 1 && text.starts_with('0') ? 8 : 10);
 }
 
-// The groups of one side of "::", each of 16 bits; the last may be an IPv4 address.
+// The groups on one side of "::", 16 bits each; the last may be an IPv4 address.
 std::optional<std::vector<std::uint16_t>> groups_of(std::string_view text) {
   std::vector<std::uint16_t> groups;
   if (text.empty()) return groups;
@@ -60,7 +60,7 @@ struct Run {
   std::size_t length = 0;
 };
 
-// The first of the longest runs of zero groups; one group alone is no run.
+// The first of the longest runs of zero groups; a single group is not a run.
 Run zero_run(const Ipv6& address) {
   Run best;
   for (std::size_t i = 0; i < 8; ++i) {

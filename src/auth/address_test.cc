@@ -1,5 +1,5 @@
-// Addresses as text: one strict reading for requests, one generous reading for --listen, and the
-// one spelling that each address is written in.
+// Addresses as text: a strict parser for requests, a liberal parser for --listen, and one spelling
+// for output.
 #include "auth/address.h"
 
 #include <string>
@@ -51,7 +51,7 @@ TEST(Address, ipv6_is_read_in_every_spelling_and_written_in_one) {
 
 RC_GTEST_PROP(AddressProperty, what_is_written_reads_back_the_same, ()) {
   Ipv6 address{};
-  // Many zeros, so that runs of them are met.
+  // Many zeros, so that runs of them occur.
   for (auto& byte : address) byte = *rc::gen::element<std::uint8_t>(0, 0, 0, 1, 0xff, 0x80);
   RC_ASSERT(parse_ipv6(format_ipv6(address)) == address);
 }

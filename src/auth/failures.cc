@@ -26,7 +26,7 @@ bool AuthFailures::note(const std::string& source, BootTime now) {
   const auto debt = [&](const Source& known) { return known.debt_at(now); };
   if (!sources_.contains(source) && sources_.size() >= auth_sources_max) {
     std::erase_if(sources_, [&](const auto& entry) { return debt(entry.second) == 0; });
-    // All of them failed just now: the one that did so least is forgotten.
+    // All of them failed recently: forget the one with the fewest failures.
     if (sources_.size() >= auth_sources_max) {
       sources_.erase(std::ranges::min_element(
           sources_, {}, [&](const auto& entry) { return debt(entry.second); }));

@@ -1,6 +1,5 @@
-// Counts failed logins by where they came from. Only failures are ever held back, longer with each,
-// and refused at last: whoever has the right token is let in at once, so that nobody can lock
-// another one out.
+// Counts failed logins by their source. Only failures are delayed, each longer than the last, and
+// finally rejected: a valid token is accepted at once, so that one client cannot lock out another.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +13,15 @@ namespace perdure {
 
 class AuthFailures {
  public:
-  // Notes one. True: there were too many lately, tell them so instead of looking further.
+  // Records a failure. True: there were too many recently; report that and stop processing.
   bool note(const std::string& source, BootTime now);
-  // How long the answer to the failure that was noted last is to be held back.
+  // How long to delay the answer to the last recorded failure.
   std::int64_t delay_ms(const std::string& source, BootTime now) const;
   std::size_t sources() const { return sources_.size(); }
 
  private:
   struct Source {
-    std::int64_t debt_ms = 0;  // each failure adds auth_failure_ms, time takes it away
+    std::int64_t debt_ms = 0;  // each failure adds auth_failure_ms; decreases with time
     BootTime at;
     std::int64_t debt_at(BootTime now) const;
   };

@@ -15,7 +15,7 @@ ListenAddress from_ipv4(const Ipv4& address) {
 }
 
 ListenAddress from_ipv6(const Ipv6& address) {
-  // Bound as IPv4: a mapped address reaches what the address inside it reaches.
+  // Bound as IPv4: a mapped address reaches the same hosts as the address inside it.
   if (const auto inside = mapped_ipv4(address)) return from_ipv4(*inside);
   const bool starts_zero =
       std::all_of(address.begin(), address.end() - 1, [](auto byte) { return byte == 0; });

@@ -1,5 +1,5 @@
-// Where the daemon may listen. An address that others can reach is refused without TLS, however it
-// is spelled.
+// Where the daemon may listen. An address that other hosts can reach is rejected without TLS, in
+// any spelling.
 #pragma once
 
 #include <string>
@@ -10,24 +10,24 @@
 namespace perdure {
 
 enum class Reach {
-  loopback,  // this host only
+  loopback,  // only this host
   wildcard,  // every address of this host
-  network,   // one address that others can reach
+  network,   // one address that other hosts can reach
 };
 
 struct ListenAddress {
-  std::string host;  // numeric, in its one spelling: what to bind
+  std::string host;  // numeric and canonical: the address to bind
   Reach reach = Reach::network;
   bool operator==(const ListenAddress&) const = default;
 };
 
-// An address in any spelling that a system would take, `localhost`, `*` or nothing (a wildcard),
+// An address in any spelling that a system would accept, `localhost`, `*` or nothing (a wildcard),
 // with or without brackets. invalid_argument for a name or anything else.
 Result<ListenAddress> parse_listen_host(std::string_view host);
 
 enum class Transport { plain, tls };
 
-// The same, and `denied` when others could reach it and there is no TLS.
+// The same, but `denied` without TLS if other hosts could reach it.
 Result<ListenAddress> check_listen_host(std::string_view host, Transport transport);
 
 }  // namespace perdure

@@ -1,5 +1,5 @@
-// Secrets that serve once and for a short time, in memory only: launch tokens and WebSocket
-// tickets. Taking one removes it, so that of two who come with it one is refused (TOK1).
+// Secrets that can be used once within a short time, in memory only: launch tokens and WebSocket
+// tickets. Taking one removes it, so a second caller with the same one is rejected (TOK1).
 #pragma once
 
 #include <cstddef>
@@ -21,9 +21,9 @@ class OneTimeSecrets {
   };
   explicit OneTimeSecrets(Limits limits) : limits_(limits) {}
 
-  // The principal is who it was made for.
+  // `principal` is the identity that it represents.
   void add(const Hash& secret, Principal principal, BootTime now);
-  // Whom it stands for; nothing when it is unknown, used or too old.
+  // The principal of a secret; absent if it is unknown, used or expired.
   std::optional<Principal> look(const Hash& secret, BootTime now) const;
   std::optional<Principal> take(const Hash& secret, BootTime now);
 

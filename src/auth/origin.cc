@@ -21,7 +21,7 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
 }
 
 // A name of letters, digits, hyphens and underscores in non-empty labels, or a strict IPv4 address.
-// What ends in a number is read as an address by browsers, whatever it looks like.
+// Browsers read anything that ends in a number as an address.
 std::optional<std::string> parse_name(std::string_view text) {
   if (text.empty() || text.size() > host_bytes_max) return std::nullopt;
   std::string out;

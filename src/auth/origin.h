@@ -1,5 +1,5 @@
-// The names a daemon answers to. A Host or Origin is parsed and compared part by part, never by its
-// beginning or end; a text that has more than one reading is none of ours.
+// The names that a daemon accepts as its own. A Host or Origin is parsed and compared part by part,
+// never by prefix or suffix; ambiguous text is not accepted.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ enum class Scheme { http, https };
 ENUM_TEXT(Scheme, "http", "https");
 std::uint16_t default_port(Scheme scheme);
 
-// What a Host header holds.
+// The content of a Host header.
 struct Authority {
-  std::string host;  // a name in lower case, an IPv4 address, or an IPv6 address without brackets
+  std::string host;  // lower-case name, IPv4 address, or IPv6 address without brackets
   std::optional<std::uint16_t> port;
   bool operator==(const Authority&) const = default;
 };
@@ -31,20 +31,20 @@ struct WebOrigin {
   std::uint16_t port = 0;
   bool operator==(const WebOrigin&) const = default;
 
-  std::string text() const;  // as a browser writes it: without the scheme's own port
+  std::string text() const;  // as a browser writes it: without the scheme's default port
 };
 
-// Nothing for anything with a user, a path, an empty label, a trailing dot, a port that is empty, 0
-// or begins with 0, an address in another than its one spelling, or a byte outside of ASCII.
+// Absent for anything with a user, a path, an empty label, a trailing dot, a port that is empty, 0
+// or begins with 0, an address not in canonical form, or a byte outside ASCII.
 std::optional<Authority> parse_authority(std::string_view text);
-// scheme://authority and nothing behind it; in particular not "null".
+// Exactly scheme://authority; in particular not "null".
 std::optional<WebOrigin> parse_origin(std::string_view text);
 
 class OwnNames {
  public:
-  // The address itself; `localhost` besides where loopback reaches it.
+  // Adds the address itself, and `localhost` if loopback reaches it.
   void add_listener(const ListenAddress& address, std::uint16_t port, Scheme scheme);
-  // One of `public_urls`: an origin, with or without a slash behind it. Else invalid_argument.
+  // One of `public_urls`: an origin, with or without a trailing slash. Otherwise invalid_argument.
   Result<> add_public_url(std::string_view url);
 
   bool has_host(const Authority& authority) const;
@@ -56,7 +56,7 @@ class OwnNames {
   void add(WebOrigin origin);
 
   std::vector<WebOrigin> origins_;
-  std::size_t public_ = 0;  // so many at the front come from public_urls
+  std::size_t public_ = 0;  // this many at the front come from public_urls
 };
 
 }  // namespace perdure

@@ -55,8 +55,8 @@ Result<> check_key(const HeaderValues& keys) {
                                           " visible characters");
 }
 
-// A browser can be at the other end of a forwarded socket (ssh -L), under a name that somebody else
-// resolves to this machine: such a name has a dot. What programs and people put there has none.
+// A browser can be at the other end of a forwarded socket (ssh -L), with a name that an attacker
+// resolves to this machine: such a name has a dot. Names used by programs and people do not.
 Result<> check_unix_host(const HeaderValues& hosts, const OwnNames& own) {
   if (hosts.empty() || (hosts.size() == 1 && hosts.front().empty())) return {};
   const std::optional<Authority> host =

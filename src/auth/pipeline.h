@@ -1,5 +1,5 @@
 // The checks that every request passes, in this order, as functions of plain values: Host, site of
-// origin, credentials, form of a change. Each says no or lets pass; none looks anything up.
+// origin, credentials, form of a change. Each rejects or accepts; none has side effects or state.
 #pragma once
 
 #include <optional>
@@ -14,14 +14,14 @@ namespace perdure {
 
 using HeaderValues = std::vector<std::string_view>;  // every value of one header, in order
 
-// What the checks need of a request's head. The views live as long as the request.
+// The parts of a request's head that the checks need. The views live as long as the request.
 struct RequestFacts {
   std::string_view method;
   std::string_view target;  // as sent
   bool is_unix = false;
   bool has_body = false;
   bool is_upgrade = false;
-  bool is_forwarded = false;  // a proxy stands in between
+  bool is_forwarded = false;  // by a proxy
   HeaderValues host;
   HeaderValues origin;
   HeaderValues fetch_site;  // Sec-Fetch-Site
@@ -33,9 +33,9 @@ struct RequestFacts {
   HeaderValues idempotency_key;
   HeaderValues user_agent;
 
-  // A browser says so itself, on every request that could be a stranger's page.
+  // Browsers send these headers on every request that could come from another site's page.
   bool is_from_browser() const { return !origin.empty() || !fetch_site.empty(); }
-  // Every browser writes this, also where it sends neither of the two above. A program may too.
+  // Every browser sends this, even if it sends neither of the two above. A program may do so, too.
   bool has_browser_name() const {
     return !user_agent.empty() && user_agent.front().starts_with("Mozilla/");
   }
@@ -43,10 +43,10 @@ struct RequestFacts {
 };
 
 // TCP: exactly one Host, one of our own, and a target that is a path. Unix socket: no Host, one of
-// our own, an address, or a name without a dot, such as localhost. Else misdirected (421).
+// our own, an address, or a name without a dot, such as localhost. Otherwise misdirected (421).
 Result<> check_host(const RequestFacts& facts, const OwnNames& own);
 
-// Sec-Fetch-Site neither same-origin nor none, or an Origin that is not ours: denied (403).
+// denied (403) if Sec-Fetch-Site is neither same-origin nor none, or if an Origin is not ours.
 Result<> check_site(const RequestFacts& facts, const OwnNames& own);
 
 struct Credentials {
@@ -59,15 +59,15 @@ struct Credentials {
 // `cookie_name` is ours. Two Authorization headers, or one of another scheme: unauthenticated.
 Result<Credentials> read_credentials(const RequestFacts& facts, std::string_view cookie_name);
 
-// An upgrade that names no Origin comes from a program, and must bring a token: unauthenticated.
+// An upgrade without an Origin comes from a program, which must send a token: else unauthenticated.
 Result<> check_upgrade(const RequestFacts& facts, const Credentials& credentials);
 
 enum class BodyType { json, any };
 enum class Caller { program, page };
 
-// What changes something: JSON, as a page `X-Perdure-Client: 1`, which no form and no simple
-// request can send, and an Idempotency-Key with each POST. Else invalid_argument, or denied for a
-// page.
+// A request that changes something: JSON, from a page with `X-Perdure-Client: 1`, which no form or
+// simple request can send, and an Idempotency-Key for each POST. Otherwise invalid_argument, or
+// denied for a page.
 Result<> check_mutation(const RequestFacts& facts, BodyType body, Caller caller);
 
 }  // namespace perdure

@@ -1,5 +1,5 @@
-// The checks of a request, as tables. Each known hole of daemons like this one has its row, named
-// by its advisory where it has one.
+// The checks of a request, as tables. Each known vulnerability of similar daemons has a row, with
+// the name of its advisory if there is one.
 #include "auth/pipeline.h"
 
 #include <string>
@@ -289,7 +289,7 @@ TEST(Mutation, only_json_changes_something) {
     facts.content_type = {type};
     EXPECT_TRUE(check_mutation(facts, BodyType::json, Caller::program)) << type;
   }
-  // The three that a form can send, and what is none at all.
+  // The three that a form can send, and others that are not JSON.
   for (const char* type : {"text/plain", "application/x-www-form-urlencoded", "multipart/form-data",
                            "", "text/json", "application/jsonx", "text/plain; application/json"}) {
     facts.content_type = {type};

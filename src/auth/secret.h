@@ -1,5 +1,5 @@
-// Secrets that we hand out: 256 random bits as text, told apart by what stands in front. Only the
-// SHA-256 of a text is ever kept; for random bits a fast hash is the right one.
+// Secrets that we issue: 256 random bits as text, distinguished by prefix. Only the SHA-256 of a
+// text is stored; for random bits a fast hash is appropriate.
 #pragma once
 
 #include <array>
@@ -13,16 +13,16 @@ namespace perdure {
 
 enum class SecretKind {
   token,   // an API token: perdure_<64 hex digits>
-  launch,  // in the fragment of the address that `perdure open` prints
+  launch,  // in the fragment of the URL that `perdure open` prints
   ticket,  // opens one WebSocket
-  cookie,  // of a browser, worth nothing without
-  key,     // the key that its page keeps
+  cookie,  // of a browser, useless without `key`
+  key,     // stored by the browser's page
 };
 
 using SecretBits = std::array<std::uint64_t, 4>;
 
 std::string make_secret(SecretKind kind, const SecretBits& random);
-// Whether the text has the form of such a secret, exactly.
+// Whether the text has exactly the form of such a secret.
 bool is_secret(SecretKind kind, std::string_view text);
 
 }  // namespace perdure

@@ -1,4 +1,4 @@
-// Four characters for three bytes, both ways.
+// Encodes three bytes as four characters, and decodes them.
 #include "base/base64.h"
 
 #include <array>

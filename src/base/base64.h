@@ -1,4 +1,4 @@
-// Bytes as text for JSON (RFC 4648, with padding), where they are no UTF-8.
+// Bytes as text for JSON (RFC 4648, with padding), if they are not UTF-8.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace perdure {
 
 std::string base64_encode(std::string_view bytes);
-// Strict: padding is required, nothing but the alphabet is allowed. Else invalid_argument.
+// Strict: padding is required, and characters outside the alphabet are invalid_argument.
 Result<std::string> base64_decode(std::string_view text);
 
 }  // namespace perdure

@@ -1,4 +1,4 @@
-// Bytes to base64 and back, with the known examples, and what is not base64.
+// Encoding and decoding base64, with published examples, and invalid base64.
 #include "base/base64.h"
 
 #include <string>

@@ -1,4 +1,4 @@
-// The end of the process on a broken CHECK: says where, flushes, aborts.
+// Ends the process on a broken CHECK: prints the place, flushes, aborts.
 #include "base/check.h"
 
 #include <cstdio>

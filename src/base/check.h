@@ -1,5 +1,5 @@
-// CHECK states what must be true for the program to be right. It is on in every build: a broken
-// invariant ends the process at once, and recovery, which is tested, takes over.
+// CHECK states a condition that holds unless the program has a bug. It is on in every build: a
+// broken invariant ends the process at once, and recovery, which is tested, takes over.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// CRC-32C (Castagnoli), by the processor's instruction where there is one. It finds every burst of
-// up to 32 bits and every flip of a few bits, which is what a decaying disk does.
+// CRC-32C (Castagnoli), with the processor's instruction if it has one. It finds every burst of up
+// to 32 bits and every flip of a few bits, the typical errors of a decaying disk.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace perdure {
 
-// The checksum of `bytes`; `seed` is the result for the bytes before them, 0 at the start.
+// The checksum of `bytes`; `seed` is the result for the preceding bytes, 0 at the start.
 std::uint32_t crc32c(std::string_view bytes, std::uint32_t seed = 0);
 
-// The same without special instructions; crc32c() falls back on it, and the tests compare the two.
+// The same without special instructions: the fallback of crc32c(); tests compare the two.
 std::uint32_t crc32c_portable(std::string_view bytes, std::uint32_t seed = 0);
 
 }  // namespace perdure

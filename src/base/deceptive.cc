@@ -20,7 +20,7 @@ bool is_in(const std::array<Range, Size>& ranges, char32_t c) {
   return found != ranges.end() && c >= found->first;
 }
 
-// Hidden, control or direction-changing wherever they stand.
+// Hidden, control or direction-changing in any position.
 constexpr auto always = std::to_array<Range>({
     {0x00, 0x08},
     {0x0B, 0x0C},
@@ -61,11 +61,11 @@ constexpr auto look_alikes = std::to_array<Range>({
     {0xFF01, 0xFF5E},
     {0x1D400, 0x1D7FF},
 });
-// Of these, the ones that are marked in any word: in a command, and in a title, where full-width
-// letters may be Japanese.
+// Of these, the ones marked in any word: in a command, and in a title, where full-width letters may
+// be Japanese.
 constexpr auto alien = std::to_array<Range>({{0xFF01, 0xFF5E}, {0x1D400, 0x1D7FF}});
 constexpr auto alien_in_titles = std::to_array<Range>({{0x1D400, 0x1D7FF}});
-// What a word is made of beyond ASCII: scripts with letters, and marks that stand on one.
+// Word characters beyond ASCII: scripts with letters, and combining marks.
 constexpr auto letters = std::to_array<Range>({
     {0xAA, 0xAA},       {0xB5, 0xB5},       {0xBA, 0xBA},       {0xC0, 0xD6},
     {0xD8, 0xF6},       {0xF8, 0x2C1},      {0x370, 0x374},     {0x376, 0x37D},
@@ -87,7 +87,7 @@ struct Character {
   std::string_view bytes;
 };
 
-// Of well-formed UTF-8.
+// The code point of well-formed UTF-8.
 char32_t decode(std::string_view bytes) {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
   const auto low = [&](std::size_t i) { return char32_t(at(i) & 0x3FU); };
@@ -110,7 +110,7 @@ std::vector<Character> characters_of(std::string_view text) {
   return out;
 }
 
-// Marks the look-alike letters of each word that also has Latin ones.
+// Marks the look-alike letters of each word that also has Latin letters.
 void find_look_alikes(const std::vector<Character>& characters, Care care,
                       std::vector<bool>& is_marked) {
   for (std::size_t begin = 0; begin < characters.size();) {

@@ -1,5 +1,5 @@
-// The page marks the same characters: both sides read one table, tests/shared/deceptive_cases.json;
-// web/src/core/suspicious_cases.test.ts is the other.
+// The page marks the same characters: both sides test the table tests/shared/deceptive_cases.json;
+// the page does so in web/src/core/suspicious_cases.test.ts.
 #include "base/deceptive.h"
 
 #include <fstream>

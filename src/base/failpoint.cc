@@ -41,10 +41,10 @@ constexpr std::array<std::string_view, 9> agentctl_names = {
     "agentctl.after_claim",
     "agentctl.before_answer",  // to its bootstrap
     "agentctl.after_spawn",    // of the agent, before anything was sent to it
-    "command.taken",           // its number is known, and nothing was done yet
-    "command.acted",           // done, and not confirmed
+    "command.taken",           // its number is known, nothing is done yet
+    "command.acted",           // done, but not confirmed
     "spool.before_write",
-    "spool.written",  // and not sent
+    "spool.written",  // but not sent
     "ack.before_cut"};
 
 struct Term {
@@ -53,7 +53,7 @@ struct Term {
 };
 
 struct Armed {
-  std::mutex mutex;  // points are hit on the loop's and on the store's thread
+  std::mutex mutex;  // points are hit on the loop's and the store's threads
   std::map<std::string, std::vector<Term>, std::less<>> points;
 };
 
@@ -72,11 +72,11 @@ void hit(const char* name) {
   const int signal = terms.front().signal;
   if (--terms.front().times == 0) terms.erase(terms.begin());
   if (signal != 0) std::raise(signal);
-  // The first process of a process namespace is not ended by its own signals.
+  // The first process of a process namespace ignores its own signals.
   if (signal == SIGKILL) std::_Exit(128 + SIGKILL);
 }
 
-// What is in front of the separator; the text keeps what is behind it.
+// Removes the text up to the separator and returns it; the rest stays.
 std::string_view cut(std::string_view& text, std::string_view separator) {
   const std::size_t at = text.find(separator);
   const std::string_view front = text.substr(0, at);

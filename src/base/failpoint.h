@@ -1,6 +1,6 @@
-// FAILPOINT("commit.after") marks a place where a test may end or stop this process. The marks are
-// in every build and cost one load and a branch; only a test build can arm them, once, before there
-// are threads.
+// FAILPOINT("commit.after") marks a place where a test may end or stop this process. The marks
+// exist in every build and cost one load and a branch; only a test build can arm them, once, before
+// there are threads.
 #pragma once
 
 #include <span>
@@ -13,13 +13,13 @@ namespace perdure {
 // Null until points are armed. `name` is one of those below.
 inline void (*failpoint_hook)(const char* name) = nullptr;
 
-// Every point that there is, of the daemon and of an agentctl.
+// All points of the daemon and of an agentctl.
 std::span<const std::string_view> failpoint_names();
 std::span<const std::string_view> agentctl_failpoint_names();
 
-// "commit.after=37*off->1*kill;checkpoint.before=1*stop": what the hits of a point do, in order;
-// off when the list is over. `kill` and `stop` are SIGKILL and SIGSTOP. denied: not a test build;
-// invalid_argument: not of this form, or no such point, and nothing is armed.
+// "commit.after=37*off->1*kill;checkpoint.before=1*stop": the actions for successive hits of a
+// point; off at the end of the list. `kill` and `stop` are SIGKILL and SIGSTOP. denied: not a test
+// build; invalid_argument: malformed, or an unknown point; nothing is then armed.
 Result<> arm_failpoints(std::string_view text);
 
 }  // namespace perdure

@@ -1,5 +1,5 @@
-// Failpoints: inert until armed, and armed by a text of one form only. That they end a process
-// where they stand is shown on the real daemon, in tests/crash.
+// Failpoints: inert until armed, and armed only by well-formed text. tests/crash shows on the real
+// daemon that they end a process at their place.
 #include "base/failpoint.h"
 
 #include <csignal>

@@ -1,8 +1,8 @@
-// How a plain struct tells its fields, once, to every reader of fields: the journal codec,
+// Lets a plain struct list its fields once for every reader of fields: the journal codec,
 // snapshots, generators in tests. A struct has
 //
-//   template <class Self> void fields(this Self& self, auto&& visit) { visit("name", self.member);
-//   … }
+//   template <class Self>
+//   void fields(this Self& self, auto&& visit) { visit("name", self.member); … }
 //
 // and an enum has a table of texts: ENUM_TEXT(Colour, "red", "green").
 #pragma once
@@ -43,7 +43,7 @@ concept HasFields = requires(T& value) { value.fields(AnyVisitor{}); };
 
 }  // namespace perdure
 
-// At namespace perdure scope.
+// For use at namespace perdure scope.
 #define ENUM_TEXT(Enum, ...)                                                      \
   template <>                                                                     \
   struct EnumText<Enum> {                                                         \

@@ -1,5 +1,5 @@
-// The parts of the field codec that do not depend on a type. All but decode_fields() work on text
-// that was validated once, as a whole.
+// The type-independent parts of the field codec. All but decode_fields() work on text that was
+// validated once, as a whole.
 #include "base/fields_json.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ bool is_object(std::string_view raw) { return raw.starts_with('{'); }
 
 void append_merged(std::string& out, std::string_view raw, std::string_view unknown);
 
-// What `unknown` holds for a member or an array's element; empty when nothing.
+// What `unknown` holds for a member or an array's element; empty if nothing.
 std::string_view find_member(std::string_view object, std::string_view key) {
   std::string buffer;
   for (JsonWalk walk(object); walk.next();) {

@@ -1,6 +1,6 @@
-// Structs with FIELDS as JSON objects, both ways, one rule for all: a member that holds nothing (an
-// empty text, 0, false, no id) is left out and reads back as the struct's default. A field whose
-// default is something else, and every enum, is always written, so that bytes never change meaning.
+// Encodes structs with FIELDS as JSON objects and decodes them, by one rule: a blank member (an
+// empty text, 0, false, no id) is omitted and reads back as the struct's default. A field with
+// another default, and every enum, is always written, so that bytes never change meaning.
 #pragma once
 
 #include <charconv>
@@ -73,7 +73,7 @@ inline constexpr bool is_map = false;
 template <class Key, class T>
 inline constexpr bool is_map<std::map<Key, T>> = true;
 
-// Encoding. Members are appended each with a comma behind it; close_json() takes the last one back.
+// Encoding. Each member is appended with a comma after it; close_json() removes the last one.
 
 void append_json_key(std::string& out, std::string_view name);  // a name that needs no escapes
 void append_json_raw(std::string& out, std::string_view json);  // on one line
@@ -88,8 +88,8 @@ inline void close_json(std::string& out, char bracket) {
 template <FieldStruct T>
 std::uint64_t always_written();
 
-// The visitors below are structs and not lambdas so that each is made once for a type of field, not
-// once for every struct that has such a field: the event kinds alone have 152 fields of 40 types.
+// The visitors below are structs and not lambdas, so that each is instantiated once per type of
+// field and not once per struct with such a field: the event kinds have 152 fields of 40 types.
 
 template <class T>
 bool is_blank(const T& value);
@@ -115,7 +115,7 @@ struct NonBlankFields {
   }
 };
 
-// Whether the value holds nothing. Enums always hold something.
+// Whether the value is blank. Enums never are.
 template <class T>
 bool is_blank(const T& value) {
   if constexpr (TextEnum<T>) {
@@ -140,7 +140,7 @@ bool is_blank(const T& value) {
   }
 }
 
-// One bit for each field that is never left out: those whose default is not blank.
+// One bit for each field that is never omitted: those whose default is not blank.
 template <FieldStruct T>
 std::uint64_t always_written() {
   static const std::uint64_t mask = [] {
@@ -157,7 +157,7 @@ void append_json(std::string& out, const T& value);
 
 struct FieldWriter {
   std::string& out;
-  std::uint64_t always;  // one bit for each field from here on
+  std::uint64_t always;  // one bit per field from here on
 
   template <class T>
   void operator()(std::string_view name, const T& field) {
@@ -170,7 +170,7 @@ struct FieldWriter {
   }
 };
 
-// The struct's members, each with a comma behind it.
+// The struct's members, each with a comma after it.
 template <FieldStruct T>
 void append_members(std::string& out, const T& value) {
   visit_fields(value, FieldWriter{out, always_written<T>()});
@@ -195,7 +195,7 @@ void append_json_text(std::string& out, const T& value) {
   }
 }
 
-// The value, whatever it holds: "nothing" too is written.
+// Writes the value even if it is blank.
 template <class T>
 void append_json(std::string& out, const T& value) {
   if constexpr (std::same_as<T, bool>) {
@@ -247,8 +247,8 @@ std::string encode_fields(const T& value) {
 
 // Decoding.
 
-// Where a value was wrong, and how. The path grows from the inside out: "agent.name",
-// "options[2].id".
+// The position of an invalid value, and why it is invalid. The path is built from the inside out:
+// "agent.name", "options[2].id".
 struct FieldError {
   std::string path;
   std::string message;
@@ -262,15 +262,15 @@ inline std::unexpected<FieldError> wrong(std::string message) {
 }
 
 // The members of an object in text that is known to be valid JSON and outlives them. Taking them in
-// the order they were written costs one comparison each.
+// the order of the text costs one comparison each.
 class Members {
  public:
-  // An error when it is no object, or when a key is there twice.
+  // An error if it is not an object or has a repeated key.
   Decoded read(std::string_view object);
 
-  // The raw value, empty when there is none; the member then counts as known.
+  // The raw value, empty if absent; the member then counts as known.
   std::string_view take(std::string_view key);
-  // Appends what nobody took, as written, each member with a comma behind it.
+  // Appends the members that were not taken, unchanged, each with a comma after it.
   void append_rest(std::string& out) const;
 
  private:
@@ -285,7 +285,7 @@ class Members {
   std::size_t next_ = 0;
 };
 
-// Appends `"step":{…},`: the members found inside a value that nobody knew.
+// Appends `"step":{…},`: the unknown members found inside a value.
 void append_unknown(std::string& out, std::string_view step, std::string_view members);
 
 Decoded decode_json(std::string_view raw, std::string& out);
@@ -294,9 +294,9 @@ Decoded decode_json(std::string_view raw, std::int64_t& out);
 Decoded decode_json(std::string_view raw, std::uint64_t& out);
 Decoded decode_json(std::string_view raw, Timestamp& out);
 Decoded decode_json(std::string_view raw, Hash& out);
-// The characters of a string: a slice of raw, or of `buffer` when there were escapes.
+// The characters of a string: a slice of raw, or of `buffer` if there were escapes.
 std::expected<std::string_view, FieldError> decode_text(std::string_view raw, std::string& buffer);
-// The place of a string among the names; an error when it is none of them.
+// The index of a string among the names; an error if it is none of them.
 Decoded decode_name(std::string_view raw, std::span<const std::string_view> names,
                     std::size_t& index);
 // Splits an array.
@@ -339,8 +339,8 @@ struct FieldReader {
   }
 };
 
-// Sets the fields whose members are there and leaves the others as they are. Members inside nested
-// values that nobody knows are appended to `unknown`; those of this object are left in `members`.
+// Sets the fields whose members are present and leaves the others unchanged. Unknown members inside
+// nested values are appended to `unknown`; those of this object stay in `members`.
 template <FieldStruct T>
 Decoded decode_members(Members& members, T& out, std::string& unknown) {
   FieldReader reader{members, unknown, {}};
@@ -401,7 +401,7 @@ Decoded decode_map(std::string_view raw, T& out, std::string& unknown) {
   return {};
 }
 
-// Reads a raw value that is part of valid JSON.
+// Decodes a raw value that is part of valid JSON.
 template <class T>
 Decoded decode_value(std::string_view raw, T& out, std::string& unknown) {
   if constexpr (is_optional<T>) {
@@ -409,7 +409,7 @@ Decoded decode_value(std::string_view raw, T& out, std::string& unknown) {
     return json_is_null(raw) ? Decoded{} : decode_value(raw, out.emplace(), unknown);
   } else if constexpr (std::same_as<T, RawJson>) {
     out.text.clear();
-    append_json_raw(out.text, raw);  // as it will be written: on one line
+    append_json_raw(out.text, raw);  // in its output form: on one line
     return {};
   } else if constexpr (is_sequence<T>) {
     return decode_sequence(raw, out, unknown);
@@ -431,8 +431,8 @@ Decoded decode_value(std::string_view raw, T& out, std::string& unknown) {
   }
 }
 
-// A struct and what else was in its object: the unknown members at their places, empty when there
-// are none. Those of an array's element stand under its index: {"options":{"[2]":{…}}}.
+// A struct and the rest of its object: the unknown members at their positions, empty if there are
+// none. Those of an array's element are under its index: {"options":{"[2]":{…}}}.
 template <class T>
 struct WithUnknown {
   T value{};
@@ -455,7 +455,7 @@ Result<WithUnknown<T>> decode_fields(std::string_view text) {
   return out;
 }
 
-// The object with the unknown members of a decode put back at their places.
+// The object with the unknown members of a decode at their original positions.
 std::string merge_unknown(std::string_view object, const RawJson& unknown);
 
 }  // namespace perdure

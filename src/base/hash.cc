@@ -1,4 +1,4 @@
-// The only place that calls OpenSSL for digests. Failure there means a broken installation: CHECK.
+// The only place that calls OpenSSL for digests. A failure means a broken installation: CHECK.
 #include "base/hash.h"
 
 #include <memory>
@@ -53,7 +53,7 @@ Result<Hash> Hash::parse_hex(std::string_view text) {
 }
 
 Hash sha256(std::string_view bytes) {
-  // Fetching the algorithm costs more than hashing a record: keep one context a thread.
+  // Fetching the algorithm costs more than hashing a record: keep one context per thread.
   thread_local const std::unique_ptr<EVP_MD_CTX, ContextDeleter> context(EVP_MD_CTX_new());
   thread_local EVP_MD* const algorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);
   CHECK(context != nullptr && algorithm != nullptr);

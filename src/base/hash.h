@@ -1,4 +1,4 @@
-// SHA-256 and HMAC-SHA-256, by OpenSSL.
+// SHA-256 and HMAC-SHA-256, using OpenSSL.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ struct Hash {
 
 Hash sha256(std::string_view bytes);
 
-// SHA-256 of bytes that come in pieces.
+// SHA-256 of bytes that arrive in pieces.
 class Sha256 {
  public:
   Sha256();
@@ -32,7 +32,7 @@ class Sha256 {
   ~Sha256();
 
   void add(std::string_view bytes);
-  Hash take();  // of all that was added; nothing can be added behind it
+  Hash take();  // of everything added; call once, at the end
 
  private:
   struct Context;
@@ -41,7 +41,7 @@ class Sha256 {
 
 Hash hmac_sha256(std::string_view key, std::string_view message);
 
-// Compares in time that does not depend on where the two differ.
+// Compares in a time that does not depend on where the two differ.
 bool equal_constant_time(const Hash& a, const Hash& b);
 
 }  // namespace perdure

@@ -1,4 +1,4 @@
-// Hashes against published vectors (FIPS 180-4's examples, RFC 4231), and their text.
+// Hashes compared with published vectors (FIPS 180-4's examples, RFC 4231), and their text form.
 #include "base/hash.h"
 
 #include <array>

@@ -1,4 +1,4 @@
-// Crockford base 32 and the making of ids; every id follows from the time and seed that were given.
+// Crockford base 32 and the generation of ids; every id is a function of the given time and seed.
 #include "base/id.h"
 
 namespace perdure {

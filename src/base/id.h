@@ -1,5 +1,5 @@
-// Strong ids: a prefix and a ULID, 128 bits in memory, text at the edges. Two kinds of id never
-// mix, ids sort by the time they were made, and ids are made from given time and randomness only.
+// Strong ids: a prefix and a ULID, 128 bits in memory, text at the edges. Different kinds of id are
+// different types, ids sort by creation time, and are made only from given time and randomness.
 #pragma once
 
 #include <array>
@@ -25,10 +25,10 @@ struct Ulid {
   static Ulid make(Timestamp at, std::uint64_t random_high, std::uint64_t random_low);
   static Result<Ulid> parse(std::string_view text);
   std::string text() const;
-  void append_to(std::string& out) const;  // its text
+  void append_to(std::string& out) const;  // appends its text
 };
 
-// The number of an id with this prefix. Anything that is not the whole text of one is
+// The ULID of an id with this prefix. Anything but exactly the text of such an id is
 // invalid_argument.
 struct IdText {
   std::string_view prefix;
@@ -44,7 +44,7 @@ class Id {
 
   static constexpr std::string_view prefix = Tag::prefix;
 
-  // Takes the whole text, prefix included; anything else is invalid_argument.
+  // Accepts the whole text, including the prefix; anything else is invalid_argument.
   static Result<Id> parse(std::string_view text) {
     return Id(TRY(parse_id({.prefix = prefix, .text = text})));
   }

@@ -1,4 +1,4 @@
-// Ids: text and value are one to one, they sort by time, and a source repeats itself exactly.
+// Ids: text and value are one to one, they sort by time, and equal sources give equal ids.
 #include "base/id.h"
 
 #include <set>

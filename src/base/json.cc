@@ -1,5 +1,5 @@
-// Boost.JSON does the checking; all that follows walks text that is known to be valid, so that the
-// walkers need no error paths. Nothing here may run on text that json_validate() has not seen.
+// Boost.JSON validates; the walkers below only read valid text, so they need no error paths.
+// Nothing here may run on text that has not passed json_validate().
 #include "base/json.h"
 
 #include <algorithm>
@@ -113,7 +113,7 @@ void append_utf8(std::string& out, unsigned code_point) {
   }
 }
 
-// Appends the character of the escape at body[at] == '\\'; returns the place behind it.
+// Appends the character of the escape at body[at] == '\\'; returns the position after it.
 std::size_t unescape_one(std::string_view body, std::size_t at, std::string& out) {
   const char c = body[at + 1];
   switch (c) {
@@ -157,10 +157,9 @@ Result<Number> parse_number(std::string_view raw, const char* what) {
   return value;
 }
 
-// Whether every byte stands for itself in a JSON string: printable ASCII without quote and
-// backslash.
+// Whether every byte is literal in a JSON string: printable ASCII without quote and backslash.
 bool is_plain(std::string_view value) {
-  bool plain = true;  // no early exit: the compiler turns this loop into vector code
+  bool plain = true;  // no early exit, so that the compiler vectorizes this loop
   for (const char c : value) {
     const auto byte = static_cast<unsigned char>(c);
     plain &= byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';

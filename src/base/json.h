@@ -1,5 +1,5 @@
-// JSON at our borders: validated by Boost.JSON with limits, then read as raw slices, so that number
-// text and unknown members survive byte for byte; and a writer that splices raw values.
+// JSON from outside: validated by Boost.JSON with limits, then read as raw slices, so that number
+// text and unknown members are preserved byte for byte; and a writer that splices raw values.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ bool json_is_deeper(std::string_view json, std::size_t levels);
 // One whole JSON value of valid UTF-8 and bounded depth (json_depth_max), or invalid_argument.
 Result<> json_validate(std::string_view text);
 
-// The members of one JSON object as raw slices of the text it was parsed from, which must outlive
-// it. Keys are unescaped; a repeated key is an error.
+// The members of one JSON object as raw slices of the parsed text, which must outlive it. Keys are
+// unescaped; a repeated key is an error.
 class JsonObject {
  public:
   using Member = std::pair<std::string, std::string_view>;
@@ -34,22 +34,22 @@ class JsonObject {
   static Result<JsonObject> parse(std::string_view text);
 
   const std::vector<Member>& members() const { return members_; }
-  // The raw value, or empty when there is no such member.
+  // The raw value, or empty if the member is absent.
   std::string_view find(std::string_view key) const;
 
  private:
   std::vector<Member> members_;
 };
 
-// Walks the members of one object without copying anything. The text is known to be valid JSON and
-// outlives the walk; a text that is no object has no members.
+// Walks the members of one object without copying. The text is known to be valid JSON and outlives
+// the walk; a text that is not an object has no members.
 class JsonWalk {
  public:
   explicit JsonWalk(std::string_view object);
 
-  // Steps to the first or next member; false behind the last one.
+  // Steps to the first or next member; false after the last one.
   bool next();
-  std::string_view quoted_key() const { return key_; }  // as written: with quotes and escapes
+  std::string_view quoted_key() const { return key_; }  // unchanged: with quotes and escapes
   std::string_view value() const { return value_; }
 
  private:
@@ -59,13 +59,13 @@ class JsonWalk {
   std::string_view value_;
 };
 
-// A key that is there twice, if there is one. Not quadratic, whatever a peer sends.
+// A repeated key, if there is one. Not quadratic, for any input.
 std::optional<std::string_view> json_repeated_key(const std::vector<std::string_view>& keys);
 
 // Appends the text as a JSON string; ill-formed UTF-8 becomes U+FFFD.
 void json_append_string(std::string& out, std::string_view value);
 
-// These take a raw value that is known to be valid JSON; a value of another type is
+// These accept a raw value that is known to be valid JSON; a value of another type is
 // invalid_argument.
 Result<std::string> json_string(std::string_view raw);
 Result<std::int64_t> json_int(std::string_view raw);
@@ -74,7 +74,7 @@ Result<bool> json_bool(std::string_view raw);
 Result<std::vector<std::string_view>> json_elements(std::string_view raw);
 inline bool json_is_null(std::string_view raw) { return raw == "null"; }
 
-// Builds one JSON text left to right. Keys come in call order; commas are its own business.
+// Builds one JSON text from left to right. Keys keep the call order; the writer inserts commas.
 class JsonWriter {
  public:
   JsonWriter& begin_object();

@@ -1,5 +1,5 @@
-// JSON: accepted is exactly what RFC 8259 allows, within limits; raw slices are the input's own
-// bytes; what the writer writes reads back as what was given.
+// JSON: exactly what RFC 8259 allows is accepted, within limits; raw slices are the input's own
+// bytes; the writer's output reads back as the values written.
 #include "base/json.h"
 
 #include <cstdint>
@@ -154,7 +154,7 @@ TEST(JsonObject, a_repeated_key_is_an_error_however_it_is_written) {
 }
 
 TEST(JsonObject, many_members_cost_no_more_than_they_should) {
-  // 200,000 members take 2·10^10 steps when each is compared with all before it.
+  // 200,000 members would take 2·10^10 steps if each were compared with all before it.
   std::string text = "{";
   for (int i = 0; i < 200'000; ++i) text += "\"member" + std::to_string(i) + "\":1,";
   std::string twice = text + "\"member0\":2}";
@@ -244,7 +244,7 @@ RC_GTEST_PROP(JsonProperties, numbers_round_trip, (std::int64_t number, std::uin
   RC_ASSERT((json_uint(JsonWriter().number_unsigned(natural).text()) == natural));
 }
 
-// Some value of bounded depth, with white space where JSON allows it.
+// A random value of bounded depth, with white space where JSON allows it.
 std::string some_value(int depth) {
   const auto space = [] { return *rc::gen::element<std::string>("", " ", "\n\t"); };
   switch (*rc::gen::inRange(0, depth > 0 ? 5 : 3)) {

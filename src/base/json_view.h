@@ -1,5 +1,6 @@
-// A look into JSON that was validated: members and elements by name and place, nothing copied. What
-// is absent or of another type reads as empty, so that an answer of another version can be shown.
+// A read-only view of validated JSON: members by name and elements in order, without copying.
+// Anything absent or of another type reads as empty, so that answers of other versions can be
+// shown.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +16,12 @@ class JsonView {
   JsonView() = default;
   // The text is valid JSON and outlives the view.
   explicit JsonView(std::string_view raw) : raw_(raw) {}
-  // Any bytes: nothing when they are no JSON.
+  // Any bytes: absent if they are not JSON.
   static std::optional<JsonView> read(std::string_view text);
 
-  // The member; absent when there is none, or when this is no object.
+  // The member; absent if there is none, or if this is not an object.
   JsonView operator[](std::string_view key) const;
-  // The elements; none when this is no array.
+  // The elements; empty if this is not an array.
   std::vector<JsonView> items() const;
 
   bool is_there() const { return !raw_.empty() && raw_ != "null"; }
@@ -28,8 +29,8 @@ class JsonView {
   bool is_array() const { return raw_.starts_with('['); }
   bool is_string() const { return raw_.starts_with('"'); }
 
-  std::string text() const;            // of a string; else empty
-  std::uint64_t number() const;        // 0 for everything but a whole number
+  std::string text() const;            // of a string; otherwise empty
+  std::uint64_t number() const;        // 0 for anything but a whole number
   std::int64_t signed_number() const;  // the same
   bool flag() const { return raw_ == "true"; }
   std::string_view raw() const { return raw_; }

@@ -1,4 +1,4 @@
-// Whole numbers as bytes, lowest first: how our binary formats write them.
+// Integers as bytes, lowest first, as in our binary formats.
 #pragma once
 
 #include <concepts>
@@ -13,7 +13,7 @@ void append_little_endian(std::string& out, T value) {
   for (std::size_t i = 0; i < sizeof(T); ++i) out += static_cast<char>((value >> (8 * i)) & 0xff);
 }
 
-// Takes the first sizeof(T) bytes; there must be so many.
+// Reads the first sizeof(T) bytes, which must exist.
 template <std::unsigned_integral T>
 T read_little_endian(std::string_view bytes) {
   T value = 0;

@@ -1,10 +1,10 @@
 // Switches for mutation testing. Only the copies that tools/mutate.py makes include this; the
-// product has no switch in it.
+// product contains no switch.
 #pragma once
 
 namespace perdure {
 
-// The mutant that is on; 0: none.
+// The active mutant; 0: none.
 inline int active_mutant = 0;
 inline bool canary_is_on = false;
 

@@ -1,6 +1,7 @@
-// A value that is one of many kinds: std::variant for closed sets of dozens of structs, made so
-// that a file which only looks at it compiles fast. What has to know every kind (copy, move, end,
-// comparison) is declared here and made once, in the one .cc that includes base/one_of_members.h.
+// A value of one of many kinds: std::variant for closed sets of dozens of structs, made so that
+// files that only read it compile fast. Operations on every kind (copy, move, destruction,
+// comparison) are declared here and instantiated in the one .cc that includes
+// base/one_of_members.h.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +23,7 @@ struct Kinds {
   using at = __type_pack_element<Index, Alternatives...>;
   template <class T>
   static constexpr std::size_t count = (std::size_t{std::same_as<T, Alternatives>} + ... + 0);
-  // The place of T, or size.
+  // The index of T, or size.
   template <class T>
   static constexpr std::size_t index_of = [] {
     std::size_t index = 0;
@@ -37,8 +38,8 @@ concept KindOf = Set::template count<T> == 1;
 template <class Set>
 class OneOf;
 
-// Always holds a kind, a new one the first. Moving does not throw, and leaves a moved-from value of
-// the same kind.
+// Always holds a kind; a new one holds the first. Moving does not throw, and leaves a moved-from
+// value of the same kind.
 template <class... Alternatives>
 class OneOf<Kinds<Alternatives...>> {
  public:
@@ -64,7 +65,7 @@ class OneOf<Kinds<Alternatives...>> {
 
   std::size_t index() const { return index_; }
 
-  // Puts a T made without arguments in the place of what was there.
+  // Replaces the value with a default-constructed T.
   template <KindOf<Set> T>
   T& emplace() {
     T value{};
@@ -96,7 +97,7 @@ bool holds_alternative(const OneOf<Set>& value) {
   return value.index() == Set::template index_of<T>;
 }
 
-// Null when it is of another kind.
+// Null if it is of another kind.
 template <class T, class Set>
 T* get_if(OneOf<Set>* value) {
   return holds_alternative<T>(*value) ? value->template at<T>() : nullptr;
@@ -129,8 +130,8 @@ const T& get(const OneOf<Set>& value) {
 #define ONE_OF_CASES_16(I) \
   ONE_OF_CASES_4(I) ONE_OF_CASES_4(I + 4) ONE_OF_CASES_4(I + 8) ONE_OF_CASES_4(I + 12)
 
-// Calls the visitor with the value as what it is. Every kind must be taken, with one type of
-// result. A switch: one function to compile where std::visit makes a table of one for each kind.
+// Calls the visitor with the value as its own type. The visitor must accept every kind, with one
+// result type. A switch: one function to compile, where std::visit makes a table with one per kind.
 template <class Set, class Value>
 decltype(auto) visit_one_of(auto& visitor, Value& value) {
   static_assert(Set::size <= 64);

@@ -1,4 +1,4 @@
-// What a OneOf declares and a single .cc makes: include this there and write
+// The members that OneOf declares and a single .cc instantiates: include this there and write
 // `template class OneOf<SomeKinds>;`. Included elsewhere it only costs time.
 #pragma once
 

@@ -1,4 +1,4 @@
-// OneOf holds exactly one value, ends it once, and copies, moves and compares it as what it is.
+// OneOf holds exactly one value, destroys it once, and copies, moves and compares it correctly.
 #include "base/one_of.h"
 
 #include <memory>
@@ -20,7 +20,7 @@ struct Text {
   bool operator==(const Text&) const = default;
 };
 struct Shared {
-  std::shared_ptr<int> alive;  // counts the copies that live
+  std::shared_ptr<int> alive;  // counts the living copies
   bool operator==(const Shared&) const = default;
 };
 struct Incomparable {

@@ -1,5 +1,5 @@
-// SIM_PROBE("name") marks an interesting place. The simulator counts the marks and fails when a run
-// of many seeds leaves one unvisited; elsewhere it costs one load and a branch.
+// SIM_PROBE("name") marks an interesting place. The simulator counts the marks and fails if a run
+// of many seeds leaves one unvisited; elsewhere a mark costs one load and a branch.
 #pragma once
 
 namespace perdure {

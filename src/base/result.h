@@ -1,5 +1,5 @@
-// Result<T>: what every function returns that can fail because of the world. The code is stable
-// (one page each in docs/errors), the message is for a person, and context is added on the way up.
+// Result<T>: the result of every function that can fail because of its environment. The code is
+// stable (one page each in docs/errors), the message is for people, and callers add context.
 #pragma once
 
 #include <expected>
@@ -7,52 +7,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/error_codes.h"
+
 namespace perdure {
-
-// Stable error codes: scripts match on the text of code_name(). Only ever added to.
-enum class Code {
-  invalid_argument,    // the caller's input is malformed; nothing was changed
-  not_found,           // no such session, item or file
-  denied,              // this caller may not do that
-  conflict,            // the request does not fit the present state
-  key_reused,          // the idempotency key was used before with another body
-  limit_reached,       // a published limit is full; the message names it
-  session_archived,    // archived sessions take no new work
-  not_resumable,       // nothing is left to resume from, or `strict` forbade losing context
-  workspace_missing,   // the session's folder is gone (C13)
-  agent_unknown,       // the agent definition is not available any more
-  agent_missing,       // the agent is known here, and its program is not on this machine
-  engine_unavailable,  // the container engine does not answer: nothing is known of its containers
-  image_missing,       // the engine does not have the image; images are never pulled unasked
-  container_missing,   // a session's container was removed by somebody else
-  container_failed,    // the container could not be started, or ended by itself
-  remote_unavailable,  // the outpost on the other host does not answer, or is not the known one
-  limits_unsupported,  // the engine cannot keep the limits that were asked for
-  permission_closed,   // the question has its answer already, or expired
-  token_not_found,     // O20: distinct answers for each way a wait token can be wrong
-  token_invalid,
-  token_expired,
-  token_revoked,
-  token_consumed,
-  token_scope_mismatch,
-  cursor_invalid,        // a cursor beyond the head, or of another log
-  stale_owner,           // a newer owner epoch holds the session
-  disk_full,             // refused cleanly; nothing was written
-  storage_unknown,       // an fsync failed: the outcome is unknown until recovery reads the truth
-  damaged,               // checksum or hash chain broken; the session is read-only up to there
-  format_too_new,        // written by a newer version; refused, never misread
-  unauthenticated,       // no credentials, or none that are known here
-  misdirected,           // the request names a host that is not this daemon
-  secret_already_shown,  // the key was used before, and a secret is shown once
-  too_large,             // the body is longer than the route takes
-  unavailable,           // not now: starting up, shutting down, or a peer is gone
-  internal,
-};
-
-// The stable text of a code, e.g. "disk_full".
-std::string_view code_name(Code code);
-// The code of a text; internal for one that is not known here.
-Code parse_code(std::string_view name);
 
 class Error {
  public:
@@ -61,7 +18,7 @@ class Error {
   Code code() const { return code_; }
   const std::string& message() const { return message_; }
 
-  // The same error, with what was being tried in front: "open store: disk is full".
+  // The same error, prefixed with the attempted action: "open store: disk is full".
   Error with_context(std::string_view doing) && {
     message_.insert(0, ": ");
     message_.insert(0, doing);
@@ -85,7 +42,7 @@ inline std::unexpected<Error> fail(Code code, std::string message) {
 }  // namespace perdure
 
 // TRY(expression) gives the value of a Result, or returns its error from the enclosing function. It
-// may stand inside another TRY: each has a name of its own.
+// may be nested in another TRY: each uses a unique name.
 #define PERDURE_JOIN_(a, b) a##b
 #define PERDURE_JOIN(a, b) PERDURE_JOIN_(a, b)
 #define PERDURE_TRY(name, ...)                                  \

@@ -1,4 +1,4 @@
-// Results: codes keep their names, context goes in front, and TRY returns the error unchanged.
+// Results: codes keep their names, context is prefixed, and TRY returns the error unchanged.
 #include "base/result.h"
 
 #include <memory>

@@ -8,9 +8,9 @@ namespace perdure {
 namespace {
 
 constexpr std::string_view stars = "***";
-constexpr std::size_t random_bytes_min = 20;  // of a value that says by its form what it is
+constexpr std::size_t random_bytes_min = 20;  // of a value whose form identifies it
 constexpr std::size_t bytes_of_segment_min = 12;
-constexpr std::size_t own_digits = 64;  // of a secret that we hand out
+constexpr std::size_t own_digits = 64;  // of a secret issued by Perdure
 
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
@@ -33,7 +33,7 @@ bool is_secret_word(std::string_view word) {
          std::ranges::any_of(ends, [&](std::string_view end) { return word.ends_with(end); });
 }
 
-// A name is read word by word: GIT_AUTHOR_NAME is none, OPENAI_API_KEY and X-Api-Key are.
+// A name is read word by word: GIT_AUTHOR_NAME is not secret, OPENAI_API_KEY and X-Api-Key are.
 bool is_secret_name(std::string_view name) {
   const std::string text = upper(name);
   if (text == "PWD" || text == "OLDPWD" || text.ends_with("_FILE") || text.ends_with("_PATH") ||
@@ -54,7 +54,7 @@ bool is_path(std::string_view value) {
          value.starts_with("../");
 }
 
-// As services write the keys that they give out, or so mixed that nobody types it.
+// The form of services' keys, or a mix of characters that people do not type.
 bool looks_like_a_key(std::string_view value) {
   constexpr std::array prefixes{"sk-",   "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-",
                                 "xoxp-", "AKIA", "eyJ",  "AIza", "hf_",         "npm_"};
@@ -67,14 +67,14 @@ bool looks_like_a_key(std::string_view value) {
          std::ranges::any_of(value, is_digit);
 }
 
-// A part of a path that nobody typed: long, and with digits among its letters.
+// A machine-made part of a path: long, and with digits among its letters.
 bool is_token_segment(std::string_view segment) {
   const auto is_letter = [](char c) { return is_lower(c) || is_upper(c); };
   return segment.size() >= bytes_of_segment_min && std::ranges::any_of(segment, is_digit) &&
          std::ranges::any_of(segment, is_letter);
 }
 
-// The parts of a URL that are secrets, in their order. They are views of it.
+// The secret parts of a URL, in order. They are views of it.
 std::vector<std::string_view> secret_parts(std::string_view url) {
   std::vector<std::string_view> parts;
   const std::size_t scheme = url.find("://");
@@ -162,7 +162,7 @@ void SecretMask::add(std::string_view name, std::string_view value) {
   if (is_address) add_url(value);
   if (!is_secret_value(name, value)) return;
   keep(std::string(value));
-  // `Bearer x`, `Basic x`: the word in front says nothing.
+  // `Bearer x`, `Basic x`: the first word is not secret.
   const std::size_t space = value.rfind(' ');
   if (space != std::string_view::npos) add_secret(value.substr(space + 1));
 }

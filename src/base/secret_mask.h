@@ -1,8 +1,8 @@
-// Keeps values that Perdure knows to be secret out of what it shows: exports, notifications, the
-// log. One rule for all of them, so that a value is hidden everywhere or nowhere.
+// Keeps values that Perdure knows to be secret out of its output: exports, notifications, the log.
+// All use one rule, so that a value is hidden everywhere or nowhere.
 //
-// Only values that can be told from ordinary text are hidden. A value of fewer than 8 bytes, a
-// number, a path or a plain word would blank out half of a transcript and give itself away by that;
+// Only values that differ from ordinary text are hidden. Hiding a value of fewer than 8 bytes, a
+// number, a path or a plain word would blank out half of a transcript and thereby reveal the value;
 // docs/configuration.md has the whole rule.
 #pragma once
 
@@ -19,19 +19,19 @@ class SecretMask {
  public:
   static constexpr std::size_t bytes_min = 8;
 
-  // A variable or header: hidden when its name or its form says that it is a secret.
+  // A variable or header: hidden if its name or its form shows that it is a secret.
   void add(std::string_view name, std::string_view value);
-  // Something that is a secret, whatever it looks like.
+  // A value that is secret in any form.
   void add_secret(std::string_view value);
   // Of an address: user and password, values of its query, and parts of its path that are tokens.
   void add_url(std::string_view url);
-  // The environment and the headers of an agent's MCP servers: an array as ACP has it.
+  // The environment and the headers of an agent's MCP servers: an array as in ACP.
   void add_mcp_servers(const RawJson& servers);
   void add(const SecretMask& other);
 
-  // With `***` in place of each value, and of each secret that Perdure itself has handed out.
+  // Replaces each value, and each secret issued by Perdure itself, by `***`.
   std::string mask(std::string_view text) const;
-  // The same of JSON text. Empty where what is left is not JSON any more.
+  // The same for JSON text. Empty if the result is no longer JSON.
   RawJson mask(const RawJson& json) const;
 
   std::size_t size() const { return values_.size(); }
@@ -40,7 +40,7 @@ class SecretMask {
   void keep(std::string value);
   std::string without(std::string_view text, bool is_json) const;
 
-  std::vector<std::string> values_;  // longest first, so that no part of a longer one is left
+  std::vector<std::string> values_;  // longest first, so that no part of a longer one remains
 };
 
 // Whether a variable with this value holds a secret.

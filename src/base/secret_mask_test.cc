@@ -1,4 +1,4 @@
-// What is hidden and, as important, what is not: a mask that hides ordinary words is of no use.
+// Values that are hidden and, as important, those that are not: hiding ordinary words is useless.
 #include "base/secret_mask.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// A value that its copies share until one of them is edited: for what is large, copied often and
-// seldom changed. The copies belong to one thread.
+// A value that copies share until one of them is edited: for large values that are often copied and
+// rarely changed. The copies belong to one thread.
 #pragma once
 
 #include <memory>
@@ -15,14 +15,14 @@ class SharedValue {
   SharedValue(T value) : value_(std::make_shared<T>(std::move(value))) {}
   SharedValue(const SharedValue&) = default;
   SharedValue& operator=(const SharedValue&) = default;
-  // A moved-from value stays whole: it shares, too.
+  // A moved-from value stays valid: it shares, too.
   ~SharedValue() = default;
 
   const T& operator*() const { return *value_; }
   const T* operator->() const { return value_.get(); }
   operator const T&() const { return *value_; }
 
-  // This copy alone, to be changed.
+  // Access for changing this copy only.
   T& edit() {
     if (value_.use_count() > 1) value_ = std::make_shared<T>(*value_);
     return *value_;
@@ -32,7 +32,7 @@ class SharedValue {
     return value_ == other.value_ || *value_ == *other.value_;
   }
 
-  // Those of the value (base/fields.h).
+  // The fields of the value (base/fields.h).
   template <class Self>
   void fields(this Self& self, auto&& visit) {
     if constexpr (std::is_const_v<Self>) {

@@ -1,4 +1,4 @@
-// Copies are cheap and independent: an edit of one is not seen by the others.
+// Copies are cheap and independent: an edit of one does not affect the others.
 #include "base/shared_value.h"
 
 #include <string>

@@ -1,5 +1,5 @@
-// One function, sequence_length(), knows what UTF-8 is. An ill-formed byte is a character of its
-// own everywhere here, so that counting and cutting agree with scrubbing.
+// One function, sequence_length(), defines UTF-8. An ill-formed byte is a separate character
+// everywhere here, so that counting and cutting agree with scrubbing.
 #include "base/text.h"
 
 #include <algorithm>

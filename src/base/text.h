@@ -1,5 +1,5 @@
-// Counting and cutting text without ever splitting a character. All take any bytes: one that
-// belongs to no well-formed character counts as a character of its own.
+// Counting and cutting text without ever splitting a character. All functions accept any bytes: a
+// byte outside every well-formed character counts as a separate character.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ std::string_view utf8_prefix_chars(std::string_view text, std::size_t max_chars)
 // The number of code points.
 std::size_t utf8_length(std::string_view text);
 
-// The same bytes with U+FFFD for each byte that belongs to no well-formed character.
+// The same bytes with U+FFFD for each byte outside every well-formed character.
 std::string utf8_scrub(std::string_view bytes);
 
 }  // namespace perdure

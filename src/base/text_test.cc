@@ -1,5 +1,5 @@
-// UTF-8 cutting: what is well-formed stays so, no limit is passed, and ill-formed bytes are counted
-// like the U+FFFD that takes their place.
+// UTF-8 cutting: well-formed text stays well-formed, no limit is exceeded, and ill-formed bytes
+// count like the U+FFFD that replaces them.
 #include "base/text.h"
 
 #include <string>
@@ -19,7 +19,7 @@ const std::vector<std::string_view> edge_chars{
     "a"sv,      "\0"sv,     "\x7f"sv,       "\u0080"sv,     "\u07ff"sv, "\u0800"sv, "\ud7ff"sv,
     "\ue000"sv, "\uffff"sv, "\U00010000"sv, "\U0010ffff"sv, "ü"sv,      "€"sv,      "😀"sv};
 
-// Bytes that are no character, each for another reason.
+// Bytes that are not characters, each for a different reason.
 const std::vector<std::string_view> bad_bytes{"\x80"sv,
                                               "\xbf"sv,
                                               "\xc0\x80"sv,
@@ -87,7 +87,7 @@ TEST(Utf8, a_run_of_stray_bytes_neither_escapes_the_limit_nor_empties_the_prefix
 }
 
 TEST(Utf8, a_prefix_ends_before_a_character_cut_off_by_the_end) {
-  // The text itself ends in half a character: within the limit it is given back as it came.
+  // The text itself ends in half a character: within the limit it is returned unchanged.
   EXPECT_EQ(utf8_prefix("ab\xe2\x82"sv, 4), "ab\xe2\x82"sv);
   EXPECT_EQ(utf8_prefix("ab€"sv, 4), "ab"sv);
 }

@@ -1,5 +1,5 @@
-// Calendar arithmetic on whole numbers; no time zone, no leap second, no clock. Deadlines may come
-// from damaged bytes, so their arithmetic saturates.
+// Calendar arithmetic on integers; no time zone, no leap second, no clock. Deadlines may come from
+// damaged bytes, so their arithmetic saturates.
 #include "base/time.h"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ void put_digits(std::span<char> out, std::size_t at, std::int64_t value, int wid
   }
 }
 
-// The number in text[at, at+width), or -1 when a character there is no digit.
+// The number in text[at, at+width), or -1 if a character there is not a digit.
 std::int64_t take_digits(std::string_view text, std::size_t at, int width) {
   std::int64_t value = 0;
   for (int i = 0; i < width; ++i) {
@@ -143,7 +143,7 @@ Result<Timestamp> parse_timestamp(std::string_view text) {
   const std::int64_t days =
       days_from_civil(year, static_cast<unsigned>(month), static_cast<unsigned>(day));
   const Timestamp out{((days * 24 + hour) * 60 + minute) * 60'000 + second * 1000 + milli};
-  if (format_timestamp(out) != text) return bad();  // 31 April and its like
+  if (format_timestamp(out) != text) return bad();  // 31 April and the like
   return out;
 }
 

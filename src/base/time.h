@@ -1,4 +1,4 @@
-// Time as plain numbers. Nothing here reads a clock: a Moment comes in with each input.
+// Time as plain numbers. Nothing here reads a clock: each input carries a Moment.
 #pragma once
 
 #include <compare>
@@ -22,7 +22,7 @@ struct BootTime {
   auto operator<=>(const BootTime&) const = default;
 };
 
-// One reading of the world's clocks. `host_boot` names the kernel's life: BootTimes of different
+// One reading of the clocks. `host_boot` identifies the boot of the kernel: BootTimes of different
 // host boots cannot be compared.
 struct Moment {
   Timestamp wall;
@@ -32,7 +32,7 @@ struct Moment {
 };
 
 // A deadline as the journal stores it: within one host boot it runs on BootTime; after a reboot on
-// the wall clock, and never longer than was granted.
+// the wall clock, and never longer than granted.
 struct Deadline {
   Timestamp wall;
   std::int64_t granted_ms = 0;

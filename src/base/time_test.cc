@@ -100,7 +100,7 @@ TEST(Deadline, X23_within_a_host_boot_the_wall_clock_does_not_matter) {
   const Deadline deadline = Deadline::after(moment(1'000'000, 5'000, "a"), 60'000);
   EXPECT_EQ(deadline.remaining_ms(moment(1'000'000, 5'000, "a")), 60'000);
   EXPECT_EQ(deadline.remaining_ms(moment(1'010'000, 15'000, "a")), 50'000);
-  // Set back an hour, and forward an hour: as much time is left as has not passed.
+  // Set back an hour, and forward an hour: the remaining time is unaffected.
   EXPECT_EQ(deadline.remaining_ms(moment(1'010'000 - 3'600'000, 15'000, "a")), 50'000);
   EXPECT_EQ(deadline.remaining_ms(moment(1'010'000 + 3'600'000, 15'000, "a")), 50'000);
 }

@@ -31,7 +31,7 @@ auto count(const Question& question, std::string_view kind) {
   return std::ranges::count(question.options, kind, &QuestionOption::kind);
 }
 
-// Without regard to case.
+// Ignores case.
 bool is_same(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   return std::ranges::equal(a, b, {}, lower, lower);

@@ -27,7 +27,7 @@ constexpr auto every_verb = std::to_array<Option>({
 
 std::string quoted(std::string_view word) { return "'" + clean_line(word) + "'"; }
 
-// What other tools call it.
+// Names of these verbs in other tools.
 constexpr auto words_elsewhere = std::to_array<std::pair<std::string_view, std::string_view>>({
     {"prompt", "send"},
     {"ask", "send"},
@@ -46,7 +46,7 @@ constexpr auto words_elsewhere = std::to_array<std::pair<std::string_view, std::
 
 struct Mistyped {
   std::string_view word;
-  std::string_view before;  // what stands in front of every name
+  std::string_view before;  // the prefix of every name
 };
 
 std::string hint(const Mistyped& typed, const std::vector<std::string_view>& names) {
@@ -54,7 +54,7 @@ std::string hint(const Mistyped& typed, const std::vector<std::string_view>& nam
   return near.empty() ? "" : "; did you mean " + std::string(typed.before) + near + "?";
 }
 
-// Reads the words of one command line from left to right.
+// Reads the words of a command line from left to right.
 class Reader {
  public:
   Reader(std::span<const Verb> verbs, const std::vector<std::string>& words)
@@ -233,7 +233,7 @@ class Reader {
   ParsedCall call_;
 };
 
-// Insertions, removals, changes and swaps of neighbours.
+// Edit distance: insertions, removals, changes and swaps of neighbours.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) {

@@ -1,5 +1,5 @@
-// The words of a command line, read by a table of verbs. The same table gives the help, the manual
-// page and the completions, so that none of them can tell another story.
+// Parses a command line by a table of verbs. The same table produces the help, the manual page and
+// the completions, so that they cannot contradict each other.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace perdure::cli {
 
-// What a shell can offer in a place.
+// The kind of word that a shell can complete in a position.
 enum class Completes { nothing, session, agent, token, permission, verb, file, shell };
 
 struct Option {
@@ -38,23 +38,23 @@ struct Positional {
 
 enum class Group { live, open, read, decide, care, plumbing };
 
-// What a verb does to the daemon before it runs.
+// How a verb depends on the daemon.
 enum class Needs {
-  nothing,         // it works without, or looks for itself
-  daemon,          // started when it is not there
-  running_daemon,  // never started for this
+  nothing,         // works without one, or looks for one itself
+  daemon,          // started if it does not run
+  running_daemon,  // must already run; never started for this
 };
 
 class VerbCall;
 
 struct Verb {
-  std::string_view name;  // "token create": two words make one verb
+  std::string_view name;  // "token create": two words form one verb
   Group group = Group::live;
   std::string_view summary;  // one line, no full stop
   std::vector<Positional> positionals;
   std::vector<Option> options;
   std::string_view detail;   // sentences; may be empty
-  std::string_view example;  // lines, each a command
+  std::string_view example;  // lines, one command per line
   Needs needs = Needs::daemon;
   Outcome<int> (*run)(VerbCall& call) = nullptr;
   bool is_hidden = false;
@@ -66,15 +66,15 @@ std::span<const Option> common_options();
 class Args {
  public:
   bool has(std::string_view option) const { return values_.contains(option); }
-  // The last one given.
+  // The last value given.
   std::optional<std::string> value(std::string_view option) const;
   const std::vector<std::string>& words() const { return words_; }
-  // The positional at this place; empty when it was not given.
+  // The positional at this place; empty if it was not given.
   std::string word(std::size_t place) const;
-  // The positionals from this place on, with a space between.
+  // The positionals from this place on, joined by spaces.
   std::string rest(std::size_t place) const;
 
-  // A usage error when it is no whole number from 0 on.
+  // A usage error unless it is an integer of 0 or more.
   Outcome<std::optional<std::uint64_t>> number(std::string_view option) const;
   // 30, 30s, 500ms, 5m, 2h, 1d: in milliseconds. A usage error for everything else.
   Outcome<std::optional<std::int64_t>> duration_ms(std::string_view option) const;
@@ -93,14 +93,14 @@ struct ParsedCall {
   bool wants_help = false;
 };
 
-// The words behind the program's name. A trouble has exit code 2 and names what was meant, where
-// that can be guessed. `session` in front of a verb is passed over.
+// Parses the words after the program's name. An error has exit code 2 and suggests the intended
+// word if it can be guessed. `session` before a verb is skipped.
 Outcome<ParsedCall> parse_words(std::span<const Verb> verbs, const std::vector<std::string>& words);
 
-// The verb of that name; null when there is none.
+// The verb with that name; null if there is none.
 const Verb* find_verb(std::span<const Verb> verbs, std::string_view name);
 
-// The name nearest to a mistyped one; empty when none is near.
+// The name closest to a mistyped one; empty if none is close.
 std::string nearest(std::string_view typed, const std::vector<std::string_view>& names);
 
 }  // namespace perdure::cli

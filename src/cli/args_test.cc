@@ -1,4 +1,4 @@
-// Words of a command line, by the table of verbs.
+// Parses command lines by the table of verbs.
 #include "cli/args.h"
 
 #include <set>
@@ -203,7 +203,7 @@ TEST(Help, the_overview_names_every_visible_verb_and_no_hidden_one) {
   }
 }
 
-// The examples of the help are command lines that this program takes.
+// The examples in the help are command lines that this program accepts.
 TEST(Help, every_example_can_be_parsed) {
   for (const Verb& verb : all_verbs()) {
     const std::size_t begin = verb.example.find("perdure ");

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t diff_around = 3;  // lines of context
 
-// As a shell would take it, so that one argument does not look like two.
+// Quoted for a shell, so that one argument does not look like two.
 std::string shell_word(const std::string& word) {
   const bool is_plain = !word.empty() && std::ranges::all_of(word, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -50,13 +50,13 @@ void read_content(Asked& asked, JsonView content) {
     } else if (type == "content" && part["content"]["type"].text() == "text") {
       asked.said.push_back(part["content"]["text"].text());
     } else {
-      // Shown as it came: what this program does not know is not hidden.
+      // Content of an unknown kind is shown as it came, so that nothing is hidden.
       asked.said.emplace_back(part.raw());
     }
   }
 }
 
-// Whether the rows show this text already, as the command or as part of a change.
+// Whether the rows already show this text, as the command or as part of a change.
 bool is_shown(const Asked& asked, const std::string& value) {
   if (value == asked.command || value == asked.cwd || value == asked.title) return true;
   return std::ranges::any_of(asked.diffs, [&](const AskedDiff& diff) {
@@ -85,13 +85,13 @@ void read_input(Asked& asked, JsonView raw) {
   }
 }
 
-// The tool of the question: `toolCall`, or of ACP v2 what `subject` holds.
+// The tool of the question: `toolCall`, or in ACP v2 the one within `subject`.
 JsonView tool_of(JsonView params) {
   if (params["toolCall"].is_object()) return params["toolCall"];
   return params["subject"]["toolCall"];
 }
 
-// The colour that text of ours leaves on; empty when it ends what it begins.
+// The colour of ours that the text leaves switched on; empty if none.
 std::string colour_after(std::string_view text) {
   const std::size_t at = text.rfind("\x1B[");
   if (at == std::string_view::npos) return {};
@@ -105,14 +105,14 @@ class Rows {
   Rows(const Style& style, std::size_t cells)
       : style_(style), cells_(std::max<std::size_t>(cells, 20)) {}
 
-  // Text as it is, after `lead`; further rows begin below the text.
+  // Text after `lead`; further rows are indented to the start of the text.
   void add(Ink ink, std::string_view lead, std::string_view text) {
     std::string first(lead);
     const std::string next(text_width(lead), ' ');
     while (true) {
       const std::size_t end = std::min(text.find('\n'), text.size());
       const std::string line = expand_tabs(painted(ink, text.substr(0, end)));
-      std::string open;  // the colour that goes on from the row above
+      std::string open;  // the colour that continues from the row above
       for (const std::string& row : wrap(line, cells_ - next.size())) {
         std::string whole = open + row;
         open = colour_after(whole);
@@ -128,7 +128,7 @@ class Rows {
   std::size_t marks() const { return marks_; }
 
  private:
-  // In its colour, with what deceives in red.
+  // In its colour, with deceptive characters in red.
   std::string painted(Ink ink, std::string_view line) {
     std::string out;
     split_deceptive(line, Care::command, [&](std::string_view part, bool is_mark) {
@@ -153,7 +153,7 @@ std::string count_words(const Diff& diff) {
 
 std::vector<DiffLine> lines_of(const AskedDiff& asked, Diff diff) {
   if (!diff.is_cut) return std::move(diff.lines);
-  // Too long to compare: both texts, whole.
+  // Too long to compare: shows both texts completely.
   std::vector<DiffLine> out;
   const auto add = [&](DiffLine::Kind kind, std::string_view text) {
     for (; !text.empty(); text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1)) {

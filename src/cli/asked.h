@@ -1,5 +1,5 @@
-// What an agent asks for, whole: the command, the changes, what they touch, and everything else
-// that came with the question. Rows that show it lose nothing: they are wrapped, never cut.
+// The complete request of an agent: the command, the changes, what they affect, and everything else
+// in the question. The rows that show it lose nothing: they are wrapped, never cut.
 #pragma once
 
 #include <cstddef>
@@ -14,33 +14,33 @@ namespace perdure::cli {
 
 struct AskedDiff {
   std::string path;
-  bool is_new = false;  // there was no such file
+  bool is_new = false;  // the file did not exist
   std::string before;
   std::string after;
 };
 
 struct AskedInput {
   std::string name;
-  std::string value;  // of a text, the text; otherwise JSON
+  std::string value;  // text as it is, anything else as JSON
 };
 
 struct Asked {
   std::string title;  // in the agent's words
   std::string kind;   // execute, edit, …
   std::string command;
-  std::string cwd;                // of the command, when it names one
-  std::vector<std::string> said;  // what the agent adds in words
+  std::string cwd;                // the command's folder, if named
+  std::vector<std::string> said;  // additional words of the agent
   std::vector<AskedDiff> diffs;
-  std::vector<std::string> paths;  // that it touches
+  std::vector<std::string> paths;  // files and folders that it affects
   std::vector<AskedInput> input;   // the rest of the raw input
-  bool is_whole = true;            // false: not all of it is known here
-  std::string blob;                // names the part that is kept elsewhere
+  bool is_whole = true;            // false: part of it is not available here
+  std::string blob;                // names the part stored separately
   std::size_t options_left_out = 0;
 };
 
-// Of a permission.requested record. `details` stands in for the record's `update` where that was
-// kept elsewhere. `earlier` are the updates of the same tool, oldest first: an agent may name there
-// what its question leaves out.
+// Input: a permission.requested record. `details` replaces the record's `update` if that was stored
+// separately. `earlier` are the updates of the same tool, oldest first: they may name what the
+// question omits.
 struct AskedSources {
   JsonView record;
   JsonView details = {};
@@ -48,7 +48,7 @@ struct AskedSources {
 };
 Asked read_asked(const AskedSources& sources);
 
-// Where it happens: "agent demo · session "two" rapsha0s · folder /srv/two".
+// Where the action happens: "agent demo · session "two" rapsha0s · folder /srv/two".
 struct AskedWhere {
   std::string session;  // its name
   std::string short_id;
@@ -57,7 +57,7 @@ struct AskedWhere {
   std::string place;  // a container, another host; empty: this machine
 };
 
-// All of it, each row at most `cells` wide.
+// The whole question, each row at most `cells` wide.
 std::vector<std::string> asked_rows(const Style& style, const Asked& asked, const AskedWhere& where,
                                     std::size_t cells);
 

@@ -19,9 +19,9 @@ namespace perdure::cli {
 namespace {
 
 constexpr int idle_step_ms = 1000;
-constexpr int escape_step_ms = 50;  // an escape character that nothing follows is the key itself
+constexpr int escape_step_ms = 50;  // an escape character followed by nothing is the key itself
 
-// Signals that are read instead of acted on, for as long as it lives.
+// While it lives, signals are read from a descriptor instead of acted on.
 class Signals {
  public:
   Signals() {
@@ -38,7 +38,7 @@ class Signals {
   Signals& operator=(const Signals&) = delete;
 
   int descriptor() const { return fd_; }
-  // 0 when there is none.
+  // 0 if there is none.
   int take() const {
     signalfd_siginfo told{};
     return ::read(fd_, &told, sizeof told) == sizeof told ? static_cast<int>(told.ssi_signo) : 0;
@@ -60,7 +60,8 @@ class Attached final : public client::FollowEvents {
 
   Outcome<int> run() {
     const std::unique_ptr<RawTerminal> terminal = TRY(told(RawTerminal::enter()));
-    // What is watched is watched until the api is gone: it must not look at this any more then.
+    // The api keeps the watch until it is destroyed; the watch must not use this object after its
+    // end.
     const std::shared_ptr<bool> is_alive = std::make_shared<bool>(true);
     api_.watch(STDIN_FILENO, [this, alive = std::weak_ptr(is_alive)] {
       if (!alive.expired()) read_keys();
@@ -154,7 +155,7 @@ class Attached final : public client::FollowEvents {
     client::ApiRequest request;
     request.path = session_path(to_.session, "/blobs/" + encode_segment(wish.text));
     const auto answer = api_.call(std::move(request));
-    if (!answer || answer->refusal) return;  // the card says that they are missing
+    if (!answer || answer->refusal) return;  // the card shows that they are missing
     if (const auto json = JsonView::read(answer->body)) view_.on_details(wish.permission, *json);
   }
 

@@ -1,4 +1,4 @@
-// The attached view on a real terminal: joins AttachView with keys, records and the screen.
+// The attached view on a real terminal: connects AttachView with keys, records and the screen.
 #pragma once
 
 #include "cli/trouble.h"
@@ -7,7 +7,7 @@
 
 namespace perdure::cli {
 
-// Until it is left: exit code 0. The terminal is as before, whatever happened. Blocks.
+// Returns when the user detaches: exit code 0. Always restores the terminal. Blocks.
 Outcome<int> attach_terminal(client::DaemonApi& api, const AttachTo& to, Style style);
 
 }  // namespace perdure::cli

@@ -1,6 +1,6 @@
-// The card of an open question in the attached view. What is asked comes first and the answers
-// last, in one list of rows: where it does not fit, the answers appear once all of it was scrolled
-// through.
+// The card of an open question in the attached view. One list of rows: first the request, then the
+// answers. If it does not fit the screen, the answers appear only after scrolling through the whole
+// request.
 #include <algorithm>
 #include <utility>
 
@@ -12,7 +12,7 @@
 namespace perdure::cli {
 namespace {
 
-// As in attach_view.cc.
+// The same as in attach_view.cc.
 constexpr std::int64_t read_ms = 500;
 constexpr std::size_t preview_rows_min = 3;
 
@@ -27,7 +27,7 @@ bool AttachView::is_focused() const {
   return question() != nullptr && !focused_.empty() && focused_ == question()->permission;
 }
 
-// Tab writes spaces into a line that has text, so that a habit of completing words answers nothing.
+// If the line has text, Tab inserts spaces, so that a habit of completing words answers nothing.
 bool AttachView::wants_card(const Key& key) const {
   if (question() == nullptr) return false;
   if (key.kind == Key::Kind::back_tab) return true;
@@ -60,7 +60,7 @@ void AttachView::on_card_key(const Key& key) {
     case Key::Kind::down: scroll_card(1); return;
     case Key::Kind::enter: answer(); return;
     case Key::Kind::text: break;
-    default: return;  // pasted text least of all
+    default: return;  // this includes pasted text
   }
   if (key.text == " ") {
     scroll_card(page);
@@ -72,7 +72,7 @@ void AttachView::on_card_key(const Key& key) {
 void AttachView::choose_digit(char digit) {
   const auto value = static_cast<std::size_t>(digit - '0');
   const std::size_t count = question()->options.size();
-  // A second digit goes on with the first where there are that many answers.
+  // A second digit extends the first if there are that many answers.
   const std::size_t longer = chosen_ ? (*chosen_ + 1) * 10 + value : 0;
   if (longer > 0 && longer <= count) {
     choose(longer - 1);
@@ -106,13 +106,13 @@ void AttachView::scroll_card(std::ptrdiff_t by) {
   const std::size_t height = card_height();
   const auto last = static_cast<std::ptrdiff_t>(
       card_rows_.size() > height ? card_rows_.size() - height : std::size_t{0});
-  // Two keys before the screen is drawn again pass over nothing.
+  // Two keys before the next redraw must not skip rows.
   const std::ptrdiff_t most = std::min(last, static_cast<std::ptrdiff_t>(card_seen_));
   const std::ptrdiff_t top = static_cast<std::ptrdiff_t>(card_top_) + by;
   card_top_ = static_cast<std::size_t>(std::clamp(top, std::ptrdiff_t{0}, most));
 }
 
-// Rows that the card may take without its hint: all of the screen but the status and prompt rows.
+// Rows available to the card without its hint: the screen minus the status and prompt rows.
 std::size_t AttachView::card_room() const {
   const std::size_t cells = std::max<std::size_t>(size_.cells, 20) - 1;
   const std::size_t prompt = std::min<std::size_t>(editor_.layout(cells - 2).rows.size(), 8);
@@ -138,7 +138,7 @@ void AttachView::refresh_card() {
                           session_.cwd + "\n" + session_.title;
   const std::size_t cells = std::max<std::size_t>(size_.cells, 20) - 1;
   if (std::exchange(card_key_, key) != key) {
-    // Another width makes other rows: what was seen of them is not known.
+    // Another width wraps into other rows: start again from the top.
     card_top_ = 0;
     card_seen_ = 0;
     chosen_.reset();

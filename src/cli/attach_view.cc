@@ -9,8 +9,8 @@
 namespace perdure::cli {
 namespace {
 
-// A question must have been there this long, and the keyboard quiet as long, before Tab gives the
-// keys to it. For as long, keys are dropped after the question that had them went away.
+// Tab moves the keys to a question only if it has been shown this long and the keyboard was quiet
+// as long. For the same time after the focused question disappears, keys are dropped.
 constexpr std::int64_t read_ms = 500;
 constexpr std::int64_t twice_ms = 2000;  // two Ctrl-C within this leave
 constexpr std::size_t prompt_rows_max = 8;
@@ -91,7 +91,7 @@ void AttachView::note_question(std::int64_t now_ms) {
   const Question* first = question();
   const std::string permission = first == nullptr ? "" : first->permission;
   if (permission == asked_) return;
-  // Keys that are on their way to the question that was here reach neither the next one nor the
+  // Keys typed for the question that disappeared must reach neither the next question nor the
   // prompt line.
   if (!focused_.empty()) left_ms_ = now_ms;
   leave_card();
@@ -159,7 +159,7 @@ std::string AttachView::status_words() const {
   return session_.status == "running" ? "idle" : session_.status;
 }
 
-// What it does is always there; of the rest what has room.
+// The title and the state are always shown; the other parts only if there is room.
 std::string AttachView::status_row() const {
   const std::string right =
       view_.is_running() && !is_focused() ? " ^C cancel  ^] detach" : " ^] detach";
@@ -185,7 +185,7 @@ AttachView::Live AttachView::live() const {
   Live out;
   const std::size_t cells = std::max<std::size_t>(size_.cells, 20) - 1;
   LineEditor::Layout prompt = editor_.layout(cells - 2);
-  // Of a long prompt the part around the cursor.
+  // Of a long prompt, shows the part around the cursor.
   if (prompt.rows.size() > prompt_rows_max) {
     const std::size_t first = std::min(
         prompt.rows.size() - prompt_rows_max,
@@ -197,7 +197,7 @@ AttachView::Live AttachView::live() const {
   const std::vector<std::string> questions = card_rows();
   const std::size_t below = questions.size() + 1 + prompt.rows.size();
   const std::size_t room = size_.rows > below + 1 ? size_.rows - below - 1 : 1;
-  // A row that is too wide would be two of the screen's, and erased as one.
+  // A row that is too wide would take two screen rows but be erased as one.
   for (const std::string& row : view_.open_rows(room)) {
     const std::vector<std::string> parts = wrap(row, cells);
     out.rows.insert(out.rows.end(), parts.begin(), parts.end());
@@ -212,7 +212,7 @@ AttachView::Live AttachView::live() const {
   return out;
 }
 
-// After a resize a row may take several of the screen's.
+// After a resize one row may take several screen rows.
 std::string AttachView::erase_live() const {
   std::size_t above = 0;
   const std::size_t cells = std::max<std::size_t>(size_.cells, 1);

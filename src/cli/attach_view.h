@@ -1,7 +1,7 @@
-// The attached view without its terminal: records, keys and time in; bytes and wishes out. Rows
-// scroll up into the terminal's own scrollback; below them a few rows are drawn again and again.
-// The keys belong to the prompt line. Tab gives them to the card of an open question; only there,
-// and only once all of the question has been on the screen, do keys answer it.
+// The attached view without its terminal: takes records, keys and time; returns bytes and wishes.
+// Rows scroll up into the terminal's scrollback; a few rows below them are redrawn. Keys go to the
+// prompt line. Tab moves them to the card of an open question; they answer it only there, and only
+// after the whole question has been on the screen.
 #pragma once
 
 #include <cstddef>
@@ -26,11 +26,11 @@ struct ScreenSize {
   std::size_t rows = 24;
 };
 
-// What the user wants done.
+// An action that the user requested.
 struct AttachWish {
   enum class Kind { send, answer, cancel_run, detach, details };
   Kind kind = Kind::send;
-  std::string text;        // send: the prompt; details: the blob that holds them
+  std::string text;        // send: the prompt; details: the blob to fetch
   std::string permission;  // answer, details
   std::string option;      // answer
   bool operator==(const AttachWish&) const = default;
@@ -41,36 +41,36 @@ class AttachView {
   AttachView(Style style, ScreenSize size)
       : style_(style), size_(size), view_(style, size.cells, OpenQuestions::apart) {}
 
-  // The session as it is. Records up to the first one's seq are replay: they ring no bell.
+  // The session's current state. Records up to the first state's seq are replay and ring no bell.
   void on_state(JsonView state, std::int64_t now_ms);
   void on_record(std::uint64_t seq, JsonView record, std::int64_t now_ms);
   void on_reset();
   void on_connection(client::Connection connection);
   void on_key(const Key& key, std::int64_t now_ms);
   void on_resize(ScreenSize size);
-  // Something to tell, in one row above the rest.
+  // A notice in one row above the rest.
   void note(Ink ink, std::string_view text);
-  // An answer was refused: the question can be answered again.
+  // The daemon rejected an answer: the question can be answered again.
   void on_answer_refused() { answering_.clear(); }
-  // What was wished for as `details`.
+  // The blob requested by a `details` wish.
   void on_details(const std::string& permission, JsonView details);
-  // The daemon's host, when it is not this machine.
+  // The daemon's host, if it is not this machine.
   void set_host(std::string host) { host_ = std::move(host); }
 
-  // What to write to the terminal now; empty when nothing changed.
+  // Bytes to write to the terminal now; empty if nothing changed.
   std::string take_output();
-  // Leaves the screen as it is, with the cursor below.
+  // Leaves the screen as it is and puts the cursor below.
   std::string finish();
   std::vector<AttachWish> take_wishes();
 
  private:
   void on_control_c(std::int64_t now_ms);
-  // The question whose card is shown; null when there is none.
+  // The question whose card is shown; null if there is none.
   const Question* question() const;
   void note_question(std::int64_t now_ms);
   void ring(Notice notice);
 
-  // The card of the question: what is asked, and below it the answers.
+  // The card of the question: the request, and the answers below it.
   bool is_focused() const;
   bool wants_card(const Key& key) const;
   void focus_card(std::int64_t now_ms);
@@ -79,7 +79,7 @@ class AttachView {
   void choose(std::size_t option);
   void choose_digit(char digit);
   void answer();
-  // Only of a question that was shown whole.
+  // True only if the whole question has been shown.
   bool is_read() const { return !card_rows_.empty() && card_seen_ >= card_rows_.size(); }
   void scroll_card(std::ptrdiff_t by);
   void refresh_card();
@@ -91,7 +91,7 @@ class AttachView {
   std::string scroll_hint() const;
   std::string status_words() const;
   std::string status_row() const;
-  // Puts the rows that stay below the final ones, and says where the cursor goes.
+  // Draws the rows that stay below the final ones, and positions the cursor.
   struct Live {
     std::vector<std::string> rows;
     std::size_t cursor_row = 0;
@@ -114,19 +114,19 @@ class AttachView {
   bool is_over_ = false;
   std::string host_;
   std::string focused_;                  // the permission whose card has the keys
-  std::optional<std::size_t> chosen_;    // of its options
-  std::vector<std::string> card_asked_;  // the rows of what is asked
-  std::vector<std::string> card_rows_;   // these, and the answers
-  std::string card_key_;                 // what card_asked_ were made of
-  std::size_t card_top_ = 0;             // the first of them that is shown
-  std::size_t card_seen_ = 0;            // that many of them were shown, from the first on
-  std::int64_t left_ms_ = -1'000'000;    // when a question that had the keys went away
-  std::string asked_;                    // the permission that the first question is of
-  std::int64_t asked_ms_ = 0;            // when it came to be the first
-  std::int64_t key_ms_ = -1'000'000;     // of the last key
+  std::optional<std::size_t> chosen_;    // index of its option
+  std::vector<std::string> card_asked_;  // rows of the request
+  std::vector<std::string> card_rows_;   // card_asked_ followed by the answers
+  std::string card_key_;                 // input that card_asked_ was made from
+  std::size_t card_top_ = 0;             // index of the first visible row
+  std::size_t card_seen_ = 0;            // rows shown so far, counted from the first
+  std::int64_t left_ms_ = -1'000'000;    // when a focused question disappeared
+  std::string asked_;                    // permission of the first question
+  std::int64_t asked_ms_ = 0;            // when it became the first
+  std::int64_t key_ms_ = -1'000'000;     // time of the last key
   std::int64_t control_c_ms_ = -1'000'000;
-  std::string answering_;           // the permission that an answer is under way for
-  std::vector<std::size_t> drawn_;  // widths of the rows that are drawn below
+  std::string answering_;           // permission with an answer under way
+  std::vector<std::size_t> drawn_;  // widths of the rows drawn below
   std::size_t drawn_cursor_row_ = 0;
 };
 

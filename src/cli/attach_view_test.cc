@@ -1,5 +1,5 @@
-// The attached view: records and keys in, bytes and wishes out. A small screen reads the bytes as a
-// terminal would.
+// The attached view: takes records and keys, returns bytes and wishes. A small screen reads the
+// bytes as a terminal would.
 #include "cli/attach_view.h"
 
 #include <gtest/gtest.h>
@@ -12,14 +12,14 @@ namespace {
 
 using Wish = AttachWish::Kind;
 
-// Understands just what the view writes; anything else fails the test.
+// Understands only what the view writes; anything else fails the test.
 class Screen {
  public:
   explicit Screen(std::size_t cells) : cells_(cells) {}
   void write(std::string_view bytes) {
     while (!bytes.empty()) bytes.remove_prefix(take(bytes));
   }
-  // All rows that ever were, scrolled away or not; without those at the end that are empty.
+  // All rows, including those scrolled away, without trailing empty rows.
   std::string text() const {
     std::string out;
     for (const std::string& row : rows_) out += row + "\n";
@@ -202,7 +202,7 @@ TEST_F(Attach, G7_a_question_is_shown_once_while_it_is_open_and_once_with_its_an
   record(R"({"kind":"permission.resolved","perm_id":"perm_1","outcome":"selected",)"
          R"("option_id":"a","by":"uid:1"})");
   EXPECT_TRUE(shows("? Run rm -rf build?\n  → Allow (uid:1)")) << screen.text();
-  // One that nobody answered stays readable behind the end of its run.
+  // An unanswered question stays readable after the end of its run.
   ask("perm_2");
   record(R"({"kind":"run.interrupted","run_id":"run_1","reason":"wait_lost"})");
   EXPECT_TRUE(shows("? Run rm -rf build?\n  → Allow")) << screen.text();
@@ -272,7 +272,7 @@ TEST_F(Attach, G7_a_question_that_just_came_takes_no_key) {
   now += 100;
   type("\t1\r");
   EXPECT_EQ(view.take_wishes().size(), 1U) << "the line is sent";
-  now += 400;  // the question is there long enough, but the keyboard was not quiet
+  now += 400;  // the question was shown long enough, but the keyboard was not quiet
   type("\t");
   EXPECT_FALSE(shows("choose"));
 }
@@ -293,7 +293,7 @@ TEST_F(Attach, G7_the_next_question_does_not_get_the_keys_of_the_one_that_went) 
   now += 5000;
   type("\t1");
   record(R"({"kind":"permission.resolved","perm_id":"perm_1","outcome":"cancelled"})");
-  type("\r1\r");  // on their way when it went
+  type("\r1\r");  // typed before it disappeared
   EXPECT_TRUE(view.take_wishes().empty());
   EXPECT_EQ(screen.row_of_cursor(), "❯ ");
   now += 5000;

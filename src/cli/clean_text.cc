@@ -7,15 +7,15 @@
 namespace perdure::cli {
 namespace {
 
-// A sequence that is longer than this is none: what follows is shown again.
+// A longer sequence is not treated as one: the text after this limit is shown again.
 constexpr std::size_t sequence_chars_max = 4096;
 
 bool begins_string(char32_t c) {
-  // OSC, DCS, SOS, PM, APC behind an escape character.
+  // OSC, DCS, SOS, PM, APC after an escape character.
   return c == ']' || c == 'P' || c == 'X' || c == '^' || c == '_';
 }
 
-// As JSON writes a character in digits: beyond 16 bits it is two.
+// As a JSON escape; a character beyond 16 bits takes two.
 void append_escaped(std::string& out, char32_t c) {
   const auto append = [&](char32_t unit) {
     out += "\\u";
@@ -46,7 +46,8 @@ void TextCleaner::take(char32_t c, std::string_view bytes, std::string& out) {
     return;
   }
   skipped_ += 1;
-  // No sequence goes over the end of a line, whatever a terminal thinks: text is not lost so.
+  // A sequence ends at a newline at the latest, even if terminals disagree, so that no text is
+  // lost.
   if (c == '\n' || skipped_ > sequence_chars_max) {
     at_ = At::text;
     take_text(c, bytes, out);

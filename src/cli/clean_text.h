@@ -1,6 +1,6 @@
 // Makes an agent's text safe to print: nothing in it can move the cursor, change the terminal, hide
-// text or turn it around. Everything that the user did not type goes through here. Characters that
-// deceive are marked by their code (base/deceptive.h) rather than removed, so that they are seen.
+// text or reverse it. Everything that the user did not type passes through here. Deceptive
+// characters are marked by their code (base/deceptive.h), not removed, so that they are visible.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,13 @@
 
 namespace perdure::cli {
 
-// Works on text in portions: an escape sequence may be cut anywhere.
+// Accepts text in portions: an escape sequence may be split anywhere.
 class TextCleaner {
  public:
   enum class Hidden { marked, dropped };
   explicit TextCleaner(Hidden hidden = Hidden::marked) : hidden_(hidden) {}
 
-  // What is left: printable characters, newlines and tabs. Well-formed UTF-8.
+  // Returns printable characters, newlines and tabs. Well-formed UTF-8.
   std::string add(std::string_view portion);
 
  private:
@@ -29,18 +29,18 @@ class TextCleaner {
   std::size_t skipped_ = 0;  // characters of the sequence so far
 };
 
-// A whole text that is read: escape sequences are left out.
+// A complete text for reading: escape sequences are removed.
 std::string clean_text(std::string_view text);
-// JSON for a terminal: characters that could move its cursor, hide text or turn it around are
-// written as escapes, which mean the same. For anything but a terminal JSON stays as it came.
+// JSON for a terminal: characters that could move the cursor, hide text or reverse it become
+// equivalent escapes. If the output is not a terminal, JSON stays as it came.
 std::string json_for_terminal(std::string_view json);
-// A name or title: the same on one line, with look-alike letters marked. Newlines and tabs become
-// spaces.
+// A name or title: like clean_text, but on one line and with look-alike letters marked. Newlines
+// and tabs become spaces.
 std::string clean_line(std::string_view text);
-// What somebody approves: nothing is left out. Every control character and odd space is marked, but
-// newlines and tabs are kept.
+// Text that a person approves: nothing is removed. Every control character and odd space is marked,
+// except newlines and tabs.
 std::string exact_text(std::string_view text);
-// What the user typed or pasted: hidden characters are left out, since they were not meant.
+// Text that the user typed or pasted: hidden characters are removed, since they were unintended.
 std::string clean_typed(std::string_view text);
 
 }  // namespace perdure::cli

@@ -38,7 +38,7 @@ class RealConsole final : public Console {
     const bool wants_none = variable("NO_COLOR") || variable("TERM").value_or("") == "dumb";
     return ::isatty(STDOUT_FILENO) != 0 && !wants_none ? Style::coloured() : Style();
   }
-  // A pipe has no width: what is too long for a screen may be meant for a program.
+  // A pipe has no width, and another program may read the whole line.
   ScreenSize size() override {
     if (::isatty(STDOUT_FILENO) != 0) return terminal_size();
     return {.cells = 200, .rows = 24};
@@ -78,7 +78,7 @@ std::string current_folder() {
   std::array<char, 4096> path;
   const char* found = ::getcwd(path.data(), path.size());
   const std::string real = found == nullptr ? "/" : found;
-  // The name that the user came by, when it is the same folder.
+  // $PWD keeps the symbolic links that the user took, if it names the same folder.
   const std::string named = variable("PWD").value_or("");
   struct stat a{};
   struct stat b{};
@@ -96,7 +96,8 @@ Timestamp wall_now() {
 }  // namespace
 
 int cli_main(int argc, char** argv, LocalVerbs local) {
-  // A reader that has gone ends the output, not the process in the middle of a change.
+  // If the reader closes the pipe, only the output ends; the process must not die in the middle of
+  // a change.
   std::signal(SIGPIPE, SIG_IGN);
   RealConsole console;
   const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);

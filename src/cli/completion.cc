@@ -8,7 +8,7 @@ namespace {
 
 constexpr auto shells = std::to_array<std::string_view>({"bash", "zsh", "fish"});
 
-// Files are left to the shell itself: an empty answer means that.
+// An empty answer leaves file names to the shell.
 constexpr std::string_view bash_script = R"sh(# bash completion for perdure
 _perdure() {
   local word candidates
@@ -91,7 +91,7 @@ Completes positional_at(const Verb& verb, std::size_t place) {
   return is_open ? last.completes : Completes::nothing;
 }
 
-// The verb's own words: options and positionals behind its name.
+// The verb's own words: options and positionals after its name.
 Offer complete_verb(const Verb& verb, const std::vector<std::string>& words, std::size_t at) {
   Offer offer;
   std::size_t place = 0;

@@ -1,5 +1,5 @@
-// What a shell can offer for a command line, and the scripts that ask for it. Answering never
-// starts a daemon and never takes longer than a person notices.
+// Completions for a command line, and the shell scripts that request them. Completing never starts
+// a daemon and never takes noticeably long.
 #pragma once
 
 #include <span>
@@ -17,16 +17,15 @@ struct Candidate {
   bool operator==(const Candidate&) const = default;
 };
 
-// What could stand in the place of the last word, as far as the table knows, and what only the
-// daemon could add.
+// Completions of the last word from the table, and the kind that only the daemon can add.
 struct Offer {
   std::vector<Candidate> candidates;
   Completes more = Completes::nothing;
 };
-// The words behind the program's name, the last one being typed.
+// The words after the program's name; the last one is being typed.
 Offer complete_words(std::span<const Verb> verbs, const std::vector<std::string>& words);
 
-// The script of that shell; empty for one that is not known.
+// The script for that shell; empty if unknown.
 std::string completion_script(std::string_view shell);
 // bash, zsh, fish.
 std::span<const std::string_view> known_shells();

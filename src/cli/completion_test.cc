@@ -1,4 +1,4 @@
-// What shells are offered, and whether the shells take the scripts and man the page.
+// Completions, and whether the shells accept the scripts and man accepts the page.
 #include "cli/completion.h"
 
 #include <cstdio>
@@ -54,7 +54,7 @@ TEST(Completion, what_only_the_daemon_knows) {
 
 class Script : public testing::Test {
  protected:
-  // Gives the exit code of the command with the text in a file behind it.
+  // Runs the command with a file that holds the text as its last argument; returns the exit code.
   static int check(const std::string& command, const std::string& text) {
     std::string name = testing::TempDir() + "perdure-script-XXXXXX";
     const int fd = ::mkstemp(name.data());

@@ -12,7 +12,7 @@ namespace {
 
 using Lines = std::vector<std::string_view>;
 
-// Edits that are looked for; two texts further apart are shown as one change from begin to end.
+// Maximum number of edits; texts that differ more are shown as one change of everything.
 constexpr std::int64_t edits_max = 1000;
 
 Lines split_lines(std::string_view text) {

@@ -1,5 +1,4 @@
-// The difference of two texts by lines, for people: what went and what came, with some lines
-// around it.
+// The difference of two texts by lines, for people: removed and added lines with some context.
 #pragma once
 
 #include <cstddef>
@@ -26,15 +25,14 @@ struct DiffTexts {
 struct Diff {
   std::size_t removed = 0;
   std::size_t added = 0;
-  bool is_cut = false;  // beyond diff_lines_max: counted by length, without lines
+  bool is_cut = false;  // beyond diff_lines_max: lines are only counted
   std::vector<DiffLine> lines;
 };
 
-// A shortest edit script; `around` lines of what stayed are kept on either side of a change.
+// A shortest edit script; keeps `around` unchanged lines on either side of a change.
 Diff diff_of(const DiffTexts& texts, std::size_t around = 2);
 
-// Rows in colour, each cut to `cells`, at most `rows_max` of them and a last one that says how many
-// more there are.
+// Coloured rows, each cut to `cells`; at most `rows_max`, then a last row that counts the rest.
 struct DiffShape {
   std::size_t cells = 80;
   std::size_t rows_max = 24;

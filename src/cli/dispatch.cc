@@ -1,4 +1,4 @@
-// One command line from its words to its exit code.
+// Runs one command line: from its words to its exit code.
 #include "cli/clean_text.h"
 #include "cli/help.h"
 #include "cli/verb_call.h"
@@ -8,7 +8,7 @@
 namespace perdure::cli {
 namespace {
 
-// What a person can type, for an action of the API; empty where there is nothing to type.
+// The command that corresponds to an action of the API; empty if there is none.
 std::string action_words(std::string_view action, const Verb& verb) {
   const bool has_session = !verb.positionals.empty() && verb.positionals[0].name == "SESSION";
   if (action == "agents") return "`perdure agents ls`";

@@ -1,4 +1,4 @@
-// A daemon of prepared answers and a console that remembers, for tests of the verbs.
+// A daemon with prepared answers and a console that records, for tests of the verbs.
 #pragma once
 
 #include <functional>
@@ -16,12 +16,12 @@ struct FakeDaemon {
     int status = 200;
     std::string body;
   };
-  // By "METHOD path"; a path that is not there answers 404.
+  // By "METHOD path"; other paths answer 404.
   std::map<std::string, Answer> answers;
   std::vector<client::ApiRequest> calls;
-  // What a followed session tells, a record each: its number is its place from 1 on.
+  // The records of a followed session; a record's number is its position, starting at 1.
   std::vector<std::string> records;
-  std::optional<client::Refusal> refusal;  // given: behind the last record the stream ends so
+  std::optional<client::Refusal> refusal;  // if set, ends the stream after the last record
   bool is_there = true;
   std::vector<client::ClientSettings> connects;
   std::int64_t now_ms = 0;
@@ -68,7 +68,7 @@ class FakeApi final : public client::DaemonApi {
     return std::make_unique<FakeFollowing>(cursor_);
   }
   void watch(int, std::move_only_function<void()>) override {}
-  // A record a step; then time passes.
+  // Delivers one record per step; after that, time passes.
   void step(int wait_ms) override {
     if (events_ != nullptr && cursor_ < daemon_.records.size()) {
       cursor_ += 1;
@@ -92,7 +92,7 @@ class FakeConsole final : public Console {
   std::string printed;
   std::string errors;
   std::string input;
-  std::optional<std::string> typed;  // given: somebody is there to ask
+  std::optional<std::string> typed;  // if set, a person is there to answer
   bool interactive = false;
   bool has_forgotten = false;
   ScreenSize screen = {.cells = 100, .rows = 24};
@@ -112,7 +112,7 @@ class FakeConsole final : public Console {
   void forget_typed() override { has_forgotten = true; }
 };
 
-// All of it together: run({"ls"}) gives the exit code.
+// All parts together: run({"ls"}) returns the exit code.
 struct FakeCli {
   FakeDaemon daemon;
   FakeConsole console;

@@ -56,7 +56,8 @@ std::string example_lines(std::string_view example, std::string_view indent) {
   return out;
 }
 
-// Text for troff: a backslash, a dash and a dot or quote at the front of a line mean something.
+// Escapes text for troff, where a backslash, a dash, and a dot or quote at the start of a line are
+// special.
 std::string roff(std::string_view text) {
   std::string out;
   for (const char c : text) {

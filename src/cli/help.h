@@ -1,4 +1,4 @@
-// Help and the manual page, made from the table of verbs.
+// The help and the manual page, made from the table of verbs.
 #pragma once
 
 #include <span>
@@ -9,11 +9,11 @@
 
 namespace perdure::cli {
 
-// All verbs, a line each.
+// All verbs, one line each.
 std::string help_overview(std::span<const Verb> verbs, const Style& style);
 // One verb: usage, options, an example.
 std::string help_verb(const Verb& verb, const Style& style);
-// perdure.1, as man reads it.
+// perdure.1, in man's format.
 std::string man_page(std::span<const Verb> verbs, std::string_view version);
 
 // "perdure send SESSION TEXT…"

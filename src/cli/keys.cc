@@ -17,7 +17,7 @@ constexpr std::string_view paste_end = "\x1B[201~";
 constexpr std::size_t sequence_bytes_max = 32;
 
 struct Sequence {
-  std::string_view text;  // behind the escape character
+  std::string_view text;  // after the escape character
   Key::Kind kind;
 };
 constexpr auto sequences = std::to_array<Sequence>({
@@ -35,7 +35,7 @@ constexpr auto sequences = std::to_array<Sequence>({
     {"[1;3D", Key::Kind::word_left}, {"[1;3C", Key::Kind::word_right},
 });
 
-// Bytes of a whole character at the front; 0 when its end has not come yet.
+// Length in bytes of the first character; 0 if it is incomplete.
 std::size_t whole_character(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
   const std::size_t wanted = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1;
@@ -64,7 +64,7 @@ std::vector<Key> KeyReader::flush() {
     out.push_back({Key::Kind::escape, ""});
     while (!pending_.empty() && take(out)) continue;
   }
-  // What is left is the beginning of something that never came.
+  // The rest is the start of a sequence that never completed.
   pending_.clear();
   return out;
 }
@@ -135,7 +135,7 @@ bool KeyReader::take_control_sequence(std::vector<Key>& out) {
   for (const Sequence& known : sequences) {
     if (known.text == sequence) out.push_back({known.kind, ""});
   }
-  return true;  // others are passed over
+  return true;  // others are ignored
 }
 
 bool KeyReader::take_paste(std::vector<Key>& out) {
@@ -149,7 +149,7 @@ bool KeyReader::take_paste(std::vector<Key>& out) {
   std::string text = pending_.substr(0, end);
   pending_.erase(0, end + paste_end.size());
   in_paste_ = false;
-  // Terminals send a return for each newline.
+  // Terminals send a carriage return for each newline.
   for (std::size_t at = 0; (at = text.find('\r', at)) != std::string::npos;) {
     if (at + 1 < text.size() && text[at + 1] == '\n') {
       text.erase(at, 1);

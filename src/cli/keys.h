@@ -1,4 +1,4 @@
-// Bytes from a terminal as keys. A sequence may come in portions; what is pasted is one key, so
+// Turns bytes from a terminal into keys. A sequence may arrive in portions; a paste is one key, so
 // that nothing in it acts as a command.
 #pragma once
 
@@ -10,8 +10,8 @@ namespace perdure::cli {
 
 struct Key {
   enum class Kind {
-    text,   // characters to put into the line
-    paste,  // the same, from the clipboard: newlines are newlines
+    text,   // characters to insert into the line
+    paste,  // the same, from the clipboard; newlines stay
     enter,
     newline,  // alt-enter
     control,  // text holds the letter: 'c' for Ctrl-C, ']' for Ctrl-]
@@ -38,14 +38,14 @@ struct Key {
 
 class KeyReader {
  public:
-  // The keys that these bytes complete.
+  // The keys completed by these bytes.
   std::vector<Key> feed(std::string_view bytes);
-  // Nothing came for a moment: an escape character on its own was the key.
+  // No byte followed for a moment: a pending escape character was the key itself.
   std::vector<Key> flush();
   bool is_between() const { return !pending_.empty(); }
 
  private:
-  // Takes one key from the front of pending_; false when more bytes are needed.
+  // Takes one key from the front of pending_; false if it needs more bytes.
   bool take(std::vector<Key>& out);
   bool take_escape(std::vector<Key>& out);
   bool take_control_sequence(std::vector<Key>& out);

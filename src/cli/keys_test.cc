@@ -1,4 +1,4 @@
-// Bytes of a terminal as keys, and keys as an edited line.
+// Turns terminal bytes into keys, and keys into an edited line.
 #include "cli/keys.h"
 
 #include <gtest/gtest.h>

@@ -114,7 +114,8 @@ void LineEditor::remove(std::size_t from, std::size_t to) {
   cursor_ = from;
 }
 
-// Up and down go through the lines of the text, and from its first and last one into the history.
+// Up and down move between the lines of the text, and beyond its first and last line into the
+// history.
 void LineEditor::vertical(int by) {
   const std::size_t begin = line_begin(cursor_);
   const std::size_t end = line_end(cursor_);

@@ -1,4 +1,4 @@
-// The prompt line: text, a cursor and a history. Pure: keys in, text out.
+// The prompt line: text, a cursor and a history. Pure: takes keys, returns text.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +14,15 @@ namespace perdure::cli {
 
 class LineEditor {
  public:
-  // Given when the key was Enter on a text that is not blank: the text, and the line is empty
-  // again.
+  // Returns the text if the key was Enter and the text is not blank; the line is then empty again.
   std::optional<std::string> press(const Key& key);
 
   const std::string& text() const { return text_; }
-  std::size_t cursor() const { return cursor_; }  // a byte, at the border of a character
+  std::size_t cursor() const { return cursor_; }  // byte offset, at a character boundary
   bool is_empty() const { return text_.empty(); }
   void clear();
 
-  // The line as rows of at most `cells` cells, and where its cursor is.
+  // The line as rows of at most `cells` cells, and the cursor's place in them.
   struct Layout {
     std::vector<std::string> rows;
     std::size_t row = 0;
@@ -49,8 +48,8 @@ class LineEditor {
   std::size_t cursor_ = 0;
   std::string killed_;
   std::deque<std::string> history_;
-  std::size_t place_ = 0;  // in the history; its size: the line that is being written
-  std::string unsent_;     // that line, while the history is looked at
+  std::size_t place_ = 0;  // position in the history; its size: the line being written
+  std::string unsent_;     // that line, while the history is shown
 };
 
 }  // namespace perdure::cli

@@ -6,7 +6,7 @@ namespace perdure::cli {
 namespace {
 
 constexpr std::uint64_t page_records = 100;
-constexpr int pages_max = 20;  // of questions asked later than the one that is looked for
+constexpr int pages_max = 20;  // pages of records newer than the question
 
 struct Found {
   Answered page;
@@ -24,7 +24,7 @@ Query page_query(std::string kind, std::uint64_t before) {
   return query;
 }
 
-// Newest pages first: an open question is among the last.
+// Newest pages first: an open question is near the end.
 Outcome<std::optional<Found>> find_record(VerbCall& call, const Question& question) {
   const std::string path = session_path(question.session, "/events");
   std::uint64_t before = 0;

@@ -1,5 +1,4 @@
-// A question with everything that it asks for: the inbox has only its title, the record has the
-// rest.
+// Loads a question with its whole content: the inbox has only its title, the record has the rest.
 #pragma once
 
 #include "cli/session_brief.h"
@@ -7,7 +6,7 @@
 
 namespace perdure::cli {
 
-// Fills in `asked` of a question of the inbox. What cannot be found leaves it not whole.
+// Fills in `asked` of a question from the inbox. If a part cannot be found, is_whole becomes false.
 Outcome<void> load_asked(VerbCall& call, Question& question);
 
 }  // namespace perdure::cli

@@ -12,7 +12,7 @@ std::size_t leading(std::string_view text, char c) {
   return std::min(text.find_first_not_of(c), text.size());
 }
 
-// The mark of a fence at the front of the line: three or more ` or ~.
+// The fence mark at the start of the line: three or more ` or ~.
 std::string fence_mark(std::string_view text) {
   text.remove_prefix(std::min<std::size_t>(leading(text, ' '), 3));
   for (const char c : {'`', '~'}) {
@@ -63,7 +63,7 @@ std::vector<std::string> indented(std::string_view text, std::size_t cells, cons
   return rows;
 }
 
-// A mark that opens here has its end further on, with text between that touches both.
+// Where the mark that opens here closes; the text between must touch both marks.
 std::size_t closing(std::string_view text, std::string_view mark) {
   if (text.empty() || text.front() == ' ') return std::string_view::npos;
   for (std::size_t at = text.find(mark); at != std::string_view::npos;
@@ -83,7 +83,7 @@ struct Mark {
   Ink ink;
 };
 
-// The mark that opens at this place; a `_` inside a word is none.
+// The mark that opens at this place; a `_` within a word does not count.
 std::optional<Mark> opening(std::string_view text, std::size_t at) {
   const std::string_view rest = text.substr(at);
   if (rest.starts_with("**")) return Mark{"**", Ink::bold};

@@ -1,5 +1,5 @@
 // Simple Markdown for a terminal: headings, bold, italic, code, fences, lists, quotes, rules. Works
-// line by line, so that text can be shown while it is written; unknown marks stay as they are.
+// line by line, so that text can be shown while it streams; unknown marks stay as they are.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@ class Markdown {
  public:
   explicit Markdown(Style style) : style_(style) {}
 
-  // One whole line without its newline, cleaned before; rows of at most `cells` cells.
+  // One complete, cleaned line without its newline; returns rows of at most `cells` cells.
   std::vector<std::string> line(std::string_view text, std::size_t cells);
-  // The same for a line that is not whole yet: nothing is remembered of it.
+  // The same for an incomplete line: does not change the state.
   std::vector<std::string> partial(std::string_view text, std::size_t cells) const;
-  // The text is over: an open fence is closed.
+  // The text has ended: closes an open fence.
   void reset() { fence_.clear(); }
 
  private:
@@ -28,10 +28,10 @@ class Markdown {
   std::vector<std::string> fenced(std::string_view text, std::size_t cells) const;
 
   Style style_;
-  std::string fence_;  // the mark that ends the open one; empty: none is open
+  std::string fence_;  // mark that closes the open fence; empty: none is open
 };
 
-// Bold, italic and code within a line.
+// Bold, italic and code within one line.
 std::string inline_markdown(const Style& style, std::string_view text);
 
 }  // namespace perdure::cli

@@ -1,5 +1,5 @@
-// Typed permission rules on the command line: what a trial found, and the question before a rule is
-// kept. Shared by `rules add`, `rules test` and `approve --always`.
+// Typed permission rules on the command line: the result of a trial, and the confirmation before a
+// rule is saved. Shared by `rules add`, `rules test` and `approve --always`.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,19 @@
 
 namespace perdure::cli {
 
-// Tries the rule on the journal. `body` is what POST /api/rules takes.
+// Tries the rule on the journal. `body` is that of POST /api/rules.
 Outcome<Answered> try_rule(VerbCall& call, const std::string& body, std::uint64_t days);
-// Prints the counts, and at most so many of the questions.
+// Prints the counts and at most lines_max of the questions.
 void print_trial(VerbCall& call, JsonView trial, std::size_t lines_max);
-// Tries it, prints that, and asks. With --yes it asks nothing. False: the person said no.
+// Tries the rule, prints the result, and asks for confirmation unless --yes is given. False: the
+// person declined.
 Outcome<bool> confirm_rule(VerbCall& call, const std::string& body);
 
-// A rule that would allow this open question from now on: shows what the daemon suggests, tries the
-// chosen one and asks. Gives the body for POST /api/rules; nothing: the person wants none. With
-// --yes it is the first one. An error: no rule can be made of this question.
+// A rule that would allow this open question from now on: shows the daemon's suggestions, tries the
+// chosen one and asks for confirmation. Returns the body for POST /api/rules, or nothing if the
+// person wants none. With --yes it takes the first one. An error: no rule fits this question.
 Outcome<std::optional<std::string>> choose_rule_for(VerbCall& call, const std::string& permission);
-// Makes it, and says so.
+// Creates the rule and prints a confirmation.
 Outcome<void> keep_rule(VerbCall& call, const std::string& body);
 
 }  // namespace perdure::cli

@@ -1,4 +1,4 @@
-// The verbs on permission rules against a daemon of prepared answers.
+// Tests the verbs on permission rules against a daemon with prepared answers.
 #include <gtest/gtest.h>
 
 #include "cli/fake_daemon_for_test.h"

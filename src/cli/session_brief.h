@@ -1,5 +1,5 @@
-// A session as the verbs show it, read from the daemon's JSON. A member that is not there reads as
-// nothing: an older or newer daemon can be looked at all the same.
+// A session as the verbs show it, read from the daemon's JSON. A missing member reads as empty, so
+// that older and newer daemons work too.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,16 @@ struct QuestionOption {
   std::string kind;  // allow_once, reject_once, …
 };
 
-// Something that waits for a person.
+// A question that waits for a person.
 struct Question {
-  std::string permission;  // its id; empty: no permission
-  std::string session;     // that asks; empty where that is clear
+  std::string permission;  // its id; empty: not a permission
+  std::string session;     // its session; empty if clear from the context
   std::string title;
-  std::string digest;  // an answer that names it is refused for any other question
+  std::string digest;  // the daemon rejects an answer with another question's digest
   std::vector<QuestionOption> options;
   Timestamp since;
   bool answerable = true;
-  Asked asked;  // only its title until the record of the question was read
+  Asked asked;  // only its title until its record has been read
 };
 
 struct SessionBrief {
@@ -40,13 +40,13 @@ struct SessionBrief {
   std::string state;
   std::string executor_status;
   std::string liveness;
-  std::string liveness_reason;  // why it is unknown, where somebody knows
+  std::string liveness_reason;  // why it is unknown, if there is a reason
   std::string runtime;
   std::string image;
   std::string remote;
-  std::string node;  // whose it is, when that is another daemon on the same database
+  std::string node;  // its owner, if that is another daemon on the same database
   std::string container_id;
-  std::string confinement;  // of its agent: full, partial, none; empty: not known
+  std::string confinement;  // of its agent: full, partial, none; empty: unknown
   std::string confinement_reason;
   std::string context;
   std::string context_verified;
@@ -67,29 +67,29 @@ struct SessionBrief {
   bool is_resumable = false;
   Timestamp created;
   Timestamp updated;
-  std::vector<Question> pending;  // only in a session that is shown alone
+  std::vector<Question> pending;  // only if read as a single session
   std::uint64_t pending_count = 0;
   Timestamp pending_since;
-  Timestamp limit_reset;       // its agent's provider takes no more until then; 0: no limit
-  std::string limit_at_reset;  // what will then be: continued, not_asked, …
-  std::string login_hint;      // only when a login is needed
+  Timestamp limit_reset;       // when the provider's usage limit resets; 0: no limit
+  std::string limit_at_reset;  // what happens then: continued, not_asked, …
+  std::string login_hint;      // only if the agent needs a login
 
-  // What a person calls it: its title, else the end of its id.
+  // Its display name: its title, or the end of its id.
   std::string name() const;
 };
 
-// A session object, or an answer that holds one under `session`.
+// Reads a session object, or a response with one under `session`.
 SessionBrief read_session(JsonView json);
-// Out of `options` and the rest of a pending item or a permission.requested record.
+// Reads `options` and the rest of a pending item or a permission.requested record.
 Question read_question(JsonView json);
 Timestamp read_time(JsonView json);
 
-// The last eight characters of an id: enough to tell sessions of one user apart.
+// The last eight characters of an id: enough to distinguish one user's sessions.
 std::string short_id(const std::string& id);
 // "4s", "12m", "3h", "5d".
 std::string age_text(std::int64_t age_ms);
-// Where the session works, for a question of its agent. `host` names the daemon's host when it is
-// not this machine.
+// Where the session works, shown with its agent's questions. `host` names the daemon's host if it
+// is not this machine.
 AskedWhere where_of(const SessionBrief& session, const std::string& host);
 
 }  // namespace perdure::cli

@@ -1,5 +1,5 @@
-// Colours, where the output is a terminal and nobody has asked for none. Without colours the text
-// is the same, character by character.
+// Colours, if the output is a terminal and colours are not disabled. Without colours the text is
+// the same, character by character.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ class Style {
 
   bool is_coloured() const { return is_coloured_; }
   std::string paint(Ink ink, std::string_view text) const;
-  // The codes themselves, for text that is put together piece by piece; empty without colours.
+  // The codes themselves, for text assembled in pieces; empty without colours.
   std::string_view begin(Ink ink) const;
   std::string_view end(Ink ink) const;
 

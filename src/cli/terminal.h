@@ -1,5 +1,4 @@
-// The terminal that this process was started on. Whatever ends the process in good order gives the
-// terminal back as it was.
+// The terminal that this process was started on. Every orderly exit restores the terminal.
 #pragma once
 
 #include <memory>
@@ -12,10 +11,10 @@
 
 namespace perdure::cli {
 
-// Keys as they are pressed, without echo; pasted text is marked. Ended by dropping it.
+// Raw key presses without echo; pasted text is marked. The destructor restores the terminal.
 class RawTerminal {
  public:
-  // `unavailable` when the standard input is no terminal.
+  // `unavailable` if the standard input is not a terminal.
   static Result<std::unique_ptr<RawTerminal>> enter();
   ~RawTerminal();
   RawTerminal(const RawTerminal&) = delete;
@@ -27,9 +26,9 @@ class RawTerminal {
   termios before_;
 };
 
-// Of the standard output; 80 by 24 when that is no terminal, or does not say.
+// Size of the standard output; 80 by 24 if it is not a terminal or reports none.
 ScreenSize terminal_size();
-// All of it, whatever it takes; what cannot be written is dropped.
+// Retries until all of it is written; on an error the rest is dropped.
 void write_all(int descriptor, std::string_view text);
 
 }  // namespace perdure::cli

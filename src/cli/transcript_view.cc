@@ -11,9 +11,9 @@
 namespace perdure::cli {
 namespace {
 
-constexpr std::size_t output_rows_max = 6;    // shown of what a tool gave back
-constexpr std::size_t diff_rows_max = 24;     // shown of a change
-constexpr std::size_t line_bytes_max = 8192;  // of a line that has no end; then it is broken
+constexpr std::size_t output_rows_max = 6;    // rows shown of a tool's output
+constexpr std::size_t diff_rows_max = 24;     // rows shown of a change
+constexpr std::size_t line_bytes_max = 8192;  // of a line without an end; then it is broken
 
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
@@ -26,7 +26,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-// What a tool gave back often comes as a block of code: on a terminal it looks like one anyway.
+// Agents often wrap a tool's output in a fence; a terminal needs none.
 std::vector<std::string_view> unfenced(std::vector<std::string_view> lines) {
   const bool is_block =
       lines.size() >= 2 && lines.front().starts_with("```") && lines.back() == "```";
@@ -60,7 +60,7 @@ bool TranscriptView::add_message(std::string_view kind, JsonView record) {
     add_user(record["content"].text(), record["steered"].flag() ? "steered" : "");
   } else if (kind == "queue.added") {
     end_speech();
-    // Without a run it is the next: it shows as soon as the agent is there.
+    // No run is active, so it runs next and appears once the agent is ready.
     if (!is_running()) return true;
     const char* const where = record["steer"].flag() ? "into the turn: " : "queued: ";
     add_row(Ink::dim, "⏳ ", where + clean_line(record["content"].text()));
@@ -238,7 +238,7 @@ void TranscriptView::settle(const Tool& tool, std::string_view outcome) {
   }
   const std::string text = clean_text(tool.text);
   const std::vector<std::string_view> lines = unfenced(lines_of(text));
-  // One line is not left out for a row that says so.
+  // Do not omit a single line: the row that says so takes as much room.
   const std::size_t first = lines.size() > output_rows_max + 1 ? lines.size() - output_rows_max : 0;
   if (first > 0) add_row(Ink::dim, "  ", "… " + std::to_string(first) + " lines before");
   for (std::size_t i = first; i < lines.size(); ++i) {

@@ -1,5 +1,5 @@
-// Records as rows of a terminal. A row that was given out is final: what may still change (a line
-// that is being written, a tool that runs) is kept apart, to be drawn again and again.
+// Turns records into terminal rows. Returned rows are final; rows that may still change (an
+// incomplete line, a running tool) are kept separately and redrawn.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,11 @@
 
 namespace perdure::cli {
 
-// What somebody who looks elsewhere would want to be called back for.
+// Events worth a notification if the user looks elsewhere.
 enum class Notice { needs_input, finished, failed, stalled };
 
-// Who shows a question that is open: the rows, or whoever has a place for it apart from them. Then
-// it becomes a row with its answer, and the tool that it is about is not shown beside it.
+// Where open questions are shown: in the rows, or apart from them by the caller. In the latter case
+// a question becomes a row with its answer, and its tool is not shown separately.
 enum class OpenQuestions { in_rows, apart };
 
 class TranscriptView {
@@ -31,32 +31,32 @@ class TranscriptView {
 
   // One record as served.
   void add(JsonView record);
-  // All that was shown is shown again from the first record on.
+  // Starts over: all records follow again from the first.
   void reset();
   void set_cells(std::size_t cells) { cells_ = cells; }
 
   // Final rows since the last call.
   std::vector<std::string> take_rows();
-  // The last of what may change, at most this many rows.
+  // The last rows that may still change, at most this many.
   std::vector<std::string> open_rows(std::size_t rows_max) const;
   std::vector<Notice> take_notices();
 
-  // As the records say; a state frame may know better.
+  // According to the records; a state frame may be newer.
   const std::deque<Question>& questions() const { return questions_; }
   bool is_running() const { return !run_.empty(); }
   const std::string& run() const { return run_; }
   bool is_cancelling() const { return is_cancelling_; }
   const std::string& title() const { return title_; }
   const std::string& mode() const { return mode_; }
-  // Of the context window, in percent; 0: not known.
+  // Used share of the context window, in percent; 0: unknown.
   std::uint64_t used_percent() const { return used_percent_; }
-  // How the last run ended: completed, failed, cancelled, interrupted; empty: none has.
+  // How the last run ended: completed, failed, cancelled, interrupted; empty: none has ended.
   const std::string& last_end() const { return last_end_; }
 
-  // The details of a question that its record keeps elsewhere.
+  // The details of a question that its record stores separately.
   void add_details(const std::string& permission, JsonView details);
 
-  // Something of our own, as a rule across the screen.
+  // A message of this program, as a rule across the screen.
   void add_rule(Ink ink, std::string_view words);
 
  private:
@@ -68,7 +68,7 @@ class TranscriptView {
     std::string status;
     std::string input;
     std::string text;
-    // As JSON, of its last update that has them: what a question about it may leave out.
+    // JSON of the tool's last update that has them: a question about the tool may omit them.
     std::string content;
     std::string raw_input;
     std::string locations;
@@ -104,9 +104,9 @@ class TranscriptView {
   Markdown markdown_;
   TextCleaner cleaner_;
   Speaker speaker_ = Speaker::nobody;
-  std::string line_;  // being written, cleaned
+  std::string line_;  // incomplete line, cleaned
   std::vector<std::string> rows_;
-  std::deque<Tool> tools_;  // open ones, oldest first
+  std::deque<Tool> tools_;  // running tools, oldest first
   std::deque<Question> questions_;
   std::vector<Notice> notices_;
   std::string run_;

@@ -1,5 +1,5 @@
-// The rows of everything but conversation: runs and their ends, questions, boundaries, the agent's
-// process.
+// The rows of everything except conversation: runs and their ends, questions, boundaries, the
+// agent's process.
 #include <algorithm>
 
 #include "base/json.h"
@@ -10,7 +10,7 @@
 namespace perdure::cli {
 namespace {
 
-constexpr std::size_t question_rows_max = 40;  // of a question that is not answered here
+constexpr std::size_t question_rows_max = 40;  // of a question that cannot be answered here
 
 }  // namespace
 
@@ -158,7 +158,7 @@ void TranscriptView::resolve(JsonView record) {
 
 bool TranscriptView::add_session_record(std::string_view kind, JsonView record) {
   if (kind == "context.boundary") {
-    // The first start of a session is no news: there was nothing that could be lost.
+    // The first start of a session is not worth a line: there was no context to lose.
     if (record["reason"].text() == "never_prompted" && last_end_.empty()) return true;
     add_rule(Ink::magenta, boundary_words(record));
   } else if (kind == "context.injected") {

@@ -1,4 +1,4 @@
-// Why a verb did not do what it was asked, and the exit code that scripts see.
+// Why a verb failed, and the exit code that scripts see.
 #pragma once
 
 #include <expected>
@@ -10,14 +10,6 @@
 
 namespace perdure::cli {
 
-inline constexpr int exit_done = 0;
-inline constexpr int exit_failed = 1;
-inline constexpr int exit_usage = 2;
-inline constexpr int exit_not_found = 3;
-inline constexpr int exit_refused = 4;
-inline constexpr int exit_unreachable = 5;
-inline constexpr int exit_timeout = 124;
-
 struct Trouble {
   int exit_code = exit_failed;
   std::string code;  // stable
@@ -25,9 +17,9 @@ struct Trouble {
   std::vector<std::string> actions;
 
   static Trouble usage(std::string message);
-  // Of this side: nobody answered, a file could not be read, a folder was in use.
+  // An error on this side: no response, an unreadable file, a folder in use.
   static Trouble of(const Error& error);
-  // Of the daemon.
+  // An error response of the daemon.
   static Trouble of(const client::Refusal& refusal);
 
   // {"error":{"code","message","actions":[…]}}
@@ -41,7 +33,7 @@ inline std::unexpected<Trouble> usage(std::string message) {
   return std::unexpected(Trouble::usage(std::move(message)));
 }
 
-// The value, or the error as a trouble.
+// The value, or the error as a Trouble.
 template <class T>
 Outcome<T> told(Result<T> result) {
   if (!result) return std::unexpected(Trouble::of(result.error()));

@@ -1,5 +1,5 @@
-// One call of a verb: its arguments, and what it says and asks. The daemon is looked for at the
-// first question to it, never before.
+// One call of a verb: its arguments, its output and its prompts. It connects to the daemon at the
+// first request, never earlier.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace perdure::cli {
 
-// A JSON answer with its text.
+// A JSON response with its text.
 class Answered {
  public:
   explicit Answered(std::string text)
@@ -32,7 +32,7 @@ class Answered {
 
 using Query = std::vector<std::pair<std::string, std::string>>;
 
-// One change: POST unless another method is named.
+// One change: POST unless another method is given.
 struct Change {
   std::string path;
   std::string body = "{}";
@@ -53,29 +53,29 @@ class VerbCall {
   std::string host() const;
   bool is_json() const { return parsed_.args.has("json"); }
 
-  // Connects at the first call; the exit code of a trouble is 5.
+  // Connects at the first call; a failure has exit code 5.
   Outcome<client::DaemonApi*> daemon();
-  // Starts the daemon again where it is gone and that is allowed.
+  // Restarts the daemon if it is gone and that is permitted.
   Result<> revive();
   Outcome<Answered> get(const std::string& path, Query query = {});
   Outcome<std::string> get_text(const std::string& path, const std::string& accept);
   Outcome<Answered> change(Change change);
 
-  // The session that the word names: a name, an id, a unique beginning or end of one.
+  // Finds a session by a word: its name, its id, or a unique start or end of the id.
   Outcome<SessionBrief> session(const std::string& word);
-  // The same; without a word the newest one of this folder.
+  // The same; without a word, the newest session in this folder.
   Outcome<SessionBrief> session_or_here(std::size_t place);
 
-  // The path as seen from the folder that the user is in, without `.` and `..`.
+  // Makes a path absolute, starting at the user's folder, and removes `.` and `..`.
   std::string whole_path(const std::string& path) const;
 
-  // With --json the text is JSON.
+  // With --json the text must be JSON.
   void print(std::string_view text);
   void print_raw_json(std::string_view json);
   void print_line(std::string_view text) { print(std::string(text) + "\n"); }
-  // The answer itself on one line, when --json was given.
+  // Prints the response on one line if --json was given.
   bool print_json(const Answered& answer);
-  // A remark, not part of the output.
+  // A remark on stderr, not part of the output.
   void remark(std::string_view text) { world_.console.err(std::string(text) + "\n"); }
 
  private:
@@ -87,7 +87,7 @@ class VerbCall {
   std::unique_ptr<client::DaemonApi> daemon_;
 };
 
-// /api/sessions/<id>, and what follows it.
+// /api/sessions/<id> followed by `rest`.
 std::string session_path(const std::string& id, std::string_view rest = {});
 std::string encode_segment(std::string_view text);
 

@@ -1,4 +1,4 @@
-// The table of all verbs, put together from one file a group.
+// The table of all verbs, assembled from one file per group.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace perdure::cli {
 
-// Visible ones in the order of the help, then the hidden ones.
+// Visible verbs in the order of the help, then hidden ones.
 const std::vector<Verb>& all_verbs();
 
 std::vector<Verb> live_verbs();

@@ -1,5 +1,5 @@
-// `adopt`: sessions that agents' own programs left on the disk, listed and taken over. The daemon
-// knows by the agent and its own id whether one is here already, so nothing is adopted twice.
+// `adopt`: lists sessions that agents' own programs left on disk, and takes them over. The daemon
+// recognises an adopted session by its agent and the agent's own id, so nothing is adopted twice.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -18,11 +18,11 @@ namespace {
 
 using adopt::Found;
 
-// A session of the disk, and what is here of it.
+// A session on disk, and how much of it is already here.
 struct Candidate {
   Found found;
-  std::string session_id;       // of the adopted one; empty: not adopted
-  std::uint64_t turns_new = 0;  // in the file since
+  std::string session_id;       // of the adopted session; empty: not adopted
+  std::uint64_t turns_new = 0;  // in the file since the adoption
   bool is_asked_for = false;
   bool was_adopted_now = false;
   std::string trouble;
@@ -53,7 +53,7 @@ Outcome<std::vector<adopt::Program>> asked_programs(VerbCall& call) {
 
 bool is_path(const std::string& word) { return word.find('/') != std::string::npos; }
 
-// Everything that was found; with words, that what they name, be it a file or an id.
+// Everything found; if words are given, only the files or ids that they name.
 Outcome<std::vector<Candidate>> candidates(VerbCall& call) {
   const adopt::FinderWorld world = finder_world(call);
   const std::vector<adopt::Program> programs = TRY(asked_programs(call));

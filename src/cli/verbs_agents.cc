@@ -1,4 +1,4 @@
-// Verbs on agents: which there are, and what one can really do.
+// Verbs on agents: list them, and probe what one can really do.
 #include <chrono>
 #include <thread>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto look_again = std::chrono::milliseconds(200);
 
-// A probe on this machine says more than what somebody measured elsewhere.
+// A probe on this machine overrides a measurement made elsewhere.
 std::string measured_words(JsonView agent) {
   if (const JsonView probe = agent["probe"]; probe.is_there()) {
     const std::string version = clean_line(probe["program_version"].text());

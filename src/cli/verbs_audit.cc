@@ -1,4 +1,4 @@
-// The verb that reads the audit trail: who signed in, who was refused, who decided what.
+// The verb that reads the audit trail: sign-ins, rejections, decisions.
 #include <algorithm>
 #include <optional>
 
@@ -16,7 +16,7 @@ constexpr std::uint64_t last_before_following = 10;
 constexpr int step_ms = 500;
 constexpr std::size_t text_cells_min = 20;
 
-// A time ago (2h), a day (2026-11-18) or a moment (2026-11-18T10:30 or with seconds), in UTC.
+// An age (2h), a day (2026-11-18) or a time (2026-11-18T10:30 or with seconds), in UTC.
 Outcome<Timestamp> read_since(const Args& args, Timestamp now) {
   const std::string text(args.value("since").value_or(""));
   if (!text.contains('-')) {
@@ -33,14 +33,14 @@ Outcome<Timestamp> read_since(const Args& args, Timestamp now) {
                text + "'");
 }
 
-// sess_…: the end of an id, as every list shows it.
+// sess_…: the end of an id, as in every list.
 std::string short_ids(JsonView on) {
   std::string out;
   for (const JsonView id : on.items()) {
     const std::string text = clean_line(id.text());
     const std::size_t kind = text.find('_');
     const bool is_long = kind != std::string::npos && text.size() > kind + 12;
-    // A record of a session keeps its number: sess_…/41.
+    // A session's record keeps its number: sess_…/41.
     const std::size_t end = std::min(text.find('/'), text.size());
     std::string part = text;
     if (is_long && end > 8) part = text.substr(0, kind + 1) + text.substr(end - 8);
@@ -112,7 +112,7 @@ class AuditWatcher final : public client::FollowEvents {
   std::optional<client::Refusal> refusal_;
 };
 
-// Prints what is there already and gives the number that it got to.
+// Prints the existing entries and returns the number of the last one.
 Outcome<std::uint64_t> print_past(VerbCall& call, AuditWatcher& watcher) {
   const Args& args = call.args();
   const bool follows = args.has("follow");

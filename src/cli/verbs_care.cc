@@ -1,4 +1,4 @@
-// Verbs that look after things: doctor, why, repair, export, import, version.
+// Verbs for maintenance: doctor, why, repair, export, import, version.
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -57,7 +57,7 @@ Outcome<int> nodes(VerbCall& call) {
   return exit_done;
 }
 
-// Only where several daemons share the journal.
+// Only if several daemons share the journal.
 void check_nodes(VerbCall& call, std::vector<DoctorCheck>& checks) {
   const auto answer = call.get("/api/nodes");
   if (!answer) return;
@@ -74,7 +74,7 @@ void check_nodes(VerbCall& call, std::vector<DoctorCheck>& checks) {
        silent.empty() ? "" : "start it again; the others have taken over its sessions"});
 }
 
-// What only an answering daemon can tell.
+// Checks that need a running daemon.
 void check_daemon(VerbCall& call, std::vector<DoctorCheck>& checks) {
   const auto api = call.daemon();
   if (!api) {
@@ -135,7 +135,7 @@ void print_steps(VerbCall& call, const RepairReport& report) {
   }
 }
 
-// A record that a repair would add.
+// A record that a repair would append.
 std::string repair_words(JsonView record) {
   const std::string kind = record["kind"].text();
   if (kind == "repair.closed_message") return "close the unfinished message";
@@ -149,7 +149,7 @@ std::string repair_words(JsonView record) {
   return "add " + kind;
 }
 
-// With a daemon it is the daemon's work; without one, and for all sessions, that of this process.
+// A running daemon repairs one named session; otherwise this process repairs that or all sessions.
 Outcome<int> repair(VerbCall& call) {
   const bool is_dry = call.args().has("dry-run");
   const std::string word = call.args().word(0);
@@ -181,7 +181,7 @@ std::unexpected<Trouble> file_trouble(const std::string& doing) {
   return std::unexpected(Trouble::of(Error(Code::internal, doing + ": " + std::strerror(errno))));
 }
 
-// A new file that only its owner can read; one that is there is replaced when that was asked for.
+// A new file that only its owner can read; an existing one is replaced only with --force.
 Outcome<> write_file(const std::string& path, std::string_view bytes, const Args& args) {
   const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (args.has("force") ? O_TRUNC : O_EXCL);
   const int fd = ::open(path.c_str(), flags, 0600);

@@ -1,5 +1,5 @@
 // Verbs that answer: inbox, approve, deny, answer. On a terminal the whole question is shown before
-// it can be answered. Without one, the call has to name the question.
+// it can be answered. Without a terminal, the call must name the question.
 #include <algorithm>
 #include <charconv>
 
@@ -15,8 +15,8 @@
 namespace perdure::cli {
 namespace {
 
-constexpr std::size_t inbox_rows_max = 16;       // of a question; a longer one is for `answer`
-constexpr std::size_t inbox_questions_max = 50;  // that are shown with what they ask
+constexpr std::size_t inbox_rows_max = 16;       // of one question; a longer one needs `answer`
+constexpr std::size_t inbox_questions_max = 50;  // shown with their content
 constexpr std::string_view indent = "     ";
 
 enum class Wish { yes, no, any };
@@ -44,8 +44,8 @@ void print_item(VerbCall& call, JsonView item, const std::string& text) {
                   shorten(text, cells > used + 20 ? cells - used : 20));
 }
 
-// What is asked and its answers, or as much of it as the list has room for. A question that is not
-// shown whole is not offered to be answered from here.
+// The request and its answers, as far as the list has room. A question that is not shown completely
+// cannot be answered from here.
 Outcome<void> print_question(VerbCall& call, JsonView item) {
   Question question = read_question(item);
   TRY_VOID(load_asked(call, question));
@@ -84,7 +84,7 @@ Outcome<int> inbox(VerbCall& call) {
     print_item(call, item, is_shown ? "" : clean_line(item["text"].text()));
     if (!is_shown) continue;
     questions += 1;
-    // One that was answered in the meantime is not an error of the list.
+    // A question that was answered since then is not an error of the list.
     if (const auto done = print_question(call, item); !done && done.error().exit_code != 3) {
       return std::unexpected(done.error());
     }
@@ -101,7 +101,7 @@ std::string list_questions(const std::vector<JsonView>& items) {
   return out;
 }
 
-// The one open question that the word means: of a permission's id or its end, or of a session.
+// The only open question that the word matches: by a permission's id or its end, or by session.
 Outcome<Question> find_question(VerbCall& call) {
   const std::string word = call.args().word(0);
   const Answered answer = TRY(call.get("/api/inbox"));
@@ -139,7 +139,7 @@ std::string option_list(const Question& question) {
   return names;
 }
 
-// What the call itself says: an option, or nothing when it withdraws the question.
+// The answer that the call itself names: an option, or null if it withdraws the question.
 Outcome<const QuestionOption*> named_option(VerbCall& call, const Question& question, Wish wish) {
   if (const auto wanted = call.args().value("option")) {
     const auto found = std::ranges::find(question.options, *wanted, &QuestionOption::id);
@@ -185,7 +185,7 @@ Outcome<int> send_answer(VerbCall& call, const Question& question, const Questio
                                      clean_line(answered["decided_by"].text()) + ": " + outcome);
 }
 
-// False: left before the end.
+// False: the user left before the end.
 bool print_paged(VerbCall& call, const std::vector<std::string>& rows) {
   const std::size_t screen = call.world().console.size().rows;
   const std::size_t page = screen > 6 ? screen - 2 : 4;
@@ -205,7 +205,7 @@ std::unexpected<Trouble> not_answered() {
   return refused(Code::conflict, "not answered; the question is still open");
 }
 
-// The number of an option; nothing for anything else.
+// The option with the typed number; null for any other input.
 const QuestionOption* typed_option(const Question& question, const std::string& typed) {
   std::size_t number = 0;
   const char* const end = typed.data() + typed.size();
@@ -220,7 +220,8 @@ struct Choice {
   const QuestionOption* option = nullptr;  // null: the question is withdrawn
 };
 
-// A call that names no answer, or an ambiguous one, takes a number; a plain yes or no is confirmed.
+// If the call names no answer or an ambiguous one, the person types a number; a plain yes or no is
+// confirmed.
 Choice ask_person(VerbCall& call, const Question& question, Wish wish) {
   const Outcome<const QuestionOption*> named = named_option(call, question, wish);
   if (named) {
@@ -236,7 +237,7 @@ Choice ask_person(VerbCall& call, const Question& question, Wish wish) {
   return {.is_made = option != nullptr, .option = option};
 }
 
-// The rule that --always keeps after the answer. It is chosen before, while the question is open.
+// The rule that --always saves after the answer. It is chosen first, while the question is open.
 Outcome<std::optional<std::string>> wanted_rule(VerbCall& call, const Question& question,
                                                 const QuestionOption* option) {
   const bool allows = option != nullptr && !option->kind.starts_with("reject");
@@ -282,7 +283,7 @@ Outcome<int> answer_question(VerbCall& call, Wish wish) {
   const bool is_person =
       call.world().console.is_interactive() && !call.args().has("yes") && !call.is_json();
   if (is_person) return answer_on_terminal(call, question, wish);
-  // Nobody sees the question here: who calls has to know which one it is.
+  // The question is not shown here, so the caller must name it.
   if (call.args().word(0) != question.permission) {
     return usage("without a terminal, name the question that is meant: perdure " +
                  std::string(call.verb().name) + " " + question.permission);

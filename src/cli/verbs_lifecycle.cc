@@ -13,7 +13,8 @@
 namespace perdure::cli {
 namespace {
 
-// Stops what the session's processes made, and what these make in the meantime.
+// Stops the sessions that this session's processes created, including those created in the
+// meantime.
 Outcome<std::size_t> stop_children(VerbCall& call, const SessionBrief& session, Answered answer) {
   std::set<std::string> stopped;
   while (true) {
@@ -133,7 +134,7 @@ Outcome<int> rm(VerbCall& call) {
   return exit_done;
 }
 
-// The numbers behind the session. Nothing is sent while one of them is not a number.
+// The numbers after the session. Nothing is sent unless all of them are numbers.
 Outcome<std::vector<std::uint64_t>> record_numbers(const Args& args) {
   std::vector<std::uint64_t> numbers;
   for (std::size_t at = 1; at < args.words().size(); ++at) {

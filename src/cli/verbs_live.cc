@@ -1,4 +1,4 @@
-// Verbs that make sessions and show them: serve, run, new, ls, show, status.
+// Verbs that create and show sessions: serve, run, new, ls, show, status.
 #include <algorithm>
 #include <charconv>
 
@@ -43,7 +43,7 @@ Outcome<int> serve(VerbCall& call) {
   options.background = args.has("background");
   options.clean_start = args.has("clean-start");
   options.stop = args.has("stop");
-  // The daemon that serves an agent is not the agent's to end.
+  // An agent must not stop the daemon that serves it.
   if (options.stop && call.world().environment("PERDURE_SESSION")) {
     return std::unexpected(
         Trouble::of(Error(Code::denied, "a process inside a session may not stop the daemon")));
@@ -68,7 +68,7 @@ Outcome<Answered> create(VerbCall& call, const NewSession& wanted) {
   JsonWriter body;
   body.begin_object();
   if (!agent.empty()) body.key("agent").string(agent);
-  // What lies on another host is not looked up here.
+  // A folder on another host is not resolved here.
   if (args.has("remote")) {
     if (const auto cwd = args.value("cwd")) body.key("cwd").string(*cwd);
   } else if (!args.has("no-cwd")) {
@@ -153,7 +153,7 @@ std::string status_text(const SessionBrief& session) {
   return session.status;
 }
 
-// The home folder is everybody's own: it is not worth the room.
+// The home folder is shortened to `~` to save room.
 std::string folder_text(VerbCall& call, const std::string& cwd) {
   const std::string home = call.world().environment("HOME").value_or("");
   if (!home.empty() && (cwd == home || cwd.starts_with(home + "/"))) {
@@ -162,7 +162,7 @@ std::string folder_text(VerbCall& call, const std::string& cwd) {
   return cwd;
 }
 
-// With a word about where it runs, where that is not simply this machine.
+// Adds where the agent runs, unless that is simply this machine.
 std::string agent_text(const SessionBrief& session) {
   const std::string agent = clean_line(session.agent);
   if (session.runtime.empty() || session.runtime == "standalone") return agent;
@@ -174,7 +174,7 @@ struct Row {
   Ink ink = Ink::plain;
 };
 
-// Whose each session is, where several daemons have them.
+// Adds each session's owner if several daemons have sessions.
 void add_nodes(std::vector<Row>& rows, const std::vector<SessionBrief>& sessions) {
   if (std::ranges::all_of(sessions, [](const auto& one) { return one.node.empty(); })) return;
   const auto put = [](Row& row, std::string text) {
@@ -231,7 +231,7 @@ bool is_shown(VerbCall& call, const SessionBrief& session) {
   return !call.args().has("here") || session.cwd == call.world().cwd;
 }
 
-// Who waits for a person comes first, the longest waiting at the top.
+// Sessions that wait for a person come first, the longest waiting at the top.
 bool comes_before(const SessionBrief& a, const SessionBrief& b) {
   if ((a.pending_count > 0) != (b.pending_count > 0)) return a.pending_count > 0;
   if (a.pending_count > 0 && a.pending_since != b.pending_since) {

@@ -1,4 +1,4 @@
-// Verbs that let others in: open, token create, token ls, token revoke.
+// Verbs that give access to others: open, token create, token ls, token revoke.
 #include "base/json.h"
 #include "cli/clean_text.h"
 #include "cli/verb_call.h"
@@ -47,7 +47,8 @@ Outcome<int> token_ls(VerbCall& call) {
   for (const JsonView token : answer["tokens"].items()) {
     const std::string expires = token["expires"].text();
     const std::vector<JsonView> scopes = token["scopes"].items();
-    const std::string scope = scopes.empty() ? "" : scopes.back().text();  // includes the others
+    // includes the lower scopes
+    const std::string scope = scopes.empty() ? "" : scopes.back().text();
     call.print_line(pad(clean_line(token["id"].text()), 32) + pad(clean_line(scope), 10) +
                     pad(clean_line(token["name"].text()), 24) +
                     (expires.empty() ? "never expires" : "until " + clean_line(expires)));

@@ -1,4 +1,4 @@
-// Verbs for other programs, and help: help, completion, acp, and what the shells' scripts ask.
+// Verbs for other programs, and help: help, completion, acp, and the shell scripts' query.
 #include <algorithm>
 
 #include "base/limits.h"
@@ -21,7 +21,7 @@ Outcome<int> help(VerbCall& call) {
     call.print(help_verb(*verb, call.style()));
     return exit_done;
   }
-  // One word of a pair: both verbs are meant.
+  // One word of a two-word verb: lists all verbs that start with it.
   bool has_found = false;
   for (const Verb& verb : all_verbs()) {
     if (!verb.name.starts_with(name + " ")) continue;
@@ -43,7 +43,7 @@ Outcome<int> completion(VerbCall& call) {
   return exit_done;
 }
 
-// A word that no shell takes apart.
+// A word that needs no shell quoting.
 bool is_plain(std::string_view word) {
   const auto is_fine = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
@@ -52,7 +52,7 @@ bool is_plain(std::string_view word) {
   return !word.empty() && word[0] != '-' && std::ranges::all_of(word, is_fine);
 }
 
-// People know sessions by their titles: those that name one session, besides the ids.
+// People know sessions by title: also offers titles that match only one session.
 void offer_titles(std::vector<Candidate>& sessions) {
   const std::vector<Candidate> ids = sessions;
   for (const auto& [id, title] : ids) {

@@ -10,7 +10,7 @@
 namespace perdure::cli {
 namespace {
 
-// Where a view begins: everything, or the last records of a long session.
+// The first record of a view: the start, or the last records of a long session.
 AttachTo attach_from(const SessionBrief& session, const Args& args) {
   AttachTo to{.session = session.id, .after = 0, .first_note = {}};
   if (!args.has("all") && session.seq > attach_replay_records) {
@@ -80,13 +80,13 @@ Outcome<int> send(VerbCall& call) {
                                           .timeout_ms = timeout})));
 }
 
-// A limit is worth waiting for only when the session goes on behind it.
+// Waiting for a limit makes sense only if the session continues after it.
 bool is_busy(const SessionBrief& session) {
   if (session.limit_reset.ms != 0) return session.limit_at_reset == "continued";
   return session.status == "running" || session.status == "waiting" || session.state == "STARTING";
 }
 
-// 0 when the last run was completed, or there was none.
+// 0 if the last run was completed, or there was none.
 int exit_of_session(const SessionBrief& session, const std::string& run_end) {
   if (run_end == "completed") return exit_done;
   const bool went_wrong = !run_end.empty() || session.status.starts_with("interrupted") ||
@@ -107,7 +107,7 @@ Outcome<int> wait(VerbCall& call) {
     const bool is_limited = session.limit_reset.ms != 0;
     const bool is_asked = session.status == "waiting" && !is_limited && args.has("or-question");
     Watched watched{.end = Watched::End::asked, .run_end = {}};
-    // Who waits for something that waits for them shall know it.
+    // Explain the wait: the person may be able to end it.
     if (is_limited && !std::exchange(has_told, true)) {
       call.remark("it is waiting for a usage limit to reset, " +
                   reset_words(session.limit_reset, call.world().now()));

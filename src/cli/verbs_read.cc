@@ -1,4 +1,4 @@
-// Verbs that read what happened: logs, events, history, transcript, search.
+// Verbs that read the past: logs, events, history, transcript, search.
 #include <algorithm>
 #include <deque>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t page_limit = page_records_max;
 
-// The cursor that --last and --after ask for.
+// The cursor for --last and --after.
 Outcome<std::uint64_t> cursor_of(const Args& args, const SessionBrief& session) {
   const auto after = TRY(args.number("after"));
   const auto last = TRY(args.number("last"));
@@ -25,7 +25,7 @@ Outcome<std::uint64_t> cursor_of(const Args& args, const SessionBrief& session) 
   return after.value_or(0);
 }
 
-// What is there, and on with what comes when -f was given.
+// Prints the existing records; with -f also new ones.
 Outcome<int> print_records(VerbCall& call, const SessionBrief& session, std::uint64_t after) {
   WatchRequest request{.session = session.id, .after = after};
   if (!call.args().has("follow")) request.until_seq = session.seq;
@@ -58,7 +58,7 @@ Outcome<int> events(VerbCall& call) {
   std::uint64_t after = TRY(cursor_of(args, session));
   const std::string kind = args.value("kind").value_or("");
   const auto last = TRY(args.number("last"));
-  // The last of one kind may lie anywhere.
+  // The last records of one kind may be anywhere in the journal.
   const bool keeps_last = last && !kind.empty();
   if (keeps_last) after = 0;
   const std::size_t cells = call.world().console.size().cells;
@@ -124,7 +124,7 @@ void print_turn(VerbCall& call, JsonView turn, std::size_t number) {
   }
 }
 
-// Pages of a list that the daemon gives from its end, oldest page first.
+// Pages of a list that the daemon serves from its end, printed oldest page first.
 struct PagedRead {
   std::string_view rest;  // of the path
   std::string_view list;  // the member that holds the page
@@ -196,7 +196,7 @@ Outcome<int> transcript(VerbCall& call) {
   if (call.args().has("markdown")) {
     const std::string text =
         TRY(call.get_text(session_path(session.id, "/transcript"), "text/markdown"));
-    // A file is given as it is; a terminal gets nothing that could act on it.
+    // A file gets the text as it is; a terminal gets nothing that could act on it.
     call.print(call.world().console.is_output_terminal() ? clean_text(text) : text);
     return exit_done;
   }

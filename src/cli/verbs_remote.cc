@@ -1,5 +1,5 @@
-// Verbs for other hosts: remote add, ls, check, start, rm. They work on the data folder and by ssh;
-// the daemon finds what they wrote when it needs it.
+// Verbs for other hosts: remote add, ls, check, start, rm. They work on the data folder and over
+// ssh; the daemon reads what they wrote when it needs it.
 #include <sstream>
 
 #include "base/fields_json.h"

@@ -1,4 +1,4 @@
-// Verbs on permission rules. A rule is tried on the past before a person keeps it.
+// Verbs on permission rules. A rule is tried on past questions before a person saves it.
 #include <algorithm>
 
 #include "base/json.h"
@@ -56,7 +56,7 @@ std::vector<std::string> split_at_commas(std::string_view text) {
   return words;
 }
 
-// The body for POST /api/rules, as the words and options say.
+// The body for POST /api/rules from the words and options.
 Outcome<std::string> read_rule(VerbCall& call) {
   const Args& args = call.args();
   const std::string effect = args.word(0);

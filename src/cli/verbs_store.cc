@@ -1,5 +1,5 @@
-// Verbs that work on the data folder itself, by what main/ gives: verify, store, backup, restore,
-// gc, service, config.
+// Verbs that work on the data folder itself, with functions from main/: verify, store, backup,
+// restore, gc, service, config.
 #include <chrono>
 #include <thread>
 
@@ -20,7 +20,7 @@ std::unexpected<Trouble> missing() {
 constexpr int restart_looks = 600;
 constexpr auto look_again = std::chrono::milliseconds(100);
 
-// Of a daemon that serves: it reads beside everything else, and says how far it is.
+// By a running daemon: it verifies in the background and reports its progress.
 Outcome<VerifyReport> verify_by_daemon(VerbCall& call) {
   TRY(call.change({.path = "/api/verify"}));
   while (true) {
@@ -59,7 +59,7 @@ Outcome<VerifyReport> verify_anyhow(VerbCall& call) {
   return report;
 }
 
-// Damage of the store as a whole names no session.
+// Damage to the store as a whole names no session.
 std::string sentence_of(const DamagedSession& damaged) {
   if (damaged.session.empty()) return "damaged: " + clean_line(damaged.message);
   return "damaged: " + damaged.session + " is good up to record " +
@@ -107,7 +107,7 @@ Outcome<int> store_copy(VerbCall& call) {
   return exit_done;
 }
 
-// Whether a person, or --yes, agrees.
+// Whether a person agrees, or --yes was given.
 Outcome<bool> is_agreed(VerbCall& call, const std::string& question) {
   if (call.args().has("yes")) return true;
   const auto typed = call.world().console.ask(question + " [y/N] ");
@@ -152,7 +152,7 @@ void print_report(VerbCall& call, std::string_view done, const FileReport& repor
   for (const DamagedSession& damaged : report.damaged) call.print_line(sentence_of(damaged));
 }
 
-// A daemon that runs makes the copy itself: nobody else may open its store.
+// A running daemon makes the copy itself: no other process may open its store.
 Outcome<int> backup(VerbCall& call) {
   const std::string path = call.whole_path(call.args().word(0));
   if (call.daemon()) {
@@ -179,7 +179,7 @@ Outcome<int> restore(VerbCall& call) {
   return exit_done;
 }
 
-// A daemon that runs does it itself: only it knows which sessions are being made.
+// A running daemon does it itself: only it knows which sessions are being created.
 Outcome<GcReport> collect(VerbCall& call, const GcLocally& order) {
   if (!call.daemon()) {
     if (!call.world().local.gc) return missing();
@@ -194,7 +194,7 @@ Outcome<GcReport> collect(VerbCall& call, const GcLocally& order) {
   return report;
 }
 
-// D6: the running daemon starts itself again, and the verb waits for the next one.
+// D6: the running daemon restarts itself, and the verb waits for the new one.
 Outcome<int> restart(VerbCall& call) {
   const std::string before = TRY(call.get("/api/daemon"))["boot_id"].text();
   TRY(call.change({.path = "/api/restart"}));

@@ -1,4 +1,4 @@
-// The verbs against a daemon of prepared answers: what they ask, print and exit with.
+// The verbs against a daemon with prepared answers: their requests, output and exit codes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -65,7 +65,7 @@ TEST_F(Verbs, an_error_is_json_when_json_was_asked_for) {
 }
 
 TEST_F(Verbs, SEC14_json_and_exports_on_a_terminal_cannot_act_on_it) {
-  // CSI and OSC in one character, delete, a turn of direction, a tag, a line of another sort.
+  // CSI and OSC as single characters, delete, a direction override, a tag, a line separator.
   const std::string hostile =
       "a\xc2\x9b"
       "b\xc2\x9d"

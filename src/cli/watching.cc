@@ -69,7 +69,7 @@ class Watcher final : public client::FollowEvents {
     if (kind == "permission.requested" && request_.until_asked) {
       end_ = Watched{.end = Watched::End::asked, .run_end = {}};
     }
-    // Without an agent no run begins: the prompt is held back.
+    // Without an agent no run begins: the prompt is held.
     const bool wants_run =
         request_.until_run_ends || !request_.run.empty() || !request_.message.empty();
     if (kind == "resume.failed" && wants_run) {

@@ -38,7 +38,7 @@ bool is_in(const std::array<Range, Size>& ranges, char32_t c) {
   return found != ranges.end() && c >= found->first;
 }
 
-// The length of a colour of ours at the front; 0 when there is none.
+// The length of one of our colour codes at the start; 0 if there is none.
 std::size_t colour_bytes(std::string_view text) {
   if (!text.starts_with("\x1B[")) return 0;
   const std::size_t end = text.find('m', 2);

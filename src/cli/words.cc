@@ -33,7 +33,7 @@ std::string rung_sentence(std::string_view rung) {
   return "The session could not be resumed. Nothing was changed or lost.";
 }
 
-// Codes of the journal in words; what is a sentence already stays.
+// Journal codes in words; a reason that is already a sentence stays.
 std::string reason_words(std::string reason) {
   if (reason == "capability_missing") return "the agent cannot restore sessions";
   if (reason == "session_unknown") return "the agent no longer knows its session";
@@ -91,7 +91,7 @@ void add_resume(const SessionBrief& session, std::vector<std::string>& out) {
   }
 }
 
-// What comes of the limit's end, as the daemon foretells it.
+// What happens at the limit's end, as predicted by the daemon.
 std::string limit_sentence(std::string_view at_reset, const std::string& id) {
   if (at_reset == "continued") return "It continues automatically then.";
   if (at_reset == "too_often")

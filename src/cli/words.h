@@ -1,4 +1,4 @@
-// What happened, in sentences: receipts, boundaries, interruptions, and why a session is as it is.
+// Events in sentences: receipts, boundaries, interruptions, and why a session is in its state.
 #pragma once
 
 #include <string>
@@ -11,20 +11,21 @@
 
 namespace perdure::cli {
 
-// Of a resume: which rung served, and what the agent no longer knows. One sentence each.
+// For a resume: how the session was restored, and what the agent no longer knows. One sentence
+// each.
 std::vector<std::string> receipt_sentences(JsonView receipt);
 
-// Of a context.boundary record, short enough for a rule across the screen.
+// For a context.boundary record, short enough for a rule across the screen.
 std::string boundary_words(JsonView record);
 
 // "the agent's process ended" for process_exit.
 std::string interruption_words(std::string_view reason);
 
-// Why the session is in the state it is in, and what can be done: one sentence each.
-// "until 14:05 UTC (in 3h)"; of a limit that is waited out.
+// "until 14:05 UTC (in 3h)", for a limit that is waited out.
 std::string reset_words(Timestamp reset, Timestamp now);
 bool needs_login(const SessionBrief& session);
 
+// Why the session is in its state, and what to do: one sentence each.
 std::vector<std::string> why_sentences(const SessionBrief& session, Timestamp now);
 
 }  // namespace perdure::cli

@@ -67,7 +67,7 @@ std::string tail_of(int memory_file) {
   return utf8_scrub(text);
 }
 
-// The same environment with the data folder that this client looks at.
+// The same environment, with this client's data folder.
 std::vector<std::string> child_environment(const std::string& data_folder) {
   std::vector<std::string> out;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -95,7 +95,7 @@ Result<pid_t> spawn(const StartRequest& request, int error_file) {
   posix_spawn_file_actions_adddup2(&actions, error_file, 2);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  // A session of its own: a Ctrl-C meant for this command does not reach the daemon.
+  // A new process session: a Ctrl-C for this command does not reach the daemon.
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
   pid_t child = 0;
   const int error = posix_spawn(&child, request.program.c_str(), &actions, &attributes,
@@ -120,7 +120,7 @@ Result<> start(const StartRequest& request, std::int64_t deadline_ms) {
   }
   int status = 0;
   if (::waitpid(child, &status, pidfd.get() >= 0 ? WNOHANG : 0) != child) {
-    // Left to itself: it may be ready later, and it alone knows what it is doing.
+    // The child continues: it may be ready later, and only it knows its progress.
     return fail(Code::unavailable, "the daemon is still starting; try again in a moment");
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
@@ -136,7 +136,8 @@ Result<StartOutcome> ensure_daemon(const StartRequest& request,
   if (is_there()) return StartOutcome::was_there;
   const std::int64_t deadline_ms =
       now_ms() + (request.ready_ms > 0 ? request.ready_ms : daemon_ready_ms);
-  // Beside what sessions see of the data folder: a process inside one must not hold it.
+  // Next to the part of the data folder that sessions see, so that a process in a session cannot
+  // hold the lock.
   const std::string& folder = request.data_folder;
   TRY_VOID(make_folders(folder));
   const Descriptor lock(

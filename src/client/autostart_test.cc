@@ -1,4 +1,4 @@
-// Starting the daemon: real processes, a script in its place that counts how often it was started.
+// Starts real processes: in place of the daemon, a script that counts its starts.
 #include "client/autostart.h"
 
 #include <filesystem>
@@ -21,7 +21,7 @@ class Autostart : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder); }
 
-  // A daemon that notes its start in a file and is then "there".
+  // A daemon that records its start in a file and then counts as running.
   StartRequest daemon(const std::string& commands) const {
     StartRequest request;
     request.data_folder = folder + "/state";
@@ -41,7 +41,7 @@ class Autostart : public testing::Test {
   std::string folder;
 };
 
-// $0 is the folder: the word behind -c's commands.
+// $0 is the folder: the word after -c's commands.
 constexpr const char* good = R"(echo "$PERDURE_HOME" >> "$0/starts"; sleep 0.2; touch "$0/there")";
 
 TEST_F(Autostart, one_that_is_there_is_not_started) {

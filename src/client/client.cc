@@ -75,11 +75,11 @@ ApiAnswer answer_of(HttpResponse response) {
   return answer;
 }
 
-// What one follower or sent call and its client share.
+// The interface between the client and one follower or sent call.
 class StreamDriver {
  public:
   virtual ~StreamDriver() = default;
-  // Does what is due; gives when to be asked again.
+  // Does what is due; returns the time of its next call.
   virtual std::int64_t drive(std::int64_t now_ms) = 0;
 };
 
@@ -108,7 +108,7 @@ class Client final : public DaemonApi {
   const HttpEndpoint& endpoint() const { return endpoint_; }
   void add(StreamDriver* driver) { drivers_.insert(driver); }
   void remove(StreamDriver* driver) { drivers_.erase(driver); }
-  // Once the loop is back in step(): it is the caller that goes.
+  // Deferred until the loop is back in step(): the caller itself is to be destroyed.
   void forget_sent(StreamDriver* driver) { over_.push_back(driver); }
 
  private:
@@ -120,7 +120,7 @@ class Client final : public DaemonApi {
   std::vector<StreamDriver*> over_;
 };
 
-// A call that nobody waits for. Made again under its key for as long as nobody answers.
+// A call without a waiting caller. Repeated under its key until there is a response.
 class SentCall final : public StreamDriver {
  public:
   SentCall(Client& client, ApiRequest request, OnApiAnswer done)
@@ -169,8 +169,8 @@ class SentCall final : public StreamDriver {
   bool is_over_ = false;
 };
 
-// Its callbacks only note what happened; drive() tells the core, so that nothing of the caller runs
-// while http/ is on the stack.
+// Its callbacks only record events; drive() passes them to the core, so that none of the caller's
+// code runs while http/ is on the stack.
 class SessionStream final : public Following, StreamDriver, HttpBodyEvents {
  public:
   SessionStream(Client& client, FollowRequest request, FollowEvents& events)
@@ -222,7 +222,7 @@ class SessionStream final : public Following, StreamDriver, HttpBodyEvents {
     if (!call_) return;
     const bool ended = ended_;
     if (head_ && head_->status != 200) {
-      if (!ended) return;  // the body says why
+      if (!ended) return;  // the body has the reason
       const Refusal refusal = read_refusal(head_->status, bytes_);
       forget();
       core_.on_refused(refusal, now_ms);
@@ -299,7 +299,7 @@ void Client::step(int wait_ms) {
   const auto drive_all = [&] {
     std::int64_t next = steady_ms() + wait_ms;
     for (StreamDriver* driver : std::vector(drivers_.begin(), drivers_.end())) {
-      // One that a callback of another has dropped is not asked any more.
+      // Skip drivers that a callback of another one has removed.
       if (drivers_.contains(driver)) next = std::min(next, driver->drive(steady_ms()));
     }
     return next;

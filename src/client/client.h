@@ -1,5 +1,5 @@
-// The daemon over HTTP, by its unix socket or a URL. A call that got no answer is made again under
-// the same key, so that it acts once (G2).
+// The daemon over HTTP, by its unix socket or a URL. A call without a response is repeated under
+// the same key, so that it takes effect once (G2).
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,24 @@
 
 namespace perdure::client {
 
-// Whether this caller may start a daemon that is not there.
+// Whether this caller may start a missing daemon.
 enum class StartPolicy {
   may_start,
-  never,           // the user or the verb says so
-  inside_session,  // the caller runs inside a hosted session: never, and it is told why
+  never,           // the user or the verb forbids it
+  inside_session,  // the caller runs in a hosted session: never, and the error says why
 };
 
 struct ClientSettings {
   std::string data_folder;
-  std::string host_url;  // given: that daemon, which is never started from here
-  std::string token;     // needed with a URL; the socket knows its caller
+  std::string host_url;  // if set: that daemon, which is never started from here
+  std::string token;     // required with a URL; the socket identifies its caller
   StartPolicy start = StartPolicy::may_start;
-  // For the first answer, when that is not to be waited for long (completion); 0: the usual time.
+  // Timeout of the first response, if it must be short (completion); 0: the default.
   std::int64_t probe_ms = 0;
-  StartRequest starter;  // its data_folder is set by connect_daemon()
+  StartRequest starter;  // connect_daemon() sets its data_folder
 };
 
-// Finds the daemon, and starts it where that is allowed. Blocks. `unavailable`: nobody is there.
+// Connects to the daemon, and starts it if permitted. Blocks. `unavailable`: no daemon responds.
 Result<std::unique_ptr<DaemonApi>> connect_daemon(ClientSettings settings);
 
 }  // namespace perdure::client

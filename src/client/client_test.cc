@@ -1,5 +1,5 @@
-// The client against a real server on a unix socket: calls, refusals, repeats, a followed session
-// that is cut in the middle.
+// The client against a real server on a unix socket: calls, errors, repeats, a followed session
+// that is cut off.
 #include "client/client.h"
 
 #include <filesystem>
@@ -15,7 +15,7 @@
 namespace perdure::client {
 namespace {
 
-// Runs on a thread of its own until it is dropped.
+// Runs on its own thread until destroyed.
 class Server final : public HttpHandler, HttpStreamEvents {
  public:
   using Answer = std::function<void(const HttpRequest&, std::shared_ptr<HttpExchange>)>;
@@ -40,7 +40,7 @@ class Server final : public HttpHandler, HttpStreamEvents {
   void on_drained() override {}
   void on_closed() override {}
 
-  // Begins an answer that goes on until the stream is dropped.
+  // Starts a response that continues until the stream is dropped.
   HttpStream& stream(HttpExchange& exchange) {
     HttpResponse head;
     head.headers.push_back({"Content-Type", "text/event-stream"});
@@ -48,7 +48,7 @@ class Server final : public HttpHandler, HttpStreamEvents {
     return *streams.back();
   }
 
-  std::vector<HttpRequest> requests;  // to be read once it is dropped, or from its own thread
+  std::vector<HttpRequest> requests;  // read it after destruction, or from its own thread
   std::vector<std::shared_ptr<HttpStream>> streams;
 
  private:
@@ -141,7 +141,7 @@ TEST_F(ClientOverHttp, a_refusal_is_an_answer) {
   EXPECT_EQ(answer->refusal->message, "no such session");
 }
 
-// The connection is cut before the answer: the server drops a stream instead.
+// To cut the connection before the response, the server drops a stream.
 TEST_F(ClientOverHttp, N10_a_call_without_an_answer_is_made_again_under_its_key) {
   std::vector<std::string> keys;
   Server* here = nullptr;

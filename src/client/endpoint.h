@@ -1,4 +1,4 @@
-// Where the daemon is: the socket in its data folder, or a URL. A token is never sent in the clear
+// Where the daemon is: the socket in its data folder, or a URL. A token is never sent unencrypted
 // to another machine.
 #pragma once
 
@@ -12,20 +12,20 @@
 
 namespace perdure::client {
 
-// The value of an environment variable; nothing when it is not set or empty.
+// The value of an environment variable; nothing if it is unset or empty.
 using Environment = std::function<std::optional<std::string>(std::string_view name)>;
 
-// $PERDURE_HOME, else $XDG_STATE_HOME/perdure, else ~/.local/state/perdure. invalid_argument when
-// none of the three is set.
+// $PERDURE_HOME, or $XDG_STATE_HOME/perdure, or ~/.local/state/perdure. invalid_argument if none of
+// the three is set.
 Result<std::string> data_folder_of(const Environment& environment);
 
-// http://host[:port] or https://host[:port], nothing behind it but a slash. invalid_argument for
+// http://host[:port] or https://host[:port], optionally followed by a slash. invalid_argument for
 // everything else; `denied` for http:// to another machine.
 Result<HttpEndpoint> parse_endpoint(std::string_view url);
 
 HttpEndpoint socket_endpoint(const std::string& data_folder);
 
-// What the Host header says.
+// The value of the Host header.
 std::string host_header(const HttpEndpoint& endpoint);
 
 }  // namespace perdure::client

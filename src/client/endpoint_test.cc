@@ -1,4 +1,5 @@
-// Where the daemon is: folders from the environment, and URLs that are taken whole or not at all.
+// Where the daemon is: folders from the environment, and URLs that are accepted completely or not
+// at all.
 #include "client/endpoint.h"
 
 #include <map>

@@ -10,8 +10,8 @@
 namespace perdure::client {
 namespace {
 
-// Behind a heartbeat that knows more, records are still on their way; behind a second one they are
-// lost (N3).
+// After one heartbeat with a higher number, records may still be on their way; after a second one
+// they are lost (N3).
 constexpr int behind_max = 2;
 
 std::uint64_t number_of(std::string_view text) {
@@ -73,7 +73,7 @@ void FollowCore::on_refused(const Refusal& refusal, std::int64_t now_ms) {
     on_closed(now_ms);
     return;
   }
-  // Not now, or too many at once: later. Everything else stays as it is however often one asks.
+  // Retry temporary errors and limits later. Any other error would repeat.
   const Code code = refusal.error().code();
   if (refusal.status >= 500 || code == Code::limit_reached) {
     on_closed(now_ms);
@@ -100,7 +100,7 @@ void FollowCore::on_event(const SseEvent& event, std::int64_t now_ms) {
     return;
   }
   if (!json) {
-    phase_ = Phase::broken;  // nothing that could be told: read it again
+    phase_ = Phase::broken;  // cannot be parsed: read it again
     return;
   }
   if (event.event == "state") {
@@ -109,7 +109,7 @@ void FollowCore::on_event(const SseEvent& event, std::int64_t now_ms) {
     return;
   }
   const std::uint64_t seq = number_of(event.id.value_or(""));
-  if (seq <= cursor_) return;  // no record, or one that was told
+  if (seq <= cursor_) return;  // without a number, or already delivered
   cursor_ = seq;
   behind_ = 0;
   events_.on_record(seq, event.data);

@@ -1,6 +1,6 @@
-// The rules of following a session, without a socket or a clock: when to connect, from where, what
-// is new, and when a stream that says nothing is given up. Each record is told once, in order,
-// over any number of reconnects (STREAM1).
+// The rules of following one session, without a socket or a clock: when to connect, from which
+// cursor, which records are new, and when a silent stream is given up. Each record is delivered
+// once, in order, across any number of reconnects (STREAM1).
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace perdure::client {
 
 class FollowCore {
  public:
-  // Gives numbers from 0 up to but not including 1: the jitter, so that a thousand clients of a
-  // daemon that was restarted do not come all at once.
+  // Returns numbers from 0 up to but not including 1: the jitter, so that a thousand clients do not
+  // reconnect to a restarted daemon all at once.
   using Dice = std::function<double()>;
 
   FollowCore(FollowRequest request, FollowEvents& events, Dice dice);
@@ -24,17 +24,17 @@ class FollowCore {
   enum class Wish { connect, wait, hang_up, nothing };
   struct Next {
     Wish wish = Wish::nothing;
-    std::int64_t at_ms = 0;  // of wait: when to ask again
+    std::int64_t at_ms = 0;  // for wait: when to call next() again
   };
-  // What is to be done now. Asked again after everything that happened.
+  // The next action. Call it again after every event.
   Next next(std::int64_t now_ms) const;
 
-  // The path and headers for the connection that begins now.
+  // The path and headers of the connection that starts now.
   ApiRequest connect(std::int64_t now_ms);
   void on_open(std::int64_t now_ms);
   void on_refused(const Refusal& refusal, std::int64_t now_ms);
   void on_event(const SseEvent& event, std::int64_t now_ms);
-  // The stream ended, was cut, or was hung up on request.
+  // The stream ended, was cut, or was closed on request.
   void on_closed(std::int64_t now_ms);
 
   std::uint64_t cursor() const { return cursor_; }
@@ -54,9 +54,9 @@ class FollowCore {
   std::uint64_t cursor_;
   std::string log_id_;
   std::int64_t due_ms_ = 0;    // waiting: when to connect
-  std::int64_t heard_ms_ = 0;  // open: when the last event came
-  int failures_ = 0;           // since the last connection that told something
-  int behind_ = 0;             // heartbeats in a row that knew of records we do not have
+  std::int64_t heard_ms_ = 0;  // open: time of the last event
+  int failures_ = 0;           // since the last connection that delivered an event
+  int behind_ = 0;             // consecutive heartbeats that named records we lack
   bool was_open_ = false;
 };
 

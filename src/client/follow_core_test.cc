@@ -1,4 +1,4 @@
-// Following a session over cuts, silence, repeats and resets, without a socket or a clock.
+// Following a session across cuts, silence, repeats and resets, without a socket or a clock.
 #include "client/follow_core.h"
 
 #include <numeric>
@@ -171,7 +171,7 @@ TEST_F(Follow, a_daemon_that_is_starting_is_asked_again) {
   EXPECT_EQ(core.next(now).wish, Wish::wait);
 }
 
-// A daemon that cuts anywhere, and begins each stream a few records too early.
+// A daemon that cuts anywhere, and starts each stream a few records too early.
 RC_GTEST_PROP(FollowProperty, N1_any_cuts_give_every_record_once_in_order, ()) {
   Told told;
   FollowCore core({.session = "s", .after = 0, .log_id = {}}, told, [] { return 0.5; });

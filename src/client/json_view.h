@@ -1,4 +1,4 @@
-// The name that clients know the view by.
+// The alias under which clients use the JSON view.
 #pragma once
 
 #include "base/json_view.h"

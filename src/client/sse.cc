@@ -39,7 +39,7 @@ void SseParser::take_line(std::vector<SseEvent>& out) {
     line.erase(0, byte_order_mark.size());
   }
   if (line.empty()) {
-    // Without data there is no event, and its name and id say nothing.
+    // An event without data is dropped, with its name and id.
     SseEvent event = std::exchange(event_, {});
     if (!std::exchange(has_data_, false)) return;
     if (event.event.empty()) event.event = "message";

@@ -1,5 +1,5 @@
-// Server-sent events out of bytes that come in any portions. An event is told at its empty line;
-// what the stream's end cuts off is no event.
+// Parses server-sent events from bytes in any portions. An empty line completes an event; an event
+// cut off by the end of the stream is dropped.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,15 @@ namespace perdure::client {
 
 struct SseEvent {
   std::optional<std::string> id;
-  std::string event;  // "message" when the stream names none
+  std::string event;  // "message" if the stream names none
   std::string data;
   bool operator==(const SseEvent&) const = default;
 };
 
 class SseParser {
  public:
-  // The events that these bytes complete. limit_reached for an event beyond sse_event_bytes_max:
-  // the stream cannot be read on.
+  // The events completed by these bytes. limit_reached for an event beyond sse_event_bytes_max: the
+  // stream cannot continue.
   Result<std::vector<SseEvent>> feed(std::string_view bytes);
 
  private:
@@ -31,7 +31,7 @@ class SseParser {
   std::string line_;
   SseEvent event_;
   bool has_data_ = false;
-  bool after_return_ = false;  // a '\n' now belongs to the '\r' before
+  bool after_return_ = false;  // a '\n' now belongs to the previous '\r'
   bool at_start_ = true;
 };
 

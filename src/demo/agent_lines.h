@@ -1,6 +1,5 @@
-// The agent's half of JSON-RPC over lines: bytes of the client become messages, answers become
-// lines. Nothing here knows a method. Bad input is an error about one line; the next one counts
-// again.
+// The agent's side of JSON-RPC over lines: bytes from the client become messages, answers become
+// lines. Independent of any method. Bad input is an error for one line only.
 #pragma once
 
 #include <cstddef>
@@ -14,35 +13,35 @@
 
 namespace perdure::demo {
 
-// Cuts a stream into lines without their ends. A line longer than agent_line_bytes_max is dropped
-// whole and counted, so that memory stays bounded whatever the client sends.
+// Splits a stream into lines without their ends. A line longer than agent_line_bytes_max is dropped
+// and counted, so that memory stays bounded for any input.
 class LineSplitter {
  public:
   void feed(std::string_view bytes);
-  // The next whole line, if there is one. Empty lines are left out.
+  // The next complete line, if any. Empty lines are skipped.
   std::optional<std::string> next();
   std::uint64_t lines_dropped() const { return lines_dropped_; }
 
  private:
   std::string buffer_;
-  std::size_t searched_ = 0;  // no line end before this
-  bool skipping_ = false;     // inside a line that was too long
+  std::size_t searched_ = 0;  // no line end before this offset
+  bool skipping_ = false;     // within a line that is too long
   std::uint64_t lines_dropped_ = 0;
 };
 
-// The id of a request as the JSON text it came with; empty: none.
+// The id of a request as its original JSON text; empty: none.
 struct RequestId {
   std::string json;
   bool operator==(const RequestId&) const = default;
   auto operator<=>(const RequestId&) const = default;
 };
 
-// One message of the client. A request has a method and an id, a notification no id, an answer no
-// method.
+// One message of the client. A request has a method and an id, a notification has no id, an answer
+// has no method.
 struct ClientMessage {
   RequestId id;
   std::string method;
-  RawJson params;  // "{}" when there were none
+  RawJson params;  // "{}" if there were none
   RawJson result;
   RawJson error;
 
@@ -50,10 +49,11 @@ struct ClientMessage {
   bool is_answer() const { return method.empty(); }
 };
 
-// One line. invalid_argument: not JSON, or no message; batches are none.
+// Parses one line. invalid_argument: not JSON, or not a message; batches are not supported.
 Result<ClientMessage> parse_client_message(std::string_view line);
 
-// Members of an object, forgiving: whatever is missing or of another type reads as empty or zero.
+// Lenient access to an object's members: a missing member or one of another type reads as empty or
+// zero.
 class LooseObject {
  public:
   // Keeps a copy of the text.
@@ -70,14 +70,15 @@ class LooseObject {
   std::optional<JsonObject> object_;
 };
 
-// The text blocks of a prompt; `all` joins them with line ends, `last` is what a person typed last.
+// The text blocks of a prompt; `all` joins them with newlines, `last` is the last one, which a
+// person typed.
 struct PromptText {
   std::string all;
   std::string last;
 };
 PromptText prompt_text(std::string_view blocks);
 
-// What the person chose. Empty: cancelled, an error, or nonsense.
+// The person's choice. Empty: cancelled, an error, or malformed.
 std::string chosen_option(const ClientMessage& answer);
 
 // An error object's fields.

@@ -1,5 +1,5 @@
-// The bodies of session/update and of the answers that describe a session, as an agent writes them.
-// Both dialects come from here: what v2 calls otherwise is decided by `Dialect` and nowhere else.
+// Builds the bodies of session/update and of the answers that describe sessions. Supports both
+// dialects: every difference of v2 depends on `Dialect` here and nowhere else.
 #pragma once
 
 #include <cstdint>
@@ -25,25 +25,25 @@ Update chunk_update(const Chunk& chunk);
 
 struct FileDiff {
   std::string path;
-  std::optional<std::string> old_text;  // none: the file is new
+  std::optional<std::string> old_text;  // not set: the file is new
   std::string new_text;
 };
-// Empty members are left out.
+// Empty members are omitted.
 struct ToolView {
   std::string id;
   std::string title;
   std::string kind;    // read, edit, execute, …
   std::string status;  // pending, in_progress, completed, failed
-  std::string text;    // shown as content
+  std::string text;    // shown as its content
   std::optional<FileDiff> diff;
-  std::string path;  // a location
+  std::string path;  // shown as its location
   RawJson raw_input;
   RawJson raw_output;
 };
 enum class Mention { first, later };
 // In v2 every mention is an update.
 Update tool_update(const ToolView& tool, Mention mention, Dialect dialect);
-// The object alone, as a permission request carries it.
+// The object alone, as in a permission request.
 RawJson tool_object(const ToolView& tool);
 
 struct PlanItem {
@@ -64,7 +64,7 @@ Update mode_update(std::string_view mode);
 struct CommandView {
   std::string name;
   std::string description;
-  std::string hint;  // empty: it takes no words
+  std::string hint;  // empty: it takes no arguments
 };
 Update commands_update(const std::vector<CommandView>& commands, Dialect dialect);
 
@@ -85,7 +85,7 @@ struct OptionView {
 // A JSON array of config options.
 RawJson options_array(const std::vector<OptionView>& options, Dialect dialect);
 Update options_update(const std::vector<OptionView>& options, Dialect dialect);
-// The old way to tell the mode: {"currentModeId":…,"availableModes":[…]}.
+// The older format of the mode: {"currentModeId":…,"availableModes":[…]}.
 RawJson modes_object(const OptionView& mode);
 
 struct PermissionView {

@@ -44,7 +44,7 @@ void DemoAgent::update(const Session& session, const Update& update) {
   output_ += update_line(session.kept.id, update);
 }
 
-// splitmix64: ids and small differences in pace.
+// splitmix64: for ids and small variations of pace.
 std::uint64_t DemoAgent::random() {
   random_state_ += 0x9e3779b97f4a7c15ULL;
   std::uint64_t z = random_state_;
@@ -151,7 +151,7 @@ void DemoAgent::open_new(const ClientMessage& message) {
   announce(opened);
 }
 
-// load replays, resume does not; both know everything.
+// load replays the history, resume does not; either restores the full memory.
 void DemoAgent::reopen(const ClientMessage& message) {
   const LooseObject params(message.params.text);
   const std::string id = params.text("sessionId");

@@ -1,5 +1,5 @@
-// The demo agent without I/O: bytes of its stdin and the time go in, lines come out, and what it
-// does to the workspace goes through DemoWorld. It can be cancelled between any two chunks.
+// The demo agent without I/O: it takes stdin bytes and the time, returns lines, and acts on the
+// workspace through DemoWorld. It can be cancelled between any two chunks.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@
 namespace perdure::demo {
 
 struct CommandRun {
-  std::int64_t number = 0;  // names it in what comes back
+  std::int64_t number = 0;  // identifies it in callbacks
   std::string cwd;
   std::vector<std::string> words;
 };
 
-// Where the demo agent leaves traces.
+// The demo agent's interface to files and commands.
 class DemoWorld {
  public:
   virtual ~DemoWorld() = default;
@@ -32,23 +32,23 @@ class DemoWorld {
   virtual void store_session(const std::string& id, const std::string& text) = 0;
   virtual std::vector<std::string> list_sessions() = 0;
 
-  // None: there is no such file, or it is no short text.
+  // Nothing if the file is missing or is not a short text.
   virtual std::optional<std::string> read_file(const std::string& path) = 0;
-  // Makes the folder too. invalid_argument, denied, disk_full: nothing was written.
+  // Creates the folder too. invalid_argument, denied, disk_full: nothing was written.
   virtual Result<> write_file(const std::string& path, std::string_view text) = 0;
-  // Its output and end come back through the agent's command_output() and command_ended(), also
-  // when it could not be started.
+  // Reports output and end through the agent's command_output() and command_ended(), even if the
+  // start failed.
   virtual void start_command(const CommandRun& run) = 0;
-  // One that has ended is ignored.
+  // Ignored if the command has ended.
   virtual void kill_command(std::int64_t number) = 0;
 };
 
 class DemoAgent {
  public:
-  // `world` outlives the agent. Session ids are made from the seed.
+  // `world` must outlive the agent. Session ids derive from the seed.
   DemoAgent(DemoWorld& world, std::uint64_t seed);
 
-  // Bytes of its stdin, cut anywhere. Happens at the time of the last tick.
+  // Bytes from stdin, split anywhere. Handled as of the last tick's time.
   void feed(std::string_view bytes);
   void tick(std::int64_t now_ms);
   void command_output(std::int64_t number, std::string_view bytes);
@@ -56,24 +56,24 @@ class DemoAgent {
 
   // Bytes for stdout since the last call.
   std::string take_output();
-  // When it wants to be ticked next; none: only when something comes in.
+  // When to call tick() next; nothing: only after input.
   std::optional<std::int64_t> wake_at_ms() const;
 
  private:
   struct Turn {
     RequestId request;
     std::deque<Beat> beats;
-    std::size_t offset = 0;  // within the text of the first beat
+    std::size_t offset = 0;  // within the first beat's text
     std::int64_t due_ms = 0;
-    bool said_yes = true;  // how the last write, run or ask went
+    bool said_yes = true;  // outcome of the last write, run or ask
     std::int64_t messages = 0;
     std::int64_t tools = 0;
     std::vector<PlanItem> plan;
-    ToolView tool;  // the open one; no id: none
+    ToolView tool;  // the open one; without an id: none
     std::optional<RequestId> question;
     std::int64_t command = 0;  // the running one
     std::string output;
-    bool has_news = false;  // in output
+    bool has_news = false;  // in the command's output
     std::int64_t command_until_ms = 0;
   };
   struct Session {

@@ -1,5 +1,5 @@
-// The demo agent's conversations on its pure core, with a pretended workspace; then once as it is,
-// on a real folder. What it streams must be whole, in order, and end exactly once.
+// The demo agent's conversations on its pure core with a simulated workspace; then once with the
+// real world, in a real folder. Its stream must be complete, in order, and end exactly once.
 #include "demo/demo_agent.h"
 
 #include <algorithm>
@@ -56,7 +56,7 @@ class PretendedWorld : public DemoWorld {
   std::vector<std::int64_t> killed;
 };
 
-// One life of the agent, spoken to through acp::Client: whatever it says has to be ACP.
+// One run of the agent through acp::Client, which rejects anything that is not ACP.
 class Talk {
  public:
   explicit Talk(PretendedWorld& world, std::uint64_t seed = 1)
@@ -101,7 +101,7 @@ class Talk {
     call([&](std::string& out) { client_.answer_permission(out, id, option); });
   }
 
-  // Lets time pass until it waits for somebody or the time is over. Commands end at once.
+  // Advances time until the agent waits for input or the time is over. Commands end at once.
   void run_ms(std::int64_t ms) {
     const std::int64_t end = now_ms_ + ms;
     while (true) {
@@ -416,7 +416,7 @@ TEST(DemoWorldOnDisk, files_sessions_and_commands_are_real) {
   std::filesystem::remove_all(folder);
 }
 
-// The bug is a real one: the test fails before the fix and passes after it.
+// The bug is real: the test fails before the fix and passes after it.
 TEST(DemoWorldOnDisk, the_bug_is_found_and_fixed_for_real) {
   std::string folder = (std::filesystem::temp_directory_path() / "demo-XXXXXX").string();
   ASSERT_NE(mkdtemp(folder.data()), nullptr);
@@ -435,7 +435,7 @@ TEST(DemoWorldOnDisk, the_bug_is_found_and_fixed_for_real) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     std::int64_t now_ms = 0;
     while (out.find("stopReason") == std::string::npos && std::chrono::steady_clock::now() < end) {
-      // The agent's time runs fast but for commands, which take the time that they take.
+      // The agent's clock runs fast, except while commands run in real time.
       const bool is_running = !world.descriptors().empty() || world.has_ends_to_tell();
       agent.tick(is_running ? now_ms : now_ms += 25);
       if (is_running) poll(nullptr, 0, 1);

@@ -29,7 +29,7 @@ std::uint64_t seed_of_this_life() {
   return static_cast<std::uint64_t>(now) ^ (static_cast<std::uint64_t>(getpid()) << 40);
 }
 
-// False: nobody reads us any more.
+// False: the reader has gone.
 bool write_all(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = write(STDOUT_FILENO, bytes.data(), bytes.size());

@@ -6,14 +6,14 @@
 namespace perdure::demo {
 
 struct DemoFolders {
-  // Where sessions are kept: $PERDURE_DEMO_HOME, else ~/.local/state/perdure-demo.
+  // The folder of the sessions: $PERDURE_DEMO_HOME, or ~/.local/state/perdure-demo.
   std::string home;
 };
 
-// Reads the environment. Empty when there is no place to be found.
+// Reads the environment. Empty if neither is set.
 DemoFolders demo_folders_from_environment();
 
-// Runs until stdin ends; the exit code. Blocks.
+// Runs until stdin ends; returns the exit code. Blocks.
 int demo_agent_main(const DemoFolders& folders);
 
 }  // namespace perdure::demo

@@ -86,7 +86,7 @@ std::vector<Update> replay_updates(const KeptSession& session) {
 }
 
 UsageView session_usage(const KeptSession& session) {
-  // A token is about four characters; the fixed part is what an agent's instructions take.
+  // A token is about four characters; the constant stands for an agent's instructions.
   return {.used = 1800 + session.chars / 4, .size = 200'000};
 }
 

@@ -1,5 +1,5 @@
-// A session as the demo agent keeps it: enough to replay the conversation and to remember what was
-// asked. Stored as one JSON text a session; a text that does not read back counts as no session.
+// A session as the demo agent stores it: enough to replay the conversation and to remember prompts.
+// Stored as one JSON text per session; a text that cannot be parsed counts as missing.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ namespace perdure::demo {
 struct KeptItem {
   std::string kind;  // user, agent, thought, tool
   std::string id;
-  std::string text;  // of a tool: its title
+  std::string text;  // for a tool: its title
   std::string tool_kind;
-  std::string outcome;  // of a tool: completed, failed
+  std::string outcome;  // for a tool: completed, failed
 
   FIELDS {
     visit("kind", self.kind);
@@ -36,8 +36,8 @@ struct KeptSession {
   std::string mode = "ask";
   std::string model = "calm";
   bool may_always_write = false;
-  std::int64_t turns = 0;  // ever; ids are made of it
-  std::int64_t chars = 0;  // said and heard: what usage is made of
+  std::int64_t turns = 0;  // total; ids derive from it
+  std::int64_t chars = 0;  // sent and received: basis of the usage
   std::vector<KeptItem> items;
 
   FIELDS {
@@ -52,9 +52,9 @@ struct KeptSession {
     visit("items", self.items);
   }
 
-  // Extends the last item when it has the same id. Turns beyond demo_turns_kept leave.
+  // Extends the last item if it has the same id. Drops turns beyond demo_turns_kept.
   void remember(KeptItem item);
-  // What the person has asked so far, oldest first.
+  // All prompts so far, oldest first.
   std::vector<std::string> prompts() const;
 };
 

@@ -1,5 +1,5 @@
-// How the demo agent plays a turn: beat after beat, each at its time. A beat that waits (for an
-// answer, for a command) is left standing; whatever ends the turn closes the open tool call first.
+// Plays the demo agent's turn: one beat after another, each at its time. A beat that waits (for an
+// answer or a command) pauses the turn; the end of a turn first closes the open tool call.
 #include <algorithm>
 #include <utility>
 
@@ -14,7 +14,7 @@ constexpr std::size_t waiting_prompts_max = 20;
 constexpr std::size_t title_chars = 48;
 constexpr std::int64_t output_gap_ms = 150;  // between two updates of a command's output
 
-// About four words a chunk at most, and never inside a word or a character.
+// At most about four words per chunk; never splits a word or a character.
 std::string_view next_piece(std::string_view rest, std::uint64_t wanted) {
   std::string_view piece = utf8_prefix(rest, 6 + wanted % 14);
   if (piece.size() == rest.size()) return piece;
@@ -39,7 +39,7 @@ std::string fenced(std::string_view output) {
   return "```console\n" + utf8_scrub(output) + (output.ends_with('\n') ? "```" : "\n```");
 }
 
-// What plan mode says instead of doing it. Empty: it may be done.
+// The text that plan mode shows instead of acting. Empty: the beat may run.
 std::string only_planned(const Beat& beat) {
   switch (beat.kind) {
     case BeatKind::write:
@@ -282,7 +282,7 @@ std::pair<DemoAgent::Session*, DemoAgent::Turn*> DemoAgent::turn_of_command(std:
   for (auto& [id, session] : sessions_) {
     if (session.turn && session.turn->command == number) return {&session, &*session.turn};
   }
-  return {nullptr, nullptr};  // cancelled meanwhile
+  return {nullptr, nullptr};  // cancelled in the meantime
 }
 
 void DemoAgent::command_output(std::int64_t number, std::string_view bytes) {

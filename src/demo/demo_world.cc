@@ -63,7 +63,7 @@ Started spawn(const CommandRun& run) {
 }  // namespace
 
 RealWorld::RealWorld(std::string home) : home_(std::move(home)) {
-  std::error_code ignored;  // without a home the agent works and forgets
+  std::error_code ignored;  // without a home the agent works but stores nothing
   std::filesystem::create_directories(home_, ignored);
 }
 

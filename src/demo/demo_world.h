@@ -1,5 +1,5 @@
 // The demo agent's real world: session files in its home, small files in the workspace, and
-// commands as children in process groups of their own, so that a cancel ends them whole.
+// commands as child processes, each in its own process group, so that a cancel ends all of it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace perdure::demo {
 class RealWorld : public DemoWorld {
  public:
   explicit RealWorld(std::string home);
-  ~RealWorld() override;  // kills what still runs
+  ~RealWorld() override;  // kills running commands
   RealWorld(const RealWorld&) = delete;
   RealWorld& operator=(const RealWorld&) = delete;
 
@@ -28,19 +28,19 @@ class RealWorld : public DemoWorld {
   void start_command(const CommandRun& run) override;
   void kill_command(std::int64_t number) override;
 
-  // Descriptors to wait for, one for each command that may still print.
+  // Descriptors to poll, one per command that may still print.
   std::vector<int> descriptors() const;
-  // Some command has closed its output, or was never started, and its end is not told yet.
+  // A command has closed its output or failed to start, and its end is not reported yet.
   bool has_ends_to_tell() const;
-  // Gives the agent what the commands printed, and those ends that are there. Never blocks.
+  // Passes the commands' output and available ends to the agent. Never blocks.
   void report(DemoAgent& agent);
 
  private:
   struct Running {
-    int pid = -1;  // -1: it could not be started
+    int pid = -1;  // -1: failed to start
     int output = -1;
     int code = 127;
-    std::string words;  // to be told before its end
+    std::string words;  // to report before its end
   };
   std::optional<std::string> session_path(const std::string& id) const;
   bool has_ended(Running& running);

@@ -45,7 +45,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// Words of letters and digits, in lower case.
+// Splits into words of letters and digits, in lower case.
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words(1);
   for (const char c : lower(text)) {
@@ -70,7 +70,7 @@ struct Heard {
   }
 };
 
-// The thing in "write a haiku about rain": up to four words behind the article.
+// The object in "write a haiku about rain": up to four words after the article.
 std::string thing_to_write(const std::vector<std::string>& words) {
   std::string thing;
   bool hears = false;

@@ -1,5 +1,5 @@
-// What the demo agent does with a prompt, as a list of beats: written in advance, picked by the
-// words of the prompt. Pure; the turn plays the beats, at a human pace, in the real workspace.
+// The demo agent's reaction to a prompt as a list of beats: predefined, chosen by the words of the
+// prompt. Pure; the turn plays the beats in the real workspace, at a human pace.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ namespace perdure::demo {
 enum class BeatKind {
   say,        // streams `text`
   think,      // streams `text` as a thought
-  plan,       // shows `plan`, its first item begun
-  plan_next,  // one item done, the next begun
+  plan,       // shows `plan`, its first item in progress
+  plan_next,  // completes one item, starts the next
   write,      // writes `text` to `file`, with a diff; asks first in mode ask
   read,       // shows `file`
   run,        // runs `command` in the workspace
   ask,        // asks `text` and waits
-  pause,      // nothing for `ms`
-  finish,     // the rest is not told
+  pause,      // waits for `ms`
+  finish,     // ends the story here
 };
 enum class Only { always, after_yes, after_no };
 
@@ -32,13 +32,13 @@ struct Beat {
   std::vector<std::string> command;
   std::vector<PlanItem> plan;
   std::int64_t ms = 0;
-  Only only = Only::always;  // of the last write, run or ask
-  bool continues = false;    // the same message as the beat before
+  Only only = Only::always;  // depends on the last write, run or ask
+  bool continues = false;    // continues the previous beat's message
 };
 using Story = std::vector<Beat>;
 
-// All files of the demo live in this folder of the workspace, and hold this line: others are never
-// overwritten.
+// All of the demo's files are in this folder of the workspace and contain this line: other files
+// are never overwritten.
 inline constexpr std::string_view demo_folder = "perdure-demo";
 inline constexpr std::string_view demo_mark = "Made by Perdure's demo agent";
 
@@ -49,7 +49,7 @@ struct StoryAsk {
 // Never empty.
 Story tell_story(const StoryAsk& ask);
 
-// Single stories.
+// The individual stories.
 Story help_story();
 Story tour_story();
 Story plan_story(const std::string& subject);
@@ -59,9 +59,9 @@ Story fail_story();
 Story bug_story();
 Story write_story(const std::string& subject);
 
-// Makers, so that stories read as a list.
+// Factory functions, so that stories read as a list.
 Beat say(std::string text);
-Beat say_on(std::string text);  // goes on in the same message
+Beat say_on(std::string text);  // continues the same message
 Beat think(std::string text);
 Beat pause_ms(std::int64_t ms);
 Beat run_command(std::vector<std::string> command);

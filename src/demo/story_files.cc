@@ -1,5 +1,5 @@
-// Stories in which files are written: a bug with a failing test before and a passing one after, and
-// whatever small thing a person asks to have written. Scripts need nothing but sh.
+// Stories that write files: a bug whose test fails before the fix and passes after it, and small
+// things that a person asks for. The scripts need only sh.
 #include <string>
 #include <utility>
 

@@ -1,5 +1,5 @@
-// The stories behind the slash commands. They show what a session is made of, and say at each place
-// what one may break on purpose.
+// The stories of the slash commands. They show the parts of a Perdure session, and suggest what to
+// break on purpose.
 #include <string>
 #include <utility>
 

@@ -1,5 +1,5 @@
-// The world as the deterministic code sees it: clocks, dice, a loop that runs tasks, a look at the
-// disk. The real ones live in env_posix, the simulated ones in sim; nothing below main knows which.
+// The deterministic code's outside world: clocks, randomness, a loop that runs tasks, disk reads.
+// The real ones are in env_posix, the simulated ones in sim; nothing below main knows which.
 #pragma once
 
 #include <cstdint>
@@ -23,18 +23,18 @@ class Random {
   virtual std::uint64_t next() = 0;
 };
 
-// Runs tasks one after the other, never nested. Everything of one runtime happens on one loop.
+// Runs tasks one after the other, never nested. Everything in one runtime happens on one loop.
 class Loop {
  public:
   using Task = std::move_only_function<void()>;
-  using TimerId = std::uint64_t;  // 0 is none
+  using TimerId = std::uint64_t;  // 0: none
 
   virtual ~Loop() = default;
-  // Runs the task soon, behind what was posted before.
+  // Runs the task soon, after those posted earlier.
   virtual void post(Task task) = 0;
   // Runs the task once, not before this many milliseconds (of time that counts while suspended).
   virtual TimerId after_ms(std::int64_t delay_ms, Task task) = 0;
-  // A timer that ran or was cancelled before is ignored.
+  // Ignored if the timer has already run or was cancelled.
   virtual void cancel(TimerId timer) = 0;
 };
 

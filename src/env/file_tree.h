@@ -1,5 +1,5 @@
-// One folder and everything below it, for callers that are not trusted with anything else. No path,
-// symlink or race leads out of the root: the kernel resolves each path beneath it, in one step.
+// One folder and everything below it, for callers that may access nothing else. No path, symlink or
+// race leads out of the root: the kernel resolves each path beneath it, in one step.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace perdure {
 enum class FileKind { file, folder, symlink, other };
 ENUM_TEXT(FileKind, "file", "folder", "symlink", "other");
 
-// Two equal versions mean, as far as a file system tells, equal contents: what an editor saw.
+// Equal versions mean equal contents, as far as a file system can tell. Editors compare them.
 struct FileVersion {
   std::int64_t modified_ns = 0;
   std::uint64_t bytes = 0;
@@ -32,16 +32,16 @@ struct FileStat {
   FileVersion version;
 };
 
-// A name in a folder. A symlink is told as one, with where it leads.
+// A name in a folder. A symlink is listed as such, with its target.
 struct FileEntry {
   std::string name;  // raw bytes; empty for the root
   FileStat stat;
   std::string link;                  // a symlink's text, raw
-  std::optional<FileKind> leads_to;  // of a symlink: absent when it is broken or leads out
+  std::optional<FileKind> leads_to;  // of a symlink: absent if it is broken or leads out
 };
 
 struct ListPage {
-  std::string after;  // raw name: only what sorts behind it, by bytes
+  std::string after;  // raw name: only names that sort after it, by bytes
   std::size_t entries_max = 1000;
 };
 struct FolderListing {
@@ -54,8 +54,8 @@ struct FileRange {
   std::size_t bytes_max = 0;
 };
 struct FilePart {
-  std::string bytes;  // fewer than asked for only at the end of the file
-  FileStat stat;      // of the very file that was read
+  std::string bytes;  // fewer than requested only at the end of the file
+  FileStat stat;      // of exactly the file that was read
 };
 
 enum class Expect { anything, absent, version };
@@ -76,9 +76,9 @@ struct TreeRemoval {
   bool done = false;
 };
 
-// Calls block for the disk, never for a peer: FIFOs, sockets and devices are refused unopened.
-// Errors are the same everywhere, and change nothing: not_found; denied (leads out of the root, or
-// no permission); conflict (another kind of thing is there, or a version that was not expected);
+// Calls block for the disk, never for a peer: FIFOs, sockets and devices are rejected unopened. All
+// calls have the same errors, and an error changes nothing: not_found; denied (leads out of the
+// root, or no permission); conflict (another kind of entry, or an unexpected version);
 // invalid_argument; disk_full; workspace_missing (the root itself is gone).
 class FileTree {
  public:
@@ -89,18 +89,18 @@ class FileTree {
 
   virtual Result<FolderListing> list(const TreePath& folder, const ListPage& page) = 0;
   virtual Result<FileEntry> stat(const TreePath& path) = 0;
-  // Plain files only, also behind symlinks that stay inside.
+  // Plain files only, also through symlinks that stay inside.
   virtual Result<FilePart> read(const TreePath& path, const FileRange& range) = 0;
-  // The whole file, at once: whoever opens it sees the old bytes or the new ones. Keeps the mode of
-  // an existing file and writes through a symlink that stays inside. The bytes are on the disk
-  // before the name leads to them.
+  // Replaces the whole file atomically: a reader sees the old bytes or the new ones. Keeps the mode
+  // of an existing file and writes through a symlink that stays inside. The bytes are on disk
+  // before the name refers to them.
   virtual Result<FileStat> write(const TreePath& path, std::string_view bytes,
                                  const WriteTerms& terms) = 0;
-  // The parent must exist. conflict: there is something already.
+  // The parent must exist. conflict: the name already exists.
   virtual Result<> make_folder(const TreePath& path) = 0;
-  // A file, a symlink (not what it leads to), or an empty folder. Never the root.
+  // A file, a symlink (not its target), or an empty folder. Never the root.
   virtual Result<> remove(const TreePath& path) = 0;
-  // A folder with all that is in it, at most so many entries a call: call again until it is done.
+  // A folder with its contents, at most this many entries per call: call again until it is done.
   // Symlinks are removed, never followed.
   virtual Result<TreeRemoval> remove_tree(const TreePath& path, std::size_t entries_max) = 0;
   virtual Result<> rename(const RenameSpec& spec) = 0;

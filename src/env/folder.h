@@ -1,5 +1,5 @@
-// A folder that one writer appends files to: the home of a spool. Written through to the kernel on
-// return, not to the disk: what is here outlives every process, not the power.
+// A folder in which one writer appends to files, such as a spool. Writes reach the kernel before a
+// call returns, not the disk: the data survives every process, but not a power failure.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +17,14 @@ class Folder {
   virtual ~Folder() = default;
   // Names of its plain files, sorted.
   virtual Result<std::vector<std::string>> list() = 0;
-  // Behind the end; the file is made when there is none (0600). All or, after disk_full, nothing.
+  // Appends; creates a missing file (0600). Writes everything or, after disk_full, nothing.
   virtual Result<> append(const std::string& name, std::string_view bytes) = 0;
   // At most `bytes_max` from `offset`; less at the end of the file. not_found: no such file.
   virtual Result<std::string> read(const std::string& name, std::uint64_t offset,
                                    std::size_t bytes_max) = 0;
   virtual Result<std::uint64_t> size(const std::string& name) = 0;
   virtual Result<> truncate(const std::string& name, std::uint64_t bytes) = 0;
-  // One that is not there is removed already.
+  // Succeeds also if it does not exist.
   virtual Result<> remove(const std::string& name) = 0;
 };
 

@@ -24,17 +24,17 @@ struct TerminalSize {
 
 struct SpawnSpec {
   std::vector<std::string> command;      // command[0] is looked up in the PATH of `environment`
-  std::vector<std::string> environment;  // NAME=value, the whole of it: nothing is inherited
+  std::vector<std::string> environment;  // NAME=value, complete: nothing is inherited
   std::string cwd;                       // absolute; must exist
-  // Given: stdin, stdout and stderr are one terminal of this size, and everything comes as output.
+  // If set: stdin, stdout and stderr are one terminal of this size, and all data comes as output.
   std::optional<TerminalSize> terminal;
 };
 
-// What speaks for the kernel's out-of-memory killer, besides a SIGKILL that nobody of us sent: it
-// was at work shortly before.
+// Evidence for the kernel's out-of-memory killer, in addition to a SIGKILL that was not ours: it
+// was active shortly before.
 enum class OomEvidence {
   none,
-  machine,  // somewhere on the machine; groups do not count here
+  machine,  // anywhere on the machine; groups are not counted separately
   group     // in the memory group of the process
 };
 
@@ -45,40 +45,40 @@ struct ProcessExit {
   bool operator==(const ProcessExit&) const = default;
 };
 
-// Told on the loop, never from inside a call to the process.
+// Called on the loop, never within a call to the process.
 class ProcessEvents {
  public:
   virtual ~ProcessEvents() = default;
   virtual void on_output(std::string_view bytes) = 0;  // stdout, or the terminal
   virtual void on_error_output(std::string_view bytes) = 0;
-  // The process has closed its output; on_exit follows once it is gone too.
+  // The process has closed its output; on_exit follows once it has ended.
   virtual void on_output_end() = 0;
-  // The last call. Every byte it wrote before was given, unless reading is paused for ever.
+  // The last call. All earlier output was delivered, unless reading stays paused.
   virtual void on_exit(const ProcessExit& exit) = 0;
 };
 
-// One child. Destroying it kills its group and forgets it: no event comes afterwards.
+// One child. Destroying it kills and drops its group; no event follows.
 class Process {
  public:
   virtual ~Process() = default;
   virtual std::int64_t pid() const = 0;
-  // Queues bytes for its stdin; they are written as it reads. Silently dropped once it is gone.
+  // Queues bytes for its stdin, written as it reads. Silently dropped once it has ended.
   virtual void write(std::string_view bytes) = 0;
-  // Bytes queued and not yet taken by the process: the caller's business to bound.
+  // Bytes queued and not yet read by the process; the caller bounds them.
   virtual std::size_t unwritten_bytes() const = 0;
-  // EOF on its stdin, behind what is queued. With a terminal: nothing.
+  // EOF on its stdin, after queued bytes. With a terminal: no effect.
   virtual void close_input() = 0;
-  // Stops reading stdout, so that the process blocks when its pipe is full; and goes on. stderr is
-  // always read.
+  // Stop and continue reading stdout; until then the process blocks once its pipe is full. stderr
+  // is always read.
   virtual void pause_output() = 0;
   virtual void resume_output() = 0;
-  // To the whole group; nothing once it is gone.
+  // To the whole group; no effect once it has ended.
   virtual void signal(int number) = 0;
   virtual void resize(TerminalSize size) = 0;
 };
 
-// A process by its number and the time of its start, in the host's ticks since boot: a number is
-// used again, but not with the same time.
+// A process by its number and its start time, in the host's ticks since boot: a number is reused,
+// but not with the same time.
 struct ProcessBirth {
   std::int64_t pid = 0;
   std::uint64_t started = 0;
@@ -86,8 +86,8 @@ struct ProcessBirth {
 };
 using ProcessSet = std::set<ProcessBirth>;
 
-// A child with everything below it, and with what its processes left behind when they ended: that
-// carries the mark, NAME=value in its environment.
+// A child and its descendants, and processes left behind by descendants that ended: these carry the
+// mark, NAME=value in the environment.
 struct Family {
   std::int64_t root = 0;
   std::string mark;
@@ -99,18 +99,18 @@ class Processes {
   // not_found: no such program; invalid_argument: no such folder; limit_reached: no more processes.
   // `events` outlives the process. May block for the length of a spawn, no longer.
   virtual Result<std::unique_ptr<Process>> spawn(const SpawnSpec& spec, ProcessEvents& events) = 0;
-  // Kills (SIGKILL) every process but this one whose environment has NAME=value, wherever in the
-  // tree it hides. Gives how many do not end: 0 is proof that none is left that can be seen.
+  // Kills (SIGKILL) every process but this one whose environment has NAME=value, anywhere in the
+  // tree. Returns how many do not end: 0 proves that no visible one is left.
   virtual std::size_t kill_marked(const std::string& mark) = 0;
-  // What the limits of the spawned have refused or ended so far, for people; empty: nothing.
+  // Limits on spawned processes that have rejected or ended something, for people; empty: none.
   virtual std::string limits_met() const { return {}; }
-  // Kills everything that is under this process; what its parents left falls to a subreaper.
+  // Kills all descendants; processes without a parent belong to a subreaper.
   virtual std::size_t kill_descendants() = 0;
-  // Who of a family lives now, its root not among them. Of those left behind only such as fell to
-  // this process (a subreaper's) are seen.
+  // The living members of a family, without its root. Of processes without a parent only those that
+  // this process adopted (as a subreaper) are seen.
   virtual ProcessSet offspring(const Family& family) = 0;
-  // Sends a signal to those of them that still live, and to all that is below these; 0 is only a
-  // look. Gives whom it reached. Never hits a later owner of a number.
+  // Sends a signal to those that are still alive, and to all their descendants; 0 only checks.
+  // Returns those reached. Never hits a later owner of a number.
   virtual ProcessSet signal_each(const ProcessSet& processes, int number) = 0;
 };
 

@@ -14,7 +14,7 @@ constexpr std::size_t path_bytes_max = 4095;
 constexpr std::size_t name_bytes_max = 255;
 constexpr std::string_view digits = "0123456789abcdef";
 
-// The bytes of the character in front, or 0 when the first byte belongs to none.
+// The length of the first character, or 0 if the first byte belongs to none.
 std::size_t character_bytes(std::string_view text) {
   const auto first = static_cast<unsigned char>(text.front());
   if (first < 0x80) return 1;

@@ -1,5 +1,5 @@
-// A path below the root of a FileTree. Its bytes are relative and clean by construction: no empty
-// component, no `.`, no `..`, no NUL; so joining it to a root never leads upwards by itself.
+// A path below the root of a FileTree. By construction its bytes are relative and clean: no empty
+// component, no `.`, no `..`, no NUL; so joining it to a root never leads upwards.
 #pragma once
 
 #include <compare>
@@ -11,11 +11,11 @@
 
 namespace perdure {
 
-// Any bytes as valid UTF-8 text, reversibly: a backslash becomes `\\`, and a byte that belongs to
-// no well-formed character becomes `\xNN`. Ordinary names stay as they are.
+// Any bytes as valid UTF-8 text, reversibly: a backslash becomes `\\`, and a byte outside every
+// well-formed character becomes `\xNN`. Ordinary names are unchanged.
 std::string escape_name(std::string_view bytes);
-// The bytes of such a text. invalid_argument: another escape, or one for an ASCII byte (which would
-// let a slash in by the back door).
+// The bytes of such a text. invalid_argument: another escape, or one for an ASCII byte (which could
+// smuggle in a slash).
 Result<std::string> unescape_name(std::string_view text);
 
 class TreePath {
@@ -25,7 +25,7 @@ class TreePath {
   // From the text of a call, escaped as above. Empty and `.` are the root; doubled and trailing
   // slashes are dropped. invalid_argument: absolute, `..`, NUL, or longer than a path may be.
   static Result<TreePath> parse(std::string_view text);
-  // The same from raw bytes, as git or the kernel gives them.
+  // The same from raw bytes, as returned by git or the kernel.
   static Result<TreePath> from_bytes(std::string_view bytes);
 
   bool is_root() const { return bytes_.empty(); }

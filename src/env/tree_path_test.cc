@@ -1,5 +1,5 @@
-// Paths below a root: whatever comes in, what comes out is clean; and names of any bytes survive
-// the way to text and back.
+// Paths below a root: any input gives a clean path, and names of any bytes survive conversion to
+// text and back.
 #include "env/tree_path.h"
 
 #include <string>

@@ -26,7 +26,7 @@ Error changed(const std::string& name) {
   return {Code::conflict, escape_name(name) + ": it is not the version that was expected"};
 }
 
-// A temporary file beside the real one; taken away again unless it was put in place.
+// A temporary file beside the real one; removed unless it was put in place.
 class Temporary {
  public:
   explicit Temporary(const Place& place) : place_(place) {}
@@ -36,7 +36,7 @@ class Temporary {
   Temporary(const Temporary&) = delete;
   Temporary& operator=(const Temporary&) = delete;
 
-  // Nobody else's to read until it has the mode it is going to have.
+  // Others cannot read it until it has its final mode.
   Result<> create() {
     for (int attempt = 0; attempt < name_attempts_max; ++attempt) {
       std::uint64_t number = 0;
@@ -64,7 +64,7 @@ class Temporary {
     return {};
   }
 
-  // The mode and, as far as allowed, the group of the file that it replaces.
+  // Sets the mode and, if allowed, the group of the file that it replaces.
   Result<> take_after(const struct stat& old) {
     struct stat mine{};
     if (::fstat(file_.get(), &mine) != 0) return std::unexpected(error_of(errno, place_.name));
@@ -72,7 +72,7 @@ class Temporary {
         (mine.st_gid == old.st_gid && mine.st_uid == old.st_uid) ||
         ::fchown(file_.get(), mine.st_uid == old.st_uid ? static_cast<uid_t>(-1) : old.st_uid,
                  old.st_gid) == 0;
-    // Set-id bits are the owner's word, not ours to give to somebody else.
+    // Set-id bits were granted by the old owner, so a new owner does not get them.
     const mode_t mode = old.st_mode & (same_owners ? 07777U : 0777U);
     return set_mode(mode);
   }
@@ -113,7 +113,7 @@ Result<std::optional<struct stat>> stat_at(const Place& place, const std::string
   return std::unexpected(error_of(errno, name));
 }
 
-// What the terms say about what is there now; nothing has been written yet.
+// Checks the terms against the existing file; nothing has been written yet.
 Result<> check_before(const Place& place, const std::optional<struct stat>& old,
                       const WriteTerms& terms) {
   if (old && S_ISDIR(old->st_mode)) return std::unexpected(error_of(EISDIR, place.name));
@@ -128,11 +128,11 @@ Result<> check_before(const Place& place, const std::optional<struct stat>& old,
   return {};
 }
 
-// The two change places; then what was there is looked at, and put back if it was another version.
+// Exchanges the two files, then restores the old one if it is not the expected version.
 Result<> exchange(const Place& place, Temporary& temporary, const WriteTerms& terms) {
   const int number = temporary.rename(RENAME_EXCHANGE);
   if (number == ENOENT) return std::unexpected(changed(place.name));
-  if (number == EINVAL) {  // the file system cannot: the check before has to do
+  if (number == EINVAL) {  // not supported by the file system: the check before must suffice
     const int plain = temporary.rename(0);
     if (plain != 0) return std::unexpected(error_of(plain, place.name));
     return {};
@@ -142,7 +142,7 @@ Result<> exchange(const Place& place, Temporary& temporary, const WriteTerms& te
   if (replaced && beneath::stat_of(*replaced).version == terms.version) return {};
   const int back = temporary.rename(RENAME_EXCHANGE);
   if (back != 0) {
-    temporary.keep();  // it holds somebody's bytes: better left over than lost
+    temporary.keep();  // it holds another writer's bytes: do not lose them
     return std::unexpected(error_of(back, place.name));
   }
   return std::unexpected(changed(place.name));

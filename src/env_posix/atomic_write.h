@@ -1,5 +1,5 @@
-// Puts a whole file in place at once: a temporary file beside it, on the disk, then one rename. A
-// version that was expected is checked after the exchange, so that no other writer slips between.
+// Replaces a whole file atomically: writes a temporary file beside it, syncs it, and renames it
+// once. An expected version is checked after the exchange, so no other writer can come between.
 #pragma once
 
 #include <string_view>
@@ -14,10 +14,10 @@ namespace perdure {
 
 struct AtomicWrite {
   WriteTerms terms;
-  mode_t new_mode = 0644;  // of a file that was not there; another keeps its own
+  mode_t new_mode = 0644;  // for a new file; an existing one keeps its own
 };
 
-// `place` names no symlink. Errors as FileTree::write.
+// `place` must not name a symlink. Errors as for FileTree::write.
 Result<FileStat> atomic_write(const beneath::Place& place, std::string_view bytes,
                               const AtomicWrite& how);
 

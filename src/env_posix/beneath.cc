@@ -17,7 +17,7 @@ namespace {
 constexpr int links_followed_max = 40;  // the kernel's own number
 constexpr int race_attempts_max = 16;
 
-// openat2 answers EAGAIN when something was renamed while it looked at `..`.
+// openat2 returns EAGAIN if something was renamed while it resolved `..`.
 int openat2_again(int folder, const char* path, const open_how& how) {
   for (int attempt = 1;; ++attempt) {
     const long fd = ::syscall(SYS_openat2, folder, path, &how, sizeof how);
@@ -104,7 +104,7 @@ Result<OwnedFd> open_beneath(int root, const std::string& path, int flags) {
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
   OwnedFd opened(openat2_again(root, path.empty() ? "." : path.c_str(), how));
   if (opened.get() < 0) return std::unexpected(error_of(errno, path));
-  // Something may be mounted in the workspace. With our rights it would show us.
+  // It may be mounted in the workspace. With our rights it would reveal our own data.
   const std::string_view kernel = kernel_file_system(opened.get());
   if (kernel.empty()) return opened;
   return fail(Code::denied, escape_name(path) + ": lies on " + std::string(kernel) +
@@ -133,15 +133,15 @@ Result<Place> place_of(int root, const TreePath& path) {
   return Place{std::move(folder), std::string(path.name())};
 }
 
-// The text of a symlink counts from the folder that holds it. So its path is that folder's path
-// and the text, as the kernel would walk them, `..` behind a symlink included.
+// A symlink's text is relative to its folder. So the target's path is that folder's path plus the
+// text, resolved as the kernel would, including `..` after a symlink.
 Result<Place> place_followed(int root, const TreePath& path) {
   Place place = TRY(place_of(root, path));
   std::string folder_path = path.parent().bytes();
   for (int followed = 0;; ++followed) {
     char text[PATH_MAX];
     const ssize_t length = ::readlinkat(place.folder.get(), place.name.c_str(), text, sizeof text);
-    if (length < 0 && (errno == EINVAL || errno == ENOENT)) return place;  // no symlink
+    if (length < 0 && (errno == EINVAL || errno == ENOENT)) return place;  // not a symlink
     if (length < 0) return std::unexpected(error_of(errno, path.bytes()));
     if (followed == links_followed_max) return std::unexpected(error_of(ELOOP, path.bytes()));
     const std::string_view target(text, static_cast<std::size_t>(length));

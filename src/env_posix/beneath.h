@@ -1,5 +1,5 @@
-// The few system calls of file_tree.cc that walk paths: each starts at an open folder and stays
-// beneath it. Descriptors are owned; errors carry stable codes.
+// The system calls of file_tree.cc that walk paths: each starts at an open folder and stays beneath
+// it. Descriptors are owned; errors carry stable codes.
 #pragma once
 
 #include <cerrno>
@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "env/file_tree.h"
 
-struct stat;  // of sys/stat.h
+struct stat;  // from sys/stat.h
 
 namespace perdure::beneath {
 
@@ -32,30 +32,30 @@ class OwnedFd {
   int fd_ = -1;
 };
 
-// The error of a system call about `subject`, by errno's number.
+// The error of a system call about `subject`, for this errno.
 Error error_of(int number, std::string_view subject);
 
 FileKind kind_of(std::uint32_t mode);
 FileStat stat_of(const struct stat& from);
 
-// The root, which is canonical: no symlink may be in its path. invalid_argument: it lies on a file
-// system of the kernel.
+// Opens the root, which must be canonical: its path contains no symlink. invalid_argument: it is on
+// a file system of the kernel.
 Result<OwnedFd> open_root(const std::string& root);
-// Opens what the path leads to. denied: that lies on a file system of the kernel. `flags` of
+// Opens the path's target. denied: the target is on a file system of the kernel. `flags` of
 // open(2); O_CLOEXEC, O_NOCTTY and O_NONBLOCK are added.
 Result<OwnedFd> open_beneath(int root, const std::string& path, int flags);
-// A plain file for reading or writing: looked at before it is opened, so that a FIFO or a device
-// never is. conflict: it is something else.
+// Opens a plain file for reading or writing. Checks the type first, so that a FIFO or device is
+// never opened. conflict: it is something else.
 Result<OwnedFd> open_plain_file(int root, const std::string& path, int flags);
 
-// A folder and a name in it that is no symlink (or nothing at all).
+// A name in an open folder; the name is not a symlink, or does not exist.
 struct Place {
   OwnedFd folder;
   std::string name;
 };
-// Where the path's last component is, that component itself not followed.
+// The place of the path's last component, which is not followed.
 Result<Place> place_of(int root, const TreePath& path);
-// The same, with a symlink at the end followed to where it leads, existing or not.
+// The same, but follows a symlink at the end to its target, existing or not.
 Result<Place> place_followed(int root, const TreePath& path);
 
 }  // namespace perdure::beneath

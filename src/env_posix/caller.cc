@@ -31,8 +31,8 @@ constexpr std::size_t environment_bytes_max = 4UL << 20;
 CallerPlace unknown(std::string reason) { return {true, "", std::move(reason)}; }
 const CallerPlace outside{false, "", ""};
 
-// The folder of one process. It stays that of this process: once it has ended, nothing can be read
-// there, whoever has its number then.
+// The /proc folder of one process. After that process has ended, nothing can be read through it,
+// even if another process gets its pid.
 class ProcFolder {
  public:
   explicit ProcFolder(std::int64_t pid)
@@ -53,7 +53,7 @@ class ProcFolder {
     }
     return text;
   }
-  // The identity of a namespace; none: it may not be seen.
+  // The identity of a namespace; nullopt: not visible.
   std::optional<ino_t> name_space(const char* name) const {
     struct stat status{};
     if (fstatat(folder_.get(), name, &status, 0) != 0) return std::nullopt;
@@ -64,11 +64,11 @@ class ProcFolder {
   Fd folder_;
 };
 
-// The parts of /proc/PID/status that matter here; everybody may read them.
+// The parts of /proc/PID/status that matter here; readable by everyone.
 struct ProcStatus {
   std::int64_t parent = 0;
   std::uint64_t user = 0;
-  std::size_t depth = 0;  // of its process namespace below ours: 1 is ours
+  std::size_t depth = 0;  // depth of its process namespace, relative to ours: 1 is ours
 };
 
 std::string_view line_of(std::string_view text, std::string_view name) {
@@ -84,7 +84,7 @@ std::string_view line_of(std::string_view text, std::string_view name) {
 std::optional<ProcStatus> read_status(const ProcFolder& process) {
   const std::optional<std::string> text = process.read_all("status", 64UL << 10);
   if (!text) return std::nullopt;
-  // The name in the first line may hold anything but a line's end.
+  // The name in the first line may contain anything but a newline.
   const std::string_view parent = line_of(*text, "PPid:\t");
   const std::string_view user = line_of(*text, "Uid:\t");
   const std::string_view numbers = line_of(*text, "NSpid:\t");
@@ -96,7 +96,7 @@ std::optional<ProcStatus> read_status(const ProcFolder& process) {
   return status;
 }
 
-// The environment a process was started with, as the kernel keeps it.
+// The environment with which a process was started, as the kernel keeps it.
 std::string environment_value(const ProcFolder& process, std::string_view name) {
   const std::string text = process.read_all("environ", environment_bytes_max).value_or("");
   for (std::size_t at = 0; at < text.size();) {
@@ -110,13 +110,13 @@ std::string environment_value(const ProcFolder& process, std::string_view name) 
   return {};
 }
 
-// The session of a daemon that runs in one itself: everything around it has this mark.
+// The session of a daemon that itself runs inside one: everything around it has this mark.
 std::string_view own_session() {
   const char* const mark = std::getenv("PERDURE_SESSION");
   return mark ? mark : "";
 }
 
-// A process and its ancestors, itself first. Nothing: one has just ended, or there are too many.
+// A process and its ancestors, itself first. nullopt: one has just ended, or there are too many.
 std::optional<std::vector<ProcFolder>> ancestry(std::int64_t pid) {
   std::vector<ProcFolder> out;
   out.emplace_back(pid);
@@ -124,20 +124,20 @@ std::optional<std::vector<ProcFolder>> ancestry(std::int64_t pid) {
     const std::optional<ProcStatus> status = read_status(out.back());
     if (!status) return std::nullopt;
     if (status->parent <= 1) return out;
-    // Opened while it is the parent: a number that changed hands would not be.
+    // Opened before the child is read again: if the pid was reused, the parent has changed.
     ProcFolder parent(status->parent);
     const std::optional<ProcStatus> again = read_status(out.back());
     if (!again) return std::nullopt;
-    if (again->parent != status->parent) continue;  // it was just taken over by another
+    if (again->parent != status->parent) continue;  // another process has just become its parent
     out.push_back(std::move(parent));
   }
   return std::nullopt;
 }
 
-// The mark of the topmost ancestor that has one: an agentctl stands above all that its agent
-// starts, whatever marks that puts on its children. Read from the top, so that a session's
-// processes are known by their agentctl and their own environments, which may be huge, are not
-// read. Empty: none; nothing: it cannot be told.
+// The mark of the topmost ancestor that has one: an agentctl is above everything that its agent
+// starts, with any marks that the agent sets on its children. Reading from the top finds a
+// session's processes by their agentctl, without their own environments, which may be huge. Empty:
+// none; nullopt: unknown.
 std::optional<std::string> topmost_mark(std::int64_t pid) {
   const std::optional<std::vector<ProcFolder>> processes = ancestry(pid);
   if (!processes) return std::nullopt;
@@ -164,12 +164,12 @@ const OwnSpaces& own_spaces() {
   return spaces;
 }
 
-// Why its namespaces put it into a session; empty: they do not.
+// Why its namespaces or control group place it inside some session; empty: they do not.
 std::string strange_spaces(const ProcFolder& process, const ProcStatus& status,
                            const CallerRules& rules) {
   if (status.depth > 1) return "it runs in another process namespace";
   const std::optional<ino_t> user = process.name_space("ns/user");
-  // Root's processes are shown to root alone, and no agent can become root here.
+  // Root's processes are visible only to root, and no agent can become root here.
   const bool may_be_hidden = status.user == 0 && geteuid() != 0;
   if (!user && !may_be_hidden) return "it hides where it runs";
   if (user && user != own_spaces().user) return "it runs in another user namespace";
@@ -195,7 +195,7 @@ CallerPlace place_of(const CallerProcess& caller, const CallerRules& rules) {
   if (!status) return unknown("the calling process has ended");
   const std::string strange = strange_spaces(process, *status, rules);
   std::optional<std::string> session = topmost_mark(caller.pid);
-  // The number was this process's all the time only if it lives now.
+  // The pid belonged to this process all the time only if it is still alive.
   if (has_ended(caller.pidfd)) return unknown("the calling process has ended");
   if (!session) return unknown("the parents of the calling process cannot be told");
   if (!session->empty()) return {true, std::move(*session), ""};
@@ -224,7 +224,7 @@ CallerPlace place_of_peer(int unix_socket, const CallerRules& rules) {
   if (who.pid == 0) return outside;
   int number = -1;
   size = sizeof number;
-  // Older kernels only tell a number, which we hold on to at once.
+  // Older kernels report only a pid, so open it at once.
   if (getsockopt(unix_socket, SOL_SOCKET, SO_PEERPIDFD, &number, &size) != 0) number = -1;
   const bool is_old = number < 0 && errno == ENOPROTOOPT;
   Fd pidfd(number);

@@ -1,6 +1,6 @@
-// Whether a caller is a process of a session, by what no process can shed: the process and user
-// namespaces that it lives in, and the agentctl that it descends from. Variables of its own
-// environment and a number of its own prove nothing.
+// Decides whether a session contains the calling process, by facts that no process can change: its
+// process and user namespaces, and the agentctl among its ancestors. Its own environment variables
+// and its pid prove nothing.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@
 namespace perdure {
 
 struct CallerPlace {
-  bool inside = true;   // of a session; also when that cannot be ruled out
+  bool inside = true;   // true if it is not certainly outside
   std::string session;  // as its agentctl names it; empty: outside, or not known
   std::string reason;   // why a caller that may be outside counts as inside, for people
 };
 
 struct CallerRules {
-  // Agents here have mounts of their own and no process namespace: then other mounts than ours
-  // are those of an agent.
+  // Agents here have their own mounts but no process namespace, so a process with other mounts than
+  // ours belongs to an agent.
   bool mounts_tell = false;
 };
 
-// A process by its number, which belongs to it for as long as `pidfd` has not ended.
+// A process by its number, which stays its own until `pidfd` has ended.
 struct CallerProcess {
   std::int64_t pid = 0;  // 0: outside of our process namespace, so in none of our sessions
   int pidfd = -1;

@@ -1,5 +1,5 @@
-// Who calls over a unix socket or TCP: judged by where a process lives, with real processes that
-// try to look like somebody else.
+// Callers over a unix socket or TCP, judged by where their process lives, with real processes that
+// try to look like others.
 #include "env_posix/caller.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace {
 
 constexpr CallerRules no_rules{};
 
-// A process that runs `body` and then rests until it is killed; what body writes is read first.
+// A process that runs `body` and then waits to be killed; the body's output is read first.
 class Actor {
  public:
   explicit Actor(std::function<void(const Fd& tell)> body) {
@@ -95,7 +95,7 @@ std::function<void(const Fd&)> chain_of(int length) {
   };
 }
 
-// Each of its calls would have us read all of them.
+// Each of its calls would make us read all of its ancestors.
 TEST(Caller, TOK3_one_below_too_many_others_is_inside) {
   const Actor some(chain_of(60));
   const CallerPlace place = place_of_pid(last_of_chain(some));
@@ -105,8 +105,8 @@ TEST(Caller, TOK3_one_below_too_many_others_is_inside) {
 }
 
 TEST(Caller, TOK3_the_mark_that_counts_is_the_topmost) {
-  // Like an agentctl with its mark, and below it a child that claims to be of another session, and
-  // one that claims nothing.
+  // A process like an agentctl with its mark, and below it two children: one claims to be of
+  // another session, one claims nothing.
   int ends[2] = {};
   ASSERT_EQ(pipe(ends), 0);
   const pid_t child = fork();
@@ -184,7 +184,7 @@ TEST(Caller, TOK3_one_in_the_control_group_of_a_session_is_inside) {
   EXPECT_TRUE(group->remove());
 }
 
-// A socket pair by name, so that the kernel tells who connected.
+// A socket pair by name, so that the kernel reports the connecting process.
 struct Meeting {
   Fd listener;
   std::string path;
@@ -215,7 +215,7 @@ struct Meeting {
 
 TEST(Caller, TOK3_security_5_a_connection_whose_maker_has_ended_is_nobodys) {
   const Meeting meeting;
-  // A child connects, hands the connection to its own child and ends: its number may be anybody's.
+  // A child connects, passes the connection to its own child and ends, so its pid can be reused.
   const pid_t child = fork();
   if (child == 0) {
     if (meeting.call() < 0) _exit(1);

@@ -13,7 +13,7 @@
 namespace perdure {
 namespace {
 
-// Of a group whose processes were killed: how long for the next change, and how many at most.
+// After a kill: how long to wait for the group's next change, and for how many.
 constexpr int group_change_ms = 500;
 constexpr int group_changes_max = 4;
 
@@ -42,7 +42,7 @@ std::optional<CgroupMount> parse_mount(std::string_view line) {
   return CgroupMount{fields[3], fields[4], dash[1], dash[3]};
 }
 
-// A membership is told from the root of the hierarchy; a container sees a part of it only.
+// A membership is relative to the root of the hierarchy; a container sees only a part of that.
 std::string place_below(const CgroupMount& mount, std::string_view membership) {
   std::string place(mount.point);
   if (mount.root != "/") {
@@ -65,7 +65,7 @@ Result<> write_text(const std::string& path, std::string_view text) {
   return {};
 }
 
-// The number behind a word at the beginning of a line.
+// The number after a word that begins one of the lines.
 std::optional<std::uint64_t> counter_in(std::string_view text, std::string_view word) {
   for (const std::string_view line : split(text, '\n')) {
     if (line.size() <= word.size() || !line.starts_with(word) || line[word.size()] != ' ') continue;
@@ -76,7 +76,7 @@ std::optional<std::uint64_t> counter_in(std::string_view text, std::string_view 
   return std::nullopt;
 }
 
-// Where the groups of an execution are, if it has any.
+// The paths of an execution's groups, if it has any.
 std::vector<std::string> groups_of(std::string_view exec) {
   if (exec.empty() || exec.contains('/') || exec.front() == '.') return {};
   const std::string own = own_cgroups().unified;
@@ -90,7 +90,7 @@ std::vector<std::string> groups_of(std::string_view exec) {
   return groups;
 }
 
-// Waits until those who were killed in it have ended: the kernel reports each change.
+// Waits until the killed processes have ended: the kernel reports each change.
 bool becomes_empty(const std::string& group) {
   const Fd events(open((group + "/cgroup.events").c_str(), O_RDONLY | O_CLOEXEC));
   pollfd changed{.fd = events.get(), .events = POLLPRI};
@@ -179,7 +179,7 @@ std::optional<std::uint64_t> OomCounter::read() const { return counter_of(path_,
 
 void kill_session_groups(std::string_view exec) {
   for (const std::string& group : groups_of(exec)) {
-    // Not there, or not ours to kill: the scan that follows is for what is left.
+    // If this fails, the scan that follows finds what is left.
     (void)write_text(group + "/cgroup.kill", "1");
   }
 }

@@ -1,6 +1,6 @@
-// Control groups, as far as a session needs them: a group of its own that can be killed as a whole,
-// and the counter of out-of-memory kills. Both hierarchies are known; where there is none, or none
-// that we may write to, that is an answer and not a failure of the session.
+// The parts of control groups that a session needs: a separate group that can be killed as a whole,
+// and the counter of out-of-memory kills. Supports both hierarchies. If none is mounted or
+// writable, that is a result and not a failure of the session.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace perdure {
 
-// Our own place in the hierarchies, as folders that may or may not exist; empty: not mounted.
+// Our own place in the hierarchies, as folders that may not exist; empty: not mounted.
 struct CgroupPlaces {
   std::string unified;    // v2
   std::string memory_v1;  // the memory controller of v1
@@ -26,25 +26,25 @@ struct CgroupTexts {
   std::string_view membership;
 };
 CgroupPlaces find_cgroups(const CgroupTexts& texts);
-// Of this process; both empty where /proc does not tell.
+// This process's places; both empty if /proc does not show them.
 CgroupPlaces own_cgroups();
 
-// Our own place in an older hierarchy, by its controller; empty: it is not mounted.
+// Our own place in a v1 hierarchy, by its controller; empty: not mounted.
 std::string own_cgroup_v1(std::string_view controller);
-// The number behind a word at the beginning of a line of a small file.
+// The number after a word at the start of a line of a small file.
 std::optional<std::uint64_t> counter_of(const std::string& path, std::string_view word);
 
-// Counts kills by the kernel for want of memory in our group, or on the whole machine where groups
-// do not count.
+// Counts the kernel's out-of-memory kills in our group, or on the whole machine if groups have no
+// counter.
 class OomCounter {
  public:
   enum class Scope { group, machine };
-  // The best file that this machine has.
+  // Chooses the best file that this machine has.
   static OomCounter find();
-  // A file with a line `oom_kill N`, and whose kills that counts.
+  // A file with a line `oom_kill N`, and the scope of its count.
   explicit OomCounter(std::string path, Scope scope = Scope::group)
       : path_(std::move(path)), scope_(scope) {}
-  // None: the file does not tell.
+  // nullopt: the file has no counter.
   std::optional<std::uint64_t> read() const;
   Scope scope() const { return scope_; }
 
@@ -53,30 +53,30 @@ class OomCounter {
   Scope scope_;
 };
 
-// Groups of sessions have names that begin so: those with limits, and those that only keep the
-// processes of an execution together where no process namespace does.
+// Prefixes for the names of sessions' groups: those with limits, and those that only keep an
+// execution's processes together without a process namespace.
 inline constexpr std::string_view limit_group_prefix = "perdure_limit_";
 inline constexpr std::string_view session_group_prefix = "perdure_session_";
-// Ends every process in the groups of that execution, below our own group or beside it. Where there
-// is no such group nothing happens.
+// Kills every process in that execution's groups, below our own group or beside it. No effect
+// without such a group.
 void kill_session_groups(std::string_view exec);
 // Removes these groups as soon as they are empty; one that is not empty in time stays.
 void remove_session_groups(std::string_view exec);
 // Whether a process is in one, by the text of its /proc/PID/cgroup.
 bool names_session_group(std::string_view membership);
 
-// A v2 group below our own. It stays until remove(): whoever finds its name after a crash can kill
-// what it holds.
+// A v2 group below our own. It exists until remove(), so that its members can be killed by its name
+// after a crash.
 class Cgroup {
  public:
-  // Makes it, or takes over the one of that name. unavailable, with the reason: this machine has no
+  // Creates it, or takes over an existing one. unavailable, with the reason: this machine has no
   // unified hierarchy that we may write to, or one that cannot kill.
   static Result<Cgroup> create(const std::string& name);
 
-  // For writing "0": whoever does that moves into the group.
+  // A process that writes "0" moves into the group.
   const Fd& members() const { return members_; }
-  // Ends every process in it, those that left their session or group too. They may still be
-  // leaving when it returns: see is_empty().
+  // Kills every process in it, including those that left their session or process group. They may
+  // still be exiting when it returns: see is_empty().
   Result<> kill();
   // No process is in it but zombies.
   Result<bool> is_empty() const;
@@ -92,7 +92,7 @@ class Cgroup {
         members_(std::move(members)),
         kill_(std::move(kill)) {}
   std::string path_;
-  // Opened at the start: by their paths nothing may be changeable any more.
+  // Opened at the start, because their paths may become read-only later.
   Fd parent_;
   Fd members_;
   Fd kill_;

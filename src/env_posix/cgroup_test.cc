@@ -1,5 +1,5 @@
-// Control groups: where they are, told from texts of several kinds of machine; and a real group,
-// where this machine lets us make one.
+// Control groups: their places, read from texts of several kinds of machine; and a real group, if
+// this machine lets us create one.
 #include "env_posix/cgroup.h"
 
 #include <csignal>

@@ -18,13 +18,13 @@
 namespace perdure {
 namespace {
 
-// Of the caller's user namespace.
+// The path of a limit in the caller's user namespace.
 std::string limit_path(std::string_view kind) {
   return "/proc/sys/user/max_" + std::string(kind) + "_namespaces";
 }
 
-// Somebody who may make namespaces has made as many as there may be. A limit of none at all is
-// how a machine says that it has none.
+// Whether the number of namespaces has reached its limit. A limit of 0 does not count: it means
+// that the machine permits none at all.
 bool is_used_up() {
   for (const char* const kind : {"user", "mnt", "pid"}) {
     std::uint64_t limit = 0;
@@ -33,8 +33,8 @@ bool is_used_up() {
   return true;
 }
 
-// unavailable: this machine does not allow it. limit_reached: it does, and not just now; whoever
-// could bring that about must not get an agent that is less confined than others.
+// unavailable: this machine does not allow it. limit_reached: it does, but not at the moment. An
+// agent could cause that on purpose, so it must not lead to a less confined agent.
 Result<> refused(const std::string& what) {
   const int why = errno;
   const bool is_transient = why == ENOMEM || why == EAGAIN || why == EUSERS || why == ENFILE ||
@@ -49,7 +49,7 @@ Result<> write_file(const char* path, const std::string& text) {
   return {};
 }
 
-// Ourselves, and nobody else, under our own number.
+// Maps only ourselves, to our own id.
 Result<> map_user(uid_t uid, gid_t gid) {
   TRY_VOID(write_file("/proc/self/setgroups", "deny"));
   TRY_VOID(
@@ -57,11 +57,11 @@ Result<> map_user(uid_t uid, gid_t gid) {
   return write_file("/proc/self/gid_map", std::to_string(gid) + " " + std::to_string(gid) + " 1");
 }
 
-// In a user namespace of our own: one session cannot use up what the machine has of namespaces.
-// With one of control groups it could mount those of the daemon's user anew, to write to: there is
-// none. Of the limits that a kernel may know, those that it does not are not there to be set.
+// Runs in our own user namespace, so that one session cannot exhaust the machine's namespaces.
+// Control group namespaces are forbidden: with one, it could mount the groups of the daemon's user
+// writable. Limits that a kernel does not know are skipped.
 void share_limits() {
-  constexpr std::uint64_t share = 64;  // of the machine's
+  constexpr std::uint64_t share = 64;  // one part in 64 of the machine's limit
   constexpr std::uint64_t least = 64;
   for (const char* const kind : {"user", "mnt", "pid", "net", "ipc", "uts", "time"}) {
     std::uint64_t limit = 0;
@@ -72,7 +72,7 @@ void share_limits() {
   (void)write_file(limit_path("cgroup").c_str(), "0");
 }
 
-// What unshare() did: with a user namespace, or as one who may do without.
+// How unshare() worked: with a user namespace, or without one.
 enum class As : std::uint8_t { root, user };
 
 Result<As> unshare_with(int flags) {
@@ -88,14 +88,14 @@ Result<As> unshare_with(int flags) {
   return As::user;
 }
 
-// What we mount from here on stays ours; what others mount still arrives.
+// Our later mounts stay private; mounts by others still arrive.
 Result<> keep_mounts_to_ourselves() {
   if (mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) return refused("mounts");
   return {};
 }
 
-// The /proc of the new process namespace. Numbers begin where the starter's are, so that two
-// sessions seldom have processes of the same number: programs write them into lock files.
+// The /proc of the new process namespace. Numbers continue at the starter's, so that two sessions
+// rarely use the same pids: programs write them into lock files.
 Result<> show_own_processes(std::int64_t outer_pid) {
   const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
   if (mount("proc", "/proc", "proc", flags, nullptr) != 0) return refused("a /proc of its own");
@@ -103,17 +103,17 @@ Result<> show_own_processes(std::int64_t outer_pid) {
   return {};
 }
 
-// Between the process that asked and the one that goes on stands one that has the namespaces and
-// starts the other in them.
+// Between the calling and the continuing process is one that has the namespaces and starts the
+// latter in them.
 struct Handover {
-  Pipe report;  // from the one that goes on to the one that asked: "ok", or the refusal
-  Pipe number;  // from the one between: the number of the one that goes on
+  Pipe report;  // from the continuing process to the calling one: "ok", or the refusal
+  Pipe number;  // the pid of the continuing process, from the one between
 };
 
 constexpr std::string_view went_on = "ok";
 
 void tell(const Fd& pipe, std::string_view text) {
-  // Nobody who reads: then nobody has to know.
+  // Without a reader, the result does not matter.
   [[maybe_unused]] const ssize_t written = write(pipe.get(), text.data(), text.size());
 }
 
@@ -128,7 +128,7 @@ std::string read_all(const Fd& pipe) {
   }
 }
 
-// A refusal in a pipe: its code and its words.
+// Writes a refusal to a pipe: its code and message.
 void tell(const Fd& pipe, const Error& why) {
   tell(pipe, std::string(code_name(why.code())) + " " + why.message());
 }
@@ -154,7 +154,7 @@ Confinement reached(As as) {
   return {ConfinementLevel::partial, "agents run as root, which can undo it", true};
 }
 
-// Returns in the process that goes on, and in no other.
+// Returns only in the continuing process.
 ConfinedProcess go_on_in_namespaces(Handover handover) {
   handover.report.read.reset();
   const Result<As> as = unshare_with(CLONE_NEWNS | CLONE_NEWPID);
@@ -170,7 +170,7 @@ ConfinedProcess go_on_in_namespaces(Handover handover) {
   const std::int64_t pid = std::atoll(read_all(handover.number.read).c_str());
   if (pid == 0) give_up(handover, Error(Code::limit_reached, "the process between ended"));
   if (const Result<> shown = show_own_processes(pid); !shown) { give_up(handover, shown.error()); }
-  // Without a mapped root a program with extra rights gets none anyway; this says it for good.
+  // Without a mapped root, a program with extra rights has no effect anyway; this makes it certain.
   if (*as == As::user) prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   tell(handover.report.write, went_on);
   return {reached(*as), pid};

@@ -1,5 +1,5 @@
-// Namespaces of this process's own, which it and its later children cannot leave. Descriptors that
-// are open already go on leading to what they led to.
+// Namespaces for this process, which it and its later children cannot leave. Descriptors that are
+// already open keep their targets.
 #pragma once
 
 #include <cstdint>
@@ -10,40 +10,39 @@
 
 namespace perdure {
 
-// How far agents are kept apart from their daemon.
+// How far agents are separated from their daemon.
 enum class ConfinementLevel : std::uint8_t {
   none,     // an agent is a plain process of the daemon's user
-  partial,  // some of it: the reason says what is missing
+  partial,  // some of it: the reason names the rest
   full,     // own user, mount and process namespaces: none of them can be left
 };
 std::string_view confinement_name(ConfinementLevel level);
 
 struct Confinement {
   ConfinementLevel level = ConfinementLevel::none;
-  std::string reason;  // what is missing, for people; empty with `full`
+  std::string reason;  // the missing parts, for people; empty with `full`
   bool has_process_namespace = false;
 };
 
 struct ConfinedProcess {
   Confinement confinement;
-  // The number of the process that goes on, as its starter sees it: in a process namespace of its
-  // own it is 1 for itself.
+  // The pid of the continuing process as its starter sees it; in its own process namespace it is 1.
   std::int64_t pid = 0;
 };
 
-// Goes on in a new process that is the first of a process namespace: when it ends, for whatever
+// Continues in a new process that is the first of a process namespace. When it ends, for any
 // reason, the kernel ends everything below it, and nothing below can end it. It has its own mounts
-// and its own /proc, and is somebody without rights outside. The process that called this exits.
-// Where the kernel allows less, the caller itself goes on with a mount namespace alone, or with
-// nothing. limit_reached: it allows more, but everything is used up just now. Call it with one
-// thread, before anything is opened that counts processes.
+// and its own /proc, and no rights outside. The calling process exits. If the kernel allows less,
+// the caller itself continues with only a mount namespace, or with nothing. limit_reached: the
+// kernel allows more, but its resources are currently exhausted. Call it with one thread, before
+// opening anything that counts processes.
 Result<ConfinedProcess> enter_namespaces();
 
 // The level that enter_namespaces() would reach; tried in a child.
 Confinement try_namespaces();
 
-// A mount namespace alone, for this process and its children. Needs root or a kernel that lets
-// everybody make user namespaces; `unavailable` with the reason otherwise, and nothing has changed.
+// Only a mount namespace, for this process and its children. Needs root or a kernel that allows
+// unprivileged user namespaces; otherwise `unavailable` with the reason, and nothing has changed.
 // limit_reached as above. Call it with one thread.
 Result<> enter_mount_namespace();
 

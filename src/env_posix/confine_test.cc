@@ -1,4 +1,4 @@
-// What a child sees in namespaces of its own: each test forks, since a namespace cannot be left.
+// The view of a child in its own namespaces: each test forks, since a namespace cannot be left.
 #include "env_posix/confine.h"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ class Confine : public ::testing::Test {
     const Confinement here = try_namespaces();
     if (here.level == ConfinementLevel::none) GTEST_SKIP() << here.reason;
   }
-  // Runs in a child of its own: a namespace cannot be left. 2: nothing could be hidden.
+  // Runs in a separate child, because a namespace cannot be left. 2: nothing could be hidden.
   int in_child(auto&& look, const std::string& identity = "") {
     const pid_t child = fork();
     if (child == 0) {
@@ -132,7 +132,7 @@ TEST_F(Confine, TOK5_the_folders_above_a_hidden_one_cannot_be_moved) {
     return !moves && errno == EBUSY;
   };
   EXPECT_EQ(in_child([&] { return stays(root_); }), 0);
-  // What nobody may write to just now, its owner can open again.
+  // The owner can make a folder writable again.
   const fs::path above = root_;
   fs::create_directories(above / "inner");
   fs::rename(above / "data", above / "inner/data");
@@ -169,12 +169,11 @@ TEST_F(Confine, no_control_group_can_be_changed_by_its_path) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-// Or an agent that made as many namespaces as there may be would see to it that the next session
-// has none.
+// Otherwise an agent that uses up all namespaces would leave the next session unconfined.
 TEST_F(Confine, PROC4_where_namespaces_are_used_up_nobody_goes_on_without) {
   const pid_t child = fork();
   if (child == 0) {
-    // Limits of its own: the first mount namespace that is charged to it is also the last.
+    // Its own limits: the first mount namespace charged to it is also the last.
     if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) _exit(3);
     std::ofstream("/proc/sys/user/max_mnt_namespaces") << "1" << std::flush;
     const Result<ConfinedProcess> confined = enter_namespaces();
@@ -185,11 +184,11 @@ TEST_F(Confine, PROC4_where_namespaces_are_used_up_nobody_goes_on_without) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-// Somebody in namespaces of its own, who started a grandchild with a session of its own, an empty
-// environment and nested namespaces. Its number and the grandchild's end of a pipe are ours.
+// A process in its own namespaces, which started a grandchild with its own session, an empty
+// environment and nested namespaces. We have its pid and the grandchild's end of a pipe.
 struct Family {
   std::int64_t first = 0;
-  Fd grandchild;  // at its end when the grandchild has ended
+  Fd grandchild;  // reads an end after the grandchild has ended
 };
 
 Result<Family> start_family() {
@@ -274,8 +273,8 @@ bool become_somebody_else() {
          write_to("/proc/self/gid_map", gid + " " + gid + " 1");
 }
 
-// As in a container: a part of /proc is masked by somebody with more rights, so that the kernel
-// shows nobody here a whole one.
+// As in a container: a user with more rights masks a part of /proc, so the kernel shows no complete
+// one here.
 bool enter_masked_place() {
   if (!become_somebody_else()) return false;
   if (mount("masked", "/proc/scsi", "tmpfs", MS_RDONLY, nullptr) != 0 &&

@@ -20,7 +20,7 @@
 namespace perdure {
 namespace {
 
-// Where the answer's pipe lies in the detached process: everything above is closed.
+// The answer's pipe in the detached process: everything above is closed.
 constexpr int pipe_place = 3;
 
 std::int64_t boottime_ms() {
@@ -29,7 +29,7 @@ std::int64_t boottime_ms() {
   return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
 }
 
-// What goes before the answer in the pipe.
+// Precedes the answer in the pipe.
 struct AnswerHead {
   std::uint32_t size = 0;
   std::int32_t exit_code = 0;
@@ -45,7 +45,7 @@ bool write_all(int descriptor, std::string_view bytes) {
   return true;
 }
 
-// Exactly that many bytes; none when the pipe ends or the time is over.
+// Exactly that many bytes; nullopt if the pipe ends or the time is over.
 std::optional<std::string> read_exactly(const Fd& pipe, std::size_t size, std::int64_t until_ms) {
   std::string bytes(size, '\0');
   for (std::size_t filled = 0; filled < size;) {
@@ -64,7 +64,7 @@ std::optional<std::string> read_exactly(const Fd& pipe, std::size_t size, std::i
   return bytes;
 }
 
-// The starting process: passes the answer on and is done.
+// In the starting process: passes the answer on and exits.
 [[noreturn]] void await_answer(const Fd& pipe, const DetachSetting& setting) {
   const std::int64_t until_ms = boottime_ms() + setting.answer_ms;
   AnswerHead head;
@@ -82,7 +82,7 @@ std::optional<std::string> read_exactly(const Fd& pipe, std::size_t size, std::i
   _exit(1);
 }
 
-// The detached process: lets go of everything it was born with.
+// In the detached process: releases everything that it inherited.
 void let_go(Fd pipe) {
   CHECK(dup3(pipe.get(), pipe_place, O_CLOEXEC) == pipe_place || pipe.get() == pipe_place);
   pipe.release();
@@ -109,7 +109,7 @@ Result<> Detached::answer(std::string_view bytes) {
 }
 
 void Detached::refuse(std::string_view bytes, int exit_code) {
-  if (pipe_) (void)send(bytes, exit_code);  // nobody who waits: nobody to tell
+  if (pipe_) (void)send(bytes, exit_code);  // without a waiting starter, the error does not matter
 }
 
 Result<> Detached::send(std::string_view bytes, int exit_code) {
@@ -120,7 +120,7 @@ Result<> Detached::send(std::string_view bytes, int exit_code) {
   std::string message(sizeof head, '\0');
   std::memcpy(message.data(), &head, sizeof head);
   message += bytes;
-  // The one who waits may be gone: that shall be an error here, not a signal.
+  // If the starter is gone, that must be an error here, not a signal.
   const auto before = ::signal(SIGPIPE, SIG_IGN);
   const bool written = write_all(pipe_.get(), message);
   ::signal(SIGPIPE, before);
@@ -141,7 +141,7 @@ Result<Detached> detach(const DetachSetting& setting) {
   }
   pipe.read.reset();
   CHECK(setsid() >= 0);
-  // Not the leader of its session: it can never come to a terminal by opening one.
+  // It does not lead its session, so it cannot get a terminal by opening one.
   const pid_t second = fork();
   if (second != 0) _exit(second > 0 ? 0 : 1);
   const mode_t before = umask(077);

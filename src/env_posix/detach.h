@@ -1,6 +1,5 @@
-// What a program does to belong to nobody: no parent, no terminal, no descriptor, no folder.
-// Whoever started it waits for one answer and learns by it, or by its absence, whether the start
-// worked.
+// Makes a program independent: no parent, no terminal, no inherited descriptor or folder. The
+// starting process waits for one answer; the answer or its absence shows whether the start worked.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +16,22 @@ namespace perdure {
 struct DetachSetting {
   // How long the starting process waits for the answer; then it exits as if there was none.
   std::int64_t answer_ms = executor_ready_ms;
-  // Where it writes a refusal: stdout where a program reads it, stderr where a person does.
+  // Where it writes a refusal: stdout if a program reads it, stderr if a person does.
   int refusal_descriptor = 1;
 };
 
-// The side that goes on.
+// The process that continues.
 class Detached {
  public:
-  // Hands the answer to the starting process, which writes it to its stdout and exits with 0. Once.
-  // limit_reached: longer than detach_answer_bytes_max; unavailable: nobody waits any more. Whether
-  // to go on unknown to all is for the caller to say.
+  // Passes the answer to the starting process, which writes it to its stdout and exits with 0.
+  // Once. limit_reached: longer than detach_answer_bytes_max; unavailable: the starter is gone. The
+  // caller decides whether to continue without one.
   Result<> answer(std::string_view bytes);
-  // The same for a start that did not work: the starting process writes it to refusal_descriptor
-  // and exits with this code. Does nothing where an answer was given before.
+  // The same for a failed start: the starting process writes it to refusal_descriptor and exits
+  // with this code. No effect after an answer.
   void refuse(std::string_view bytes, int exit_code = 1);
 
-  // As the starter had it: for the children that are not ours to narrow.
+  // The starter's own, for children that should have the user's umask.
   mode_t umask_before() const { return umask_before_; }
 
  private:
@@ -45,10 +44,10 @@ class Detached {
 
 // Returns in a new process: child of init (or of a subreaper), in a session that it does not lead
 // and that has no terminal, stdio at /dev/null, all other descriptors closed, in the folder /,
-// umask 077, default signals, none blocked. In the process that called it does not return: that one
-// waits for the answer and exits, with 0 when it has passed it on, with 1 and a sentence on stderr
-// when there was none. Call it with one thread and before there is a loop; locks are taken
-// afterwards. After an error the caller is still what it was.
+// umask 077, default signals, none blocked. It does not return in the calling process, which waits
+// for the answer and exits: with 0 after passing it on, or with 1 and a sentence on stderr if there
+// was none. Call it with one thread and before creating a loop; take locks afterwards. After an
+// error the caller is unchanged.
 Result<Detached> detach(const DetachSetting& setting = {});
 
 }  // namespace perdure

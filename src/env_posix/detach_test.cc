@@ -1,5 +1,5 @@
-// Detaching, seen from the one who starts the program: the answer comes through, and what is left
-// running has nothing in common with us.
+// Detaching, as seen by the starter: the answer arrives, and the process left running shares
+// nothing with us.
 #include "env_posix/detach.h"
 
 #include <csignal>
@@ -60,7 +60,7 @@ TEST_F(Detach, one_that_answers_too_late_learns_that_nobody_waits) {
   ASSERT_TRUE(until_exit());
   EXPECT_EQ(*events_.exit, (ProcessExit{.code = 1}));
   EXPECT_EQ(events_.error_output, "the detached process did not answer in time\n");
-  // It tries to answer when this file is there, and removes it when that fails.
+  // It tries to answer once this file exists, and removes it if that fails.
   std::ofstream(flag) << "now";
   EXPECT_TRUE(until([&] { return !std::filesystem::exists(flag); }));
 }

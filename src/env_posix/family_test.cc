@@ -1,5 +1,5 @@
-// Who belongs to a child: its descendants at any depth, and those that they left behind and that
-// fell to us. And that a signal finds what was forked meanwhile.
+// Which processes belong to a child: its descendants at any depth, and those that were orphaned and
+// reparented to us. Also that a signal reaches processes forked in between.
 #include <algorithm>
 #include <csignal>
 
@@ -47,7 +47,7 @@ class FamilyOfAChild : public posix_test::ProcessTest, protected FamilyStage {
   bool until_gone(std::int64_t pid) override {
     return until([&] { return !lives(pid); });
   }
-  // The number that it tells for this letter.
+  // The number that it prints for this letter.
   std::int64_t born(const std::string& letter) {
     events_.output.clear();
     root_->write(letter);
@@ -77,7 +77,7 @@ TEST_F(FamilyOfAChild, P4_a_signal_finds_what_is_below_its_target) {
   ASSERT_EQ(upper.size(), 1U);
   EXPECT_EQ(processes_->signal_each(upper, SIGTERM), both);
   EXPECT_TRUE(until_gone(upper.begin()->pid));
-  // The lower one does not mind, and has fallen to us.
+  // The lower one survives and was reparented to us.
   both.erase(*upper.begin());
   EXPECT_EQ(processes_->offspring(family()), both);
   EXPECT_EQ(processes_->signal_each(both, SIGKILL), both);

@@ -43,7 +43,7 @@ Code code_of(int error) {
   }
 }
 
-// A descriptor at 3 or above: one that sits where a child's stdio goes would be overwritten.
+// Moves a descriptor to 3 or above: a lower one would be overwritten by a child's stdio.
 Result<Fd> above_stdio(Fd fd) {
   if (fd.get() > 2) return fd;
   Fd moved(fcntl(fd.get(), F_DUPFD_CLOEXEC, 3));
@@ -55,7 +55,7 @@ Result<Fd> above_stdio(Fd fd) {
 
 void Fd::reset(int descriptor) {
   if (descriptor_ >= 0) {
-    // Linux frees the number even when close is interrupted; only a bad number is our bug.
+    // Linux frees the number even if close is interrupted; only a bad number is our bug.
     const int saved = errno;
     if (close(descriptor_) != 0) CHECK(errno != EBADF, "closed a descriptor twice");
     errno = saved;

@@ -1,5 +1,5 @@
 // Owned file descriptors, and errno as an Error. Every descriptor in this folder is close-on-exec
-// from its birth: what a child shall have is given to it by name, nothing leaks.
+// from its creation: a child gets only the descriptors passed to it explicitly.
 #pragma once
 
 #include <string>
@@ -36,17 +36,17 @@ struct Pipe {
   Fd write;
 };
 
-// Both ends close-on-exec, blocking, and above 2, so that a child's stdio can be laid over them.
+// Both ends are close-on-exec, blocking, and above 2, so that a child's stdio cannot overlap.
 Result<Pipe> make_pipe();
 
 Result<> set_nonblocking(const Fd& fd);
 
-// Where Linux's own words for trouble meet ours. `doing` says what was tried: "open spool".
+// Converts errno to our errors. `doing` names the attempted action: "open spool".
 Error system_error(int error, std::string_view doing);
 // The same from errno.
 std::unexpected<Error> system_failure(std::string_view doing);
 
-// All of a small file (of /proc, say), at most `bytes_max` of it.
+// The content of a small file (such as in /proc), at most `bytes_max` of it.
 Result<std::string> read_small_file(const std::string& path, std::size_t bytes_max = 64UL << 10);
 
 }  // namespace perdure

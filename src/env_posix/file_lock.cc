@@ -9,7 +9,7 @@
 namespace perdure {
 namespace {
 
-// Somebody who replaces the file again and again is not worth more tries.
+// Another process keeps replacing the file: give up after these tries.
 constexpr int attempts_max = 8;
 
 }  // namespace

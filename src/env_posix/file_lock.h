@@ -1,5 +1,5 @@
-// A lock between processes. The name may be given to another file between opening and locking: the
-// lock counts only if the name still leads to the locked file.
+// A lock between processes. The name may be given to another file between opening and locking, so
+// the lock counts only if the name still refers to the locked file.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace perdure {
 
-// An exclusive lock on a file of a folder, held until destroyed or until the process ends, however
-// that happens. It belongs to the file, not to its name: renaming the folder leaves it held. The
+// An exclusive lock on one of a folder's files, held until it is destroyed or the process ends in
+// any way. It belongs to the file, not to its name: renaming the folder does not release it. The
 // file stays. Take it after detach(), which would close it.
 class FileLock {
  public:
-  // Never waits. conflict: somebody holds it.
+  // Never waits. conflict: another process holds it.
   static Result<FileLock> try_acquire(const PosixFolder& folder, const std::string& name);
 
  private:

@@ -42,7 +42,7 @@ Result<OpenFolder> read_folder(OwnedFd fd, std::string_view path) {
   return OpenFolder(folder);
 }
 
-// Removes what is in a folder until `left` entries are used up. Deeper than `depth` is refused.
+// Removes a folder's content until `left` entries are used up. Deeper than `depth` is refused.
 Result<> empty_folder(OwnedFd fd, std::size_t& left, int depth) {
   if (depth == 0) return fail(Code::limit_reached, "the folders are nested too deeply");
   const OpenFolder folder = TRY(read_folder(std::move(fd), ""));
@@ -58,7 +58,7 @@ Result<> empty_folder(OwnedFd fd, std::size_t& left, int depth) {
       --left;
       continue;
     }
-    // EISDIR by Linux, EPERM by POSIX. O_NOFOLLOW: a symlink in its place is not walked into.
+    // EISDIR by Linux, EPERM by POSIX. O_NOFOLLOW: does not follow a symlink in its place.
     if (errno != EISDIR && errno != EPERM) return std::unexpected(error_of(errno, name));
     const int number = errno;
     const int inner =
@@ -86,7 +86,7 @@ class PosixFileTree final : public FileTree {
     OwnedFd fd = TRY(beneath::open_beneath(root.get(), folder.bytes(), O_RDONLY | O_DIRECTORY));
     const OpenFolder open = TRY(read_folder(std::move(fd), folder.bytes()));
     FolderListing out;
-    // Only the names of this page are kept, however many the folder has.
+    // Keeps only the names of this page, for folders of any size.
     std::set<std::string> names;
     while (true) {
       errno = 0;
@@ -106,7 +106,7 @@ class PosixFileTree final : public FileTree {
     }
     for (const std::string& name : names) {
       auto entry = look(root.get(), {::dirfd(open.get()), folder, name});
-      if (!entry && entry.error().code() == Code::not_found) continue;  // gone meanwhile
+      if (!entry && entry.error().code() == Code::not_found) continue;  // removed in between
       out.entries.push_back(TRY(std::move(entry)));
     }
     return out;
@@ -133,7 +133,7 @@ class PosixFileTree final : public FileTree {
     if (range.offset > INT64_MAX - range.bytes_max) {
       return fail(Code::invalid_argument, "the offset is too large");
     }
-    // Files of /proc and the like say that they have no bytes; they are read up to the limit.
+    // Files of /proc and similar report size 0; they are read up to the limit.
     const std::uint64_t ahead = there > range.offset ? there - range.offset : there == 0 ? 4096 : 0;
     part.bytes.resize(std::min<std::uint64_t>(range.bytes_max, ahead));
     std::size_t got = 0;
@@ -162,7 +162,7 @@ class PosixFileTree final : public FileTree {
     if (::mkdirat(place.folder.get(), place.name.c_str(), 0700) != 0) {
       return std::unexpected(error_of(errno, path.bytes()));
     }
-    // The mode is given by hand, past our own umask. O_NOFOLLOW: only to the folder just made.
+    // Sets the mode despite our own umask. O_NOFOLLOW: only for the folder just made.
     const OwnedFd made(::openat(place.folder.get(), place.name.c_str(),
                                 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (made.get() < 0 || ::fchmod(made.get(), 0777U & ~setting_.umask) != 0) {
@@ -212,7 +212,7 @@ class PosixFileTree final : public FileTree {
                     flags) == 0) {
       return {};
     }
-    // EXDEV is another file system here, not a way out.
+    // EXDEV means another file system here, not a path that leads out.
     if (errno == EXDEV) return fail(Code::conflict, "the two are on different file systems");
     const bool to_is_subject = errno == EEXIST || errno == ENOTEMPTY || errno == EISDIR;
     return std::unexpected(error_of(errno, to_is_subject ? spec.to.bytes() : spec.from.bytes()));

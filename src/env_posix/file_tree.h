@@ -1,5 +1,5 @@
-// FileTree on Linux: every path is resolved by openat2 beneath the root, so that neither `..` nor a
-// symlink, even one that appears between two system calls, leads out.
+// FileTree on Linux: openat2 resolves every path beneath the root, so that neither `..` nor a
+// symlink, even one created between two system calls, leads out.
 #pragma once
 
 #include <memory>
@@ -13,13 +13,13 @@
 namespace perdure {
 
 struct FileTreeSetting {
-  mode_t umask = 022;  // of new files and folders: detach() narrows our own
+  mode_t umask = 022;  // for new files and folders, because detach() narrows our own
 };
 
-// `root` is made canonical once; should a symlink appear in that path later, calls are refused.
+// `root` is made canonical once; if a symlink appears in that path later, calls are refused.
 // workspace_missing: no such folder. unavailable: the kernel has no openat2 (before Linux 5.6).
-// Holds no descriptor between calls. A symlink with an absolute text counts as leading out, even
-// where it would come back in.
+// Holds no descriptor between calls. An absolute symlink counts as leading out, even if its target
+// is inside.
 Result<std::unique_ptr<FileTree>> open_file_tree(const std::string& root,
                                                  FileTreeSetting setting = {});
 

@@ -1,5 +1,5 @@
-// The confined file access against real folders made hostile: symlinks out, components swapped
-// under the reader's feet, FIFOs that would block, names of any bytes.
+// The confined file access against hostile real folders: symlinks that lead out, components swapped
+// during a read, FIFOs that would block, names of any bytes.
 #include "env_posix/file_tree.h"
 
 #include <algorithm>
@@ -90,7 +90,7 @@ TEST_F(FileTreeTest, no_symlink_leads_out) {
   for (const std::string path :
        {"up", "absolute", "folder/secret", "sub/parent/../outside", "twisted", "magic"}) {
     const auto raw = TreePath::from_bytes(path);
-    if (!raw) continue;  // `..` is refused before it gets here
+    if (!raw) continue;  // `..` was refused before
     EXPECT_EQ(code(tree_->read(*raw, {0, 10})), Code::denied) << path;
     EXPECT_EQ(code(tree_->write(*raw, "x", {})), Code::denied) << path;
   }
@@ -174,13 +174,13 @@ TEST_F(FileTreeTest, fifos_sockets_and_devices_are_refused_and_never_block) {
   if (::mknod((root_ / "null").c_str(), S_IFCHR | 0600, makedev(1, 3)) == 0) {
     EXPECT_EQ(code(read("null")), Code::conflict);
   }
-  // A device that exists everywhere, by a tree that holds it.
+  // A device that exists everywhere, through a tree that contains it.
   const auto devices = open_file_tree("/dev").value();
   EXPECT_EQ(code(devices->read(at("zero"), {0, 10})), Code::conflict);
   EXPECT_EQ(entries_of(root_) >= 3, true);
 }
 
-// With our own rights it would show what nobody else may read, our memory for example.
+// With our own rights it would reveal data that others may not read, for example our memory.
 TEST_F(FileTreeTest, SEC3_what_lies_on_a_file_system_of_the_kernel_is_not_served) {
   for (const char* const root : {"/proc", "/proc/self", "/dev/fd", "/sys"}) {
     EXPECT_EQ(code(open_file_tree(root)), Code::invalid_argument) << root;
@@ -238,7 +238,7 @@ TEST_F(FileTreeTest, an_expected_version_guards_unseen_changes) {
 }
 
 TEST_F(FileTreeTest, of_two_guarded_writers_one_wins) {
-  // Both have seen the same version; whichever way they interleave, one is told of the other.
+  // Both have seen the same version; in any interleaving, one of them gets a conflict.
   for (int round = 0; round < 40; ++round) {
     const FileVersion seen = write("a", "base" + std::to_string(round))->version;
     std::atomic<int> won = 0;

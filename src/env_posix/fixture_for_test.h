@@ -1,5 +1,5 @@
-// What the tests of this folder share: a loop that is pumped until something holds, a scratch
-// folder, and a listener that writes down what a child does.
+// Shared by the tests of this folder: a loop that is pumped until a condition holds, a scratch
+// folder, and a listener that records a child's events.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@ namespace perdure::posix_test {
 
 inline std::unique_ptr<EpollLoop> make_loop() { return std::move(EpollLoop::create()).value(); }
 
-// Pumps until the condition holds; false when that does not happen in time.
+// Pumps until the condition holds; false if that takes too long.
 inline bool until(EpollLoop& loop, const std::function<bool()>& condition) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (!condition()) {
@@ -70,7 +70,7 @@ struct Recorder final : ProcessEvents {
     exit = how;
     note("exit");
   }
-  // Neighbours that are the same count once.
+  // Equal events in a row count once.
   void note(const std::string& event) {
     if (order.empty() || order.back() != event) order.push_back(event);
   }
@@ -81,7 +81,7 @@ struct Recorder final : ProcessEvents {
   std::string error_output;
   std::optional<ProcessExit> exit;
   std::vector<std::string> order;
-  std::function<void()> then;  // after each output
+  std::function<void()> then;  // called after each output
 };
 
 class ProcessTest : public testing::Test {

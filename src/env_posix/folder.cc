@@ -40,7 +40,7 @@ bool is_plain_file(int folder, const dirent& entry) {
          S_ISREG(status.st_mode);
 }
 
-// Gives errno of the failure, 0 when all of it is written.
+// Returns errno of the failure, or 0 if everything was written.
 int write_all(int descriptor, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t wrote = ::write(descriptor, bytes.data(), bytes.size());
@@ -80,7 +80,7 @@ Result<> PosixFolder::check_private() const {
 }
 
 Result<std::vector<std::string>> PosixFolder::list() {
-  // Another opening of the same folder: readdir moves the position of the description it reads.
+  // A second descriptor of the same folder, because readdir moves the position of its descriptor.
   const int copy = openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (copy < 0) return system_failure("open a folder again");
   const std::unique_ptr<DIR, CloseFolder> folder(fdopendir(copy));
@@ -98,7 +98,7 @@ Result<std::vector<std::string>> PosixFolder::list() {
 
 Result<PosixFolder::Appending> PosixFolder::open_for_append(const std::string& name) {
   if (appended_ && appended_name_ == name) {
-    // Somebody may have removed it behind our back; bytes written there would be lost.
+    // Another process may have removed the file; bytes written to it would be lost.
     const struct stat status = TRY(status_of(appended_.get(), "look at " + name));
     if (status.st_nlink > 0) return Appending{.bytes = status.st_size};
   }
@@ -139,7 +139,7 @@ Result<> PosixFolder::replace(const std::string& name, std::string_view bytes) {
     (void)unlinkat(folder_.get(), fresh.c_str(), 0);
     return std::unexpected(system_error(error, "write " + name));
   };
-  // The bytes are safe before they have the name.
+  // The bytes are on disk before they have the name.
   if (const int error = write_all(file.get(), bytes); error != 0) return undone(error);
   if (fsync(file.get()) != 0) return undone(errno);
   if (renameat(folder_.get(), fresh.c_str(), folder_.get(), name.c_str()) != 0) {
@@ -149,8 +149,8 @@ Result<> PosixFolder::replace(const std::string& name, std::string_view bytes) {
   return {};
 }
 
-// A container may put a pipe or a device where a file was: opening it waits for nobody, and reading
-// it is refused.
+// A container may replace a file with a pipe or device: opening must not block, and reading it is
+// refused.
 Result<Fd> PosixFolder::open_plain(const std::string& name, int access) const {
   const int flags = access | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
   Fd file(openat(folder_.get(), name.c_str(), flags));

@@ -1,5 +1,5 @@
-// A folder held by its descriptor, so that it stays the same one when it is renamed and its path
-// may be longer than a socket's. An append is whole or, after an error, not there at all.
+// A folder held by its descriptor, so that it survives renames and its path may be longer than a
+// socket's. An append is complete or, after an error, absent.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +18,12 @@
 namespace perdure {
 
 // Names are plain: one with a slash, "." or ".." is invalid_argument, and links are not followed.
-// One object writes to a file at a time; files are 0600.
+// Each file has at most one writing object; files are 0600.
 class PosixFolder final : public Folder {
  public:
-  // Of an existing folder; not_found when there is none.
+  // Opens an existing folder; not_found if it does not exist.
   static Result<std::unique_ptr<PosixFolder>> open(const std::string& path);
-  // Makes it (0700) when it is missing; the folder above must exist.
+  // Creates it (0700) if it is missing; the parent folder must exist.
   static Result<std::unique_ptr<PosixFolder>> create(const std::string& path);
 
   Result<std::vector<std::string>> list() override;
@@ -34,26 +34,26 @@ class PosixFolder final : public Folder {
   Result<> truncate(const std::string& name, std::uint64_t bytes) override;
   Result<> remove(const std::string& name) override;
 
-  // The file then has these bytes, or after an error those that it had, even when the power fails:
-  // they are on the disk when this returns, which takes as long as the disk needs.
+  // The file then has these bytes, or after an error its old ones, even after a power failure: they
+  // are on disk when this returns, which takes as long as the disk needs.
   Result<> replace(const std::string& name, std::string_view bytes);
 
   // The folder's own descriptor, for the *at() calls.
   const Fd& descriptor() const { return folder_; }
-  // A path of few bytes to a name in it, valid in this process for as long as this object lives.
+  // A short path to a name in it, valid in this process for the lifetime of this object.
   Result<std::string> short_path(const std::string& name) const;
-  // Nobody but its owner, which is us, may look into it; denied otherwise.
+  // Only its owner, which must be us, may have access to it; denied otherwise.
   Result<> check_private() const;
 
  private:
   explicit PosixFolder(Fd folder) : folder_(std::move(folder)) {}
   struct Appending {
     bool is_new = false;
-    off_t bytes = 0;  // before the append
+    off_t bytes = 0;  // the size before the append
   };
-  // Opens the file that is appended to, which stays open until another one is.
+  // Opens the file for appending; it stays open until another one is opened.
   Result<Appending> open_for_append(const std::string& name);
-  // The file that is open for appending when it is that one, else one just opened.
+  // The file if it is open for appending, or else newly opened.
   struct Borrowed {
     int descriptor;
     Fd own;

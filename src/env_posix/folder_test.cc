@@ -1,5 +1,5 @@
-// Folders and locks on a real file system: appends are whole or absent, names are plain, and a lock
-// is one process's alone.
+// Folders and locks on a real file system: appends are complete or absent, names are plain, and
+// only one process holds a lock.
 #include "env_posix/folder.h"
 
 #include <csignal>
@@ -34,7 +34,7 @@ mode_t mode_of(const std::string& path) {
   return status.st_mode & 0777;
 }
 
-// A container can write some of these folders.
+// A container can write to some of these folders.
 TEST_F(FolderTest, SEC_a_fifo_in_place_of_a_file_stops_nobody_who_reads_it) {
   ASSERT_EQ(mkfifo(file("pipe").c_str(), 0600), 0);
   ASSERT_EQ(mkdir(file("folder").c_str(), 0700), 0);
@@ -80,7 +80,7 @@ TEST_F(FolderTest, truncating_and_removing_the_open_file_leave_it_usable) {
   EXPECT_EQ(folder_->size("a").error().code(), Code::not_found);
   EXPECT_EQ(folder_->truncate("a", 0).error().code(), Code::not_found);
   ASSERT_TRUE(folder_->append("a", "new"));
-  unlink(file("a").c_str());  // behind its back
+  unlink(file("a").c_str());  // removed by another process
   ASSERT_TRUE(folder_->append("a", "newer"));
   EXPECT_EQ(folder_->read("a", 0, 100), "newer");
 }
@@ -114,7 +114,7 @@ TEST_F(FolderTest, DISK2_a_replacement_that_does_not_fit_leaves_what_was) {
   EXPECT_EQ(*folder_->list(), std::vector<std::string>{"a"});
 }
 
-// What a container can put in place of a file: to open a pipe for reading would wait for ever.
+// A container can replace a file: opening a pipe for reading would block indefinitely.
 TEST_F(FolderTest, a_pipe_in_place_of_a_file_stops_nobody) {
   ASSERT_EQ(mkfifo(file("pipe").c_str(), 0600), 0);
   EXPECT_EQ(folder_->read("pipe", 0, 1).error().code(), Code::damaged);
@@ -135,8 +135,8 @@ TEST_F(FolderTest, a_name_leads_nowhere_else) {
   EXPECT_EQ(PosixFolder::open(scratch_.path("none")).error().code(), Code::not_found);
 }
 
-// A limit on file sizes stands in for the full disk: the kernel writes what fits and refuses the
-// rest, as it does there.
+// A limit on file sizes simulates the full disk: in both cases the kernel writes what fits and
+// refuses the rest.
 TEST_F(FolderTest, DISK2_an_append_that_does_not_fit_leaves_nothing) {
   ASSERT_TRUE(folder_->append("a", std::string(1000, 'a')));
   rlimit before{};
@@ -179,7 +179,7 @@ TEST_F(FolderTest, X16_a_lock_is_held_by_one) {
   const auto other = std::move(PosixFolder::open(scratch_.path("spool"))).value();
   EXPECT_EQ(FileLock::try_acquire(*other, "lock").error().code(), Code::conflict);
   EXPECT_TRUE(FileLock::try_acquire(*other, "another"));
-  // Renaming the folder changes nothing about it.
+  // Renaming the folder has no effect on it.
   ASSERT_EQ(rename(scratch_.path("spool").c_str(), scratch_.path("moved").c_str()), 0);
   EXPECT_EQ(FileLock::try_acquire(*other, "lock").error().code(), Code::conflict);
   { const FileLock released = std::move(*held); }

@@ -1,5 +1,5 @@
-// Everything is done by descriptors: the folders above belong to the user, so that what a path
-// leads to may change between two looks at it.
+// Uses descriptors throughout: the user owns the folders above and may change the target of a path
+// between two checks.
 #include "env_posix/hidden_folder.h"
 
 #include <cerrno>
@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a machine without mounts for its users answers is its nature; all else may pass.
+// These errors mean that a machine does not offer mounts to users; others may be temporary.
 Result<> refused(const std::string& what) {
   const int why = errno;
   const bool is_nature = why == EPERM || why == EACCES || why == ENOSYS || why == EINVAL;
@@ -46,7 +46,7 @@ Result<Fd> open_folder(const std::string& path) {
   return folder;
 }
 
-// No symlink within it leads anywhere.
+// Refuses symlinks anywhere in the path.
 Result<Fd> open_within(const Fd& root, const std::string& path) {
   open_how how{};
   how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
@@ -64,7 +64,7 @@ Result<> attach(const Fd& tree, const Fd& at, const std::string& what) {
   return {};
 }
 
-// A copy of what is mounted at and below that folder, which is not attached yet.
+// A copy of the mounts at and below that folder, not attached yet.
 Result<Fd> copy_of(const Fd& folder, const std::string& what) {
   Fd tree(open_tree(folder.get(), "",
                     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE));
@@ -72,8 +72,8 @@ Result<Fd> copy_of(const Fd& folder, const std::string& what) {
   return tree;
 }
 
-// The kernel locks the flags of mounts that came from another user namespace: they are kept.
-// Connecting to a socket in there goes on working.
+// The kernel locks the flags of mounts that came from another user namespace, so they are
+// preserved. Connecting to a socket in there still works.
 Result<> seal(const Fd& root, const std::string& what) {
   struct statvfs mounted{};
   if (fstatvfs(root.get(), &mounted) != 0) return refused(what);
@@ -85,7 +85,7 @@ Result<> seal(const Fd& root, const std::string& what) {
   return {};
 }
 
-// Puts an empty folder over that one, and gives its root.
+// Covers the folder with an empty one, and returns the root of that.
 Result<Fd> cover(const Fd& folder, const std::string& path) {
   const std::string what = "cover " + path;
   const Fd made(fsopen("tmpfs", FSOPEN_CLOEXEC));
@@ -101,15 +101,15 @@ Result<Fd> cover(const Fd& folder, const std::string& path) {
   return root;
 }
 
-// Whether we, or who has our user, can rename what is in it, now or after a chmod.
+// Whether our user can rename what is in it, now or after a chmod.
 bool is_ours(const fs::path& folder) {
   struct stat status{};
   return stat(folder.c_str(), &status) != 0 || status.st_uid == geteuid() ||
          access(folder.c_str(), W_OK) == 0;
 }
 
-// A mount point cannot be moved, and not be unmounted by who sees it in a namespace of its own.
-// Root could all the same.
+// A mount point cannot be moved, nor unmounted by a process that sees it in another namespace. Root
+// could do both.
 Result<> pin_folders_above(const std::string& path) {
   if (geteuid() == 0) return {};
   fs::path above;
@@ -124,7 +124,7 @@ Result<> pin_folders_above(const std::string& path) {
   return {};
 }
 
-// All that is mounted there, at once.
+// All mounts there, at once.
 Result<> seal_tree(const Fd& tree, const std::string& what) {
   mount_attr attributes{};
   attributes.attr_set = MOUNT_ATTR_RDONLY;
@@ -135,7 +135,7 @@ Result<> seal_tree(const Fd& tree, const std::string& what) {
   return {};
 }
 
-// The part of a path that is behind the hidden folder.
+// The part of a path below the hidden folder.
 std::string within(const HiddenFolder& hidden, const std::string& path) {
   return path.substr(hidden.folder.size() + 1);
 }
@@ -155,10 +155,10 @@ Result<> seal_control_groups() {
   const Fd groups(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!groups && errno == ENOENT) return {};
   if (!groups) return refused(path);
-  // A copy lies over the old mounts, which stay as they are for descriptors that lead there.
+  // A copy covers the old mounts, which remain unchanged for open descriptors.
   const Fd tree = TRY(copy_of(groups, path));
   if (!seal_tree(tree, path)) {
-    // Before Linux 5.12: out of sight then.
+    // Before Linux 5.12 they are hidden instead.
     return seal(TRY(cover(groups, path)), path);
   }
   return attach(tree, groups, path);
@@ -181,7 +181,7 @@ Result<> hide_folder(const HiddenFolder& hidden) {
                                     " is not the folder that Perdure opened: it was "
                                     "moved, or another one took its place");
   }
-  // What stays visible is opened before the cover lies over it.
+  // Visible parts are opened before they are covered.
   std::vector<std::pair<std::string, Fd>> shown;
   for (const auto* const paths : {&hidden.show, &hidden.sealed}) {
     for (const std::string& path : *paths) {

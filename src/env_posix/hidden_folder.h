@@ -1,5 +1,5 @@
-// Folders that this process and its later children do not see. They must be in a mount namespace
-// of their own.
+// Hides folders from this process and its later children, which must be in their own mount
+// namespace.
 #pragma once
 
 #include <string>
@@ -11,25 +11,25 @@ namespace perdure {
 
 struct HiddenFolder {
   std::string folder;    // absolute
-  std::string identity;  // of folder_identity(); empty: any folder that is there
-  // What stays visible of it: paths within `folder`, as they are written there.
+  std::string identity;  // from folder_identity(); empty: any existing folder
+  // What stays visible: paths within `folder`, spelled as there.
   std::vector<std::string> show;
   std::vector<std::string> sealed;  // like `show`, but nothing in them can be changed
-  std::vector<std::string> hide;    // folders within those that are empty all the same
+  std::vector<std::string> hide;    // folders within those that are empty anyway
 };
 
-// From here on the folder is an empty, read-only one. Nor can the folders above it be moved away
-// to bring it into sight elsewhere, by an ordinary user. unavailable: the machine does not allow
-// it. conflict: another folder lies at that path. Any other error: not just now. After an error
-// some of it may be done.
+// Makes the folder empty and read-only. An ordinary user also cannot move the folders above it,
+// which would make it visible elsewhere. unavailable: the machine does not allow it. conflict:
+// another folder is at that path. Any other error is temporary. After an error, parts of it may be
+// done.
 Result<> hide_folder(const HiddenFolder& hidden);
 
-// From here on no control group can be changed by its path; what is open already can. Somebody
-// whose daemon has groups of its own could otherwise shed his limits, or end others through theirs.
-// Errors as above.
+// Makes all control groups read-only by their paths; open descriptors can still change them. If the
+// daemon has its own groups, a process could otherwise escape its limits, or end others through
+// theirs. Errors as above.
 Result<> seal_control_groups();
 
-// Tells a folder from every other one of this machine, wherever it is moved; "" when it is none.
+// Distinguishes a folder from all others on this machine, even after a move; "" if it is none.
 std::string folder_identity(int descriptor);
 
 }  // namespace perdure

@@ -35,8 +35,8 @@ ProcessLife process_life(const ProcessIdentity& identity) {
     const bool same = process->started == identity.started;
     return same && !process->ended() ? ProcessLife::alive : ProcessLife::dead;
   }
-  // A mount of /proc that hides other users' processes says "not found" for the living as well:
-  // only the kernel's own word for "nobody" is proof.
+  // A /proc that hides other users' processes returns "not found" for living ones, too: only ESRCH
+  // from the kernel is proof.
   if (process.error().code() != Code::not_found) return ProcessLife::unknown;
   const bool nobody = kill(static_cast<pid_t>(identity.pid), 0) != 0 && errno == ESRCH;
   return nobody ? ProcessLife::dead : ProcessLife::unknown;

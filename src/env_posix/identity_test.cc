@@ -1,5 +1,5 @@
-// Who is alive, who is dead, and who cannot be told: with real processes, zombies and fabricated
-// records of numbers that have another owner by now.
+// Which processes are alive, dead or unknown: with real processes, zombies and fabricated records
+// of pids that have been reused.
 #include "env_posix/identity.h"
 
 #include <csignal>
@@ -43,7 +43,7 @@ TEST_F(Identity, C19_the_living_are_alive_and_the_dead_dead) {
   EXPECT_EQ(process_life(identity), ProcessLife::alive);  // silent, not dead
   process->signal(SIGKILL);
   ASSERT_TRUE(until_exit());
-  // Not reaped yet: kill(pid, 0) would say it is there.
+  // Not reaped yet: kill(pid, 0) still succeeds.
   EXPECT_EQ(kill(static_cast<pid_t>(identity.pid), 0), 0);
   EXPECT_EQ(process_life(identity), ProcessLife::dead);
   process.reset();
@@ -70,7 +70,7 @@ TEST_F(Identity, X17_a_later_owner_of_the_number_is_not_signalled) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), Code::not_found);
   EXPECT_EQ(process_life(identity), ProcessLife::alive);
-  // The same call with the right record does reach it, so the refusal above was the record's doing.
+  // The same call with the right record reaches it, so the record caused the refusal above.
   EXPECT_TRUE(signal_process(identity, SIGKILL));
   ASSERT_TRUE(until_exit());
   EXPECT_EQ(events_.exit->signal, SIGKILL);

@@ -11,7 +11,7 @@ namespace {
 
 using Type = std::pair<unsigned long, std::string_view>;
 
-// Those without a name are in no header that programs get.
+// The numbers without a constant are in no userspace header.
 constexpr Type types[] = {
     {PROC_SUPER_MAGIC, "proc"},
     {SYSFS_MAGIC, "sysfs"},

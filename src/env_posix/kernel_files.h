@@ -1,6 +1,6 @@
-// File systems in which the kernel shows itself: proc, sysfs and their kind. What is read there
-// depends on who reads, and a write acts on processes and devices. So nobody works on them for
-// somebody else, and no workspace lies there.
+// File systems in which the kernel presents itself: proc, sysfs and similar. Their content depends
+// on the reader, and writes act on processes and devices. Therefore no process accesses them on
+// behalf of another, and they contain no workspace.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace perdure {
 
 // The name of such a file system, if the descriptor is open there. Empty: it is another one.
 std::string_view kernel_file_system(int descriptor);
-// The same of what a path leads to; also empty: it leads nowhere.
+// The same for a path's target; also empty if that does not exist.
 std::string_view kernel_file_system_at(const std::string& path);
 
 }  // namespace perdure

@@ -1,5 +1,5 @@
-// Ending whole trees: processes that have left their group and session are found by their mark or
-// by their descent, strangers are left alone, and orphans that fall to us are reaped.
+// Ending whole trees: processes that left their group and session are found by their mark or
+// descent, others are not affected, and orphans reparented to us are reaped.
 #include <algorithm>
 #include <csignal>
 
@@ -49,7 +49,7 @@ TEST_F(KillTree, P4_X17_grandchildren_that_left_are_found_by_their_mark) {
   EXPECT_NE(read_proc_stat(grandchild)->group, process->pid());
   process->signal(SIGKILL);
   ASSERT_TRUE(until([&] { return gone(process->pid()); }));
-  EXPECT_FALSE(gone(grandchild));  // the group alone is not enough
+  EXPECT_FALSE(gone(grandchild));  // killing the group alone is not enough
   EXPECT_EQ(processes_->kill_marked(mark_), 0U);
   EXPECT_TRUE(gone(grandchild));
 }
@@ -113,7 +113,7 @@ TEST_F(KillTree, P4_descendants_of_a_subreaper_need_no_mark) {
   ASSERT_TRUE(until([&] { return read_proc_stat(grandchild)->parent == getpid(); }));
   EXPECT_EQ(processes_->kill_descendants(), 0U);
   EXPECT_TRUE(gone(grandchild));
-  // And it is reaped, although an ended child of ours stands before it.
+  // It is also reaped, although an ended child of ours comes first.
   EXPECT_TRUE(until([&] { return !read_proc_stat(grandchild); }));
   EXPECT_TRUE(read_proc_stat(process->pid()));
   EXPECT_EQ(processes_->orphans_reaped(), 1U);
@@ -137,7 +137,7 @@ TEST_F(KillTree, unmarked_children_are_left_alone) {
   EXPECT_FALSE(gone(process->pid()));
 }
 
-// Twenty trees of one mark at once, each with a runaway: one call ends all of them.
+// Twenty trees with the same mark, each with a runaway: one call ends all of them.
 TEST_F(KillTree, P4_many_trees_end_together) {
   std::vector<std::unique_ptr<Recorder>> recorders;
   std::vector<std::unique_ptr<Process>> trees;

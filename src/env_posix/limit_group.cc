@@ -47,7 +47,7 @@ std::string quota_us(const GroupLimits& limits) {
   return std::to_string(limits.cpu_percent * period_us / 100);
 }
 
-// A group whose children may have these limits; one with processes of its own may not.
+// Allows a group's children these limits; impossible if the group itself has processes.
 Result<> enable(const std::string& base, const std::vector<std::string>& controllers) {
   for (const std::string& controller : controllers) {
     if (has_word(base + "/cgroup.subtree_control", controller)) continue;
@@ -56,7 +56,7 @@ Result<> enable(const std::string& base, const std::vector<std::string>& control
   return {};
 }
 
-// Those of sessions that were killed; one with somebody in it stays.
+// Removes the groups of killed sessions; one that contains processes stays.
 void remove_left(const std::string& base) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(base, error)) {

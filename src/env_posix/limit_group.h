@@ -1,6 +1,6 @@
-// What a session may use, kept by the kernel: a control group of its own, in the unified hierarchy
-// where we may write to it, else one in each of the older ones. Where neither can be had that is an
-// error with the reason; nothing is limited by half.
+// A session's limits, enforced by the kernel: its own control group, in the unified hierarchy if we
+// may write to it, otherwise one in each of the older ones. If neither is possible, that is an
+// error with the reason; limits are never applied in part.
 #pragma once
 
 #include <cstdint>
@@ -24,22 +24,22 @@ struct GroupLimits {
 
 class LimitGroup {
  public:
-  // Makes it below our own group, or beside it. Empty ones that killed sessions left are taken
-  // away. unavailable: these limits cannot be kept here; nothing was left behind.
+  // Creates it below our own group, or beside it, and removes the empty groups of killed sessions.
+  // unavailable: these limits cannot be enforced here; nothing was left behind.
   static Result<LimitGroup> create(const std::string& name, const GroupLimits& limits);
-  // Whether create() would work, tried for real.
+  // Whether create() would work; really tries it.
   static Result<> probe(const GroupLimits& limits);
 
   LimitGroup(LimitGroup&& other) noexcept = default;
   LimitGroup& operator=(LimitGroup&& other) noexcept;
-  // The groups go, unless somebody is still in them.
+  // Removes the groups unless they still contain processes.
   ~LimitGroup();
 
-  // For writing "0": whoever does that moves into the group.
+  // A process that writes "0" moves into the group.
   const std::vector<int>& members() const { return members_; }
-  // Nothing without a limit of memory.
+  // nullopt without a memory limit.
   std::optional<OomCounter> oom_counter() const;
-  // What was refused or ended at a limit so far, for people; empty: nothing.
+  // Which limits have refused or ended something so far, for people; empty: none.
   std::string met() const;
 
  private:
@@ -48,7 +48,7 @@ class LimitGroup {
   void remove();
 
   GroupLimits limits_;
-  // Opened at the start: by its path nothing may be changeable any more.
+  // Opened at the start, because its path may become read-only later.
   struct Folder {
     Fd parent;
     std::string name;

@@ -1,5 +1,5 @@
-// Limits that the kernel keeps, with real processes. Where this machine gives us no group the tests
-// are skipped with its reason.
+// Limits that the kernel enforces, with real processes. If this machine gives us no group, the
+// tests are skipped with the reason.
 #include "env_posix/limit_group.h"
 
 #include <filesystem>
@@ -51,7 +51,7 @@ TEST_F(LimitGroupTest, a_group_goes_with_its_owner_and_what_a_crash_left_with_th
   auto left = LimitGroup::create("crashed", limits);
   ASSERT_TRUE(left);
   EXPECT_EQ(left->met(), "");
-  auto group = LimitGroup::create(name(), limits);  // takes `crashed` away: nobody is in it
+  auto group = LimitGroup::create(name(), limits);  // removes `crashed`, which is empty
   ASSERT_TRUE(group);
   EXPECT_TRUE(LimitGroup::probe({}));
 }

@@ -36,7 +36,7 @@ std::uint32_t epoll_bits(Interest interest) {
   CHECK(false, "unknown interest");
 }
 
-// Counters of eventfd and timerfd: the number does not matter, only that it is taken away.
+// Resets the counter of an eventfd or timerfd; its value does not matter.
 void drain_counter(const Fd& fd) {
   std::uint64_t count = 0;
   while (::read(fd.get(), &count, sizeof count) < 0 && errno == EINTR) {}
@@ -63,7 +63,7 @@ Watch& Watch::operator=(Watch&& other) noexcept {
 void Watch::set_interest(Interest interest) {
   CHECK(slot_ != nullptr);
   if (slot_->interest == interest) return;
-  // epoll reports hang-ups even when asked for nothing: a watch without interest leaves the set.
+  // epoll always reports hang-ups, so a watch without interest is removed from the set.
   int change = EPOLL_CTL_MOD;
   if (interest == Interest::none) change = EPOLL_CTL_DEL;
   if (slot_->interest == Interest::none) change = EPOLL_CTL_ADD;
@@ -107,7 +107,7 @@ Result<std::unique_ptr<EpollLoop>> EpollLoop::create() {
 
 EpollLoop::~EpollLoop() {
   CHECK(!in_round_, "a loop cannot be destroyed from inside");
-  // While every member is there: what goes may cancel a timer or post once more.
+  // While all members exist: destroyed tasks may cancel a timer or post again.
   drop_pending();
 }
 
@@ -127,7 +127,7 @@ void EpollLoop::check_thread() const {
 void EpollLoop::post(Task task) {
   check_thread();
   tasks_.push_back(std::move(task));
-  // Whoever drives us from outside must see that there is something to do.
+  // A loop that drives this one must notice the task.
   if (!in_round_ && tasks_.size() == 1) wake();
 }
 
@@ -138,7 +138,7 @@ void EpollLoop::post_from_thread(Task task) {
     is_first = from_threads_.empty();
     from_threads_.push_back(std::move(task));
   }
-  // Tasks before it that were not taken have woken the loop, which takes all at once.
+  // Earlier tasks have already woken the loop, which takes all tasks at once.
   if (is_first) wake();
 }
 
@@ -151,7 +151,7 @@ void EpollLoop::take_from_threads() {
 void EpollLoop::wake() {
   const int saved = errno;
   const std::uint64_t one = 1;
-  // A full counter wakes as well: nothing to do about EAGAIN.
+  // A full counter (EAGAIN) wakes the loop as well.
   while (::write(wake_fd_.get(), &one, sizeof one) < 0 && errno == EINTR) {}
   errno = saved;
 }
@@ -178,7 +178,7 @@ void EpollLoop::cancel(TimerId timer) {
   if (found == timers_.end()) return;
   deadlines_.erase({found->second.deadline_ns, timer});
   timers_.erase(found);
-  // The descriptor stays armed: waking once for nothing is cheaper than a call for each cancel.
+  // The timerfd stays armed: one needless wake is cheaper than a system call for each cancel.
 }
 
 void EpollLoop::arm_timer() {
@@ -193,7 +193,7 @@ void EpollLoop::arm_timer() {
 }
 
 void EpollLoop::run_timers() {
-  // Timers made by these tasks wait for the next round, whatever their delay.
+  // Timers created by these tasks wait for the next round, with any delay.
   const std::int64_t now_ns = boottime_ns();
   const TimerId first_new = next_timer_;
   auto due = deadlines_.begin();
@@ -210,7 +210,7 @@ void EpollLoop::run_timers() {
 }
 
 void EpollLoop::run_tasks() {
-  // Only those that are here now: what they post lets descriptors have their turn first.
+  // Only current tasks: descriptors have their turn before tasks that these post.
   for (std::size_t left = tasks_.size(); left > 0; --left) {
     Task task = std::move(tasks_.front());
     tasks_.pop_front();

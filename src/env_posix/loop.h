@@ -1,5 +1,5 @@
-// The loop of a small program: one thread, one epoll, one timer, tasks in order. What a callback
-// destroys stays in memory until its round is over, so that no event reaches a dead watch.
+// The loop of a small program: one thread, one epoll, one timer, tasks in order. Objects destroyed
+// by a callback stay in memory until its round is over, so that no event reaches a dead watch.
 #pragma once
 
 #include <atomic>
@@ -27,14 +27,14 @@ class EpollLoop;
 
 enum class Interest : std::uint8_t { none, read, write, both };
 
-// What epoll saw. A hang-up or an error counts as both: the read or write that follows tells.
+// The result of epoll. A hang-up or an error counts as both; the next read or write reports it.
 struct Ready {
   bool read = false;
   bool write = false;
 };
 
-// One watched descriptor. Destroying it ends the watch, also from inside its own callback; the
-// descriptor is the caller's and must stay open for as long. Neither copied nor shared.
+// One watched descriptor. Destroying it ends the watch, even within its own callback. The caller
+// owns the descriptor and must keep it open until then. Neither copied nor shared.
 class Watch {
  public:
   using OnReady = std::move_only_function<void(Ready)>;
@@ -44,7 +44,7 @@ class Watch {
   Watch& operator=(Watch&& other) noexcept;
   ~Watch() { stop(); }
 
-  // With `none` not even a hang-up is told.
+  // With `none`, not even a hang-up is reported.
   void set_interest(Interest interest);
   void stop();
   explicit operator bool() const { return slot_ != nullptr; }
@@ -57,9 +57,9 @@ class Watch {
   Slot* slot_ = nullptr;
 };
 
-// Belongs to the thread that runs it (and before the first round to the one that made it): all
-// calls come from there, but for wake(), stop() and post_from_thread(). Outlives its watches. Make
-// it after detach(): a fork would share its epoll.
+// Belongs to the thread that runs it (before the first round: to its creator). All calls must come
+// from that thread, except wake(), stop() and post_from_thread(). It must outlive its watches.
+// Create it after detach(), because a fork would share its epoll.
 class EpollLoop final : public Loop {
  public:
   static Result<std::unique_ptr<EpollLoop>> create();
@@ -69,30 +69,30 @@ class EpollLoop final : public Loop {
   TimerId after_ms(std::int64_t delay_ms, Task task) override;
   void cancel(TimerId timer) override;
 
-  // Tells when the descriptor is ready, level-triggered: until it has been read or written.
+  // Calls back while the descriptor is ready (level-triggered), until it was read or written.
   Watch watch(const Fd& fd, Interest interest, Watch::OnReady on_ready);
 
   // Runs until stop(). Blocks.
   void run();
-  // Ends run() after its present round; when it is not running, the next run() at once. From any
-  // thread and from a signal handler.
+  // Ends run() after its current round; if it is not running, the next run() returns at once. From
+  // any thread and from a signal handler.
   void stop();
-  // Makes a sleeping loop go round once. From any thread and from a signal handler.
+  // Wakes a sleeping loop for one round. From any thread and from a signal handler.
   void wake();
   // post() for other threads.
   void post_from_thread(Task task);
 
-  // For another loop that drives this one: readable when pump() has something to do.
+  // For another loop that drives this one: readable when pump() has work to do.
   int descriptor() const { return epoll_.get(); }
   // One round of what is ready now, without waiting.
   void pump();
-  // One round that waits at most this long for something to do. For tests and simple programs.
+  // One round that waits at most this long for work. For tests and simple programs.
   void pump_for_ms(int wait_ms);
 
-  // Drops every task and timer without running it, and what their going posts, too.
+  // Destroys every task and timer without running it, and also those posted by their destruction.
   void drop_pending();
 
-  // Scratch for reading, one for all watches: its content lasts until the callback returns.
+  // A reading buffer shared by all watches: its content lasts until the callback returns.
   std::span<char> read_buffer() { return {read_buffer_.get(), read_buffer_bytes}; }
 
   static constexpr std::size_t read_buffer_bytes = 64UL << 10;
@@ -123,8 +123,8 @@ class EpollLoop final : public Loop {
   std::int64_t armed_ns_ = 0;  // 0: not armed
   TimerId next_timer_ = 1;
   bool in_round_ = false;
-  bool running_ = false;                               // by run(): nobody else drives us
-  std::vector<std::unique_ptr<Watch::Slot>> stopped_;  // freed when the round is over
+  bool running_ = false;                               // by run(), so no other loop drives this one
+  std::vector<std::unique_ptr<Watch::Slot>> stopped_;  // freed after the round
   std::unique_ptr<char[]> read_buffer_;
   std::thread::id owner_;
   std::atomic<bool> stopping_ = false;
@@ -132,8 +132,8 @@ class EpollLoop final : public Loop {
   std::deque<Task> from_threads_;
 };
 
-// Drops the loop's tasks and timers when it goes. They hold processes, links and calls, so this is
-// made after everything that those use, and goes before it.
+// Destroys the loop's tasks and timers in its destructor. They hold processes, links and calls, so
+// create this after everything that those use.
 class PendingTasks {
  public:
   explicit PendingTasks(EpollLoop& loop) : loop_(loop) {}

@@ -1,5 +1,5 @@
-// The loop on real descriptors and real time: order, timers, watches that go while events are under
-// way, and being woken by threads and signals.
+// The loop on real descriptors and real time: order, timers, watches destroyed during events, and
+// waking by threads and signals.
 #include "env_posix/loop.h"
 
 #include <csignal>
@@ -94,7 +94,7 @@ TEST(EpollLoop, a_watch_can_end_itself_and_others_in_its_callback) {
   ASSERT_EQ(write(second.write.get(), "x", 1), 1);
   Watch watches[2];
   int calls = 0;
-  // Both are ready in one round; whichever comes first ends both, and its captures live on.
+  // Both are ready in one round; the first one ends both, and its captures stay alive.
   const auto end_both = [&, kept = std::make_shared<int>(7)](Ready) {
     watches[0].stop();
     watches[1].stop();
@@ -133,7 +133,7 @@ TEST(EpollLoop, another_loop_can_drive_it_by_its_descriptor) {
   EXPECT_TRUE(readable(loop->descriptor()));
   loop->pump();
   EXPECT_EQ(ran, "a");
-  EXPECT_TRUE(readable(loop->descriptor()));  // something is left to do
+  EXPECT_TRUE(readable(loop->descriptor()));  // there is work left to do
   loop->pump();
   EXPECT_EQ(ran, "ab");
   loop->pump();

@@ -1,6 +1,6 @@
-// What may be a working folder: none of those that Perdure keeps for itself, but for what was made
-// for a session there, and none on a file system of the kernel (kernel_files.h). An agent sees its
-// working folder whatever else is hidden from it, so that this check decides what it sees.
+// Decides which folders can be working folders: none of Perdure's own, except those made for a
+// session, and none on a file system of the kernel (kernel_files.h). An agent sees its working
+// folder even if everything else is hidden, so this check decides what it sees.
 #pragma once
 
 #include <string>
@@ -16,22 +16,21 @@ class OwnFolders {
   // Absolute paths: the data folder, and a shared folder of executions if there is one.
   explicit OwnFolders(std::vector<std::string> paths) : paths_(std::move(paths)) {}
 
-  // The session that the folder was made for: `cwd` names its workspace or worktree, or a folder in
-  // there. A null id: `cwd` has nothing to do with these folders. Symlinks are followed, and a
-  // folder of a session is only ever named directly, never reached by a symlink.
-  // invalid_argument: it is one of these folders, or lies in one, or contains one; or it lies on a
-  // file system of the kernel.
-  // workspace_missing: there is no such folder.
+  // The session for which the folder was made: `cwd` names its workspace or worktree, or a folder
+  // in it. A null id: `cwd` is unrelated to these folders. Symlinks are followed, but a session's
+  // folder must be named directly and not through a symlink. invalid_argument: it is one of these
+  // folders, or is inside one, or contains one; or it is on a file system of the kernel.
+  // workspace_missing: the folder does not exist.
   Result<SessionId> session_of(const std::string& cwd) const;
 
-  // The same for a folder that was opened already: `real` is where `cwd` led to then.
+  // The same for a folder that was opened already: `real` is the target of `cwd` at that time.
   Result<SessionId> session_of(const std::string& cwd, const std::string& real) const;
 
  private:
   std::vector<std::string> paths_;
 };
 
-// The path with every symlink followed; empty: it leads nowhere.
+// The path with every symlink followed; empty: the target does not exist.
 std::string real_path(const std::string& path);
 
 }  // namespace perdure

@@ -1,4 +1,4 @@
-// Where a session may work: never in Perdure's own folders, but for what was made for sessions.
+// Where a session may work: never in Perdure's own folders, except those made for sessions.
 #include "env_posix/own_folders.h"
 
 #include <filesystem>
@@ -87,7 +87,7 @@ TEST_F(OwnFoldersTest, SEC3_no_symlink_leads_there_not_even_to_a_sessions_folder
                                  made() + "/env", made() + "/tree"}) {
     EXPECT_EQ(code(cwd), Code::invalid_argument) << cwd;
   }
-  // The data folder itself may be named by one.
+  // The path of the data folder itself may be a symlink.
   const OwnFolders linked({work() + "/data"});
   EXPECT_EQ(linked.session_of(work() + "/data/workspaces/session_" + session_text).value().text(),
             session_text);

@@ -1,4 +1,4 @@
-// The machine we run on, for executors: see env/host.h.
+// The machine on which we run, for executors: see env/host.h.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@ namespace perdure {
 
 class PosixHost final : public Host {
  public:
-  explicit PosixHost(EpollLoop& loop) : loop_(loop) {}  // the loop outlives its links
+  explicit PosixHost(EpollLoop& loop) : loop_(loop) {}  // the loop must outlive its links
 
   ProcessLife life(const ProcessIdentity& process) override;
   Result<std::unique_ptr<Link>> connect(const std::string& folder,

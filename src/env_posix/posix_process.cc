@@ -18,10 +18,10 @@
 namespace perdure {
 namespace {
 
-// Written bytes are cut off the queue when there are at least so many: not for every small write.
+// Written bytes are removed from the queue in portions of at least this size, to save copying.
 constexpr std::size_t queue_cut_bytes = 64UL << 10;
 
-// At most so often: a look is a file that is read.
+// The shortest time between two readings, because each opens /proc or a cgroup file.
 constexpr std::int64_t oom_look_ms = 1'000;
 
 std::size_t readable_bytes(const Fd& fd) {
@@ -81,7 +81,7 @@ PosixProcess::Got PosixProcess::read_some(Stream stream) {
   const auto buffer = loop_.read_buffer();
   const ssize_t got = ::read(from.fd.get(), buffer.data(), buffer.size());
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return Got::nothing_now;
-  // A terminal whose other end is closed by all says EIO.
+  // A terminal reports EIO after its other end was closed everywhere.
   if (got <= 0) return end_stream(stream);
   const std::string_view bytes(buffer.data(), static_cast<std::size_t>(got));
   from.owed_bytes -= std::min(from.owed_bytes, bytes.size());
@@ -110,7 +110,7 @@ PosixProcess::Got PosixProcess::end_stream(Stream stream) {
 void PosixProcess::write(std::string_view bytes) {
   if (!input_ || closing_input_ || exit_) return;
   queue_.append(bytes);
-  // Behind a queue that waits for the child, the watch will write it.
+  // If the queue was not empty, the watch will write it.
   if (queue_.size() - queue_written_ == bytes.size()) write_queued();
 }
 
@@ -124,7 +124,7 @@ void PosixProcess::write_queued() {
     queue_written_ += static_cast<std::size_t>(wrote);
   }
   if (queue_written_ == queue_.size()) {
-    // The memory of a large prompt goes with it.
+    // Also frees the memory of a large prompt.
     std::string().swap(queue_);
     queue_written_ = 0;
     if (closing_input_) return drop_input();
@@ -160,7 +160,7 @@ void PosixProcess::resume_output() {
 }
 
 void PosixProcess::signal(int number) {
-  // The number of the group is the leader's, who is not reaped before we are destroyed.
+  // The group's number is the leader's pid, which is not reaped before our destruction.
   if (number == SIGKILL && !exit_) note_kill();
   kill(-pid_, number);
 }
@@ -221,13 +221,13 @@ void PosixProcess::wait_for_drain() {
 }
 
 void PosixProcess::cut_streams() {
-  // Somebody else holds the pipes. What the process itself wrote is all there; nothing else counts.
+  // Another process holds the pipes. This process's output is already in them; ignore the rest.
   for (const Stream stream : {Stream::output, Stream::error_output}) {
     Channel& from = channel(stream);
     while (from.fd && from.owed_bytes > 0) {
       const Got got = read_some(stream);
       if (got == Got::destroyed) return;
-      if (paused_) return;  // resume_output() brings us back here
+      if (paused_) return;  // resume_output() returns here
       if (got != Got::bytes) break;
     }
     if (from.fd && end_stream(stream) == Got::destroyed) return;
@@ -239,7 +239,7 @@ void PosixProcess::finish_if_drained() {
   if (!exit_ || exit_told_ || output_.fd || error_output_.fd) return;
   exit_told_ = true;
   loop_.cancel(std::exchange(drain_timer_, 0));
-  // The last call: we may be gone afterwards.
+  // The last call: it may destroy this object.
   events_.on_exit(*exit_);
 }
 

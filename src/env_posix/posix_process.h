@@ -1,5 +1,5 @@
-// One child of PosixProcesses: its pipes or terminal, and its end. All output first, then its end,
-// then the exit; whoever else holds the pipes open delays that by output_drain_ms and no more.
+// One child of PosixProcesses: its pipes or terminal, and its end. Reports all output, its end,
+// then the exit. If others hold the pipes open, that is delayed by at most output_drain_ms.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +20,11 @@ namespace perdure {
 
 class PosixProcesses;
 
-// Since the host's boot, the time that it slept included.
+// Since the host's boot, including the time that it slept.
 std::int64_t boottime_ms();
 
-// Our ends of a child's stdio. With a terminal there is only `output`, until prepare() makes
-// `input` another descriptor of the same.
+// Our ends of a child's stdio. With a terminal there is only `output` until prepare() copies it to
+// `input`.
 struct ProcessEnds {
   Fd input;
   Fd output;
@@ -45,13 +45,13 @@ class PosixProcess final : public Process {
   void close_input() override;
   void pause_output() override;
   void resume_output() override;
-  // Reaches what is left of the group also after the exit.
+  // Reaches the rest of the group even after the exit.
   void signal(int number) override;
   void resize(TerminalSize size) override;
 
-  // SIGKILL was sent by us: not a sign of memory running out.
+  // We sent SIGKILL, so it is not a sign of memory exhaustion.
   void note_kill() { killed_by_us_ = true; }
-  // How many oom kills were counted before it was born.
+  // The number of oom kills before its start.
   void set_oom_kills_before(std::optional<std::uint64_t> count);
 
  private:
@@ -59,7 +59,7 @@ class PosixProcess final : public Process {
   struct Channel {
     Fd fd;
     Watch watch;
-    std::size_t owed_bytes = 0;  // in the pipe when the process ended, and not yet given
+    std::size_t owed_bytes = 0;  // bytes left in the pipe when the process ended
   };
   enum class Got { bytes, nothing_now, end, destroyed };
 
@@ -93,15 +93,15 @@ class PosixProcess final : public Process {
   bool closing_input_ = false;
   bool paused_ = false;
   bool killed_by_us_ = false;
-  // The last two looks at the counter: only a kill that is about as recent as our last sign of the
-  // process can have been its own. Two, since its last words may be read after its death.
+  // The last two readings of the counter: only a kill about as recent as the last sign of the
+  // process can be its own. Two, since its last output may be read after its death.
   std::optional<std::uint64_t> oom_kills_before_;
   std::optional<std::uint64_t> oom_kills_last_;
   std::int64_t oom_looked_ms_ = 0;
-  std::optional<ProcessExit> exit_;  // it has ended
+  std::optional<ProcessExit> exit_;  // set after it has ended
   bool exit_told_ = false;
   Loop::TimerId drain_timer_ = 0;
-  bool* destroyed_ = nullptr;  // set while events are told, which may destroy us
+  bool* destroyed_ = nullptr;  // set during event callbacks, which may destroy this object
 };
 
 }  // namespace perdure

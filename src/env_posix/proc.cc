@@ -33,7 +33,7 @@ struct CloseFolder {
   void operator()(DIR* folder) const { closedir(folder); }
 };
 
-// The numeric names of a folder of /proc: processes, or the threads of one.
+// The numeric names in a folder of /proc: processes, or the threads of one.
 std::vector<std::int64_t> numbers_in(const std::string& path) {
   std::vector<std::int64_t> numbers;
   const std::unique_ptr<DIR, CloseFolder> folder(opendir(path.c_str()));
@@ -45,8 +45,8 @@ std::vector<std::int64_t> numbers_in(const std::string& path) {
   return numbers;
 }
 
-// Looks for one whole entry in a stream of entries that each end with NUL. Keeps as much as an
-// entry of the mark's length needs, so that memory does not follow the environment's size.
+// Searches for one whole entry in a stream of NUL-terminated entries. Its memory depends on the
+// mark's length, not on the size of the environment.
 class MarkSearch {
  public:
   explicit MarkSearch(std::string_view mark) : mark_(mark) {}
@@ -64,7 +64,7 @@ class MarkSearch {
     }
     return false;
   }
-  // The last entry may lack its NUL where a program wrote over its environment.
+  // The last entry may lack its NUL if the program overwrote its environment.
   bool finish() const { return matched_ == mark_.size() && !failed_; }
 
  private:
@@ -89,7 +89,7 @@ bool environ_file_has(const std::string& path, std::string_view mark) {
 }  // namespace
 
 Result<ProcStat> parse_proc_stat(std::string_view text) {
-  // "PID (name) STATE PPID PGRP …": the name may hold anything, parentheses and spaces too.
+  // "PID (name) STATE PPID PGRP …": the name may contain anything, even parentheses and spaces.
   const std::size_t open = text.find(" (");
   const std::size_t close = text.rfind(") ");
   if (open == text.npos || close == text.npos || close < open) {
@@ -128,7 +128,7 @@ std::vector<ProcStat> all_processes() {
 
 bool environment_has(const ProcStat& process, std::string_view mark) {
   if (process.state != 'Z') return environ_file_has(proc_path(process.pid, "environ"), mark);
-  // The first thread is gone and has no memory any more; the others still have it.
+  // The first thread has exited and no longer has the memory; the others still have it.
   const std::string tasks = proc_path(process.pid, "task");
   for (const std::int64_t thread : numbers_in(tasks)) {
     if (environ_file_has(tasks + "/" + std::to_string(thread) + "/environ", mark)) return true;
@@ -146,7 +146,7 @@ bool environment_names(const ProcStat& process, std::string_view name) {
 
 Result<Fd> open_pidfd(std::int64_t pid) {
   Fd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  // EINVAL: the number belongs to a thread that leads no process, so there is no such process.
+  // EINVAL: the number belongs to a thread that is not its process's first, so it names no process.
   if (!pidfd && errno == EINVAL) return fail(Code::not_found, "no such process");
   if (!pidfd) return system_failure("open process " + std::to_string(pid));
   return pidfd;
@@ -154,7 +154,7 @@ Result<Fd> open_pidfd(std::int64_t pid) {
 
 Result<Fd> open_pidfd(const ProcStat& process) {
   Fd pidfd = TRY(open_pidfd(process.pid));
-  // Read after opening: if the number changed hands before, the start time shows it.
+  // Read after opening: if the pid was reused before, the start time shows it.
   const ProcStat now = TRY(read_proc_stat(process.pid));
   if (now.started != process.started) {
     return fail(Code::not_found, "the process number has another owner");

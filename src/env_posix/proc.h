@@ -1,5 +1,5 @@
-// What /proc tells about processes. A pid alone names nobody: whoever acts on one holds its pidfd
-// and compares the start time after opening it.
+// Facts from /proc about processes. A pid alone identifies no process: before acting on one, open
+// its pidfd and then compare the start time.
 #pragma once
 
 #include <cstdint>
@@ -21,31 +21,31 @@ struct ProcStat {
   std::int64_t threads = 0;
   std::uint64_t started = 0;  // clock ticks since the host's boot
 
-  // Nothing of it runs any more. A process whose first thread has left while others go on shows
-  // the state of a zombie too, and is none.
+  // No part of it runs. A process whose first thread has exited while others continue is also shown
+  // as a zombie, but has not ended.
   bool ended() const { return (state == 'Z' && threads <= 1) || state == 'X'; }
 };
 
-// damaged: not what the kernel writes.
+// damaged: not the kernel's format.
 Result<ProcStat> parse_proc_stat(std::string_view text);
-// not_found: no such process, as far as /proc shows it.
+// not_found: /proc shows no such process.
 Result<ProcStat> read_proc_stat(std::int64_t pid);
 // The number of every process that /proc shows, ascending.
 std::vector<std::int64_t> process_numbers();
 // Every process that /proc shows, ascending; those that end meanwhile are left out.
 std::vector<ProcStat> all_processes();
 
-// Whether the environment that the process was started with holds exactly this NAME=value. One
-// that may not be read has no mark.
+// Whether the process was started with exactly this NAME=value in its environment. One whose
+// environment is unreadable counts as unmarked.
 bool environment_has(const ProcStat& process, std::string_view mark);
 
-// Whether it holds any value of that name; one that may not be read has none.
+// Whether it contains any value for that name; false if it is unreadable.
 bool environment_names(const ProcStat& process, std::string_view name);
 
-// The process itself, whatever becomes of its number; not_found when it is gone. Readable once the
-// process has ended.
+// Refers to the process itself, even if its pid is reused; not_found if it is gone. Readable after
+// the process has ended.
 Result<Fd> open_pidfd(std::int64_t pid);
-// The same, only if it is the one that started then; not_found for a later owner of the number.
+// The same, but only for the process with that start time; not_found for a later owner of the pid.
 Result<Fd> open_pidfd(const ProcStat& process);
 // not_found: it has ended.
 Result<> send_signal(const Fd& pidfd, int number);

@@ -23,7 +23,7 @@ namespace {
 // These and their descendants at any depth.
 std::set<std::int64_t> with_descendants(const std::vector<ProcStat>& processes,
                                         std::set<std::int64_t> found) {
-  // A child may have a lower number than its parent: again until nothing is added.
+  // A child may have a lower pid than its parent, so repeat until nothing is added.
   for (std::size_t before = ~0UL; before != found.size();) {
     before = found.size();
     for (const ProcStat& process : processes) {
@@ -43,8 +43,8 @@ struct Victim {
   Fd pidfd;
 };
 
-// Those who fell to us after their parents had ended, and carry no mark: they shed it. `is_ours`
-// names the children that we started and still hold.
+// Orphans that were reparented to us and removed their mark. `is_ours` identifies the children that
+// we started and still hold.
 std::set<std::int64_t> shed_marks(const std::vector<ProcStat>& processes, const auto& is_ours) {
   std::set<std::int64_t> roots;
   for (const ProcStat& process : processes) {
@@ -80,7 +80,7 @@ void wait_for_end(const Fd& pidfd, std::int64_t until_ms) {
   poll(&ended, 1, static_cast<int>(left_ms));
 }
 
-// Whether it had ended, and is now gone for good. Never waits.
+// Whether it had ended and was reaped now. Never waits.
 bool reap(pid_t pid) {
   siginfo_t ended{};
   return waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG) == 0 &&
@@ -96,7 +96,7 @@ std::int64_t boottime_ms() {
 }
 
 std::unique_ptr<PosixProcesses> PosixProcesses::create(EpollLoop& loop, ProcessesSetting setting) {
-  // A child that closes its stdin is an error of write(), not the end of us.
+  // Writing to a child that closed its stdin must fail with an error and not kill us.
   signal(SIGPIPE, SIG_IGN);
   return std::unique_ptr<PosixProcesses>(new PosixProcesses(loop, std::move(setting)));
 }
@@ -118,7 +118,7 @@ Result<std::unique_ptr<Process>> PosixProcesses::spawn(const SpawnSpec& spec,
       .cgroup_members = cgroups_,
   };
   ProcessEnds ours;
-  // The child's ends are closed when this returns, or its end of file would never come.
+  // The child's ends must be closed when this returns, or we would never see the end of file.
   Pipe input;
   Pipe output;
   Pipe error_output;
@@ -180,9 +180,9 @@ Result<> PosixProcesses::become_subreaper() {
 void PosixProcesses::reap_orphans() {
   while (true) {
     siginfo_t ended{};
-    // Only a look: our own children are left to their Process.
+    // Does not reap: our own children are left to their Process.
     if (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0) return;
-    // The kernel shows the same one again and again, and those behind it not at all.
+    // The kernel would return this child again and never the ones after it.
     if (is_ours(ended.si_pid)) return reap_orphans_among_others();
     reap(ended.si_pid);
     ++orphans_reaped_;
@@ -200,14 +200,14 @@ void PosixProcesses::reap_orphans_among_others() {
 
 std::size_t PosixProcesses::kill_until_clean(auto&& find) {
   const std::int64_t until_ms = boottime_ms() + kill_wait_ms;
-  // One that forks, or is in the middle of an exec and has no environment yet, can slip through a
-  // look: only two looks in a row that see nobody count.
+  // A process that is forking, or in the middle of an exec without an environment yet, can be
+  // missed: only two consecutive empty scans count.
   for (int clean = 0; clean < 2;) {
     const std::vector<Victim> victims = find();
     clean = victims.empty() ? clean + 1 : 0;
     if (!victims.empty() && boottime_ms() >= until_ms) return victims.size();
     for (const Victim& victim : victims) {
-      // One that has just ended is what we want.
+      // If sending fails, it has just ended, as intended.
       if (!send_signal(victim.pidfd, SIGKILL)) continue;
       if (const auto own = living_.find(victim.pid); own != living_.end()) own->second->note_kill();
     }

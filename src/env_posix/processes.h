@@ -1,5 +1,5 @@
-// Real child processes. A child stays unreaped for as long as its Process lives: until then its
-// number, and that of its group, can belong to nobody else, so that a signal cannot go astray.
+// Real child processes. A child is not reaped while its Process exists: until then its pid and its
+// group cannot be reused, so a signal cannot reach another process.
 #pragma once
 
 #include <cstddef>
@@ -26,34 +26,34 @@ namespace perdure {
 class PosixProcess;
 
 struct ProcessesSetting {
-  mode_t child_umask = 022;  // detach() narrows our own; children get what the user had
+  mode_t child_umask = 022;  // detach() narrows our own; children get the user's
   ParentDeath parent_death = ParentDeath::nothing;
   OomCounter oom_counter = OomCounter::find();
 };
 
-// Outlives its processes; the loop outlives both. Ignores SIGPIPE in the whole program.
+// Must outlive its processes, and the loop must outlive both. Ignores SIGPIPE in the whole program.
 class PosixProcesses final : public Processes {
  public:
   static std::unique_ptr<PosixProcesses> create(EpollLoop& loop, ProcessesSetting setting = {});
   // Waits for those that are being killed, at most kill_wait_ms.
   ~PosixProcesses() override;
 
-  // Beside the codes of env/process.h those of spawn_child().
+  // Adds the codes of spawn_child() to those of env/process.h.
   Result<std::unique_ptr<Process>> spawn(const SpawnSpec& spec, ProcessEvents& events) override;
-  // Both block until they are gone, at most kill_wait_ms. A process that has no mark any more is
-  // not found by it, but for one that fell to us, a subreaper, without the mark of any execution.
-  // Where the mark is an execution's, its control groups are ended, too.
+  // Both block until the processes are gone, at most kill_wait_ms. A process that removed its mark
+  // is not found by it, except one that was reparented to us, a subreaper, and has no execution's
+  // mark. If the mark is an execution's, its control groups are killed, too.
   std::size_t kill_marked(const std::string& mark) override;
   std::size_t kill_descendants() override;
   ProcessSet offspring(const Family& family) override;
   ProcessSet signal_each(const ProcessSet& processes, int number) override;
 
-  // Orphans among our descendants fall to us from now on, and are reaped when they end. From here
-  // on every child of this program is ours to wait for. Blocks SIGCHLD: call it before any thread
-  // is made.
+  // From now on orphans among our descendants are reparented to us and reaped when they end. All
+  // children of this program must then be ours to wait for. Blocks SIGCHLD: call it before creating
+  // any thread.
   Result<> become_subreaper();
 
-  // Children go into this group from now on; null: into none. It outlives this object.
+  // New children start in this group; null: in none. It must outlive this object.
   void set_cgroup(const Cgroup* group);
   // The same with a group that limits them.
   void set_limits(LimitGroup group);
@@ -65,7 +65,7 @@ class PosixProcesses final : public Processes {
 
  private:
   friend class PosixProcess;
-  // A child that nobody holds any more: killed, and waited for.
+  // A child without a Process: killed, and waited for.
   struct Leaving {
     Fd pidfd;
     Watch watch;
@@ -81,11 +81,11 @@ class PosixProcesses final : public Processes {
 
   EpollLoop& loop_;
   ProcessesSetting setting_;
-  std::vector<int> cgroups_;  // that children move to
+  std::vector<int> cgroups_;  // new children move there
   std::optional<LimitGroup> limits_;
   std::map<pid_t, PosixProcess*> living_;
   std::map<pid_t, Leaving> leaving_;
-  std::unique_ptr<SignalWatch> child_signals_;  // once we are a subreaper
+  std::unique_ptr<SignalWatch> child_signals_;  // set by become_subreaper()
   std::size_t orphans_reaped_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Children as the supervisor uses them: how they are born, what they read and write, how they end.
+// Children as the supervisor uses them: how they start, what they read and write, how they end.
 #include "env_posix/processes.h"
 
 #include <algorithm>
@@ -80,7 +80,7 @@ TEST_F(ChildProcess, the_program_is_looked_up_in_the_path_it_is_given) {
   ASSERT_TRUE(until_exit());
   EXPECT_EQ(events_.output, "found");
   events_ = {};
-  spec.environment = {"PATH=/no/such:bin"};  // from the child's folder
+  spec.environment = {"PATH=/no/such:bin"};  // relative to the child's folder
   const auto relative = spawn(spec);
   ASSERT_TRUE(until_exit());
   EXPECT_EQ(events_.output, "found");
@@ -167,7 +167,7 @@ TEST_F(ChildProcess, writing_to_a_child_that_has_closed_its_input_ends_nobody) {
   EXPECT_EQ(process->unwritten_bytes(), 0U);
 }
 
-// The child's 100 MB go through one buffer; while output is paused the child stands still.
+// The child's 100 MB pass through one buffer; while output is paused the child blocks.
 TEST_F(ChildProcess, P7_a_flood_meets_backpressure_and_flat_memory) {
   constexpr std::size_t flood_bytes = 100'000'000;
   struct Counter final : ProcessEvents {
@@ -202,7 +202,7 @@ TEST_F(ChildProcess, the_exit_waits_for_output_that_is_paused) {
   process->pause_output();
   const auto ended = [&] { return read_proc_stat(process->pid()).value().ended(); };
   ASSERT_TRUE(until(ended));
-  // Longer than the wait for pipes that others hold: pausing is the caller's, and has no end.
+  // Longer than the wait for pipes held by others: the caller may pause for any time.
   bool later = false;
   loop_->after_ms(2 * output_drain_ms, [&] { later = true; });
   ASSERT_TRUE(until([&] { return later; }));
@@ -278,13 +278,13 @@ TEST_F(ChildProcess, P1_an_out_of_memory_kill_is_guessed_from_the_counter) {
   EXPECT_EQ(killed(4, stranger), OomEvidence::group);
   EXPECT_EQ(killed(3, stranger), OomEvidence::none);
   EXPECT_EQ(killed(4, ourselves), OomEvidence::none);
-  // Where only the machine counts, the evidence is as weak.
+  // If only the machine has a counter, the evidence is as weak.
   processes_ = PosixProcesses::create(
       *loop_, {.oom_counter = OomCounter(scratch.path("events"), OomCounter::Scope::machine)});
   EXPECT_EQ(killed(4, stranger), OomEvidence::machine);
 }
 
-// A kill for want of memory that it outlived by far was somebody else's.
+// A process that survived an out-of-memory kill for long was not its victim.
 TEST_F(ChildProcess, P1_an_old_out_of_memory_kill_is_no_evidence) {
   const Scratch scratch;
   const auto count = [&](int kills) {
@@ -294,7 +294,7 @@ TEST_F(ChildProcess, P1_an_old_out_of_memory_kill_is_no_evidence) {
   processes_ = PosixProcesses::create(*loop_, {.oom_counter = OomCounter(scratch.path("events"))});
   const auto process = spawn({"echo"});
   count(4);
-  // It speaks on for longer than two looks are apart.
+  // It continues to write for longer than the interval between two readings.
   const std::int64_t end_ms = boottime_ms() + 2'500;
   ASSERT_TRUE(until([&] {
     process->write(".");
@@ -305,7 +305,7 @@ TEST_F(ChildProcess, P1_an_old_out_of_memory_kill_is_no_evidence) {
   EXPECT_EQ(events_.exit->oom, OomEvidence::none);
 }
 
-// The real killer, in a memory group of the old hierarchy.
+// The kernel's real OOM killer, in a memory group of the v1 hierarchy.
 TEST_F(ChildProcess, P1_the_kernel_s_own_out_of_memory_kill_is_found) {
   const std::string group = own_cgroups().memory_v1 + "/perdure_test_" + std::to_string(getpid());
   if (own_cgroups().memory_v1.empty() || mkdir(group.c_str(), 0700) != 0) {
@@ -356,7 +356,7 @@ TEST_F(ChildProcess, PTY_a_terminal_echoes_and_tells_its_size) {
   ASSERT_TRUE(until_output("typed"));  // the terminal's own echo
   process->resize({.columns = 42, .rows = 7});
   ASSERT_TRUE(until_output("size 42x7\r\n"));
-  process->close_input();  // nothing, with a terminal
+  process->close_input();  // no effect with a terminal
   process->write("\n\x04");
   ASSERT_TRUE(until_exit());
   EXPECT_EQ(*events_.exit, (ProcessExit{.code = 0}));

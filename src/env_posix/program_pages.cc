@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// Where the linker put the first byte of the program, and the one behind its code. All between is
+// Linker symbols for the first byte of the program and the end of its code. Everything between is
 // mapped read-only from the file.
 extern "C" const char __executable_start;
 extern "C" const char etext;
@@ -18,7 +18,7 @@ void release_program_pages() {
   const auto begin = reinterpret_cast<std::uintptr_t>(&__executable_start) & ~(page - 1);
   const auto end = reinterpret_cast<std::uintptr_t>(&etext) & ~(page - 1);
   if (begin >= end) return;
-  // Where the kernel does not do it they stay, and nothing is wrong.
+  // If the kernel cannot release them, they just stay.
   (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 

@@ -1,4 +1,4 @@
-// A loop that other threads may post to, as the store's thread does with what it has committed.
+// A loop that accepts tasks from other threads, such as the store's thread after a commit.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace perdure {
 
-// Tasks may be posted from any thread; everything else belongs to the thread that made it.
+// Any thread may post tasks; everything else is reserved for the thread that created it.
 class SharedLoop final : public Loop {
  public:
   explicit SharedLoop(EpollLoop& loop) : loop_(loop), owner_(std::this_thread::get_id()) {}

@@ -1,5 +1,5 @@
-// Signals as events of the loop, through a signalfd. They stay blocked in the thread that asked,
-// and must be blocked in every other: make this before any thread.
+// Signals as events of the loop, through a signalfd. They stay blocked in the creating thread and
+// must be blocked in every other: create this before any thread.
 #pragma once
 
 #include <functional>
@@ -16,8 +16,8 @@ class SignalWatch {
  public:
   using OnSignal = std::move_only_function<void(int number)>;
 
-  // Calls `on_signal` on the loop; signals of one number that come together count once. The
-  // callback must not destroy the watch.
+  // Calls `on_signal` on the loop; pending signals with the same number count once. The callback
+  // must not destroy the watch.
   static Result<std::unique_ptr<SignalWatch>> create(EpollLoop& loop,
                                                      const std::vector<int>& numbers,
                                                      OnSignal on_signal);

@@ -27,13 +27,13 @@ constexpr std::string_view default_path = "/usr/local/bin:/usr/bin:/bin";
 
 enum class Step : std::uint8_t { none, session, stdio, terminal, cgroup, folder, parent, program };
 
-// Written by the child, read by us once it has exec'd or ended.
+// Written by the child; read by us after it has exec'd or ended.
 struct Report {
   Step step = Step::none;
   int error = 0;
 };
 
-// All that the child uses: plain pointers into memory that is ready before it begins.
+// Everything that the child uses: plain pointers to memory that is prepared before it begins.
 struct ChildPlan {
   Report* report;
   SpawnStdio stdio;
@@ -45,11 +45,11 @@ struct ChildPlan {
   const char* cwd;
   char* const* arguments;
   char* const* environment;
-  const char* const* programs;  // in the order of PATH, then null
+  const char* const* programs;  // paths to try, in the order of PATH, then null
 };
 
-// Code that runs in the child: only system calls, made directly, since the sanitizers' versions
-// would write their notes about the child into our memory.
+// Code that runs in the child: only direct system calls, since the sanitizers' wrappers would write
+// their records about the child into our memory.
 #define IN_CHILD __attribute__((disable_sanitizer_instrumentation, noinline))
 
 [[noreturn]] IN_CHILD void leave(const ChildPlan& plan, Step step) {
@@ -76,14 +76,14 @@ IN_CHILD void lay_stdio(const ChildPlan& plan) {
 
 IN_CHILD void close_others() {
   if (syscall(SYS_close_range, 3, ~0U, 0) == 0) return;
-  // An old kernel or a filter in front of it. Ours are all close-on-exec; this is for strangers'.
+  // For an old kernel or a seccomp filter. Ours are all close-on-exec; others' may not be.
   for (int descriptor = 3; descriptor < 1024; ++descriptor) syscall(SYS_close, descriptor);
 }
 
 IN_CHILD void follow_parent(const ChildPlan& plan) {
   if (plan.setting.parent_death == ParentDeath::nothing) return;
   if (syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) leave(plan, Step::parent);
-  // It may have died before we asked to be told.
+  // The parent may have died before the prctl.
   if (syscall(SYS_getppid) != plan.parent) leave(plan, Step::parent);
 }
 
@@ -117,8 +117,8 @@ IN_CHILD int child_main(void* argument) {
   return 127;
 }
 
-// A stack for the child with the report at its lower end. Shared, so that the report also comes
-// back where memory is not borrowed.
+// A stack for the child with the report at its lower end. Shared, so that the report also arrives
+// if memory is not borrowed.
 class ChildMemory {
  public:
   static Result<ChildMemory> create() {
@@ -140,7 +140,7 @@ class ChildMemory {
   void* memory_;
 };
 
-// No handler of ours may run in the child while it has our memory.
+// None of our handlers may run in the child while it shares our memory.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -175,7 +175,7 @@ Result<> check_spec(const SpawnSpec& spec) {
   return {};
 }
 
-// Where the program may be, in order. An empty part of PATH is the child's folder, as for a shell.
+// Candidate paths, in order. As in a shell, an empty part of PATH is the child's folder.
 std::vector<std::string> programs_of(const SpawnSpec& spec) {
   const std::string& name = spec.command[0];
   if (name.find('/') != name.npos) return {name};
@@ -222,7 +222,7 @@ Error report_error(const Report& report, const SpawnSpec& spec) {
 }
 
 #if __has_feature(thread_sanitizer)
-constexpr int borrow_memory = 0;  // its interceptor of clone believes in two memories
+constexpr int borrow_memory = 0;  // its interceptor of clone expects separate memory
 #else
 constexpr int borrow_memory = CLONE_VM;
 #endif
@@ -252,7 +252,7 @@ Result<SpawnedChild> spawn_child(const SpawnSpec& spec, const SpawnStdio& stdio,
   pid_t pid = 0;
   {
     const SignalsBlocked blocked;
-    // Returns when the child has exec'd or ended, and not before.
+    // Returns only after the child has exec'd or ended.
     const int flags = borrow_memory | CLONE_VFORK | CLONE_PIDFD | SIGCHLD;
     pid = clone(child_main, memory.stack_top(), flags, &plan, &pidfd);
     if (pid < 0) return system_failure("start a process");

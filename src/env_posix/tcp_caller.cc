@@ -43,7 +43,7 @@ std::optional<Address> parse(std::string_view text) {
   return std::nullopt;
 }
 
-// Whether it is an address of this machine: only such can be bound to.
+// Whether it is an address of this machine: only those can be bound.
 bool is_local(const Address& address) {
   sockaddr_storage storage{};
   socklen_t size = 0;
@@ -70,8 +70,8 @@ struct Question {
   inet_diag_req_v2 body;
 };
 
-// The inode of the caller's socket; 0: it is closed already. Nothing: there is none on this
-// machine, or the kernel does not tell.
+// The inode of the caller's socket; 0: it is closed already. nullopt: there is none on this
+// machine, or the kernel does not report it.
 std::optional<std::uint32_t> ask_for_socket(const TcpEnds& ends, const Address& theirs,
                                             const Address& ours) {
   const Fd diag(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
@@ -98,7 +98,7 @@ std::optional<std::uint32_t> ask_for_socket(const TcpEnds& ends, const Address& 
   std::memcpy(&head, answer.data(), sizeof head);
   if (head.nlmsg_type != SOCK_DIAG_BY_FAMILY) return std::nullopt;
   std::memcpy(&found, answer.data() + NLMSG_HDRLEN, sizeof found);
-  // Where nothing is connected a listener of that port is shown instead.
+  // If nothing is connected, the kernel returns a listener of that port.
   if (found.idiag_state == TCP_LISTEN) return std::nullopt;
   return found.idiag_inode;
 }
@@ -130,7 +130,7 @@ int descriptor_for(std::int64_t pid, const std::string& link, int first_look = -
   return result;
 }
 
-// The number that was given out last.
+// The most recently assigned pid.
 std::int64_t newest_process() {
   const Result<std::string> text = read_small_file("/proc/loadavg");
   if (!text) return 0;
@@ -138,8 +138,8 @@ std::int64_t newest_process() {
   return space == std::string::npos ? 0 : std::atoll(text->c_str() + space + 1);
 }
 
-// Threads have numbers of their own, which /proc shows to whoever asks for one: the process that a
-// thread belongs to; 0: nobody has that number.
+// Threads have ids of their own, which /proc shows on request: the process that a thread belongs
+// to; 0: the id is unused.
 std::int64_t process_of_thread(std::int64_t number) {
   const Result<std::string> text = read_small_file("/proc/" + std::to_string(number) + "/status");
   if (!text) return 0;

@@ -20,8 +20,8 @@ struct TcpEnds {
   std::uint16_t our_port = 0;
 };
 
-// Only a process outside of every session that was seen to hold the socket makes a caller one from
-// outside. From another machine it is outside, too. May be asked from several threads.
+// A caller counts as outside only if a process outside of every session was seen to hold the
+// socket, or if it is on another machine. Thread-safe.
 class TcpCallers {
  public:
   // Of processes inside sessions, so many descriptors are looked at in one search at most: a few

@@ -1,5 +1,5 @@
-// Who holds a TCP connection from this machine, over IPv4, IPv6 and IPv4 out of a socket for IPv6:
-// only a process outside of every session that is seen to hold it makes the caller one of outside.
+// Which process holds a TCP connection from this machine, over IPv4, IPv6 and IPv4 from an IPv6
+// socket: a caller is outside only if a process outside of every session is seen to hold it.
 #include "env_posix/tcp_caller.h"
 
 #include <csignal>
@@ -36,7 +36,7 @@ sockaddr_in6 to_address(const char* text, std::uint16_t port) {
   return address;
 }
 
-// A client's end of a connection to ourselves, and what the server's side knows of it.
+// A client's end of a connection to ourselves, and the server's knowledge of it.
 struct Pair {
   Fd listener;
   Fd server;
@@ -64,7 +64,7 @@ bool connect_pair(const Family& family, Pair& pair) {
 
 const Family v4{"::ffff:127.0.0.1", "::ffff:127.0.0.1", "127.0.0.1"};
 
-// A process that keeps only the client's end, and does with it what `body` does; killed at the end.
+// A process that keeps only the client's end and runs `body` with it; killed at the end.
 class Keeper {
  public:
   Keeper(Pair& pair, auto&& body) {
@@ -131,7 +131,7 @@ TEST(TcpCallers, TOK3_security_6_a_thread_with_descriptors_of_its_own_is_not_see
   Pair pair;
   if (!connect_pair(v4, pair)) GTEST_SKIP() << "no IPv6 on this machine";
   TcpCallers callers({});
-  // The thread keeps the table, the process's first one gets a table of its own and closes it.
+  // The thread keeps the table, while the process's first thread gets its own and closes it.
   const Keeper keeper(pair, [](Pair& mine) {
     pthread_t thread;
     pthread_create(
@@ -149,7 +149,7 @@ TEST(TcpCallers, TOK3_security_6_a_thread_with_descriptors_of_its_own_is_not_see
 TEST(TcpCallers, a_person_with_many_threads_is_outside) {
   Pair pair;
   if (!connect_pair(v4, pair)) GTEST_SKIP() << "no IPv6 on this machine";
-  // The newest numbers are those of its threads, as with a browser.
+  // The newest ids are those of its threads, as with a browser.
   const Keeper keeper(pair, [](Pair&) {
     for (int i = 0; i < 8; ++i) {
       pthread_t thread;
@@ -166,7 +166,7 @@ TEST(TcpCallers, a_person_with_many_threads_is_outside) {
   EXPECT_FALSE(place->inside) << place->reason;
 }
 
-// A process in namespaces of its own, as in a session, which does what `body` does and rests.
+// A process in its own namespaces, as an agent has. It runs `body` and then waits.
 std::int64_t start_confined(auto&& body) {
   Result<Pipe> ready = make_pipe();
   if (!ready) return 0;
@@ -208,14 +208,14 @@ TEST(TcpCallers, TOK3_one_in_a_session_that_holds_it_is_inside) {
 
 TEST(TcpCallers, TOK3_an_address_of_another_machine_is_outside_and_one_of_ours_is_not) {
   TcpCallers callers({});
-  // 192.0.2.0/24 is for documents: nobody's, so not ours.
+  // 192.0.2.0/24 is reserved for documentation, so it is not ours.
   EXPECT_FALSE(callers.find({"192.0.2.7", 4711, "192.0.2.8", 80}).inside);
   EXPECT_TRUE(callers.find({"127.0.0.9", 4711, "127.0.0.1", 80}).inside);
   EXPECT_TRUE(callers.find({"no address", 4711, "127.0.0.1", 80}).inside);
 }
 
-// A network namespace has an address of its own that is no loopback: a caller from there is as near
-// as one from loopback. 192.0.2.7 is nobody's elsewhere.
+// A network namespace has its own address that is not loopback: a caller from there is as local as
+// one from loopback. Elsewhere 192.0.2.7 is unused.
 TEST(TcpCallers, TOK3_security_6_a_caller_by_another_address_of_this_machine_is_looked_up) {
   const TcpEnds ends{"192.0.2.7", 4711, "192.0.2.7", 80};
   ASSERT_FALSE(TcpCallers({}).find(ends).inside);
@@ -239,7 +239,7 @@ TEST(TcpCallers, TOK3_security_6_a_caller_by_another_address_of_this_machine_is_
   EXPECT_EQ(status, 0);
 }
 
-// Nobody has waited for them, so /proc shows them, and hides what they had.
+// They are not reaped, so /proc shows them but hides their descriptors.
 TEST(TcpCallers, TOK3_zombies_in_a_session_refuse_no_person) {
   const Confinement here = try_namespaces();
   if (!here.has_process_namespace) GTEST_SKIP() << here.reason;

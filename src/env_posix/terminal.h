@@ -1,5 +1,5 @@
-// A pseudo terminal: the master for us, the other end for a child. The child's end is had from the
-// master itself, so that no path of /dev/pts is needed.
+// A pseudo terminal: the master for us, the other end for a child. The child's end is opened
+// through the master, so that no path of /dev/pts is needed.
 #pragma once
 
 #include "base/result.h"
@@ -15,7 +15,7 @@ struct Terminal {
 
 Result<Terminal> open_terminal(TerminalSize size);
 
-// The foreground programs get SIGWINCH. Nothing when the terminal has been hung up.
+// The foreground programs get SIGWINCH. No effect after a hang-up.
 void resize_terminal(const Fd& master, TerminalSize size);
 
 }  // namespace perdure

@@ -29,14 +29,14 @@ Result<Fd> make_socket() {
   return made;
 }
 
-// Gives errno, 0 when bound.
+// Returns errno, or 0 when bound.
 int bind_to(const Fd& socket, const sockaddr_un& address) {
   const auto* place = reinterpret_cast<const sockaddr*>(&address);
   return bind(socket.get(), place, sizeof address) == 0 ? 0 : errno;
 }
 
-// Takes away a socket that nobody listens at. Who tries to connect is told "refused" by a plain
-// file as well, hence the look at what it is.
+// Removes a socket without a listener. Connecting to a plain file is also refused, so this checks
+// the file's type.
 Result<> remove_stale(const PosixFolder& folder, const std::string& name) {
   struct stat status{};
   const int at = folder.descriptor().get();
@@ -57,10 +57,10 @@ Result<> remove_stale(const PosixFolder& folder, const std::string& name) {
 
 }  // namespace
 
-// A container can write some of these folders: a symlink there leads nowhere. The file that was
-// looked at is the one that is connected to.
+// A container can write to some of these folders, so symlinks are not followed, and the checked
+// file is the one to which it connects.
 Result<Fd> connect_unix_socket(const PosixFolder& folder, const std::string& name) {
-  TRY(address_of(folder, name));  // a name that is none, or is too long
+  TRY(address_of(folder, name));  // an invalid name, or one that is too long
   const Fd found(openat(folder.descriptor().get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   if (!found) return system_failure("connect to " + name);
   struct stat status{};
@@ -81,12 +81,12 @@ Result<Fd> bind_unix_socket(const PosixFolder& folder, const std::string& name) 
   const sockaddr_un address = TRY(address_of(folder, name));
   TRY_VOID(folder.check_private());
   Fd made = TRY(make_socket());
-  // The mode that the name is born with: there is no moment at which it is wider.
+  // The file is created with this mode, so it never has a wider one.
   if (fchmod(made.get(), 0600) != 0) return system_failure("set the socket's mode");
   int error = bind_to(made, address);
   if (error == EADDRINUSE) {
-    // One at a time: two that find the same stale socket would remove each other's new one. Only
-    // here: whoever binds another name beside us is in nobody's way.
+    // One process at a time: two that find the same stale socket would remove each other's new one.
+    // Only needed here, because binding another name does not conflict.
     const Fd turn(openat(folder.descriptor().get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!turn) return system_failure("open a folder again");
     if (flock(turn.get(), LOCK_EX | LOCK_NB) != 0) {

@@ -1,5 +1,5 @@
 // Names of unix sockets inside a held folder: connecting to one, and binding one that is free or
-// left behind. Binding looks before it replaces; nobody who answers is pushed aside.
+// stale. Before it replaces a socket, bind checks that no process listens there.
 #pragma once
 
 #include <string>

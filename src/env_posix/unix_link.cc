@@ -81,7 +81,7 @@ void UnixLink::on_ready(Ready ready) {
         break;
       case Sent::part: break;
       case Sent::broken:
-        // What the peer sent before it left is still there to be read, unless nobody reads.
+        // The peer's last bytes can still be read, unless reading is paused.
         if (paused_) return tell_closed();
         update_interest();
         break;
@@ -152,7 +152,7 @@ void UnixLink::tell_later(Notice notice) {
     } else if (told == Notice::drained && link->socket_ && link->queue_.empty()) {
       link->events_->on_drained();
     } else if (told == Notice::closed && (link->paused_ || !link->socket_)) {
-      // Reading finds the end by itself, behind the peer's last bytes; nobody reads when paused.
+      // Otherwise reading finds the end, after the peer's last bytes.
       link->tell_closed();
     }
   });

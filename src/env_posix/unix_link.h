@@ -1,5 +1,5 @@
-// Unix sockets as env/ wants them, bound and reached through their folder's descriptor, since a
-// socket's path has 108 bytes. Only processes of our own user are spoken to, on either side.
+// Unix sockets as env/ needs them, bound and reached through their folder's descriptor, since a
+// socket's path is limited to 108 bytes. Both sides accept only processes of our own user.
 #pragma once
 
 #include <cstddef>
@@ -18,22 +18,22 @@
 
 namespace perdure {
 
-// Who is at the other end, as the kernel saw it when the connection was made.
+// The process at the other end when the connection was made, according to the kernel.
 struct LinkPeer {
   std::int64_t pid = 0;
   uid_t uid = 0;
 };
 
-// A connected stream. Reads into the loop's one buffer; what cannot be sent at once is queued, and
-// how much that may become is the caller's business (unsent_bytes). While paused, a peer that has
-// closed is noticed by sending or after resume().
+// A connected stream. Reads into the loop's shared buffer. Bytes that cannot be sent at once are
+// queued, and the caller must limit them (unsent_bytes). While paused, the peer's end is noticed
+// only by sending or after resume().
 class UnixLink final : public Link {
  public:
-  // Unix sockets connect at once or not at all. not_found: no such name; unavailable: nobody
-  // listens there; limit_reached: too many wait already; denied: it is another user's.
+  // Unix sockets connect at once or not at all. not_found: no such name; unavailable: no process
+  // listens; limit_reached: the backlog is full; denied: it is another user's.
   static Result<std::unique_ptr<UnixLink>> connect(EpollLoop& loop, const PosixFolder& folder,
                                                    const std::string& name);
-  // Takes a connected, non-blocking socket; denied when its peer is another user.
+  // Takes a connected, non-blocking socket; denied if its peer is another user.
   static Result<std::unique_ptr<UnixLink>> adopt(EpollLoop& loop, Fd socket);
   ~UnixLink() override;
 
@@ -51,12 +51,12 @@ class UnixLink final : public Link {
   UnixLink(EpollLoop& loop, Fd socket, LinkPeer peer);
   void on_ready(Ready ready);
   void read_some();
-  // Whether the socket is still good.
+  // Whether the socket is still usable.
   enum class Sent { all, part, broken };
   Sent send_queued();
   void close_socket();
   void tell_closed();
-  // Events caused by a call come on the loop, in a task of their own: one at a time is under way.
+  // Delivers events caused by a call on the loop, in a separate task: at most one is pending.
   void tell_later(Notice notice);
   void update_interest();
 
@@ -66,19 +66,19 @@ class UnixLink final : public Link {
   Watch watch_;
   LinkEvents* events_ = nullptr;
   std::deque<std::string> queue_;
-  std::size_t front_sent_ = 0;  // bytes of queue_.front() that are gone
+  std::size_t front_sent_ = 0;  // bytes of queue_.front() that were sent
   std::size_t unsent_bytes_ = 0;
   bool paused_ = false;
   Notice notice_ = Notice::none;
-  // Points to this while it lives: tasks and callbacks look before they touch anything.
+  // Points to this while it lives: tasks and callbacks check it first.
   std::shared_ptr<UnixLink*> self_;
 };
 
-// Listens at a name of a folder that must be private (0700); the socket is 0600.
+// Listens at a name in a folder that must be private (0700); the socket is 0600.
 class UnixListener final : public Listener {
  public:
-  // A socket that a dead process left is replaced; conflict when somebody answers there or when the
-  // name belongs to something else. `on_link` may destroy the listener.
+  // Replaces a dead process's socket; conflict if a process listens there or the name is not a
+  // socket. `on_link` may destroy the listener.
   static Result<std::unique_ptr<UnixListener>> listen(EpollLoop& loop, const PosixFolder& folder,
                                                       const std::string& name, OnLink on_link);
   ~UnixListener() override;
@@ -89,7 +89,7 @@ class UnixListener final : public Listener {
 
   EpollLoop& loop_;
   OnLink on_link_;
-  Fd folder_;  // our own opening of it, to take the name away at the end
+  Fd folder_;  // our own descriptor of it, to remove the name at the end
   std::string name_;
   dev_t device_ = 0;
   ino_t inode_ = 0;

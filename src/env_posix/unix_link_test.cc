@@ -1,5 +1,5 @@
-// Links over real sockets: long folders, stale names, large and blocked sends, and ends of either
-// side at awkward moments.
+// Links over real sockets: long folders, stale names, large and blocked sends, and links that end
+// at difficult moments.
 #include "env_posix/unix_link.h"
 
 #include <fstream>
@@ -87,7 +87,7 @@ TEST_F(UnixLinks, SEC_a_symlink_to_a_socket_is_not_connected_to) {
 TEST_F(UnixLinks, bytes_go_both_ways) {
   make_pair();
   near_->send("ping");
-  EXPECT_EQ(near_events_.drained, 0);  // never from inside the call
+  EXPECT_EQ(near_events_.drained, 0);  // never from within the call
   ASSERT_TRUE(until([&] { return far_events_.bytes == "ping" && near_events_.drained == 1; }));
   far_->send("po");
   far_->send("ng");
@@ -96,13 +96,13 @@ TEST_F(UnixLinks, bytes_go_both_ways) {
   EXPECT_EQ(near_->peer().uid, geteuid());
 }
 
-// Sessions that start at once bind in one folder: another name is in nobody's way.
+// Sessions that start at once bind in one folder: different names do not conflict.
 TEST_F(UnixLinks, D4_a_new_name_is_bound_while_somebody_replaces_another_in_the_folder) {
   const Fd turn(openat(folder_->descriptor().get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   ASSERT_EQ(flock(turn.get(), LOCK_EX | LOCK_NB), 0);
   const Result<Fd> bound = bind_unix_socket(*folder_, "fresh.sock");
   EXPECT_TRUE(bound) << bound.error().message();
-  // Its name is there now and nobody listens: whoever wants it has to take turns.
+  // The name exists now without a listener: replacing it needs the lock.
   const Result<Fd> again = bind_unix_socket(*folder_, "fresh.sock");
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().code(), Code::conflict);
@@ -171,7 +171,7 @@ TEST_F(UnixLinks, a_link_may_be_destroyed_by_its_own_event) {
   near_->send("bye");
   ASSERT_TRUE(until([&] { return near_events_.closed == 1; }));
   EXPECT_EQ(far_events_.closed, 0);
-  // And with an event under way.
+  // And with a pending event.
   make_pair();
   near_->send("x");
   near_.reset();
@@ -189,7 +189,7 @@ TEST_F(UnixLinks, nothing_is_received_before_somebody_listens) {
 }
 
 TEST_F(UnixLinks, a_stale_socket_is_replaced_and_a_living_one_is_not) {
-  // What a killed process leaves: a bound name that nobody listens at.
+  // A killed process leaves a bound name without a listener.
   { const Fd left = std::move(bind_unix_socket(*folder_, "agent.sock")).value(); }
   EXPECT_EQ(UnixLink::connect(*loop_, *folder_, "agent.sock").error().code(), Code::unavailable);
   listen();
@@ -249,7 +249,7 @@ TEST_F(UnixLinks, the_backlog_is_bounded) {
   EXPECT_TRUE(until([&] { return accepted_.size() == callers.size(); }));
 }
 
-// Another user, in a process of its own that has gone over to that user. Needs root.
+// A separate process that has changed to another user. Needs root.
 TEST_F(UnixLinks, a_caller_of_another_user_is_closed) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
   listen();
@@ -258,7 +258,7 @@ TEST_F(UnixLinks, a_caller_of_another_user_is_closed) {
   chmod(scratch_.path("run/agent.sock").c_str(), 0777);
   const pid_t stranger = fork();
   if (stranger == 0) {
-    // From inside the folder: those above it may be closed to strangers.
+    // From inside the folder, because the ones above it may be closed to other users.
     if (fchdir(folder.get()) != 0 || setuid(65534) != 0) _exit(1);
     const Fd caller = Fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_un address{.sun_family = AF_UNIX};

@@ -1,5 +1,5 @@
-// The listening half of unix_link.h. Whoever calls too fast waits in the kernel's bounded backlog;
-// whoever is another user is closed without a word.
+// The listening half of unix_link.h. Excess callers wait in the kernel's bounded backlog; other
+// users are disconnected without a message.
 #include <cerrno>
 #include <utility>
 
@@ -16,7 +16,7 @@ namespace perdure {
 namespace {
 
 constexpr int accepts_per_round = 16;
-// Out of descriptors: the caller stays in the backlog; asking again at once would only burn time.
+// Without descriptors callers stay in the backlog; an immediate retry would only use CPU time.
 constexpr std::int64_t rest_ms = 100;
 
 }  // namespace
@@ -50,7 +50,7 @@ UnixListener::~UnixListener() {
   if (destroyed_ != nullptr) *destroyed_ = true;
   loop_.cancel(rest_);
   struct stat status{};
-  // Only our own socket: the name may belong to a successor by now.
+  // Only our own socket: a successor may have the name by now.
   if (inode_ != 0 && fstatat(folder_.get(), name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
       status.st_dev == device_ && status.st_ino == inode_) {
     unlinkat(folder_.get(), name_.c_str(), 0);
@@ -71,7 +71,7 @@ void UnixListener::accept_some() {
     }
     auto link = UnixLink::adopt(loop_, std::move(socket));
     if (!link) continue;
-    // The callback may destroy the listener, and must not be destroyed under its own feet.
+    // The callback may destroy the listener, so it must not be a member while it runs.
     OnLink on_link = std::move(on_link_);
     on_link(std::move(*link));
     if (destroyed) return;

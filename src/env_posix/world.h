@@ -1,5 +1,5 @@
-// The machine's clock, dice and folders as env/ wants them. Nothing is kept between calls but the
-// name of the host boot: numbers buffered here would come twice after a fork.
+// The machine's clock, random numbers and folders as env/ needs them. Only the host boot id is kept
+// between calls: buffered random numbers would repeat after a fork.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace perdure {
 
 class PosixClock final : public Clock {
  public:
-  // Fails where the kernel does not tell its boot id.
+  // Fails if the kernel does not show its boot id.
   static Result<std::unique_ptr<PosixClock>> create();
   Moment now() override;
 

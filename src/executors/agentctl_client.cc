@@ -1,4 +1,4 @@
-// Packets to events. A packet that breaks a rule ends the link: the spool has everything.
+// Packets to events. A packet that breaks a rule ends the link, because the spool has everything.
 #include "executors/agentctl_client.h"
 
 #include <utility>
@@ -79,7 +79,7 @@ Result<> AgentctlClient::on_packet(const Packet& packet) {
     case PacketType::leaving:
       events_.on_leaving(TRY(decode_leaving(packet.body)).reason);
       return {};
-    default: return {};  // of a later version: to be ignored
+    default: return {};  // from a later version: ignore it
   }
 }
 

@@ -1,5 +1,5 @@
-// The daemon's end of a link to an agentctl: packets out, events in. It checks what must hold on
-// any link (frames in order and without gap); what they mean is for whoever listens.
+// The daemon's end of a link to an agentctl: packets out, events in. It checks that frames arrive
+// in order and without gaps; the listener interprets them.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,21 @@
 
 namespace perdure {
 
-// Told on the loop. The client may be destroyed from inside any of them but on_frame.
+// Called on the loop. The client may be destroyed within any of them except on_frame.
 class AgentctlClientEvents {
  public:
   virtual ~AgentctlClientEvents() = default;
   virtual void on_attached(const AttachedPacket& attached) = 0;
-  // The agentctl will not have us; on_closed follows.
+  // The agentctl rejects us; on_closed follows.
   virtual void on_refused(const RefusedPacket& refused) = 0;
   virtual void on_frame(FrameNo number, std::string_view frame) = 0;
   virtual void on_acted(std::uint64_t number) = 0;
   virtual void on_reply(std::uint64_t call, Result<std::string> result) = 0;
   virtual void on_shell_news(const std::string& shell) = 0;
   virtual void on_health(const HealthPacket& health) = 0;
-  // It ends in good order: every frame is in its spool, and was sent if we read fast enough.
+  // It ends in order: every frame is in its spool, and was sent if we read fast enough.
   virtual void on_leaving(const std::string& reason) = 0;
-  // The last call. That says nothing about the agentctl.
+  // The last call. It says nothing about the agentctl itself.
   virtual void on_closed(const std::string& why) = 0;
 };
 
@@ -37,16 +37,16 @@ class AgentctlClient final : private LinkEvents {
   AgentctlClient(std::unique_ptr<Link> link, AgentctlClientEvents& events);
   ~AgentctlClient() override { *exists_ = false; }
 
-  // The first thing to send, this or probe(). Frames behind `packet.after` follow.
+  // Send this or probe() first. Frames after `packet.after` follow.
   void attach(const AttachPacket& packet);
   void probe(const ProbePacket& packet);
   void command(const SendCommand& command);
   void ack(FrameNo frame);
   void stop(const std::string& reason);
-  // Gives the number that the reply will carry.
+  // Returns the number that the reply will carry.
   std::uint64_t call(std::string_view method, std::string_view params);
 
-  // Nothing is told any more, for who cannot destroy it from inside its own call.
+  // Stops all events, for owners that cannot destroy it within its own call.
   void leave() { *exists_ = false; }
 
   std::size_t unsent_bytes() const { return link_->unsent_bytes(); }

@@ -1,4 +1,4 @@
-// A container engine as executions need it: few questions, each answered once, later, on the loop.
+// A container engine as executions need it: a few requests, each answered once, later, on the loop.
 // The one rule: an engine that does not answer says nothing about its containers, so that is
 // engine_unavailable and never not_found (C19).
 #pragma once
@@ -36,23 +36,23 @@ struct ContainerLimits {
 struct ContainerOrder {
   std::string name;
   std::string image;
-  std::vector<std::string> command;      // in place of what the image would run
-  std::vector<std::string> environment;  // NAME=value, besides the image's own
+  std::vector<std::string> command;      // replaces the image's command
+  std::vector<std::string> environment;  // NAME=value, in addition to the image's own
   std::map<std::string, std::string> labels;
   std::vector<ContainerMount> mounts;
   std::string user;     // "1000:1000"
   std::string network;  // empty: the engine's own default
   ContainerLimits limits;
-  bool may_swap = true;  // false: memory_bytes is all that there is
+  bool may_swap = true;  // false: no swap beyond memory_bytes
 };
 
 enum class ContainerLife { created, running, paused, ended };
 
-// A container as it was seen.
+// A container's state at the time of the request.
 struct ContainerSight {
   std::string id;
   ContainerLife life = ContainerLife::created;
-  std::int64_t exit_code = 0;  // of one that has ended
+  std::int64_t exit_code = 0;  // set after its end
   bool out_of_memory = false;
   std::string error;  // why it could not be started
   std::map<std::string, std::string> labels;
@@ -60,7 +60,7 @@ struct ContainerSight {
 
 struct EngineAbilities {
   std::string version;
-  bool rootless = false;  // root in a container is the user who runs the engine
+  bool rootless = false;  // root in a container has only the rights of the engine's user
   bool limits_memory = false;
   bool limits_swap = false;
   bool limits_processes = false;
@@ -76,23 +76,23 @@ struct ListedContainer {
 template <class T = void>
 using OnEngine = std::move_only_function<void(Result<T>)>;
 
-// Containers are named by their name or id. Every call may end in engine_unavailable; then nothing
-// is known of what it did. Nothing is told once the engine is destroyed.
+// Containers are identified by name or id. Every call may end in engine_unavailable; then its
+// effect is unknown. No callback follows after the engine is destroyed.
 class ContainerEngine {
  public:
   virtual ~ContainerEngine() = default;
   virtual void describe(OnEngine<EngineAbilities> done) = 0;
-  // image_missing. Nothing is ever pulled.
+  // image_missing. Never pulls an image.
   virtual void find_image(const std::string& image, OnEngine<> done) = 0;
-  // Gives its id. image_missing; conflict: one of that name is there; container_failed.
+  // Returns its id. image_missing; conflict: the name is in use; container_failed.
   virtual void create(const ContainerOrder& order, OnEngine<std::string> done) = 0;
-  // One that runs already is well. not_found; container_failed says why the engine could not.
+  // Succeeds if it is already running. not_found; container_failed gives the engine's reason.
   virtual void start(const std::string& name, OnEngine<> done) = 0;
-  // not_found: the engine has none of that name.
+  // not_found: the engine has no container with that name.
   virtual void look(const std::string& name, OnEngine<ContainerSight> done) = 0;
-  // Kills it and takes it away; one that is not there is taken away already.
+  // Kills and removes it; succeeds if it does not exist.
   virtual void remove(const std::string& name, OnEngine<> done) = 0;
-  // All with this label, those that have ended too.
+  // All containers with this label, including ended ones.
   virtual void list(const std::string& label, OnEngine<std::vector<ListedContainer>> done) = 0;
 };
 

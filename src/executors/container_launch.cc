@@ -9,7 +9,7 @@ constexpr std::int64_t answer_again_ms = 20;
 constexpr std::int64_t look_again_ms = 500;
 constexpr std::size_t answer_bytes_max = 64UL << 10;
 
-// What the engine cannot keep is not asked of it: a limit that is silently none is worse.
+// Refuses limits that the engine cannot enforce: an ineffective limit is worse than an error.
 Result<> check_limits_of(const ContainerLimits& limits, const EngineAbilities& engine) {
   std::string missing;
   if (limits.memory_bytes > 0 && !engine.limits_memory) missing += " memory_bytes";
@@ -58,7 +58,7 @@ void ContainerLaunch::described(Result<EngineAbilities> abilities) {
   if (!abilities) return give_up(std::move(abilities).error());
   Result<ContainerOrder> order = make_order(*abilities);
   if (!order) return give_up(std::move(order).error());
-  // From here on a container may be there.
+  // From here on a container may exist.
   if (Result<> made = make_folders(); !made) return give_up(std::move(made).error());
   place_.ports_.engine.create(*order, then(&ContainerLaunch::created));
 }
@@ -119,7 +119,7 @@ void ContainerLaunch::begin(const std::string& id) {
   place_.ports_.engine.start(id, then(&ContainerLaunch::started));
 }
 
-// The same execution, as it is seen from inside.
+// The same execution, as seen from inside.
 Result<> ContainerLaunch::write_bootstrap(const std::string& id) {
   Bootstrap inside = place_.bootstrap_;
   inside.url = "unix:" + inside.run_folder + "/" + inside.exec.text() + ".sock";
@@ -127,7 +127,7 @@ Result<> ContainerLaunch::write_bootstrap(const std::string& id) {
   inside.run_folder = container_run_folder;
   inside.spool_folder = container_spool_folder;
   inside.hide = {};
-  inside.limits = {.run_ms = inside.limits.run_ms};  // the others are the engine's business
+  inside.limits = {.run_ms = inside.limits.run_ms};  // the engine enforces the others
   const auto folder = TRY(place_.ports_.host.open_folder(place_.bootstrap_.run_folder));
   TRY_VOID(folder->remove(file_name()));
   TRY_VOID(folder->remove(file_name() + ".answer"));
@@ -163,7 +163,7 @@ void ContainerLaunch::looked(Result<ContainerSight> sight) {
   }
   const bool has_ended = sight && sight->life == ContainerLife::ended;
   if (!has_ended) return later(answer_again_ms, &ContainerLaunch::await_answer);
-  const std::string line = read_answer();  // its last words may have come meanwhile
+  const std::string line = read_answer();  // its last output may have arrived since
   if (!line.empty()) return finish(line);
   place_.note_cause(*sight);
   give_up(Error(Code::container_failed, "the container ended before its agentctl had answered"));
@@ -179,7 +179,7 @@ void ContainerLaunch::finish(const std::string& line) {
 }
 
 void ContainerLaunch::give_up(Error error) {
-  // A cause that was seen says more than that nothing came of it.
+  // A known cause explains more than the error of the start.
   if (!place_.cause_) place_.cause_ = error;
   events_.on_output(encode_bootstrap_answer({.code = std::string(code_name(error.code())),
                                              .message = place_.cause_->message()}) +

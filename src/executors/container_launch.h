@@ -1,6 +1,6 @@
-// The start of an agentctl in a container, step by step, seen as the program that would start it
-// on the host: its input is a bootstrap, its output one line. Each step may be repeated by a later
-// daemon: what is there already is taken as it is.
+// The start of an agentctl in a container, step by step, in the form of the program that would
+// start it on the host: its input is a bootstrap, its output one line. A later daemon may repeat
+// each step: what exists already is used as it is.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace perdure {
 
-// Where everything of ours is in a container.
+// The places of our files in a container.
 inline constexpr const char* container_agentctl = "/perdure/agentctl";
 inline constexpr const char* container_run_folder = "/perdure/run";
 inline constexpr const char* container_spool_folder = "/perdure/spool";
 
 class ContainerLaunch final : public Process {
  public:
-  // Both outlive it. Destroying it gives the start up; a container may be left.
+  // Both must outlive it. Destroying it cancels the start, but may leave a container.
   ContainerLaunch(ContainerPlace& place, ProcessEvents& events);
   ~ContainerLaunch() override;
 
@@ -34,12 +34,12 @@ class ContainerLaunch final : public Process {
   void resize(TerminalSize) override {}
 
  private:
-  // Wraps what comes back from the engine: nothing is told to one that is gone.
+  // Wraps callbacks from the engine, so that none is called after destruction.
   template <class T>
   OnEngine<T> then(void (ContainerLaunch::*step)(Result<T>));
   void described(Result<EngineAbilities> abilities);
   void created(Result<std::string> id);
-  // One of that name was there: made by an earlier daemon, or by an earlier try of this one.
+  // A container with the name exists, from an earlier daemon or an earlier attempt.
   void found(Result<ContainerSight> sight);
   void begin(const std::string& id);
   void started(Result<> result);

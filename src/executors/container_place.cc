@@ -1,5 +1,5 @@
-// Every question to the engine is asked once at a time, and not again before a pause: who waits for
-// an answer asks us as often as it likes.
+// Each request to the engine is sent one at a time, with a pause before the next. Callers can ask
+// this object as often as they like.
 #include "executors/container_place.h"
 
 #include <utility>
@@ -10,7 +10,7 @@ namespace perdure {
 namespace {
 
 constexpr std::int64_t look_again_ms = 200;
-constexpr std::int64_t look_stale_ms = 5'000;  // what was seen longer ago is not known any more
+constexpr std::int64_t look_stale_ms = 5'000;  // older observations count as unknown
 constexpr std::int64_t remove_again_ms = 1'000;
 
 }  // namespace
@@ -32,7 +32,7 @@ Result<std::unique_ptr<Process>> ContainerPlace::spawn(const SpawnSpec&, Process
   return std::make_unique<ContainerLaunch>(*this, events);
 }
 
-// The folder is made before the engine is asked for a container, and goes after it.
+// The folder is created before the container is requested, and removed after it.
 bool ContainerPlace::may_exist() {
   const auto spool = ports_.host.open_folder(bootstrap_.spool_folder);
   return spool || spool.error().code() != Code::not_found;
@@ -41,10 +41,10 @@ bool ContainerPlace::may_exist() {
 std::size_t ContainerPlace::kill_marked(const std::string& mark) {
   const bool is_session = mark == session_mark(bootstrap_);
   Removal& removal = is_session ? of_session_ : of_exec_;
-  // Where no container was ever asked for no engine is needed to know that there is none.
+  // If no container was ever requested, there is none, which is known without the engine.
   if (!is_session && !may_exist()) removal.done = true;
-  // What is left of a container that its engine has forgotten, or that another engine has, can
-  // still be seen by the host.
+  // The host may still see processes of a container that its engine has forgotten, or that another
+  // engine has.
   if (removal.done) return ports_.processes.kill_marked(mark);
   if (removal.under_way || now_ms() < removal.not_before_ms) return 1;
   removal.under_way = true;
@@ -67,7 +67,7 @@ void ContainerPlace::removed(Removal& removal, const Result<>& result) {
   if (!result) doubt_ = result.error().message();
 }
 
-// One after the other; of another data folder none.
+// One at a time, and never those of another data folder.
 void ContainerPlace::remove_labelled(Removal& removal, const std::string& label) {
   ports_.engine.list(label, [this, exists = std::weak_ptr<bool>(exists_), &removal,
                              label](Result<std::vector<ListedContainer>> listed) {
@@ -128,7 +128,7 @@ void ContainerPlace::seen(const Result<ContainerSight>& sight) {
       doubt_ = "somebody paused the container " + sight->id.substr(0, 12) +
                "; docker unpause (or podman unpause) lets it go on";
       return;
-    case ContainerLife::created: life_ = ProcessLife::dead; return;  // and never started
+    case ContainerLife::created: life_ = ProcessLife::dead; return;  // created but never started
     case ContainerLife::ended: life_ = ProcessLife::dead; note_cause(*sight);
   }
 }

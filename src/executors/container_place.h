@@ -1,6 +1,6 @@
 // A container as the place of one execution. To LocalExecution it is a host with one process, so
-// that the rules of its life hold here too: started once, found again, silent is not dead, ended
-// with proof. What the engine knows comes later than it is asked; until then it is unknown.
+// the same rules apply: started once, found again, silent is not dead, ended with proof. The engine
+// answers later; until then the state is unknown.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@
 
 namespace perdure {
 
-// What the container is made of. Paths are the host's.
+// The parts of the container. Paths are the host's.
 struct ContainerPlan {
   std::string image;
   std::string agentctl;                // the program; static, so that it runs in any image
-  std::vector<ContainerMount> mounts;  // besides the workspace, which is seen under its own path
-  std::string user;                    // "1000:1000": who owns the data folder
+  std::vector<ContainerMount> mounts;  // beside the workspace, which keeps its path
+  std::string user;                    // "1000:1000": the owner of the data folder
   std::string network;                 // empty: the engine's own default
   ContainerLimits limits;
 };
@@ -31,7 +31,7 @@ struct ContainerPlan {
 struct ContainerPorts {
   Clock& clock;
   Loop& loop;
-  Processes& processes;  // of the host
+  Processes& processes;  // the host's processes
   Host& host;
   ContainerEngine& engine;
 };
@@ -40,33 +40,33 @@ class ContainerLaunch;
 
 class ContainerPlace final : public Place {
  public:
-  // The ports outlive it. The bootstrap has the host's paths; its spool folder is there from the
-  // moment in which a container may be. Destroying it leaves the container alone.
+  // The ports must outlive it. The bootstrap has the host's paths; its spool folder exists whenever
+  // the container may exist. Destroying this does not affect the container.
   ContainerPlace(ContainerPorts ports, ContainerPlan plan, Bootstrap bootstrap);
   ~ContainerPlace() override;
 
-  // The container with the agentctl in it. The command and its environment are the plan's; its
-  // input is the bootstrap. Ends, as the program does, with the one line of the answer.
+  // Starts the container with its agentctl. Command and environment come from the plan; the input
+  // is the bootstrap. Like the program, it ends with the one line of the answer.
   Result<std::unique_ptr<Process>> spawn(const SpawnSpec& spec, ProcessEvents& events) override;
-  // Of this execution's mark, or of its session's: all containers that carry it are removed. Goes
-  // on between the calls; 0 when the engine has said that none is left.
+  // Removes all containers with this mark, which is the execution's or its session's. The removal
+  // continues between calls; returns 0 after the engine has confirmed that none is left.
   std::size_t kill_marked(const std::string& mark) override;
 
-  // Of the container, whoever is asked for. What ended is dead; an engine that does not answer, and
-  // a container that somebody paused, are unknown.
+  // The container's life, for any process. An ended container is dead; with an engine that does not
+  // answer, or a paused container, it is unknown.
   ProcessLife life(const ProcessIdentity& process) override;
   Result<std::unique_ptr<Link>> connect(const std::string& folder,
                                         const std::string& name) override;
   Result<std::unique_ptr<Folder>> open_folder(const std::string& path) override;
   Result<std::unique_ptr<Folder>> make_folder(const std::string& path) override;
-  // With the spool the folder of the socket goes as well.
+  // Removes the socket's folder together with the spool.
   Result<> remove_folder(const std::string& path) override;
   Result<> remove_file(const std::string& folder, const std::string& name) override;
 
  private:
   friend class ContainerLaunch;
 
-  // Containers that are being taken away, by a label.
+  // Containers that are being removed, by a label.
   struct Removal {
     bool under_way = false;
     bool done = false;
@@ -93,7 +93,7 @@ class ContainerPlace final : public Place {
   std::shared_ptr<bool> exists_ = std::make_shared<bool>(true);
 };
 
-// Of this execution, in every life of the daemon; a copy of the data folder has another.
+// The same in every life of the daemon, but different for a copy of the data folder.
 std::string container_name(const OwnedExec& owned);
 
 }  // namespace perdure

@@ -1,4 +1,4 @@
-// What a container's place knows and when: with an engine that answers only when the test lets it.
+// The state that a container's place reports, with an engine that answers when the test lets it.
 #include "executors/container_place.h"
 
 #include <deque>
@@ -45,7 +45,7 @@ struct FakeEngine final : ContainerEngine {
     labels.push_back(label);
     lists.push_back(std::move(done));
   }
-  // Answers the oldest question of a kind.
+  // Answers the oldest request of a kind.
   template <class T>
   static void answer(std::deque<OnEngine<T>>& asked, Result<T> with) {
     ASSERT_FALSE(asked.empty());
@@ -108,7 +108,7 @@ class Place : public ::testing::Test {
 
 TEST_F(Place, L16_a_start_makes_a_container_and_gives_the_answer_of_its_agentctl) {
   const auto process = launch();
-  EXPECT_TRUE(host.folders.empty());  // nothing was made as long as the engine may be down
+  EXPECT_TRUE(host.folders.empty());  // nothing is created while the engine may be down
   FakeEngine::answer<EngineAbilities>(engine.describes, EngineAbilities{});
   ASSERT_EQ(engine.ordered.size(), 1u);
   EXPECT_EQ(engine.ordered[0].name, "perdure-" + bootstrap.exec.text() + "-fd.2");
@@ -144,15 +144,15 @@ TEST_F(Place, L16_an_engine_that_is_down_refuses_the_start_and_is_not_needed_to_
 TEST_F(Place, C19_L16_a_container_that_may_be_there_is_gone_only_when_its_engine_says_so) {
   const auto process = launch();
   FakeEngine::answer<EngineAbilities>(engine.describes, EngineAbilities{});
-  FakeEngine::answer<std::string>(engine.creates, down());  // made or not: unknown
+  FakeEngine::answer<std::string>(engine.creates, down());  // whether it was created is unknown
   EXPECT_TRUE(heard.has_exited);
   EXPECT_EQ(place.kill_marked(mark()), 1u);
   EXPECT_EQ(place.kill_marked(mark()), 1u);
-  ASSERT_EQ(engine.removes.size(), 1u);  // asked once at a time
+  ASSERT_EQ(engine.removes.size(), 1u);  // one request at a time
   FakeEngine::answer<void>(engine.removes, down());
   EXPECT_EQ(place.doubt(), "it is down");
   EXPECT_EQ(place.kill_marked(mark()), 1u);
-  EXPECT_TRUE(engine.removes.empty());  // and not again at once
+  EXPECT_TRUE(engine.removes.empty());  // no immediate repetition
   pass(5'000);
   EXPECT_EQ(place.kill_marked(mark()), 1u);
   FakeEngine::answer<void>(engine.removes, {});

@@ -1,4 +1,4 @@
-// Status codes become errors here; what an engine says to them is passed on in its own words.
+// Converts status codes to errors with the engine's own message.
 #include "executors/docker_engine.h"
 
 #include <utility>
@@ -37,7 +37,7 @@ std::unexpected<Error> refused(const HttpResponse& answer, const std::string& do
   return fail(Code::container_failed, doing + ": " + refusal_words(answer.body));
 }
 
-// Slashes and colons of a name stand as they are in a path.
+// Slashes and colons of an image's name are not encoded in the path.
 std::string image_path(const std::string& image) {
   std::string out = "/images/";
   for (const char c : image) {
@@ -103,7 +103,7 @@ void DockerEngine::create(const ContainerOrder& order, OnEngine<std::string> don
       [image = order.image, done = std::move(done)](Result<HttpResponse> got) mutable {
         if (!got) return done(std::unexpected(std::move(got).error()));
         if (got->status == status_missing) return done(no_image(image));
-        // podman answers 500 to a name that is taken, in these words.
+        // podman answers 500 for a name that is in use, with this message.
         const bool is_taken = got->status == status_conflict ||
                               refusal_words(got->body).contains("is already in use");
         if (is_taken) return done(fail(Code::conflict, refusal_words(got->body)));
@@ -126,7 +126,7 @@ void DockerEngine::look(const std::string& name, OnEngine<ContainerSight> done) 
       [name, done = std::move(done)](Result<HttpResponse> got) mutable {
         if (!got) return done(std::unexpected(std::move(got).error()));
         if (got->status == status_missing) return done(fail(Code::not_found, "no " + name));
-        // An engine in trouble knows nothing, whatever it says.
+        // The answer of an engine in trouble says nothing about its containers.
         if (!is_well(got->status)) {
           return done(fail(Code::engine_unavailable, refusal_words(got->body)));
         }
@@ -136,7 +136,7 @@ void DockerEngine::look(const std::string& name, OnEngine<ContainerSight> done) 
       });
 }
 
-// Removing by force alone would ask some engines to wait for an orderly end first.
+// Kills first, because some engines wait for an orderly end even if a removal is forced.
 void DockerEngine::remove(const std::string& name, OnEngine<> done) {
   ask({.method = "POST", .target = container_path(name) + "/kill?signal=KILL"},
       [this, name, done = std::move(done)](Result<HttpResponse> killed) mutable {

@@ -1,5 +1,5 @@
-// The engine behind a unix socket that speaks the Docker Engine API 1.41: dockerd, or podman's
-// service. One connection a call, nothing is repeated here.
+// The engine at a unix socket with the Docker Engine API 1.41: dockerd, or podman's service. Uses
+// one connection per call; nothing is retried here.
 #pragma once
 
 #include <functional>
@@ -12,12 +12,12 @@
 
 namespace perdure {
 
-// Gives the socket's path; an error, in words that say what to do, where there is none.
+// Returns the socket's path, or an error that says what to do if there is none.
 using FindEngineSocket = std::function<Result<std::string>()>;
 
 class DockerEngine final : public ContainerEngine {
  public:
-  // Both outlive it. The socket is asked for with every call: an engine may come later than we do.
+  // Both must outlive it. Each call looks up the socket, because the engine may start after us.
   DockerEngine(HttpIo& io, Loop& loop, FindEngineSocket find_socket)
       : loop_(loop), find_socket_(std::move(find_socket)), calls_(io) {}
 
@@ -32,7 +32,7 @@ class DockerEngine final : public ContainerEngine {
  private:
   struct Asked {
     std::string method = "GET";
-    std::string target;  // behind the version
+    std::string target;  // the path after the version
     std::string body = {};
   };
   using OnAnswer = std::move_only_function<void(Result<HttpResponse>)>;

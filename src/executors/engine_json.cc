@@ -35,7 +35,7 @@ void write_limits(JsonWriter& out, const ContainerOrder& order) {
   if (limits.memory_bytes > 0 && !order.may_swap) {
     out.key("MemorySwap").number(limits.memory_bytes);
   }
-  // The agentctl is one of them.
+  // One more for the agentctl.
   if (limits.processes > 0) out.key("PidsLimit").number(limits.processes + 1);
   if (limits.cpu_percent > 0) out.key("NanoCpus").number(limits.cpu_percent * nanocpus_per_percent);
 }
@@ -80,11 +80,11 @@ std::string encode_container(const ContainerOrder& order) {
   write_mounts(out, order.mounts);
   if (!order.network.empty()) out.key("NetworkMode").string(order.network);
   write_limits(out, order);
-  // The agent needs none of root's powers, and can gain none by a program that has them.
+  // The agent needs none of root's capabilities, and cannot gain any by a program that has them.
   out.key("CapDrop").begin_array().string("ALL").end_array();
   out.key("SecurityOpt");
   write_texts(out, {"no-new-privileges", "label=disable"});
-  // A container that ended is looked at before it goes, and never comes back by itself.
+  // An ended container is examined before its removal, and must not restart automatically.
   out.key("RestartPolicy").begin_object().key("Name").string("no").end_object();
   out.key("AutoRemove").boolean(false).end_object().end_object();
   return std::move(out).take();

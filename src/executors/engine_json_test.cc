@@ -1,5 +1,5 @@
-// What is said to an engine, and what is read out of its answers; texts as dockerd 20.10 and
-// podman 4.3 gave them, shortened.
+// Requests to an engine and values read from its answers; the texts are those of dockerd 20.10 and
+// podman 4.3, shortened.
 #include "executors/engine_json.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ TEST(EngineJson, L16_a_container_is_asked_for_with_its_labels_mounts_and_limits)
   EXPECT_EQ((*json)["Labels"]["perdure.managed"].text(), "true");
   EXPECT_EQ((*json)["Labels"]["perdure.session"].text(), "sess_1");
   EXPECT_EQ((*json)["User"].text(), "1000:1000");
-  // A colon in a path is no separator here.
+  // A colon in a path is not a separator here.
   EXPECT_EQ(host["Mounts"].items().at(0)["Source"].text(), "/a:b");
   EXPECT_FALSE(host["Mounts"].items().at(0)["ReadOnly"].flag());
   EXPECT_TRUE(host["Mounts"].items().at(1)["ReadOnly"].flag());

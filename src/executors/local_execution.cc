@@ -1,5 +1,5 @@
-// Every way ends in one of three: attached, gone with proof, or still trying. On this machine the
-// third does not last: what does not answer for long is ended.
+// Every path leads to one of three states: attached, gone with proof, or still trying. On this
+// machine the third is temporary: after a timeout a silent agentctl is ended.
 #include "executors/local_execution.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t launcher_output_bytes_max = 64UL << 10;
 constexpr std::int64_t bury_again_ms = 50;
-constexpr std::int64_t lock_patience_ms = 2'000;  // an agentctl on its way listens by then
+constexpr std::int64_t lock_patience_ms = 2'000;  // an agentctl that is starting listens by then
 
 void append_bounded(std::string& out, std::string_view bytes) {
   const std::size_t room =
@@ -62,8 +62,8 @@ void LocalExecution::attach(std::uint64_t epoch, FrameNo after) {
   arm(0, &LocalExecution::connect);
 }
 
-// Nobody else bounds this wait within one boot of the machine: a session's deadline may follow a
-// wall clock.
+// This wait needs its own limit within one boot of the machine, because a session's deadline may
+// follow a wall clock.
 void LocalExecution::launch() {
   silent_since_ms_ = ports_.clock.now().since_boot.ms;
   SpawnSpec spec{
@@ -88,7 +88,7 @@ void LocalExecution::on_error_output(std::string_view bytes) {
 }
 
 void LocalExecution::on_exit(const ProcessExit&) {
-  // Not from inside its own call.
+  // Not destroyed within its own call.
   ports_.loop.post([launcher = std::shared_ptr<Process>(std::move(launcher_))] {});
   const Result<BootstrapAnswer> answer = decode_bootstrap_answer(launcher_output_);
   if (answer && answer->code.empty()) {
@@ -97,10 +97,10 @@ void LocalExecution::on_exit(const ProcessExit&) {
     return arm(0, &LocalExecution::connect);
   }
   proof_ = "not_started: " + (answer ? answer->message : launcher_errors_);
-  // The lock is held: perhaps by this very execution, started by somebody before us (X16).
+  // The lock is held, perhaps by this very execution, started by an earlier daemon (X16).
   lock_is_held_ = answer && answer->code == "conflict";
   if (!lock_is_held_) return arm(0, &LocalExecution::bury);
-  silent_since_ms_ = ports_.clock.now().since_boot.ms;  // how long the launch took is not its fault
+  silent_since_ms_ = ports_.clock.now().since_boot.ms;  // the launch time does not count as silence
   SIM_PROBE("start found the session's lock held");
   arm(0, &LocalExecution::connect);
 }
@@ -113,7 +113,7 @@ void LocalExecution::connect() {
                                                static_cast<AgentctlClientEvents&>(*this));
     client_->attach({.secret = bootstrap_.secret,
                      .epoch = epoch_,
-                     .after = acked_,  // not what came: it may not be in the journal yet
+                     .after = acked_,  // later ones may not be in the journal
                      .window = window_frames});
     return arm(setting_.answer_ms, &LocalExecution::did_not_answer);
   }
@@ -121,14 +121,14 @@ void LocalExecution::connect() {
   if (may_live) return connect_later();
   const bool may_take_over = setting_.when_locked == WhenLocked::take_over && !took_over_;
   if (lock_is_held_ && may_take_over && !stopping_) {
-    // This very execution may be on its way still, started by somebody before us (X16).
+    // This very execution may still be starting, started by an earlier daemon (X16).
     return silent_ms() < lock_patience_ms ? connect_later() : take_over();
   }
   if (proof_.empty()) proof_ = identity_ ? "process" : "nobody listens";
   bury();
 }
 
-// What still holds the lock is over for everybody but itself (C19), and is ended by its mark.
+// The lock's holder is considered dead although it runs (C19), so it is ended by its mark.
 void LocalExecution::take_over() {
   const bool may_end =
       !setting_.is_still_ours || setting_.is_still_ours(bootstrap_.session, epoch_);
@@ -162,7 +162,7 @@ void LocalExecution::connect_later() {
   arm(backoff_ms_, &LocalExecution::connect);
 }
 
-// It may be stopped, or swamped. The link stays: it may answer yet.
+// It may be stopped or overloaded. The link stays open, because an answer may still come.
 void LocalExecution::did_not_answer() {
   const std::int64_t silent = silent_ms();
   const std::int64_t patience_ms = stopping_ ? setting_.answer_ms : setting_.hang_ms;
@@ -185,7 +185,7 @@ void LocalExecution::on_attached(const AttachedPacket& packet) {
   disarm();
   attached_ = true;
   is_stale_ = false;
-  lock_is_held_ = false;  // by itself
+  lock_is_held_ = false;  // this execution itself
   backoff_ms_ = 0;
   identity_ =
       ProcessIdentity{packet.pid, static_cast<std::uint64_t>(packet.pid_started), packet.host_boot};
@@ -207,7 +207,7 @@ void LocalExecution::on_refused(const RefusedPacket& packet) {
 
 void LocalExecution::on_frame(FrameNo number, std::string_view frame) {
   if (number <= last_frame_) SIM_PROBE("frame came again over a new link");
-  if (number <= last_frame_) return;  // came over the link before, and is on its way to the journal
+  if (number <= last_frame_) return;  // it came over the link before and will reach the journal
   last_frame_ = number;
   events_.on_frame(number, frame);
 }
@@ -219,7 +219,7 @@ void LocalExecution::on_reply(std::uint64_t call, Result<std::string> result) {
 void LocalExecution::on_closed(const std::string& why) { detach(why); }
 
 void LocalExecution::detach(const std::string& why) {
-  // Not from inside its own call.
+  // Not destroyed within its own call.
   if (client_) client_->leave();
   ports_.loop.post([client = std::shared_ptr<AgentctlClient>(std::move(client_))] {});
   silent_since_ms_ = ports_.clock.now().since_boot.ms;
@@ -251,13 +251,13 @@ void LocalExecution::stop() {
   } else if (client_) {
     arm(setting_.answer_ms, &LocalExecution::did_not_answer);
   } else if (launcher_) {
-    arm(setting_.answer_ms, &LocalExecution::did_not_answer);  // a start that never answers
+    arm(setting_.answer_ms, &LocalExecution::did_not_answer);  // the start may never answer
   }
 }
 
 // PROC3: only when the whole tree is gone. The mark is in the environment of the agentctl, of its
-// agent, and of everything they started. S13: a copy of a journal names executions of another data
-// folder, with a daemon of its own; their marks differ, and they are not ours to end.
+// agent, and of everything they started. S13: a copied journal names executions of another data
+// folder with its own daemon; their marks differ, and we must not end them.
 void LocalExecution::bury() {
   disarm();
   client_.reset();
@@ -280,7 +280,7 @@ void LocalExecution::bury() {
   drain();
 }
 
-// The dead one's frames, no faster than they are acked.
+// Reads the dead execution's frames no faster than they are acknowledged.
 void LocalExecution::drain() {
   while (reader_ && last_frame_ < acked_ + window_frames) {
     const Result<std::optional<SpoolEntry>> entry = reader_->next();

@@ -1,6 +1,6 @@
-// One execution on this machine, from the daemon's side: starts its agentctl or finds it again,
-// holds the link to it, and says that it is gone only with proof, after its spool was read to the
-// end. A link that breaks proves nothing (C19).
+// The daemon's side of one execution on this machine: starts its agentctl or finds it again, holds
+// the link to it, and reports its end only with proof, after reading its spool completely. A broken
+// link proves nothing (C19).
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@
 
 namespace perdure {
 
-// Told on the loop, never from inside a call to the execution.
+// Called on the loop, never from within a call to the execution.
 class ExecutionEvents {
  public:
   virtual ~ExecutionEvents() = default;
   virtual void on_attached(const AttachedPacket& attached) = 0;
-  // In order, without gap, each once: from the link, and at the end from the spool of the dead.
+  // In order, without gaps, each once: from the link, and after the end from the spool.
   virtual void on_frame(FrameNo number, std::string_view frame) = 0;
   virtual void on_acted(std::uint64_t number) = 0;
   virtual void on_reply(std::uint64_t call, Result<std::string> result) = 0;
@@ -44,68 +44,68 @@ struct LocalPorts {
   Host& host;
 };
 
-// What a start does when another execution of the session lives and has its lock.
+// The behaviour of a start if another execution of the session is alive and holds its lock.
 enum class WhenLocked {
-  refuse,     // X16: the other one goes on, this one is not started
-  take_over,  // the caller has proof, or a person's word, that the other one is over: it is ended
+  refuse,     // X16: the other one continues, this one is not started
+  take_over,  // the caller has proof, or a person's word, that the other one is over: end it
 };
 
-// What becomes of an agentctl that is silent, and of which the host knows neither life nor death.
+// The end of a silent agentctl if the host does not know whether it lives.
 enum class WhenUnknown {
-  end,   // it is on this machine: in the end it is ended
-  wait,  // nobody can end it now, and it may be well: it is waited for
+  end,   // it is on this machine: after a timeout it is ended
+  wait,  // it cannot be ended now and may be well: wait for it
 };
 
-// What becomes of an agentctl that refuses us, since a daemon with a higher epoch has it.
+// The end of an agentctl that refuses us because a daemon with a higher epoch owns it.
 enum class WhenStale {
-  end,   // there is no other daemon: our journal is an older copy, and in the end it is ended
-  wait,  // there may well be one, and it is not ours to end
+  end,   // no other daemon exists: our journal is an older copy, so after a timeout it is ended
+  wait,  // another daemon may exist, so we must not end it
 };
 
 struct LocalSetting {
-  std::vector<std::string> agentctl_command;  // the program and what comes before `start`
-  std::vector<std::string> environment;       // of the agentctl itself
-  std::int64_t answer_ms = 10'000;            // for an attach to be answered; then it hangs
-  std::int64_t stop_ms = 20'000;              // for an orderly stop; then by force
+  std::vector<std::string> agentctl_command;  // the program and the arguments before `start`
+  std::vector<std::string> environment;       // for the agentctl itself
+  std::int64_t answer_ms = 10'000;            // limit for the answer to an attach; then it hangs
+  std::int64_t stop_ms = 20'000;              // limit for an orderly stop; then force
   WhenLocked when_locked = WhenLocked::refuse;
   WhenUnknown when_unknown = WhenUnknown::end;
   WhenStale when_stale = WhenStale::end;
-  // Of a daemon among several, asked before it ends what holds the session's lock: whether the
-  // session is still its own, by this epoch. Without it, it is.
+  // With several daemons: asked before ending the holder of the session's lock, whether this daemon
+  // with this epoch still owns the session. Without it, it does.
   std::function<bool(SessionId session, std::uint64_t epoch)> is_still_ours = {};
-  // Between two tries to reach it, of which the first failed; doubles.
+  // Between two attempts to reach it, after the first has failed; doubles.
   std::int64_t backoff_min_ms = 10;
   std::int64_t backoff_max_ms = 1'000;
-  std::int64_t hang_ms = 60'000;  // hangs for so long: ended, since it is on this machine
-  // Of one that is attached: quiet for so long it is asked, and then nothing is heard for so long.
+  std::int64_t hang_ms = 60'000;  // hanging longer than this on this machine: ended
+  // While attached: silence before a question is sent, and then the time for an answer.
   std::int64_t quiet_ms = agentctl_quiet_ms;
   std::int64_t quiet_answer_ms = agentctl_answer_ms;
 };
 
 class LocalExecution final : private ProcessEvents, private AgentctlClientEvents {
  public:
-  // The ports and the listener outlive it. Destroying it leaves the agentctl alone.
+  // The ports and the listener must outlive it. Destroying it does not affect the agentctl.
   LocalExecution(LocalPorts ports, LocalSetting setting, Bootstrap bootstrap,
                  ExecutionEvents& events);
   ~LocalExecution() override;
 
-  // Starts the agentctl and attaches. Where one of this execution lives already, attaches to it:
-  // frames behind `after` are wanted.
+  // Starts the agentctl and attaches. If this execution is already alive, attaches to it and
+  // requests the frames after `after`.
   void start(std::uint64_t epoch, FrameNo after);
-  // Attaches to one that an earlier daemon started; frames behind `after` are wanted.
+  // Attaches to one that an earlier daemon started and requests the frames after `after`.
   void attach(std::uint64_t epoch, FrameNo after);
-  // Who it was when it was last seen, if that is known: silence of a dead process is death.
+  // Its last known process, if any: if that is dead, silence means the end.
   void set_identity(ProcessIdentity identity) { identity_ = std::move(identity); }
 
   bool is_attached() const { return attached_; }
-  // These do nothing while there is no link.
+  // No effect without a link.
   void command(const SendCommand& command);
   void ack(FrameNo frame);
   std::uint64_t call(std::string_view method, std::string_view params);
-  // After start() or attach(). Ends everything: in good order if the agentctl answers, by force if
-  // not. on_gone follows.
+  // After start() or attach(). Ends everything: in order if the agentctl answers, otherwise by
+  // force. on_gone follows.
   void stop();
-  // Takes socket, lock and spool away; after on_gone, when every frame is in the journal.
+  // Removes socket, lock and spool; call it after on_gone, when every frame is in the journal.
   Result<> remove();
 
  private:
@@ -125,16 +125,16 @@ class LocalExecution final : private ProcessEvents, private AgentctlClientEvents
   void on_closed(const std::string& why) override;
 
   void launch();
-  // Ends an earlier execution of the session that still has its lock, and starts again.
+  // Ends an earlier execution of the session that still holds its lock, and starts again.
   void take_over();
   void connect();
   void connect_later();
   void did_not_answer();
   void give_up_waiting();
-  // Since when it is silent, as far as that speaks against it.
+  // The silence that counts against it.
   std::int64_t silent_ms();
   void detach(const std::string& why);
-  // Kills what is left, and goes on when nothing is.
+  // Kills the remaining processes, and continues when none is left.
   void bury();
   void drain();
   void arm(std::int64_t delay_ms, void (LocalExecution::*then)());
@@ -153,11 +153,11 @@ class LocalExecution final : private ProcessEvents, private AgentctlClientEvents
   std::string launcher_output_;
   std::string launcher_errors_;
   std::unique_ptr<AgentctlClient> client_;
-  std::unique_ptr<Folder> spool_;      // of the dead
-  std::optional<SpoolReader> reader_;  // of what it left
+  std::unique_ptr<Folder> spool_;      // opened after its end
+  std::optional<SpoolReader> reader_;  // reads that spool
   bool attached_ = false;
-  bool is_stale_ = false;      // another daemon has it
-  bool lock_is_held_ = false;  // by whom is not known yet
+  bool is_stale_ = false;      // another daemon owns it
+  bool lock_is_held_ = false;  // the holder is not known yet
   bool took_over_ = false;
   bool stopping_ = false;
   bool gone_ = false;

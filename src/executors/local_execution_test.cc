@@ -1,5 +1,5 @@
-// What a start does about a session's lock that is held already, and about a launch that never
-// answers, in a world without time: whoever holds the lock may be this very execution, on its way.
+// A start whose session lock is already held, and a launch that never answers, in a world without
+// time. The lock's holder may be this very execution, still starting.
 #include "executors/local_execution.h"
 
 #include <memory>
@@ -54,7 +54,7 @@ struct ListeningHost final : MemoryHost {
     if (!wire) return MemoryHost::connect(folder, name);
     return std::make_unique<TestLink>(wire);
   }
-  std::shared_ptr<Wire> wire;  // null: nobody listens
+  std::shared_ptr<Wire> wire;  // null: no process listens
 };
 
 struct Seen final : ExecutionEvents {
@@ -121,7 +121,7 @@ TEST_F(Launch, C19_X16_who_is_on_its_way_with_the_lock_is_waited_for_and_attache
   pass(999);
   EXPECT_EQ(launches.killed, std::vector<std::string>{});
   host.wire = std::make_shared<Wire>();
-  pass(10'000);  // whoever listens is asked first
+  pass(10'000);  // first it tries to reach a listener
   ASSERT_NE(host.wire->events, nullptr);
   answer_attach();
   EXPECT_EQ(seen.attaches, 1);

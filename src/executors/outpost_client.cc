@@ -11,7 +11,7 @@ OutpostClient::OutpostClient(Loop& loop, Clock& clock, OutpostAccess access)
     : loop_(loop), clock_(clock), access_(std::move(access)) {}
 
 OutpostClient::~OutpostClient() {
-  link_ = {};  // at once: who made it may be gone before the loop is
+  link_ = {};  // at once, since its creator may be destroyed before the loop runs
   cut("it is known in another way now");
 }
 
@@ -41,7 +41,7 @@ void OutpostClient::call(OutpostCall call, OnReply done) {
   open.done = std::move(done);
   open.answer_ms = answer_ms;
   open.line = encode_line(call);
-  // Silence is not an answer: a new connection finds out.
+  // Silence is not an answer: a new connection shows whether the outpost is reachable.
   open.timer = loop_.after_ms(answer_ms, [this, id = call.id] {
     if (const auto at = open_.find(id); at != open_.end()) at->second.timer = 0;
     cut("no answer within " + std::to_string(outpost_call_ms / 1000) + " seconds or more");
@@ -88,12 +88,12 @@ Result<> OutpostClient::meet(const std::string& line) {
 Result<> OutpostClient::read_line(const std::string& line) {
   OutpostReply reply = TRY(decode_outpost_reply(line));
   auto found = open_.extract(reply.id);
-  if (!found) return {};  // given up
+  if (!found) return {};  // cancelled
   loop_.cancel(found.mapped().timer);
   if (reply.code.empty()) {
     tell_later(std::move(found.mapped().done), std::move(reply.result.text));
   } else {
-    // Its own trouble is an answer, and not the lack of one.
+    // The outpost's own "unavailable" is an answer, so it must differ from a missing one.
     const Code code = parse_code(reply.code);
     tell_later(std::move(found.mapped().done),
                fail(code == Code::unavailable ? Code::internal : code,
@@ -110,7 +110,7 @@ void OutpostClient::on_closed() {
 void OutpostClient::cut(const std::string& why) {
   trouble_ = why;
   is_welcome_ = false;
-  // Not from inside its own call.
+  // Not destroyed within its own call.
   loop_.post([link = std::shared_ptr<Link>(std::move(link_.link))] {});
   link_ = {};
   backoff_ms_ = std::clamp(backoff_ms_ * 2, access_.backoff_min_ms, access_.backoff_max_ms);

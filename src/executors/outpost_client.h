@@ -1,5 +1,5 @@
-// The daemon's end of an outpost: calls over one connection, which is made when it is needed and
-// made again after it broke, and tunnels to agentctls, each over a connection of its own.
+// The daemon's end of an outpost: calls over one connection, which is opened on demand and reopened
+// after a failure, and tunnels to agentctls, each over its own connection.
 #pragma once
 
 #include <cstdint>
@@ -16,33 +16,33 @@
 
 namespace perdure {
 
-// A link to the outpost whose certificate is the known one, or that closes by itself.
+// A link to the outpost; it closes if the certificate is not the known one.
 struct DialledLink {
   std::unique_ptr<Link> link;
   std::function<std::string()> trouble;  // why it closed; valid while the link lives
 };
 
 struct OutpostAccess {
-  std::string name;  // of the remote, for people
+  std::string name;  // the remote's name, for people
   std::string secret;
-  std::function<DialledLink()> dial;  // none: no such remote is known
-  std::int64_t backoff_min_ms = 200;  // between two connections of which the first failed; doubles
+  std::function<DialledLink()> dial;  // returns no link if the remote is unknown
+  std::int64_t backoff_min_ms = 200;  // delay after a failed connection; doubles
   std::int64_t backoff_max_ms = 10'000;
 };
 
 class OutpostClient final : private LinkEvents {
  public:
   // The result is JSON. An outpost's own error has its code. remote_unavailable: the call was not
-  // sent; unavailable: it was, and whether it was done is not known.
+  // sent; unavailable: it was sent, but its effect is unknown.
   using OnReply = std::move_only_function<void(Result<std::string>)>;
 
-  // The loop outlives it. Destroying it fails the calls under way.
+  // The loop must outlive it. Destroying it fails the pending calls.
   OutpostClient(Loop& loop, Clock& clock, OutpostAccess access);
   ~OutpostClient() override;
 
-  // Never answers from inside the call.
+  // Never answers from within the call.
   void call(OutpostCall call, OnReply done);
-  // A link to the socket of that agentctl; it closes where there is none.
+  // A link to that agentctl's socket; it closes if there is none.
   Result<std::unique_ptr<Link>> tunnel(ExecId exec, const std::string& owner);
 
   // Why the last connection failed; empty: it did not.

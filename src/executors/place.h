@@ -1,6 +1,6 @@
-// Where an execution lives that is no plain process of this machine. To LocalExecution it is a host
-// with one process, so that the rules of its life hold there too: started once, found again, silent
-// is not dead, ended with proof.
+// Where an execution lives that is not a plain process of this machine. To LocalExecution it is a
+// host with one process, so the same rules apply: started once, found again, silent is not dead,
+// ended with proof.
 #pragma once
 
 #include <optional>
@@ -15,14 +15,14 @@ namespace perdure {
 
 class Place : public Processes, public Host {
  public:
-  // Why it could not be started, or ended, where that has a code and words of its own.
+  // Why it could not be started, or why it ended, if that has its own code and message.
   const std::optional<Error>& cause() const { return cause_; }
-  // Why nothing is known of it now; empty: something is.
+  // Why its state is currently unknown; empty: it is known.
   const std::string& doubt() const { return doubt_; }
-  // What of an execution's setting is another here.
+  // Adapts an execution's settings to this place.
   virtual void adjust(LocalSetting& setting) const { setting.when_unknown = WhenUnknown::wait; }
 
-  // An agentctl is all that a place has: these are not asked.
+  // A place has no processes except its agentctl, so these do nothing.
   std::size_t kill_descendants() override { return 0; }
   ProcessSet offspring(const Family&) override { return {}; }
   ProcessSet signal_each(const ProcessSet&, int) override { return {}; }

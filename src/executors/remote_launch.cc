@@ -6,7 +6,7 @@
 namespace perdure {
 namespace {
 
-// For an outpost that was never reached; then the start has failed, and nothing is left of it.
+// For an outpost that was never reached; then the start has failed without leaving anything.
 constexpr std::int64_t reach_ms = 10'000;
 
 }  // namespace
@@ -21,13 +21,13 @@ RemoteLaunch::~RemoteLaunch() {
 
 void RemoteLaunch::close_input() {
   began_ms_ = place_.now_ms();
-  // An earlier daemon may have asked.
+  // An earlier daemon may have sent the request.
   was_sent_ = place_.may_exist();
   ask();
 }
 
 void RemoteLaunch::ask() {
-  // From here on it may be there.
+  // From here on the execution may exist there.
   if (const auto made = place_.ports_.host.make_folder(place_.bootstrap_.spool_folder); !made) {
     Error error = made.error();
     place_.ports_.loop.post([this, exists = std::weak_ptr<bool>(exists_), error] {
@@ -73,7 +73,7 @@ void RemoteLaunch::finish(const std::string& line) {
 }
 
 void RemoteLaunch::give_up(Error error) {
-  // Never sent, or refused before anything was done.
+  // Never sent, or refused without any effect.
   if (!was_sent_) (void)place_.ports_.host.remove_folder(place_.bootstrap_.spool_folder);
   place_.cause_ = error;
   events_.on_output(encode_bootstrap_answer({.code = std::string(code_name(error.code())),

@@ -1,6 +1,6 @@
-// The start of an agentctl on another host, seen as the program that would start it here: its
-// input is a bootstrap, its output one line. Asked again until there is an answer: an agentctl that
-// runs already refuses the second start by its lock.
+// The start of an agentctl on another host, in the form of the program that would start it here:
+// its input is a bootstrap, its output one line. It is repeated until there is an answer: an
+// agentctl that already runs refuses the second start by its lock.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace perdure {
 
 class RemoteLaunch final : public Process {
  public:
-  // Both outlive it. Destroying it gives the start up; an agentctl may be left.
+  // Both must outlive it. Destroying it cancels the start, but may leave an agentctl.
   RemoteLaunch(RemotePlace& place, ProcessEvents& events);
   ~RemoteLaunch() override;
 

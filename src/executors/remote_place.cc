@@ -10,7 +10,7 @@ namespace perdure {
 namespace {
 
 constexpr std::int64_t look_again_ms = 500;
-constexpr std::int64_t look_stale_ms = 5'000;  // what was seen longer ago is not known any more
+constexpr std::int64_t look_stale_ms = 5'000;  // older observations count as unknown
 constexpr std::int64_t ask_again_ms = 500;
 
 }  // namespace
@@ -55,7 +55,7 @@ bool RemotePlace::may_exist() {
 std::size_t RemotePlace::kill_marked(const std::string& mark) {
   const bool is_session = mark == session_mark(bootstrap_);
   Asking& asking = is_session ? session_end_ : exec_end_;
-  // Where no start was ever asked for nobody is needed to know that there is none.
+  // If no start was ever requested, there is none, which is known without the outpost.
   if (!is_session && !may_exist()) return 0;
   if (asking.done) return 0;
   if (asking.under_way || now_ms() < asking.not_before_ms) return 1;
@@ -85,7 +85,7 @@ void RemotePlace::killed(Asking& asking, const Result<std::string>& answer) {
   asking.done = true;
 }
 
-// From the beginning: a copy that was cut is worth nothing.
+// Starts from the beginning, because an interrupted copy is useless.
 void RemotePlace::begin_copy() {
   const Result<> cleared = ports_.host.remove_folder(bootstrap_.spool_folder);
   Result<std::unique_ptr<Folder>> made = ports_.host.make_folder(bootstrap_.spool_folder);
@@ -163,7 +163,7 @@ void RemotePlace::seen(Result<std::string> answer) {
 
 Result<std::unique_ptr<Link>> RemotePlace::connect(const std::string&, const std::string&) {
   if (life_ == ProcessLife::dead) return fail(Code::not_found, "its agentctl is dead");
-  // What a connection does not tell: that nobody is there any more.
+  // The tunnel does not show whether the agentctl is dead, so ask the outpost as well.
   if (!looking_ && now_ms() >= look_not_before_ms_) look();
   return ports_.outpost()->tunnel(bootstrap_.exec, bootstrap_.owner);
 }
@@ -176,7 +176,7 @@ Result<std::unique_ptr<Folder>> RemotePlace::make_folder(const std::string& path
   return ports_.host.make_folder(path);
 }
 
-// What stays there when the outpost does not answer just now is small, and marked by its name.
+// If the outpost does not answer now, a small remainder stays there under this execution's name.
 Result<> RemotePlace::remove_folder(const std::string& path) {
   if (path == bootstrap_.spool_folder && may_exist()) {
     ports_.outpost()->call(about(OutpostVerb::remove), [](const Result<std::string>&) {});

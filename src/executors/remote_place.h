@@ -1,6 +1,6 @@
-// Another host as the place of one execution, reached through the outpost there. What the outpost
-// does not tell is unknown, never dead; what the dead one left in its spool is copied to this
-// machine before anybody reads it, so that nothing here waits for the network.
+// Another host as the place of one execution, reached through the outpost there. Without the
+// outpost's answer the state is unknown, never dead. A dead execution's spool is copied to this
+// machine before it is read, so that no reader waits for the network.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +22,14 @@ struct RemotePorts {
   Clock& clock;
   Loop& loop;
   Host& host;  // this machine: for the copy of the spool
-  // The outpost as it is known now; never null.
+  // The outpost as currently known; never null.
   std::function<std::shared_ptr<OutpostClient>()> outpost;
 };
 
 struct RemoteTimes {
   std::int64_t backoff_min_ms = 200;
   std::int64_t backoff_max_ms = 10'000;
-  std::int64_t heartbeat_ms = 15'000;  // silence for so long is noticed
+  std::int64_t heartbeat_ms = 15'000;  // silence after which the link is closed
   bool operator==(const RemoteTimes&) const = default;
 };
 
@@ -37,33 +37,33 @@ class RemoteLaunch;
 
 class RemotePlace final : public Place {
  public:
-  // The ports outlive it. The spool folder of the bootstrap is this machine's: it is there from the
-  // moment in which the other host may have been asked to start, and holds the copy at the end.
+  // The ports must outlive it. The bootstrap's spool folder is on this machine: it exists whenever
+  // a start may have been requested from the other host, and holds the copy at the end.
   RemotePlace(RemotePorts ports, RemoteTimes times, Bootstrap bootstrap);
   ~RemotePlace() override;
 
   void adjust(LocalSetting& setting) const override;
 
-  // The agentctl there. The command is the outpost's; the input is the bootstrap.
+  // Starts the agentctl there. The outpost knows the command; the input is the bootstrap.
   Result<std::unique_ptr<Process>> spawn(const SpawnSpec& spec, ProcessEvents& events) override;
-  // Goes on between the calls; 0 when the outpost has said that none is left and, for the mark of
-  // this execution, its spool is here.
+  // Continues between calls; returns 0 after the outpost has confirmed that none is left and, for
+  // this execution's mark, its spool has been copied.
   std::size_t kill_marked(const std::string& mark) override;
 
   ProcessLife life(const ProcessIdentity& process) override;
-  // not_found: the outpost says that it is dead.
+  // not_found: the outpost reports that it is dead.
   Result<std::unique_ptr<Link>> connect(const std::string& folder,
                                         const std::string& name) override;
   Result<std::unique_ptr<Folder>> open_folder(const std::string& path) override;
   Result<std::unique_ptr<Folder>> make_folder(const std::string& path) override;
-  // Here and there.
+  // Removes it here and there.
   Result<> remove_folder(const std::string& path) override;
   Result<> remove_file(const std::string&, const std::string&) override { return {}; }
 
  private:
   friend class RemoteLaunch;
 
-  // A question that is asked once at a time, and not again before a pause.
+  // A request that is sent one at a time, with a pause before the next.
   struct Asking {
     bool under_way = false;
     bool done = false;
@@ -72,7 +72,7 @@ class RemotePlace final : public Place {
 
   std::int64_t now_ms() const { return ports_.clock.now().since_boot.ms; }
   OutpostCall about(OutpostVerb verb) const;
-  // Calls, and hands the answer to a member unless this is gone.
+  // Calls the outpost and passes the answer to a member, unless this is destroyed by then.
   void ask(OutpostCall call, void (RemotePlace::*then)(Result<std::string>));
   bool may_exist();
   void look();
@@ -94,7 +94,7 @@ class RemotePlace final : public Place {
   Asking exec_end_;
   Asking session_end_;
   std::vector<OutpostFile> to_copy_;  // the last one first
-  std::uint64_t copied_bytes_ = 0;    // of the last one
+  std::uint64_t copied_bytes_ = 0;    // bytes of the last file
   std::unique_ptr<Folder> copy_;
   std::shared_ptr<bool> exists_ = std::make_shared<bool>(true);
 };

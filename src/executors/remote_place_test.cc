@@ -1,5 +1,5 @@
-// What the place of another host knows and when: with an outpost that answers only when the test
-// lets it, over connections that the test cuts.
+// The state that the place of another host reports, with an outpost that answers when the test lets
+// it, over connections that the test cuts.
 #include "executors/remote_place.h"
 
 #include <memory>
@@ -91,7 +91,7 @@ TEST_F(RemotePlaceTest, C19_silence_is_unknown_and_only_the_outposts_word_is_dea
   answer(encode_result(OutpostLife{"alive", "boot"}));
   EXPECT_EQ(place.life({}), ProcessLife::alive);
   EXPECT_TRUE(place.connect("", ""));
-  // What was seen long ago is not known any more.
+  // An old observation counts as unknown.
   clock.at.since_boot.ms += 6'000;
   EXPECT_EQ(place.life({}), ProcessLife::unknown);
 }
@@ -136,7 +136,7 @@ TEST_F(RemotePlaceTest, C19_a_start_that_was_sent_is_asked_for_again_until_it_is
     welcome();
     EXPECT_EQ(asked().verb, OutpostVerb::start);
   }
-  EXPECT_EQ(place.kill_marked(mark), 1u);  // it may be there
+  EXPECT_EQ(place.kill_marked(mark), 1u);  // it may exist
   EXPECT_EQ(asked().verb, OutpostVerb::kill);
   answer(encode_result(OutpostLeft{1}));
   EXPECT_EQ(place.kill_marked(mark), 1u);
@@ -154,7 +154,7 @@ TEST_F(RemotePlaceTest, K33_the_end_is_proved_and_the_spool_is_here_before_it_is
   welcome();
   EXPECT_EQ(asked().mark, mark);
   answer(encode_result(OutpostLeft{0}));
-  EXPECT_EQ(place.kill_marked(mark), 1u);  // dead, and its last words are still there
+  EXPECT_EQ(place.kill_marked(mark), 1u);  // dead, and its last frames are still there
   EXPECT_EQ(asked().verb, OutpostVerb::list);
   answer(encode_result(OutpostFiles{{{"a", 5}, {"b", 1}}}));
   EXPECT_EQ(asked().name, "a");
@@ -204,7 +204,7 @@ TEST_F(RemotePlaceTest, L18_a_refused_secret_is_an_error_with_its_reason_and_a_p
   EXPECT_NE(told.error().message().find("secret"), std::string::npos);
   client->call({.verb = OutpostVerb::ping}, [&](Result<std::string> got) { told = got; });
   loop.run();
-  EXPECT_EQ(wires.size(), 1u);  // not again at once
+  EXPECT_EQ(wires.size(), 1u);  // no immediate repetition
   clock.at.since_boot.ms += 60'000;
   client->call({.verb = OutpostVerb::ping}, [&](Result<std::string> got) { told = got; });
   EXPECT_EQ(wires.size(), 2u);

@@ -1,4 +1,4 @@
-// Segment after segment, a piece at a time; memory holds one piece or one frame.
+// Reads segment after segment in pieces; memory holds one piece or one frame.
 #include "executors/spool_reader.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ Result<SpoolReader> SpoolReader::create(Folder& folder, FrameNo after) {
   for (const std::string& name : TRY(folder.list())) {
     if (const auto first = spool_segment_first(name)) firsts.push_back(*first);
   }
-  // Those that end before the first wanted frame are not read at all.
+  // Segments that end before the first requested frame are skipped.
   const auto behind = std::ranges::upper_bound(firsts, after + 1);
   if (behind != firsts.begin()) firsts.erase(firsts.begin(), behind - 1);
   reader.segments_.assign(firsts.rbegin(), firsts.rend());
@@ -32,7 +32,7 @@ Result<bool> SpoolReader::open_segment() {
   in_piece_ = 0;
   piece_at_ = spool_magic.size();
   if (TRY(folder_->read(name_, 0, spool_magic.size())) == spool_magic) return true;
-  // A segment whose beginning was cut is the last thing that was written.
+  // Only the last segment can have a cut beginning.
   if (!segments_.empty()) return fail(Code::damaged, name_ + " is no segment of a spool");
   torn_bytes_ = TRY(folder_->size(name_));
   name_.clear();

@@ -1,5 +1,5 @@
-// A clock that stands and a loop that waits for nobody: a test moves the one and steps the other,
-// in tests of what depends on order and time.
+// A clock that stands still and a loop that never waits. The test advances the one and steps the
+// other, to test what depends on order and time.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct StepLoop final : Loop {
       task();
     }
   }
-  // Those that are set now, whenever they are due.
+  // Runs the timers that are set now, before their time.
   void run_timers() {
     for (auto& entry : std::exchange(timers, {})) entry.second();
     run();
@@ -42,10 +42,10 @@ struct StepLoop final : Loop {
   std::deque<Task> tasks;
   std::map<TimerId, Task> timers;
   TimerId last = 0;
-  std::int64_t last_delay_ms = 0;  // of the timer that was set last
+  std::int64_t last_delay_ms = 0;  // delay of the timer that was set last
 };
 
-// What a test sees of a link that was made.
+// The test's view of a link.
 struct Wire {
   LinkEvents* events = nullptr;
   std::string sent;

@@ -1,5 +1,5 @@
-// The socket of an agentctl on another host, as a link: the outpost there is told whose it is to be
-// and passes on what follows.
+// The socket of an agentctl on another host, as a link: the first line names the agentctl to the
+// outpost there, which passes on the bytes that follow.
 #pragma once
 
 #include <memory>
@@ -35,7 +35,7 @@ class TunnelLink final : public Link, private LinkEvents {
     if (line && !*line) return;
     const Result<OutpostWelcome> welcome =
         line ? decode_welcome(**line) : Result<OutpostWelcome>(std::unexpected(line.error()));
-    // It closes by itself behind a refusal.
+    // After a refusal the outpost closes the link.
     is_open_ = welcome && welcome->code.empty();
     is_refused_ = !is_open_;
     const std::string rest = lines_.take_rest();

@@ -1,4 +1,4 @@
-// A context boundary for people and for programs: what the agent still knows.
+// A context boundary for people and for programs: the agent's remaining memory.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace perdure::face {
 
-// A sentence where something was lost; empty where the agent has its memory.
+// A sentence if something was lost; empty if the agent has its memory.
 std::string boundary_text(client::JsonView record);
 // {"context":{how, verified, agent, reason, inject}}
 std::string boundary_meta(client::JsonView record);

@@ -1,4 +1,4 @@
-// What an open session uses of the connection that it is open on.
+// The parts of a connection that an open session uses.
 #pragma once
 
 #include <expected>
@@ -23,26 +23,26 @@ class Connection {
 
   // To the daemon. `done` is called once, later.
   virtual void call(client::ApiRequest request, client::OnApiAnswer done) = 0;
-  // The same for a question whose answer may take long and which nobody waits for.
+  // The same for a slow request that no caller waits for.
   virtual void call_quietly(client::ApiRequest request, client::OnApiAnswer done) = 0;
 
-  // For whoever looks after the connection: a line on stderr, or in the log.
+  // A message for the operator: a line on stderr, or in the log.
   virtual void remark(std::string text) = 0;
 };
 
-// A refusal of the daemon in ACP's words; its code and what can be done about it stand in `data`.
+// The daemon's error in ACP's form; `data` has its code and possible remedies.
 acp::RpcError rpc_error_of(const client::Refusal& refusal);
-// The answer's body, or why there is none. `done` of a call gets one of both.
+// The response's body, or the error. The argument is what a call's `done` receives.
 std::expected<std::string, acp::RpcError> body_of(Result<client::ApiAnswer> answer);
 
 struct Post {
   std::string path;
   std::string body = "{}";
-  std::string key = {};  // empty: one is made up
+  std::string key = {};  // empty: one is generated
 };
 client::ApiRequest post_request(Post post);
 client::ApiRequest get_request(std::string path);
-// /api/sessions/<id> and what follows it.
+// /api/sessions/<id> followed by `rest`.
 std::string session_path(std::string_view id, std::string_view rest = {});
 
 }  // namespace perdure::face

@@ -138,7 +138,7 @@ void Face::on(const acp::InitializeAsked& asked) {
   lent_ = {.fs_read = asked.fs_read, .fs_write = asked.fs_write, .terminal = asked.terminal};
   agent_.answer_initialize(output_, asked.id, {});
 }
-// Whoever reaches the daemon is known to it: there is nothing to log in to.
+// The daemon already knows every client that reaches it: no login is needed.
 void Face::on(const acp::AuthenticateAsked& asked) { agent_.answer_empty(output_, asked.id); }
 
 void Face::on(const acp::SessionAsked& asked) {
@@ -154,7 +154,7 @@ void Face::on(const acp::SessionAsked& asked) {
   }
 }
 
-// The editor lets go of the session; its agent and its turn go on.
+// The editor detaches; the session's agent and turn continue.
 void Face::on(const acp::SessionEndAsked& asked) {
   if (asked.call != acp::Call::close) {
     return give_error(asked.id,
@@ -187,7 +187,7 @@ void Face::on(const acp::OptionAsked& asked) {
 }
 
 void Face::on(const acp::OtherAsked& asked) {
-  // Of editors from before the protocol had options.
+  // For editors older than the protocol's options.
   if (asked.method == "session/set_model") {
     const client::JsonView params(asked.params.text);
     return on(acp::OptionAsked{
@@ -204,7 +204,7 @@ void Face::on(const acp::RequestTakenBack& taken) {
 
 void Face::on(const acp::BadRequest& bad) { give_error(bad.id, bad.error); }
 
-// One that belongs to no open question comes too late: another client was first.
+// An answer without an open question is too late: another client answered first.
 void Face::on(const acp::PermissionAnswered& answered) {
   for (const auto& [id, session] : sessions_) {
     if (session->answer(answered)) return;

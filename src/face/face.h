@@ -1,6 +1,6 @@
-// Perdure as an ACP agent: the pure core of one editor's connection. Bytes of the editor, answers
-// of the daemon and records of sessions go in; bytes for the editor and wishes for the daemon come
-// out. It never stops an agent: an editor that goes away has only stopped listening.
+// Perdure as an ACP agent: the pure core of one editor's connection. It takes bytes of the editor,
+// responses of the daemon and records of sessions; it returns bytes for the editor and requests for
+// the daemon. It never stops an agent: an editor that disconnects only detaches.
 #pragma once
 
 #include <cstdint>
@@ -24,20 +24,20 @@ namespace perdure::face {
 
 struct FaceSetup {
   std::string version;
-  std::string agent;    // of new sessions; empty: the daemon's default
-  std::string session;  // given: session/new opens this one instead
-  // Begins the idempotency keys: unlike that of every other connection, ever.
+  std::string agent;    // for new sessions; empty: the daemon's default
+  std::string session;  // if set: session/new opens this one instead
+  // Prefix of the idempotency keys: globally unique per connection.
   std::string key_prefix;
 };
 
-// What the core wants of the daemon. The answer of a call comes by on_answer(), what a followed
-// session tells by the functions of its name.
+// A request to the daemon. The response to a call arrives by on_answer(), events of a followed
+// session by the functions named after them.
 struct CallWish {
   std::uint64_t number = 0;
   client::ApiRequest request;
-  bool is_quiet = false;  // its answer may take long
+  bool is_quiet = false;  // its response may take long
 };
-struct FollowWish { std::string session; };  // from the first record on; in place of an earlier one
+struct FollowWish { std::string session; };  // from the first record on; replaces an earlier one
 struct UnfollowWish { std::string session; };
 using Wish = std::variant<CallWish, FollowWish, UnfollowWish>;
 
@@ -46,22 +46,22 @@ class Face final : private Connection {
   explicit Face(FaceSetup setup);
   ~Face() override;
 
-  // Bytes of the editor: lines of JSON, cut anywhere.
+  // Bytes of the editor: lines of JSON, split anywhere.
   void on_bytes(std::string_view bytes);
   void on_answer(std::uint64_t number, Result<client::ApiAnswer> answer);
   void on_state(const std::string& session, std::string_view json);
   void on_record(const std::string& session, std::uint64_t seq, std::string_view json);
   void on_reset(const std::string& session);
-  // The session cannot be followed any more.
+  // The session can no longer be followed.
   void on_refused(const std::string& session, const client::Refusal& refusal);
 
   std::string take_output() { return std::exchange(output_, {}); }
   std::vector<Wish> take_wishes() { return std::exchange(wishes_, {}); }
-  // For a log: what went wrong without anybody asking for it.
+  // For a log: errors that no request is waiting for.
   std::vector<std::string> take_remarks() { return std::exchange(remarks_, {}); }
-  // Something was asked of the daemon that it has not answered.
+  // The daemon has not answered all calls.
   bool has_calls() const { return calls_.size() > quiet_.size(); }
-  // The same, or the editor waits for a turn to end.
+  // The same, or the editor waits for a turn's end.
   bool is_waiting() const;
 
  private:
@@ -106,15 +106,15 @@ class Face final : private Connection {
     SessionJson session;  // as the daemon shows it
     acp::Call call = acp::Call::open_new;
     Past past = Past::silent;
-    OpenSession::OnCaughtUp then = nullptr;  // instead of the answer
-    std::string cwd = {};                    // as the editor names it
+    OpenSession::OnCaughtUp then = nullptr;  // replaces the answer
+    std::string cwd = {};                    // in the editor's words
   };
   OpenSession& open(Opening opening);
   void give_opened(const Opening& opening);
   void tell_history(const SessionJson& session);
   bool has_room(const acp::RpcId& id);
   OpenSession* find(const std::string& session);
-  // Answers with an error where it is not open here.
+  // Answers with an error if the session is not open here.
   OpenSession* find_for(const acp::RpcId& id, const std::string& session);
   void close(const std::string& session);
   std::string next_key();
@@ -125,10 +125,10 @@ class Face final : private Connection {
   std::vector<Wish> wishes_;
   std::vector<std::string> remarks_;
   std::map<std::string, std::unique_ptr<OpenSession>> sessions_;
-  // Closed from inside one of their own calls: they go at the next event.
+  // A session closed within its own call is destroyed at the next event.
   std::vector<std::unique_ptr<OpenSession>> closed_;
   std::map<std::uint64_t, client::OnApiAnswer> calls_;
-  std::set<std::uint64_t> quiet_;  // of these
+  std::set<std::uint64_t> quiet_;  // subset of these
   LentAbilities lent_;             // by the editor
   std::uint64_t last_call_ = 0;
   std::uint64_t last_key_ = 0;

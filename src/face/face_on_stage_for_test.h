@@ -1,4 +1,4 @@
-// A face without an editor or a daemon: tests say what each says, and look at what comes out.
+// A face without an editor or a daemon: tests play both and check the output.
 #pragma once
 
 #include <map>
@@ -22,7 +22,7 @@ struct FaceOnStage {
     face.on_bytes(std::string(json) + "\n");
     collect();
   }
-  // The call to this path, which must have been made; it is taken off the list.
+  // Removes and returns the call to this path; the test fails if there is none.
   CallWish call(std::string_view method_and_path) {
     for (auto at = calls.begin(); at != calls.end(); ++at) {
       if (at->request.method + " " + at->request.path != method_and_path) continue;
@@ -33,7 +33,7 @@ struct FaceOnStage {
     ADD_FAILURE() << "no call " << method_and_path;
     return {};
   }
-  // Answers that call. `body` of another status than 2xx is an error's.
+  // Answers that call. Unless the status is 2xx, `body` is an error's.
   void answer(std::string_view method_and_path, std::string_view body, int status = 200) {
     const CallWish made = call(method_and_path);
     client::ApiAnswer answer{.status = status, .content_type = {}, .body = std::string(body)};
@@ -41,7 +41,7 @@ struct FaceOnStage {
     face.on_answer(made.number, std::move(answer));
     collect();
   }
-  // The next record of the session: `members` behind its number and kind.
+  // The session's next record: `members` follow its number and kind.
   void record(std::string_view kind, std::string_view members = {}) {
     const std::uint64_t seq = ++head;
     std::string json = R"({"seq":)" + std::to_string(seq) + R"(,"kind":")" + std::string(kind);
@@ -53,7 +53,7 @@ struct FaceOnStage {
     return R"({"session":{"id":"s1","agent":"demo","title":"t","cwd":"/w","seq":)" +
            std::to_string(seq) + "}}";
   }
-  // The session is open and nothing of what that printed is left.
+  // Opens the session and discards its output.
   void open() {
     editor(R"({"jsonrpc":"2.0","id":90,"method":"session/resume",)"
            R"("params":{"sessionId":"s1","cwd":"/w","mcpServers":[]}})");
@@ -67,7 +67,8 @@ struct FaceOnStage {
            R"(,"method":"session/prompt","params":{"sessionId":"s1","prompt":[{"type":"text",)" +
            R"("text":")" + std::string(text) + R"("}]}})");
   }
-  // Gives the line that has this in it, and forgets all up to it; empty: there is none.
+  // Returns the first line that contains this, and discards all lines up to it; empty: there is
+  // none.
   std::string says(std::string_view part) {
     for (auto at = lines.begin(); at != lines.end(); ++at) {
       if (!at->contains(part)) continue;

@@ -1,5 +1,5 @@
-// Opening sessions for an editor: new, load, resume, fork, and the list of what there is. Each is
-// answered once its journal was read, so that the answer can say what the agent offers.
+// Opens sessions for an editor: new, load, resume, fork, and the list. Each is answered only after
+// its journal was read, so that the answer can state what the agent offers.
 #include <algorithm>
 #include <utility>
 
@@ -12,7 +12,7 @@ namespace {
 
 using client::JsonView;
 
-// The `session` of an answer, as its text.
+// The `session` of a response, as JSON text.
 std::string session_in(std::string_view body) {
   return std::string(JsonView(body)["session"].raw());
 }
@@ -28,7 +28,7 @@ void write_meta(JsonWriter& out, JsonView session) {
   out.end_object().end_object();
 }
 
-// The mode once more, for editors that know no options.
+// Repeats the mode for editors without support for options.
 void write_modes(JsonWriter& out, const std::vector<acp::ConfigOption>& options) {
   const auto mode = std::ranges::find(options, "mode", &acp::ConfigOption::category);
   if (mode == options.end() || mode->choices.empty()) return;
@@ -109,7 +109,7 @@ void Face::open_new(const acp::SessionAsked& asked) {
        });
 }
 
-// An editor wants to know at once what the agent offers, and why it does not start.
+// An editor needs to know at once what the agent offers, or why it does not start.
 void Face::start_agent(const acp::SessionAsked& asked, const SessionJson& session) {
   const std::string path = session_path(id_of(session), "/resume");
   call(post_request({path, "{}", next_key()}),
@@ -125,7 +125,7 @@ void Face::start_agent(const acp::SessionAsked& asked, const SessionJson& sessio
        });
 }
 
-// The history comes behind the answer: before it the editor does not know the session's id.
+// The history follows the answer: until then the editor does not know the session's id.
 void Face::open_given(const acp::SessionAsked& asked) {
   call(get_request(session_path(setup_.session)), [this, asked](Result<client::ApiAnswer> answer) {
     const auto body = body_of(std::move(answer));
@@ -156,7 +156,7 @@ void Face::reopen(const acp::SessionAsked& asked) {
          const auto body = body_of(std::move(answer));
          if (!body) return give_error(asked.id, body.error());
          SessionJson session = session_in(*body);
-         // The daemon also takes titles and parts of ids; an editor that says one means it not.
+         // The daemon also accepts titles and parts of ids; an editor must give the whole id.
          if (id_of(session) != asked.session_id) {
            return give_error(asked.id, {.code = acp::rpc_code::not_found,
                                         .message = "no such session: " + asked.session_id});
@@ -169,7 +169,7 @@ void Face::reopen(const acp::SessionAsked& asked) {
        });
 }
 
-// In the same folder: the editor has it open.
+// In the same folder, because the editor has it open.
 void Face::fork(const acp::SessionAsked& asked) {
   call(post_request({session_path(asked.session_id, "/fork"), R"({"share_cwd":true})", next_key()}),
        [this, asked](Result<client::ApiAnswer> answer) {

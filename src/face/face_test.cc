@@ -1,5 +1,5 @@
-// What an editor says becomes calls of the daemon, and what the journal says becomes lines: shown
-// with neither of the two.
+// Requests of an editor become calls to the daemon, and journal records become lines: tested
+// without either.
 #include "face/face.h"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ bool has(const std::string& line) { return !line.empty(); }
 struct Requested {
   const char* name;
   const char* line;
-  const char* wanted;  // in the answer
+  const char* wanted;  // in the response
 };
 
 TEST(Face, U9_requests_that_need_no_daemon_are_answered_at_once) {
@@ -110,7 +110,7 @@ TEST(Face, A20_load_tells_the_whole_history_before_its_answer_and_resume_tells_n
     ASSERT_EQ(stage.lines.size(), is_load ? 3U : 1U);
     EXPECT_THAT(stage.lines.back(), HasSubstr(R"("id":1,"result":{"_meta")"));
     if (is_load) EXPECT_THAT(stage.lines[0], HasSubstr(R"("user_message_chunk")"));
-    // From here on both are told what happens.
+    // From here on both receive events.
     stage.record("message.user", R"("message_id":"msg_2","content":"from elsewhere")");
     EXPECT_THAT(stage.lines.back(), HasSubstr("from elsewhere"));
   }
@@ -442,7 +442,7 @@ TEST(Face, a_given_session_is_what_the_editor_takes_for_a_new_one) {
   stage.record("message.user", R"("message_id":"m","content":"earlier")");
   ASSERT_EQ(stage.lines.size(), 1U) << "the answer first: the id is not known before";
   EXPECT_THAT(stage.followed, ElementsAre("+s1", "-s1", "+s1"));
-  // A record of the first stream that comes late is not told out of its place.
+  // A late record of the first stream is not delivered out of order.
   stage.face.on_record("s1", 3, R"({"seq":3,"kind":"message.agent","text":"x"})");
   stage.collect();
   EXPECT_EQ(stage.lines.size(), 1U);

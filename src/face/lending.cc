@@ -30,7 +30,7 @@ void Lending::wait_for_request() {
         if (alive.expired()) return;
         is_waiting_ = false;
         const auto body = body_of(std::move(answer));
-        // Where it cannot be had the workspace serves the agent; the next turn tries again.
+        // If it is unavailable, the workspace serves the agent; the next turn tries again.
         if (!body) return;
         if (const JsonView request = JsonView(*body)["request"]; request.is_there()) {
           pass_on(request);
@@ -39,7 +39,7 @@ void Lending::wait_for_request() {
       });
 }
 
-// The agent's own name of the session means nothing to the editor.
+// The agent's own session id means nothing to the editor.
 void Lending::pass_on(JsonView request) {
   const std::uint64_t id = request["id"].number();
   if (id <= got_) return;

@@ -1,6 +1,6 @@
-// What an editor lends to the agent of an open session: its files, with what was typed and not
-// saved, and its terminals. While a turn runs it is asked for what the agent wants, and the
-// daemon gets the answers. Pure, as everything of the face.
+// The editor's abilities lent to the agent of an open session: its files, including unsaved text,
+// and its terminals. While a turn runs, this forwards the agent's requests to the editor and the
+// editor's answers to the daemon. Pure, like the whole face.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,14 @@ class Lending {
  public:
   struct Setup {
     std::string session;
-    std::string lender;  // unlike that of every other connection, ever
+    std::string lender;  // globally unique per connection
     LentAbilities abilities;
   };
   Lending(Connection& connection, Setup setup);
 
-  // A turn runs, or has ended. Also said again: whoever was cut off lends again.
+  // A turn has started or ended. May be repeated: after a disconnect this lends again.
   void set_running(bool running);
-  // False: the answer was to none of its requests.
+  // False: the answer belongs to none of its requests.
   bool answer(const acp::AnswerGiven& given);
   bool refuse(const acp::AnswerRefused& refused);
 
@@ -46,7 +46,7 @@ class Lending {
   bool is_running_ = false;
   bool is_waiting_ = false;                     // for a request
   std::uint64_t got_ = 0;                       // the last request
-  std::map<acp::RpcId, std::uint64_t> passed_;  // to the editor, and not answered yet
+  std::map<acp::RpcId, std::uint64_t> passed_;  // sent to the editor, not answered yet
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

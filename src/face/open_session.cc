@@ -8,7 +8,7 @@
 namespace perdure::face {
 namespace {
 
-// The hash that stands for an update that was stored apart; empty: it stands in the record.
+// The hash of an update that was stored separately; empty: the record has the update itself.
 std::string blob_of(std::string_view update) {
   constexpr std::string_view opening = R"({"blob":")";
   if (!update.starts_with(opening)) return {};
@@ -45,8 +45,8 @@ void OpenSession::on_state(std::string_view json) {
   if (setup_.head == 0) reset_ = false;
 }
 
-// The log of a restored backup: what an editor was told cannot be taken back, so that it is only
-// told that things are different now.
+// The log of a restored backup: messages sent to an editor cannot be withdrawn, so it only gets a
+// notice that the state has changed.
 void OpenSession::on_reset() {
   say(cursor_,
       "The journal of this session was replaced, most likely by a restored backup. Load "
@@ -74,14 +74,14 @@ void OpenSession::wait_for(std::uint64_t head) {
 }
 
 void OpenSession::on_record(std::uint64_t seq, std::string_view json) {
-  // A record of the stream that this one has taken the place of.
+  // A record of a stream that this one has replaced.
   if (seq != received_ + 1) return;
   received_ = seq;
   if (fetching_ == 0) return take(seq, json);
   held_bytes_ += json.size();
   held_.emplace_back(seq, json);
   if (held_bytes_ <= face_held_bytes_max) return;
-  // Too much waits for it: what stands in the record itself is told.
+  // Too many records wait for it: use the short form in the record itself.
   connection_.remark("record " + std::to_string(fetching_) + " of " + id() + " is told in short");
   const std::string record = std::exchange(fetched_record_, {});
   process(std::exchange(fetching_, 0), JsonView(record), {});

@@ -1,6 +1,6 @@
-// One session that is open on an editor's connection. It reads the session's records from the first
-// on and keeps what the editor waits for: turns, questions, settings. Pure: what it wants goes to
-// its Connection. Dropping it detaches; nothing is cancelled or stopped.
+// One session that is open on an editor's connection. It reads all records of the session and
+// tracks what the editor waits for: turns, questions, settings. Pure: its requests go to its
+// Connection. Destroying it detaches; nothing is cancelled or stopped.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@
 
 namespace perdure::face {
 
-// What the editor is told of the records up to the head at which the session was opened.
+// Whether the editor receives records up to the head at which the session was opened.
 enum class Past { told, silent };
 
 class OpenSession {
@@ -29,12 +29,12 @@ class OpenSession {
   struct Setup {
     std::string id;
     Past past = Past::silent;
-    std::uint64_t head = 0;  // caught up with this record
-    bool is_titled = true;   // else its first prompt names it
+    std::uint64_t head = 0;  // caught up at this record
+    bool is_titled = true;   // otherwise its first prompt names it
     LentAbilities lent = {};
     std::string lender = {};
   };
-  // Given once: when the records up to the head were told, or why that will not be.
+  // Called once: after the records up to the head were sent, or with the error that prevents it.
   using OnCaughtUp = std::move_only_function<void(std::expected<void, acp::RpcError>)>;
 
   OpenSession(Connection& connection, Setup setup, OnCaughtUp on_caught_up);
@@ -50,36 +50,36 @@ class OpenSession {
   void on_record(std::uint64_t seq, std::string_view json);
   void on_reset();
   void on_refused(const client::Refusal& refusal);
-  // Caught up only with this record, if it has not been reached yet.
+  // Caught up only at this record, if it has not been reached yet.
   void wait_for(std::uint64_t head);
-  // Behind the answer that opened it: the commands that are offered, the questions that are open.
+  // Call after the answer that opened it: sends the offered commands and the open questions.
   void go_live();
 
-  // What the editor asks. The key is unlike every other one.
+  // Requests of the editor. The key must be unique.
   void prompt(const acp::PromptAsked& asked, std::string key);
   void cancel();
-  // The turn that this request asked for.
+  // The turn started by this request.
   void cancel_prompt(const acp::RpcId& id);
   void set_option(const acp::OptionAsked& asked);
-  // False: the request was none of this session's.
+  // False: the request does not belong to this session.
   bool answer(const acp::PermissionAnswered& answered);
   bool refuse(const acp::RpcId& id);
-  // Every open request is answered with the error.
+  // Answers every open request with the error.
   void give_up(const acp::RpcError& error);
 
  private:
   struct Prompt {
     acp::RpcId id;
     std::string key;
-    std::string message = {};  // the daemon's id of it, once known
+    std::string message = {};  // the daemon's id for it, once known
     std::string run = {};
     bool started = false;
-    bool edited = false;  // by another client: what runs is not what was typed here
+    bool edited = false;  // by another client: the running text differs from the typed one
     bool cancelling = false;
   };
   struct Question {
     std::string params;  // of session/request_permission
-    acp::RpcId asked;    // null: not asked, or answered
+    acp::RpcId asked;    // null: not sent, or answered
   };
 
   void take(std::uint64_t seq, std::string_view json);
@@ -90,8 +90,8 @@ class OpenSession {
   bool is_telling() const;
   void say(std::uint64_t seq, std::string_view text);
 
-  // open_session_turns.cc
-  // Gives whether the record is a prompt of this editor's own, which it shows already.
+  // open_session_turns.cc. Returns whether the record is this editor's own prompt, which it already
+  // shows.
   bool note_turn(JsonView record);
   Prompt* find_prompt(std::string_view member, JsonView record);
   void name_after(const std::string& text);
@@ -110,18 +110,18 @@ class OpenSession {
   OnCaughtUp on_caught_up_;
   RecordTeller teller_;
   Lending lending_;
-  bool runs_ = false;           // a turn does
-  std::uint64_t cursor_ = 0;    // the last record that was told
-  std::uint64_t received_ = 0;  // the last one that came; it may be held
+  bool runs_ = false;           // whether a turn runs
+  std::uint64_t cursor_ = 0;    // the last record processed
+  std::uint64_t received_ = 0;  // the last record received; it may be held
   bool caught_up_ = false;
   bool live_ = false;
-  bool reset_ = false;  // of the log: what is told again up to the head was told
+  bool reset_ = false;  // after a log reset: records up to the head are repeats
   std::vector<Prompt> prompts_;
-  std::map<std::string, Question> questions_;  // open ones, by the id of the permission
-  // Behind a record whose update is being fetched.
+  std::map<std::string, Question> questions_;  // open ones, by permission id
+  // Records held while an earlier record's update is being fetched.
   std::deque<std::pair<std::uint64_t, std::string>> held_;
   std::size_t held_bytes_ = 0;
-  std::uint64_t fetching_ = 0;  // the record; 0: none
+  std::uint64_t fetching_ = 0;  // the record being fetched; 0: none
   std::string fetched_record_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -1,5 +1,5 @@
-// Turns and questions of an open session. A turn belongs to the request whose key its prompt bears:
-// the journal says so itself, so that neither a lost answer nor another client can mix them up.
+// Turns and questions of an open session. A turn belongs to the request whose key is in its
+// prompt's record, so neither a lost response nor another client can mix them up.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -20,7 +20,7 @@ constexpr auto choice_kinds =
 
 constexpr std::size_t made_title_chars = 80;
 
-// A key in a record stands behind its principal.
+// In a record the key follows its principal.
 bool is_key(std::string_view in_record, std::string_view key) {
   return in_record.ends_with(key) &&
          (in_record.size() == key.size() || in_record[in_record.size() - key.size() - 1] == '/');
@@ -31,7 +31,7 @@ std::string print_choices_of(JsonView options) {
   for (const JsonView option : options.items()) {
     acp::PermissionChoice choice{option["option_id"].text(), option["name"].text(),
                                  option["kind"].text()};
-    // A kind that nobody knows must not look like leave to go on.
+    // An unknown kind must not look like permission.
     if (std::ranges::find(choice_kinds, choice.kind) == choice_kinds.end()) {
       choice.kind = "reject_once";
     }
@@ -80,11 +80,11 @@ bool OpenSession::note_turn(JsonView record) {
 void OpenSession::prompt(const acp::PromptAsked& asked, std::string key) {
   JsonWriter body;
   body.begin_object().key("content").raw(asked.blocks.text);
-  // Behind whatever runs: another client's turn is not this editor's to break off.
+  // Queued, so that it does not interrupt another client's turn.
   body.key("when").string("queue").end_object();
   name_after(asked.text);
   prompts_.push_back({.id = asked.id, .key = key});
-  // Ahead of the prompt: its first wish may already be for what is typed and not saved.
+  // Before the prompt is sent: the agent's first request may need unsaved text.
   lending_.set_running(true);
   connection_.call(post_request({session_path(id(), "/prompt"), std::move(body).take(), key}),
                    [this, key, alive = std::weak_ptr(alive_)](Result<client::ApiAnswer> answer) {
@@ -93,13 +93,13 @@ void OpenSession::prompt(const acp::PromptAsked& asked, std::string key) {
                      if (found == prompts_.end()) return;
                      const auto text = body_of(std::move(answer));
                      if (text) return placed(key, JsonView(*text));
-                     if (!found->run.empty()) return;  // the journal has it all the same
+                     if (!found->run.empty()) return;  // the journal has it anyway
                      connection_.give_error(found->id, text.error());
                      prompts_.erase(found);
                    });
 }
 
-// A session that was made without a prompt has no name, and lists show names.
+// A session created without a prompt has no title, and lists show titles.
 void OpenSession::name_after(const std::string& text) {
   const std::string_view line = std::string_view(text).substr(0, text.find('\n'));
   if (std::exchange(setup_.is_titled, true) || line.empty()) return;
@@ -160,8 +160,8 @@ void OpenSession::fail(const std::string& run, const acp::RpcError& error) {
   prompts_.erase(prompt);
 }
 
-// A prompt that waits is taken out of the queue, and the turn of another client goes on; one that
-// runs, or has begun to meanwhile, is cancelled as a run.
+// A waiting prompt is removed from the queue, and another client's turn continues; a prompt that
+// runs, or has started in the meantime, is cancelled together with its run.
 void OpenSession::withdraw(Prompt& prompt) {
   prompt.cancelling = false;
   if (prompt.started) return cancel_run();
@@ -192,7 +192,7 @@ void OpenSession::cancel() {
     if (prompt.started) {
       is_running = true;
     } else if (prompt.message.empty()) {
-      prompt.cancelling = true;  // until it is known where it stands
+      prompt.cancelling = true;  // until its state is known
     } else {
       withdraw(prompt);
     }
@@ -222,7 +222,7 @@ void OpenSession::note_question(JsonView record, std::string_view update) {
   acp::ToolUpserted tool =
       acp::parse_tool(update.empty() ? "{}" : acp::Slices(update).raw("toolCall"));
   tool.tool_call_id = record["tool_call_id"].text();
-  // Not every question is about a tool, and ACP knows no other.
+  // Not every question is about a tool, but ACP requires one.
   if (tool.tool_call_id.empty()) tool.tool_call_id = permission;
   if (tool.title.value_or("").empty()) tool.title = record["title"].text();
   make_plain(tool);
@@ -240,7 +240,7 @@ void OpenSession::ask(Question& question) {
   question.asked = connection_.ask({"session/request_permission", question.params});
 }
 
-// Answered here or elsewhere, or over: the editor need not ask any more.
+// Answered here or elsewhere, or obsolete: the editor can close its prompt.
 void OpenSession::close_question(const std::string& permission) {
   const auto found = questions_.find(permission);
   if (found == questions_.end()) return;
@@ -255,8 +255,8 @@ bool OpenSession::answer(const acp::PermissionAnswered& answered) {
       questions_, [&](const auto& entry) { return entry.second.asked == answered.id; });
   if (found == questions_.end()) return false;
   found->second.asked = {};
-  // `cancelled` is what an editor says that closes its window. Nobody has decided anything: the
-  // question stays open for others, and a cancel of the turn ends it by itself.
+  // Editors send `cancelled` when their window closes. That is not a decision: the question stays
+  // open for other clients, and cancelling the turn ends it.
   if (answered.option_id.empty()) return true;
   JsonWriter body;
   body.begin_object().key("option_id").string(answered.option_id).end_object();
@@ -265,7 +265,7 @@ bool OpenSession::answer(const acp::PermissionAnswered& answered) {
       [this, alive = std::weak_ptr(alive_)](Result<client::ApiAnswer> answer) {
         if (alive.expired()) return;
         const auto text = body_of(std::move(answer));
-        // Another client was first, or may answer and this one may not.
+        // Another client was first, or this client lacks the scope to answer.
         if (!text) connection_.remark("an answer did not count: " + text.error().message);
       });
   return true;

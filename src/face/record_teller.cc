@@ -23,7 +23,7 @@ constexpr auto tool_kinds =
                                      "fetch", "switch_mode", "other"});
 constexpr auto tool_statuses =
     std::to_array<std::string_view>({"pending", "in_progress", "completed", "failed"});
-// What an agent may say besides messages, tools, plans and options, and every client may be told.
+// Updates that every client may receive, in addition to messages, tools, plans and options.
 constexpr auto other_updates = std::to_array<std::string_view>(
     {"session_info_update", "notice", "compaction_update", "compaction_summary_chunk"});
 constexpr auto priorities = std::to_array<std::string_view>({"high", "medium", "low"});
@@ -32,7 +32,7 @@ constexpr auto plan_statuses =
 
 std::string kind_of(std::string_view update) { return Slices(update).text("sessionUpdate"); }
 
-// Whether a content block has what the schema wants of it.
+// Whether a content block has the members that the schema requires.
 bool is_block(std::string_view raw) {
   const Slices block(raw);
   const auto has_text = [&](std::string_view key) { return block.raw(key).starts_with('"'); };
@@ -43,7 +43,7 @@ bool is_block(std::string_view raw) {
   return type == "resource" && block.raw("resource").starts_with('{');
 }
 
-// A terminal is of the workspace that the agent works in: an editor knows nothing of it.
+// A terminal belongs to the agent's workspace: an editor cannot show it.
 bool is_tool_item(std::string_view raw) {
   const Slices item(raw);
   const std::string type = item.text("type");
@@ -56,7 +56,7 @@ bool is_absent_or(std::string_view raw, auto&& holds) {
   return raw.empty() || (raw.starts_with('"') && holds(json_string(raw).value_or("")));
 }
 
-// Whether a v1 agent's update of a tool can be told as it stands.
+// Whether a v1 agent's tool update can be sent unchanged.
 bool is_plain_tool(std::string_view update) {
   const Slices tool(update);
   const auto items = tool.elements("content");
@@ -82,7 +82,7 @@ void make_plain(acp::ToolUpserted& tool) {
   tool.tool_name.reset();
   if (!tool.content) return;
   tool.content->terminals.clear();
-  // v2 shows a change as a patch; v1 has no word for one.
+  // v2 shows a change as a patch, which v1 cannot express.
   std::erase_if(tool.content->diffs, [&](const acp::FileDiff& diff) {
     if (diff.patch.empty()) return false;
     acp::append_paragraph(tool.content->text, diff.patch);
@@ -161,7 +161,7 @@ void RecordTeller::tell_tool(JsonView record, std::string_view update,
                              std::vector<std::string>& updates) {
   const std::string said = kind_of(update);
   const bool is_first = record["kind"].text() == "tool.call";
-  // An editor must hear of a tool by `tool_call` before anything else about it.
+  // An editor must receive a tool's `tool_call` before any other update of it.
   const bool fits = is_first ? said == "tool_call" : said == "tool_call_update";
   if (dialect_ == acp::Dialect::v1 && fits && is_plain_tool(update)) {
     updates.emplace_back(update);
@@ -222,7 +222,7 @@ void RecordTeller::tell_option(JsonView record, std::string_view update,
   if (!options_.empty()) {
     updates.push_back(acp::print_update(acp::OptionsShown{options_}, acp::Dialect::v1));
   }
-  // Editors that know no options show the mode.
+  // Editors without support for options show the mode.
   if (now.option == "mode") {
     updates.push_back(acp::print_update(acp::ModeShown{now.value}, acp::Dialect::v1));
   }
@@ -234,8 +234,8 @@ void RecordTeller::tell_other(std::string_view update, std::vector<std::string>&
   if (!std::holds_alternative<acp::UnknownUpdate>(parsed.body)) updates.emplace_back(update);
 }
 
-// A loss is said in words, which every editor shows; what came back whole only in `_meta`, since a
-// sentence after each restart would be read no more when it matters.
+// A loss is stated in words, which every editor shows. A complete restore appears only in `_meta`,
+// because a sentence after each restart would train people to ignore it.
 void RecordTeller::tell_boundary(JsonView record, std::vector<std::string>& updates) {
   if (!has_history_) return;
   const std::string meta = boundary_meta(record);

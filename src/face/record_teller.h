@@ -1,6 +1,6 @@
-// What a record of the journal says to an editor, as updates of ACP. Pure. The agent's own update
-// goes on as it came wherever an editor can read it; else the normalised fields are told in the
-// nearest words, so that nothing that is printed breaks the published schema.
+// Translates a journal record into ACP updates for an editor. Pure. The agent's own update is
+// passed on unchanged if an editor can read it; otherwise the normalised fields are sent in the
+// closest form, so that all output conforms to the published schema.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,20 @@ using client::JsonView;
 
 class RecordTeller {
  public:
-  // Appends the update of each thing that the record says, as JSON; often none. Records come in
-  // order. `update` stands for the record's own where that was stored apart; else it is that.
+  // Appends the record's updates as JSON; often none. Records come in order. `update` replaces the
+  // record's own update if that was stored separately; otherwise it is the same.
   void tell(JsonView record, std::string_view update, std::vector<std::string>& updates);
 
-  // As last told by the agent; empty before.
+  // As last reported by the agent; empty before.
   const std::vector<acp::ConfigOption>& options() const { return options_; }
   const std::string& commands() const { return commands_; }  // the whole update
   bool has_history() const { return has_history_; }
 
-  // How the runtime names the option that an editor knows by `config_id`; empty: there is none.
+  // The runtime's name for the option that an editor knows as `config_id`; empty: there is none.
   std::string option_name(std::string_view config_id) const;
-  // Whether the option can be that, as far as the agent has said what it can be.
+  // Whether the option can have this value, as far as the agent has declared its values.
   bool may_be(const acp::OptionValue& wanted) const;
-  // The options with this value in place of the one that was observed.
+  // The options with this value in place of the observed one.
   std::vector<acp::ConfigOption> options_with(const acp::OptionValue& set) const;
 
  private:
@@ -42,17 +42,17 @@ class RecordTeller {
   void tell_other(std::string_view update, std::vector<std::string>& updates);
   void tell_boundary(JsonView record, std::vector<std::string>& updates);
 
-  acp::Dialect dialect_ = acp::Dialect::v1;  // of the agent behind
+  acp::Dialect dialect_ = acp::Dialect::v1;  // of the agent
   std::vector<acp::ConfigOption> options_;
   std::string commands_;
   bool has_history_ = false;  // a prompt was sent
 };
 
-// Says of a tool only what v1 has words for, and nothing of terminals, which are the workspace's.
+// Keeps only what v1 can express, and drops terminals, which belong to the workspace.
 void make_plain(acp::ToolUpserted& tool);
 
-// A sentence of Perdure's own, as a message of the agent that every editor shows. `_meta.perdure`
-// tells programs that it is none of the agent's; `meta` is a JSON object, or empty.
+// A sentence from Perdure, as a message of the agent, which every editor shows. `_meta.perdure`
+// marks it as not from the agent; `meta` is a JSON object, or empty.
 struct Remark {
   std::uint64_t seq = 0;
   std::string_view text;

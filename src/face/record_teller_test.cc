@@ -1,4 +1,4 @@
-// One table: a record, and what an editor is told of it.
+// One table: records, and the updates that an editor receives for each.
 #include "face/record_teller.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ std::vector<std::string> told(RecordTeller& teller, const std::string& record) {
 struct Case {
   const char* name;
   const char* record;
-  const char* update;  // empty: nothing is told
+  const char* update;  // empty: no update
 };
 
 constexpr Case record_cases[] = {

@@ -1,5 +1,6 @@
-// Writing blocks on purpose: while the editor does not read, nothing is read from the daemon, which
-// cuts the stream with its cursor and is asked again behind it. So no queue grows here.
+// Writing blocks on purpose: while the editor does not read, nothing is read from the daemon. The
+// daemon then ends the stream at its cursor, and this reconnects after that cursor. So no queue
+// grows here.
 #include "face/stdio.h"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ namespace perdure::face {
 namespace {
 
 constexpr int idle_step_ms = 1000;
-// A pipe that is ready takes as much without waiting.
+// A pipe that is ready accepts this much without blocking.
 constexpr std::size_t write_bytes = 4096;
 constexpr int exit_done = 0;
 constexpr int exit_cut = 1;
@@ -57,7 +58,7 @@ Written write_all(std::string_view bytes) {
 
 class Bridge;
 
-// One followed session: passes on what it tells.
+// One followed session: forwards its events.
 class Followed final : public client::FollowEvents {
  public:
   Followed(Bridge& bridge, std::string session) : bridge_(bridge), session_(std::move(session)) {}
@@ -101,7 +102,7 @@ class Bridge {
       }
       for (Wish& wish : face_.take_wishes()) fulfil(wish);
       for (const std::string& remark : face_.take_remarks()) note(remark);
-      // What was asked before the end is still done; what only listens goes.
+      // At the end of input, requests in progress are completed; followed streams are dropped.
       if (at_end_ && !face_.has_calls()) return exit_done;
       world_.daemon.step(is_file && !at_end_ ? 0 : idle_step_ms);
       revive_if_gone();
@@ -153,8 +154,8 @@ class Bridge {
     }
   }
 
-  // A daemon that is gone is started again only while somebody waits for it: who stopped it on
-  // purpose may have an idle editor open.
+  // Restarts a missing daemon only while a request is waiting: a person who stopped it on purpose
+  // may have an idle editor open.
   void revive_if_gone() {
     const std::int64_t now = world_.daemon.now_ms();
     if (!world_.revive || !face_.is_waiting() || now < revive_ms_) return;
@@ -173,10 +174,10 @@ class Bridge {
   const StdioWorld& world_;
   Face face_;
   std::map<std::string, std::unique_ptr<Followed>> followed_;
-  std::map<std::uint64_t, std::int64_t> calls_;  // when each was made
-  std::int64_t lost_ms_ = 0;                     // 0: the streams stand
-  std::int64_t revive_ms_ = 0;                   // not again before
-  std::string trouble_;                          // why there is no daemon, as last noted
+  std::map<std::uint64_t, std::int64_t> calls_;  // time of each call
+  std::int64_t lost_ms_ = 0;                     // 0: the streams are connected
+  std::int64_t revive_ms_ = 0;                   // not again before this time
+  std::string trouble_;                          // why no daemon responds, as last logged
   bool at_end_ = false;
 };
 
@@ -193,7 +194,7 @@ void Followed::on_refused(const client::Refusal& refusal) {
 }  // namespace
 
 int serve_stdio(const StdioWorld& world, FaceSetup setup) {
-  // An editor that is gone is an error of the next write, and no signal.
+  // An editor that is gone must cause a write error, not a signal.
   std::signal(SIGPIPE, SIG_IGN);
   setup.key_prefix = random_name();
   return Bridge(world, std::move(setup)).run();

@@ -1,5 +1,5 @@
-// `perdure acp`: the face on standard input and output, with the daemon behind the HTTP client. It
-// ends with the editor; the sessions do not.
+// `perdure acp`: the face on standard input and output, connected to the daemon by the HTTP client.
+// It ends with the editor; the sessions continue.
 #pragma once
 
 #include <functional>
@@ -13,11 +13,11 @@ namespace perdure::face {
 
 struct StdioWorld {
   client::DaemonApi& daemon;
-  // Starts a daemon that is gone, where that is allowed. Blocks.
+  // Starts a missing daemon, if permitted. Blocks.
   std::function<Result<>()> revive;
 };
 
-// Blocks until the editor has closed its end, or has not read for face_write_ms. Gives the exit
+// Blocks until the editor has closed its end, or has not read for face_write_ms. Returns the exit
 // code. `setup` needs no key_prefix.
 int serve_stdio(const StdioWorld& world, FaceSetup setup);
 

@@ -1,5 +1,5 @@
-// From ExecutionEvents to AgentctlEvents. A frame that cannot be read keeps its place, since those
-// behind it need it.
+// Converts ExecutionEvents to AgentctlEvents. An unreadable frame keeps its number, because those
+// after it depend on that.
 #include "hosting/local_agentctls.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ class LocalAgentctls::Held final : private ExecutionEvents {
     ExecKey key;
     Bootstrap bootstrap;
     std::unique_ptr<Place> place;  // null: this machine
-    bool has_agent = true;         // or is to have one
+    bool has_agent = true;         // or will have one
   };
   Held(LocalAgentctls& owner, Order order)
       : owner_(owner),
@@ -50,13 +50,13 @@ class LocalAgentctls::Held final : private ExecutionEvents {
             owner.ports_.loop, {setting_of(owner).quiet_ms, setting_of(owner).quiet_answer_ms},
             [this] { health_ = execution_.call("Health", "{}"); }, [this] { on_silent(); }) {}
 
-  // Those who wait for a call are told that it will not come. Not from inside their own call.
+  // Fails pending calls on the loop, not within a call from their owners.
   ~Held() override { fail_calls("the execution is over"); }
 
   LocalExecution& execution() { return execution_; }
   bool has_ended() const { return ending_; }
   bool is_live() const { return has_agent_ || has_shells_; }
-  // Of one that serves its workspace only: nobody loses anything when it ends.
+  // It serves only its workspace, so ending it loses nothing.
   bool may_give_way() const { return !is_live() && calls_.empty() && !proof_ && !gives_way_; }
   std::uint64_t used() const { return used_; }
   void give_way() {
@@ -64,16 +64,16 @@ class LocalAgentctls::Held final : private ExecutionEvents {
     execution_.stop();
   }
   void start_agent() { has_agent_ = true; }
-  // Instead of what was asked for: it ends, and why is told as the cause.
+  // Ends it instead of doing what was requested, and reports the error as the cause.
   void refuse(Error why) {
     refusal_ = std::move(why);
     give_way();
   }
   const Place* place() const { return place_.get(); }
-  // Of one that an earlier daemon started. The place knows whether it lives, whoever listens there.
+  // Attaches to an earlier daemon's. With a place, only the place knows whether it lives.
   void attach(std::uint64_t epoch, FrameNo from) {
     if (place_) execution_.set_identity({.pid = 1});
-    has_shells_ = !has_agent_;  // until it says how many
+    has_shells_ = !has_agent_;  // assume shells until it reports how many
     begin_behind(from);
     execution_.attach(epoch, from);
   }
@@ -116,7 +116,7 @@ class LocalAgentctls::Held final : private ExecutionEvents {
     owner_.events_->on_attached(key_);
     owner_.events_->on_commands_acted(key_, attached.acted);
   }
-  // It may be stopped or swamped. The link stays, and so does everything that is on its way.
+  // It may be stopped or overloaded. The link and everything in transit remain.
   void on_silent() {
     SIM_PROBE("attached agentctl says nothing");
     owner_.events_->on_detached(key_);
@@ -142,7 +142,7 @@ class LocalAgentctls::Held final : private ExecutionEvents {
     if (number == health_) note_health(result);
     if (auto call = calls_.extract(number)) call.mapped()(std::move(result));
   }
-  // What it said before a shell was asked for says nothing of that one.
+  // A report from before the last shell was opened does not include that shell.
   void note_health(const Result<std::string>& result) {
     const Result<JsonObject> health = JsonObject::parse(result.value_or("{}"));
     if (!health || health_ < last_shell_open_) return;
@@ -175,11 +175,11 @@ class LocalAgentctls::Held final : private ExecutionEvents {
     ending_ = true;
     owner_.ports_.loop.post([&owner = owner_, exists = owner_.exists_, key = key_] {
       if (!*exists) return;
-      // One that was let go and attached anew meanwhile has not ended.
+      // One that was released and attached again since has not ended.
       if (Held* const held = owner.find(key); held && held->ending_) held->end();
     });
   }
-  // Every frame is in the journal: nobody needs the spool any more.
+  // Every frame is in the journal, so nothing needs the spool.
   void end() {
     if (const Result<> removed = execution_.remove(); !removed) {
       *proof_ += "; left behind: " + removed.error().message();
@@ -187,7 +187,7 @@ class LocalAgentctls::Held final : private ExecutionEvents {
     owner_.forget_later(key_);
     owner_.events_->on_gone(key_, ending());
   }
-  // What left in good order has no cause but that.
+  // An orderly end needs no other cause.
   ExecEnding ending() const {
     if (refusal_) return {refusal_->message(), std::string(code_name(refusal_->code()))};
     const bool left = proof_->starts_with("exit: ");
@@ -200,7 +200,7 @@ class LocalAgentctls::Held final : private ExecutionEvents {
   ExecKey key_;
   bool has_agent_;
   std::uint64_t used_;
-  bool has_shells_ = false;  // or is not known to have none
+  bool has_shells_ = false;  // or may have one
   bool gives_way_ = false;
   std::uint64_t health_ = 0;  // the number of the last such call
   std::uint64_t last_shell_open_ = 0;
@@ -208,7 +208,7 @@ class LocalAgentctls::Held final : private ExecutionEvents {
   std::unique_ptr<Place> place_;
   LocalExecution execution_;
   Pulse pulse_;
-  std::map<std::uint64_t, OnResult> calls_;  // by the number of the call
+  std::map<std::uint64_t, OnResult> calls_;  // keyed by the number of the call
   FrameNo given_ = 0;
   FrameNo acked_ = 0;
   std::optional<std::string> proof_;
@@ -218,7 +218,7 @@ class LocalAgentctls::Held final : private ExecutionEvents {
 LocalAgentctls::LocalAgentctls(LocalPorts ports, LocalSetting setting,
                                MakeBootstraps make_bootstraps)
     : ports_(ports), setting_(std::move(setting)), make_bootstraps_(std::move(make_bootstraps)) {
-  // The runtime starts a life only when the end of the one before is in the journal.
+  // The runtime starts a life only after the end of the one before is in the journal.
   setting_.when_locked = WhenLocked::take_over;
 }
 
@@ -246,7 +246,7 @@ void LocalAgentctls::tell_gone_later(const ExecKey& exec, ExecEnding ending) {
   });
 }
 
-// Not from inside its own call.
+// Not destroyed within its own call.
 void LocalAgentctls::forget_later(const ExecKey& exec) {
   ports_.loop.post([this, exists = exists_, exec] {
     const Held* const held = *exists ? find(exec) : nullptr;
@@ -259,7 +259,7 @@ std::size_t LocalAgentctls::live() const {
       std::ranges::count_if(held_, [](const auto& entry) { return entry.second->is_live(); }));
 }
 
-// What the processes inside sessions start leaves places for people.
+// Sessions started by processes inside sessions must leave places for people.
 Result<> LocalAgentctls::check_descendants(SessionId top) const {
   const auto is_below_top = [&](const auto& entry) {
     return entry.second->is_live() && top_of_(entry.first.session) == top;
@@ -279,7 +279,7 @@ Result<> LocalAgentctls::check_descendants(SessionId top) const {
                   "first");
 }
 
-// H3: the old ones go on.
+// H3: existing ones keep running.
 Result<> LocalAgentctls::check_live(SessionId session) const {
   if (!limits_) return {};
   const SessionId top = top_of_ ? top_of_(session) : SessionId();
@@ -290,7 +290,7 @@ Result<> LocalAgentctls::check_live(SessionId session) const {
                                        "first");
 }
 
-// Looking into a workspace takes no place of an agent, so that a reader stops nobody's work.
+// Reading a workspace takes no place of an agent, so that a reader never blocks work.
 Result<> LocalAgentctls::make_room(const LaunchSpec& spec) {
   if (spec.has_agent || !limits_) return check_live(spec.session);
   if (held_.size() - live() < limits_->workspaces_max) return {};
@@ -309,8 +309,8 @@ Result<> LocalAgentctls::make_room(const LaunchSpec& spec) {
 LocalAgentctls::Held& LocalAgentctls::hold(const LaunchSpec& spec, Bootstrap bootstrap) {
   CHECK(events_ != nullptr, "nobody is there to be told");
   const ExecKey key{spec.session, spec.exec, spec.gen};
-  // An earlier life that somebody declared dead: what it still says is nobody's (C19). The process
-  // itself is ended where the new one needs its lock.
+  // An earlier life that was declared dead: its messages are ignored (C19). Its process is ended if
+  // the new one needs its lock.
   std::erase_if(held_, [&](const auto& entry) {
     return entry.first.session == spec.session && entry.first.gen < spec.gen;
   });
@@ -323,7 +323,7 @@ LocalAgentctls::Held& LocalAgentctls::hold(const LaunchSpec& spec, Bootstrap boo
 
 void LocalAgentctls::start(const LaunchSpec& spec, std::uint64_t epoch) {
   const ExecKey key{spec.session, spec.exec, spec.gen};
-  if (find(key)) return;  // under way
+  if (find(key)) return;  // already in progress
   const Result<> room = make_room(spec);
   Result<Bootstrap> bootstrap =
       room ? make_bootstraps_.to_start(spec) : std::unexpected(room.error());
@@ -374,7 +374,7 @@ std::uint64_t LocalAgentctls::watch_shells(const ExecKey& exec, OnShellNews news
   return last_shell_watch_;
 }
 
-// A watch may go, or bring another, while it is told.
+// A watch may be removed or added while one is called.
 void LocalAgentctls::tell_shell_news(const ExecKey& exec, const std::string& shell) {
   for (auto next = shell_watches_.begin(); next != shell_watches_.end();) {
     const std::uint64_t number = next->first;

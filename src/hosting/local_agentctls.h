@@ -1,7 +1,7 @@
-// The runtime's agentctls, here as plain processes, in containers, or elsewhere: each execution
-// that the runtime asks for is one LocalExecution, which serves its workspace calls too. The one
-// rule: what an execution leaves on the disk is taken away before its end is told, so that a daemon
-// that dies in between finds nothing, and says the same again.
+// The runtime's agentctls, as plain processes, in containers, or on other hosts. Each execution
+// that the runtime requests is one LocalExecution, which also serves its workspace calls. The one
+// rule: an execution's files are removed before its end is reported. If the daemon dies in between,
+// the next one finds nothing and reports the same.
 #pragma once
 
 #include <cstdint>
@@ -18,49 +18,49 @@
 
 namespace perdure {
 
-// What is known of an execution. Equal specs give equal secrets and folders, in every life of the
-// daemon: an agentctl is found again by them.
+// The known facts about an execution. Equal specs give equal secrets and folders in every life of
+// the daemon, so that it finds its agentctls again.
 struct MakeBootstraps {
-  // How it is started. After an error nothing is.
+  // Returns what a start needs. After an error nothing is started.
   std::move_only_function<Result<Bootstrap>(const LaunchSpec& spec)> to_start;
-  // By what it is found: its ids, its secret, its folders. There is no error: whatever the settings
-  // have become since, that one cannot be started now says nothing of one that lives (C19).
+  // For finding it: its ids, its secret, its folders. This cannot fail: changed settings may
+  // prevent a new start, but say nothing about an agentctl that is alive (C19).
   std::move_only_function<Bootstrap(const LaunchSpec& spec)> to_attach;
 };
 
-// Where an execution lives: a container, another host; null: it is a plain process of this machine.
+// Where an execution lives: a container, another host; null: a plain process of this machine.
 using MakePlace = std::move_only_function<std::unique_ptr<Place>(const LaunchSpec& spec,
                                                                  const Bootstrap& bootstrap)>;
 
 class LocalAgentctls final : public Agentctls, public Workspaces {
  public:
-  // The ports outlive it. Destroying it leaves every agentctl alone.
+  // The ports must outlive it. Destroying it does not affect any agentctl.
   LocalAgentctls(LocalPorts ports, LocalSetting setting, MakeBootstraps make_bootstraps);
   ~LocalAgentctls() override;
 
   // Executions that are alive, or not yet known to be gone.
   std::size_t held() const { return held_.size(); }
-  // Of these, those with an agent or a shell, or not known to have neither.
+  // Of these, those that have an agent or a shell, or may have one.
   std::size_t live() const;
 
-  // How many there may be. Without it as many as are asked for.
+  // The maximum numbers. Without this, nothing is limited.
   struct Limits {
     std::size_t live_max = 0;        // executions with an agent or a shell
-    std::size_t workspaces_max = 0;  // the others; the one that was used longest ago gives way
+    std::size_t workspaces_max = 0;  // the others; the least recently used one is stopped
   };
   void set_limits(Limits limits) { limits_ = limits; }
-  // The session that a person made and that this one descends from; null: a person made this one.
-  // Without it all are of people.
+  // The session at the top of this one's ancestry, if processes inside sessions created this one;
+  // null: a person created it. Without this function, people created all of them.
   using TopOf = std::function<SessionId(SessionId session)>;
   void set_lineage(TopOf top_of) { top_of_ = std::move(top_of); }
 
   bool is_held(ExecId exec) const;
-  // Why nothing is known of a session's execution just now; empty: nothing is known about that.
+  // Why a session's execution is currently unreachable; empty: no known reason.
   std::string doubt_about(SessionId session) const;
   // Without it every execution is a plain process.
   void set_places(MakePlace make) { make_place_ = std::move(make); }
 
-  // Whom to tell; before any other call.
+  // The receiver of events; call it before any other function.
   void set_events(AgentctlEvents& events) { events_ = &events; }
 
   void start(const LaunchSpec& spec, std::uint64_t epoch) override;

@@ -23,7 +23,7 @@ void Pulse::end() {
   if (timer_ != 0) loop_.cancel(std::exchange(timer_, 0));
 }
 
-// Cheap: it is called for every frame.
+// Cheap, because it is called for every frame.
 bool Pulse::heard() {
   heard_ = true;
   if (state_ != State::missed) return false;

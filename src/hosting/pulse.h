@@ -1,5 +1,5 @@
-// Whether an agentctl to which a link is up still answers. A process that is stopped keeps its link
-// and says nothing: that is silence, not death (C19), and whatever it says ends it.
+// Checks whether an agentctl with an open link still answers. A stopped process keeps its link and
+// sends nothing: that is silence, not death (C19), and any message ends it.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 namespace perdure {
 
 struct PulseTimes {
-  std::int64_t quiet_ms = 0;   // nothing was heard for so long: it is asked
-  std::int64_t answer_ms = 0;  // for anything to be heard then
+  std::int64_t quiet_ms = 0;   // silence after which a question is sent
+  std::int64_t answer_ms = 0;  // time for any message after that
 };
 
 class Pulse {
  public:
-  // `ask` sends a question that any answer will do for; `missed` is called once when none came, and
-  // not again before something was heard.
+  // `ask` sends a question to which any message is an answer. `missed` is called once if nothing
+  // comes, and not again before something was received.
   Pulse(Loop& loop, PulseTimes times, std::function<void()> ask, std::function<void()> missed)
       : loop_(loop), times_(times), ask_(std::move(ask)), missed_(std::move(missed)) {}
   ~Pulse() { end(); }
@@ -26,9 +26,9 @@ class Pulse {
 
   // The link is up.
   void begin();
-  // The link is down: what was missed is nobody's business any more.
+  // The link is down: a missing answer no longer matters.
   void end();
-  // Something came. True when it was missed until now.
+  // Something was received. Returns true if it was missed until now.
   bool heard();
   bool is_missed() const { return state_ == State::missed; }
 

@@ -1,4 +1,4 @@
-// A listening socket that hands on who calls.
+// A listening socket that passes on accepted connections.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ class Acceptor final : public DescriptorEvents {
 
  private:
   static constexpr int accepts_per_round = 16;
-  // Out of descriptors: callers stay in the backlog; asking again at once would only burn time.
+  // Without descriptors callers stay in the backlog; an immediate retry would only use CPU time.
   static constexpr std::int64_t rest_ms = 100;
 
   HttpReactor& reactor_;

@@ -12,7 +12,7 @@
 namespace perdure {
 namespace {
 
-// "Sun, 06 Nov 1994 08:49:37 GMT", made once a second.
+// "Sun, 06 Nov 1994 08:49:37 GMT", formatted once per second.
 const std::string& date_now() {
   static std::time_t made_at = -1;
   static std::string text;

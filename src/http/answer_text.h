@@ -1,5 +1,4 @@
-// Heads as they are sent, by the server and by the client. What comes from outside into a header
-// cannot end its line.
+// The text of heads, as the server and the client send them. No input can end a header's line.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +12,11 @@
 
 namespace perdure {
 
-// What the server adds to an answer's own headers.
+// The headers that the server adds to an answer's own.
 struct AnswerFraming {
   std::optional<std::size_t> content_length;
   bool chunked = false;
-  bool closes = false;  // the connection ends behind the answer
+  bool closes = false;  // the connection ends after the answer
 };
 
 std::string answer_head(const HttpResponse& response, const AnswerFraming& framing);
@@ -28,7 +27,7 @@ HttpResponse error_answer(int status, Code code, std::string_view message);
 // 426, for a route that is a WebSocket.
 HttpResponse upgrade_required_answer();
 
-// A request as the client sends it: Host unless it has one, Content-Length where there is a body.
+// A request as the client sends it. Adds Host unless it is there, and Content-Length for a body.
 std::string request_text(const HttpRequest& request, std::string_view host);
 
 }  // namespace perdure

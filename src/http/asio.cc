@@ -1,2 +1,2 @@
-// The parts of Asio that are no templates, compiled once (BOOST_ASIO_SEPARATE_COMPILATION).
+// The non-template parts of Asio, compiled once (BOOST_ASIO_SEPARATE_COMPILATION).
 #include <boost/asio/impl/src.hpp>

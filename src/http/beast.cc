@@ -1,2 +1,2 @@
-// The parts of Beast that are no templates, compiled once (BOOST_BEAST_SEPARATE_COMPILATION).
+// The non-template parts of Beast, compiled once (BOOST_BEAST_SEPARATE_COMPILATION).
 #include <boost/beast/src.hpp>

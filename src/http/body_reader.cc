@@ -87,7 +87,7 @@ void BodyReader::take_size_char(char c) {
     return;
   }
   if (part_ == Part::extension) {
-    // Extensions mean nothing to anybody; they are passed over, within a bound.
+    // Extensions have no meaning here; they are skipped, up to a limit.
     const auto byte = static_cast<unsigned char>(c);
     const bool allowed = byte == '\t' || (byte >= 0x20 && byte != 0x7f);
     if (!allowed || ++overhead_ > http_chunk_overhead_bytes_max) state_ = State::broken;
@@ -123,7 +123,7 @@ void BodyReader::begin_chunk() {
   }
 }
 
-// Trailers are read over up to the empty line: nobody here could trust what they say.
+// Trailers are skipped up to the empty line, because nothing here could trust them.
 void BodyReader::take_trailer_char(char c) {
   if (++overhead_ > http_chunk_overhead_bytes_max || c == '\0') {
     state_ = State::broken;

@@ -1,5 +1,5 @@
-// The body of a message, taken out of its framing as the bytes come. It holds none of them itself,
-// and a chunked body is read to the letter: a size in another form is an error.
+// Extracts the body of a message from its framing as bytes arrive, without storing them. Chunked
+// bodies are parsed strictly: a size in another form is an error.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,15 @@ namespace perdure {
 class BodyReader {
  public:
   BodyReader() = default;
-  // A longer body is an error once it is seen to be longer.
+  // A longer body is an error as soon as it exceeds bytes_max.
   BodyReader(BodyFraming framing, std::size_t bytes_max);
 
   enum class State { more, done, too_long, broken };
   State state() const { return state_; }
-  // Appends what belongs to the body and gives how many of the bytes were used; what is left behind
-  // the body's end is not.
+  // Appends the bytes of the body and returns how many bytes were used. Bytes after the body's end
+  // are not used.
   std::size_t feed(std::string_view bytes, std::string& body);
-  // The peer sends no more: right for a body without any framing, else it is broken.
+  // The peer sends no more: a normal end for a body without framing, an error otherwise.
   void end();
 
  private:
@@ -46,9 +46,9 @@ class BodyReader {
   BodyKind kind_ = BodyKind::none;
   State state_ = State::done;
   Part part_ = Part::size;
-  std::uint64_t left_ = 0;    // of the body or of the chunk
-  std::size_t room_ = 0;      // until bytes_max
-  std::size_t digits_ = 0;    // of the chunk's size
+  std::uint64_t left_ = 0;    // bytes left of the body or chunk
+  std::size_t room_ = 0;      // bytes left until bytes_max
+  std::size_t digits_ = 0;    // digits of the chunk's size so far
   std::size_t line_ = 0;      // bytes of this trailer
   std::size_t overhead_ = 0;  // bytes of extensions and trailers
 };

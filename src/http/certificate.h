@@ -1,4 +1,4 @@
-// A certificate that signs itself, for a server whose clients know it by its fingerprint and not by
+// A self-signed certificate, for a server whose clients identify it by its fingerprint instead of
 // its name.
 #pragma once
 
@@ -10,12 +10,12 @@
 
 namespace perdure {
 
-// Writes a new P-256 key (0600) and its certificate, which does not expire in practice. What is
-// there is replaced; after an error there may be a key without a certificate. May block: it writes
-// files.
+// Writes a new P-256 key (0600) and its certificate, which practically never expires. Existing
+// files are replaced; after an error there may be a key without a certificate. May block, because
+// it writes files.
 Result<> make_certificate(const TlsFiles& files, const std::string& name);
 
-// SHA-256 of the certificate in the file, in its DER form.
+// SHA-256 of the file's certificate in DER form.
 Result<Hash> certificate_fingerprint(const std::string& file);
 
 }  // namespace perdure

@@ -15,7 +15,7 @@
 namespace perdure {
 namespace {
 
-// A request and its answer over a connection of its own.
+// A request and its answer over a separate connection.
 class ClientCall final : public ByteStreamEvents, public std::enable_shared_from_this<ClientCall> {
  public:
   ClientCall(HttpReactor& reactor, const HttpCallLimits& limits, HttpBodyEvents& events)
@@ -97,14 +97,14 @@ class ClientCall final : public ByteStreamEvents, public std::enable_shared_from
     std::array<std::string_view, send_parts_max> parts;
     while (!out_.empty()) {
       const Transferred sent = stream_->write(std::span(parts).first(out_.gather(parts)));
-      // Who refuses a request may not read it to its end: the answer is still to be read.
+      // A server that refuses a request may not read all of it, so the answer must still be read.
       if (sent.how == Transfer::broken) return out_.clear();
       if (sent.how != Transfer::some) return;
       out_.sent(sent.bytes);
     }
   }
 
-  // Whether a head was taken, be it one of an interim answer.
+  // Whether a head was parsed, including those of interim answers.
   bool take_head() {
     const HeadSearch search = find_head_end(in_, searched_);
     searched_ = in_.size();
@@ -149,7 +149,7 @@ class ClientCall final : public ByteStreamEvents, public std::enable_shared_from
 
   HttpReactor& reactor_;
   HttpCallLimits limits_;
-  HttpBodyEvents* events_;  // null once it is over
+  HttpBodyEvents* events_;  // null after the end
   std::unique_ptr<Connecting> connecting_;
   std::shared_ptr<ByteStream> stream_;
   std::string method_;
@@ -179,7 +179,7 @@ std::unique_ptr<HttpCall> open_call(HttpIo& io, const HttpEndpoint& to, HttpRequ
   return std::make_unique<HeldCall>(std::move(call));
 }
 
-// Puts the whole answer together.
+// Collects the whole answer.
 class Fetch final : public HttpCall, public HttpBodyEvents {
  public:
   explicit Fetch(std::move_only_function<void(Result<HttpResponse>)> done)
@@ -188,7 +188,7 @@ class Fetch final : public HttpCall, public HttpBodyEvents {
   void on_head(const HttpResponse& head) override { response_ = head; }
   void on_bytes(std::string_view bytes) override { response_.body.append(bytes); }
   void on_end(Result<> result) override {
-    // Whoever is told may drop us.
+    // The callback may destroy this object.
     auto done = std::move(done_);
     HttpResponse response = std::move(response_);
     if (!result) return done(std::unexpected(std::move(result).error()));
@@ -225,7 +225,7 @@ std::uint64_t HttpCalls::fetch(const HttpEndpoint& to, HttpRequest request,
   calls_[number] =
       http_fetch(io_, to, std::move(request), limits,
                  [this, number, done = std::move(done)](Result<HttpResponse> answer) mutable {
-                   // The capture goes with the call.
+                   // Erasing the call also destroys this capture.
                    auto told = std::move(done);
                    calls_.erase(number);
                    told(std::move(answer));

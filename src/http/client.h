@@ -1,5 +1,5 @@
 // The client side of HTTP/1.1, for the CLI, webhooks and tests: a request and its whole answer, an
-// answer as a stream, or a WebSocket. One connection each; nothing is retried here.
+// answer as a stream, or a WebSocket. Each uses one connection; nothing is retried here.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@
 namespace perdure {
 
 struct HttpEndpoint {
-  std::string unix_folder;  // given: a unix socket, reached through its folder's descriptor
+  std::string unix_folder;  // if set: a unix socket, reached through its folder's descriptor
   std::string unix_name;
-  std::string host;  // else TCP: a name or an address
+  std::string host;  // otherwise TCP: a name or an address
   std::uint16_t port = 0;
-  bool tls = false;  // certificates of the system's store are trusted, and the name is checked
-  // Over TCP: a peer of which the kernel hears nothing for so long is gone; 0: that goes unnoticed.
+  bool tls = false;  // trusts the system's certificate store and checks the name
+  // Over TCP: disconnects if the kernel hears nothing from the peer for this long; 0: never.
   std::int64_t silence_ms = 0;
 };
 
@@ -32,27 +32,26 @@ struct HttpCallLimits {
   std::size_t body_bytes_max = 256UL << 20;
 };
 
-// A call under way; dropping it gives it up, and no callback follows. It may be dropped from inside
-// of its own callback. It uses the io until it goes, so it has one owner, whose life ends before
-// the io's: a task or a timer of a loop never holds one.
+// A call in progress. Destroying it cancels it without a callback, even within its own callback. It
+// uses the io, so it needs one owner that is destroyed before the io; a task or timer of a loop
+// must not hold it.
 class HttpCall {
  public:
   virtual ~HttpCall() = default;
 };
 
-// `unavailable`: nobody there, or it ended early.
+// `unavailable`: the connection was refused or ended early.
 std::unique_ptr<HttpCall> http_fetch(HttpIo& io, const HttpEndpoint& to, HttpRequest request,
                                      const HttpCallLimits& limits,
                                      std::move_only_function<void(Result<HttpResponse>)> done);
 
-// Calls by one owner. Each goes when it is over, and all of them with this.
+// The calls of one owner. Each is destroyed when it ends, and all of them with this.
 class HttpCalls {
  public:
   using Done = std::move_only_function<void(Result<HttpResponse>)>;
-  // The io outlives this.
+  // The io must outlive this.
   explicit HttpCalls(HttpIo& io) : io_(io) {}
-  // `done` comes from the io, once, after the call has been dropped. The number is never used
-  // again.
+  // `done` is called by the io, once, after the call has been destroyed. Numbers are never reused.
   std::uint64_t fetch(const HttpEndpoint& to, HttpRequest request, const HttpCallLimits& limits,
                       Done done);
   // No callback follows.
@@ -69,18 +68,18 @@ class HttpBodyEvents {
   virtual ~HttpBodyEvents() = default;
   virtual void on_head(const HttpResponse& head) = 0;
   virtual void on_bytes(std::string_view bytes) = 0;
-  // The last call; an error when the answer was cut.
+  // The last call; an error if the answer was cut.
   virtual void on_end(Result<> result) = 0;
 };
-// answer_ms counts between two portions of bytes.
+// answer_ms limits the time between two portions of bytes.
 std::unique_ptr<HttpCall> http_open(HttpIo& io, const HttpEndpoint& to, HttpRequest request,
                                     const HttpCallLimits& limits, HttpBodyEvents& events);
 
-// on_closed tells a failure, too. request.method is ignored.
+// on_closed also reports failures. request.method is ignored.
 std::shared_ptr<WebSocket> http_websocket(HttpIo& io, const HttpEndpoint& to, HttpRequest request,
                                           const WebSocketLimits& limits, WebSocketEvents& events);
 
-// Blocks: runs the io until the answer is there. For the CLI and tests.
+// Blocks: runs the io until the answer arrives. For the CLI and tests.
 Result<HttpResponse> http_call(HttpIo& io, const HttpEndpoint& to, HttpRequest request,
                                const HttpCallLimits& limits = {});
 

@@ -1,5 +1,5 @@
-// The client against our server, and against peers that misbehave: every ending is told once, and
-// a call that was given up tells nothing.
+// The client against our server, and against faulty peers: every end is reported once, and a
+// cancelled call reports nothing.
 #include "http/client.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ class Client : public ServerTest {
   HttpRequest request(std::string target, std::string method = "GET") {
     return {.method = std::move(method), .target = std::move(target)};
   }
-  // A listener that answers the first caller with these bytes, whatever it asks, and hangs up.
+  // A listener that sends these bytes to its first caller, for any request, and disconnects.
   Result<HttpResponse> call_of(const std::string& answer, const std::string& method = "GET") {
     Socket listener = listen_tcp_socket(*numeric_address("127.0.0.1", 0), "a free port").value();
     const HttpEndpoint to{.host = "127.0.0.1", .port = local_port(listener).value()};
@@ -184,7 +184,7 @@ TEST_F(Client, a_call_that_is_dropped_tells_nothing_more) {
   };
   BodyRecorder recorder;
   auto call = http_open(*io, endpoint(), request("/s"), {}, recorder);
-  // From inside of its own callback, the worst of moments.
+  // Within its own callback, the most difficult moment.
   recorder.then = [&] { call.reset(); };
   EXPECT_TRUE(until([&] { return events.closed == 1; }));
   EXPECT_EQ(recorder.ends, 0);

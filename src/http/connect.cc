@@ -43,7 +43,7 @@ class Attempt final : public Connecting,
       last_error_ = std::move(outcome).error();
       return try_next();
     }
-    // The descriptor's owner changes: a copy goes on, the watched one is closed.
+    // Ownership of the descriptor changes: a copy is passed on, the watched one is closed.
     auto socket = copy_socket(descriptor_->get());
     descriptor_.reset();
     if (!socket) return tell(std::unexpected(std::move(socket).error()));
@@ -66,10 +66,10 @@ class Attempt final : public Connecting,
     auto socket = connect_unix_socket_at({to_.unix_folder, to_.unix_name});
     if (socket) return tell(make_plain_stream(reactor_, std::move(*socket)));
     if (socket.error().code() != Code::limit_reached) {
-      // No such name and nobody behind it are the same to whoever asks for a daemon.
+      // For a client of the daemon, a missing socket and one without a listener are the same.
       return tell(fail(Code::unavailable, socket.error().message()));
     }
-    // Others fill its queue. It is no answer: as soon as a place is free, we take it.
+    // Its backlog is full. That is not a failure: connect as soon as a place is free.
     reactor_.after_ms(unix_again_ms, [weak = weak_from_this()] {
       const auto self = weak.lock();
       if (self && self->done_) self->try_unix();

@@ -1,4 +1,4 @@
-// Reaching an endpoint: looking its name up, trying its addresses in turn, and TLS over it.
+// Connects to an endpoint: resolves its name, tries its addresses in turn, and adds TLS.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace perdure {
 
-// An attempt under way; dropping it gives it up, and nothing is told.
+// An attempt in progress. Destroying it cancels it without a callback.
 class Connecting {
  public:
   virtual ~Connecting() = default;
@@ -20,12 +20,12 @@ class Connecting {
 
 using OnConnected = std::move_only_function<void(Result<std::shared_ptr<ByteStream>>)>;
 
-// `done` is told once, from the loop. How long it may take is the caller's business.
+// `done` is called once, from the loop. The caller must limit the time.
 std::unique_ptr<Connecting> connect_to(HttpReactor& reactor, const HttpEndpoint& to,
                                        OnConnected done);
 
-// What stands in Host: "localhost" for a unix socket, else the host, and the port where it is not
-// the usual one.
+// The Host header: "localhost" for a unix socket, otherwise the host, with the port if it is not
+// the default.
 std::string host_header(const HttpEndpoint& to);
 
 }  // namespace perdure

@@ -47,7 +47,7 @@ void Connection::expect_within(std::int64_t ms) {
   deadline_ms_ = host_->reactor().now_ms() + std::max<std::int64_t>(ms, 1);
 }
 
-// A body that stalls, that trickles, and one that takes for ever: each has its own end.
+// Separate limits for a body that stalls, one that trickles, and one that never ends.
 void Connection::expect_body() {
   const HttpServerLimits& limits = host_->limits();
   const auto earned_ms =
@@ -82,7 +82,7 @@ void Connection::on_bytes(std::string_view bytes) {
   in_.append(bytes);
   advance();
   if (phase_ == Phase::closed) return;
-  // A client that sends on while it waits for an answer waits in the kernel.
+  // If a client sends more while it waits for an answer, its bytes wait in the kernel.
   const bool reads = phase_ == Phase::head || phase_ == Phase::body;
   if (!reads && in_.size() > host_->limits().head_bytes_max) stream_->stop_reading();
 }
@@ -132,7 +132,7 @@ bool Connection::admit(RequestHead head) {
     return false;
   }
   if (admission.refuse) {
-    // The body is not read, so where the next request begins is not known.
+    // The body is not read, so the start of the next request is unknown.
     lingers_ = head.body.kind != BodyKind::none;
     send_last(*admission.refuse, admission.refuse_after_ms);
     return false;
@@ -180,7 +180,7 @@ void Connection::refuse(Refusal refusal) {
   send_last(error_answer(refusal.status, code_of(refusal.status), refusal.why));
 }
 
-// An answer behind which the connection ends, whatever the client still sends.
+// Sends an answer and then closes the connection, ignoring further input.
 void Connection::send_last(const HttpResponse& response, std::int64_t delay_ms) {
   reading_.reset();
   in_ = {};
@@ -231,7 +231,7 @@ void Connection::write(std::shared_ptr<const std::string> bytes) {
   if (phase_ != Phase::streaming || bytes->empty()) return;
   const std::size_t unsent_max = host_->limits().stream_unsent_bytes_max;
   if (!out_.empty() && out_.unsent_bytes() + bytes->size() > unsent_max) {
-    // What was written just now has had no chance yet.
+    // The bytes just queued have not been sent yet, so try that first.
     const Sent sent = send_queued();
     const bool fits = out_.empty() || out_.unsent_bytes() + bytes->size() <= unsent_max;
     if (sent == Sent::broken || !fits) return lose();
@@ -341,7 +341,7 @@ void Connection::answer_done() {
 void Connection::on_end() {
   const auto self = shared_from_this();
   peer_ended_ = true;
-  // Who asked may have ended its own half and wait for the answer all the same.
+  // The client may have closed only its own direction and still wait for the answer.
   if (phase_ != Phase::handling && phase_ != Phase::sending) lose();
 }
 

@@ -1,6 +1,6 @@
-// One connection of the server: a request is read, answered, and only then the next one is read.
-// Whatever it is told to send leaves in the next round of the loop, gathered; nothing is told to a
-// handler or to a stream's events from inside one of their own calls.
+// One connection of the server: it reads and answers one request at a time. Output is gathered and
+// sent in the next round of the loop. Handlers and stream events are never called from within one
+// of their own calls.
 #pragma once
 
 #include <cstddef>
@@ -22,18 +22,18 @@ namespace perdure {
 class Connection;
 class Crowd;
 
-// What connections need of their server.
+// The services that connections need from their server.
 class ConnectionHost {
  public:
   virtual ~ConnectionHost() = default;
   virtual HttpReactor& reactor() = 0;
   virtual HttpHandler& handler() = 0;
   virtual const HttpServerLimits& limits() const = 0;
-  // The server is gone: no call but this one is allowed any more.
+  // The server has been destroyed: only this function may be called then.
   virtual bool is_down() const = 0;
   // Calls round() soon, once for any number of calls.
   virtual void schedule(std::shared_ptr<Connection> connection) = 0;
-  // Its caller has shown good credentials, of that name. False: too many connections have.
+  // The connection presented valid credentials with that name. False: too many connections have.
   virtual bool note_known(Connection& connection, const std::string& credential) = 0;
   // The connection is closed.
   virtual void forget(Connection& connection) = 0;
@@ -45,31 +45,31 @@ class Connection final : public ByteStreamEvents, public std::enable_shared_from
              std::shared_ptr<const HttpPeer> peer);
   void start();
 
-  // Of the server.
-  std::size_t place = 0;  // in its list
+  // For the server's use.
+  std::size_t place = 0;  // index in the server's list
   bool is_scheduled = false;
   bool is_stranger = false;
-  Crowd* crowd = nullptr;  // that it is in; its place there are the next two
+  Crowd* crowd = nullptr;  // the one it is in; the next two members are its place there
   std::string source;
   std::uint64_t arrival = 0;
-  // Nothing of ours is under way: no handler is at work and no stream is open.
+  // No handler is running and no stream is open.
   bool is_idle() const;
   void drop();
   void round();
   void check_deadline(std::int64_t now_ms);
-  void finish_and_close();  // after what is under way; at once when that is nothing
-  void abandon();           // at once, and nobody is told
+  void finish_and_close();  // ends after the current exchange, if any
+  void abandon();           // ends at once, without events
 
-  // Of the one exchange under way.
+  // For the current exchange.
   void respond(HttpResponse response);
   void begin_stream(HttpResponse head, HttpStreamEvents& events);
   std::shared_ptr<WebSocket> upgrade(const HttpRequest& request, const WebSocketLimits& limits,
                                      WebSocketEvents& events);
-  // Not while the server is down.
+  // Must not be called after the server was destroyed.
   void after_this_call(std::move_only_function<void()> then);
   bool is_gone() const { return phase_ == Phase::closed || peer_ended_; }
 
-  // Of the stream under way; they do nothing once it is closed.
+  // For the current stream; no effect after it is closed.
   void write(std::shared_ptr<const std::string> bytes);
   void finish();
   void drop_stream();
@@ -113,20 +113,20 @@ class Connection final : public ByteStreamEvents, public std::enable_shared_from
   std::shared_ptr<WebSocketSession> websocket_;
   std::unique_ptr<Reading> reading_;
   std::string in_;            // received and not used yet
-  std::size_t searched_ = 0;  // of in_, for the end of a head
+  std::size_t searched_ = 0;  // bytes of in_ already searched for the end of a head
   SendQueue out_;
   std::int64_t deadline_ms_ = 0;  // 0: none
-  std::int64_t known_by_ms_ = 0;  // a stranger that is none by then is closed
+  std::int64_t known_by_ms_ = 0;  // a stranger without credentials by then is closed
   std::int64_t body_began_ms_ = 0;
-  std::size_t body_bytes_ = 0;  // of its framing, too
+  std::size_t body_bytes_ = 0;  // includes its framing
   std::size_t lingered_bytes_ = 0;
   Phase phase_ = Phase::head;
   bool is_head_request_ = false;
   bool is_http_1_0_ = false;
-  bool closes_ = false;   // behind this answer
-  bool lingers_ = false;  // then, since the client may still be sending
+  bool closes_ = false;   // ends after this answer
+  bool lingers_ = false;  // waits before that, since the client may still be sending
   bool peer_ended_ = false;
-  bool drain_due_ = false;  // on_drained is owed
+  bool drain_due_ = false;  // on_drained must be called
 };
 
 }  // namespace perdure

@@ -13,7 +13,7 @@ std::size_t Crowd::count(const std::string& source) const {
   return at == sources_.end() ? 0 : at->second.size();
 }
 
-// Of several as large, the one with the oldest connection. Empty: there is none.
+// Of equally large sources, the one with the oldest connection. Empty: there is none.
 std::string Crowd::largest() const {
   const auto is_smaller = [](const auto& a, const auto& b) {
     if (a.second.size() != b.second.size()) return a.second.size() < b.second.size();

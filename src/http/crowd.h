@@ -1,5 +1,5 @@
-// Connections that share places: so many in all, and so many from each source. When a place is
-// missing, an older connection is closed, so that those who hold many never keep others out.
+// Connections that share a limited number of places, in total and per source. If no place is free,
+// an older connection is closed, so that a source with many connections cannot keep others out.
 #pragma once
 
 #include <cstddef>
@@ -21,20 +21,20 @@ class Crowd {
   };
   explicit Crowd(Rules rules) : rules_(rules) {}
 
-  // Makes sure that one more from there has a place: closes the oldest idle connection of the same
-  // source, or of the source with the most when there are too many in all. A source that has more
-  // than its share then loses a busy one, too. False: there is no place.
+  // Ensures a place for one more connection from `source`. Closes the oldest idle connection of the
+  // same source, or of the largest source if there are too many in total. A source that exceeds its
+  // share then loses a busy one, too. False: no place is free.
   bool make_room(const std::string& source);
-  // Closes the oldest idle connection of the source with the most, or else its oldest. False:
-  // there is none.
+  // Closes the largest source's oldest idle connection, or its oldest one if none is idle. False:
+  // there are no connections.
   bool drop_one();
 
-  // A connection is in one crowd at most, and leaves it before it ends.
+  // A connection is in at most one crowd, and must be removed before it ends.
   void add(Connection& connection, const std::string& source);
   void remove(Connection& connection);
 
  private:
-  using Members = std::vector<Connection*>;  // in the order in which they came
+  using Members = std::vector<Connection*>;  // in order of arrival
   std::size_t count(const std::string& source) const;
   std::string largest() const;
   bool drop_from(const std::string& source, bool may_be_busy);

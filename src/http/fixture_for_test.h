@@ -1,5 +1,5 @@
-// What the tests of this folder share: a server whose handler is a lambda, and a client that sends
-// any bytes and keeps what comes back, both on one loop that is run until something holds.
+// Shared by the tests of this folder: a server whose handler is a lambda, and a client that sends
+// any bytes and keeps the answer, both on one loop that runs until a condition holds.
 #pragma once
 
 #include <array>
@@ -52,7 +52,7 @@ class Scratch {
   std::filesystem::path path_;
 };
 
-// Sends any bytes. What it receives is kept; it never blocks.
+// Sends any bytes and keeps what it receives; never blocks.
 class RawClient {
  public:
   RawClient(HttpIo& io, Socket socket) : io_(io), socket_(std::move(socket)) {}
@@ -61,7 +61,7 @@ class RawClient {
     return {io, connect_tcp_socket(*numeric_address("127.0.0.1", port)).value()};
   }
 
-  // Whatever can be sent is, while the loop runs.
+  // Sends as much as possible while the loop runs.
   void send(std::string_view bytes) {
     while (!bytes.empty() && !broken_) {
       const auto sent = send_some(socket_.get(), std::span(&bytes, 1));
@@ -93,7 +93,7 @@ class RawClient {
   bool until_ended() {
     return until(io_, [&] { return receive(); });
   }
-  // The status of the first answer, 0 for none; the connection is read to its end.
+  // Reads to the connection's end and returns the status of the first answer, or 0 without one.
   int status_at_end() {
     if (!until_ended()) return -1;
     return received.size() > 12 ? std::stoi(received.substr(9, 3)) : 0;
@@ -123,7 +123,7 @@ class LambdaHandler final : public HttpHandler {
     exchange->respond({.body = request.method + " " + request.path + " " + request.body});
   }
 
-  std::string insider;  // the session of whoever connects next over a unix socket
+  std::string insider;  // the session of the next caller over a unix socket
   std::function<HttpAdmission(const HttpRequest&)> admit;
   std::function<void(HttpRequest, std::shared_ptr<HttpExchange>)> answer;
   int accepted = 0;

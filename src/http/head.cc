@@ -20,7 +20,7 @@ bool is_field_char(char c) {
   return byte == '\t' || (byte >= 0x20 && byte != 0x7f);
 }
 
-// Cuts the first line off; the head is known to end with an empty one.
+// Removes and returns the first line; the head is known to end with an empty one.
 std::string_view take_line(std::string_view& rest) {
   const std::size_t end = rest.find("\r\n");
   const std::string_view line = rest.substr(0, end);
@@ -58,7 +58,7 @@ std::expected<std::vector<HttpHeader>, Refusal> parse_fields(std::string_view re
   return out;
 }
 
-// The value of a header that must not be repeated; empty when it is not there.
+// The value of a header that must not be repeated; empty if absent.
 struct Only {
   std::size_t count = 0;
   std::string_view value;
@@ -81,7 +81,7 @@ bool any_lists(const std::vector<HttpHeader>& headers, std::string_view name,
   });
 }
 
-// What the two headers that speak of it say; `none` when there are none.
+// The framing according to its two headers; `none` if both are absent.
 std::expected<BodyFraming, Refusal> parse_framing(const std::vector<HttpHeader>& headers,
                                                   Version version) {
   const Only length = only(headers, "content-length");
@@ -119,7 +119,7 @@ std::expected<void, Refusal> check_host(const RequestHead& head, std::string_vie
 }  // namespace
 
 HeadSearch find_head_end(std::string_view bytes, std::size_t searched) {
-  // One step back over each character that an end may have begun with.
+  // Goes back over the characters that may be the start of an end.
   std::size_t at = searched > 3 ? searched - 3 : 0;
   while ((at = bytes.find('\n', at)) != std::string_view::npos) {
     if (at == 0 || bytes[at - 1] != '\r') return {HeadEnd::broken};

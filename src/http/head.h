@@ -1,5 +1,5 @@
-// Heads of requests and answers, read strictly: whatever two readers could take for two different
-// messages is refused (RFC 9112, section 11). Pure; the fuzzer http_request holds it to its rules.
+// Parses heads of requests and answers strictly: anything that two readers could understand as
+// different messages is refused (RFC 9112, section 11). Pure; tested by the fuzzer http_request.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@ namespace perdure {
 
 enum class BodyKind { none, length, chunked, until_end };
 
-// Where the body ends.
+// How the end of the body is determined.
 struct BodyFraming {
   BodyKind kind = BodyKind::none;
-  std::uint64_t bytes = 0;  // of `length`
+  std::uint64_t bytes = 0;  // only for `length`
 };
 
 struct RequestHead {
@@ -33,7 +33,7 @@ struct ResponseHead {
   BodyFraming body;
 };
 
-// What is sent to a client whose request is not taken.
+// The answer to a request that is refused.
 struct Refusal {
   int status = 400;
   std::string_view why;
@@ -42,16 +42,16 @@ struct Refusal {
 enum class HeadEnd { found, not_yet, broken };
 struct HeadSearch {
   HeadEnd end = HeadEnd::not_yet;
-  std::size_t bytes = 0;  // of the head, its empty line included
+  std::size_t bytes = 0;  // size of the head, including its empty line
 };
-// Looks for the end of the head that the bytes begin with. `broken`: a line ends without CR, so
-// that no end would ever come. The first `searched` bytes were looked at before.
+// Finds the end of the head at the start of the bytes. `broken`: a line ends without CR, so the
+// head can never end. The first `searched` bytes were searched before.
 HeadSearch find_head_end(std::string_view bytes, std::size_t searched);
 
 // The head with its empty line. The peer is not filled in.
 std::expected<RequestHead, Refusal> parse_request_head(std::string_view head);
 
-// An answer to a request by that method.
+// An answer to a request with that method.
 Result<ResponseHead> parse_response_head(std::string_view head, std::string_view method);
 
 }  // namespace perdure

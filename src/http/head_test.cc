@@ -1,5 +1,5 @@
-// What is refused and why: the ways to make two readers of one request see two different requests
-// (RFC 9112, section 11), and the forms that are good.
+// Which requests are refused and why: those that two readers could understand as different requests
+// (RFC 9112, section 11); and which forms are valid.
 #include "http/head.h"
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace perdure {
 namespace {
 
-// A request with this line and these header lines, Host included.
+// A request with this line and these header lines, including Host.
 std::string request(std::string_view line, std::string_view headers = {}) {
   return std::string(line) + "\r\nHost: a:1\r\n" + std::string(headers) + "\r\n";
 }
@@ -162,7 +162,7 @@ struct Read {
   std::size_t used;
 };
 
-// In portions of one size, so that every cut is met.
+// In portions of equal size, so that tests cover every cut.
 Read read_chunked(std::string_view bytes, std::size_t portion, std::size_t bytes_max = 1000) {
   BodyReader reader({BodyKind::chunked}, bytes_max);
   Read out{};

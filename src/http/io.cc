@@ -1,5 +1,5 @@
-// HttpIo and HttpReactor on one Asio context. Asio only tells here when a descriptor is ready; the
-// reads and writes are plain system calls, so that an idle connection holds no buffer at all.
+// HttpIo and HttpReactor on one Asio context. Asio only reports here when a descriptor is ready;
+// reads and writes are plain system calls, so that an idle connection holds no buffer.
 #include "http/io.h"
 
 #include <array>
@@ -23,7 +23,7 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-// Of which what waits can be dropped before it goes.
+// Allows pending handlers to be dropped before its destruction.
 class Context : public asio::io_context {
  public:
   using asio::io_context::io_context;
@@ -35,7 +35,7 @@ using Timer = asio::basic_waitable_timer<std::chrono::steady_clock,
                                          Context::executor_type>;
 
 constexpr std::size_t read_buffer_bytes = 64UL << 10;
-constexpr std::size_t handlers_at_once = 64;  // of run_for_ms()
+constexpr std::size_t handlers_at_once = 64;  // limit for one run_for_ms()
 
 class ReactorDescriptor final : public Descriptor {
  public:
@@ -66,7 +66,7 @@ class ReactorDescriptor final : public Descriptor {
   }
 
  private:
-  // Shared with the handlers, which may still be queued when the descriptor is gone.
+  // Shared with the handlers, which may still be queued after the descriptor is destroyed.
   struct State {
     State(Context& context, int fd, DescriptorEvents* told)
         : descriptor(context.get_executor(), fd), events(told), native(fd) {}
@@ -80,7 +80,7 @@ class ReactorDescriptor final : public Descriptor {
   std::shared_ptr<State> state_;
 };
 
-// A descriptor of another loop, and what to call when it is readable.
+// A descriptor of another loop, and the function to call when it is readable.
 class Driven {
  public:
   Driven(Context& context, int descriptor, std::move_only_function<void()> pump)
@@ -102,11 +102,11 @@ class Driven {
 class AsioIo final : public HttpIo, public HttpReactor {
  public:
   AsioIo() : context_(1), guard_(context_.get_executor()) {}
-  // While every member is there: what goes may cancel a timer or post once more.
+  // While all members exist: destroyed handlers may cancel a timer or post again.
   ~AsioIo() override { context_.drop_pending(); }
 
   void drive(int descriptor, std::move_only_function<void()> pump) override {
-    // A copy: Asio closes what it watches, and the loop owns its own.
+    // A copy, because Asio closes what it watches, and the loop owns its own.
     const int copy = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
     CHECK(copy >= 0, "a loop's descriptor cannot be copied");
     driven_.push_back(std::make_unique<Driven>(context_, copy, std::move(pump)));
@@ -124,7 +124,7 @@ class AsioIo final : public HttpIo, public HttpReactor {
   }
   void run_for_ms(int wait_ms) override {
     context_.restart();
-    // Asio runs nothing at all in a time of 0.
+    // Asio runs nothing in a time of 0.
     if (run_some() > 0 || wait_ms <= 0) return;
     if (context_.run_one_for(std::chrono::milliseconds(wait_ms)) > 0) run_some();
   }
@@ -136,7 +136,7 @@ class AsioIo final : public HttpIo, public HttpReactor {
     auto& timer = timers_.emplace(id, context_.get_executor()).first->second;
     timer.expires_after(std::chrono::milliseconds(delay_ms));
     timer.async_wait([this, id, task = std::move(task)](const error_code&) mutable {
-      // One that was cancelled is not in the map any more, whatever its handler was told.
+      // A cancelled timer was removed from the map, even if its handler is already queued.
       if (timers_.erase(id) != 0) task();
     });
     return id;
@@ -177,7 +177,7 @@ class AsioIo final : public HttpIo, public HttpReactor {
   void* context() override { return static_cast<asio::io_context*>(&context_); }
 
  private:
-  // What is always ready, such as a stream at its end, must not keep the caller out for ever.
+  // A descriptor that is always ready, such as a stream at its end, must not block the caller.
   std::size_t run_some() {
     std::size_t ran = 0;
     while (ran < handlers_at_once && context_.poll_one() > 0) ++ran;

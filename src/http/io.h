@@ -1,5 +1,5 @@
-// The one thread of a program that speaks HTTP: an Asio context, and beside it any other loop that
-// has a descriptor (EpollLoop::descriptor, EpollLoop::pump). Asio itself is seen by http/*.cc only.
+// The single thread of a program that uses HTTP: an Asio context that also drives another loop with
+// a descriptor (EpollLoop::descriptor, EpollLoop::pump). Only http/*.cc sees Asio itself.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ class HttpIo {
   // Runs until stop(). Blocks.
   virtual void run() = 0;
   virtual void stop() = 0;
-  // Runs what is ready, waiting at most this long for the first of it. For tests and the CLI.
+  // Runs what is ready, and waits at most this long for the first event. For tests and the CLI.
   virtual void run_for_ms(int wait_ms) = 0;
 };
 

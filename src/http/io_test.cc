@@ -1,4 +1,4 @@
-// The loop: another one driven inside of it, tasks and timers in order, and how it is stopped.
+// The loop: another loop driven within it, tasks and timers in order, and how it stops.
 #include "http/io.h"
 
 #include <array>
@@ -21,7 +21,7 @@ using namespace http_test;
 TEST(Io, G8_what_is_always_ready_does_not_keep_the_caller_out) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
-  ::close(ends[1]);  // at its end, and so readable for ever
+  ::close(ends[1]);  // now at its end, and therefore always readable
   const auto io = HttpIo::create();
   int calls = 0;
   io->drive(ends[0], [&] { calls += 1; });
@@ -37,7 +37,7 @@ TEST(Io, drives_another_loop_as_long_as_it_has_something) {
   epoll_event interest{.events = EPOLLIN, .data = {.fd = event.get()}};
   ASSERT_EQ(::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, event.get(), &interest), 0);
   int pumped = 0;
-  // Each round takes one of three: that more is left must be noticed without another event.
+  // Each round takes one of three, so the rest must be noticed without another event.
   io->drive(epoll.get(), [&] {
     epoll_event ready{};
     if (::epoll_wait(epoll.get(), &ready, 1, 0) != 1) return;

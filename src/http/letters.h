@@ -1,4 +1,4 @@
-// The alphabets of RFC 9110 and comparing without regard to case: ASCII only, whatever the locale.
+// The character sets of RFC 9110 and comparison without regard to case: ASCII only, in any locale.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ constexpr bool is_letter_or_digit(char c) {
   return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z');
 }
 
-// A character of a token: of a method, or of a header's name.
+// A character of a token, such as a method or a header name.
 constexpr bool is_token_char(char c) {
   return is_letter_or_digit(c) || std::string_view("!#$%&'*+-.^_`|~").contains(c);
 }
@@ -32,7 +32,7 @@ constexpr std::string_view trim_blanks(std::string_view text) {
   return text;
 }
 
-// Whether a list like "gzip, br;q=0.5" of a header holds the word, with whatever parameters.
+// Whether a header's list like "gzip, br;q=0.5" contains the word, with any parameters.
 constexpr bool list_has(std::string_view list, std::string_view word) {
   while (!list.empty()) {
     const std::size_t comma = std::min(list.find(','), list.size());

@@ -13,7 +13,7 @@
 namespace perdure {
 namespace {
 
-// `DESCRIPTOR=NAME`, one a line.
+// `DESCRIPTOR=NAME`, one per line.
 constexpr const char* variable = "PERDURE_LISTENERS";
 
 std::string name_of(const SocketAddress& address) {
@@ -27,7 +27,7 @@ std::string name_of(const SocketAddress& address) {
   return name;
 }
 
-// A socket's file may be replaced by another of the same path: it counts as which one it is.
+// A socket's file may be replaced by another one at the same path, so the name includes its inode.
 std::optional<std::string> name_of(const UnixName& at) {
   struct stat status{};
   if (::stat((at.folder + "/" + at.name).c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) {
@@ -83,7 +83,7 @@ Result<Socket> KeptListeners::listen_tcp(const SocketAddress& address, std::stri
   Socket kept = TRY(copy_of(name_of(address)));
   if (kept) return kept;
   Socket made = TRY(listen_tcp_socket(address, shown));
-  SocketAddress bound;  // with the port that was free
+  SocketAddress bound;  // includes the port that was chosen
   bound.size = sizeof bound.storage;
   if (::getsockname(made.get(), reinterpret_cast<sockaddr*>(&bound.storage), &bound.size) != 0) {
     return fail(Code::unavailable, "read the socket's address");

@@ -1,5 +1,5 @@
-// Listening sockets that outlive their server: while a daemon starts again its addresses are never
-// free for somebody else, and whoever connects waits in the backlog.
+// Listening sockets that outlive their server. While a daemon restarts, no other program can take
+// its addresses, and callers wait in the backlog.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace perdure {
 
 class KeptListeners {
  public:
-  // What pass_on() of the program that ran in this process before has left, if anything. The
-  // environment says so once: call it before there are threads or children.
+  // Takes over the sockets that pass_on() of this process's previous program left, if any. It reads
+  // the environment only once: call it before there are threads or children.
   static KeptListeners inherit();
 
-  // A descriptor of a listener that is kept, or of a new one, which is kept from now on.
+  // A descriptor of a kept listener, or of a new one, which is kept from now on.
   Result<Socket> listen_tcp(const SocketAddress& address, std::string_view shown);
   Result<Socket> listen_unix(const UnixName& at);
-  // Closes those that nobody asked for since the last call.
+  // Closes those that have not been requested since the last call.
   void close_unused();
   void close() { kept_.clear(); }
   // Leaves them to the program that takes over this process by exec().
@@ -31,7 +31,7 @@ class KeptListeners {
  private:
   struct Kept {
     Socket socket;
-    std::string name;  // what it listens at
+    std::string name;  // the address on which it listens
     bool is_used = false;
   };
   Result<Socket> copy_of(std::string_view name);

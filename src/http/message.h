@@ -19,11 +19,11 @@ struct HttpHeader {
   bool operator==(const HttpHeader&) const = default;
 };
 
-// Who is at the other end, as the kernel says.
-// Where the process behind a connection runs. Nothing in this folder reads it.
+// Where the process at the other end runs, according to the kernel. Nothing in this folder reads
+// it.
 struct CallerOrigin {
-  SessionId session;  // the hosted session it belongs to; null: none
-  std::string doubt;  // why it counts as inside a session that cannot be named
+  SessionId session;  // the hosted session that contains it; null: none
+  std::string doubt;  // why it counts as inside an unknown session
   bool operator==(const CallerOrigin&) const = default;
 };
 
@@ -43,15 +43,15 @@ struct HttpRequest {
   std::string target;                                      // as sent
   std::string path;                                        // percent-decoded; begins with '/'
   std::vector<std::pair<std::string, std::string>> query;  // percent-decoded, in order
-  std::vector<HttpHeader> headers;                         // in order, repeated ones too
+  std::vector<HttpHeader> headers;                         // in order, including repeated ones
   std::string body;
   std::shared_ptr<const HttpPeer> peer;
   bool wants_websocket = false;  // a GET with `Upgrade: websocket`
 
-  // The value of the only header of that name; nothing when there is none or more than one.
+  // The value of the only header with that name; nullopt if there is none or more than one.
   std::optional<std::string_view> header(std::string_view name) const;
   std::size_t count(std::string_view name) const;
-  // The first query parameter of that name.
+  // The first query parameter with that name.
   std::optional<std::string_view> parameter(std::string_view name) const;
 };
 
@@ -59,13 +59,13 @@ struct HttpResponse {
   int status = 200;
   std::vector<HttpHeader> headers;  // Content-Length, Date and Connection are added
   std::string body;
-  // Instead of body: bytes that live as long as the program, an embedded file.
+  // Instead of body: bytes that live as long as the program, from an embedded file.
   std::string_view fixed_body;
 };
 
 // "Not Found" for 404.
 std::string_view reason_phrase(int status);
-// %41 -> A; nothing for a broken escape.
+// %41 -> A; nullopt for an invalid escape.
 std::optional<std::string> percent_decode(std::string_view text);
 std::string percent_encode(std::string_view text);
 

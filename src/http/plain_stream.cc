@@ -1,5 +1,5 @@
-// A socket as a ByteStream. An idle one costs two small objects and no buffer: it waits until there
-// is something, and reads that into the reactor's one buffer.
+// A socket as a ByteStream. An idle one uses two small objects and no buffer: it waits until data
+// has arrived and reads it into the reactor's shared buffer.
 #include <utility>
 
 #include <sys/socket.h>
@@ -41,7 +41,7 @@ class PlainStream final : public ByteStream,
   }
 
   void on_readable() override {
-    // What is told may drop the last pointer to us.
+    // A callback may release the last pointer to this object.
     const auto self = shared_from_this();
     if (!reads_ || events_ == nullptr) return;
     const Transferred got = receive_some(descriptor_->get(), reactor_.read_buffer());

@@ -1,5 +1,5 @@
-// What the rest of http/ sees of Asio: descriptors that tell when they are ready, tasks and timers.
-// Each wait is for one event, and nothing is told after the object that waits is gone.
+// Hides Asio from the rest of http/: descriptors that report when they are ready, tasks and timers.
+// Each wait is for one event, and no event follows after the waiting object is destroyed.
 #pragma once
 
 #include <cstddef>
@@ -24,27 +24,27 @@ class DescriptorEvents {
   virtual void on_writable() = 0;
 };
 
-// Owns a descriptor. Destroying it closes it, and no event follows, also from inside an event.
+// Owns a descriptor. Destroying it closes it, even within an event; no event follows.
 class Descriptor {
  public:
   virtual ~Descriptor() = default;
   virtual int get() const = 0;
-  // One event follows; asking again before it came changes nothing. An error counts as ready.
+  // One event follows; another call before it has no effect. An error counts as ready.
   virtual void wait_readable() = 0;
   virtual void wait_writable() = 0;
 };
 
 class HttpReactor : public Loop {
  public:
-  // The socket is non-blocking. The events outlive the descriptor.
+  // The socket must be non-blocking. The events must outlive the descriptor.
   virtual std::unique_ptr<Descriptor> adopt(Socket socket, DescriptorEvents& events) = 0;
-  // Addresses of a name, in the order to be tried. A lookup cannot be given up: `done` always
-  // comes.
+  // Resolves a name to addresses, in the order to be tried. A lookup cannot be cancelled: `done` is
+  // always called.
   virtual void resolve(const std::string& host, std::uint16_t port,
                        std::move_only_function<void(Result<std::vector<SocketAddress>>)> done) = 0;
-  // Scratch for reading, one for all: its content lasts until the event's callback returns.
+  // A shared buffer for reading; its content lasts until the event's callback returns.
   virtual std::span<char> read_buffer() = 0;
-  // Of the clock that timers run by.
+  // The time of the clock that timers use.
   virtual std::int64_t now_ms() const = 0;
   // boost::asio::io_context, for the one file that gives it to Beast.
   virtual void* context() = 0;

@@ -1,4 +1,4 @@
-// What is told to the owner comes from the loop; what it calls in turn may destroy the link.
+// Events for the owner come from the loop, because the owner may destroy the link in response.
 #include "http/secure_link.h"
 
 #include <deque>
@@ -34,7 +34,7 @@ class LinkCore final : public ByteStreamEvents, public std::enable_shared_from_t
         [weak = weak_from_this(), pin = peer.fingerprint](Result<std::shared_ptr<ByteStream>> got) {
           const auto self = weak.lock();
           if (!self) return;
-          // Not from inside its own call.
+          // Not destroyed within its own call.
           self->reactor_.post(
               [kept = std::shared_ptr<Connecting>(std::move(self->connecting_))] {});
           if (!got) return self->end(got.error().message());
@@ -131,7 +131,7 @@ class LinkCore final : public ByteStreamEvents, public std::enable_shared_from_t
     if (is_closed_) return;
     trouble_ = std::move(why);
     LinkEvents* const events = events_;
-    // The stream may be telling us this: it goes when it has returned.
+    // This may run within a call from the stream, which is therefore destroyed later.
     reactor_.post([stream = stream_] {
       if (stream) stream->close();
     });

@@ -1,5 +1,5 @@
-// A Link over TCP and TLS 1.3, both ends of it. Who calls knows the peer by the fingerprint of its
-// certificate; who is called knows nobody: proof is the business of whoever gets the link.
+// Both ends of a Link over TCP and TLS 1.3. The caller identifies the peer by its certificate's
+// fingerprint. The listener does not authenticate callers; the receiver of the link must do that.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ namespace perdure {
 
 class SecureLink : public Link {
  public:
-  // Why it was closed, where that is known.
+  // Why it was closed, if known.
   virtual std::string trouble() const = 0;
-  // Of one that called us: whose connections are counted together.
+  // For an accepted link: the source with which its connections are counted.
   virtual const std::string& source() const = 0;
 };
 
@@ -27,19 +27,19 @@ struct SecurePeer {
   std::string host;  // a name or an address
   std::uint16_t port = 0;
   Hash fingerprint;
-  std::int64_t connect_ms = 10'000;  // then it is closed
-  std::int64_t silence_ms = 15'000;  // the other host not heard for so long: closed
+  std::int64_t connect_ms = 10'000;  // limit for connecting
+  std::int64_t silence_ms = 15'000;  // closes if the other host is silent this long
 };
 
-// Gives a link at once; what is sent waits until the peer has shown its certificate, and is dropped
-// if that is another one: on_closed follows then. The io outlives the link.
+// Returns a link at once. Sent data waits until the peer has shown its certificate. If that is the
+// wrong one, the data is dropped and on_closed follows. The io must outlive the link.
 std::unique_ptr<SecureLink> dial(HttpIo& io, const SecurePeer& peer);
 
 struct SecureListenSetting {
   std::string host;        // numeric
   std::uint16_t port = 0;  // 0: any
   TlsFiles files;
-  std::int64_t handshake_ms = 10'000;  // for the whole of it; then the caller is cut
+  std::int64_t handshake_ms = 10'000;  // limit for the whole handshake
   std::int64_t silence_ms = 15'000;
 };
 
@@ -47,8 +47,8 @@ class SecureListener {
  public:
   using OnLink = std::move_only_function<void(std::unique_ptr<SecureLink>)>;
   virtual ~SecureListener() = default;
-  // invalid_argument: no address, or no certificate in the files; unavailable: it is taken. A link
-  // is handed over before its handshake is done.
+  // invalid_argument: not an address, or no certificate in the files; unavailable: the address is
+  // taken. A link is passed on before its handshake has finished.
   static Result<std::unique_ptr<SecureListener>> listen(HttpIo& io,
                                                         const SecureListenSetting& setting,
                                                         OnLink on_link);

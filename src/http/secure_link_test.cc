@@ -1,5 +1,5 @@
 // Links over TLS between a listener and a caller on one loop: the pinned certificate, bytes of any
-// size, and who is cut.
+// size, and which peers are disconnected.
 #include "http/secure_link.h"
 
 #include <gtest/gtest.h>

@@ -81,7 +81,7 @@ void SendQueue::sent(std::size_t bytes) {
     pieces_[first_] = {};
     ++first_;
   }
-  // Moved together when most of it is behind us, so that a stream that never runs dry stays small.
+  // Erases in bulk after most pieces are sent, so that a stream that is never empty stays small.
   if (first_ > 64 && first_ > pieces_.size() / 2) {
     pieces_.erase(pieces_.begin(), pieces_.begin() + static_cast<std::ptrdiff_t>(first_));
     first_ = 0;

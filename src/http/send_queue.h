@@ -1,5 +1,5 @@
-// Bytes that wait to be sent, in order, without copying what many connections share. It counts them
-// exactly, framing included, and holds no memory while it is empty.
+// Bytes to send, in order, without copying those that many connections share. Counts them exactly,
+// including framing, and uses no memory while it is empty.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ class SendQueue {
  public:
   void add(std::string bytes);
   void add_shared(std::shared_ptr<const std::string> bytes);
-  // One chunk of a chunked body; nothing for no bytes, which would end the body.
+  // One chunk of a chunked body. Ignores an empty one, which would end the body.
   void add_chunk(std::shared_ptr<const std::string> bytes);
   // Bytes that live as long as the program.
   void add_fixed(std::string_view bytes);
@@ -25,7 +25,7 @@ class SendQueue {
 
   bool empty() const { return unsent_bytes_ == 0; }
   std::size_t unsent_bytes() const { return unsent_bytes_; }
-  // Fills in what to send next and gives how many parts that are.
+  // Fills in the next parts to send and returns their number.
   std::size_t gather(std::span<std::string_view> parts) const;
   void sent(std::size_t bytes);
 

@@ -15,7 +15,7 @@
 namespace perdure {
 namespace {
 
-// How often deadlines are looked at: finely enough for the shortest of them.
+// How often deadlines are checked: frequently enough for the shortest of them.
 std::int64_t tick_of(const HttpServerLimits& limits) {
   const auto shortest =
       std::min({limits.head_ms, limits.body_ms, limits.body_grace_ms, limits.body_total_ms,
@@ -45,7 +45,7 @@ class ServerCore final : public ConnectionHost, public std::enable_shared_from_t
   bool note_known(Connection& connection, const std::string& credential) override;
   void forget(Connection& connection) override;
 
-  // With TLS where there is an identity.
+  // With TLS if there is an identity.
   void listen(Socket socket, std::shared_ptr<TlsIdentity> identity);
   void stop_accepting();
   void shut_down();
@@ -64,13 +64,13 @@ class ServerCore final : public ConnectionHost, public std::enable_shared_from_t
   HttpServerLimits limits_;
   std::vector<std::unique_ptr<Acceptor>> acceptors_;
   std::vector<std::shared_ptr<Connection>> connections_;
-  // All of connections_ but the owner's at the unix socket are in one of these.
+  // Every connection except the owner's at the unix socket is in one of these.
   Crowd strangers_;  // over TCP without credentials, by address
-  Crowd insiders_;   // over the unix socket from inside a session, by session
+  Crowd insiders_;   // over the unix socket from sessions, by session
   Crowd known_;      // over TCP, by credential
   std::vector<std::shared_ptr<Connection>> scheduled_;
   Loop::TimerId tick_ = 0;
-  bool is_down_ = false;  // held by handles only; the reactor may be gone
+  bool is_down_ = false;  // only handles remain; the reactor may be destroyed
 };
 
 void ServerCore::listen(Socket socket, std::shared_ptr<TlsIdentity> identity) {
@@ -100,7 +100,7 @@ void ServerCore::adopt(Socket socket, const TlsIdentity* identity) {
   arm_tick();
 }
 
-// Null: the owner at the unix socket, whom nobody may keep out.
+// Null: the owner at the unix socket, never kept out.
 Crowd* ServerCore::crowd_of(const HttpPeer& peer, const std::string& source) {
   if (!peer.is_unix) return &strangers_;
   return source.empty() ? nullptr : &insiders_;
@@ -159,7 +159,7 @@ void ServerCore::arm_tick() {
 
 void ServerCore::tick() {
   const std::int64_t now = reactor_.now_ms();
-  // One that ends takes itself out of the list, and another comes into its place.
+  // A connection that ends is removed from the list, and another takes its place.
   for (std::size_t i = connections_.size(); i > 0; --i) {
     if (i > connections_.size()) continue;
     connections_[i - 1]->check_deadline(now);

@@ -34,7 +34,7 @@ class ServerStream final : public HttpStream {
   bool is_finished_ = false;  // the connection may serve others by now
 };
 
-// What a handler gets for a request that wants no WebSocket: closed from the start.
+// The socket for a request that wants no WebSocket: closed from the start.
 class RefusedSocket final : public WebSocket {
  public:
   explicit RefusedSocket(WebSocketEvents& events) : events_(&events) {}
@@ -54,7 +54,7 @@ class ServerExchange final : public HttpExchange {
   ServerExchange(std::shared_ptr<Connection> connection, const RequestHead& head)
       : connection_(std::move(connection)) {
     if (!head.request.wants_websocket) return;
-    // The handshake is made from these, when it comes to one.
+    // Kept for a possible handshake.
     handshake_ = std::make_unique<HttpRequest>(head.request);
   }
   ~ServerExchange() override {

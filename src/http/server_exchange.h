@@ -1,5 +1,5 @@
-// What a handler holds of a connection: the exchange, and the stream that it may become. They keep
-// the connection in memory, not open.
+// The parts of a connection that a handler holds: the exchange, and the stream that it may become.
+// They keep the connection in memory, but not open.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// The server over real sockets: requests and answers, limits and deadlines, and ends of either side
-// at awkward moments. Limits are tiny here, so that a test meets them at once.
+// The server over real sockets: requests and answers, limits and deadlines, and connections that
+// end at difficult moments. Limits are tiny here, so that tests reach them at once.
 #include "http/server.h"
 
 #include <gtest/gtest.h>
@@ -103,7 +103,7 @@ TEST_F(Server, a_unix_socket_tells_who_calls_and_replaces_a_leftover) {
   EXPECT_EQ(server->listen_unix(folder, "perdure.sock").error().code(), Code::conflict);
 }
 
-// While the next life is not there yet nobody else can have the addresses, and who connects waits.
+// Between two lives no other program can take the addresses, and callers wait.
 TEST_F(Server, D6_kept_listeners_hold_their_addresses_between_two_lives) {
   const std::string folder = scratch.path("run");
   std::filesystem::create_directory(folder);
@@ -128,14 +128,14 @@ TEST_F(Server, D6_kept_listeners_hold_their_addresses_between_two_lives) {
   begin();
   EXPECT_TRUE(by_tcp.until_received("200 OK"));
   EXPECT_TRUE(by_unix.until_received("200 OK"));
-  // Another file in the place of the socket's: it is listened on anew.
+  // If another file replaces the socket's, the server listens again.
   server.reset();
   std::filesystem::remove(folder + "/perdure.sock");
   begin();
   RawClient anew(*io, connect_unix_socket_at({folder, "perdure.sock"}).value());
   anew.send(get("/"));
   EXPECT_TRUE(anew.until_received("200 OK"));
-  // Given up, they are free.
+  // After the sockets are closed, the addresses are free.
   server.reset();
   kept.close();
   EXPECT_TRUE(other->listen_tcp({.host = "127.0.0.1", .port = port}, std::nullopt));
@@ -202,7 +202,7 @@ TEST_F(Server, a_refusal_is_sent_without_reading_the_body) {
   ASSERT_TRUE(client.until_received("who are you"));
   EXPECT_TRUE(client.received.starts_with("HTTP/1.1 401 "));
   EXPECT_TRUE(client.received.contains("Connection: close"));
-  // What the client had on its way does not destroy the answer.
+  // Bytes that the client still sends do not destroy the answer.
   client.send(std::string(300'000, 'x'));
   client.end_sending();
   EXPECT_TRUE(client.until_ended());
@@ -273,7 +273,7 @@ TEST_F(Server, a_body_that_stalls_is_408_and_an_idle_connection_just_ends) {
   EXPECT_EQ(handler.requests, 1);
 }
 
-// A byte with each round of the loop, until the server has had enough.
+// Sends one byte per round of the loop until the server ends the connection.
 void trickle(HttpIo& io, RawClient& client) {
   client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n");
   EXPECT_TRUE(http_test::until(io, [&] {
@@ -302,7 +302,7 @@ TEST_F(Server, N16_a_body_that_keeps_its_rate_takes_its_time) {
   auto client = connect();
   client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 101\r\n\r\n" + std::string(100, 'a'));
   ASSERT_TRUE(until([&] { return handler.heads == 1; }));
-  // Of another connection, which is cut when it has had the same grace.
+  // This other connection is cut after the same grace.
   auto stalled = connect();
   stalled.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n");
   EXPECT_TRUE(stalled.until_received("HTTP/1.1 408 "));

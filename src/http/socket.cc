@@ -53,7 +53,7 @@ const sockaddr* plain(const SocketAddress& address) {
   return reinterpret_cast<const sockaddr*>(&address.storage);
 }
 
-// The folder stays open for as long as the address is used.
+// The folder stays open while the address is used.
 struct UnixPlace {
   Socket folder;
   sockaddr_un address{.sun_family = AF_UNIX};
@@ -136,7 +136,7 @@ Result<Socket> listen_unix_socket(const UnixName& at) {
     }
   }
   Socket made = TRY(make_socket(AF_UNIX));
-  // The name is born with this mode: whatever the umask, there is no moment at which it is wider.
+  // The file is created with this mode, so it never has a wider one, with any umask.
   if (::fchmod(made.get(), 0600) != 0) return trouble(errno, "set the socket's mode");
   const auto* address = reinterpret_cast<const sockaddr*>(&place.address);
   const std::string doing = "listen at " + at.name;
@@ -215,7 +215,7 @@ Result<std::optional<Socket>> accept_socket(int listener) {
     return std::nullopt;
   }
   const int on = 1;
-  // Fails on a unix socket, where it means nothing.
+  // Fails on a unix socket, where it has no meaning.
   ::setsockopt(made, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   return Socket(made);
 }

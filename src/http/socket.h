@@ -1,5 +1,5 @@
-// Owned sockets and the system calls on them. Every socket is close-on-exec and non-blocking from
-// its birth; none of these calls waits.
+// Owned sockets and their system calls. Every socket is close-on-exec and non-blocking from its
+// creation, and none of these calls waits.
 #pragma once
 
 #include <array>
@@ -40,10 +40,10 @@ struct SocketAddress {
   socklen_t size = 0;
 };
 
-// The address of a numeric host ("127.0.0.1", "::1"); nothing for a name.
+// The address of a numeric host ("127.0.0.1", "::1"); nullopt for a name.
 std::optional<SocketAddress> numeric_address(const std::string& host, std::uint16_t port);
-// Whose connections are counted together: a numeric address, or its /64, which one host can have
-// for itself.
+// The source with which connections are counted: a numeric IPv4 address, or an IPv6 /64, all of
+// which one host can own.
 std::string source_of(const std::string& address);
 
 struct UnixName {
@@ -51,36 +51,35 @@ struct UnixName {
   const std::string& name;
 };
 
-// `unavailable` when the address is taken or not ours.
+// `unavailable` if the address is taken or not ours.
 Result<Socket> listen_tcp_socket(const SocketAddress& address, std::string_view shown);
-// Mode 0600 from the first moment. What is there and no socket is left alone: conflict.
+// Mode 0600 from its creation. conflict: the path exists and is not a socket.
 Result<Socket> listen_unix_socket(const UnixName& at);
 Result<std::uint16_t> local_port(const Socket& socket);
 
-// The socket may still be connecting: it is writable when that has come to an end, and
-// connect_outcome tells how.
+// The socket may still be connecting: it becomes writable when that has ended, and connect_outcome
+// returns the result.
 Result<Socket> connect_tcp_socket(const SocketAddress& address);
 Result<> connect_outcome(int descriptor);
-// A TCP socket breaks when nothing of its peer, not even the kernel there, is heard for so long.
+// Breaks a TCP socket whose peer, including the peer's kernel, is silent for this long.
 void notice_silence(int descriptor, std::int64_t silence_ms);
 // Another descriptor of the same socket.
 Result<Socket> copy_socket(int descriptor);
-// Connected at once or not at all.
-// limit_reached: its queue of callers is full.
+// Connects at once or fails. limit_reached: the listener's backlog is full.
 Result<Socket> connect_unix_socket_at(const UnixName& at);
 
-// Nothing: nobody waits. limit_reached: no descriptor is left for one who does.
+// nullopt: no caller waits. limit_reached: one does, but no descriptor is left for it.
 Result<std::optional<Socket>> accept_socket(int listener);
 HttpPeer peer_of(int descriptor);
 
-// How a read or write went: bytes, or that it would have to wait, or why it never will.
+// How a read or write ended: with bytes, would have to wait, or can never succeed.
 enum class Transfer { some, would_wait, ended, broken };
 struct Transferred {
   Transfer how = Transfer::broken;
   std::size_t bytes = 0;
 };
 Transferred receive_some(int descriptor, std::span<char> into);
-// Gathers at most send_parts_max of the parts.
+// Sends at most send_parts_max of the parts.
 inline constexpr std::size_t send_parts_max = 64;
 Transferred send_some(int descriptor, std::span<const std::string_view> parts);
 

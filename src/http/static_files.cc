@@ -11,7 +11,7 @@
 namespace perdure {
 namespace {
 
-// Whether a parameter list like "q=0.0" says that the thing is not wanted.
+// Whether a parameter list like "q=0.0" excludes the encoding.
 bool is_zero_quality(std::string_view parameters) {
   const std::size_t at = parameters.find("q=");
   if (at == std::string_view::npos) return false;
@@ -68,7 +68,7 @@ std::string inflate_file(const EmbeddedFile& file) {
   return out;
 }
 
-// The smallest form that the client takes.
+// The smallest form that the client accepts.
 void put_body(HttpResponse& out, const HttpRequest& request, const EmbeddedFile& file) {
   if (!file.plain.empty()) {
     out.fixed_body = file.plain;
@@ -83,7 +83,7 @@ void put_body(HttpResponse& out, const HttpRequest& request, const EmbeddedFile&
   }
 }
 
-// "/s/" and one segment behind it, no more.
+// "/s/" followed by exactly one segment.
 bool is_one_below(std::string_view path, std::string_view folder) {
   return path.starts_with(folder) && path.size() > folder.size() &&
          !path.substr(folder.size()).contains('/');
@@ -119,7 +119,7 @@ std::optional<HttpResponse> answer_static_file(std::span<const EmbeddedFile> fil
 
 const std::vector<HttpHeader>& security_headers() {
   static const std::vector<HttpHeader> headers{
-      // `perdure` makes what agents wrote into markup, `svelte-trusted-html` the page's own
+      // `perdure` makes markup from text of agents, `svelte-trusted-html` from the page's own
       // templates.
       {"Content-Security-Policy",
        "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; "

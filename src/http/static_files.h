@@ -1,5 +1,5 @@
-// Files that are part of the program (the web page), served from its memory. What compression makes
-// smaller is kept compressed only; who cannot take that gets it inflated for each answer.
+// The web page's files, served from the program's memory. Files that compress well are stored only
+// compressed, and inflated per answer for clients that cannot decompress.
 #pragma once
 
 #include <cstddef>
@@ -20,22 +20,22 @@ struct EmbeddedFile {
   std::string_view gzip;
   std::string_view brotli;
   std::size_t plain_bytes = 0;
-  bool is_immutable = false;  // its name holds its hash: it may be kept for ever
+  bool is_immutable = false;  // its name contains its hash, so clients may keep it
 };
 
-// Of the target made by perdure_embed() (cmake/embed.cmake) that the program is linked with.
+// From the target made by perdure_embed() (cmake/embed.cmake) that the program is linked with.
 std::span<const EmbeddedFile> embedded_files();
 
-// Whether the page shows something at this path: all of these are "/index.html", which looks at the
+// Whether the page has a view at this path. All of these serve "/index.html", which reads the
 // address itself.
 bool is_route_of_page(std::string_view path);
 
-// The answer to a GET: 200, or 304 when the client has it already. Nothing when there is neither
-// such a file nor such a route of the page. The files live as long as the program.
+// The answer to a GET: 200, or 304 if the client has the file already; nullopt if neither a file
+// nor a route of the page exists. The files must live as long as the program.
 std::optional<HttpResponse> answer_static_file(std::span<const EmbeddedFile> files,
                                                const HttpRequest& request);
 
-// What every answer to a browser carries: whoever routes adds them.
+// Headers of every answer to a browser; the router adds them.
 const std::vector<HttpHeader>& security_headers();
 
 }  // namespace perdure

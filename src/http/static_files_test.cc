@@ -1,4 +1,4 @@
-// Embedded files: those of the web page as the build made them, and what caches are told.
+// Embedded files: those of the web page as the build made them, and their headers for caches.
 #include "http/static_files.h"
 
 #include <map>
@@ -24,7 +24,7 @@ std::string header(const HttpResponse& response, std::string_view name) {
   return "";
 }
 
-// A file as the build would embed it, of 70 letters; its brotli form is made up.
+// A file of 70 letters as the build would embed it; its brotli form is made up.
 constexpr std::string_view gzip_of_letters(
     "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\x4b\x4c\xa4\x06\x00\x00\x43\x81\x81\x2b\x46\x00\x00"
     "\x00",

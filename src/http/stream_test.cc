@@ -1,4 +1,4 @@
-// Answers without end: chunks in order, slow readers cut while others go on, peers that leave.
+// Answers of unknown length: chunks in order, slow readers cut alone, peers that disconnect.
 #include <gtest/gtest.h>
 
 #include "http/fixture_for_test.h"
@@ -26,7 +26,7 @@ class Streams : public ServerTest {
                                              open.back()->events);
     };
   }
-  // A client with a stream; which one it is says the returned number.
+  // A client with a stream; returns the stream's number.
   std::size_t begin(RawClient& client) {
     const std::size_t before = open.size();
     client.send(get("/stream"));
@@ -41,7 +41,7 @@ TEST_F(Streams, chunks_arrive_in_order_and_the_connection_is_used_again) {
   listen();
   auto client = connect();
   Open& it = *open.at(begin(client));
-  // The head counts: who waits for it to leave is told.
+  // The head counts as well: on_drained is called after it was sent.
   ASSERT_TRUE(until([&] { return it.events.drained == 1; }));
   it.stream->write(bytes_of("data: one\n\n"));
   EXPECT_EQ(it.stream->unsent_bytes(), 16U);

@@ -43,7 +43,7 @@ std::optional<std::string> decode_parameter(std::string_view raw) {
   return percent_decode(spaced);
 }
 
-// False for a broken escape, or too many.
+// False for an invalid escape or too many parameters.
 bool parse_query(std::string_view rest, RequestTarget& out) {
   while (!rest.empty()) {
     const std::string_view item = rest.substr(0, rest.find('&'));

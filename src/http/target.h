@@ -1,5 +1,5 @@
-// What stands between method and version: a path with its query, or a whole URL. Nothing is
-// resolved here: a path that would need resolving (`..`, an encoded slash) is refused.
+// The target of a request line: a path with its query, or a whole URL. Paths that would have to be
+// resolved (`..`, an encoded slash) are refused.
 #pragma once
 
 #include <expected>
@@ -13,7 +13,7 @@ namespace perdure {
 struct Refusal;
 
 struct RequestTarget {
-  std::string authority;                                   // of a whole URL; else empty
+  std::string authority;                                   // from a whole URL; otherwise empty
   std::string path;                                        // percent-decoded
   std::vector<std::pair<std::string, std::string>> query;  // percent-decoded; '+' is a space
 };

@@ -54,7 +54,7 @@ class TlsStream final : public ByteStream,
  public:
   TlsStream(HttpReactor& reactor, Ssl ssl, std::shared_ptr<ByteStream> inner)
       : reactor_(reactor), ssl_(std::move(ssl)), inner_(std::move(inner)) {
-    // Both belong to ssl_ from here on.
+    // ssl_ owns both from here on.
     ::SSL_set_bio(ssl_.get(), ::BIO_new(::BIO_s_mem()), ::BIO_new(::BIO_s_mem()));
     ::SSL_set_mode(ssl_.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                    SSL_MODE_RELEASE_BUFFERS);
@@ -83,7 +83,7 @@ class TlsStream final : public ByteStream,
   void start_reading() override {
     reads_ = true;
     inner_->start_reading();
-    // What was decrypted or received before is told from the loop.
+    // Bytes that are already received or decrypted are delivered from the loop.
     reactor_.post([weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->pump();
     });
@@ -141,7 +141,7 @@ class TlsStream final : public ByteStream,
   }
   void on_end() override {
     const auto self = shared_from_this();
-    // Without a closing word of the peer this is a cut, not an end.
+    // Without the peer's close_notify this is a cut, not an end.
     if (!has_ended_) break_off("the connection was cut");
   }
   void on_writable() override {
@@ -155,7 +155,7 @@ class TlsStream final : public ByteStream,
   }
 
  private:
-  // Moves what OpenSSL wants to send to where it waits for the stream below.
+  // Moves OpenSSL's output to the buffer for the stream below.
   void collect() {
     BIO* const bio = ::SSL_get_wbio(ssl_.get());
     std::array<char, record_bytes> buffer;
@@ -165,7 +165,7 @@ class TlsStream final : public ByteStream,
     }
   }
 
-  // False when the stream below is broken.
+  // False if the stream below is broken.
   bool flush() {
     collect();
     while (!out_.empty()) {
@@ -197,7 +197,7 @@ class TlsStream final : public ByteStream,
     if (std::exchange(wants_write_, false) && events_ != nullptr) events_->on_writable();
   }
 
-  // Goes on with the handshake, then tells what can be decrypted, as long as it is wanted.
+  // Continues the handshake, then delivers decrypted bytes while reading is on.
   void pump() {
     if (is_broken_) return;
     if (::SSL_is_init_finished(ssl_.get()) == 0 && !shake_hands()) return;
@@ -222,7 +222,7 @@ class TlsStream final : public ByteStream,
     }
     if (is_broken_) return;
     if (!flush()) return break_off({});
-    // While nobody reads, the peer's bytes wait in the kernel.
+    // While reading is off, the peer's bytes wait in the kernel.
     if (!reads_ && ::SSL_is_init_finished(ssl_.get()) != 0) inner_->stop_reading();
   }
 
@@ -272,7 +272,7 @@ Context make_context(const SSL_METHOD* method) {
   return context;
 }
 
-// Made once: reading the system's store takes tens of milliseconds.
+// Created once, because reading the system's store takes tens of milliseconds.
 SSL_CTX* client_context() {
   static const Context made = [] {
     Context context = make_context(::TLS_client_method());

@@ -1,5 +1,5 @@
-// TLS 1.2 and later over any ByteStream, by OpenSSL with its bytes in memory: plain connections pay
-// nothing for it. Up to 64 KiB that are encrypted already may wait inside of it.
+// TLS 1.2 and later over any ByteStream, by OpenSSL with in-memory buffers, so plain connections
+// have no cost. It can hold up to 64 KiB of encrypted output.
 #pragma once
 
 #include <cstdint>
@@ -14,30 +14,29 @@
 
 namespace perdure {
 
-// Certificate and key of a server. Holds them in memory: the files are not read again.
+// Certificate and key of a server, in memory: the files are read once.
 class TlsIdentity;
 
 enum class TlsFloor { tls12, tls13 };
 
-// invalid_argument names what is wrong with the files.
+// invalid_argument names the problem with the files.
 Result<std::shared_ptr<TlsIdentity>> load_tls_identity(const TlsFiles& files,
                                                        TlsFloor floor = TlsFloor::tls12);
 
-// A peer whose part of the handshake is not complete by then, however it cuts it into pieces, is
-// cut off.
+// Disconnects a peer whose handshake is not complete after handshake_ms, even if it keeps sending.
 std::shared_ptr<ByteStream> make_tls_server_stream(HttpReactor& reactor,
                                                    const TlsIdentity& identity,
                                                    std::shared_ptr<ByteStream> inner,
                                                    std::int64_t handshake_ms);
 
-// The peer must show a certificate for this name or address that the system's store trusts; else
-// the stream breaks, and its trouble() says so.
+// The peer must show a certificate for this name or address that the system's store trusts;
+// otherwise the stream breaks, and its trouble() gives the reason.
 Result<std::shared_ptr<ByteStream>> make_tls_client_stream(HttpReactor& reactor,
                                                            std::shared_ptr<ByteStream> inner,
                                                            const std::string& host);
 
-// TLS 1.3; the peer must show the one certificate with this SHA-256, whoever signed it and for
-// whatever name; else the stream breaks before anything of ours was sent, and trouble() says so.
+// TLS 1.3. The peer must show the certificate with this SHA-256, with any signer and name;
+// otherwise the stream breaks before it sends any of our data, and trouble() gives the reason.
 std::shared_ptr<ByteStream> make_tls_pinned_stream(HttpReactor& reactor,
                                                    std::shared_ptr<ByteStream> inner,
                                                    const Hash& fingerprint);

@@ -1,5 +1,5 @@
 // TLS of server and client with certificates made here: trusted ones serve requests, streams and
-// WebSockets, others are refused by the client with a reason.
+// WebSockets; the client refuses others with a reason.
 #include <cstdio>
 #include <cstdlib>
 
@@ -15,7 +15,7 @@ namespace {
 
 using namespace http_test;
 
-// A certificate that signs itself, for these names ("DNS:localhost,IP:127.0.0.1").
+// A self-signed certificate for these names ("DNS:localhost,IP:127.0.0.1").
 TlsFiles make_certificate(const Scratch& scratch, const std::string& name,
                           const std::string& names) {
   const TlsFiles files{scratch.path(name + ".pem"), scratch.path(name + ".key")};
@@ -46,7 +46,7 @@ TlsFiles make_certificate(const Scratch& scratch, const std::string& name,
   return files;
 }
 
-// The client's store is read once in the life of the program, so one certificate serves all tests.
+// A program reads the client's store once, so all tests share one certificate.
 const TlsFiles& trusted() {
   static const Scratch scratch;
   static const TlsFiles files = [] {
@@ -171,10 +171,10 @@ TEST_F(Tls, G8_a_handshake_that_does_not_come_to_its_end_is_cut_off) {
   port = *listening;
   auto silent = connect();
   auto slow = connect();
-  slow.send(std::string("\x16\x03\x01\x02\x00", 5));  // the head of a record, and no more
+  slow.send(std::string("\x16\x03\x01\x02\x00", 5));  // only the head of a TLS record
   EXPECT_TRUE(silent.until_ended());
   EXPECT_TRUE(slow.until_ended());
-  // One that was quick has all the time between two requests that there is.
+  // After a timely handshake, the full idle time between two requests applies.
   const HttpEndpoint to{.host = "127.0.0.1", .port = port, .tls = true};
   EXPECT_TRUE(call(to));
   EXPECT_EQ(handler.requests, 1);
@@ -188,7 +188,7 @@ TEST_F(Tls, bytes_that_are_not_tls_end_that_connection_only) {
   EXPECT_FALSE(plain.received.contains("HTTP/1.1"));
   EXPECT_EQ(handler.requests, 0);
   EXPECT_TRUE(call(to));
-  // A client that speaks TLS to a plain port gets an error, not a wait.
+  // A client that speaks TLS to a plain port gets an error at once.
   listen();
   const auto wrong = call({.host = "127.0.0.1", .port = port, .tls = true});
   ASSERT_FALSE(wrong);

@@ -1,6 +1,5 @@
-// WebSockets of both sides on Beast, the only file that includes its websocket headers. Beast sees
-// a stream whose bytes are those of a ByteStream; reads, writes and timers all run on the one
-// context.
+// WebSockets of both sides on Beast, in the only file that includes its websocket headers. Beast
+// sees a stream over a ByteStream; reads, writes and timers all run on the one context.
 #include <deque>
 #include <utility>
 #include <vector>
@@ -34,12 +33,12 @@ constexpr std::uint16_t code_too_big = 1009;
 constexpr std::uint16_t code_internal = 1011;
 constexpr std::uint16_t code_try_later = 1013;
 constexpr auto handshake_timeout = std::chrono::seconds(10);
-// Half of it without a byte from the peer: it is pinged; all of it: it is gone.
+// After half of it without a byte the peer is pinged, after all of it disconnected.
 constexpr auto idle_timeout = std::chrono::seconds(30);
-// A read buffer larger than this is given back once its message was told.
+// A larger read buffer is released after its message was delivered.
 constexpr std::size_t buffer_bytes_kept = 4UL << 10;
 
-// How a port tells, in Beast's words.
+// Adapts Beast's handlers to the callbacks of a port.
 template <class Handler>
 WebSocketPort::Done told_as_asio(Handler handler) {
   using Outcome = WebSocketPort::Outcome;
@@ -105,7 +104,7 @@ class BeastStream {
   std::shared_ptr<WebSocketPort> port_;
 };
 
-// Found by Beast for what it would do to a socket.
+// Beast calls this in place of closing a socket.
 void beast_close_socket(BeastStream& stream) { stream.port().close(); }
 
 template <class Handler>
@@ -142,7 +141,7 @@ class Session final : public WebSocketSession, public std::enable_shared_from_th
   void connect(const HttpEndpoint& to, const HttpRequest& request, std::int64_t connect_ms);
 
   void send_text(std::shared_ptr<const std::string> text) override {
-    // It may come from an agent or a file: whatever let it through, the daemon goes on.
+    // Invalid UTF-8 from an agent or file must not make the daemon fail.
     if (!is_utf8(*text)) return close(code_internal, "a text is not UTF-8");
     send({std::move(text), Kind::text});
   }
@@ -153,7 +152,7 @@ class Session final : public WebSocketSession, public std::enable_shared_from_th
   void close(std::uint16_t code, std::string_view reason) override;
   void abort() override;
   void end(std::uint16_t code, std::string reason) override;
-  // The user's pointer is gone: a close under way goes on, anything else ends.
+  // The user's pointer was destroyed: a close in progress continues, anything else ends.
   void let_go();
 
  private:
@@ -175,15 +174,15 @@ class Session final : public WebSocketSession, public std::enable_shared_from_th
   HttpReactor& reactor_;
   std::shared_ptr<WebSocketPort> port_;
   websocket::stream<BeastStream, false> socket_;
-  websocket::response_type answer_;  // to our own handshake
+  websocket::response_type answer_;  // the answer to our own handshake
   std::unique_ptr<Connecting> connecting_;
-  Loop::TimerId timer_ = 0;  // of connecting, later of closing
+  Loop::TimerId timer_ = 0;  // limits connecting, later closing
   beast::flat_buffer buffer_;
   std::deque<Message> queue_;
   std::size_t unsent_bytes_ = 0;
   std::size_t unsent_bytes_max_;
   std::int64_t close_ms_;
-  WebSocketEvents* events_;  // null once over, or nobody holds us
+  WebSocketEvents* events_;  // null after the end, or without a holder
   std::string subprotocol_;
   std::move_only_function<void()> on_gone_;
   std::uint16_t close_code_ = 0;  // ours, once we are closing
@@ -279,7 +278,7 @@ void Session::on_read(const error_code& error) {
 void Session::send(Message message) {
   if (is_over_ || is_closing_) return;
   if (!queue_.empty() && unsent_bytes_ + message.bytes->size() > unsent_bytes_max_) {
-    is_closing_ = true;  // nothing more is taken
+    is_closing_ = true;  // no more messages are taken
     reactor_.post([weak = weak_from_this()] {
       const auto self = weak.lock();
       if (self) self->end(code_try_later, "the peer does not read");
@@ -317,11 +316,11 @@ void Session::on_written(const error_code& error) {
 void Session::close(std::uint16_t code, std::string_view reason) {
   if (is_over_ || is_closing_) return;
   is_closing_ = true;
-  // 123 bytes is what a close frame holds.
+  // A close frame holds at most 123 bytes.
   close_code_ = code;
   close_reason_ = utf8_prefix(reason, 123);
   reactor_.cancel(timer_);
-  // Also for a peer that breaks the protocol just now: Beast's read and close would then wait for
+  // Also needed if the peer breaks the protocol now: Beast's read and close would then wait for
   // each other.
   timer_ = reactor_.after_ms(close_ms_, [this] { end(close_code_, close_reason_); });
   if (!is_open_) {

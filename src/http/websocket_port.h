@@ -1,5 +1,5 @@
-// A ByteStream as Beast's algorithms want it: a read that waits for some bytes, a write that takes
-// some, each told once and from the loop. One of each may be under way.
+// A ByteStream in the form that Beast's algorithms need: a read waits for some bytes, a write takes
+// some, and each calls back once from the loop. One of each may be pending.
 #pragma once
 
 #include <cstddef>
@@ -26,10 +26,10 @@ class WebSocketPort final : public ByteStreamEvents,
 
   // The early bytes were received before the stream became ours.
   void attach(std::shared_ptr<ByteStream> stream, std::string early_bytes);
-  // The memory must last until `done` is told.
+  // The memory must stay valid until `done` is called.
   void read(std::span<char> into, Done done);
   void write(std::vector<std::string_view> parts, Done done);
-  // What waits is aborted.
+  // Aborts pending operations.
   void close();
   std::string trouble() const { return stream_ ? stream_->trouble() : trouble_; }
 

@@ -1,4 +1,4 @@
-// WebSockets inside of http/: how a connection becomes one. Beast itself is in websocket.cc alone.
+// WebSockets inside http/: how a connection becomes one. Only websocket.cc uses Beast itself.
 #pragma once
 
 #include <cstddef>
@@ -19,28 +19,28 @@ class WebSocketSession : public WebSocket {
  public:
   // Ends the connection; no event follows.
   virtual void abort() = 0;
-  // The same, and its events hear of it.
+  // The same, with an event.
   virtual void end(std::uint16_t code, std::string reason) = 0;
 };
 
 struct WebSocketSetup {
   WebSocketLimits limits;
-  std::string early_bytes;             // received behind the handshake's request
+  std::string early_bytes;             // received after the handshake's request
   std::shared_ptr<ByteStream> stream;  // null: closed already
   std::size_t unsent_bytes_max = 4UL << 20;
-  // For what is unsent to leave and the peer to answer, once we close; then it is cut.
+  // After we close: time to send the rest and for the peer to answer; then disconnect.
   std::int64_t close_ms = websocket_close_ms;
   std::move_only_function<void()> on_gone;  // the connection is closed
 };
 
-// Answers the handshake (400 for a bad one) and goes on from there. The events outlive the session.
+// Answers the handshake (400 for a bad one) and continues. The events must outlive the session.
 std::shared_ptr<WebSocketSession> accept_websocket(HttpReactor& reactor, WebSocketSetup setup,
                                                    const HttpRequest& request,
                                                    WebSocketEvents& events);
 
-// What a user holds: dropping it gives the session up.
+// The user's handle: destroying it abandons the session.
 std::shared_ptr<WebSocket> hold_websocket(std::shared_ptr<WebSocketSession> session);
-// One of which nothing will ever be heard.
+// A socket that never has an event.
 std::shared_ptr<WebSocket> closed_websocket();
 
 }  // namespace perdure

@@ -1,5 +1,5 @@
 // WebSockets of both sides over real sockets: messages, limits, closing from either end, and bytes
-// that are no frames.
+// that are not frames.
 #include <gtest/gtest.h>
 
 #include "http/fixture_for_test.h"
@@ -50,7 +50,7 @@ class WebSockets : public ServerTest {
     near_socket = http_websocket(*io, endpoint(), {.target = "/ws?a=b"}, {}, near);
     ASSERT_TRUE(until([&] { return near.opened == 1 && far.opened == 1; })) << near.reason;
   }
-  // The handshake as bytes; what follows is up to the test.
+  // The handshake as bytes; the test sends the rest.
   RawClient shake_hands(std::string_view more = {}) {
     auto client = connect();
     client.send(
@@ -88,7 +88,7 @@ TEST_F(WebSockets, the_handshake_is_the_one_of_the_standard) {
   ASSERT_TRUE(client.until_received("Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"));
   EXPECT_TRUE(client.received.starts_with("HTTP/1.1 101 "));
   EXPECT_FALSE(client.received.contains("Sec-WebSocket-Extensions"));
-  // A frame that came along with the handshake is not lost.
+  // A frame that arrived together with the handshake is not lost.
   ASSERT_TRUE(until([&] { return far.messages.size() == 1; }));
   EXPECT_EQ(far.messages[0], "Hello");
   client.received.clear();
@@ -136,7 +136,7 @@ TEST_F(WebSockets, either_side_closes_with_code_and_reason) {
   far = {};
   connect_pair();
   far_socket->close(1001, std::string(200, 'r'));
-  far_socket.reset();  // the close goes on
+  far_socket.reset();  // the close continues
   ASSERT_TRUE(until([&] { return near.closed == 1; }));
   EXPECT_EQ(near.code, 1001);
   EXPECT_EQ(near.reason, std::string(123, 'r'));

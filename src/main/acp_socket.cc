@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint16_t close_policy = 1008;
 constexpr std::uint16_t close_not_text = 1003;
-// One update may be as long as a record; what answers add is far less.
+// One update may be as long as the longest record; answers add far less.
 constexpr std::size_t unsent_bytes_max = 64UL << 20;
 
 }  // namespace
@@ -36,7 +36,7 @@ class AcpConnection final : public WebSocketEvents,
 
   void on_open() override {}
   void on_text(std::string_view text) override {
-    // A message is a line to the core; a newline between its tokens means nothing.
+    // The core reads one message per line; a newline between JSON tokens has no meaning.
     std::string line(text);
     std::ranges::replace(line, '\n', ' ');
     face_.on_bytes(line + '\n');
@@ -51,7 +51,7 @@ class AcpConnection final : public WebSocketEvents,
   void settle();
 
  private:
-  // One followed session: passes on what it tells.
+  // Passes on the events of one followed session.
   class Followed final : public client::FollowEvents {
    public:
     Followed(AcpConnection& owner, std::string session)
@@ -94,12 +94,12 @@ class AcpConnection final : public WebSocketEvents,
   face::Face face_;
   std::shared_ptr<WebSocket> socket_;
   std::map<std::string, std::unique_ptr<Followed>> followed_;
-  std::uint64_t seat_ = 0;  // among the open streams
+  std::uint64_t seat_ = 0;  // its number among the open streams
   bool settling_ = false;
   bool closed_ = false;
 };
 
-// Not from inside of what a followed session tells: that one may be among those that go.
+// Not within a followed session's event, because this may destroy that session.
 void AcpConnection::settle_later() {
   if (std::exchange(settling_, true)) return;
   api().loop.post([self = weak_from_this()] {
@@ -149,7 +149,7 @@ void AcpConnection::on_closed(std::uint16_t, const std::string&) {
 
 namespace {
 
-// A socket among the open streams: ended with its principal's right.
+// A socket as an open stream: ended with its principal's right.
 class AcpSeat final : public OpenStream {
  public:
   explicit AcpSeat(const std::shared_ptr<AcpConnection>& connection)

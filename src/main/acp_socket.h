@@ -1,6 +1,6 @@
-// GET /acp: the face to editors over a WebSocket, one message a text frame. It runs the same core
-// as `perdure acp` over the same routes, as the principal that the gate let in. A socket that
-// closes stops nothing.
+// GET /acp: the ACP face for editors over a WebSocket, with one message per text frame. It runs the
+// same core as `perdure acp` over the same routes, as the principal that the gate admitted. Closing
+// the socket stops nothing.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class AcpConnection;
 
 class AcpServer {
  public:
-  // Both outlive it. A socket counts as a stream: it ends with its principal's right to read.
+  // Both must outlive it. A socket counts as a stream: it ends with its principal's right to read.
   AcpServer(Streams& streams, LocalApi api, std::string version);
   ~AcpServer();
   AcpServer(const AcpServer&) = delete;

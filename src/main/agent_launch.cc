@@ -17,7 +17,7 @@ extern char** environ;
 namespace perdure {
 namespace {
 
-// What every agent gets of the daemon's environment, where it is set. Nothing of ours is in it.
+// The variables of the daemon's environment that every agent gets, if set. None of them are ours.
 constexpr std::string_view passed_always[] = {"PATH",
                                               "HOME",
                                               "USER",
@@ -43,7 +43,7 @@ constexpr std::string_view passed_always[] = {"PATH",
                                               "SSL_CERT_FILE",
                                               "SSL_CERT_DIR",
                                               "NODE_EXTRA_CA_CERTS"};
-constexpr std::int64_t download_ms = 300'000;  // for npx to fetch a package before it starts it
+constexpr std::int64_t download_ms = 300'000;  // time for npx to fetch a package first
 
 bool is_passed(std::string_view name, const AgentDefinition& agent) {
   const auto is_it = [&](std::string_view known) { return known == name; };
@@ -51,7 +51,7 @@ bool is_passed(std::string_view name, const AgentDefinition& agent) {
     return known.ends_with('*') ? name.starts_with(known.substr(0, known.size() - 1))
                                 : known == name;
   };
-  // Never ours, whatever a pattern says: a token in there opens everything.
+  // A pattern never passes our own variables, because a token in there gives full access.
   if (name.starts_with("PERDURE_") && !std::ranges::any_of(agent.env_pass, is_it)) return false;
   if (std::ranges::any_of(agent.env_strip, is_meant)) return false;
   return name.starts_with("LC_") || std::ranges::any_of(passed_always, is_it) ||
@@ -69,14 +69,14 @@ Environment inherited(const AgentDefinition& agent, const Places& places) {
     const std::string_view name = text.substr(0, equals);
     if (is_passed(name, agent)) out.emplace(name, text.substr(equals + 1));
   }
-  // D9: a service manager may start us with next to nothing.
+  // D9: a service manager may start us with an almost empty environment.
   out.try_emplace("PATH", path_otherwise);
   if (!places.home.empty()) out.try_emplace("HOME", places.home);
   if (!places.user.empty()) out.try_emplace("USER", places.user);
   return out;
 }
 
-// What of the above speaks of this machine's folders, and means nothing in a container.
+// Those variables that describe this machine's folders and mean nothing in a container.
 constexpr std::string_view of_this_machine[] = {"PATH",
                                                 "HOME",
                                                 "USER",
@@ -93,7 +93,7 @@ constexpr std::string_view of_this_machine[] = {"PATH",
                                                 "SSL_CERT_DIR",
                                                 "NODE_EXTRA_CA_CERTS"};
 
-// There the image says where programs and homes are.
+// In a container the image defines where programs and homes are.
 void leave_to_image(Environment& environment, const AgentDefinition& agent) {
   for (const std::string_view name : of_this_machine) {
     if (std::ranges::find(agent.env_pass, name) == agent.env_pass.end()) {
@@ -129,14 +129,14 @@ std::string filled(std::string text, const LaunchSpec& spec) {
   return text;
 }
 
-// What an image or another host has is not known here: the agent's own command it is.
+// The programs of an image or another host are not known here, so the agent's own command is used.
 bool is_by_npx(const AgentDefinition& agent, const LaunchSpec& spec) {
   return is_here(spec) && !agent.command.empty() &&
          presence_of(agent, programs_for(agent)) == AgentPresence::npx;
 }
 
-// K42: an agent that is resumed by its command line is told which session, and behind which
-// message.
+// K42: an agent that resumes by its command line gets the session and the message after which to
+// continue as arguments.
 std::vector<std::string> command_of(const AgentDefinition& agent, const LaunchSpec& spec) {
   std::vector<std::string> out =
       is_by_npx(agent, spec) ? command_by(AgentPresence::npx, agent) : agent.command;
@@ -147,7 +147,7 @@ std::vector<std::string> command_of(const AgentDefinition& agent, const LaunchSp
   return out;
 }
 
-// The slot behind the one in which the session was opened, with a second for clocks that round.
+// The slot after the one in which the session was opened, plus one second for rounding clocks.
 Timestamp next_slot(Timestamp opened, std::int64_t slot_ms) {
   constexpr std::int64_t rounding_ms = 1'000;
   return {.ms = (opened.ms / slot_ms + 1) * slot_ms + rounding_ms};
@@ -196,16 +196,16 @@ Result<Bootstrap> make_launch(const LaunchSetting& setting, const LaunchSpec& sp
   static const AgentDefinition nobody;
   const bool is_alone = spec.agent.name.empty() && !spec.wants_agent;
   const AgentDefinition& agent = is_alone ? nobody : *TRY(setting.agents.find(spec.agent.name));
-  // C13: what was imported is bound anew before it works.
+  // C13: an imported session must be bound to a folder before it works.
   if (spec.workspace.cwd.empty()) {
     return fail(Code::workspace_missing, "the session has no folder here: bind it to one first");
   }
-  // Looked at again: a symlink in it may lead elsewhere by now. Of another host its outpost looks.
+  // Checked again, as a symlink may lead elsewhere now. An outpost checks this on its own host.
   const std::string real = is_remote(spec) ? "" : real_path(spec.workspace.cwd);
   if (!real.empty()) TRY(own_folders(setting.data).session_of(spec.workspace.cwd, real));
   Bootstrap bootstrap = make_identity(setting, spec);
-  // What this machine cannot keep an engine may. Of another host nothing is known: there only what
-  // was asked for is, and a host that cannot keep it refuses the start.
+  // A container engine may enforce limits that this machine cannot. Another host is unknown, so it
+  // gets only the requested limits and refuses the start if it cannot enforce them.
   const AgentLimits& usual = in_container(spec) ? setting.config.limits : setting.limits;
   bootstrap.limits =
       spec.limits.value_or(is_remote(spec) ? AgentLimits{.run_ms = usual.run_ms} : usual);
@@ -213,7 +213,7 @@ Result<Bootstrap> make_launch(const LaunchSetting& setting, const LaunchSpec& sp
   bootstrap.agent.times.run_ms = bootstrap.limits.run_ms;
   if (setting.config.confine && !in_container(spec)) {
     bootstrap.hide = setting.data.hidden();
-    // An outpost puts its own in the place of what is said here.
+    // An outpost replaces this with its own folder.
     if (is_remote(spec)) bootstrap.hide = {.folder = setting.data.path()};
   }
   AgentLaunch& launch = bootstrap.agent;

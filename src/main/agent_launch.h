@@ -1,6 +1,6 @@
-// How an execution of a session is started on this machine: the agent's command and environment
-// out of the catalogue, the daemon's own environment and <data>/env. Equal specs give equal secrets
-// and folders in every life of the daemon, so that an agentctl is found again by them.
+// How an execution starts on this machine: the agent's command and environment from the catalogue,
+// the daemon's own environment and <data>/env. Equal specs give equal secrets and folders in every
+// life of the daemon, so that it finds its agentctls again.
 #pragma once
 
 #include <map>
@@ -21,12 +21,12 @@
 
 namespace perdure {
 
-// Of agents where nobody has said a PATH.
+// For agents if no PATH is configured anywhere.
 inline constexpr std::string_view path_otherwise = "/usr/local/bin:/usr/bin:/bin";
 
 inline bool in_container(const LaunchSpec& spec) { return spec.runtime == "local_docker"; }
 inline bool is_remote(const LaunchSpec& spec) { return spec.runtime == "remote"; }
-// Programs and homes are those of this machine.
+// The agent uses the programs and home folders of this machine.
 inline bool is_here(const LaunchSpec& spec) { return !in_container(spec) && !is_remote(spec); }
 
 struct LaunchSetting {
@@ -34,36 +34,36 @@ struct LaunchSetting {
   const Places& places;
   const AgentCatalog& agents;
   const Config& config;
-  std::string key;          // of the data folder
-  AgentLimits limits = {};  // of sessions that say nothing else, as far as they can be kept
+  std::string key;          // the data folder's key
+  AgentLimits limits = {};  // the default for sessions, as far as this machine can enforce it
 };
 
-// The folders of this data folder, in which no session works but in its own place.
+// The folders in this data folder; a session may work there only in its own.
 OwnFolders own_folders(const DataFolder& data);
 
-// Of an execution: its ids, its secret and its folders. By it one that lives is found again,
-// whatever has become of its agent's definition, or of anything else that a start needs.
+// An execution's ids, secret and folders. They identify a living execution, even if its agent's
+// definition or anything else that a start needs has changed since.
 Bootstrap make_identity(const LaunchSetting& setting, const LaunchSpec& spec);
 
-// agent_unknown (A9), workspace_missing, damaged for an environment that cannot be read. Without an
-// agent's name, where none is wanted: its workspace alone, with an empty command.
+// agent_unknown (A9), workspace_missing, or damaged for an unreadable environment. If no agent is
+// named or wanted: the workspace alone, with an empty command.
 Result<Bootstrap> make_launch(const LaunchSetting& setting, const LaunchSpec& spec);
 
-// How that agent is started to be probed: as for a session that says nothing of its own.
+// How to start that agent for a probe: as for a session without settings.
 Result<ProbeOrder> make_probe_order(const LaunchSetting& setting, std::string_view agent);
 
-// Values that a person gave for one session; never in the journal (K19).
+// Values that a person set for one session; never in the journal (K19).
 Result<> keep_environment(const DataFolder& data, SessionId session,
                           const std::map<std::string, std::string>& values);
 
-// What this machine knows to be secret of a session: values of its environment, of its agent's, and
-// of its MCP servers. What cannot be read is not known.
+// The secrets of a session that this machine knows: values of its environment, of its agent's, and
+// of its MCP servers. Unreadable ones are left out.
 SecretMask secrets_of(const LaunchSetting& setting, SessionId session, const State& state);
 
-// The agents that come with the program: the demo agent, run by this very executable.
+// The agents that come with the program: the demo agent, which this executable runs.
 AgentDefinition demo_agent_definition(const std::string& program);
 
-// What agentctl itself is started with.
+// The environment of agentctl itself.
 std::vector<std::string> agentctl_environment(const Places& places);
 
 }  // namespace perdure

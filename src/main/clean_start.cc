@@ -16,8 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of both engines. Those by which a journal is found come first: what is left without them is
-// refused by a start, while the file of SQLite without its -wal would open as if it were whole.
+// For both engines. The files that identify a journal come first: a start refuses the rest without
+// them, but SQLite's file without its -wal would open as if it were complete.
 constexpr std::array of_journal = {"perdure.db",
                                    "store.json",
                                    "answers.jsonl",
@@ -30,11 +30,11 @@ constexpr std::array of_journal = {"perdure.db",
                                    "perdure.db-journal",
                                    "perdure.db-shm",
                                    "perdure.db.reserve"};
-// The key comes last: as long as it is there, no start makes an empty journal.
+// The key comes last: while it exists, no start creates an empty journal.
 constexpr std::array beside_journal = {"env", "workspaces", "worktrees", "log", "wait.key"};
 
-// What is there of what is to be moved, in the order in which it is moved; empty when there is
-// nothing of a journal and nothing that a move that was cut off left behind it.
+// The names that exist and have to move, in the order of the move. Empty without a journal or the
+// remainder of an interrupted move.
 std::vector<std::string> names_to_move(const std::string& data_path, Aside what) {
   std::error_code error;
   std::vector<std::string> names = journal_parts(data_path);
@@ -59,7 +59,7 @@ Result<> end_agentctls(const DataFolder& data) {
   for (const auto& entry : fs::directory_iterator(data.spool(), error)) {
     const std::string exec = entry.path().filename();
     const Result<ExecId> id = ExecId::parse(exec);
-    if (!id) continue;  // not made by us
+    if (!id) continue;  // not created by us
     const std::string mark = exec_mark({*id, data.identity()});
     if (const std::size_t left = processes->kill_marked(mark); left > 0) {
       return fail(Code::unavailable,
@@ -95,7 +95,7 @@ Result<std::string> put_aside(const std::string& data_path, Aside what) {
     const std::string from = data_path + "/" + name;
     fs::rename(from, kept + "/" + name, error);
     if (error) return fail(Code::unavailable, from + ": " + error.message());
-    // One after the other on the disk too.
+    // Makes the order hold on the disk too.
     TRY_VOID(sync_path(kept));
     TRY_VOID(sync_path(data_path));
   }

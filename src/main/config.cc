@@ -1,5 +1,5 @@
-// toml++ throws; nothing of that leaves this file. Each key is taken out of its table as it is
-// read, so that what is left over is what nobody knows.
+// toml++ throws; no exception leaves this file. Each key is removed from its table as it is read,
+// so that the remaining ones are unknown.
 #include "main/config.h"
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 #define TOML_EXCEPTIONS 0
 #include <toml++/impl/preprocessor.h>
-// It takes for impossible what a file may hold: a header "[%", a letter such as U+FE7F outside of a
-// text. Told otherwise it goes on, and says what is wrong with the file.
+// toml++ asserts that some input is impossible that a file can contain: a header "[%", or U+FE7F
+// outside of a string. Without the assertion it continues and reports the error in the file.
 #undef TOML_ASSERT
 #undef TOML_ASSERT_ASSUME
 #undef TOML_UNREACHABLE
@@ -94,7 +94,7 @@ class Table {
   }
   void drop(const char* key) { table_.erase(key); }
 
-  // Nothing may be left.
+  // Any remaining key is an error.
   Result<> end() const {
     if (table_.empty()) return {};
     const auto& [key, node] = *table_.begin();
@@ -148,7 +148,7 @@ Result<AgentDefinition> read_agent(const std::string& name, toml::table& table) 
   std::vector<std::string> command;
   TRY_VOID(from.take("command", command));
   if (!command.empty()) {
-    // Another program: no package stands in for it, and nobody has measured it.
+    // It is another program, so no package replaces it, and it has not been measured.
     agent.command = std::move(command);
     agent.npm.clear();
     agent.install.clear();

@@ -1,5 +1,5 @@
-// config.toml: everything in it is optional. A key that is not known is an error that names it:
-// a setting that silently does nothing is worse than none.
+// config.toml: every key is optional. An unknown key is an error that names it, so that no setting
+// is silently ignored.
 #pragma once
 
 #include <cstddef>
@@ -23,41 +23,41 @@ struct NotifySettings {
   std::string webhook_secret;        // signs the body; empty: unsigned
   std::vector<std::string> command;  // run for each notification; empty: none
   std::vector<std::string> events;   // needs_input, finished, …; empty: all
-  std::int64_t debounce_ms = 2'000;  // of equal ones of a session
+  std::int64_t debounce_ms = 2'000;  // merges identical ones for one session
   bool operator==(const NotifySettings&) const = default;
 };
 
 struct ContainerSettings {
-  std::string socket;               // of the engine; empty: looked for
+  std::string socket;               // the engine's socket; empty: find it
   std::string network;              // empty: the engine's own default
-  std::string image;                // of sessions that name none
-  std::vector<std::string> mounts;  // HOST:CONTAINER or HOST:CONTAINER:ro, besides the workspace
+  std::string image;                // for sessions that name no image
+  std::vector<std::string> mounts;  // HOST:CONTAINER or HOST:CONTAINER:ro, beyond the workspace
   bool operator==(const ContainerSettings&) const = default;
 };
 
 struct Config {
   std::string listen = "127.0.0.1:7433";
-  bool listen_given = false;  // else the next free port may be taken (D5)
+  bool listen_given = false;  // otherwise the next free port may be used (D5)
   std::vector<std::string> public_urls;
   std::string tls_certificate;
   std::string tls_key;
 
-  // Of a database that daemons share.
-  std::string advertise;        // where the others reach this one; empty: chosen when it listens
+  // For daemons that share a database.
+  std::string advertise;        // the address for other daemons; empty: chosen when it listens
   std::string executions;       // a folder that the daemons of a host share; empty: the data folder
-  std::int64_t lease_secs = 0;  // so long silent, its sessions are taken over; 0: the usual time
+  std::int64_t lease_secs = 0;  // silence after which its sessions are taken over; 0: the default
 
   std::string default_agent = "demo";
   std::vector<AgentDefinition> agents;
-  Policy policy;  // of sessions that say nothing else
+  Policy policy;  // the default for sessions
   std::string resume_on_open = "active";
   std::size_t resume_parallel = 2;
   bool confine = true;                               // agents do not see the data folder
-  AgentsReach agents_reach = AgentsReach::children;  // what a process inside a session sees
+  AgentsReach agents_reach = AgentsReach::children;  // which sessions a process in a session sees
 
   std::size_t live_agents_max = 64;
-  AgentLimits limits;  // of sessions that say nothing else; kept where the machine can
-  std::int64_t log_bytes_max = 16L << 20;  // then the log is rotated
+  AgentLimits limits;  // the default for sessions; enforced where the machine can
+  std::int64_t log_bytes_max = 16L << 20;  // the log is rotated at this size
   std::size_t log_files = 4;
   std::size_t streams_per_principal_max = 1024;
 
@@ -65,20 +65,20 @@ struct Config {
 
   NotifySettings notify;
   ContainerSettings containers;
-  std::map<std::string, RemoteTimes> remotes;  // by the name of the remote
+  std::map<std::string, RemoteTimes> remotes;  // by the remote's name
   bool operator==(const Config&) const = default;
 };
 
-// Of the settings for daemons that share a database: invalid_argument names the wrong one.
+// Checks the settings for daemons that share a database; invalid_argument names the wrong one.
 Result<> check_sharing(const Config& config);
-// `name` stands in front of errors, with the line. invalid_argument: not TOML, an unknown key, a
-// value of another type or out of range.
+// Errors start with `name` and the line. invalid_argument: not TOML, an unknown key, or a value of
+// the wrong type or out of range.
 Result<Config> parse_config(std::string_view text, const std::string& name);
-// The defaults when there is no such file.
+// Returns the defaults if the file does not exist.
 Result<Config> read_config(const std::string& path);
-// Values of the config that are secrets, wherever they turn up.
+// Secret values of the config, to be masked everywhere.
 SecretMask config_secrets(const Config& config);
-// As TOML, every key with its present value. Secrets are left out, or `***` stands for them.
+// As TOML, every key with its current value. Secrets are omitted or shown as `***`.
 std::string show_config(const Config& config);
 
 }  // namespace perdure

@@ -17,7 +17,7 @@ bool is_socket(const std::string& path) {
   return stat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
 }
 
-// Those of the user first: they need no rights that the user does not have.
+// The user's own sockets come first: they need no additional rights.
 std::vector<std::string> usual_sockets() {
   std::vector<std::string> out;
   if (const char* const runtime = std::getenv("XDG_RUNTIME_DIR")) {
@@ -80,7 +80,7 @@ ContainerPlan make_container_plan(const ContainerSetup& setup, const LaunchSpec&
   for (const std::string& text : setup.settings.mounts) {
     if (Result<ContainerMount> mount = parse_mount(text)) plan.mounts.push_back(*mount);
   }
-  // Only the journal says which repository a worktree belongs to: its file .git is the container's.
+  // Only the journal is trusted for a worktree's repository: the container controls its .git file.
   const Workspace& workspace = spec.workspace;
   std::vector<ContainerMount> git =
       worktree_mounts({workspace.worktree_path, workspace.worktree_repository});

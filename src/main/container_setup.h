@@ -1,5 +1,5 @@
-// What the daemon knows of containers before it speaks to an engine: where its socket is, and how
-// a session's container is to be made.
+// The container settings that need no connection to an engine: the path of the engine's socket, and
+// how to create a session's container.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ namespace perdure {
 // "HOST:CONTAINER" or "HOST:CONTAINER:ro", both absolute.
 Result<ContainerMount> parse_mount(const std::string& text);
 
-// The engine's socket: as configured, else DOCKER_HOST, else the first that is there of the usual
-// places. engine_unavailable, with what to do, where there is none.
+// The engine's socket: the configured one, DOCKER_HOST, or the first existing one of the usual
+// paths. If there is none, engine_unavailable with what to do.
 Result<std::string> find_engine_socket(const ContainerSettings& settings);
 
 struct ContainerSetup {

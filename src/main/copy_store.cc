@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t group_bytes = 4UL << 20;
 constexpr std::size_t page = 256;
 
-// Appends to a store that nobody else steps, many batches to a commit.
+// Appends to a store that no other code steps, with many batches per commit.
 class Filler {
  public:
   explicit Filler(StoreEngine& store) : store_(store) {}
@@ -94,7 +94,7 @@ class Copy {
     }
   }
 
-  // The listing comes with the rows: without them the session is none that anybody would open.
+  // The listing requires the rows: without them the session could not be opened.
   Result<Append> rows_of(SessionId id) {
     Append rows{.session = id};
     const SessionHead head = TRY(from_.head(id));
@@ -129,7 +129,7 @@ class Copy {
       TRY_VOID(filler_.add(std::move(batch)));
       if (at / page_records_max % 64 == 63) tell("copied");
     }
-    // Each by itself: together they may be more than an append takes.
+    // One append each, because together they may exceed the limit of an append.
     for (const Hash& hash : belongings.blobs) {
       Append batch{.session = id, .expected_head = at};
       batch.blobs.push_back({.hash = hash, .bytes = TRY(from_.blob(hash))});
@@ -139,8 +139,8 @@ class Copy {
     return filler_.add(std::move(rows));
   }
 
-  // Stored answers belong to the store; they go along with the first session, which takes nothing
-  // of them.
+  // Stored answers belong to the store. They are appended with the first session, which is not
+  // changed.
   Result<> copy_answers() {
     if (sessions_.empty()) return {};
     const SessionId carrier = sessions_.front();
@@ -189,7 +189,7 @@ class Copy {
   CopiedStore done_;
 };
 
-// What the copy made, and nothing that was there before.
+// Removes only what the copy created.
 void remove_copy(const StorePlace& place) {
   std::error_code error;
   if (place.engine == EngineName::postgres) {
@@ -236,7 +236,7 @@ Result<StoreLock> StoreLock::acquire(const StorePlace& place) {
     std::unique_ptr<PosixFolder> folder;
     std::optional<FileLock> lock;
   };
-  // Who uses a database is known in the database.
+  // The database itself knows which daemons use it.
   if (place.engine == EngineName::postgres) return StoreLock();
   const std::string path =
       place.engine == EngineName::files ? place.path : fs::path(place.path).parent_path().string();
@@ -270,7 +270,7 @@ Result<CopiedStore> copy_store(const CopyOrder& order) {
   TRY_VOID(check_target(order.to));
   const std::unique_ptr<StoreEngine> from = TRY(open_journal(order.from, {}));
   const auto copy = [&]() -> Result<CopiedStore> {
-    // Agents may go on meanwhile, which obey no owner of an earlier epoch than they know.
+    // Agents may still be running, and they obey no owner of an earlier epoch than they know.
     const std::unique_ptr<StoreEngine> to =
         TRY(open_journal(order.to, {.create = true, .epoch_min = from->epoch()}));
     const CopiedStore copied = TRY(Copy(*from, *to, order).run());

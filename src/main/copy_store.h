@@ -1,5 +1,5 @@
-// Copies a store to a new one of any engine, record by record, and compares the two when it is
-// done. Both belong to nobody else meanwhile.
+// Copies a store to a new one of any engine, record by record, and then compares the two. No other
+// process may use either store during the copy.
 #pragma once
 
 #include <cstdint>
@@ -18,20 +18,19 @@ struct CopyOrder {
 };
 
 struct CopiedStore {
-  std::uint64_t sessions = 0;  // the node's own journal among them
+  std::uint64_t sessions = 0;  // includes the node's own journal
   std::uint64_t records = 0;
   std::uint64_t answers = 0;
   std::uint64_t blobs = 0;
 };
 
-// conflict: something is at the target's place, or a daemon has one of the two. damaged: a session
-// cannot be read to its end, or the copy differs. After an error there is no copy. The copy has a
-// log_id of its own, its next epoch is later than any of the source's, and the full-text index is
-// made by whoever serves it.
+// conflict: the target exists, or a daemon uses one of the two. damaged: a session cannot be read
+// completely, or the copy differs. After an error the copy is removed. The copy has its own log_id,
+// its next epoch is later than any of the source's, and the daemon that serves it builds the
+// full-text index.
 Result<CopiedStore> copy_store(const CopyOrder& order);
 
-// The lock of the data folder that a store belongs to, if it belongs to one. conflict: a daemon has
-// it.
+// The lock of the data folder that contains a store, if any. conflict: a daemon holds it.
 class StoreLock {
  public:
   static Result<StoreLock> acquire(const StorePlace& place);

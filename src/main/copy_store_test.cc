@@ -1,5 +1,5 @@
-// Copies of stores between engines: round and back, byte for byte, with the transcript that a
-// person reads unchanged; and which engine a data folder has.
+// Copies of stores between engines: there and back, byte for byte, with an unchanged transcript;
+// and which engine a data folder has.
 #include "main/copy_store.h"
 
 #include <filesystem>
@@ -172,7 +172,7 @@ TEST_F(CopyStore, C7_J2_sqlite_to_postgres_to_files_to_sqlite_is_the_same_byte_f
   EXPECT_EQ(open_journal(nothing, {}).error().code(), Code::not_found) << "nothing is left of it";
 }
 
-// Agents that went on meanwhile answer to no daemon of an earlier epoch than the last they knew.
+// Agents that kept running obey no daemon of an earlier epoch than the last one they knew.
 TEST_F(CopyStore, C7_S8_a_copy_is_of_a_later_epoch_than_what_it_was_made_of) {
   std::vector<StorePlace> places = {place(EngineName::sqlite, "a.db"),
                                     place(EngineName::files, "b"),
@@ -194,7 +194,7 @@ TEST_F(CopyStore, C7_S8_a_copy_is_of_a_later_epoch_than_what_it_was_made_of) {
   }
 }
 
-// Some hundred MB.
+// Several hundred MB.
 class CopyStoreLong : public CopyStore {};
 
 TEST_F(CopyStoreLong, C7_a_session_may_have_more_blobs_than_an_append_takes) {
@@ -246,13 +246,13 @@ TEST_F(CopyStore, C7_a_copy_takes_no_place_that_is_taken_and_leaves_nothing_of_a
   fill(*open(taken));
   EXPECT_EQ(copy_store({.from = from, .to = taken}).error().code(), Code::conflict);
   EXPECT_EQ(copy_store({.from = from, .to = from}).error().code(), Code::conflict);
-  // What is left of a lost store is not the copy's to clean up.
+  // The copy must not clean up the remains of a lost store.
   fs::remove(taken.path);
   ASSERT_TRUE(fs::exists(taken.path + "-wal"));
   EXPECT_EQ(copy_store({.from = from, .to = taken}).error().code(), Code::conflict);
   EXPECT_TRUE(fs::exists(taken.path + "-wal"));
 
-  // A record that does not hold the hash of the one before, and vouches for itself all the same.
+  // A record that does not contain its predecessor's hash, but is valid otherwise.
   const StorePlace broken = place(EngineName::sqlite, "broken.db");
   std::vector<std::string> lines = golden();
   lines[5].back() = ' ';

@@ -36,13 +36,13 @@ namespace perdure {
 namespace {
 
 constexpr std::string_view version = PERDURE_VERSION;
-// D5: without a port of the user's choosing, the next ones are tried.
+// D5: if the user has not chosen a port, the next ones are tried.
 constexpr std::uint16_t ports_tried = 16;
 constexpr int exit_storage = 70;
 constexpr std::int64_t stop_grace_ms = 300;
 
 struct Listen {
-  std::string host;  // as given
+  std::string host;  // as the user wrote it
   std::uint16_t port = 0;
 };
 
@@ -60,7 +60,7 @@ Result<Listen> parse_listen(const std::string& text) {
   return out;
 }
 
-// Clients leave descriptors to stores, agentctls and files.
+// Leaves descriptors for stores, agentctls and files.
 std::size_t connections_of_clients() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
@@ -70,12 +70,12 @@ std::size_t connections_of_clients() {
   return std::min(connections_max, all - std::min(descriptors_reserved, all / 2));
 }
 
-// One who has a token leaves some connections to others, however many streams it may open.
+// One credential leaves some connections to others, however many streams it may open.
 std::size_t connections_of_credential(std::size_t all, std::size_t streams) {
   return std::min(std::max(connections_per_credential_max, 2 * streams), all - all / 8);
 }
 
-// S12: whether the file is still the one that was there at the first look that found one.
+// S12: whether the file is still the one that was first seen at this path.
 std::function<bool()> same_file(std::string path) {
   return [path = std::move(path), known = std::optional<std::pair<dev_t, ino_t>>()] mutable {
     struct stat now{};
@@ -103,7 +103,7 @@ Result<std::unique_ptr<Daemon>> Daemon::create(Setting setting) {
 
 Daemon::~Daemon() {
   if (log_ && stopping_) log_->note("stopped");
-  // No callback may find half a daemon: first who calls from outside, then who is called.
+  // No callback may reach a half-destroyed daemon: callers from outside are destroyed first.
   server_.reset();
   caller_thread_.reset();
   acp_.reset();
@@ -124,7 +124,7 @@ Daemon::~Daemon() {
 }
 
 Result<> Daemon::open_data() {
-  // Forks, so before there is any thread.
+  // It forks, so it must run before any thread exists.
   if (setting_.config.confine) confinement_ = try_namespaces();
   data_ = TRY(DataFolder::open(setting_.places.data));
   TRY_VOID(data_->lock());
@@ -151,13 +151,13 @@ Result<> Daemon::open_data() {
 }
 
 Result<> Daemon::open_store() {
-  // S7: the key of a life before is there and its journal is not. Starting empty would hide that.
+  // S7: the key of an earlier life exists but its journal does not. Starting empty would hide that.
   const bool create = !data_->was_used();
   const StorePlace place = TRY(choose_journal(data_->path(), setting_.options.store));
   OpenJournal order{.on_fatal =
                         [log = log_.get()](const Error& error) {
-                          // DISK1: what was in flight is unknown. Nobody is answered; recovery
-                          // reads the truth.
+                          // DISK1: it is unknown what was written. Nothing is answered; recovery
+                          // reads the disk.
                           const bool is_replaced = error.code() == Code::stale_owner;
                           log->error((is_replaced ? "the daemon ends: "
                                                   : "the disk failed, so the daemon ends: ") +
@@ -205,7 +205,7 @@ Result<> Daemon::open_store() {
   store_ = std::move(*store);
   for (const std::string& note : store_->notes()) log_->warn("journal: " + note);
   TRY_VOID(note_journal(data_->path(), place));
-  // Only now: it says that there is a journal, so a start that was cut off leaves none.
+  // The key marks a journal that exists, so an interrupted first start must not leave one.
   key_ = TRY(data_->key());
   if (store_->is_shared()) {
     home_ = home;
@@ -217,7 +217,7 @@ Result<> Daemon::open_store() {
   return {};
 }
 
-// What the machine cannot keep is said, once, and not kept; the time of a run is ours to keep.
+// Limits that the machine cannot enforce are logged once and dropped; run time is enforced by us.
 void Daemon::look_at_limits() {
   limits_ = setting_.config.limits;
   if (const Result<> can = can_limit(limits_); !can) {
@@ -293,7 +293,7 @@ LaunchSetting Daemon::launch_setting() const {
 Result<> Daemon::make_api() {
   node_ = TRY(Node::open({*clock_, random_, *shared_loop_, *store_}));
   TRY_VOID(open_audit());
-  // A deletion that a crash cut short is finished before anybody can see the session.
+  // Finishes deletions that a crash interrupted, before the session becomes visible.
   TRY(finish_removals(*store_, node_->state()));
   const bool confine = setting_.config.confine;
   worktrees_ = std::make_unique<Worktrees>(
@@ -304,7 +304,7 @@ Result<> Daemon::make_api() {
   probes_ = std::make_unique<ProbeRuns>(
       ProbeRuns::Ports{*shared_loop_, *processes_},
       ProbeRuns::Setting{.folder = data_->probes(),
-                         // The file that runs, whatever lies at its path by now.
+                         // The running executable, even if its path has another file now.
                          .command = {"/proc/self/exe", "probe-agent"},
                          .environment = agentctl_environment(setting_.places)});
   world_ = std::make_unique<ApiWorld>(ApiWorld{.runtime = *runtime_,
@@ -330,7 +330,7 @@ Result<> Daemon::make_api() {
   for (const std::string& url : setting_.config.public_urls) {
     TRY_VOID(gate.names.add_public_url(url));
   }
-  // The others call us by it.
+  // The other daemons call us by this URL.
   if (const std::string& url = setting_.config.advertise; url.starts_with("http")) {
     TRY_VOID(gate.names.add_public_url(url));
   }
@@ -442,8 +442,8 @@ Result<> Daemon::listen() {
   return announce(address);
 }
 
-// A caller that cannot be told from one inside a session counts as inside, and may answer
-// nothing.
+// A caller that cannot be distinguished from one inside a session counts as inside and may not
+// answer questions.
 void Daemon::add_origins(GateConfig& gate) {
   const CallerRules rules{.mounts_tell = confinement_.level == ConfinementLevel::partial &&
                                          !confinement_.has_process_namespace};
@@ -497,7 +497,7 @@ void Daemon::notify(SessionId session, const Notify& what) {
     } else if (state->failure) {
       told.text = state->failure->message;
     }
-    // It goes to other programs, and over the network.
+    // It is sent to other programs and over the network.
     SecretMask secrets = secrets_of(launch_setting(), session, *state);
     secrets.add(config_secrets(setting_.config));
     told.title = secrets.mask(told.title);
@@ -526,21 +526,21 @@ void Daemon::run(std::move_only_function<void()> ready) {
 void Daemon::stop(int signal) {
   log_->note(std::string("told to stop: ") + strsignal(signal));
   note_stop(std::string("signal: ") + strsignal(signal));
-  restarting_ = false;  // whoever says stop does not mean again
+  restarting_ = false;  // a request to stop overrides a restart
   if (stopping_) return io_->stop();
   end();
 }
 
 void Daemon::end() {
   stopping_ = true;
-  // To a service manager a restart is none of its business: the process stays.
+  // A restart is invisible to a service manager, because the process stays.
   if (!restarting_) {
     tell_service_manager("STOPPING=1");
     setting_.lives->listeners.close();
   }
   server_->stop_accepting();
   FAILPOINT("shutdown");
-  // What was accepted is in the store already; answers on their way get a moment.
+  // Accepted requests are already in the store; answers in transit get some time.
   loop_->after_ms(stop_grace_ms, [this] { io_->stop(); });
 }
 

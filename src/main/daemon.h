@@ -1,5 +1,5 @@
-// All parts of a running daemon. One thread but for the store's; members stand in the order in
-// which they are made, and go in the opposite one.
+// All parts of a running daemon. One thread runs everything but the store. Members are declared in
+// the order of their construction and destroyed in reverse.
 #pragma once
 
 #include <functional>
@@ -54,15 +54,15 @@
 
 namespace perdure {
 
-// Whether this machine can keep such limits; unavailable says why not.
+// Whether this machine can enforce such limits; unavailable gives the reason.
 Result<> can_limit(const AgentLimits& limits);
 
 class Daemon final : private Notifier {
  public:
-  // What the lives of one process share.
+  // Shared by all lives of a daemon in one process.
   struct Lives {
     KeptListeners listeners = {};
-    std::optional<std::int64_t> inside_restart_ms = {};  // since boot; asked for inside a session
+    std::optional<std::int64_t> inside_restart_ms = {};  // since boot; from inside a session
   };
   struct Setting {
     ServeOptions options;
@@ -74,14 +74,13 @@ class Daemon final : private Notifier {
   static Result<std::unique_ptr<Daemon>> create(Setting setting);
   ~Daemon() override;
 
-  // Runs until a signal says stop. `ready` is called once reconcile is done and requests are
-  // served.
+  // Runs until a signal ends it. Calls `ready` when reconcile is done and requests are served.
   void run(std::move_only_function<void()> ready);
 
-  // Asked to start again (D6): whoever runs us does that, once this is gone.
+  // A restart was requested (D6); the caller performs it after this object is destroyed.
   bool is_restarting() const { return restarting_; }
   ApiWorld::RestartWith restart_with() const { return restart_with_; }
-  // ADDRESS:PORT that is listened on.
+  // ADDRESS:PORT on which it listens.
   const std::string& listening() const { return listening_; }
   // http://127.0.0.1:7433
   const std::string& url() const { return url_; }
@@ -102,11 +101,11 @@ class Daemon final : private Notifier {
   void look_at_remotes();
   void give_hooks();
   void give_folder_hooks();
-  // Of a store that several daemons share: who they are, and the way to them.
+  // For a store that several daemons share: who the others are, and how to reach them.
   Result<> meet_peers();
   void give_peer_hooks();
   Result<> announce(const ListenAddress& address);
-  // Other daemons may have written these sessions; called from another thread.
+  // Called from another thread after other daemons may have written these sessions.
   void hear_of(std::vector<SessionId> sessions);
   void add_routes();
   void add_metrics(MetricsText& text);
@@ -116,19 +115,19 @@ class Daemon final : private Notifier {
   Result<> restart(ApiWorld::RestartWith with);
   void look_at_limits();
   void make_engine();
-  // K33: containers of this data folder that no session knows of any more go.
+  // K33: removes containers of this data folder that no session refers to.
   void look_at_containers();
   void forget_session(SessionId session);
   void notify(SessionId session, const Notify& what) override;
   LaunchSetting launch_setting() const;
   Result<Bootstrap> launch(const LaunchSpec& spec);
-  // Where callers come from, as the gate asks it.
+  // Tells the gate where callers come from.
   void add_origins(GateConfig& gate);
 
   Setting setting_;
   std::unique_ptr<DataFolder> data_;
-  std::string key_;   // of wait secrets and agentctls
-  std::string home_;  // where our agents live, among daemons on one store; empty: there is one
+  std::string key_;   // derives wait secrets and agentctls' secrets
+  std::string home_;  // where our agents live, for daemons on one store; empty: only one place
   std::string node_name_;
   std::unique_ptr<Log> log_;
   std::unique_ptr<EpollLoop> loop_;
@@ -166,10 +165,10 @@ class Daemon final : private Notifier {
   std::unique_ptr<HttpServer> server_;
   std::unique_ptr<VerifyThread> verifying_;
   std::map<std::string, std::string> remotes_known_;  // name and version of the file
-  Confinement confinement_;                           // what agents get here
+  Confinement confinement_;                           // how far agents can be confined here
   std::unique_ptr<TcpCallers> callers_;
   std::unique_ptr<CallerThread> caller_thread_;
-  AgentLimits limits_;  // of sessions that say nothing else
+  AgentLimits limits_;  // the default for sessions
   std::string url_;
   std::string listening_;
   std::int64_t began_ms_ = 0;

@@ -1,5 +1,5 @@
-// What the daemon itself adds to the audit trail: its starts and ends, and which other hosts it may
-// use. The command line writes those as files, so the daemon looks at the files.
+// The daemon's own entries in the audit trail: its starts and ends, and changes to the known hosts.
+// The command line writes those as files, so the daemon checks the files.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,7 +40,7 @@ Result<> Daemon::open_audit() {
   return {};
 }
 
-// A remote's file is replaced when it is changed, so that its time and inode tell.
+// A changed remote has a new file, which its time and inode show.
 std::map<std::string, std::string> Daemon::remotes_now() const {
   std::map<std::string, std::string> out;
   const Result<std::vector<Remote>> remotes = list_remotes(data_->remotes());

@@ -1,5 +1,5 @@
-// The daemon, its container engine and other hosts: how executions get their places, and what
-// becomes of containers that an earlier life of the daemon lost sight of.
+// The daemon, its container engine and other hosts: how executions get their places, and the
+// cleanup of containers that an earlier life of the daemon lost.
 #include <algorithm>
 
 #include "main/container_setup.h"
@@ -30,8 +30,8 @@ void Daemon::make_engine() {
       });
 }
 
-// Those that belong to a session's present execution are held by now, and being attached to. An
-// engine that is not there has none; one that does not answer is asked again.
+// Containers of current executions are held by now and being attached. Without an engine there are
+// none; if the engine does not answer, this is retried.
 void Daemon::look_at_containers() {
   if (!find_engine_socket(setting_.config.containers)) return;
   const std::string label = std::string(container_label_owner) + "=" + data_->identity();
@@ -54,7 +54,7 @@ void Daemon::look_at_containers() {
       }
       const Result<SessionId> session = SessionId::parse(label_of(container_label_session));
       if (store_->is_shared() && session) {
-        // Another daemon of this host may have it; who cannot be asked may, too.
+        // Another daemon of this host may own it, also if the owner cannot be determined.
         const Result<std::string> owner = runtime_->owner(*session);
         const bool is_gone = !owner && owner.error().code() == Code::not_found;
         if (!is_gone && (!owner || !owner->empty())) continue;

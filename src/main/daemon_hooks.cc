@@ -1,4 +1,4 @@
-// What the API asks of the wiring: folders, worktrees, backups, verification, the restart.
+// Functions that the API gets from the wiring: folders, worktrees, backups, verification, restart.
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -17,9 +17,9 @@
 namespace perdure {
 namespace {
 
-constexpr std::int64_t restart_again_ms = 1'000;  // not sooner after a start
+constexpr std::int64_t restart_again_ms = 1'000;  // minimum time after a start
 constexpr std::int64_t leftover_age_ms = 3600'000;
-constexpr std::int64_t restart_answer_ms = 50;  // for the answer to go out
+constexpr std::int64_t restart_answer_ms = 50;  // time to send the answer
 
 }  // namespace
 
@@ -119,19 +119,19 @@ void Daemon::give_hooks() {
   world_->more_metrics = [this](MetricsText& text) { add_metrics(text); };
 }
 
-// Only ever what we made: by name, below our own folders.
+// Removes only what we created: by name, below our own folders.
 void Daemon::forget_session(SessionId session) {
   std::error_code error;
   std::filesystem::remove_all(data_->workspaces() + "/session_" + session.text(), error);
   if (error) log_->warn("a deleted session's workspace stays: " + error.message());
   std::filesystem::remove(data_->environments() + "/" + session.text() + ".json", error);
-  // Nobody may start an agent for it any more: nothing is left that two could contend for.
+  // No agent can be started for it now, so no lock is needed.
   std::filesystem::remove(data_->agentctl_run() + "/" + session_lock_name(session), error);
   std::filesystem::remove_all(data_->container_run() + "/" + session.text(), error);
   remotes_->forget(session);
 }
 
-// D6: agents go on, as with every end of a daemon; serve() starts the program again in this very
+// D6: agents keep running, as whenever the daemon ends; serve() starts the program again in this
 // process.
 Result<> Daemon::restart(ApiWorld::RestartWith with) {
   if (stopping_) return fail(Code::conflict, "the daemon is ending already");

@@ -1,5 +1,5 @@
-// The daemon among others on one store: its name and address there, the way to the others, and what
-// they tell.
+// The daemon's relation to others on one store: its name and address, its calls to them, and their
+// notifications.
 #include "main/daemon.h"
 
 namespace perdure {
@@ -36,8 +36,8 @@ void Daemon::give_peer_hooks() {
   };
 }
 
-// Daemons of one host find each other by their sockets. One that listens beyond it says where,
-// unless that is every address: then a person has to.
+// Daemons on one host find each other by their sockets. One that listens on the network publishes
+// its address; if it listens on all addresses, a person must configure one.
 Result<> Daemon::announce(const ListenAddress& address) {
   if (!peers_) return {};
   std::string where = setting_.config.advertise;
@@ -52,7 +52,7 @@ Result<> Daemon::announce(const ListenAddress& address) {
 void Daemon::hear_of(std::vector<SessionId> sessions) {
   shared_loop_->post([this, sessions = std::move(sessions)] {
     if (runtime_) runtime_->hint(sessions);
-    // What cannot be read now is read with the next look.
+    // Entries that cannot be read now are read with the next notification.
     if (node_) std::ignore = node_->catch_up();
     if (audit_) std::ignore = audit_->catch_up();
   });

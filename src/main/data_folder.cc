@@ -24,7 +24,7 @@ std::string variable(const char* name) {
   return value ? value : "";
 }
 
-// An XDG folder counts only when it is absolute.
+// The XDG rules ignore relative paths.
 std::string xdg(const char* name, const std::string& home, const char* otherwise) {
   const std::string given = variable(name);
   if (given.starts_with('/')) return given;
@@ -132,8 +132,8 @@ Result<> DataFolder::share_executions(const std::string& path) {
   return {};
 }
 
-// Written under a name of its own and linked: of several daemons one is first, and nobody finds
-// half of it.
+// Written to a temporary name and then linked: one of several daemons wins, and a reader never sees
+// a part of the file.
 Result<std::string> DataFolder::home() const {
   constexpr std::size_t bytes_max = 256;
   PosixFolder& folder = executions_ ? *executions_ : *folder_;
@@ -169,7 +169,7 @@ Result<> DataFolder::lock() {
   return {};
 }
 
-// Written under another name first: whoever finds the file finds all of it.
+// Written under another name first, so that a reader never sees a part of the file.
 Result<std::string> DataFolder::secret_file(const std::string& name, std::string_view prefix) {
   constexpr std::size_t bytes_max = 4096;
   Result<std::string> found = folder_->read(name, 0, bytes_max);

@@ -1,5 +1,5 @@
-// The data folder: where it is, what is in it, and who holds it. One daemon has it at a time, by a
-// lock on a file, never by a pid; the same lock is held by verbs that work without a daemon.
+// The data folder: its place, its contents and its holder. One daemon uses it at a time, ensured by
+// a file lock, never by a pid. Verbs that work without a daemon hold the same lock.
 #pragma once
 
 #include <memory>
@@ -14,48 +14,48 @@
 
 namespace perdure {
 
-// What the environment of this process says; nothing is made.
+// Places from this process's environment; creates nothing.
 struct Places {
   std::string data;
   std::string config;
-  std::string home;  // of the user: HOME, else the user database (D9)
+  std::string home;  // the user's: HOME, otherwise from the user database (D9)
   std::string user;
 };
 // unavailable: neither PERDURE_HOME nor a home folder is known.
 Result<Places> find_places();
 
-// The bytes of that file are on the disk, or what was made, moved or taken away in that folder is.
+// Syncs the file's bytes, or a folder's creations, renames and removals, to disk.
 Result<> sync_path(const std::string& path);
-// Every file and folder from there on down is on the disk.
+// Syncs every file and folder below it to disk.
 Result<> sync_tree(const std::string& path);
 
 class DataFolder {
  public:
-  // Makes what is missing, all of it 0700. denied: it belongs to somebody else, or others may look
-  // into it; unavailable: it cannot be made or written (S12).
+  // Creates what is missing, all of it 0700. denied: it belongs to another user, or others have
+  // access to it; unavailable: it cannot be created or written (S12).
   static Result<std::unique_ptr<DataFolder>> open(const std::string& path);
 
-  // From here on what belongs to executions is in that folder: agentctls' sockets and locks,
-  // spools, environments, and folders made for sessions. Daemons that share it adopt each other's
-  // agents. denied: others may look into it; invalid_argument: it is a data folder.
+  // From now on everything of executions is in that folder: agentctls' sockets and locks, spools,
+  // environments, and folders made for sessions. Daemons that share it adopt each other's agents.
+  // denied: others have access to it; invalid_argument: it is a data folder.
   Result<> share_executions(const std::string& folder);
-  // Names the place where executions live; made once, whoever comes first.
+  // The name of the place where executions live; the first daemon creates it.
   Result<std::string> home() const;
   bool shares_executions() const { return executions_ != nullptr; }
   const std::string& executions() const { return executions_ ? executions_path_ : path_; }
 
-  // conflict: another daemon, or a verb that works without one, has it.
+  // conflict: another daemon, or a verb that works without one, holds the lock.
   Result<> lock();
 
   const std::string& path() const { return path_; }
-  // Tells the folder of executions from every other one of this machine, a copy of it among them;
-  // it may be moved.
+  // Distinguishes the folder of executions from all others on this machine, including copies of it.
+  // It stays the same if the folder is moved.
   std::string identity() const;
-  // What agents do not see: these folders, wherever their paths lead by now.
+  // The folders to hide from agents, wherever their paths lead now.
   HiddenFolders hidden() const;
   std::string run() const { return path_ + "/run"; }
   std::string agentctl_run() const { return executions() + "/run/agentctl"; }
-  // Of executions in containers, a folder a session: each sees its own and no other.
+  // For executions in containers, one folder per session: each sees only its own.
   std::string container_run() const { return executions() + "/run/containers"; }
   std::string spool() const { return executions() + "/spool"; }
   std::string environments() const { return executions() + "/env"; }
@@ -65,12 +65,12 @@ class DataFolder {
   std::string remotes() const { return path_ + "/remotes"; }
   std::string logs() const { return path_ + "/log"; }
 
-  // The admin token; made at the first start, 0600.
+  // The admin token; created at the first start, 0600.
   Result<std::string> token();
-  // The key that makes the secrets of wait tokens and of agentctls; made at the first start, once
-  // there is a store.
+  // The key that derives the secrets of wait tokens and agentctls; created at the first start,
+  // after the store exists.
   Result<std::string> key();
-  // S7: that key is here, so that a missing store is no first start.
+  // S7: whether that key exists. If so, a missing store does not mean a first start.
   bool was_used() const;
 
  private:

@@ -1,5 +1,5 @@
-// Small writes that have to be on the disk before somebody is answered, done beside the main loop,
-// which never waits for a disk. In order, one at a time; what was given is done, also at the end.
+// Small writes that must be on disk before a request is answered, done off the main loop, which
+// never waits for a disk. They run one at a time in order, including those pending at the end.
 #pragma once
 
 #include <condition_variable>
@@ -20,7 +20,7 @@ class DiskThread {
   using Work = std::move_only_function<Result<>()>;
   using Done = std::move_only_function<void(Result<>)>;
 
-  // The loop takes tasks from any thread, and outlives this.
+  // The loop must accept tasks from any thread and outlive this object.
   explicit DiskThread(Loop& loop) : loop_(loop) {
     thread_ = start_quiet_thread([this] { run(); });
   }
@@ -33,7 +33,7 @@ class DiskThread {
     thread_.join();
   }
 
-  // `work` runs on the thread, `done` on the loop; never, when that has ended.
+  // Runs `work` on the thread, then `done` on the loop unless the loop has ended.
   void run(Work work, Done done) {
     {
       const std::scoped_lock lock(mutex_);

@@ -72,11 +72,11 @@ DoctorCheck check_space(const Places& places) {
 
 DoctorCheck check_sqlite() {
   std::string text = std::string("SQLite ") + sqlite3_libversion();
-  // One connection writes and checkpoints, so the reset bug of the WAL cannot bite.
+  // Only one connection writes and checkpoints, so SQLite's WAL-reset bug cannot occur.
   return {"sqlite", "ok", text + ", one writer", ""};
 }
 
-// Only where the journal is in a database.
+// Only if the journal is in a database.
 std::vector<DoctorCheck> check_database(const std::string& data) {
   const Result<std::optional<StorePlace>> place = find_journal(data);
   if (!place || !*place || (*place)->engine != EngineName::postgres) return {};
@@ -104,7 +104,7 @@ DoctorCheck check_descriptors() {
   return {"limits", "ok", text, ""};
 }
 
-// Tried for real, with what is configured, or else with all three.
+// Really applies limits: the configured ones, or all three if none are set.
 DoctorCheck check_session_limits(const AgentLimits& wanted) {
   const bool is_set = wanted.memory_bytes + wanted.processes + wanted.cpu_percent > 0;
   const AgentLimits tried =
@@ -117,7 +117,7 @@ DoctorCheck check_session_limits(const AgentLimits& wanted) {
           "run as root, or in a delegated control group (systemd: Delegate=yes)"};
 }
 
-// Tried for real, in a child: a namespace cannot be left again.
+// Really enters them, in a child, because a process cannot leave a namespace.
 DoctorCheck check_confinement() {
   const Confinement found = try_namespaces();
   switch (found.level) {
@@ -132,7 +132,7 @@ DoctorCheck check_confinement() {
           "allow user namespaces; until then an agent can act as you, see SECURITY.md"};
 }
 
-// Of a machine without one nothing is wrong: sessions are plain processes then.
+// A missing engine is not an error: sessions are plain processes then.
 DoctorCheck check_engine(const ContainerSettings& settings) {
   constexpr HttpCallLimits limits{.connect_ms = 2'000, .answer_ms = 5'000};
   const Result<std::string> socket = find_engine_socket(settings);
@@ -155,7 +155,7 @@ DoctorCheck check_engine(const ContainerSettings& settings) {
           "run it as root, or with delegated control groups"};
 }
 
-// Those of the config must be there; of those that we know it is only said which are.
+// Agents of the config must be installed; for the built-in ones, only lists which are.
 std::vector<DoctorCheck> check_agents(const Config& config,
                                       const std::map<std::string, ProbeReport>& reports) {
   std::vector<DoctorCheck> out;

@@ -1,5 +1,5 @@
-// `perdure doctor` without a daemon: what this machine and this data folder are like, and what to
-// do about what is wrong.
+// `perdure doctor` without a daemon: checks this machine and this data folder, and says how to fix
+// the problems.
 #pragma once
 
 #include <string>

@@ -21,19 +21,19 @@ mode_t kind_of(const std::string& path) {
   return lstat(path.c_str(), &status) == 0 ? status.st_mode & S_IFMT : 0;
 }
 
-// No symlink anywhere in it.
+// Without any symlink in the path.
 bool is_plain_folder(const std::string& path) {
   return kind_of(path) == S_IFDIR && real_path(path) == path;
 }
 
 class Mounts {
  public:
-  // What lies below `real` is seen below `seen`.
+  // Paths below `real` appear below `seen`.
   Mounts(std::string real, std::string seen) : real_(std::move(real)), seen_(std::move(seen)) {}
 
   void writable(const std::string& path) { add(path, S_IFDIR, false); }
   void read_only(const std::string& path, mode_t kind) { add(path, kind, true); }
-  // Something that is not there could be made from inside: it is made first, empty.
+  // The container could create a missing folder, so it is created first, empty.
   void sealed_folder(const std::string& folder, const char* name) {
     const Fd at(open(folder.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (at) mkdirat(at.get(), name, folder_mode);
@@ -50,7 +50,7 @@ class Mounts {
   std::vector<ContainerMount> take() { return std::move(out_); }
 
  private:
-  // A symlink is not mounted: it could lead anywhere.
+  // A symlink is not mounted, because it could lead anywhere.
   void add(const std::string& path, mode_t kind, bool read_only) {
     if (kind_of(path) != kind) return;
     out_.push_back({path, seen_ + path.substr(real_.size()), read_only});
@@ -75,7 +75,7 @@ std::vector<ContainerMount> worktree_mounts(const MountedWorktree& worktree) {
     mounts.writable(git + name);
   }
   mounts.writable(own);
-  // With these it could name another repository, or settings of its own.
+  // With these the container could name another repository, or its own settings.
   mounts.read_only(own + "/commondir", S_IFREG);
   mounts.read_only(own + "/gitdir", S_IFREG);
   mounts.sealed_file(own, "config.worktree");

@@ -1,6 +1,6 @@
-// What a container sees of a git repository. It must be able to commit, and unable to leave
-// anything behind that runs when somebody uses the repository on this machine: hooks and
-// configuration are read-only for it.
+// Which parts of a git repository a container sees. It must be able to commit, but not to leave
+// anything that runs when a person uses the repository on this machine. Hooks and configuration are
+// therefore read-only for it.
 #pragma once
 
 #include <string>
@@ -10,17 +10,17 @@
 
 namespace perdure {
 
-// Of a worktree that Perdure made. The repository's `.git` is read-only but for what a commit
-// writes: objects, refs, logs and the worktree's own part. Empty unless the folder is still where
-// the journal says.
+// The mounts of a worktree that Perdure made. The repository's `.git` is read-only except for what
+// a commit writes: objects, refs, logs and the worktree's own part. Empty if the folder is no
+// longer where the journal says.
 struct MountedWorktree {
   std::string path;
   std::string git_folder;  // Workspace::worktree_repository
 };
 std::vector<ContainerMount> worktree_mounts(const MountedWorktree& worktree);
 
-// Of the `.git` in a folder that the container can write: hooks, configuration and attributes are
-// read-only, and neither they nor `.git` can be replaced from inside.
+// The mounts of a `.git` in a folder that the container can write: hooks, configuration and
+// attributes are read-only, and neither they nor `.git` can be replaced from inside.
 std::vector<ContainerMount> folder_mounts(const std::string& folder);
 
 }  // namespace perdure

@@ -1,5 +1,5 @@
-// What a container gets of a repository: never what its own files say, and nothing in which it
-// could leave a program for the host.
+// The parts of a repository that a container gets: the repository's own files cannot change that,
+// and the container cannot leave a program for the host in it.
 #include "main/git_mounts.h"
 
 #include <algorithm>
@@ -117,7 +117,7 @@ TEST_F(GitMounts, SEC2_a_folder_with_a_repository_keeps_its_hooks_and_configurat
   for (const char* name : {"/hooks", "/info", "/config", "/worktrees"}) {
     EXPECT_EQ(how(all, git() + name), "ro") << name;
   }
-  // By a path with a symlink in it the mounts are where the container looks for them.
+  // For a path with a symlink, the mounts are at the path that the container uses.
   fs::create_directory_symlink(repo(), root_ + "/link");
   spec_.workspace = {.cwd = root_ + "/link"};
   EXPECT_EQ(how(mounts(), root_ + "/link/.git/hooks"), "ro");

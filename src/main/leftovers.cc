@@ -45,7 +45,7 @@ Result<ApiWorld::Collected> collect_leftovers(const DataFolder& data, StoreEngin
   for (const SessionId session : TRY(sessions_of(store))) known.insert(session.text());
   ApiWorld::Collected out;
   const auto take = [&](const fs::path& path, const std::string& session) {
-    // Names that are no session's were not made by us.
+    // Folders with other names were not created by us.
     const Result<SessionId> id = SessionId::parse(session);
     if (known.contains(session) || !id) return;
     const auto made_ms = static_cast<std::int64_t>(id->ulid().high >> 16);

@@ -1,5 +1,5 @@
-// What belongs to no session any more: environments and workspaces of sessions that are gone. With
-// a daemon or without one, whoever holds the data folder's lock.
+// Environments and workspaces of sessions that no longer exist. The caller must hold the data
+// folder's lock, in the daemon and without it.
 #pragma once
 
 #include <optional>
@@ -12,15 +12,15 @@
 
 namespace perdure {
 
-// Every session of the store; the node's own journal is none.
+// Every session of the store, excluding the node's own journal.
 Result<std::vector<SessionId>> sessions_of(StoreEngine& store);
 
 struct CollectOrder {
   ApiWorld::Collect how = ApiWorld::Collect::look;
-  // What was made later is left: its session may be on its way to the journal.
+  // Later ones are kept: their session may not have reached the journal yet.
   std::optional<Timestamp> made_before;
 };
-// S11: of a session that is there nothing is ever taken.
+// S11: never removes anything of a session that exists.
 Result<ApiWorld::Collected> collect_leftovers(const DataFolder& data, StoreEngine& store,
                                               const CollectOrder& order);
 

@@ -31,7 +31,7 @@ client::ApiAnswer answer_of(HttpResponse response) {
   return answer;
 }
 
-// One answer, told from the loop.
+// Delivers one answer from the loop.
 class OneAnswer final : public HttpExchange {
  public:
   OneAnswer(Loop& loop, client::OnApiAnswer done) : loop_(loop), done_(std::move(done)) {}
@@ -42,7 +42,7 @@ class OneAnswer final : public HttpExchange {
     loop_.post([done = std::exchange(done_, nullptr),
                 answer = answer_of(std::move(response))]() mutable { done(std::move(answer)); });
   }
-  // Not asked for by anybody who calls with it.
+  // Never requested by these callers.
   std::shared_ptr<HttpStream> stream(HttpResponse, HttpStreamEvents&) override;
   std::shared_ptr<WebSocket> upgrade(const WebSocketLimits&, WebSocketEvents&) override {
     return nullptr;
@@ -71,7 +71,7 @@ void dispatch(const LocalApi& api, const Principal& principal, client::ApiReques
   const auto refuse = [&](Code code, std::string why) {
     exchange->respond(error_response(Error(code, std::move(why))));
   };
-  // TOK2: what was revoked meanwhile ends with the commit that revoked it.
+  // TOK2: revoked rights end with the commit that revoked them.
   if (!api.gate.still_valid(principal)) {
     return refuse(Code::unauthenticated, "this caller's right has ended");
   }
@@ -96,8 +96,8 @@ void call_locally(const LocalApi& api, const Principal& principal, client::ApiRe
            std::make_shared<OneAnswer>(api.loop, std::move(done)));
 }
 
-// What both ends of a stream share. The writer's end is the HttpStream, whose going tells that it
-// writes no more; the reader's end is the following, which forgets the writer when it goes.
+// Shared by both ends of a stream. The writer's end is the HttpStream, whose destruction ends the
+// writing; the reader's end is the following, which detaches when it is destroyed.
 class LocalFollowing::Pipe {
  public:
   explicit Pipe(LocalFollowing* reader) : reader_(reader) {}
@@ -129,8 +129,8 @@ class LocalFollowing::Pipe {
   }
 
   LocalFollowing* reader_;
-  HttpStreamEvents* writer_ = nullptr;  // null before it begins and behind its end
-  std::string bytes_;                   // written, and not delivered yet
+  HttpStreamEvents* writer_ = nullptr;  // null before the stream begins and after it ends
+  std::string bytes_;                   // written but not yet delivered
   std::optional<client::ApiAnswer> answer_;
   bool opened_ = false;
   bool ended_ = false;

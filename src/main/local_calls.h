@@ -1,5 +1,5 @@
-// The API without a socket: a request of a client inside the daemon goes to the same routes, with
-// the rights of a principal that the gate has let in. What it may is looked at anew each time.
+// The API without a socket: requests of a client inside the daemon use the same routes, with the
+// rights of a principal that the gate admitted. Those rights are checked for each request.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@
 
 namespace perdure {
 
-// All outlive everything that is made with it.
+// All must outlive everything that is created with it.
 struct LocalApi {
   Router& router;
   Gate& gate;
@@ -24,23 +24,23 @@ struct LocalApi {
   Random& random;
 };
 
-// One request. The exchange gets the answer, which may be a refusal; nothing is thrown away.
+// Dispatches one request. The exchange gets the answer or the refusal; nothing is thrown.
 void dispatch(const LocalApi& api, const Principal& principal, client::ApiRequest request,
               std::shared_ptr<HttpExchange> exchange);
 
-// The same for a request with one answer. `done` is called once, from the loop, unless `alive` is
-// gone by then.
+// The same for a request with one answer. `done` is called once, from the loop, unless `alive` has
+// expired by then.
 void call_locally(const LocalApi& api, const Principal& principal, client::ApiRequest request,
                   client::OnApiAnswer done);
 
-// A session that is followed by its event stream, as a client over HTTP follows it. No event comes
-// from inside a call, nor after its end.
+// Follows a session's event stream as an HTTP client does. No event comes from within a call or
+// after this object's end.
 class LocalFollowing final {
  public:
   struct Order {
     Principal principal;
     client::FollowRequest request;
-    // How much its reader has not taken of what it was told before.
+    // Number of delivered bytes that the reader has not consumed yet.
     std::function<std::size_t()> unread_bytes;
   };
   LocalFollowing(const LocalApi& api, Order order, client::FollowEvents& events);
@@ -48,7 +48,7 @@ class LocalFollowing final {
   LocalFollowing(const LocalFollowing&) = delete;
   LocalFollowing& operator=(const LocalFollowing&) = delete;
 
-  // The reader has taken what it was told.
+  // The reader has consumed what it received.
   void drained();
 
  private:
@@ -66,7 +66,7 @@ class LocalFollowing final {
   Order order_;
   client::FollowCore core_;
   client::SseParser parser_;
-  std::shared_ptr<Pipe> pipe_;  // of the stream that is open or being opened
+  std::shared_ptr<Pipe> pipe_;  // belongs to the stream that is open or opening
   Loop::TimerId timer_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

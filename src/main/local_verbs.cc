@@ -60,7 +60,7 @@ Result<Offline> open_offline() {
   return out;
 }
 
-// Of a file, or of all files below a folder.
+// The size of one file, or the total size of all files below one folder.
 std::uint64_t bytes_of(const std::string& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) {
@@ -126,7 +126,7 @@ Result<cli::CopyReport> copy(const cli::CopyLocally& order) {
                          .blobs = copied.blobs};
 }
 
-// What the daemon would write, decided as it would.
+// The steps that the daemon would write, by the same decision.
 std::vector<std::string> repair_steps(const State& state) {
   const Result<Decision> decision = decide(state, Input{.body = RepairSession{}});
   if (!decision) return {"look whether its agent still runs; its end closes what is open"};
@@ -139,7 +139,7 @@ std::vector<std::string> repair_steps(const State& state) {
   return steps;
 }
 
-// Writes nothing here: a repair is appended by the daemon when it next looks at the session.
+// Writes nothing: the daemon appends a repair when it next checks the session.
 Result<cli::RepairReport> repair(const cli::RepairLocally& order) {
   if (!order.dry_run) {
     return fail(Code::unavailable,
@@ -173,14 +173,13 @@ Result<cli::FileReport> back_up(const std::string& file) {
                          .damaged = {}};
 }
 
-// The parts of a store that is at a place of its own: a file and what SQLite puts beside it, or a
-// folder.
+// The files of SQLite at a separate place, or the folder of the files engine.
 std::vector<std::string> parts_of(const StorePlace& place) {
   if (place.engine == EngineName::files) return {place.path};
   return sqlite_parts(place.path);
 }
 
-// With the log beside it, if it is one of a daemon that was killed.
+// Includes the log beside it, which a killed daemon leaves.
 Result<> copy_backup(const std::string& from, const StorePlace& candidate) {
   std::error_code error;
   fs::copy(from, candidate.path, fs::copy_options::recursive, error);
@@ -191,11 +190,11 @@ Result<> copy_backup(const std::string& from, const StorePlace& candidate) {
   return error ? fail(Code::unavailable, candidate.path + ": " + error.message()) : Result<>();
 }
 
-// Of the journal that is to be replaced. Agents on other hosts may still obey the daemon of its
-// last epoch, and none of an earlier one.
+// The epoch of the journal that is to be replaced. Agents on other hosts may still obey the daemon
+// of its last epoch, and none of an earlier one.
 struct EpochBefore {
   std::uint64_t epoch = 0;
-  bool is_last = false;  // else there may have been later ones
+  bool is_last = false;  // otherwise there may have been later ones
 };
 EpochBefore epoch_before(const std::optional<StorePlace>& place) {
   if (!place) return {};
@@ -203,7 +202,7 @@ EpochBefore epoch_before(const std::optional<StorePlace>& place) {
   return {stored_epoch(*place).value_or(0), false};
 }
 
-// More openings than any journal has seen between a backup and its end.
+// More openings than any journal has between a backup and its end.
 constexpr std::uint64_t epoch_step = 1'000'000;
 
 std::uint64_t epoch_behind(const EpochBefore& before, const StorePlace& candidate) {
@@ -211,8 +210,8 @@ std::uint64_t epoch_behind(const EpochBefore& before, const StorePlace& candidat
   return std::max(before.epoch, stored_epoch(candidate).value_or(0)) + epoch_step;
 }
 
-// What a daemon would refuse to run with. A damaged session is served read-only, and the notes of
-// an opening, such as of a torn end that was cut, stop nobody.
+// Refuses what a daemon would refuse. A damaged session is served read-only, and the notes of an
+// opening, such as a torn end that was cut, are no obstacle.
 Result<> refuse_damaged_store(const StoreEngine& store, const cli::VerifyReport& found) {
   const std::vector<std::string> notes = store.notes();
   for (const cli::DamagedSession& damage : found.damaged) {
@@ -223,8 +222,8 @@ Result<> refuse_damaged_store(const StoreEngine& store, const cli::VerifyReport&
   return {};
 }
 
-// Copies the backup to `candidate`, which gets a later epoch than that, and reads all of it. After
-// an error there is no candidate.
+// Copies the backup to `candidate`, which gets an epoch later than `before`, and reads all of it.
+// Removes the candidate after an error.
 struct Candidate {
   std::string from;
   StorePlace place;
@@ -265,8 +264,8 @@ Result<> move_folder(const StorePlace& candidate, const std::string& data) {
   return {};
 }
 
-// A folder's files move one by one; the one that says a store is there comes last. conflict: parts
-// of another journal are there, with which SQLite would mix this one.
+// A folder's files move one by one; the one that marks a store comes last. conflict: parts of
+// another journal are there, and SQLite would mix the two.
 Result<> put_in_place(const StorePlace& candidate, const DataFolder& data) {
   std::error_code error;
   if (const std::vector<std::string> old = journal_parts(data.path()); !old.empty()) {
@@ -288,7 +287,7 @@ Result<> put_in_place(const StorePlace& candidate, const DataFolder& data) {
   return sync_path(data.path());
 }
 
-// The backup is looked at before anything is touched; what was there is put aside, not destroyed.
+// Checks the backup before anything changes, and moves the old journal aside without destroying it.
 Result<cli::FileReport> restore(const cli::RestoreLocally& order) {
   const std::string from = fs::absolute(order.file).lexically_normal();
   std::error_code error;

@@ -1,4 +1,4 @@
-// What `perdure` can do without a daemon, on the data folder itself and under its lock.
+// The verbs of `perdure` that need no daemon and use the data folder under its lock.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace perdure {
 
-// `program` is this executable; agentctl is looked for beside it.
+// `program` is this executable; agentctl is searched for beside it.
 cli::LocalVerbs local_verbs(const std::string& program);
 
 }  // namespace perdure

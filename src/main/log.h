@@ -1,5 +1,5 @@
-// The daemon's log: one file in <data>/log that is rotated, and stderr when it runs in the
-// foreground. It holds what an operator needs; never a token, a prompt or an agent's words.
+// The daemon's log: one rotated file in <data>/log, and stderr when it runs in the foreground. It
+// holds what an operator needs, but never a token, a prompt or an agent's words.
 #pragma once
 
 #include <cstddef>
@@ -22,20 +22,20 @@ class Log {
  public:
   struct Setting {
     std::string file;
-    std::int64_t bytes_max = 16L << 20;  // then it is rotated
+    std::int64_t bytes_max = 16L << 20;  // the log is rotated at this size
     std::size_t files = 4;
     bool also_stderr = false;
   };
   static Result<std::unique_ptr<Log>> open(const Setting& setting);
   ~Log();
 
-  // From here on these values are in no line. Any thread.
+  // Masks these values in all later lines. Any thread.
   void hide(const SecretMask& secrets);
 
   void note(std::string_view text);
   void warn(std::string_view text);
   void error(std::string_view text);
-  // Written out before it returns.
+  // Writes everything before it returns.
   void flush();
 
  private:
@@ -47,9 +47,9 @@ class Log {
   SecretMask secrets_;
 };
 
-// Whether a service manager waits for us.
+// Whether a service manager waits for notifications.
 bool has_service_manager();
-// Tells a service manager that waits for us ("READY=1", "STOPPING=1"); nothing where there is none.
+// Notifies a waiting service manager ("READY=1", "STOPPING=1"), if there is one.
 void tell_service_manager(std::string_view state);
 
 }  // namespace perdure

@@ -1,4 +1,4 @@
-// The daemon's settings and its data folder: what is refused, and what a first start makes.
+// The daemon's settings and its data folder: what they refuse, and what a first start creates.
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -216,7 +216,7 @@ TEST_F(Data, a_first_start_makes_everything_private) {
 TEST_F(Data, D2_S8_one_daemon_has_it_by_a_lock_and_not_by_a_number) {
   const auto first = DataFolder::open(root_ + "/d").value();
   const auto second = DataFolder::open(root_ + "/d").value();
-  std::ofstream(root_ + "/d/lock") << getpid();  // a stale number says nothing
+  std::ofstream(root_ + "/d/lock") << getpid();  // a stale number has no effect
   ASSERT_TRUE(first->lock().has_value());
   EXPECT_EQ(second->lock().error().code(), Code::conflict);
 }
@@ -351,7 +351,7 @@ TEST_F(Launch, X12_quirks_become_times_and_npx_gets_time_to_fetch) {
   EXPECT_GT(launch.times.initialize_ms, AgentTimes{}.initialize_ms);
   EXPECT_EQ(launch.times.stop_grace_ms, 1);
   EXPECT_EQ(launch.times.load_not_before.ms, 1'780'000'081'000) << "the next minute, and a second";
-  // An agent that lives is found again, though its program is gone.
+  // A living agent is found again even if its program is gone.
   fs::remove(root_ + "/bin/npx");
   EXPECT_EQ(make()->agent.command, agent.command);
   EXPECT_EQ(make()->secret, make()->secret);
@@ -480,7 +480,7 @@ TEST(LocalVerbs, S13_a_restore_puts_the_journal_aside_and_leaves_the_folders) {
   fs::remove_all(home);
 }
 
-// A session with an open run: of an execution that is gone, or of one that may live.
+// A session with an open run, whose execution is gone or may live.
 std::string write_open_run(SqliteStore& store, bool is_gone) {
   IdSource ids(Timestamp{1'700'000'000'000}, is_gone ? 1 : 2);
   const auto session = ids.next<SessionId>();
@@ -530,7 +530,7 @@ TEST(LocalVerbs, A14_without_a_daemon_a_dry_repair_says_what_would_be_written_an
   fs::remove_all(home);
 }
 
-// A process that listens as a daemon does, until it is told to stop.
+// A process that listens like a daemon until it is stopped.
 pid_t spawn_listener(const std::string& folder) {
   const Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
@@ -561,7 +561,7 @@ TEST(StopDaemon, who_listens_is_told_and_nobody_else) {
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
-  // The socket's file is still there; nobody is behind it.
+  // The socket's file still exists, but no process listens.
   EXPECT_EQ(stop_daemon(folder).error().code(), Code::not_found);
   fs::remove_all(folder);
 }

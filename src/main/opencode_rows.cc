@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder of our own that goes with everything in it.
+// A temporary folder, removed with its contents.
 class Scratch {
  public:
   static Result<Scratch> make() {
@@ -48,7 +48,7 @@ Result<> copy(const fs::path& from, const fs::path& to) {
   return {};
 }
 
-// A value that is JSON already, or null where it is none.
+// The value if it is valid JSON, otherwise null.
 std::string_view json_or_null(std::string_view text) {
   return json_validate(text) ? text : std::string_view("null");
 }
@@ -89,7 +89,7 @@ Result<std::vector<std::string>> opencode_sessions(const std::string& file) {
   const Scratch scratch = TRY(Scratch::make());
   const std::string copied = scratch.path() + "/opencode.db";
   TRY_VOID(copy(file, copied));
-  // What was not yet moved into the database. Often there is none.
+  // The log that is not in the database yet. Often there is none.
   if (const Result<> wal = copy(file + "-wal", copied + "-wal");
       !wal && wal.error().code() != Code::not_found) {
     return std::unexpected(wal.error());

@@ -1,5 +1,5 @@
-// The sessions in OpenCode's database. Its files are copied first and only the copy is opened: to
-// open a database, even for reading, may write beside it.
+// The sessions in OpenCode's database. Only a copy of its files is opened, because opening a
+// database even for reading may write beside it.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace perdure {
 
-// Each session as lines for adopt::read_opencode(); subagents' are left out. not_found: there is no
-// such file; limit_reached: it is too long; damaged: it was written to meanwhile, or is broken.
+// Each session as lines for adopt::read_opencode(), without subagents. not_found: the file does not
+// exist; limit_reached: it is too large; damaged: it was written during the copy, or is broken.
 Result<std::vector<std::string>> opencode_sessions(const std::string& file);
 
 }  // namespace perdure

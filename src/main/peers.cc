@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::string_view unix_prefix = "unix:";
 
-// What the other daemon said no with. That it does not let us in is nothing a client can mend by
-// logging in.
+// The other daemon's refusal. If it does not admit us, the client must not see that as a failed
+// login of its own.
 Error refusal_of(const std::string& node, const HttpResponse& response) {
   Error error = client::read_refusal(response.status, response.body).error();
   if (error.code() == Code::unauthenticated || error.code() == Code::misdirected) {
@@ -35,7 +35,7 @@ bool is_answer_of_route(const HttpResponse& response) {
   });
 }
 
-// For a client: only what its route said.
+// Keeps only what a client should see: the route's own answer.
 HttpResponse only_answer(HttpResponse response) {
   std::erase_if(response.headers, [](const HttpHeader& header) {
     return header.name != "Content-Type" && header.name != "content-type";
@@ -140,7 +140,7 @@ void HttpPeers::send(const std::string& node, Letter letter, ApiWorld::OnPeerAns
   if (timer_ == 0) timer_ = world_.loop.after_ms(nodes_known_ms, [this] { watch_silence(); });
 }
 
-// From the loop, for watch_silence() goes through what was sent.
+// On the loop's next turn, because watch_silence() iterates over sent_.
 void HttpPeers::finish(std::uint64_t number, Result<HttpResponse> answer) {
   world_.loop.post(
       [this, number, alive = std::weak_ptr(alive_), answer = std::move(answer)]() mutable {
@@ -161,7 +161,7 @@ void HttpPeers::watch_silence() {
   if (sent_.empty()) return;
   timer_ = world_.loop.after_ms(nodes_known_ms, [this] { watch_silence(); });
   const Result<std::vector<StoreNode>> known = nodes();
-  if (!known) return;  // the store is away: that says nothing of the daemons
+  if (!known) return;  // the store is unavailable, which says nothing about the daemons
   for (const auto& [number, sent] : sent_) {
     const auto at = std::ranges::find(*known, sent.node, &StoreNode::name);
     if (at != known->end() && !at->is_silent) continue;
@@ -177,7 +177,7 @@ void HttpPeers::submit(const std::string& node, SessionId session, Request reque
     reply(std::unexpected(refusal_of(node, *answer)));
   };
   if (!input) return fail_later(std::move(input).error(), std::move(answered));
-  // Sent again it must act once, so that it has a key in any case.
+  // A repeat must act only once, so the call always has a key.
   const PeerSubmit what{.node = setting_.node,
                         .session = session,
                         .by = std::move(request.by),

@@ -1,6 +1,6 @@
-// The other daemons on a shared store, reached over HTTP: by the socket of a data folder on this
-// host, or by a URL. Each call has its limits, and one that got no answer is `unavailable`: whether
-// it was done there, its key tells.
+// The other daemons on a shared store, reached over HTTP by a data folder's socket on this host or
+// by a URL. Each call has limits. One without an answer is `unavailable`; its key shows whether it
+// took effect.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@
 
 namespace perdure {
 
-// unix:/path/of/a.sock, https://host:port, or http:// to this machine. invalid_argument, and denied
-// for http:// to another.
+// unix:/path/of/a.sock, https://host:port, or http:// to this machine. invalid_argument, or denied
+// for http:// to another machine.
 Result<HttpEndpoint> parse_node_address(std::string_view address);
 
 class HttpPeers final : public Peers {
@@ -37,15 +37,15 @@ class HttpPeers final : public Peers {
     std::string node;  // our own name
     std::string key;   // StoreEngine::shared_key
   };
-  // All of the world outlives it. Calls under way when it goes are not answered.
+  // The world must outlive it. Calls in progress at its destruction get no answer.
   HttpPeers(World world, Setting setting);
   ~HttpPeers() override { world_.loop.cancel(timer_); }
 
   void submit(const std::string& node, SessionId session, Request request, ReplyFn reply) override;
   void call(const std::string& node, PeerCall call, ApiWorld::OnPeerAnswer done);
 
-  // As the store knew them within nodes_known_ms, by their names. May block as a read of the store
-  // does.
+  // By name, as the store listed them at most nodes_known_ms ago. May block like a read of the
+  // store.
   Result<std::vector<StoreNode>> nodes();
 
  private:
@@ -60,12 +60,12 @@ class HttpPeers final : public Peers {
   };
   Result<HttpEndpoint> endpoint_of(const std::string& node);
   HttpRequest make_request(const std::string& node, const HttpEndpoint& to, Letter letter);
-  // `done` comes from the loop, once.
+  // `done` is called once, from the loop.
   void send(const std::string& node, Letter letter, ApiWorld::OnPeerAnswer done);
   void fail_later(Error error, ApiWorld::OnPeerAnswer done);
   void finish(std::uint64_t number, Result<HttpResponse> answer);
-  // A daemon that is stopped takes calls and never answers. Once the store has not heard of it for
-  // a lease its calls end, so that whoever takes the session over can be asked.
+  // A stopped daemon accepts calls but never answers. When the store has not heard from it for a
+  // lease, its calls end, so that its sessions' next owner can be called.
   void watch_silence();
   std::string random_text();
 

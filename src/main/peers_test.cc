@@ -1,5 +1,5 @@
-// Calls between daemons over real sockets: what arrives is signed, what is answered comes back as
-// it was said, and a daemon that is not there is named.
+// Calls between daemons over real sockets: calls are signed, answers are returned unchanged, and
+// errors name a daemon that is unreachable.
 #include "main/peers.h"
 
 #include <chrono>
@@ -165,7 +165,7 @@ TEST_F(PeersTest, G8_calls_under_way_to_one_daemon_have_a_limit) {
   }
   run_until([&] { return refused == 3 && handler_.held.size() == peer_calls_max; });
   EXPECT_EQ(submit("gone", {.body = ArchiveSession{}}).error().code(), Code::unavailable);
-  peers_.reset();  // nobody is answered any more
+  peers_.reset();  // calls get no answer from now on
   for (const auto& exchange : handler_.held) exchange->respond({.status = 200, .body = "{}"});
   io_->run_for_ms(20);
   EXPECT_EQ(refused, 3U);
@@ -184,7 +184,7 @@ TEST_F(PeersTest, a_daemon_that_falls_silent_under_a_call_ends_it) {
   EXPECT_EQ(out->error().code(), Code::unavailable);
   EXPECT_NE(out->error().message().find("node b"), std::string::npos);
   handler_.held[0]->respond({.status = 200, .body = "{}"});
-  io_->run_for_ms(20);  // what comes late is nobody's
+  io_->run_for_ms(20);  // late answers are ignored
 }
 
 TEST(NodeAddress, a_socket_of_this_host_or_a_url) {

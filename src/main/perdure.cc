@@ -1,10 +1,11 @@
-// The program `perdure`: the command line, behind one of its verbs the daemon, and two programs
-// that the daemon starts: the demo agent and the one that probes agents.
+// The program `perdure`: the command line, the daemon as one of its verbs, and two programs that
+// the daemon starts: the demo agent and the prober of agents.
 #include <cstdio>
 #include <filesystem>
 #include <string>
 #include <string_view>
 
+#include "base/error_codes.h"
 #include "cli/cli.h"
 #include "demo/demo_program.h"
 #include "main/local_verbs.h"
@@ -13,9 +14,7 @@
 namespace perdure {
 namespace {
 
-constexpr int exit_usage = 2;
-
-// Not among the verbs: started by the daemon, as any other agent is.
+// Not a verb: the daemon starts it like any other agent.
 int demo_agent() {
   const demo::DemoFolders folders = demo::demo_folders_from_environment();
   if (folders.home.empty()) {
@@ -25,10 +24,10 @@ int demo_agent() {
   return demo::demo_agent_main(folders);
 }
 
-// Nor is this: started by the daemon to see what an agent can do.
+// Not a verb either: the daemon starts it to test an agent's abilities.
 constexpr std::string_view probe_word = "probe-agent";
 
-// After an upgrade the kernel adds a word to the name of the file that we came from.
+// After an upgrade the kernel appends a word to the name of our executable.
 std::string own_program() {
   std::error_code error;
   std::string path = std::filesystem::read_symlink("/proc/self/exe", error);

@@ -1,7 +1,7 @@
-// The program perdure-agentctl: the supervisor of one execution. `start` takes its bootstrap from
-// stdin, answers with one line and belongs to nobody from then on; `run` is the same as the main
-// process of a container, with files in place of stdin and stdout; `delete` cleans up after one
-// that was killed. It has no configuration, no log and no terminal: what it has to say are frames.
+// The program perdure-agentctl: the supervisor of one execution. `start` reads its bootstrap from
+// stdin, answers with one line and then runs independently. `run` is the same as the main process
+// of a container, with files instead of stdin and stdout. `delete` cleans up after a killed one. It
+// has no configuration, log or terminal; all its output is frames.
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error_codes.h"
 #include "base/failpoint.h"
 #include "base/id.h"
 #include "base/limits.h"
@@ -52,12 +53,10 @@ extern char** environ;
 namespace perdure {
 namespace {
 
-constexpr int exit_failed = 1;
-constexpr int exit_usage = 2;
 constexpr std::string_view version = PERDURE_VERSION;
 constexpr std::size_t bootstrap_bytes_max = 16UL << 20;
-constexpr std::int64_t settled_ms = 2'000;       // after a start most of the code has had its use
-constexpr std::int64_t pages_again_ms = 60'000;  // after that, what was needed meanwhile
+constexpr std::int64_t settled_ms = 2'000;       // after this, most startup code is unused
+constexpr std::int64_t pages_again_ms = 60'000;  // then again for code that was used in between
 
 constexpr std::string_view usage_text =
     "usage: perdure-agentctl start  < bootstrap.json\n"
@@ -91,8 +90,7 @@ Result<Bootstrap> read_bootstrap(std::FILE* from) {
   return decode_bootstrap(TRY(read_message(from)));
 }
 
-// Limits were asked for by whoever made the session, or are the daemon's: without them no agent
-// runs.
+// The session's creator or the daemon requested the limits: no agent runs without them.
 Result<> limit(PosixProcesses& processes, const Bootstrap& bootstrap) {
   const auto positive = [](std::int64_t number) {
     return static_cast<std::uint64_t>(number < 0 ? 0 : number);
@@ -105,7 +103,7 @@ Result<> limit(PosixProcesses& processes, const Bootstrap& bootstrap) {
   return {};
 }
 
-// Whoever asked for the session may have put a symlink into that path since: where it leads counts.
+// The creator of the session may have put a symlink into the path since: its target counts.
 Result<> check_cwd(const Bootstrap& bootstrap, const std::string& real) {
   std::vector<std::string> own;
   for (const std::string& folder : {bootstrap.hide.folder, bootstrap.hide.also}) {
@@ -115,7 +113,7 @@ Result<> check_cwd(const Bootstrap& bootstrap, const std::string& real) {
   return {};
 }
 
-// Everything that one execution needs, built in the process that goes on.
+// Everything that one execution needs, built in the process that keeps running.
 struct World {
   std::unique_ptr<EpollLoop> loop;
   std::unique_ptr<PosixClock> clock;
@@ -128,11 +126,11 @@ struct World {
 
   static Result<World> create(const Bootstrap& bootstrap, mode_t child_umask) {
     World world;
-    // First what leaves nothing behind when it fails.
+    // First the steps that leave nothing behind if they fail.
     world.files = TRY(open_file_tree(bootstrap.cwd, {.umask = child_umask}));
     TRY_VOID(check_cwd(bootstrap, world.files->root()));
     world.run_folder = TRY(PosixFolder::create(bootstrap.run_folder));
-    // One agent a session (PROC1): whoever has this lock, and nobody else, may start one.
+    // One agent per session (PROC1): only the holder of this lock may start one.
     world.locks.push_back(
         TRY(FileLock::try_acquire(*world.run_folder, session_lock_name(bootstrap.session))));
     TRY_VOID(check_start(*world.run_folder, bootstrap));
@@ -150,8 +148,8 @@ struct World {
     return world;
   }
 
-  // Where no process namespace does it, a control group keeps together what the agent starts: what
-  // is left of it after our death is ended by that. Many machines give us none.
+  // Without a process namespace, a control group contains all processes that the agent starts, and
+  // ends the rest after our death. Many machines do not offer one.
   void gather(const Bootstrap& bootstrap, const Confinement& confinement) {
     if (confinement.has_process_namespace || processes->is_limited()) return;
     Result<Cgroup> made = Cgroup::create(std::string(session_group_prefix) + bootstrap.exec.text());
@@ -171,9 +169,9 @@ bool is_in(const std::string& path, const std::string& folder) {
   return path.starts_with(folder + "/");
 }
 
-// What agents and shells have no business to see: tokens, keys, the sockets of other sessions.
-// `show` stays visible where it is named as a folder in one of the two, and not where a symlink
-// leads there: somebody may have put that in its way just now. Errors as of hide_folder().
+// Hides from agents and shells: tokens, keys, the sockets of other sessions. `show` stays visible
+// if it is named as a folder in one of the two, but not if a symlink leads there, since a session
+// may have just created that symlink. Errors as for hide_folder().
 Result<> hide_data(const HiddenFolders& folders, const std::vector<std::string>& show) {
   const auto hidden = [&](const std::string& path, const std::string& identity) {
     const std::string real = real_path(path);
@@ -188,8 +186,8 @@ Result<> hide_data(const HiddenFolders& folders, const std::vector<std::string>&
     return out;
   };
   HiddenFolder data = hidden(folders.folder, folders.identity);
-  // The daemon's socket, which is another one in each of its lives. Nobody in a session may move
-  // it, or put one of its own in its place.
+  // Each life of the daemon has a new socket. No process in a session may move it or replace it
+  // with its own.
   const std::string run = data.folder + "/run";
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(run, error)) {
@@ -200,7 +198,7 @@ Result<> hide_data(const HiddenFolders& folders, const std::vector<std::string>&
   HiddenFolder also = hidden(folders.also, folders.also_identity);
   if (is_in(also.folder, data.folder)) return hide_folder(data);
   if (is_in(data.folder, also.folder)) {
-    // What it covers is gone with it: the data folder needs no cover of its own.
+    // This cover includes the data folder, which needs no separate one.
     also.sealed = data.sealed;
     also.hide = data.hide;
   } else {
@@ -209,8 +207,8 @@ Result<> hide_data(const HiddenFolders& folders, const std::vector<std::string>&
   return hide_folder(also);
 }
 
-// Where the machine does not allow it agents run all the same: the level says so, and SECURITY.md
-// what it means. Where it does, no agent runs with less.
+// If the machine does not allow confinement, agents run anyway: the level reports it, and
+// SECURITY.md says what it means. If the machine does allow it, no agent runs with less.
 Result<Confinement> confine(const Bootstrap& bootstrap, Confinement reached) {
   if (reached.level == ConfinementLevel::none || bootstrap.hide.empty()) return reached;
   Result<> hidden = hide_data(bootstrap.hide, {bootstrap.cwd});
@@ -225,7 +223,7 @@ Result<Confinement> confine(const Bootstrap& bootstrap, Confinement reached) {
                      reached.has_process_namespace};
 }
 
-// Ten of us sleep most of the day: only what is in use stays in memory.
+// Many idle agentctls may run, so only the pages in use stay in memory.
 void release_pages_after(EpollLoop& loop, std::int64_t delay_ms) {
   loop.after_ms(delay_ms, [&loop] {
     release_program_pages();
@@ -233,20 +231,20 @@ void release_pages_after(EpollLoop& loop, std::int64_t delay_ms) {
   });
 }
 
-// Whoever waits to hear whether the start worked.
+// The process that waits for the result of the start.
 struct Starter {
-  mode_t child_umask = 0;  // as the starter had it
+  mode_t child_umask = 0;  // the starter's own
   ConfinedProcess self;
   std::string host_boot;
   std::move_only_function<Result<>(const std::string& line)> answer;
 };
 
-// Runs until the execution is over. The answer goes out once a daemon can attach.
+// Runs until the execution is over. Answers the starter when a daemon can attach.
 Result<> run(const Bootstrap& bootstrap, Starter starter) {
   World world = TRY(World::create(bootstrap, starter.child_umask));
   ProcessIdentity self = TRY(identify_self());
   self.pid = starter.self.pid;
-  // As everybody outside sees it: a container may show another one in its /proc than the kernel.
+  // The view from outside: a container's /proc may show another boot id than the kernel's.
   self.host_boot = starter.host_boot;
   world.gather(bootstrap, starter.self.confinement);
   const Confinement confinement = TRY(confine(bootstrap, starter.self.confinement));
@@ -285,13 +283,12 @@ Result<> run(const Bootstrap& bootstrap, Starter starter) {
       "\n"));
   release_pages_after(*world.loop, settled_ms);
   world.loop->run();
-  if (world.group) (void)world.group->remove();  // what is still in it keeps it
+  if (world.group) (void)world.group->remove();  // fails if processes are still in it
   return {};
 }
 
-// The starter may have died meanwhile, or let go of us. Our one start is noted: nobody can ever
-// start this execution again. Who asks for it once more finds us; if nobody does, we end as an
-// orphan does.
+// The starter may have died or disconnected. Our one start is recorded, so this execution can never
+// be started again. Another request for it finds us; without one, we end as an orphan does.
 Result<> answer_starter(Detached& detached, const std::string& line) {
   const Result<> answered = detached.answer(line);
   const bool is_alone = !answered && answered.error().code() == Code::unavailable;
@@ -330,7 +327,7 @@ int start() {
   return exit_failed;
 }
 
-// Whole or not there: the daemon looks for it by its name.
+// Atomic, because the daemon waits for the file by its name.
 Result<> write_answer(const std::string& path, const std::string& line) {
   const std::string unfinished = path + ".new";
   std::FILE* const file = std::fopen(unfinished.c_str(), "we");
@@ -341,7 +338,7 @@ Result<> write_answer(const std::string& path, const std::string& line) {
   return fail(Code::unavailable, path + ": " + std::strerror(errno));
 }
 
-// What the image says of its environment holds where the bootstrap says nothing else.
+// The image's variables apply unless the bootstrap sets them.
 void add_own_environment(AgentLaunch& agent) {
   for (char** entry = environ; *entry; ++entry) {
     const std::string_view text(*entry);
@@ -351,7 +348,7 @@ void add_own_environment(AgentLaunch& agent) {
   }
 }
 
-// The bootstrap has a secret and an environment in it: who comes later shall not find it.
+// The bootstrap contains a secret and an environment, so it must not remain readable.
 Result<Bootstrap> take_bootstrap(const std::string& path) {
   std::FILE* const file = std::fopen(path.c_str(), "re");
   if (!file) return fail(Code::not_found, path + ": " + std::strerror(errno));
@@ -397,7 +394,7 @@ int delete_execution() {
   return exit_failed;
 }
 
-// A configuration of its own for git, with nothing in it.
+// An empty git configuration, used instead of the user's.
 Result<> make_git_folder(const std::string& path, const std::string& config) {
   const std::unique_ptr<PosixFolder> folder = TRY(PosixFolder::create(path));
   TRY_VOID(folder->append("config", config));
@@ -407,7 +404,7 @@ Result<> make_git_folder(const std::string& path, const std::string& config) {
   return {};
 }
 
-// As for an agent: where the machine does not allow it, git runs all the same.
+// As for an agent: if the machine does not allow it, git runs anyway.
 Result<> hide_from_git(const WorktreeRequest& request) {
   if (request.hide.empty()) return {};
   Result<> hidden = enter_mount_namespace();
@@ -422,7 +419,7 @@ Result<WorktreeAnswer> make_worktree() {
   const auto loop = TRY(EpollLoop::create());
   const auto processes =
       PosixProcesses::create(*loop, {.child_umask = umask(077), .parent_death = ParentDeath::kill});
-  // By its mark it is a process of the session, and may no more than that.
+  // The variable marks git as a process of the session, with no more rights than that.
   std::vector<std::string> environment{"PERDURE_SESSION=" + request.session.text()};
   for (char** entry = environ; *entry; ++entry) {
     if (!std::string_view(*entry).starts_with("PERDURE_")) environment.emplace_back(*entry);

@@ -1,6 +1,6 @@
-// The program perdure-outpost: what a daemon needs of us on another host. One runs for each user
-// there, on a folder of its own. It is static, like agentctl, and keeps all it knows in files: one
-// that is killed or replaced is followed by another under the same certificate, secret and port.
+// The program perdure-outpost: the part of Perdure that a daemon needs on another host. One runs
+// per user and folder there. It is static, like agentctl, and keeps its state in files, so a
+// successor has the same certificate, secret and port.
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error_codes.h"
 #include "base/hash.h"
 #include "base/result.h"
 #include "env_posix/detach.h"
@@ -44,11 +45,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view version = PERDURE_VERSION;
-constexpr int exit_failed = 1;
-constexpr int exit_usage = 2;
 constexpr std::size_t file_bytes_max = 4096;
 constexpr const char* sight_name = "outpost.json";
-constexpr int replace_rounds = 100;  // of 50 ms
+constexpr int replace_rounds = 100;  // each takes 50 ms
 
 constexpr std::string_view usage_text =
     "usage: perdure-outpost start  [--folder DIR] [--address HOST:PORT] [--replace]\n"
@@ -109,7 +108,7 @@ Result<Options> read_options(int argc, char** argv) {
   return out;
 }
 
-// 0700 from the first moment; what is there must be ours alone.
+// 0700 from its creation; an existing one must be accessible only to us.
 Result<std::unique_ptr<PosixFolder>> open_own_folder(const std::string& path) {
   std::error_code error;
   fs::create_directories(fs::path(path).parent_path(), error);
@@ -143,12 +142,11 @@ std::optional<OutpostSight> read_sight(PosixFolder& folder) {
   return *sight;
 }
 
-// The number in the file may be another process's by now: only the one that wrote it gets the
-// signal.
+// Another process may have this number by now: only the one that wrote it gets the signal.
 Result<> ask_to_leave(const OutpostSight& sight, int number) {
   ProcessIdentity who{.pid = sight.pid, .started = sight.pid_started, .host_boot = sight.host_boot};
   if (sight.host_boot.empty()) {
-    // Of an older version, which did not say more. It is known by its program.
+    // An older version recorded only the pid, so the process is identified by its program.
     std::error_code error;
     const std::string exe = "/proc/" + std::to_string(sight.pid) + "/exe";
     const std::string program = fs::read_symlink(exe, error).filename().string();
@@ -159,12 +157,12 @@ Result<> ask_to_leave(const OutpostSight& sight, int number) {
     who = TRY(identify_process(sight.pid));
   }
   const Result<> sent = signal_process(who, number);
-  // One that has ended releases its lock in a moment.
+  // A process that has ended releases its lock shortly.
   if (sent || sent.error().code() == Code::not_found) return {};
   return sent;
 }
 
-// The lock says who runs; the number in the file only whom to ask to leave.
+// The lock decides which outpost runs; the pid in the file only says which process to signal.
 Result<std::optional<FileLock>> take_lock(PosixFolder& folder, const Options& options) {
   for (int round = 0;; ++round) {
     Result<FileLock> lock = FileLock::try_acquire(folder, "lock");
@@ -180,7 +178,7 @@ Result<std::optional<FileLock>> take_lock(PosixFolder& folder, const Options& op
   }
 }
 
-// Of this host, for agents and for git.
+// This host's environment, for agents and for git.
 std::map<std::string, std::string> own_environment() {
   std::map<std::string, std::string> out;
   for (char** entry = environ; *entry; ++entry) {
@@ -324,7 +322,7 @@ int listen(Options options) {
   const Result<> done = run({.options = std::move(options),
                              .child_umask = before,
                              .answer = [](const std::string& line) -> Result<> {
-                               // A log is no place for the secret.
+                               // The secret must not be logged.
                                const Result<OutpostSight> sight = decode_sight(line);
                                if (!sight) return std::unexpected(sight.error());
                                print(stdout, "listens at port " + std::to_string(sight->port) +

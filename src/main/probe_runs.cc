@@ -19,7 +19,7 @@ constexpr std::size_t line_bytes_max = 256UL << 10;
 constexpr std::size_t report_bytes_max = 256UL << 10;
 constexpr std::size_t words_max = 2UL << 10;
 
-// A file's name out of any text.
+// Converts any text to a file name.
 std::string file_name(std::string_view agent) {
   std::string out;
   for (const char letter : agent) {

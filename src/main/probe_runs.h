@@ -1,5 +1,5 @@
-// Probes of agents that are under way, each in a process of its own, and the reports of those that
-// are done: one file an agent in the data folder, so that every life of the daemon knows them.
+// Running probes of agents, each in its own process, and the reports of finished ones: one file per
+// agent in the data folder, so that they outlive the daemon.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@
 
 namespace perdure {
 
-// By agent. A file that cannot be read as a report is passed over.
+// By agent. Files that cannot be read as reports are skipped.
 std::map<std::string, ProbeReport> read_probe_reports(const std::string& folder);
 
 class ProbeRuns {
@@ -26,14 +26,14 @@ class ProbeRuns {
     Processes& processes;
   };
   struct Setting {
-    std::string folder;                    // of the reports
-    std::vector<std::string> command;      // of the program that probes
-    std::vector<std::string> environment;  // of that program, not of the agent
+    std::string folder;                    // where the reports are
+    std::vector<std::string> command;      // the probing program
+    std::vector<std::string> environment;  // for that program, not for the agent
   };
   ProbeRuns(Ports ports, Setting setting);
   ~ProbeRuns();
 
-  // conflict: this agent is being probed; limit_reached: too many others are.
+  // conflict: this agent is already being probed; limit_reached: too many others are.
   Result<> start(const ProbeOrder& order);
   ApiWorld::Probed so_far(std::string_view agent) const;
 
@@ -42,7 +42,7 @@ class ProbeRuns {
 
   Ports ports_;
   Setting setting_;
-  std::map<std::string, std::unique_ptr<Run>, std::less<>> runs_;  // also the last one that ended
+  std::map<std::string, std::unique_ptr<Run>, std::less<>> runs_;  // the current or last run
   std::map<std::string, ProbeReport, std::less<>> reports_;
 };
 

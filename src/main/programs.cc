@@ -11,7 +11,7 @@
 namespace perdure {
 namespace {
 
-// A folder may be entered, which access() calls executable.
+// access() calls a folder executable if it may be entered.
 bool is_program(const std::string& path) {
   struct stat found{};
   return access(path.c_str(), X_OK) == 0 && stat(path.c_str(), &found) == 0 &&

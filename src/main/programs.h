@@ -8,11 +8,11 @@
 
 namespace perdure {
 
-// Whether `program` can be started with that PATH: a name is looked for there, a path is taken as
+// Whether `program` can be started with that PATH: a name is searched for in it, a path is used as
 // is.
 bool has_program(const std::string& program, std::string_view path);
 
-// The same with the PATH that an agent gets: its own, else the daemon's, else the usual one.
+// The same with the PATH that an agent gets: its own, otherwise the daemon's or the default.
 HasProgram programs_for(const AgentDefinition& agent);
 
 }  // namespace perdure

@@ -1,5 +1,5 @@
-// A thread beside the daemon's own. Signals are for the main thread: this one takes none, from its
-// first instruction on.
+// A thread that receives no signals from its first instruction on, because the main thread handles
+// them.
 #pragma once
 
 #include <csignal>

@@ -35,7 +35,7 @@ Result<std::string> read_program(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-// One call over a connection of its own, and how long both took.
+// One call over its own connection, with both durations.
 struct Measured {
   std::int64_t connect_ms = 0;
   std::int64_t answer_ms = 0;
@@ -84,7 +84,7 @@ Result<std::string> describe(const Remote& remote) {
          std::to_string(measured->answer_ms) + " ms. Fingerprint " + remote.fingerprint;
 }
 
-// Works by ssh on one remote.
+// Works on one remote over ssh.
 class Bringing {
  public:
   Bringing(Remote remote, std::uint64_t port) : remote_(std::move(remote)), port_(port) {}
@@ -108,7 +108,7 @@ class Bringing {
     return {};
   }
 
-  // Whole, tried once, and put in place by one rename: what runs keeps its own file.
+  // Copied completely, tried, then renamed into place, so a running program keeps its own file.
   Result<> copy(const std::string& from, const std::string& name) {
     const std::string path = shell_quoted(remote_.folder + "/bin/" + name);
     const std::string fresh = shell_quoted(remote_.folder + "/bin/" + name + ".new");

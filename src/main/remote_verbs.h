@@ -1,5 +1,5 @@
-// `perdure remote …`: brings the outpost to another host by ssh, keeps how it is known, and calls
-// it.
+// `perdure remote …`: copies the outpost to another host over ssh, records how to reach it, and
+// calls it.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace perdure {
 
-// `program` is this executable; the static programs are looked for beside it.
+// `program` is this executable; the static programs are searched for beside it.
 void give_remote_verbs(cli::LocalVerbs& verbs, const std::string& program);
 
 }  // namespace perdure

@@ -18,7 +18,7 @@ namespace perdure {
 
 class OpenLinks {
  public:
-  // Closed with the others, or by whoever has it.
+  // Closed with the others, or by its holder.
   class Held final : public Link {
    public:
     Held(std::shared_ptr<OpenLinks> all, std::unique_ptr<SecureLink> link)
@@ -151,7 +151,7 @@ RemoteTimes Remotes::times_of(const std::string& name) const {
   return at == setting_.times.end() ? RemoteTimes{} : at->second;
 }
 
-// A file that is written anew is another file: the number tells.
+// A rewritten file is a new file, which the inode shows.
 const Remotes::Known& Remotes::known(const std::string& name) {
   struct stat status{};
   const std::string path = setting_.folder + "/" + file_name(name);

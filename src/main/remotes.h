@@ -1,5 +1,5 @@
-// The other hosts that this data folder knows: a file each, with how the outpost there is reached
-// and known. The command line writes them, the daemon reads them when it needs one.
+// The other hosts known to this data folder: one file per host, with the address and the
+// fingerprint of its outpost. The command line writes the files; the daemon reads them on demand.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,10 @@ namespace perdure {
 
 struct Remote {
   std::string name;
-  std::string target;                    // for ssh: user@host, or a name of its config
-  std::vector<std::string> ssh_options;  // before the target
-  std::string folder;                    // of the outpost, there
-  std::string host;                      // where the daemon calls
+  std::string target;                    // ssh's target: user@host, or a name of its config
+  std::vector<std::string> ssh_options;  // precede the target
+  std::string folder;                    // the outpost's folder, on that host
+  std::string host;                      // where the daemon connects
   std::uint64_t port = 0;
   std::string fingerprint;  // SHA-256 of its certificate, in hex
   std::string secret;
@@ -42,24 +42,24 @@ struct Remote {
   }
 };
 
-// Letters, digits and -._, not a dot in front; it becomes the name of a file.
+// Letters, digits and -._, without a leading dot, because it becomes a file name.
 Result<> check_remote_name(const std::string& name);
-// Below: `folder` is <data>/remotes. not_found names the remote.
+// Below, `folder` is <data>/remotes, and not_found names the remote.
 struct RemoteFile {
   std::string folder;
   std::string name;
 };
 Result<Remote> read_remote(const RemoteFile& file);
-// 0600, whole or not at all; replaces.
+// 0600, atomic; replaces an existing one.
 Result<> write_remote(const std::string& folder, const Remote& remote);
 Result<> remove_remote(const RemoteFile& file);
 // By name.
 Result<std::vector<Remote>> list_remotes(const std::string& folder);
 
-// Links that are open; they do not outlive the io that they were made on, whoever holds them.
+// Open links. They are closed before the io that they were made on, even if others hold them.
 class OpenLinks;
 
-// The outpost of a remote over TCP and TLS, known by its fingerprint.
+// The outpost of a remote over TCP and TLS, authenticated by its fingerprint.
 struct RemoteReach {
   HttpIo& io;
   Loop& loop;
@@ -70,13 +70,13 @@ struct RemoteReach {
 std::shared_ptr<OutpostClient> reach(const RemoteReach& reach, const Remote& remote,
                                      const RemoteTimes& times);
 
-// The daemon's: one client for each remote, made anew when its file has changed.
+// The daemon's remotes: one client each, replaced after its file has changed.
 class Remotes {
  public:
   struct Setting {
     std::string folder;
-    std::map<std::string, RemoteTimes> times;  // by name; others have the usual ones
-    std::string owner;                         // of this data folder's executions
+    std::map<std::string, RemoteTimes> times;  // by name; the others use the defaults
+    std::string owner;                         // the owner of this data folder's executions
   };
   Remotes(RemoteReach ports, Host& host, Setting setting);
   // Closes every link to an outpost.
@@ -84,14 +84,14 @@ class Remotes {
 
   std::unique_ptr<Place> make_place(const LaunchSpec& spec, Bootstrap bootstrap);
   void make_workspace(const RemoteOrder& order, ApiWorld::OnWorktree done);
-  // What was made there for a session that is deleted.
+  // Removes what was created there for a deleted session.
   void forget(SessionId session);
 
  private:
   struct Known {
     std::shared_ptr<OutpostClient> client;
     Remote remote;
-    std::pair<std::int64_t, std::uint64_t> version;  // when the file was written, and which it is
+    std::pair<std::int64_t, std::uint64_t> version;  // the file's modification time and inode
   };
   const Known& known(const std::string& name);
   RemoteTimes times_of(const std::string& name) const;

@@ -1,5 +1,5 @@
-// What the data folder and the configuration say of other hosts, and what an execution there is
-// started with.
+// Other hosts in the data folder and the configuration, and the environment with which an execution
+// starts there.
 #include "main/remotes.h"
 
 #include <cstdlib>

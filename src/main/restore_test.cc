@@ -1,5 +1,5 @@
-// Restoring a backup over what is left of a journal, and putting journals aside: what was
-// acknowledged is either served or kept under its own name, and two journals are never mixed.
+// Restoring a backup over the rest of a journal, and moving journals aside: acknowledged records
+// are served or kept under their own name, and two journals are never mixed.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -20,12 +20,12 @@
 
 namespace {
 
-// What was synced since a test asked for it.
+// Paths synced since a test set it.
 std::vector<std::string>* synced_paths = nullptr;
 
 }  // namespace
 
-// In the place of libc's, so that a test sees what reaches the disk before something else happens.
+// Replaces libc's, so that a test sees the order in which things reach the disk.
 extern "C" int fsync(int file) {
   if (synced_paths != nullptr) {
     const std::string link = "/proc/self/fd/" + std::to_string(file);
@@ -61,7 +61,7 @@ class Restore : public testing::Test {
         [](const Result<>& done) { EXPECT_TRUE(done) << done.error().message(); });
     while (store.step()) {}
   }
-  // The first session is read-only, the second goes on.
+  // The first session is read-only, the second is not.
   static void expect_second_alone(StoreEngine& store) {
     std::vector<bool> taken;
     for (const std::uint64_t number : {1, 2}) {
@@ -101,7 +101,7 @@ class Restore : public testing::Test {
     EXPECT_TRUE(page) << page.error().message();
     return page ? page->records : std::vector<std::string>();
   }
-  // A backup of two records, and then commits that are in the -wal alone, as a kill leaves them.
+  // A backup of two records, and then commits that are only in the -wal, as after a kill.
   std::string backup_and_go_on() const {
     {
       const auto store = open();
@@ -143,7 +143,7 @@ TEST_F(Restore, S13_S7_the_log_of_a_lost_journal_is_not_laid_over_the_backup) {
   EXPECT_FALSE(has("perdure.db-wal.redo"));
 }
 
-// Such as one out of the archive, of a daemon that was killed.
+// For example a file from the archive, of a daemon that was killed.
 TEST_F(Restore, S13_a_file_with_commits_in_its_wal_is_restored_with_them) {
   (void)backup_and_go_on();
   const std::size_t before = records().size();
@@ -155,11 +155,11 @@ TEST_F(Restore, S13_a_file_with_commits_in_its_wal_is_restored_with_them) {
   EXPECT_EQ(records().size(), before);
 }
 
-// The parts of a journal are moved one by one: cut off in between, what is left is not opened as if
-// it were whole, and the next try finishes it.
+// The parts of a journal move one by one. After an interruption, the rest is not opened as if it
+// were complete, and the next call finishes the move.
 TEST_F(Restore, S13_U12_a_journal_half_put_aside_is_refused_and_not_opened) {
   const std::string backup = backup_and_go_on();
-  // One part cannot be moved: the archive is inside of it.
+  // One part cannot be moved, because it contains the archive.
   fs::create_directory(path("commits"));
   fs::create_directory_symlink("commits", path("archive"));
   EXPECT_FALSE(verbs_.restore({.file = backup, .replace = true}));
@@ -184,12 +184,12 @@ TEST_F(Restore, S13_S8_a_restored_journal_is_of_a_later_epoch_than_the_one_it_re
   EXPECT_GT(open()->epoch(), before);
 }
 
-// The commonest reason to restore: the present journal cannot be opened.
+// The most common reason to restore: the current journal cannot be opened.
 TEST_F(Restore, S13_S8_the_epoch_does_not_go_back_where_the_present_journal_does_not_open) {
   const std::string backup = backup_and_go_on();
   for (int life = 0; life < 5; ++life) open();
   const auto damage_and_restore = [&] {
-    // Whatever it was: an opening fails, and what names the epoch can be read or not.
+    // The damage varies: opening fails, and the epoch may be readable or not.
     EXPECT_EQ(open_journal({.path = path("perdure.db")}, {}).error().code(), Code::damaged);
     const auto restored = verbs_.restore({.file = backup, .replace = true});
     ASSERT_TRUE(restored) << restored.error().message();
@@ -213,12 +213,12 @@ TEST_F(Restore, S13_S8_a_backup_of_files_is_restored_with_a_later_epoch) {
   ASSERT_TRUE(verbs_.backup(path("saved")));
   EXPECT_GT(stored_epoch({.engine = EngineName::files, .path = path("saved")}), 5U);
   const std::uint64_t before = open_journal(place, {}).value()->epoch();
-  // On another machine, where nothing is known but the backup.
+  // On another machine, which has nothing but the backup.
   fs::remove(path("store.json"));
   ASSERT_TRUE(verbs_.restore({.file = path("saved")}));
   const std::uint64_t after = open_journal(place, {}).value()->epoch();
   EXPECT_GT(after, before);
-  // Over a journal whose store.json can be read and which does not open all the same.
+  // Over a journal that has a readable store.json and still cannot be opened.
   std::ofstream(path("sessions/" + session().text() + ".rows.json"))
       << seal(R"({"format":99})") << "\n";
   ASSERT_FALSE(open_journal(place, {}));
@@ -298,7 +298,7 @@ TEST_F(Restore, C20_S7_a_decayed_commit_log_is_salvaged_beside_a_copy) {
     file.seekp(10).put('~');
   }
   EXPECT_EQ(verbs_.verify("").error().code(), Code::damaged);
-  fs::create_directories(path("commits.damaged"));  // of an earlier one
+  fs::create_directories(path("commits.damaged"));  // left by an earlier salvage
   std::vector<std::string> synced;
   synced_paths = &synced;
   const auto salvaged = verbs_.store_salvage("");
@@ -306,7 +306,7 @@ TEST_F(Restore, C20_S7_a_decayed_commit_log_is_salvaged_beside_a_copy) {
   ASSERT_TRUE(salvaged) << salvaged.error().message();
   const std::string copy = path("commits.damaged.2");
   EXPECT_EQ(salvaged->kept, std::vector<std::string>{copy});
-  // What it is a copy of is removed afterwards.
+  // The original is removed afterwards.
   for (const std::string& kept : {copy + "/" + fs::path(log).filename().string(), copy,
                                   fs::path(copy).parent_path().string()}) {
     EXPECT_TRUE(fs::exists(kept));

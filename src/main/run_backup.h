@@ -1,4 +1,4 @@
-// A backup of a store that no thread steps: whoever asks for it does the work.
+// A backup of a store that no thread steps: the caller does the work.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace perdure {
 
-// Steps the store until the backup is made. disk_full, storage_unknown: the store does not go on;
-// what is at the place then is no backup. Other errors as StoreEngine::backup.
+// Steps the store until the backup is done. disk_full, storage_unknown: the store cannot continue,
+// and the file at the path is not a backup. Other errors as for StoreEngine::backup.
 Result<> run_backup(StoreEngine& store, const std::string& path);
 
 }  // namespace perdure

@@ -1,4 +1,4 @@
-// A backup without a daemon ends, whatever becomes of the journal's disk.
+// A backup without a daemon terminates, even if the journal's disk fails.
 #include "main/run_backup.h"
 
 #include "testing/files_fixture.h"
@@ -8,7 +8,7 @@ namespace {
 
 class RunBackup : public files_test::FilesTest {
  protected:
-  // With records that are in the log alone, so that the backup has to write them to their files.
+  // With records that are only in the log, so that the backup has to write them to their files.
   void open_with_records(std::function<void(Error)> on_fatal) {
     FilesOptions with = options();
     with.on_fatal = std::move(on_fatal);

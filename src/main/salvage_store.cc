@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What begins so, sorted.
+// Paths with this prefix, sorted.
 std::vector<std::string> paths_like(const std::string& prefix) {
   std::vector<std::string> out;
   std::error_code error;
@@ -35,7 +35,7 @@ Result<SalvagedStore> salvage_sqlite(const StorePlace& place) {
   return out;
 }
 
-// Its indexes are built anew whenever they cannot be read.
+// Indexes are rebuilt whenever they cannot be read.
 Result<SalvagedStore> salvage_files(const StorePlace& place) {
   SalvagedStore out;
   Result<std::unique_ptr<StoreEngine>> opened = open_journal(place, {});
@@ -48,7 +48,7 @@ Result<SalvagedStore> salvage_files(const StorePlace& place) {
     fs::copy(place.path + "/commits", copy, fs::copy_options::recursive, error);
     if (error) return fail(Code::unavailable, copy + ": " + error.message());
     TRY_VOID(sync_tree(copy));
-    TRY_VOID(sync_path(place.path));  // what it was copied from is about to be removed
+    TRY_VOID(sync_path(place.path));  // the original is about to be removed
     out.kept.push_back(copy);
     opened = open_journal(place, {.salvage = true});
   }

@@ -1,5 +1,5 @@
-// Brings a store back that does not open because of damage in its log, and builds indexes anew that
-// cannot be read. Nothing is destroyed: what was damaged is kept beside it.
+// Recovers a store that cannot be opened because its log is damaged, and rebuilds unreadable
+// indexes. Nothing is destroyed: copies of the damaged parts are kept beside the store.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ namespace perdure {
 
 struct SalvagedStore {
   std::unique_ptr<StoreEngine> store;  // open; sessions that lost records are read-only
-  std::vector<std::string> kept;       // copies of what was damaged, by path
+  std::vector<std::string> kept;       // copies of the damaged parts, by path
   std::uint64_t indexes_rebuilt = 0;
 };
 
-// The caller has the store for itself. invalid_argument: it is in a database, which has means of
-// its own. damaged: more than the log is; restore a backup.
+// The caller must have exclusive use of the store. invalid_argument: it is in a database, which has
+// its own tools. damaged: more than the log is damaged; restore a backup.
 Result<SalvagedStore> salvage_store(const StorePlace& place);
 
 }  // namespace perdure

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error_codes.h"
 #include "base/failpoint.h"
 #include "base/json.h"
 #include "env_posix/detach.h"
@@ -24,10 +25,6 @@
 namespace perdure {
 namespace {
 
-constexpr int exit_failed = 1;
-constexpr int exit_refused = 4;
-constexpr int exit_unreachable = 5;
-
 void print(std::FILE* out, std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), out);
   std::fflush(out);
@@ -37,7 +34,7 @@ int exit_code(const Error& error) {
   return error.code() == Code::conflict ? exit_refused : exit_failed;
 }
 
-// Ten thousand streams need as many descriptors: as many as we may have.
+// Ten thousand streams need as many descriptors, so the limit is raised to the maximum.
 void raise_descriptor_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -51,7 +48,7 @@ Result<Daemon::Setting> read_setting(const ServeOptions& options) {
                           .config = {},
                           .lives = std::make_shared<Daemon::Lives>()};
   setting.lives->listeners = KeptListeners::inherit();
-  // A restart happens in another folder, where it runs in the background.
+  // A restart in the background runs in another folder.
   for (std::string* const path : {&setting.options.config, &setting.options.tls_certificate,
                                   &setting.options.tls_key, &setting.options.executions}) {
     if (!path->empty()) *path = std::filesystem::absolute(*path).string();
@@ -71,7 +68,7 @@ Result<Daemon::Setting> read_setting(const ServeOptions& options) {
   return setting;
 }
 
-// The line that the process which started us in the background prints.
+// The line that the starting process prints for a daemon in the background.
 std::string started_json(const Daemon& daemon) {
   JsonWriter json;
   json.begin_object().key("url").string(daemon.url()).end_object();
@@ -85,9 +82,8 @@ struct Ended {
   std::string listening;
 };
 
-// D6: the program that lies at its path now takes this process over, on the same port. It is
-// detached already, where it was to be, and what was put aside stays so. Returns only when it
-// cannot.
+// D6: the program at its path now replaces this process, on the same port. A background daemon is
+// already detached, and data put aside stays there. Returns only on failure.
 void start_again(const Daemon::Setting& setting, const Ended& ended) {
   const ServeOptions& options = setting.options;
   std::vector<std::string> words{options.program, "serve", "--listen", ended.listening};
@@ -114,9 +110,9 @@ Ended run_to_end(Daemon& daemon, std::move_only_function<void()> ready) {
   return {daemon.is_restarting(), daemon.restart_with(), daemon.listening()};
 }
 
-// The lives after the first. A process inside a session gets the same program with the same
-// configuration in this very process: it could have written both files. A program that cannot be
-// started is no reason to stay down either.
+// The lives after the first. A restart requested inside a session keeps program, configuration and
+// process: the session could have written both files. It is also the fallback if the new program
+// cannot be started.
 Result<> follow(Daemon::Setting setting, Ended ended) {
   while (ended.is_restarting) {
     if (ended.with == ApiWorld::RestartWith::present_program) {
@@ -132,8 +128,8 @@ Result<> follow(Daemon::Setting setting, Ended ended) {
   return {};
 }
 
-// What a service or a container prints is kept where others may read it, as is a file or a pipe: a
-// key goes to a terminal only.
+// Other users may read the output of a service or container, or a file or pipe, so only a terminal
+// gets a key.
 std::string greeting(Daemon& daemon) {
   if (has_service_manager() || isatty(STDOUT_FILENO) == 0) {
     return "Perdure is ready at " + daemon.url() + ". To sign a browser in: perdure open\n";
@@ -167,7 +163,7 @@ int serve_in_background(const Daemon::Setting& setting) {
   }
   const Ended ended = run_to_end(**daemon, [&] {
     tell_service_manager("READY=1");
-    (void)detached->answer(started_json(**daemon));  // who asked may have left: we serve anyway
+    (void)detached->answer(started_json(**daemon));  // its reader may be gone
   });
   daemon->reset();
   return follow(setting, ended) ? 0 : exit_failed;
@@ -189,7 +185,7 @@ int stop_running() {
 
 int serve(const ServeOptions& options) {
   umask(077);
-  // Started through /proc/self/exe its name would be `exe`: nobody looks for that in ps.
+  // Started through /proc/self/exe, its name in ps would be `exe`.
   prctl(PR_SET_NAME, "perdure");
   if (options.stop) return stop_running();
   raise_descriptor_limit();

@@ -8,11 +8,11 @@
 
 namespace perdure {
 
-// The unit file, for the user's manager.
+// The unit file, for the user's service manager.
 std::string user_unit(const std::string& program);
 
-// Writes the unit and says in sentences what was done and what to do next; with `enable` systemctl
-// is asked too. unavailable: there is no home folder, or systemctl refused.
+// Writes the unit and returns sentences that say what was done and what to do next. With `enable`,
+// calls systemctl too. unavailable: no home folder is known, or systemctl failed.
 Result<std::string> install_service(const std::string& program, bool enable);
 
 Result<std::string> service_status();

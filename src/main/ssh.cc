@@ -28,7 +28,7 @@ struct Spoken {
   std::string errors;
 };
 
-// Takes what is there; false at the end.
+// Takes the available bytes; false at the end.
 bool drain(const Fd& from, std::string& into) {
   std::array<char, 4096> bytes;
   const ssize_t got = read(from.get(), bytes.data(), bytes.size());
@@ -38,7 +38,7 @@ bool drain(const Fd& from, std::string& into) {
   return true;
 }
 
-// Feeds and reads at once: neither side may wait for the other.
+// Writes and reads concurrently, so that neither side waits for the other.
 Spoken talk(Pipe in, Pipe out, Pipe errors, std::string_view input) {
   Spoken said;
   in.read.reset();

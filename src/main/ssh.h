@@ -1,4 +1,4 @@
-// One command on another host by the ssh of this machine, which asks for passwords and keys itself.
+// Runs one command on another host over this machine's ssh, which prompts for passwords and keys.
 #pragma once
 
 #include <string>
@@ -11,19 +11,19 @@ namespace perdure {
 struct SshCommand {
   std::vector<std::string> options;
   std::string target;
-  std::string command;     // for the shell there
+  std::string command;     // runs in the remote shell
   std::string input = {};  // bytes for its stdin
 };
 
-// What it wrote to stdout. unavailable: there is no ssh, or the host, its key or the login is
-// refused; internal: the command failed there. Both hold the last words of stderr, which goes to
-// ours as well. Blocks.
+// Returns its stdout. unavailable: ssh is missing, or the host, its key or the login is refused;
+// internal: the command failed there. Both errors contain the end of stderr, which is also copied
+// to ours. Blocks.
 Result<std::string> run_ssh(const SshCommand& what);
 
-// Where ssh itself would connect for this target, by its configuration.
+// The host to which ssh itself would connect for this target, by its configuration.
 Result<std::string> ssh_host(const SshCommand& what);
 
-// A word that the shell there takes as it is.
+// Quotes a word so that the remote shell does not change it.
 std::string shell_quoted(const std::string& text);
 
 }  // namespace perdure

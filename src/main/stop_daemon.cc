@@ -18,7 +18,7 @@ namespace {
 
 constexpr int stop_ms = 10'000;
 
-// The process that listens. Through the folder's descriptor: a socket's path has 108 bytes.
+// The listening process. Opens the folder, since a socket's path is limited to 108 bytes.
 Result<pid_t> listener(const std::string& run_folder) {
   const auto nobody = [&] {
     return fail(Code::not_found, "no daemon is running for " + run_folder);
@@ -48,7 +48,7 @@ Result<> stop_daemon(const std::string& run_folder) {
   const pid_t pid = TRY(listener(run_folder));
   const Fd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (!process) return system_failure("pidfd_open");
-  // Asked again while the descriptor holds the process: the number has not gone to another one.
+  // Repeated while the descriptor holds the process: its pid cannot have been reused.
   if (const Result<pid_t> again = listener(run_folder); !again || *again != pid) {
     return fail(Code::unavailable, "the daemon is being replaced just now; try again");
   }

@@ -1,5 +1,5 @@
-// Ends the daemon of a data folder from outside. It is found by its socket, never by a pid file:
-// who listens there is the daemon, whatever was written anywhere.
+// Stops the daemon of a data folder from outside. It is found by its socket, never by a pid file,
+// because the process that listens there is certainly the daemon.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace perdure {
 
-// Asks the daemon whose socket is in this folder to stop, and waits until it is gone. Agents go on.
-// not_found: nobody listens there; unavailable: it does not end within ten seconds.
+// Tells the daemon whose socket is in this folder to stop and waits until it has ended. Agents keep
+// running. not_found: no process listens; unavailable: it does not end within ten seconds.
 Result<> stop_daemon(const std::string& run_folder);
 
 }  // namespace perdure

@@ -9,7 +9,7 @@ namespace perdure {
 namespace {
 
 constexpr std::chrono::milliseconds idle_wait{50};
-// Under steady load background work gets a turn after so many commits.
+// Under steady load, background work gets a turn after this many commits.
 constexpr int commits_per_idle_step = 64;
 
 }  // namespace
@@ -48,7 +48,7 @@ DurationHistogram StoreThread::commit_times() const {
   return out;
 }
 
-// Answers to repeats are kept for so long and no longer; an error is met again by the next commit.
+// Deletes expired answers to repeats; the next commit reports an error, if there is one.
 void StoreThread::sweep_answers() {
   const auto now = std::chrono::steady_clock::now();
   if (!care_.now || (swept_ && now - *swept_ < std::chrono::milliseconds(care_.answers_ms))) return;

@@ -1,5 +1,5 @@
-// The thread that writes the store. Everything else of the daemon is on one other thread, whose
-// loop it uses as env_posix/shared_loop.h lets it.
+// The thread that writes the store. The rest of the daemon runs on one other thread; this one uses
+// that thread's loop as env_posix/shared_loop.h allows.
 #pragma once
 
 #include <array>
@@ -17,19 +17,19 @@
 
 namespace perdure {
 
-// Runs from its making to its end; the store outlives it.
+// Runs from construction to destruction; the store must outlive it.
 class StoreThread {
  public:
   struct Care {
     std::function<Timestamp()> now;              // called on the thread
-    std::int64_t answers_ms = answers_sweep_ms;  // between two looks for expired answers
+    std::int64_t answers_ms = answers_sweep_ms;  // interval of the search for expired answers
   };
   StoreThread(StoreEngine& store, Care care);
   ~StoreThread() { stop(); }
-  // Everything queued is written first.
+  // Writes everything queued first.
   void stop();
 
-  // How long commits took so far. From any thread.
+  // Durations of all commits so far. From any thread.
   DurationHistogram commit_times() const;
 
  private:

@@ -1,5 +1,5 @@
-// The epoch that a journal's file names, read without opening the journal: for one that is damaged,
-// or that is to be left as it is.
+// Reads the epoch from a journal's files without opening it, for a journal that is damaged or must
+// not be changed.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace perdure {
 
-// Of its last opening, or of an earlier one where the log is damaged. Nothing: it cannot be read,
+// The epoch of the last opening, or of an earlier one if the log is damaged. nullopt: unreadable,
 // or the store is in a database.
 std::optional<std::uint64_t> stored_epoch(const StorePlace& place);
 

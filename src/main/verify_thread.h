@@ -1,4 +1,4 @@
-// Reads the whole journal on a thread of its own while the daemon serves, and says how far it is.
+// Reads the whole journal on a separate thread while the daemon serves, and reports its progress.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 namespace perdure {
 
-// Begins at once; its end is awaited by the destructor, which stops it behind the session at hand.
+// Begins at once. The destructor stops it after the current session and waits for it.
 class VerifyThread {
  public:
   explicit VerifyThread(StoreEngine& store);

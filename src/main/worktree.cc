@@ -20,7 +20,7 @@ constexpr std::size_t answer_bytes_max = 64UL << 10;
 
 }  // namespace
 
-// One `perdure-agentctl worktree`.
+// One `perdure-agentctl worktree` process.
 class Worktrees::Making final : public ProcessEvents {
  public:
   Making(Worktrees& owner, std::uint64_t number, Order order, OnWorktree done)
@@ -70,7 +70,7 @@ class Worktrees::Making final : public ProcessEvents {
                      .worktree_repository = answer->git_folder});
   }
   void finish(Result<Workspace> result) {
-    // Only an empty folder: what is in it is somebody's.
+    // Removes only an empty folder, since other contents are not ours.
     if (!result) rmdir(order_.path.c_str());
     owner_.ports_.loop.post([&owner = owner_, exists = owner_.exists_, number = number_,
                              done = std::exchange(done_, {}), result = std::move(result)] mutable {

@@ -1,7 +1,6 @@
-// Worktrees that are made for sessions: a branch of the user's repository, checked out below the
-// data folder, so that agents do not step on each other's feet. The repository may belong to an
-// agent: its git runs in perdure-agentctl, confined as the agent is, and never in this process's
-// place.
+// Creates worktrees for sessions: a branch of the user's repository, checked out below the data
+// folder, so that agents do not interfere with each other. An agent may control the repository, so
+// its git runs in perdure-agentctl, confined as the agent is, and never in this process.
 #pragma once
 
 #include <functional>
@@ -27,7 +26,7 @@ class Worktrees {
   struct Order {
     SessionId session;
     std::string repository;  // a folder in it
-    std::string path;        // where it goes; its parent exists
+    std::string path;        // the worktree's path; its parent exists
     std::string branch;
     std::string git_folder = {};  // the `.git` that it must belong to; empty: any
   };
@@ -35,14 +34,14 @@ class Worktrees {
 
   struct Setting {
     std::vector<std::string> agentctl_command;
-    std::vector<std::string> environment;  // NAME=value: what git is given
+    std::vector<std::string> environment;  // NAME=value: git's environment
     HiddenFolders hide;
   };
   Worktrees(Ports ports, Setting setting);
   ~Worktrees();
 
-  // A branch of that name is made at HEAD, or taken when it is there and checked out nowhere.
-  // conflict holds git's own words. A worktree that is there at that path already is given again.
+  // Creates the branch at HEAD, or uses an existing one that is not checked out. conflict contains
+  // git's own message. If the path already has such a worktree, returns that one.
   void add(Order order, OnWorktree done);
 
  private:

@@ -1,5 +1,5 @@
-// Retries grow apart: a hook that is down for a minute misses nothing, one that is down for an hour
-// costs little. The queue is bounded; beyond it the oldest is given up.
+// Retry intervals grow: a hook that is down for a minute misses nothing, and one that is down for
+// an hour costs little. The queue is limited; when it is full, the oldest entry is dropped.
 #include "notify/notify.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace perdure {
 namespace {
 
-constexpr std::size_t notification_chars_max = 400;  // of a title, a question, a message
+constexpr std::size_t notification_chars_max = 400;  // for each title, question or message
 constexpr std::array<std::int64_t, 5> retry_after_ms = {1'000, 5'000, 30'000, 120'000, 600'000};
 
 struct Authority {
@@ -69,7 +69,7 @@ std::string Notification::json() const {
   if (run) json.key("run_id").string(run.text());
   json.key("title").string(shown(title)).key("text").string(shown(text));
   json.key("agent").string(agent).key("folder").string(shown(folder));
-  // A notification holds only the title of a question, so it says where all of it is shown.
+  // A notification has only the question's title, so it says where the rest is shown.
   if (!permission.empty()) {
     json.key("perm_id").string(permission);
     json.key("review").string("perdure answer " + permission);
@@ -142,7 +142,7 @@ class Notifications::Hook final : public ProcessEvents {
   void on_output_end() override {}
   void on_exit(const ProcessExit& exit) override {
     exit.code == 0 ? ++owner_.delivered_ : ++owner_.given_up_;
-    // Not from inside its own call.
+    // Not destroyed within its own call.
     owner_.ports_.loop.post([&owner = owner_, exists = owner_.exists_, number = number_] {
       if (!*exists) return;
       owner.hooks_.erase(number);

@@ -1,6 +1,6 @@
-// Tells the world outside that a session needs somebody, has finished, failed, was interrupted or
-// stalled: by a webhook and by a command. Nothing waits for it, nothing depends on it; what cannot
-// be delivered is given up after a while and counted.
+// Notifies the outside, by a webhook and a command, that a session needs input, has finished,
+// failed, was interrupted or stalled. No other part waits for this or depends on it. Undeliverable
+// notifications are dropped after a while and counted.
 #pragma once
 
 #include <cstdint>
@@ -25,16 +25,16 @@ struct Notification {
   std::string event;  // needs_input, finished, failed, interrupted, stalled: each distinct (N15)
   SessionId session;
   RunId run;
-  std::string title;  // of the session
+  std::string title;  // the session's title
   std::string text;   // the question's title, or what happened
   std::string agent = {};
   std::string folder = {};      // where the session works
   std::string permission = {};  // the question's id; empty: no question
   Timestamp at;
-  // What makes it the same one again, after a crash too.
+  // Identifies it if it is repeated, even after a crash.
   std::string id() const { return session.text() + "/" + run.text() + "/" + event; }
   std::string json() const;
-  // What an agent wrote, on one line, with its deceptive characters marked; a long text is cut.
+  // An agent's text on one line, with its deceptive characters marked; a long text is cut.
   static std::string shown(std::string_view agent_text);
 };
 
@@ -69,7 +69,7 @@ class Notifications {
   static Result<std::unique_ptr<Notifications>> create(Ports ports, NotifySetting setting);
   ~Notifications();
 
-  // Equal ones (session, event) within debounce_ms are told once: the last of them.
+  // Of equal ones (session, event) within debounce_ms, only the last is sent.
   void tell(Notification notification);
 
   std::uint64_t delivered() const { return delivered_; }
@@ -93,7 +93,7 @@ class Notifications {
   HookUrl url_;
   std::map<std::pair<SessionId, std::string>, Notification> debounced_;
   HttpCalls calls_;
-  // Timers and answers know a delivery by its number: only this map holds it.
+  // Timers and answers refer to a delivery by its number: only this map owns it.
   std::map<std::uint64_t, std::unique_ptr<Delivery>> deliveries_;
   std::uint64_t last_delivery_ = 0;
   std::deque<Notification> commands_;

@@ -57,7 +57,7 @@ void OutpostConnection::meet(const std::string& line) {
   outpost_.ports_.loop.cancel(std::exchange(timer_, 0));
   const Result<OutpostHello> hello = decode_hello(line);
   if (!hello) return refuse(hello.error());
-  // Hashed first: what is compared then has one length, whatever was sent.
+  // Hashed first, so that the compared texts always have the same length.
   if (!equal_constant_time(sha256(hello->secret), outpost_.setting_.secret)) {
     return refuse(Error(Code::unauthenticated, "the secret is not this outpost's"));
   }

@@ -1,5 +1,5 @@
-// One caller of an outpost: a stranger until its first line, then calls or one agentctl's bytes. A
-// caller that does not keep to the rules is cut, and nothing else happens.
+// One caller of an outpost: a stranger until its first line, then a source of calls or the tunnel
+// to one agentctl. A caller that violates the protocol is disconnected, without any other effect.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ namespace perdure {
 
 class OutpostConnection final : private LinkEvents {
  public:
-  // The outpost owns it.
+  // Owned by the outpost.
   struct Place {
     std::uint64_t number = 0;
-    std::string source;  // whose callers are counted together
+    std::string source;  // callers are counted by source
   };
   OutpostConnection(Outpost& outpost, Place place, std::unique_ptr<Link> link);
   ~OutpostConnection() override;
@@ -49,7 +49,7 @@ class OutpostConnection final : private LinkEvents {
   void take_call(const std::string& line);
   void pass_back(std::string_view bytes);
   void leave();
-  // What is on its way is given some time to get out.
+  // Closes after some time for pending output.
   void leave_when_sent();
   void no_stranger_any_more();
 

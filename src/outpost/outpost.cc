@@ -1,5 +1,5 @@
-// The calls. Folders are those of a data folder, with one of each kind for every owner: two daemons
-// that share this host do not meet.
+// The calls. Each owner has its own folders, structured like a data folder, so that two daemons
+// that use this host do not interfere.
 #include "outpost/outpost.h"
 
 #include <algorithm>
@@ -94,8 +94,8 @@ Result<std::string> Outpost::answer(const OutpostCall& call) {
   return std::string("{}");
 }
 
-// The daemon's bootstrap, as it is here: its folders are ours, and what it does not say of the
-// agent's environment is that of this host.
+// Adapts the daemon's bootstrap to this host: it gets our folders, and this host's environment for
+// variables that the daemon does not set.
 void Outpost::start(OutpostCall call, OnReply done) {
   Result<Bootstrap> read = decode_bootstrap(call.bootstrap.text);
   if (!read) return done(std::unexpected(std::move(read).error()));
@@ -141,7 +141,7 @@ void Outpost::start(OutpostCall call, OnReply done) {
   starts_.emplace(number, std::move(job));
 }
 
-// Who it is, for those who ask later whether it lives.
+// Records the process, for later questions whether it lives.
 void Outpost::started(const OutpostCall& call, const std::string& output) {
   const Result<BootstrapAnswer> answer = decode_bootstrap_answer(output);
   if (!answer || !answer->code.empty()) return;
@@ -151,8 +151,8 @@ void Outpost::started(const OutpostCall& call, const std::string& output) {
   (void)(*folder)->append(record_name(call.exec), encode_bootstrap_answer(*answer) + "\n");
 }
 
-// One without a record that nobody answers for is dead, or about to be: whoever asks makes sure of
-// that by its mark.
+// An execution without a record and without a listener is dead or about to be; the caller makes
+// sure by killing its mark.
 Result<std::string> Outpost::life(const OutpostCall& call) {
   TRY_VOID(check_exec(call));
   const auto told = [&](ProcessLife life) {
@@ -217,8 +217,8 @@ Result<std::string> Outpost::remove(const OutpostCall& call) {
   return std::string("{}");
 }
 
-// Only ever what we made: by name, below our own folder. What somebody put into a workspace keeps
-// it there.
+// Removes only what we created: by name, below our own folder. A workspace stays if it contains
+// files of others.
 Result<std::string> Outpost::forget(const OutpostCall& call) {
   if (!call.session || !is_owner(call.owner)) {
     return fail(Code::invalid_argument, "session_id and owner are needed");
@@ -228,7 +228,7 @@ Result<std::string> Outpost::forget(const OutpostCall& call) {
   return std::string("{}");
 }
 
-// A null session: one that the daemon has checked before, whose path may lead elsewhere by now.
+// A null session: the daemon has checked the path before, but it may lead elsewhere now.
 Result<> Outpost::check_folder(const std::string& cwd, SessionId session) {
   if (!ports_.folder_owner || !ports_.files.folder_exists(cwd)) return {};
   const SessionId owner = TRY(ports_.folder_owner(cwd));
@@ -288,7 +288,7 @@ void Outpost::on_link(std::unique_ptr<Link> link, const std::string& source) {
   connections_.emplace(number, std::move(made)).first->second->begin();
 }
 
-// The oldest, of a source or of all. False: there is none.
+// Disconnects the oldest stranger, of one source or of all. False: there is none.
 bool Outpost::drop_stranger(const std::string* source) {
   const auto at = std::ranges::find_if(strangers_, [&](const OutpostConnection* each) {
     return source == nullptr || each->source() == *source;
@@ -298,7 +298,7 @@ bool Outpost::drop_stranger(const std::string* source) {
   return true;
 }
 
-// Not from inside its own call.
+// Not destroyed within its own call.
 void Outpost::forget_connection(std::uint64_t number) {
   ports_.loop.post([this, exists = exists_, number] {
     if (*exists) connections_.erase(number);

@@ -1,6 +1,6 @@
-// The outpost: a daemon's hand on another host. It starts agentctls there, passes the bytes of
-// their sockets on, tells whether they live, and gives out what the dead left. It keeps nothing
-// that they need: when it ends, they go on, and the next one finds them.
+// The outpost, through which a daemon works on another host. It starts agentctls there, forwards
+// their sockets, reports whether they live, and sends the spools of dead ones. They do not depend
+// on it: when it ends, they continue, and its successor finds them.
 #pragma once
 
 #include <cstddef>
@@ -36,16 +36,16 @@ struct OutpostPorts {
     std::string branch;
   };
   std::function<void(Worktree order, OnWorkspace done)> make_worktree;
-  // As in api/world.h, of the outpost's own folder.
+  // As in api/world.h, for the outpost's own folder.
   std::function<Result<SessionId>(const std::string& cwd)> folder_owner = {};
 };
 
 struct OutpostSetting {
-  std::string folder;  // its own, private, there
-  HiddenFolders hide;  // what agents do not see: that one
+  std::string folder;  // its own private folder on this host
+  HiddenFolders hide;  // hidden from agents: that folder
   Hash secret;         // SHA-256 of it
   std::vector<std::string> agentctl_command;
-  std::map<std::string, std::string> environment;  // of agents, where the daemon says nothing
+  std::map<std::string, std::string> environment;  // for agents, unless the daemon sets a variable
   std::string build;
   std::string host_boot;
 };
@@ -54,17 +54,17 @@ class OutpostConnection;
 
 class Outpost {
  public:
-  // The ports outlive it. Destroying it cuts every connection and leaves every agentctl alone.
+  // The ports must outlive it. Destroying it closes every connection and leaves agentctls running.
   Outpost(OutpostPorts ports, OutpostSetting setting);
   ~Outpost();
 
-  // Somebody calls: nothing is done for them before they have proved the secret. `source`: whose
-  // callers are counted together.
+  // Accepts a caller. It can do nothing before it has proved the secret. `source`: by which callers
+  // are counted.
   void on_link(std::unique_ptr<Link> link, const std::string& source);
   std::size_t connections() const { return connections_.size(); }
 
   using OnReply = std::move_only_function<void(Result<std::string>)>;
-  // One call of a caller who has proved the secret; the result is JSON. Answers now or later.
+  // One call of an authenticated caller; the result is JSON. Answers now or later.
   void run(OutpostCall call, OnReply done);
 
  private:
@@ -91,7 +91,7 @@ class Outpost {
 
   OutpostPorts ports_;
   OutpostSetting setting_;
-  std::vector<OutpostConnection*> strangers_;  // of connections_, in the order in which they came
+  std::vector<OutpostConnection*> strangers_;  // a part of connections_, in order of arrival
   std::map<std::uint64_t, std::unique_ptr<OutpostConnection>> connections_;
   std::uint64_t last_connection_ = 0;
   std::map<std::uint64_t, std::unique_ptr<Start>> starts_;

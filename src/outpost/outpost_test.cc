@@ -1,5 +1,5 @@
-// An outpost with links, processes and folders that the test holds: who is heard at all, what is
-// done for whom, and where the limits are.
+// An outpost with links, processes and folders that the test holds: which callers are accepted, the
+// effects of their calls, and the limits.
 #include "outpost/outpost.h"
 
 #include <deque>
@@ -37,7 +37,7 @@ struct StepLoop final : Loop {
   TimerId last = 0;
 };
 
-// What the test sees of a link that the outpost holds.
+// The test's view of a link that the outpost holds.
 struct Peer {
   LinkEvents* events = nullptr;
   std::string received;
@@ -193,7 +193,7 @@ TEST_F(OutpostTest, L18_a_flood_of_strangers_leaves_room_for_the_daemon) {
   EXPECT_FALSE(known->closed) << "who has shown the secret is no stranger";
   EXPECT_EQ(std::ranges::count_if(flood, [](const auto& peer) { return !peer->closed; }),
             static_cast<std::ptrdiff_t>(outpost_strangers_per_source_max));
-  // One that is leaving when it is driven out takes nobody with it.
+  // A stranger that is already closing when it is disconnected must not affect others.
   flood[flood.size() - outpost_strangers_per_source_max]->events->on_closed();
   const auto newcomer = call_in("10.0.0.66");
   loop.run();
@@ -235,7 +235,7 @@ TEST_F(OutpostTest, L5_a_start_has_the_folders_and_the_environment_of_this_host)
   ASSERT_TRUE(reply) << peer->received;
   EXPECT_EQ(reply->id, 9u);
   EXPECT_EQ(decode_bootstrap_answer(reply->result.text)->pid, 42);
-  // And it is known from then on, to a later outpost too: who it was is in a file.
+  // A file records the process, so a later outpost knows it, too.
   EXPECT_EQ(decode_life(ask(about(OutpostVerb::life)).result.text)->life, "alive");
   EXPECT_EQ(host.asked, (ProcessIdentity{42, 7, "b"}));
   host.present = ProcessLife::dead;

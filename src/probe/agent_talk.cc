@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t text_bytes_max = 64UL << 10;
 constexpr std::size_t errors_bytes_max = 4UL << 10;
-constexpr std::size_t sessions_max = 64;     // that an agent may speak of
-constexpr std::size_t line_bytes_max = 200;  // of what is shown
+constexpr std::size_t sessions_max = 64;     // that an agent may mention
+constexpr std::size_t line_bytes_max = 200;  // of displayed text
 constexpr int pump_ms = 50;
 
 std::string option_of(JsonView params, std::string_view kind) {

@@ -1,5 +1,5 @@
-// A conversation with one agent process, for a program that has nothing else to do: calls block,
-// each with a deadline, and what the agent says meanwhile is counted by session.
+// A blocking conversation with one agent process: each call has a deadline, and the agent's updates
+// during calls are counted per session.
 #pragma once
 
 #include <cstddef>
@@ -29,17 +29,17 @@ struct Answer {
 
   bool is_good() const { return kind == Kind::result; }
   JsonView view() const { return JsonView(result); }
-  // What went wrong, in one line.
+  // The error, in one line.
   std::string trouble() const;
 };
 
-// What was heard of one session since forget().
+// Updates of one session since forget().
 struct Heard {
-  std::string text;         // of its answers; the beginning of it
-  std::size_t updates = 0;  // of what was said and done; not of what can be chosen
+  std::string text;         // of its answers; only the beginning
+  std::size_t updates = 0;  // messages and actions; not changes of options
   std::size_t chunks = 0;   // of answers and thoughts
   std::size_t tools = 0;
-  std::size_t questions = 0;  // for permission
+  std::size_t questions = 0;  // permission requests
 };
 
 enum class PermissionAnswer { refuse, allow };
@@ -58,11 +58,11 @@ class AgentTalk final : private ProcessEvents, private acp::LineSink {
     std::int64_t wait_ms;
   };
   Answer call(const Call& call);
-  // Sends; wait() takes its answer.
+  // Sends a request; wait() returns its answer.
   acp::RpcId ask(std::string_view method, std::string_view params);
   Answer wait(const acp::RpcId& id, std::int64_t wait_ms);
   void notify(std::string_view method, std::string_view params);
-  // False: the time is over, or the process is gone.
+  // False: the time is over, or the process has ended.
   bool wait_until(const std::function<bool()>& condition, std::int64_t wait_ms);
 
   Heard& heard(const std::string& session) { return heard_[session]; }
@@ -72,7 +72,7 @@ class AgentTalk final : private ProcessEvents, private acp::LineSink {
   void close_input() { process_->close_input(); }
   bool wait_gone(std::int64_t wait_ms);
   bool is_gone() const { return is_gone_; }
-  // The last line of its standard error, for people.
+  // The last line of its standard error, for display.
   std::string last_words() const;
 
  private:
@@ -89,7 +89,7 @@ class AgentTalk final : private ProcessEvents, private acp::LineSink {
   Ports ports_;
   std::unique_ptr<Process> process_;
   acp::LineReader reader_;
-  std::map<std::string, Answer> answers_;  // by the text of the id
+  std::map<std::string, Answer> answers_;  // by the id's text
   std::map<std::string, Heard> heard_;
   PermissionAnswer permission_ = PermissionAnswer::refuse;
   std::string errors_;
@@ -97,7 +97,7 @@ class AgentTalk final : private ProcessEvents, private acp::LineSink {
   bool is_gone_ = false;
 };
 
-// Milliseconds of a clock that only goes forward.
+// Milliseconds of a monotonic clock.
 std::int64_t steady_ms();
 
 }  // namespace perdure::probe

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "agents/probe_report.h"
+#include "base/error_codes.h"
 #include "base/fields_json.h"
 #include "base/hash.h"
 #include "env_posix/confine.h"
@@ -28,7 +29,6 @@ namespace perdure::probe {
 namespace {
 
 constexpr std::size_t order_bytes_max = 4UL << 20;
-constexpr int exit_failed = 1;
 
 Result<std::string> read_input() {
   std::string text;
@@ -43,7 +43,7 @@ Result<std::string> read_input() {
   }
 }
 
-// A folder of its own, gone with this object.
+// A temporary folder, deleted with this object.
 class ScratchFolder {
  public:
   static Result<std::unique_ptr<ScratchFolder>> create() {
@@ -63,7 +63,7 @@ class ScratchFolder {
   std::string path_;
 };
 
-// False: nobody reads us any more.
+// False: the reader has gone.
 bool print_line(std::string_view name, const std::string& json) {
   JsonWriter line;
   line.begin_object().key(name).raw(json).end_object();
@@ -72,7 +72,7 @@ bool print_line(std::string_view name, const std::string& json) {
          std::fflush(stdout) == 0;
 }
 
-// As with a session's agent: where the machine allows it, the daemon's folder is out of sight.
+// As for a session's agent: hides the daemon's folder if the machine supports it.
 Result<> hide(const ProbeOrder& order) {
   const auto unless_refused = [](Result<> done) {
     const bool is_refused = !done && done.error().code() == Code::unavailable;
@@ -105,7 +105,7 @@ Result<> probe() {
   };
   const std::unique_ptr<SignalWatch> signals =
       TRY(SignalWatch::create(*loop, {SIGTERM, SIGINT, SIGHUP}, [&](int) { give_up(); }));
-  // Whoever asked is gone then: nothing of ours stays behind.
+  // If the parent dies, this process must not stay behind.
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   const auto tell = [&](const ProbeStep& step) {
     if (!print_line("step", encode_fields(step))) give_up();

@@ -1,10 +1,11 @@
-// The program that probes an agent: an order on its standard input, a line for each step on its
-// output as it is done, the report as the last one. Apart from the daemon, which must not wait.
+// The program that probes an agent: it reads an order from standard input, prints one line per
+// completed step, and the report as the last line. A separate process, because the daemon must not
+// block.
 #pragma once
 
 namespace perdure::probe {
 
-// Lines: {"step":{…}} and {"report":{…}}. Gives the exit code; trouble is told on stderr.
+// Lines: {"step":{…}} and {"report":{…}}. Returns the exit code; errors go to stderr.
 int probe_program_main();
 
 }  // namespace perdure::probe

@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t call_ms = 60'000;
 constexpr std::int64_t turn_ms = 180'000;
 constexpr std::int64_t cancel_ms = 30'000;
-constexpr std::int64_t quiet_ms = 1'000;  // without an update: a replay is over
+constexpr std::int64_t quiet_ms = 1'000;  // without an update for this long, a replay is over
 constexpr std::int64_t end_ms = 5'000;
 constexpr std::string_view made_file = "probe-made.txt";
 
@@ -115,7 +115,7 @@ void Probing::last_life() {
   add(end_of_input());
 }
 
-// Gives whether the step is as it should be.
+// Returns whether the step succeeded.
 bool Probing::add(ProbeStep step) {
   const bool is_good = step.outcome == ProbeOutcome::yes || step.outcome == ProbeOutcome::partly;
   on_step_(step);
@@ -145,7 +145,7 @@ Answer Probing::start_program() {
 
 bool Probing::begin_life() { return start_program().is_good(); }
 
-// With all that the program started: a probe leaves nothing behind.
+// Also ends everything that the program started: a probe leaves nothing behind.
 void Probing::end_life() {
   if (!talk_) return;
   talk_.reset();
@@ -278,7 +278,7 @@ ProbeStep Probing::cancel() {
   return step;
 }
 
-// Of the program alone, as the kernel would do it: what it started may live on.
+// Kills only the program, as the kernel would: its children may survive.
 ProbeStep Probing::kill() {
   talk_->heard(session_) = {};
   (void)talk_->ask("session/prompt", prompt_params(session_, count_prompt));
@@ -300,7 +300,7 @@ ProbeStep Probing::kill() {
   return step;
 }
 
-// An agent that names its files by the minute loses a session that it opens twice in one.
+// An agent that names its files by the minute loses a session that is opened twice in one minute.
 void Probing::wait_for_slot() {
   const std::int64_t slot = order_.quirks.load_slot_ms;
   if (slot <= 0) return;
@@ -309,7 +309,7 @@ void Probing::wait_for_slot() {
   while (wall_ms() < next) (void)talk_->wait_until([] { return false; }, next - wall_ms());
 }
 
-// Gives how many updates came behind the answer.
+// Returns how many updates arrived after the answer.
 std::size_t Probing::settle_replay(const std::string& session) {
   Heard& heard = talk_->heard(session);
   const std::size_t before = heard.updates;

@@ -1,5 +1,5 @@
-// What a probe does with an agent, step by step: four lives of the program, two sessions that
-// are made in the first and reopened later, and a word that tells what it still knows.
+// The steps of a probe: four runs of the program, two sessions that are created in the first and
+// reopened later, and a word that shows what the agent still knows.
 #pragma once
 
 #include <functional>
@@ -17,9 +17,9 @@ namespace perdure::probe {
 class Probing {
  public:
   struct Setting {
-    std::string folder;  // that the agent works in; nothing in it is worth keeping
-    std::string mark;    // NAME=value, in the environment of all that it starts
-    std::string word;    // that it is asked to remember
+    std::string folder;  // the agent's working folder; nothing in it needs to be kept
+    std::string mark;    // NAME=value, in the environment of every process that it starts
+    std::string word;    // that the agent must remember
     Timestamp now;
   };
   using OnStep = std::function<void(const ProbeStep& step)>;
@@ -27,8 +27,7 @@ class Probing {
   Probing(AgentTalk::Ports ports, const ProbeOrder& order, Setting setting, OnStep on_step);
   ~Probing();
 
-  // Blocks for minutes. Whatever the agent does, there is a report, and none of its processes is
-  // left.
+  // Blocks for minutes. Always returns a report and leaves no process of the agent behind.
   ProbeReport run();
 
  private:
@@ -69,8 +68,8 @@ class Probing {
   OnStep on_step_;
   ProbeReport report_;
   std::unique_ptr<AgentTalk> talk_;
-  std::string session_;  // that is resumed
-  std::string other_;    // that is loaded: whoever forgets at a resume may keep what it forgot
+  std::string session_;  // the session to resume
+  std::string other_;    // the session to load: an agent that forgets on resume may still load
   std::int64_t opened_wall_ms_ = 0;  // when the session was last opened
 };
 

@@ -81,11 +81,11 @@ void SessionActor::boot() {
     return;
   }
   FAILPOINT("reattach.before");
-  // A start that was not seen to succeed is run again by the outbox, and attaches.
+  // A start not known to have succeeded is run again by the outbox, and attaches.
   const bool never_started =
       outbox_.has_start_of(state_.exec.id) && state_.exec.status == ExecutorStatus::starting;
   if (!state_.policy.survive && !never_started) {
-    // C9: this agent was to end with its daemon. Nothing is begun with it any more.
+    // C9: this agent should have ended with its daemon. It gets no new work.
     ending_ = state_.exec.id;
     shared_.world.agentctls.attach(launch_spec(state_), epoch_,
                                    cursor_ && cursor_->exec == state_.exec.id ? cursor_->frame : 0);
@@ -97,7 +97,7 @@ void SessionActor::boot() {
   outbox_.run(state_);
 }
 
-// Refused: it is another's already, or the server is away and the next look offers it.
+// If rejected, another daemon owns it, or the store is unavailable and the next look offers it.
 void SessionActor::offer() {
   is_to_be_offered_ = !shared_.world.store.offer(owned(), state_.exec.home);
 }
@@ -116,7 +116,7 @@ void SessionActor::give_up() {
   shared_.on_lost(session_);
 }
 
-// Nothing is taken any more: whoever waits is told why.
+// No further input is accepted: waiting clients receive the reason.
 void SessionActor::refuse_waiting() {
   for (Waiting& waiting : std::exchange(inbox_, {})) {
     if (waiting.reply) waiting.reply(std::unexpected(*failed_));
@@ -185,8 +185,8 @@ void SessionActor::schedule() {
   });
 }
 
-// While the disk is full, frames and what comes behind them wait; a person's commands pass, and a
-// cancel does not wait for frames that cannot be written (DISK2).
+// While the disk is full, frames and inputs after them wait; clients' commands pass, and a cancel
+// does not wait for frames that cannot be written (DISK2).
 std::optional<Waiting> SessionActor::next_waiting() {
   const auto at = held_up_ ? std::ranges::find_if(inbox_, &Waiting::from_client) : inbox_.begin();
   if (at == inbox_.end()) return std::nullopt;
@@ -207,10 +207,10 @@ void SessionActor::pump() {
     std::optional<Waiting> waiting = next_waiting();
     if (!waiting) break;
     batch->take(std::move(*waiting));
-    // One command at a time while the disk is full: each is refused or kept on its own.
+    // One command at a time while the disk is full: each is accepted or rejected separately.
     if (held_up_) break;
   }
-  // While the disk is full the removal of done effects waits too.
+  // While the disk is full, the removal of finished effects waits, too.
   if (batch->size() == 0 && (held_up_ || !outbox_.has_done())) return;
   if (!held_up_) removing_ = outbox_.take_done();
   batch->effects_done.insert(batch->effects_done.end(), removing_.begin(), removing_.end());
@@ -218,8 +218,8 @@ void SessionActor::pump() {
     commit(std::move(batch));
     return;
   }
-  // What is answered without a commit was decided by what this daemon knows. One that was stopped
-  // for longer than its lease may know what is long over.
+  // Answers without a commit rely on what this daemon knows. If it was suspended for longer than
+  // its lease, that may be outdated.
   if (batch->has_replies()) {
     if (const Result<> ours = check_still_ours(shared_.world.store, owned()); !ours) {
       return on_refused(*batch, ours.error());
@@ -236,14 +236,14 @@ void SessionActor::commit(std::unique_ptr<Batch> batch) {
   if (batch->state.head / snapshot_every_records != snapshot_at_ / snapshot_every_records) {
     append.snapshot = snapshot_to_keep(batch->state);
   }
-  // A row that is done stays on the disk until a commit takes it out: until then reconcile has to
-  // look at the session, or the row would be left for ever.
+  // A finished row stays on disk until a commit removes it: until then reconcile has to examine the
+  // session, otherwise the row would never be removed.
   const bool has_effects = !batch->effects.empty() || !outbox_.is_empty() || outbox_.has_done();
   listing_in_flight_ = make_listing(shared_, batch->state, has_effects);
   if (listing_in_flight_ != listing_) append.listing = listing_in_flight_;
   in_flight_ = std::move(batch);
   FAILPOINT("accept.before_commit");
-  // The store answers on its own thread: only the loop may go on.
+  // The store answers on its own thread: only the loop may continue.
   shared_.world.store.append(
       std::move(append),
       [this, &loop = shared_.world.loop, alive = std::weak_ptr<bool>(alive_)](Result<> result) {
@@ -327,12 +327,12 @@ void SessionActor::on_refused(Batch& batch, const Error& error) {
   removing_.clear();
   batch.give_standing_answers();
   std::deque<Waiting> back = batch.take_back();
-  const bool again = error.code() == Code::conflict;  // a key that another session took first
-  // Both pass: nothing was recorded, and the same may do later.
+  const bool again = error.code() == Code::conflict;  // another session used the key first
+  // Both are temporary: nothing was recorded, and a retry may succeed.
   const bool full = error.code() == Code::disk_full || error.code() == Code::unavailable;
   if (!again && !full) failed_ = error;
   for (auto at = back.rbegin(); at != back.rend(); ++at) {
-    // What no client asked for has nobody who would ask again.
+    // Inputs that do not come from a client would never be resent.
     const bool keep = at->from_client ? again && at->tries <= tries_max : again || full;
     if (keep) {
       inbox_.push_front(std::move(*at));
@@ -403,8 +403,8 @@ void SessionActor::on_timer() {
   if (!any) arm_timer();  // woken early
 }
 
-// The removal of effects that are done rides on the next commit, or on one of its own a little
-// later: an fsync for each would be waste, and running a done effect again does nothing.
+// The removal of finished effects is part of the next commit, or of a separate one a little later:
+// an fsync for each would be wasteful, and running a finished effect again does nothing.
 void SessionActor::flush_later() {
   if (flush_timer_ != 0) return;
   flush_timer_ =
@@ -415,8 +415,8 @@ void SessionActor::flush_later() {
       });
 }
 
-// A store that is away is asked again at the next look; what cannot be read for another reason
-// never can, and then nothing may be written.
+// If the store is unavailable, the next look retries; if the history is unreadable for another
+// reason it always will be, and then nothing may be written.
 bool SessionActor::inject(std::uint64_t row, const PrepareInjection& effect) {
   Result<ResumeContext> context = read_resume_context(shared_.world.store, session_,
                                                       {.history_from = effect.history_from,

@@ -1,5 +1,5 @@
-// One session alive in memory: its committed state, the inputs that wait, and at most one commit in
-// flight. Everything that happens to a session goes through here, on the runtime's loop.
+// One session in memory: its committed state, the waiting inputs, and at most one commit in flight.
+// Everything that happens to a session passes through its actor, on the runtime's loop.
 #pragma once
 
 #include <deque>
@@ -17,20 +17,20 @@ namespace perdure {
 
 class SessionActor {
  public:
-  // A session that was loaded, or one that is to be created (state.head == 0).
+  // A loaded session, or one that is to be created (state.head == 0).
   static Result<std::unique_ptr<SessionActor>> create(ActorShared& shared, SessionId session,
                                                       LoadedSession loaded);
   ~SessionActor();
 
   void submit(Request request, ReplyFn reply);
-  // An input of the runtime itself.
+  // Adds an input of the runtime itself.
   void input(InputBody body, std::uint64_t ends_effect = 0);
 
-  // Reconcile: derives the status anew and looks for the execution of an earlier life.
+  // Reconcile: derives the status again and looks for the execution of an earlier life.
   void boot();
-  // Does what could not be done while the store did not say whose the session is.
+  // Retries what was not possible while the store could not report the session's owner.
   void go_on();
-  // It is another daemon's now: lets its execution go, and whatever waits is refused.
+  // Another daemon owns it now: releases its execution and rejects all waiting inputs.
   void give_up();
   void attached(const ExecKey& exec);
   void detached(const ExecKey& exec);
@@ -38,10 +38,10 @@ class SessionActor {
   void commands_acted(const ExecKey& exec, std::uint64_t number);
   void gone(const ExecKey& exec, const ExecEnding& ending);
 
-  // Runs this when no commit is under way: now, or right behind the one that is.
+  // Runs this when no commit is in flight: now, or directly after the current one.
   void between_commits(std::move_only_function<void()> run);
-  // Goes on with this state, which is the present one without some text, and stores what the list
-  // shows of it. Between commits only.
+  // Continues with this state, which is the current one without some text, and updates the listing
+  // accordingly. Between commits only.
   void replace_text(State state, std::move_only_function<void(Result<>)> done);
   const Outbox& outbox() const { return outbox_; }
 
@@ -49,13 +49,13 @@ class SessionActor {
   OwnedSession owned() const { return {session_, epoch_}; }
   Liveness liveness() const;
   Readers& readers() { return readers_; }
-  // Nothing waits and nothing is in flight.
+  // Nothing is waiting or in flight.
   bool is_quiet() const { return inbox_.empty() && !in_flight_; }
-  // The execution of an earlier life was found, or found to be gone.
+  // The execution of an earlier life was found, or is proved gone.
   bool is_settled() const;
-  // Nothing is written any more: another has it, or it is damaged.
+  // Nothing is written from now on: another daemon owns it, or it is damaged.
   bool has_failed() const { return failed_.has_value(); }
-  // May be forgotten: everything about it is in the store.
+  // May be evicted: the store holds everything about it.
   bool is_idle() const;
 
  private:
@@ -66,7 +66,7 @@ class SessionActor {
   void enqueue(Waiting waiting);
   void schedule();
   void pump();
-  // The next input that may be decided now; nothing while the disk is full and none may pass.
+  // The next input that may be decided now; absent while the disk is full and none may pass.
   std::optional<Waiting> next_waiting();
   void commit(std::unique_ptr<Batch> batch);
   void on_committed(const Result<>& result);
@@ -88,7 +88,7 @@ class SessionActor {
   std::optional<FrameCursor> cursor_;
   Seq snapshot_at_ = 0;
   std::optional<Listing> listing_;            // as stored
-  std::optional<Listing> listing_in_flight_;  // as the commit under way leaves it
+  std::optional<Listing> listing_in_flight_;  // as the commit in flight leaves it
   Outbox outbox_;
   Readers readers_;
 
@@ -98,9 +98,9 @@ class SessionActor {
   std::deque<std::move_only_function<void()>> between_commits_;
   std::move_only_function<void(Result<>)> on_replaced_;
   bool scheduled_ = false;
-  std::optional<Code> held_up_;    // why commits do not pass for now: disk_full or unavailable
-  bool looked_for_ = false;        // somebody was asked for the present execution in this life
-  ExecId ending_;                  // was to end with the daemon before, and was told to
+  std::optional<Code> held_up_;    // why commits fail for now: disk_full or unavailable
+  bool looked_for_ = false;        // the current execution was looked up since the boot
+  ExecId ending_;                  // should have ended with the previous daemon; stop sent
   bool is_to_be_offered_ = false;  // to daemons that can reach its execution
   std::optional<Error> failed_;    // no more writes: another owner, or damage
   Loop::TimerId deadline_timer_ = 0;

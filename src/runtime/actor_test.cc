@@ -88,7 +88,7 @@ TEST(Actor, S5_X21_DISK2_a_full_disk_refuses_prompts_keeps_cancels_and_recovers_
   EXPECT_EQ(late->event.origin.after_run, run);
 }
 
-// Refusals of a full disk are no reason to give an input up: nobody would bring it again.
+// A full disk is not a reason to drop an input: it would not be sent again.
 TEST(Actor, PROC5_X21_a_frame_outlives_a_full_disk_and_a_key_that_another_session_took) {
   Daemon daemon;
   ASSERT_TRUE(daemon.create("", {}, "").has_value());
@@ -118,7 +118,7 @@ TEST(Actor, PROC5_X21_a_frame_outlives_a_full_disk_and_a_key_that_another_sessio
   EXPECT_EQ(daemon.agentctls.acked, daemon.frames);
 }
 
-// Whoever answers is not forgotten for looking idle: its caller may load others meanwhile.
+// An answering actor looks idle but must not be evicted: its caller may load other sessions.
 TEST(Actor, G9_an_actor_that_is_answering_is_not_let_go_for_another) {
   Daemon daemon;
   for (std::size_t i = 0; i < actors_idle_max; ++i) {
@@ -139,8 +139,8 @@ TEST(Actor, G9_an_actor_that_is_answering_is_not_let_go_for_another) {
   EXPECT_EQ(daemon.state().title, "renamed");
 }
 
-// Otherwise what a large spool holds made an append that no store takes, and the session was lost
-// to everybody until a restart, which did the same again.
+// Without the limit, a large spool caused an append that no store accepts. The session was then
+// unusable until a restart, which failed the same way.
 TEST(Actor, G8_a_commit_has_a_limit_of_bytes_and_what_waits_goes_into_the_next) {
   Daemon daemon;
   ASSERT_TRUE(daemon.create("go").has_value());
@@ -363,7 +363,7 @@ TEST(Actor, K4_K29_R5_history_is_injected_once_also_when_the_daemon_dies_in_betw
   EXPECT_TRUE(daemon.state().context.inject_armed);
   daemon.runtime->submit(daemon.session, {.by = "uid:1", .body = SubmitPrompt{{.text = "second"}}},
                          [](const Result<Reply>&) {});
-  // The prompt is accepted; the daemon dies before the history was rendered.
+  // The prompt is accepted; the daemon dies before the history is rendered.
   daemon.loop.run_posted();
   daemon.store->step();
   daemon.crash();

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t day_ms = 24LL * 3600'000;
 constexpr int tries_max = 3;
 constexpr std::size_t id_bytes_max = 200;
-// A segment holds at most this part of the time that entries are kept, so that they are deleted
+// A segment covers at most this fraction of the retention time, so that its entries are deleted
 // soon after it.
 constexpr std::int64_t segments_per_keep = 8;
 
@@ -68,7 +68,7 @@ Audit::~Audit() {
   world_.loop.cancel(care_timer_);
 }
 
-// After an error everything is as it was.
+// After an error nothing has changed.
 Result<> Audit::load() {
   StoredAuditIndex stored = TRY(read_audit_index(world_.store));
   AuditTail tail;
@@ -78,7 +78,7 @@ Result<> Audit::load() {
     Result<AuditTail> read = read_audit_tail(world_.store, last);
     is_damaged = !read && read.error().code() == Code::damaged;
     if (!read && !is_damaged) return std::unexpected(std::move(read).error());
-    // What cannot be read is left as it is, and its numbers are not used again.
+    // An unreadable segment is left unchanged, and its numbers are not reused.
     tail = read ? *read : AuditTail{.head = setting_.segment_records, .hash = {}};
   }
   index_ = std::move(stored.index);
@@ -126,7 +126,7 @@ void Audit::arm_refusals() {
 void Audit::arm_care() {
   care_timer_ = world_.loop.after_ms(day_ms, [this] {
     arm_care();
-    if (in_flight_) return;  // a day later will do
+    if (in_flight_) return;  // a day later is early enough
     AuditIndex index = index_;
     if (tail_.head > 0 && needs_segment()) {
       open_segment();
@@ -190,7 +190,7 @@ bool Audit::needs_segment() const {
   return world_.clock.now().wall.ms - index_.segments.back().opened.ms >= length_ms;
 }
 
-// A segment has ended when the next one was opened.
+// A segment ended when the next one was opened.
 bool Audit::drop_old(AuditIndex& index) {
   const Timestamp now = world_.clock.now().wall;
   const auto is_old = [&] {
@@ -202,8 +202,8 @@ bool Audit::drop_old(AuditIndex& index) {
   };
   bool dropped = false;
   while (is_old()) {
-    // First the entries, then their place in the index: a crash between the two leaves nothing
-    // that no one would ever delete.
+    // First the entries, then their place in the index: otherwise a crash between the two would
+    // leave entries that are never deleted.
     const Result<> removed = world_.store.remove(audit_segment_id(index.segments.front().number));
     if (!removed && removed.error().code() != Code::not_found) break;
     index.segments.erase(index.segments.begin());
@@ -216,7 +216,7 @@ void Audit::open_segment() {
   AuditIndex next = index_;
   std::ignore = drop_old(next);
   std::uint64_t number = next.segments.empty() ? 1 : next.segments.back().number + 1;
-  // One of a life that the index does not know, after a salvage, is left alone.
+  // After a salvage there may be segments that the index does not know: skip them.
   while (world_.store.head(audit_segment_id(number))) ++number;
   next.segments.push_back({.number = number,
                            .first = last() + 1,
@@ -227,7 +227,7 @@ void Audit::open_segment() {
 
 void Audit::append(Append append, std::move_only_function<void(const Result<>&)> done) {
   in_flight_ = true;
-  // The store answers on its own thread: only the loop may go on.
+  // The store answers on its own thread: only the loop may continue.
   world_.store.append(
       std::move(append), [this, &loop = world_.loop, done = std::move(done),
                           alive = std::weak_ptr<bool>(alive_)](Result<> result) mutable {
@@ -290,8 +290,8 @@ void Audit::on_written(Batch batch, const Result<>& result) {
   call_watchers();
 }
 
-// Another daemon was faster: what it wrote is read, and ours goes behind it. Anything else is the
-// answer to those who wait.
+// If another daemon wrote first, its entries are read and ours follow them. Any other error is
+// returned to the waiting callers.
 void Audit::on_refused(Batch batch, const Error& error) {
   for (auto at = batch.taken.rbegin(); at != batch.taken.rend(); ++at) {
     inbox_.push_front(std::move(*at));
@@ -328,7 +328,7 @@ Result<> Audit::read_segment(const AuditSegment& segment, Seq end, std::size_t l
         {.after = page.read_to + 1 - segment.first, .limit = limit - page.records.size()});
     if (!got && got.error().code() == Code::unavailable) return std::unexpected(got.error());
     if (!got || got->records.empty()) {
-      page.read_to = end;  // deleted or damaged: `verify` names it
+      page.read_to = end;  // deleted or damaged: reported by `verify`
       return {};
     }
     for (const std::string& bytes : got->records) {
@@ -359,7 +359,7 @@ Result<Seq> Audit::last_before(Timestamp since) const {
   if (!in) return index_.segments.empty() ? 0 : index_.segments.front().first - 1;
   const auto next = std::ranges::find_if(
       index_.segments, [&](const AuditSegment& other) { return other.first > in->first; });
-  // Numbers of entries that are before `since` for certain, and of the first that is not.
+  // The last entry known to be before `since`, and the first known not to be.
   Seq before = in->first - 1;
   Seq after = (next == index_.segments.end() ? last() : next->first - 1) + 1;
   while (before + 1 < after) {
@@ -379,7 +379,7 @@ std::uint64_t Audit::watch(std::function<void()> changed) {
   return last_watcher_;
 }
 
-// A watcher may leave while the others are called.
+// A watcher may unsubscribe while others are called.
 void Audit::call_watchers() {
   const auto watchers = watchers_;
   for (const auto& [number, changed] : watchers) {
@@ -388,7 +388,7 @@ void Audit::call_watchers() {
 }
 
 Result<> Audit::catch_up() {
-  if (in_flight_) return {};  // a conflict reads it, and success says that there was nothing
+  if (in_flight_) return {};  // on a conflict it reads them; success means there were none
   const Seq before = last();
   TRY_VOID(load());
   if (last() != before) call_watchers();

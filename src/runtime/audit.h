@@ -1,6 +1,6 @@
-// The audit trail: entries in one order over the whole store, durable, readable by every daemon of
-// a shared store, and bounded by age and number. An action that is itself durable begins only after
-// its entry is on disk; note() reports that.
+// The audit trail: entries in one order for the whole store, durable, readable by every daemon of a
+// shared store, and bounded by age and number. An action that is itself durable starts only after
+// note() has reported that its entry is on disk.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@
 
 namespace perdure {
 
-// Entries in one segment, which is then deleted as a whole.
+// Entries per segment; segments are deleted whole.
 inline constexpr std::uint64_t audit_segment_records = 4096;
-// Older entries are deleted beyond this number, whatever their age.
+// Older entries are deleted beyond this number, regardless of their age.
 inline constexpr std::uint64_t audit_records_max = 1'000'000;
 inline constexpr std::int64_t audit_keep_days = 90;
-// A read gives at most so many entries.
+// The maximum number of entries per read.
 inline constexpr std::size_t audit_page_max = 1000;
 
 class Audit {
@@ -40,43 +40,43 @@ class Audit {
     std::int64_t keep_days = audit_keep_days;
     std::uint64_t segment_records = audit_segment_records;
     std::uint64_t records_max = audit_records_max;
-    std::string node = {};  // this daemon's name among several
-    // Called with each refusal that gets an entry, for the log. May be null.
+    std::string node = {};  // this daemon's name, if there are several
+    // Called for each refusal that gets an entry, for the log. May be null.
     std::function<void(const AuditEntry& refusal)> on_refusal = nullptr;
   };
-  // Reads the end of the trail, whatever its length. `damaged` when its index cannot be read.
+  // Reads the end of the trail; its length does not matter. `damaged` if its index cannot be read.
   static Result<std::unique_ptr<Audit>> open(World world, Setting setting);
   Audit(World world, Setting setting);
   ~Audit();
   Audit(const Audit&) = delete;
   Audit& operator=(const Audit&) = delete;
 
-  // Adds an entry. `done` gets its number once it is on disk; or an error, and then it is not there
-  // and the action must not begin. Without `done` nobody waits; if such an entry cannot be written,
-  // a later one says how many are missing.
+  // Adds an entry. `done` gets its number once it is on disk. After an error the entry does not
+  // exist and the action must not start. An entry without `done` that cannot be written is lost; a
+  // later one states how many are missing.
   using OnNoted = std::move_only_function<void(Result<Seq>)>;
   void note(AuditEntry entry, OnNoted done = nullptr);
-  // For what was refused: equal ones are counted and get one entry now and then.
+  // For refusals: equal ones are counted and get an entry occasionally.
   void note_refusal(AuditEntry entry);
 
-  // The number of the oldest entry that is kept, and of the newest; 0: there is none.
+  // The numbers of the oldest and the newest entry; 0: there is none.
   Seq first() const;
   Seq last() const;
   struct Page {
-    std::vector<AuditRecord> records;  // ascending; numbers may have gaps after damage
-    // Up to which number the page looked; the next one begins behind it.
+    std::vector<AuditRecord> records;  // ascending; damage may leave gaps in the numbers
+    // The last number examined; the next page starts after it.
     Seq read_to = 0;
   };
   // Entries with numbers above `after`, at most `limit`.
   Result<Page> read(Seq after, std::size_t limit) const;
-  // The number of the last entry from before `since`: reading begins behind it.
+  // The number of the last entry before `since`: start reading after it.
   Result<Seq> last_before(Timestamp since) const;
 
-  // Called after each commit, until the returned number is given to unwatch().
+  // Called after each commit, until the returned number is passed to unwatch().
   std::uint64_t watch(std::function<void()> changed);
   void unwatch(std::uint64_t number) { watchers_.erase(number); }
 
-  // Reads what other daemons of a shared store added.
+  // Reads entries that other daemons of a shared store added.
   Result<> catch_up();
 
  private:
@@ -98,7 +98,7 @@ class Audit {
   void pump();
   bool needs_segment() const;
   void open_segment();
-  // Deletes the segments that are too old and takes them out of the index.
+  // Deletes expired segments and removes them from the index.
   bool drop_old(AuditIndex& index);
   void write_index(AuditIndex index);
   void write_entries();
@@ -120,7 +120,7 @@ class Audit {
   bool in_flight_ = false;
   bool scheduled_ = false;
   std::deque<Waiting> inbox_;
-  std::uint64_t lost_ = 0;  // entries nobody waited for and that could not be written
+  std::uint64_t lost_ = 0;  // entries without `done` that could not be written
   Refusals refusals_;
   Loop::TimerId refusal_timer_ = 0;
   Loop::TimerId care_timer_ = 0;

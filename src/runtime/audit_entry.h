@@ -1,6 +1,6 @@
-// One entry of the audit trail: who did what, from where, on which ids, and with which outcome.
-// It holds ids and names only, never a secret, a prompt or an agent's words, so that nothing in the
-// trail ever has to be redacted.
+// One entry of the audit trail: who did what, from where, on which ids, and with which outcome. It
+// holds only ids and names, never a secret, a prompt or an agent's text, so that no entry ever
+// needs redaction.
 #pragma once
 
 #include <cstddef>
@@ -14,30 +14,30 @@
 
 namespace perdure {
 
-// Longer texts are cut; more ids are left out.
+// Longer texts are cut; further ids are omitted.
 inline constexpr std::size_t audit_text_bytes_max = 512;
 inline constexpr std::size_t audit_ids_max = 16;
 
-// What an entry says if the action is allowed and begins. An action that then fails has a second
-// entry with the error's code as outcome and the first one's number in `of`.
+// The outcome of an action that is allowed and starts. If the action then fails, a second entry has
+// the error's code as outcome and the first one's number in `of`.
 inline constexpr std::string_view audit_ok = "ok";
 
 struct AuditEntry {
   std::string what;             // token.create, question.answer, request.refuse, …
-  std::string by;               // the principal's id; empty: nobody was identified
+  std::string by;               // the principal's id; empty: not identified
   std::string how;              // token "ci", page, unix socket, rule, daemon
   std::string from;             // an address, or unix
   std::vector<std::string> on;  // ids of sessions, tokens, questions, rules
   std::string outcome = std::string(audit_ok);
   std::string text;         // a short sentence for people
-  std::uint64_t count = 1;  // equal ones that this entry stands for
-  std::uint64_t of = 0;     // the number of the entry that this one is the outcome of; 0: none
-  std::string node;         // which of several daemons on one database; filled in by Audit
-  // The action takes a right away and must be possible on a full disk too. Not stored.
+  std::uint64_t count = 1;  // equal events that this entry stands for
+  std::uint64_t of = 0;     // the entry whose outcome this one reports; 0: none
+  std::string node;         // which daemon, if several share a database; set by Audit
+  // The action revokes a right and must also be possible on a full disk. Not stored.
   bool essential = false;
 
   bool operator==(const AuditEntry&) const = default;
-  // `what` is the record's kind and is stored there.
+  // `what` is stored as the record's kind.
   FIELDS {
     visit("by", self.by);
     visit("how", self.how);
@@ -52,7 +52,7 @@ struct AuditEntry {
 };
 
 struct AuditRecord {
-  std::uint64_t seq = 0;  // 1, 2, 3 … over the whole trail; never used twice
+  std::uint64_t seq = 0;  // 1, 2, 3 … over the whole trail; never reused
   Timestamp at;
   AuditEntry entry;
   bool operator==(const AuditRecord&) const = default;

@@ -1,6 +1,6 @@
-// The trail is kept in segments, so that old entries can be deleted: each segment is a journal of
-// its own in the store, and the index, one more journal, names the segments that are there. The
-// last record of the index is the whole index.
+// The trail is stored in segments, so that old entries can be deleted: each segment is a journal of
+// its own, and one more journal, the index, lists the existing segments. The last record of the
+// index is the whole index.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct AuditSegment {
   std::uint64_t number = 0;
   Seq first = 0;  // the number in the trail of its first entry
   Timestamp opened;
-  Hash before;  // of the last record of the segment before, so that the chain goes on
+  Hash before;  // of the previous segment's last record: continues the chain
   bool operator==(const AuditSegment&) const = default;
   FIELDS {
     visit("number", self.number);
@@ -38,12 +38,12 @@ struct AuditIndex {
 
 inline constexpr std::string_view audit_index_kind = "audit.index";
 
-// The ids under which the store keeps them. Never listed or opened as sessions.
+// The ids of these journals in the store. They are never listed or opened as sessions.
 SessionId audit_index_id();
 SessionId audit_segment_id(std::uint64_t number);
 bool is_audit_journal(SessionId session);
 
-// The end of one of these journals.
+// The end of an audit journal.
 struct AuditTail {
   Seq head = 0;
   Hash hash;  // of the last record; zero without one
@@ -54,11 +54,11 @@ struct StoredAuditIndex {
   AuditIndex index;
   AuditTail tail;
 };
-// An empty one where there is none yet. `damaged` when its last record is not an index.
+// Empty if none exists yet. `damaged` if its last record is not an index.
 Result<StoredAuditIndex> read_audit_index(Store& store);
 
-// What every append to one of these journals has in common. Its first append also marks it as a
-// copy that is not whole: a daemon of an earlier version then neither lists nor opens it.
+// The common part of every append to an audit journal. Its first append also marks it as an
+// incomplete copy, so that a daemon of an earlier version neither lists nor opens it.
 Append audit_append(Store& store, SessionId journal, Seq head);
 
 }  // namespace perdure

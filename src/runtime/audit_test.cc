@@ -1,4 +1,4 @@
-// The audit trail: what is durable when note() reports it, the order over segments, crashes and
+// The audit trail: durability when note() reports an entry, the order across segments, crashes and
 // several daemons, what is deleted when, and that strangers cannot fill it.
 #include "runtime/audit.h"
 
@@ -244,7 +244,7 @@ TEST(Audit, it_is_no_session_for_any_version) {
   }
   EXPECT_FALSE(is_audit_journal(Node::journal_id()));
   EXPECT_TRUE(bench.store->open_sessions()->empty());
-  // The list of sessions of a version without an audit trail leaves these out.
+  // The session list of a version without an audit trail omits these.
   for (const ListedSession& listed : *bench.store->list(SessionId(), 100)) {
     EXPECT_THAT(listed.listing.summary, testing::HasSubstr(R"("copying":true)"));
   }

@@ -14,7 +14,7 @@
 namespace perdure {
 namespace {
 
-// Prompts are answered for ever, other requests for a week (contract: Idempotency-Key).
+// Answers to prompts are kept forever, others for a week (contract: Idempotency-Key).
 bool kept_for_ever(const InputBody& body) {
   if (const auto* create = get_if<CreateSession>(&body)) return create->prompt.has_value();
   return holds_alternative<SubmitPrompt>(body);
@@ -63,7 +63,7 @@ std::optional<Answered> Batch::repeated(const Request& request) {
     known = *pending;
   } else {
     Result<std::optional<StoredAnswer>> stored = shared_.world.store.answer(request.key);
-    // Whatever becomes of the commit, it was not looked at.
+    // The key was not looked up, regardless of the commit's result.
     if (!stored) return Answered{.result = std::unexpected(stored.error()), .stands = true};
     known = std::move(*stored);
   }
@@ -76,7 +76,7 @@ std::optional<Answered> Batch::repeated(const Request& request) {
   return answered;
 }
 
-// Frames come in order and each once: what is behind the cursor was journalled before.
+// Frames arrive in order, each once: frames up to the cursor are already journalled.
 bool Batch::frame_is_next(Frame& frame) {
   if (frame.exec != state.exec.id || frame.gen != state.exec.gen) {
     dropped += 1;
@@ -96,12 +96,12 @@ bool Batch::frame_is_next(Frame& frame) {
   return true;
 }
 
-// Of another host its agentctl tells, when it is started.
+// On another host, its agentctl reports this when started.
 bool Batch::has_workspace() const {
   return state.runtime == "remote" || shared_.world.files.folder_exists(state.workspace.cwd);
 }
 
-// The folder is looked for now: what was asked for before may have bound the session to another.
+// The folder is checked now: an earlier command may have bound the session to another one.
 Input Batch::make_input(const Request& request) {
   Input input{.now = shared_.world.clock.now(),
               .boot = shared_.config.boot,

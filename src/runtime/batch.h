@@ -1,5 +1,5 @@
-// A batch: the inputs of one commit, decided one after the other against the state that the ones
-// before lead to. Nothing of it is visible before the commit; a refused commit drops it whole.
+// A batch: the inputs of one commit, each decided against the state after the previous ones.
+// Nothing of it is visible before the commit; if the commit fails, the batch is dropped.
 #pragma once
 
 #include <deque>
@@ -16,11 +16,11 @@
 
 namespace perdure {
 
-// An input that waits to be decided.
+// An input waiting for a decision.
 struct Waiting {
   Request request;
   ReplyFn reply;                  // empty for frames and the runtime's own inputs
-  std::uint64_t ends_effect = 0;  // the outbox row that this input answers; 0: none
+  std::uint64_t ends_effect = 0;  // the outbox row that this input completes; 0: none
   bool from_client = false;
   int tries = 0;
 };
@@ -28,7 +28,7 @@ struct Waiting {
 struct Answered {
   ReplyFn reply;
   Result<Reply> result;
-  bool stands = false;  // out of the store: true whatever becomes of the commit
+  bool stands = false;  // from the store: valid even if the commit fails
 };
 
 class Batch {
@@ -36,19 +36,19 @@ class Batch {
   Batch(ActorShared& shared, SessionId session, const State& state, const Hash& head_hash,
         const std::optional<FrameCursor>& cursor);
 
-  // Decides one more input. Its answer waits for the commit.
+  // Decides one more input. Its answer is sent after the commit.
   void take(Waiting waiting);
 
-  // Whether the store has to be asked at all.
+  // Whether anything has to be written.
   bool needs_commit() const;
   std::size_t size() const { return taken_.size(); }
-  // About what the commit will write.
+  // An estimate of what the commit will write.
   std::size_t bytes() const { return bytes_; }
 
-  // The batch as the store takes it; once. The actor adds what is its own: snapshot, listing.
+  // The batch in the store's form; call once. The actor adds its own parts: snapshot, listing.
   Append make_append(std::uint64_t epoch);
 
-  // What is true once the commit is durable.
+  // True once the commit is durable.
   State state;
   Hash head_hash;
   std::optional<FrameCursor> cursor;
@@ -59,17 +59,17 @@ class Batch {
   EventCounts counts;
   bool essential = false;
 
-  // Whether somebody waits for an answer that is not out of the store.
+  // Whether a client waits for an answer that does not come from the store.
   bool has_replies() const;
   // The answers, in the order of the inputs.
   std::vector<Answered> take_answers() { return std::move(answers_); }
-  // Gives the answers that do not depend on the commit: the batch is refused.
+  // The commit failed: sends the answers that do not depend on it.
   void give_standing_answers();
-  // The inputs back, for another try: the batch is to be thrown away.
+  // Returns the inputs for a retry; the batch must then be discarded.
   std::deque<Waiting> take_back();
 
  private:
-  // The stored or pending answer to a repeated key; nothing when the key is new.
+  // The stored or pending answer to a repeated key; absent for a new key.
   std::optional<Answered> repeated(const Request& request);
   bool frame_is_next(Frame& frame);
   bool has_workspace() const;

@@ -3,7 +3,7 @@
 namespace perdure {
 namespace {
 
-// Outcomes are words of ours, never text of an agent: their number is bounded.
+// Outcomes are our own words, never an agent's text, so their number is bounded.
 struct OutcomeOf {
   std::string operator()(const RunInterrupted& event) const {
     return std::string(enum_text(event.reason));

@@ -1,5 +1,5 @@
-// How often what happened, since this daemon began: one counter for each kind of event, and for
-// the kinds that have outcomes one for each of them (U13, O33). Only what is durable is counted.
+// Event counts since the daemon started: one counter per kind of event, and for kinds with outcomes
+// one per outcome (U13, O33). Only durable events are counted.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace perdure {
 
 class EventCounts {
  public:
-  // The kind, and the outcome: why a run was interrupted, by which rung a context came …; empty for
-  // kinds without.
+  // The kind and the outcome: why a run was interrupted, which rung restored a context …; empty for
+  // kinds without outcomes.
   using Key = std::pair<std::string_view, std::string>;
 
   void add(const Event& event) { counts_[key_of(event)] += 1; }

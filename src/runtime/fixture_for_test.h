@@ -1,5 +1,5 @@
 // A daemon in a test: the real runtime on a virtual clock, a memory store, and agentctls that only
-// note what was asked of them. Time passes when the test says so; nothing happens by itself.
+// record requests. Time advances only when the test advances it; nothing happens automatically.
 #pragma once
 
 #include <deque>
@@ -32,7 +32,7 @@ class TestLoop final : public Loop, public Clock, public Random, public Files, p
     std::erase_if(timers_, [&](const auto& entry) { return entry.first.second == timer; });
   }
 
-  // Runs what was posted; true when there was something.
+  // Runs a posted task; false if there was none.
   bool run_posted() {
     if (tasks_.empty()) return false;
     Task task = std::move(tasks_.front());
@@ -40,7 +40,7 @@ class TestLoop final : public Loop, public Clock, public Random, public Files, p
     task();
     return true;
   }
-  // Moves time to the next timer within the limit and runs it.
+  // Advances time to the next timer within the limit and runs it.
   bool run_timer(std::int64_t until_ms) {
     if (timers_.empty() || timers_.begin()->first.first > until_ms) return false;
     auto first = timers_.extract(timers_.begin());
@@ -76,7 +76,7 @@ class NotedAgentctls final : public Agentctls {
   void stop(const ExecKey& exec) override { stopped.push_back(exec); }
   void let_go(const ExecKey& exec) override { let_go_of.push_back(exec); }
 
-  // The number of commands of this kind that were sent.
+  // The commands of this kind that were sent.
   template <class Body>
   std::vector<Body> commands() const {
     std::vector<Body> out;
@@ -109,10 +109,10 @@ class Reader final : public RecordSink {
   std::vector<Seq> firsts;
   std::vector<Seq> seen;
   std::optional<Seq> cut_at;
-  std::weak_ptr<const std::string> last_given;  // as long as somebody keeps the bytes
+  std::weak_ptr<const std::string> last_given;  // expires when the last holder of the bytes is gone
 };
 
-// Of an agentctl, up to the moment at which its agent is to open a session.
+// The frames of an agentctl up to the moment when its agent should open a session.
 inline std::vector<FrameBody> frames_of_a_start() {
   return {FrameExecutorReady{{.url = "unix:x", .pid = 7}},
           FrameAgentStarted{{.abilities = {.resume = true, .load = true}}}};
@@ -135,7 +135,7 @@ class Daemon {
     ready = false;
     runtime->boot([this] { ready = true; });
   }
-  // kill -9, then a new daemon on the same disk. Agentctls are not asked.
+  // kill -9, then a new daemon on the same disk. Agentctls are not notified.
   void crash(CrashChoice choice = CrashChoice::keep_tail) {
     runtime.reset();
     loop.forget_everything();
@@ -143,13 +143,13 @@ class Daemon {
     start();
   }
 
-  // Runs until nothing happens any more within this much time.
+  // Runs until nothing more happens within this time.
   void settle(std::int64_t for_ms = 1500) {
     const std::int64_t until = loop.time_ms + for_ms;
     while (loop.run_posted() || store->step() || loop.run_timer(until)) {}
     loop.time_ms = std::max(loop.time_ms, until);
   }
-  // Runs what is due now, without letting time pass.
+  // Runs everything due now, without advancing time.
   void run_now() {
     while (loop.run_posted() || store->step()) {}
   }
@@ -189,7 +189,7 @@ class Daemon {
     runtime->on_frame(key, Frame{key.exec, key.gen, ++frames, run, std::move(body)});
     run_now();
   }
-  // Brings the agent up as a well-behaved one would come.
+  // Brings the agent up without errors.
   void agent_comes_up(const std::string& id = "agent-1") {
     runtime->on_attached(exec());
     run_now();

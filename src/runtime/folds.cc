@@ -12,7 +12,7 @@ Result<> SizeFold::add(Seq, std::string_view bytes) {
   constexpr std::string_view reference = R"("update":{"blob":")";
   const std::size_t at = bytes.find(reference);
   if (at == std::string_view::npos) return {};
-  // The reference that spilling writes: {"blob":"<hash>","bytes":N}.
+  // The reference written for a blob: {"blob":"<hash>","bytes":N}.
   const std::string_view rest = bytes.substr(at + std::string_view(R"("update":)").size());
   const std::size_t end = rest.find('}');
   const Result<JsonObject> object = JsonObject::parse(rest.substr(0, end + 1));

@@ -1,5 +1,5 @@
-// What is made of a whole journal by scan_journal(): its size, its transcript and history, and
-// whether it holds a blob.
+// What scan_journal() computes from a whole journal: its size, its transcript and history, and
+// whether it refers to a blob.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace perdure {
 
-// What a deletion would take.
+// Measures what a deletion would remove.
 class SizeFold final : public JournalFold {
  public:
   Result<> add(Seq seq, std::string_view bytes) override;
@@ -29,7 +29,7 @@ class SizeFold final : public JournalFold {
   std::set<std::string> blobs_;
 };
 
-// Whether some record of the session refers to the blob.
+// Whether any record of the session refers to the blob.
 class BlobFold final : public JournalFold {
  public:
   explicit BlobFold(const Hash& hash) : wanted_("\"blob\":\"" + hash.hex() + "\"") {}
@@ -42,8 +42,8 @@ class BlobFold final : public JournalFold {
   bool found_ = false;
 };
 
-// The whole transcript and history. Past whole_text_bytes_max the scan ends with limit_reached:
-// pages are for such sessions.
+// The whole transcript and history. Beyond whole_text_bytes_max the scan ends with limit_reached:
+// such sessions are read in pages.
 class TextFold final : public JournalFold {
  public:
   Result<> add(Seq seq, std::string_view bytes) override;

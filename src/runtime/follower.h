@@ -1,5 +1,5 @@
-// A session of another daemon, read along: its committed state, a little behind at most, and those
-// who read it here. Writes nothing and knows nothing that is not in the journal.
+// A read-only view of another daemon's session: its committed state, possibly with a short delay,
+// and its readers here. It writes nothing and knows only what the journal contains.
 #pragma once
 
 #include <string>
@@ -13,19 +13,18 @@ namespace perdure {
 
 class SessionFollower {
  public:
-  // `node` is whose session it is.
+  // `node` is the session's owner.
   SessionFollower(ActorShared& shared, SessionId session, const LoadedSession& loaded,
                   std::string node);
 
-  // Reads what was committed since; says whether there was anything. Its readers are not told yet.
-  // not_found: the session was deleted.
+  // Reads what was committed since; false if nothing was. Does not notify the readers. not_found:
+  // the session was deleted.
   Result<bool> catch_up();
-  // Takes this instead of what it has: text was taken back.
+  // Replaces its state and records: text was redacted.
   void read_anew(const LoadedSession& loaded);
 
   const State& state() const { return state_; }
-  // What its own daemon last recorded of the execution: whether the link stands now only that one
-  // knows.
+  // As last recorded by its daemon. Only that daemon knows whether the link is up now.
   Liveness liveness() const;
   const std::string& node() const { return node_; }
   void set_node(std::string node) { node_ = std::move(node); }

@@ -14,11 +14,11 @@
 namespace perdure {
 namespace {
 
-// No effect has this number: those of a session grow from its first record on.
+// No effect has this number: a session's effect numbers grow from its first record on.
 constexpr std::uint64_t copying_row = 1;
 constexpr std::string_view copying_payload = R"({"do":"fork.copying"})";
 
-// One fork under way; owns itself through the callbacks of the commit in flight.
+// One running fork; owns itself through the callbacks of the commit in flight.
 class ForkJob : public std::enable_shared_from_this<ForkJob> {
  public:
   ForkJob(ActorShared& shared, ForkOrder order, ReplyFn reply)
@@ -54,13 +54,13 @@ class ForkJob : public std::enable_shared_from_this<ForkJob> {
   }
 
   void finish(Result<Reply> result) {
-    // Half a copy is of no use to anybody. When it cannot be removed now, the next boot does it.
+    // An incomplete copy is useless. If it cannot be removed now, the next boot removes it.
     if (!result && committed_) std::ignore = shared_.world.store.remove(order_.to);
     if (result) shared_.on_changed(order_.to);
     std::exchange(reply_, {})(std::move(result));
   }
 
-  // The mark comes with the first of several commits and goes with the last.
+  // The first of several commits adds the mark and the last removes it.
   void mark(Append& append) const {
     const bool last = copied_ == order_.at;
     if (!last && !committed_) {
@@ -90,7 +90,7 @@ class ForkJob : public std::enable_shared_from_this<ForkJob> {
     commit(std::move(append));
   }
 
-  // What the records refer to is the copy's too: it stays when the original goes.
+  // The copy also owns the blobs of its records: they stay when the original is deleted.
   void give_blobs(Append& append) const {
     if (order_.file) {
       append.blobs = std::exchange(order_.file->blobs, {});
@@ -123,9 +123,8 @@ class ForkJob : public std::enable_shared_from_this<ForkJob> {
     next();
   }
 
-  // What the original has lost (a redaction takes a blob from everybody) the copy does not have
-  // either, and is made as it is. That it was lost and not deleted with the original just now is
-  // known when the original is still there afterwards.
+  // Blobs that the original has lost (redaction removes a blob from all sessions) are missing from
+  // the copy, too. If the original still exists afterwards, they were lost and not deleted with it.
   void commit_without_lost(Append append) {
     const std::size_t lost = std::erase_if(append.blob_refs, [&](const Hash& hash) {
       const Result<std::string> bytes = shared_.world.store.blob(hash);
@@ -179,7 +178,7 @@ class ForkJob : public std::enable_shared_from_this<ForkJob> {
   Seq copied_ = 0;
   Seq head_ = 0;
   Hash hash_;
-  bool committed_ = false;  // some of the copy is in the store
+  bool committed_ = false;  // part of the copy is in the store
 };
 
 }  // namespace
@@ -202,7 +201,7 @@ void mark_as_no_session(Append& append) {
 bool drop_unfinished_fork(Store& store, SessionId session) {
   const Result<std::vector<OutboxRow>> outbox = store.outbox(session);
   if (!outbox || !is_unfinished_fork(*outbox)) return false;
-  std::ignore = store.remove(session);  // refused: it is no session all the same
+  std::ignore = store.remove(session);  // an error is harmless: it is not a session
   return true;
 }
 

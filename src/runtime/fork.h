@@ -1,6 +1,6 @@
-// Runs a fork: copies page by page, so that a long session needs no more memory than a short one.
-// The new session is listed by its last commit. One that needs several has a mark in its outbox
-// until then, so that what a crash leaves of it is no session and is taken away at the next boot.
+// Runs a fork: copies page by page, so that memory use does not grow with the session. The last
+// commit lists the new session. A fork of several commits has a mark in its outbox until then;
+// after a crash the rest is therefore not a session, and the next boot removes it.
 #pragma once
 
 #include <memory>
@@ -20,10 +20,10 @@ struct ForkOrder {
   Seq at = 0;  // 0: all
   SessionId to;
   std::string by;
-  // Given: the records come out of this file, and `from` is the session it was made of. Nothing of
-  // it is trusted (CopyKind::imported).
+  // If set: the records come from this file, and `from` is the exported session. Nothing in the
+  // file is trusted (CopyKind::imported).
   std::shared_ptr<ParsedExport> file;
-  // Given with a file: another program's session, bound to this (CopyKind::adopted).
+  // Only with a file: another program's session, bound to this (CopyKind::adopted).
   std::optional<AdoptedBinding> binding = {};
 };
 
@@ -31,12 +31,12 @@ struct ForkOrder {
 // nothing.
 void start_fork(ActorShared& shared, ForkOrder order, ReplyFn reply);
 
-// Whether these are the rows of a fork that is not whole.
+// Whether these rows belong to an incomplete fork.
 bool is_unfinished_fork(const std::vector<OutboxRow>& outbox);
-// Marks a journal that is not a session as such a fork: no version lists it or opens it.
+// Marks a journal that is not a session as an incomplete fork: no version lists or opens it.
 void mark_as_no_session(Append& append);
-// Takes the session away when it is such a fork; says whether it was one. For the boot, when no
-// fork is under way.
+// Removes the session if it is an incomplete fork; returns whether it was one. For the boot, when
+// no fork is running.
 bool drop_unfinished_fork(Store& store, SessionId session);
 
 }  // namespace perdure

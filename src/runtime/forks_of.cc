@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t slice_sessions = 64;
 
-// The session that this one's first record was copied from.
+// The session from which this one's first record was copied.
 std::optional<SessionId> parent_of(Store& store, SessionId session) {
   const Result<RecordPage> page = store.read(session, {.after = 0, .limit = 1});
   if (!page || page->records.empty()) return std::nullopt;

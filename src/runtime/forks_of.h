@@ -1,5 +1,5 @@
-// Finds the sessions that were copied from another one, and from those: they have records of their
-// own with the same text.
+// Finds the sessions that were copied from another one, directly or through other copies: their own
+// records contain the same text.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@ namespace perdure {
 
 using OnForks = std::move_only_function<void(Result<std::vector<SessionId>>)>;
 
-// Looks at the first record of each session, with the loop free in between. Answers from the loop.
+// Reads the first record of each session, yielding to the loop in between. Answers from the loop.
 void find_forks(Runtime& runtime, SessionId of, OnForks done);
 
 }  // namespace perdure

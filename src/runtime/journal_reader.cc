@@ -35,7 +35,7 @@ Result<ResumeContext> read_resume_context(Store& store, SessionId session,
   Seq end = ask.boundary;
   while (!builder.full()) {
     const Seq after = window_before(end);
-    builder.add_older(TRY(read_records(store, session, after, end)));  // none: at the start
+    builder.add_older(TRY(read_records(store, session, after, end)));  // empty: at the start
     end = after;
   }
   return builder.build();

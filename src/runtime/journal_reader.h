@@ -1,5 +1,5 @@
-// Reads what projections need out of a journal: windows of decoded records, and on them the last
-// page of a transcript and the history for an injected prompt. Reads only as far as is asked for,
+// Reads what projections need from a journal: windows of decoded records, and from them the last
+// page of a transcript and the history for an injected prompt. It reads only as far as requested,
 // so the cost does not grow with the session.
 #pragma once
 
@@ -14,23 +14,23 @@
 
 namespace perdure {
 
-// The records after+1 … upto. `damaged` when one of them is missing or cannot be read.
+// The records after+1 … upto. `damaged` if one of them is missing or unreadable.
 Result<std::vector<Record>> read_records(Store& store, SessionId session, Seq after, Seq upto);
 
-// The context for a prompt behind the given boundary.
+// The context for a prompt after the given boundary.
 Result<ResumeContext> read_resume_context(Store& store, SessionId session,
                                           ResumeContextBuilder::Ask ask);
 
 struct TranscriptSlice {
   std::vector<TranscriptMessage> messages;
   bool has_older = false;
-  Seq last_seq = 0;  // the head it was read at
+  Seq last_seq = 0;  // the head when it was read
 };
 
-// How a page is read.
+// Options for reading a page.
 struct TranscriptScope {
   std::optional<Seq> at;                              // as of this record, not of the head
-  std::function<void(const Record&)> on_record = {};  // told of each record that was read, once
+  std::function<void(const Record&)> on_record = {};  // called once per record read
 };
 
 // One page of the transcript as of the head (A20).

@@ -1,5 +1,5 @@
-// Reading the end of a journal: equal to the whole fold, however long the session and wherever the
-// page starts.
+// Reading the end of a journal gives the same as the whole fold, for any length of the session and
+// any start of the page.
 #include "runtime/journal_reader.h"
 
 #include <gtest/gtest.h>

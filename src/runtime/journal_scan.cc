@@ -6,7 +6,7 @@
 namespace perdure {
 namespace {
 
-// A page is done within a few milliseconds; others wait no longer than that.
+// A page takes a few milliseconds; other work waits no longer than that.
 constexpr std::size_t slice_records = 500;
 constexpr std::size_t slice_bytes = 1UL << 20;
 

@@ -1,5 +1,5 @@
-// Reads a whole journal, page by page, with the loop free in between: however long a session is, a
-// look at all of it keeps nobody waiting and holds one page in memory.
+// Reads a whole journal page by page, yielding to the loop in between: scanning a long session
+// blocks no other work and holds only one page in memory.
 #pragma once
 
 #include <functional>
@@ -11,13 +11,13 @@
 
 namespace perdure {
 
-// What is made of the records, one after the other.
+// Processes the records in order.
 class JournalFold {
  public:
   virtual ~JournalFold() = default;
-  // An error ends the scan. `bytes` are the record as stored.
+  // An error ends the scan. `bytes` is the record as stored.
   virtual Result<> add(Seq seq, std::string_view bytes) = 0;
-  // False: seen enough, or nobody waits for it any more.
+  // False: it has seen enough, or its requester is gone.
   virtual bool wants_more() const { return true; }
 };
 
@@ -28,9 +28,9 @@ struct JournalPart {
   Seq upto = 0;
 };
 
-// Gives the records behind `after`, up to `upto`, to the fold, which stays alive until `done` has
-// run; the answer comes from the loop, never from inside the call. `damaged` when a record is
-// missing or cannot be read.
+// Passes the records after `after`, up to `upto`, to the fold, which stays alive until `done` has
+// run; `done` is called from the loop, never within this call. `damaged` if a record is missing or
+// unreadable.
 void scan_journal(Runtime& runtime, SessionId session, JournalPart range,
                   std::shared_ptr<JournalFold> fold, OnScanned done);
 

@@ -12,8 +12,8 @@ SessionId parent_of(SessionList& sessions, SessionId session) {
   return row && *row ? (*row)->summary.parent : SessionId();
 }
 
-// Everything above the session, nearest first. An imported journal may name any parent, so that a
-// circle ends where it closes.
+// The ancestors of the session, nearest first. An imported journal may name any parent, so a cycle
+// ends the list.
 std::vector<SessionId> ancestors_of(SessionList& sessions, SessionId session) {
   std::vector<SessionId> above;
   std::set<SessionId> seen{session};
@@ -27,7 +27,7 @@ std::vector<SessionId> ancestors_of(SessionList& sessions, SessionId session) {
 }  // namespace
 
 SessionId top_of_lineage(Runtime& runtime, SessionId session) {
-  // The list does not know a session yet whose first commit starts its agent.
+  // The list does not contain a session yet when its first commit starts its agent.
   const State* const state = runtime.state_in_memory(session);
   const SessionId parent = state ? state->parent : parent_of(runtime.sessions(), session);
   if (!parent) return {};

@@ -1,4 +1,4 @@
-// Sessions that processes inside sessions made. Lineage is in the journal (`parent` of
+// Sessions created by processes inside sessions. The journal records the lineage (`parent` of
 // session.created).
 #pragma once
 
@@ -9,11 +9,11 @@
 
 namespace perdure {
 
-// The session at the top of this one's lineage, which a person made. Null: a person made this one.
+// The root of this session's lineage, which a person created. Null: a person created this one.
 SessionId top_of_lineage(Runtime& runtime, SessionId session);
 
-// The sessions below this one, at any depth, whose agent or shell may run. Valid until the next
-// call of the list. It need not exist any more.
+// The descendants of this session, at any depth, whose agent or shell may run. Valid until the next
+// call of the list. The session itself may already be deleted.
 Result<std::vector<const SessionRow*>> live_descendants(SessionList& sessions, SessionId session);
 
 }  // namespace perdure

@@ -11,7 +11,7 @@
 namespace perdure {
 namespace {
 
-// To the minute: a list sorts by it, and every frame need not rewrite the row.
+// To the minute: lists sort by it, and not every frame should rewrite the row.
 Timestamp whole_minute(Timestamp at) { return {at.ms - at.ms % 60'000}; }
 
 std::optional<ExecutorSummary> summarize_executor(const State& state) {

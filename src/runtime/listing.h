@@ -1,6 +1,5 @@
-// The row that the list of sessions shows, made from a session's state and from nothing else that
-// is remembered. It holds all that a list, the inbox and the table of executors need, so that
-// showing them loads no session (U15).
+// A session's row in the list of sessions, made only from its state. It holds everything that a
+// list, the inbox and the table of executors need, so that they load no session (U15).
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,7 @@
 
 namespace perdure {
 
-// A session's execution, as the table of executors shows it (L8).
+// A session's execution in the table of executors (L8).
 struct ExecutorSummary {
   ExecId exec;
   std::uint64_t gen = 0;
@@ -53,8 +52,8 @@ struct ExecutorSummary {
   }
 };
 
-// What a listing's summary says. A projection: members that an older version did not write read as
-// the defaults here.
+// The summary in a listing. A projection: members that an older version did not write read as the
+// defaults here.
 struct SessionSummary {
   std::string title;
   std::string agent;
@@ -75,8 +74,8 @@ struct SessionSummary {
   std::optional<LimitView> limit;
   std::vector<InboxItem> inbox;  // without ages
   std::optional<ExecutorSummary> executor;
-  bool copying = false;  // a fork that is not whole yet: not a session so far
-  SessionId parent;      // the session whose process made this one
+  bool copying = false;  // an incomplete fork: not a session yet
+  SessionId parent;      // the session whose process created this one
   bool operator==(const SessionSummary&) const = default;
   FIELDS {
     visit("title", self.title);
@@ -104,10 +103,10 @@ struct SessionSummary {
 };
 
 SessionSummary summarize(const State& state, const World& world);
-// Never fails: of what cannot be read (another version's, damaged) the defaults are given.
+// Never fails: unreadable parts (another version's, damaged) get their defaults.
 SessionSummary read_summary(const std::string& json);
 
-// Reconcile has to look at the session after a restart. `has_effects`: its outbox has rows.
+// Whether reconcile has to examine the session after a restart. `has_effects`: its outbox has rows.
 bool is_open(const State& state, bool has_effects);
 
 Listing make_listing(const ActorShared& shared, const State& state, bool has_effects);

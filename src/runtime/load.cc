@@ -12,7 +12,7 @@
 namespace perdure {
 namespace {
 
-// The hash of the record that a snapshot was taken at, so that the chain can go on behind it.
+// The hash of the record at which a snapshot was taken, so that the chain can continue after it.
 Result<Hash> hash_at(Store& store, SessionId session, Seq seq) {
   const RecordPage page = TRY(store.read(session, {.after = seq - 1, .limit = 1}));
   if (page.records.size() != 1) return fail(Code::damaged, "the record of the snapshot is missing");
@@ -24,12 +24,12 @@ struct Start {
   ChainVerifier chain;
 };
 
-// Where folding starts: behind the snapshot, or at the very beginning when there is none to use.
+// Where folding starts: after the snapshot, or at the beginning if none is usable.
 Result<Start> start_of(Store& store, SessionId session, Seq head) {
   const std::optional<StoredSnapshot> stored = TRY(store.snapshot(session));
   if (!stored || stored->seq == 0) return Start{};
-  // Another daemon may have written since the head was read; else the snapshot proves that records
-  // were there.
+  // Another daemon may have written since the head was read; otherwise the snapshot proves that
+  // records are missing.
   if (stored->seq > head && stored->seq > TRY(store.head(session)).seq) {
     return fail(Code::damaged, "records that the snapshot knows of are missing");
   }
@@ -52,7 +52,7 @@ std::optional<std::string> snapshot_to_keep(const State& state) {
 }
 
 Result<LoadedSession> load_session(Store& store, SessionId session) {
-  // It is kept like a session and is none: whoever writes to it as one would break it.
+  // Stored like a session but not one: writing to it as a session would break it.
   if (session == Node::journal_id() || is_audit_journal(session)) {
     return fail(Code::not_found, "no session " + session.text());
   }

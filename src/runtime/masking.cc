@@ -10,7 +10,7 @@
 namespace perdure {
 namespace {
 
-// Goes through whatever an event is made of. Ids, numbers and times hold no text.
+// Visits every part of an event. Ids, numbers and times hold no text.
 class Masker {
  public:
   explicit Masker(const SecretMask& mask) : mask_(mask) {}
@@ -50,7 +50,7 @@ class Masker {
 }  // namespace
 
 Result<std::string> masked_record(std::string_view bytes, const SecretMask& mask) {
-  // Most records hold nothing of it, and need not be taken apart.
+  // Most records contain no secret and need not be decoded.
   if (mask.mask(RawJson{std::string(bytes)}).text == bytes) return std::string(bytes);
   const DecodedRecord decoded = TRY(decode_record(bytes));
   if (decoded.redacted) return std::string(bytes);

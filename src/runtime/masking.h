@@ -9,8 +9,8 @@
 
 namespace perdure {
 
-// The same bytes where nothing has to be hidden. Otherwise a tombstone with the hash of the record,
-// so that the chain verifies, which keeps the rest of its event. Errors as decode_record.
+// Unchanged bytes if there is nothing to hide. Otherwise a tombstone that keeps the rest of the
+// event and has the record's hash, so that the chain verifies. Errors as decode_record.
 Result<std::string> masked_record(std::string_view bytes, const SecretMask& mask);
 
 }  // namespace perdure

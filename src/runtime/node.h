@@ -1,6 +1,6 @@
-// What a daemon knows beside its sessions: tasks, tokens, browser sessions, permission rules and
-// tombstones of deleted sessions, in one journal of its own (the node journal). Like a session it
-// is a pure fold of records; nothing is shown before it is durable.
+// A daemon's data apart from its sessions: tasks, tokens, browser sessions, permission rules and
+// tombstones of deleted sessions, in a separate journal (the node journal). Like a session it is a
+// pure fold of records, and nothing is visible before it is durable.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ struct Task {
   }
 };
 
-// An API token. The text itself is shown once and never stored: its SHA-256 is.
+// An API token. Its text is shown once and never stored, only its SHA-256.
 struct TokenRow {
   std::string id;  // tok_<ulid>
   std::string name;
@@ -62,7 +62,7 @@ struct TokenRow {
   }
 };
 
-// A browser that traded a launch token: cookie and key are both needed, and only hashes are kept.
+// A browser that exchanged a launch token. It needs cookie and key; only hashes are stored.
 struct BrowserRow {
   std::string id;  // br_<ulid>
   Hash cookie_hash;
@@ -81,14 +81,14 @@ struct BrowserRow {
   }
 };
 
-// An answer given in advance. Every given field must be equal, character by character; nothing is
-// a pattern (GHSA-943q-mwmv-hhvh).
+// An answer given in advance. Every field that is set must be equal, character by character; there
+// are no patterns (GHSA-943q-mwmv-hhvh).
 struct PermissionRule {
   std::string id;           // rule_<ulid>
   SessionId session;        // null: every session
   std::string agent;        // empty: every agent
-  std::string title;        // of the question, exactly; never empty
-  std::string option_kind;  // which option is chosen: allow_once, reject_once, …
+  std::string title;        // of the question, exact; never empty
+  std::string option_kind;  // which option to choose: allow_once, reject_once, …
   Timestamp created;
   std::string by;
   bool operator==(const PermissionRule&) const = default;
@@ -103,13 +103,13 @@ struct PermissionRule {
   }
 };
 
-// Says that a session is to go as it was then: one that has gone on since is another's affair.
+// The session is to be deleted in exactly this state. If it has changed since, it stays.
 struct Tombstone {
   SessionId session;
   std::string title;
   Timestamp deleted;
   std::string by;
-  Hash last_hash;  // of its last record; null where nobody could read that
+  Hash last_hash;  // of its last record; null if unreadable
   bool operator==(const Tombstone&) const = default;
   FIELDS {
     visit("session_id", self.session);
@@ -140,7 +140,7 @@ struct NodeState {
   }
 };
 
-// A repeat of the key with an equal body gets the first answer.
+// A repeated key with an equal body gets the first answer.
 struct NodeRequest {
   std::string by;
   std::string key;
@@ -158,7 +158,7 @@ class Node {
     Loop& loop;
     Store& store;
   };
-  // Reads the node journal. `damaged` when it cannot be read: the daemon then does not serve.
+  // Reads the node journal. `damaged` if it is unreadable: the daemon then does not serve.
   static Result<std::unique_ptr<Node>> open(World world);
   virtual ~Node() = default;
 
@@ -174,29 +174,29 @@ class Node {
   virtual void change_task(NodeRequest request, TaskId task, TaskChange change, OnTask done) = 0;
   virtual void delete_task(NodeRequest request, TaskId task, OnDone done) = 0;
 
-  // The rows come complete, with their ids and hashes. What is made here is answered with a secret,
-  // which is stored nowhere: a repeat of the key is secret_already_shown, and shown_id() names it.
+  // The rows are complete, with ids and hashes. The answer contains a secret that is not stored: a
+  // repeated key fails with secret_already_shown, and shown_id() returns the id.
   virtual void add_token(NodeRequest request, TokenRow row, OnDone done) = 0;
   virtual void revoke_token(NodeRequest request, std::string id, OnDone done) = 0;
   virtual void add_browser(NodeRequest request, BrowserRow row, OnDone done) = 0;
   virtual void revoke_browser(NodeRequest request, std::string id, OnDone done) = 0;
   virtual void add_rule(NodeRequest request, PermissionRule rule, OnDone done) = 0;
   virtual void add_typed_rule(NodeRequest request, TypedRule rule, OnDone done) = 0;
-  // Of either kind.
+  // Removes a rule of either kind.
   virtual void remove_rule(NodeRequest request, std::string id, OnDone done) = 0;
   virtual void add_tombstone(NodeRequest request, Tombstone tombstone, OnDone done) = 0;
 
-  // The id of the token or browser that was made under this key. not_found when none was.
+  // The id of the token or browser created with this key. not_found if there is none.
   virtual Result<std::string> shown_id(const std::string& key) = 0;
 
-  // Called after each commit, until the returned number is given to unwatch().
+  // Called after each commit, until the returned number is passed to unwatch().
   virtual std::uint64_t watch(std::function<void()> changed) = 0;
   virtual void unwatch(std::uint64_t number) = 0;
 
-  // Reads what other daemons of a shared store wrote; says whether there was anything.
+  // Reads what other daemons of a shared store wrote; false if nothing.
   virtual Result<bool> catch_up() = 0;
 
-  // The id under which the store keeps this journal. Never listed as a session.
+  // The id of this journal in the store. It is not listed with the sessions.
   static SessionId journal_id();
 };
 

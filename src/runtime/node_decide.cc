@@ -1,4 +1,4 @@
-// Commands of a node: what is refused, and which events follow from what is not.
+// Commands of a node: which are rejected, and which events follow from the others.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -15,7 +15,7 @@ namespace {
 struct TaskTexts {
   std::string_view title;
   std::string_view description;
-  // Bytes of all other tasks.
+  // The bytes of all other tasks.
   std::size_t others = 0;
 };
 
@@ -40,7 +40,7 @@ std::size_t bytes_without(const NodeState& state, TaskId task) {
   return bytes;
 }
 
-// A title, or else the first line of the description.
+// The title, or the first line of the description.
 std::string title_of(const CreateTask& command) {
   std::string_view title = command.title;
   if (title.empty()) {
@@ -177,7 +177,7 @@ Result<> check_rule(const PermissionRule& rule) {
   return check_name("agent", rule.agent);
 }
 
-// For one more rule of this id.
+// Whether another rule, with this id, fits.
 Result<> check_room(const NodeState& state, const std::string& id) {
   if (id.empty() || state.rules.contains(id) || state.typed_rules.contains(id)) {
     return fail(Code::conflict, "there is a rule " + id + " already");
@@ -220,7 +220,7 @@ Result<NodeDecision> on(const NodeState& state, const NodeInput& input, const Re
   return end_row<RuleRemoved>(state.rules, c.id, input.by);
 }
 
-// A deletion that is told twice is one. One of a session that has gone on is another.
+// A repeated deletion counts once. If the session has continued since, it is a different one.
 Result<NodeDecision> on(const NodeState& state, const NodeInput&, const AddTombstone& command) {
   if (!command.tombstone.session) return fail(Code::invalid_argument, "session_id: it is missing");
   const auto known = state.tombstones.find(command.tombstone.session);

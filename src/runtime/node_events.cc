@@ -25,7 +25,7 @@ constexpr auto make_kinds(std::index_sequence<I...>) {
   return std::array{KnownKind{std::variant_alternative_t<I, NodeEvent>::kind,
                               &decode_as<std::variant_alternative_t<I, NodeEvent>>}...};
 }
-// All but the last, which is the unknown one.
+// All but the last, which is the unknown kind.
 constexpr auto kinds = make_kinds(std::make_index_sequence<std::variant_size_v<NodeEvent> - 1>());
 
 void apply(NodeState& state, const TaskCreated& event) { state.tasks[event.task.id] = event.task; }

@@ -1,5 +1,5 @@
-// What can happen to a node, and how a command becomes that: pure like a session's machine.
-// evolve() never refuses, since what was journalled is true; a kind it does not know only counts.
+// The events of a node and how commands become events: pure like a session's machine. evolve()
+// never rejects an event, because the journal is true; an unknown kind only advances the head.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct TaskCreated {
   FIELDS { self.task.fields(visit); }
 };
 
-// Only what is there changes.
+// Only fields that are present change.
 struct TaskChanged {
   static constexpr std::string_view kind = "task.changed";
   TaskId task;
@@ -78,7 +78,7 @@ struct TypedRuleAdded {
   FIELDS { self.rule.fields(visit); }
 };
 
-// A token, a browser or a rule is no more.
+// A token, a browser session or a rule has ended.
 struct RowEnded {
   std::string id;
   std::string by;
@@ -105,7 +105,7 @@ struct SessionDeleted {
   FIELDS { self.tombstone.fields(visit); }
 };
 
-// Of a later version; it changes nothing but the head.
+// From a later version; it only advances the head.
 struct UnknownNodeEvent {
   std::string kind;
   RawJson fields;
@@ -146,9 +146,9 @@ using NodeCommand =
     std::variant<CreateTask, ChangeTask, DeleteTask, AddToken, RevokeToken, AddBrowser,
                  RevokeBrowser, AddRule, AddTypedRule, RemoveRule, AddTombstone>;
 
-// It takes a right or a promise away, and must be possible on a full disk too.
+// It revokes a right or a promise, and must also be possible on a full disk.
 bool is_essential(const NodeCommand& command);
-// Its answer shows a secret, which is not kept.
+// Its answer contains a secret that is not stored.
 bool shows_secret(const NodeCommand& command);
 
 struct NodeInput {
@@ -160,10 +160,10 @@ struct NodeInput {
 
 struct NodeDecision {
   std::vector<NodeEvent> events;
-  std::string answer = "{}";  // JSON: the task, or {"id":…} of what was made
+  std::string answer = "{}";  // JSON: the task, or {"id":…} of the new row
 };
 
-// not_found, conflict, invalid_argument or limit_reached, and then nothing has changed.
+// not_found, conflict, invalid_argument or limit_reached; after an error nothing has changed.
 Result<NodeDecision> decide(const NodeState& state, const NodeInput& input);
 
 }  // namespace perdure

@@ -122,7 +122,7 @@ void NodeJournal::pump() {
   if (in_flight_) return;
   auto batch = std::make_unique<Batch>(Batch{.state = state_, .head_hash = head_hash_});
   while (!inbox_.empty() && batch->taken.size() < batch_inputs_max) {
-    // What may use the reserve of a full disk does not take others along.
+    // Commands that may use the reserve of a full disk are not committed with others.
     const bool essential = is_essential(inbox_.front().command);
     if (!batch->taken.empty() && batch->essential != essential) break;
     batch->essential = essential;
@@ -208,7 +208,7 @@ void NodeJournal::commit(std::unique_ptr<Batch> batch) {
     if (snapshot.size() <= snapshot_bytes_max) append.snapshot = std::move(snapshot);
   }
   in_flight_ = std::move(batch);
-  // The store answers on its own thread: only the loop may go on.
+  // The store answers on its own thread: only the loop may continue.
   world_.store.append(std::move(append), [this, &loop = world_.loop,
                                           alive = std::weak_ptr<bool>(alive_)](Result<> result) {
     loop.post([this, alive, result = std::move(result)] {
@@ -238,7 +238,7 @@ void NodeJournal::on_durable(Batch& batch) {
   tell_watchers();
 }
 
-// A watcher may leave while it is told.
+// A watcher may unsubscribe while it is called.
 void NodeJournal::tell_watchers() {
   const auto watchers = watchers_;
   for (const auto& [number, changed] : watchers) {
@@ -247,7 +247,7 @@ void NodeJournal::tell_watchers() {
 }
 
 Result<bool> NodeJournal::catch_up() {
-  if (in_flight_) return false;  // its end tells
+  if (in_flight_) return false;  // the end of the commit reports it
   LoadedNode at{state_, head_hash_, snapshot_at_};
   TRY_VOID(load_behind(world_.store, at));
   if (at.state.head == state_.head) return false;
@@ -258,7 +258,7 @@ Result<bool> NodeJournal::catch_up() {
 }
 
 void NodeJournal::on_refused(Batch& batch, const Error& error) {
-  // A key that a session took first, or a record that another daemon wrote.
+  // Another session used the key first, or another daemon wrote to the journal.
   const bool again = error.code() == Code::conflict;
   const bool was_behind = again && catch_up().value_or(false);
   const bool passes = error.code() == Code::disk_full || error.code() == Code::unavailable;

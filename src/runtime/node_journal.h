@@ -1,6 +1,6 @@
-// The node on a store: commands wait, are decided in batches against the state that the ones before
-// lead to, and are answered after the commit that holds them. One commit is in flight; an error of
-// the store drops the batch whole, and after an fsync error nobody is answered at all.
+// The node on a store: waiting commands are decided in batches, each against the state resulting
+// from the previous ones, and answered after the commit that holds them. One commit is in flight; a
+// store error drops the whole batch, and after an fsync error no command is answered at all.
 #pragma once
 
 #include <deque>
@@ -49,7 +49,7 @@ class NodeJournal final : public Node {
   struct Taken {
     Waiting waiting;
     Result<std::string> answer;
-    bool stands = false;  // out of the store: true whatever becomes of the commit
+    bool stands = false;  // from the store: valid even if the commit fails
   };
   struct Batch {
     NodeState state;
@@ -67,7 +67,7 @@ class NodeJournal final : public Node {
   void pump();
   void take(Batch& batch, Waiting waiting);
   Result<std::string> decide_one(Batch& batch, const Waiting& waiting);
-  // The stored or pending answer to a repeated key; nothing when the key is new.
+  // The stored or pending answer to a repeated key; absent for a new key.
   std::optional<Taken> repeated(const Batch& batch, const Waiting& waiting);
   void commit(std::unique_ptr<Batch> batch);
   void on_committed(const Result<>& result);
@@ -82,7 +82,7 @@ class NodeJournal final : public Node {
   std::deque<Waiting> inbox_;
   std::unique_ptr<Batch> in_flight_;
   bool scheduled_ = false;
-  std::optional<Error> failed_;  // the store does not take this journal any more
+  std::optional<Error> failed_;  // the store no longer accepts this journal
   std::map<std::uint64_t, std::function<void()>> watchers_;
   std::uint64_t last_watcher_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

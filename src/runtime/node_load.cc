@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view magic = "perdure-node-snapshot 1 ";
 
-// Where folding starts: behind the snapshot, or at the very beginning when there is none to use.
+// Where folding starts: after the snapshot, or at the beginning if none is usable.
 Result<LoadedNode> start_of(Store& store, Seq head) {
   const auto stored = TRY(store.snapshot(Node::journal_id()));
   if (!stored || stored->seq == 0 || stored->seq > head) return LoadedNode{};

@@ -1,5 +1,5 @@
-// Brings the node journal back: its last good snapshot, then the records behind it, each checked
-// against the hash chain. The journal is the truth; a bad snapshot only costs time.
+// Loads the node journal: its last good snapshot, then the records after it, each checked against
+// the hash chain. The journal is authoritative; a bad snapshot only costs time.
 #pragma once
 
 #include <string>
@@ -14,17 +14,17 @@ namespace perdure {
 struct LoadedNode {
   NodeState state;
   Hash head_hash;
-  Seq snapshot = 0;  // the head that the stored snapshot was taken at; 0: none that can be used
+  Seq snapshot = 0;  // the head of the stored snapshot; 0: none is usable
 };
 
-// A store without a node journal gives an empty one. `damaged` when the chain or a record is
-// broken, format_too_new when a later version wrote it.
+// A store without a node journal gives an empty one. `damaged` if the chain or a record is broken,
+// format_too_new if a later version wrote it.
 Result<LoadedNode> load_node(Store& store);
-// Brings it up to what is in the store now. After an error some of it may be newer, and is whole.
+// Updates it to the store's contents. After an error it may be partly updated, but is consistent.
 Result<> load_behind(Store& store, LoadedNode& at);
 
 std::string encode_node_snapshot(const NodeState& state);
-// Takes any bytes; `damaged` for what is no snapshot of this version.
+// Accepts any bytes; `damaged` if they are not a snapshot of this version.
 Result<NodeState> decode_node_snapshot(std::string_view bytes);
 
 }  // namespace perdure

@@ -1,5 +1,5 @@
-// The node journal: what a command is refused for, what is durable when it is answered, and that
-// replay gives what was live. The store is the memory one, with crashes and failing commits.
+// The node journal: why a command is rejected, what is durable when it is answered, and that a
+// replay gives the live state. The store is the memory one, with crashes and failing commits.
 #include "runtime/node.h"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ class NodeBench {
   Node::OnDone into(std::optional<Result<>>& out) {
     return [&out](Result<> result) { out = std::move(result); };
   }
-  // The answer, or nothing when there was none.
+  // The answer, or nothing if there was none.
   std::optional<Result<Task>> create(const std::string& title, const std::string& key = "") {
     std::optional<Result<Task>> out;
     node->create_task({"uid:1", key, sha256(title)}, title, "do it",
@@ -208,7 +208,7 @@ TEST(Node, S8_a_newer_owner_ends_this_one) {
 
 TEST(Node, a_key_that_a_session_took_meanwhile_is_found_by_another_try) {
   NodeBench bench;
-  // Queued ahead of the node's commit, in the same group.
+  // Queued before the node's commit, in the same group.
   bench.store->append({.session = SessionId(Ulid{9, 9}),
                        .epoch = bench.store->epoch(),
                        .answers = {{.key = "k", .body = sha256("other"), .answer = "{}"}}},
@@ -404,13 +404,13 @@ TEST(NodeDecide, U11_a_session_that_went_on_and_is_deleted_again_has_the_later_t
     return decision.events.size();
   };
   EXPECT_EQ(add(), 1U);
-  EXPECT_EQ(add(), 0U);  // told twice it is one
+  EXPECT_EQ(add(), 0U);  // a repeat has no effect
   tombstone.last_hash = sha256("second");
   EXPECT_EQ(add(), 1U);
   EXPECT_EQ(state.tombstones.at(tombstone.session).last_hash, sha256("second"));
 }
 
-// Draws a command over few ids, so that most of them meet something.
+// Draws a command over few ids, so that most refer to existing rows.
 NodeCommand draw_command() {
   const std::string id = "id_" + std::to_string(*rc::gen::inRange(0, 4));
   const TaskId task(Ulid{1, static_cast<std::uint64_t>(*rc::gen::inRange(1, 4))});

@@ -73,7 +73,7 @@ bool Outbox::run_row(std::uint64_t number, Row& row, const State& state) {
 }
 
 bool Outbox::run_command(Row& row, const SendCommand& command, const State& state) {
-  // A command of a life that is over reaches nobody (G6: at most one life).
+  // A command for a life that is over has no recipient (G6: at most one life).
   if (!is_present(state, command.exec, command.gen)) return true;
   if (attached_ && !row.started) {
     row.started = true;
@@ -84,7 +84,7 @@ bool Outbox::run_command(Row& row, const SendCommand& command, const State& stat
   return false;
 }
 
-// A start may end what stands in its way: it is the one effect that a daemon which was stopped for
+// A start may end another execution in its way: it is the one effect that a daemon suspended for
 // longer than its lease must not run late.
 bool Outbox::run_start(Row& row, const StartExecutor& start, const State& state) {
   if (!is_present(state, start.exec, start.gen)) return true;
@@ -115,7 +115,7 @@ bool Outbox::run_injection(std::uint64_t number, Row& row, const PrepareInjectio
   const bool wanted = state.context.inject_armed && state.context.boundary == effect.boundary;
   if (!wanted) return true;
   if (!row.started) row.started = inject_(number, effect);
-  return false;  // ends with the input that answers it
+  return false;  // the input that answers it completes it
 }
 
 void Outbox::attached(const State& state) {

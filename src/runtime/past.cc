@@ -44,7 +44,7 @@ void StateMarks::offer(Seq seq, const State& state) {
 }
 
 KeptPast::Kept& KeptPast::kept(SessionId session) {
-  // Another daemon may have redacted a record, of which nobody is told.
+  // Another daemon may have redacted a record without notifying this one.
   if (runtime_.store().is_shared()) sessions_.erase(session);
   Kept& found = sessions_[session];
   found.used = ++uses_;

@@ -1,5 +1,5 @@
-// What people look at of a session's past, kept so that the next look costs what is new: its
-// timeline, and states at some of its records. Bounded; what nobody looked at longest goes first.
+// What people view of a session's past, cached so that the next view costs only what is new: its
+// timeline, and states at some of its records. Bounded; the least recently used is evicted first.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 
 namespace perdure {
 
-// States of one session by record, each `stride` records one, `past_states_max` of them.
+// States of one session by record, one per `stride` records, at most `past_states_max`.
 class StateMarks {
  public:
   struct At {
     Seq seq = 0;
     State state;
   };
-  // The last one at or before the record; an empty state at 0 when there is none.
+  // The last one at or before the record; an empty state at 0 if there is none.
   At before(Seq seq) const;
-  // Keeps it if this is a place for one.
+  // Stores the state if this record should have one.
   void offer(Seq seq, const State& state);
   std::size_t size() const { return marks_.size(); }
 
@@ -35,14 +35,14 @@ class KeptPast {
   explicit KeptPast(Runtime& runtime) : runtime_(runtime) {}
 
   using OnTimeline = std::move_only_function<void(Result<std::shared_ptr<const Timeline>>)>;
-  // The timeline up to this record at least. From the loop, never from inside the call.
+  // The timeline up to at least this record. `done` is called later, from the loop.
   void timeline(SessionId session, Seq upto, OnTimeline done);
 
   using OnState = std::move_only_function<void(Result<State>)>;
-  // The state behind this record.
+  // The state after this record.
   void state(SessionId session, Seq seq, OnState done);
 
-  // Its records have changed, or are gone.
+  // Its records have changed or were deleted.
   void forget(SessionId session) { sessions_.erase(session); }
 
  private:

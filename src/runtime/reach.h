@@ -1,5 +1,5 @@
-// Which sessions a process inside a session reaches beside its own: those that it made, and those
-// that they made. Lineage is in the journal (`parent` of session.created).
+// Which other sessions a process inside a session can reach: those that it created, and their
+// descendants. The journal records the lineage (`parent` of session.created).
 #pragma once
 
 #include "auth/principal.h"
@@ -16,7 +16,7 @@ class LineageReach final : public SessionReach {
   // The list outlives it.
   LineageReach(SessionList& sessions, AgentsReach reach) : sessions_(sessions), reach_(reach) {}
 
-  // Never for a caller whose session is not known.
+  // Never for a caller whose session is unknown.
   bool reaches(SessionId from, SessionId to) const override;
 
  private:

@@ -12,7 +12,7 @@ void Readers::add(SubscriptionId id, Seq after, RecordSink& sink) {
 
 void Readers::publish(Seq first, const std::vector<std::shared_ptr<const std::string>>& records) {
   if (records.empty()) return;
-  if (readers_.empty()) {  // nobody listens: the store has it all
+  if (readers_.empty()) {  // no readers: the store has everything
     forget_recent();
     return;
   }
@@ -38,8 +38,8 @@ void Readers::pump_all(Seq head) {
   for (const SubscriptionId id : ids) pump(id, head);
 }
 
-// Kept for those who are behind; who comes later reads from the store. Otherwise every session with
-// a reader would hold hundreds of records that nobody asks for.
+// Recent records are kept only for readers that need them; new readers use the store. Otherwise
+// every session with a reader would keep hundreds of unneeded records.
 void Readers::forget_passed() {
   Seq passed = recent_first_ + recent_.size() - 1;
   for (const auto& [id, reader] : readers_) passed = std::min(passed, reader.cursor);
@@ -67,7 +67,7 @@ std::vector<std::shared_ptr<const std::string>> Readers::portion(Seq after, std:
     return out;
   }
   Result<RecordPage> page = shared_.world.store.read(session_, {.after = after, .limit = limit});
-  if (!page) return out;  // damaged from here on: the reader is cut below
+  if (!page) return out;  // damaged from here on: the reader is disconnected below
   for (std::string& bytes : page->records) {
     out.push_back(std::make_shared<const std::string>(std::move(bytes)));
   }
@@ -87,7 +87,7 @@ bool Readers::give_some(SubscriptionId id, Seq head) {
     if (reader.live && head - reader.cursor > subscriber_records_max) { cut(id); }
     return false;
   }
-  // No further than the session knows of itself, or a reader came back with a cursor beyond it.
+  // No further than the session's own head, or a reader could return with a cursor beyond it.
   const auto records =
       portion(reader.cursor, std::min({room, portion_records_max, head - reader.cursor}));
   if (records.empty()) {  // damaged from here on
@@ -96,7 +96,7 @@ bool Readers::give_some(SubscriptionId id, Seq head) {
   }
   const Seq first = reader.cursor + 1;
   reader.cursor += records.size();
-  reader.sink->on_records(first, records);  // may unsubscribe: `reader` is not touched any more
+  reader.sink->on_records(first, records);  // may unsubscribe: do not use `reader` after this
   return true;
 }
 

@@ -1,6 +1,6 @@
-// The readers of one session: each has a cursor and pulls from it, first out of the store, then out
-// of what was just committed. A reader holds no memory of ours and delays nobody; one that lets
-// itself fall too far behind is cut with its cursor (C16, STREAM4).
+// The readers of one session: each has a cursor and pulls from it, first from the store, then from
+// the latest commits. A reader cannot hold memory here or delay others; one that falls too far
+// behind is disconnected with its cursor (C16, STREAM4).
 #pragma once
 
 #include <cstdint>
@@ -21,19 +21,19 @@ class Readers {
 
   bool is_empty() const { return readers_.empty(); }
   std::size_t size() const { return readers_.size(); }
-  std::size_t recent_bytes() const { return recent_bytes_; }  // kept for those who are behind
+  std::size_t recent_bytes() const { return recent_bytes_; }  // kept for slower readers
   void add(SubscriptionId id, Seq after, RecordSink& sink);
   void remove(SubscriptionId id) { readers_.erase(id); }
-  // Those of another object of the same session come here, each with its cursor.
+  // Takes over the readers of another object for the same session, each with its cursor.
   void take_over(Readers& from) { readers_.merge(from.readers_); }
-  // From now on only the store says what a record is.
+  // From now on records come only from the store.
   void forget_recent();
-  // The session goes away: every reader is cut where it stands.
+  // The session is being removed: disconnects every reader at its position.
   void cut_all();
 
-  // New records are durable; the last of them is `head`.
+  // New records are durable; the last one is `head`.
   void publish(Seq first, const std::vector<std::shared_ptr<const std::string>>& records);
-  // Gives a reader what it can take now; the session's head is `head`.
+  // Passes to a reader what it can accept now; the session's head is `head`.
   void pump(SubscriptionId id, Seq head);
   void pump_all(Seq head);
 
@@ -41,10 +41,10 @@ class Readers {
   struct Reader {
     RecordSink* sink = nullptr;
     Seq cursor = 0;
-    bool live = false;  // has been at the head
+    bool live = false;  // has reached the head
   };
 
-  // Hands out one portion. False when the reader is at the head, has no room, or was cut.
+  // Passes on one portion. False if the reader is at the head, has no room, or was disconnected.
   bool give_some(SubscriptionId id, Seq head);
   void cut(SubscriptionId id);
   void forget_passed();

@@ -1,4 +1,4 @@
-// What is kept for readers that are behind: a bounded number of records, and of bytes.
+// Records kept for slower readers are bounded, in number and in bytes.
 #include "runtime/readers.h"
 
 #include <memory>
@@ -13,7 +13,7 @@
 namespace perdure {
 namespace {
 
-// One session with a reader that takes nothing.
+// One session with a reader that accepts nothing.
 class ReadersTest : public ::testing::Test {
  protected:
   ReadersTest() { readers_.add(1, 0, slow_); }
@@ -44,7 +44,7 @@ TEST_F(ReadersTest, G8_records_for_a_reader_that_is_behind_are_kept_up_to_so_man
   EXPECT_EQ(readers_.recent_bytes(), 1U);
 }
 
-// Seed 374 on SQLite: a commit is in the store before its session has heard of it.
+// Seed 374 on SQLite: a commit is in the store before its session is notified.
 TEST_F(ReadersTest, STREAM3_nobody_is_given_more_than_the_session_knows_of) {
   ASSERT_TRUE(daemon_.create());
   const Seq durable = daemon_.store->head(daemon_.session)->seq;

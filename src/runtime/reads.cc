@@ -14,8 +14,8 @@ constexpr Seq window_records = 256;
 
 bool has_filter(const EventsAsk& ask) { return !ask.kind.empty() || ask.run; }
 
-// Reads events forwards or backwards until the page is full, the end is reached, or so many
-// records were looked at that the caller should get an answer first.
+// Reads events forwards or backwards until the page is full, the end is reached, or enough records
+// were read that the caller should get an answer first.
 class EventsReader {
  public:
   EventsReader(Runtime& runtime, SessionId session, const EventsAsk& ask)
@@ -35,7 +35,7 @@ class EventsReader {
   }
 
  private:
-  // The records after … upto that are asked for, each with its number.
+  // The selected records among after … upto, each with its number.
   using Asked = std::vector<std::pair<Seq, std::string>>;
   Result<Asked> window(Seq after, Seq upto) {
     Asked out;
@@ -108,7 +108,7 @@ class EventsReader {
   std::size_t looked_at_ = 0;
 };
 
-// A page of messages, and the numbers of the marks among the records that were read for it.
+// A page of messages, and the numbers of the marks among the records read for it.
 struct PageWithMarks {
   TranscriptSlice slice;
   std::vector<Seq> marks;
@@ -156,8 +156,8 @@ Result<std::vector<Row>> make_rows(Store& store, SessionId session, PageWithMark
   return rows;
 }
 
-// The record at which, read from behind `after` on, more than so many messages have begun. One that
-// was under way counts, too.
+// The record by which, reading from `after`, more than the given number of messages have begun. A
+// message already in progress counts, too.
 struct Beginnings {
   Seq after = 0;
   Seq head = 0;
@@ -177,8 +177,8 @@ Result<Seq> find_beginnings(Store& store, SessionId session, const Beginnings& a
   return ask.head;
 }
 
-// Half of the page before the record and half behind it. Where it ends is found by reading on from
-// the record; then it is a page like any other.
+// Half of the page before the record and half after it. Reading forward from the record finds the
+// end; the rest works as for any page.
 Result<RowsPage> read_around(Store& store, SessionId session, const RowsAsk& ask, Seq head) {
   const Seq centre = std::min(*ask.around, head);
   const std::size_t half = std::max<std::size_t>(ask.limit / 2, 1);
@@ -246,7 +246,7 @@ Result<RowsPage> read_rows(Runtime& runtime, SessionId session, const RowsAsk& a
   return out;
 }
 
-// Windows are read backwards until one run more than asked for began in them: its turn is dropped,
+// Windows are read backwards until one run more than requested began in them. Its turn is dropped,
 // since its beginning may lie further back.
 Result<HistoryPage> read_history(Runtime& runtime, SessionId session, const HistoryAsk& ask) {
   Store& store = runtime.store();
@@ -275,7 +275,7 @@ Result<HistoryPage> read_history(Runtime& runtime, SessionId session, const Hist
 }
 
 Result<std::vector<FoundText>> search_sessions(Runtime& runtime, const TextAsk& ask) {
-  // Rows of removed sessions, and the node's own journal, are no sessions here.
+  // Rows of removed sessions and the node journal are excluded.
   const auto row_of = [&](SessionId session) -> const SessionRow* {
     const Result<const SessionRow*> row = runtime.sessions().find(session);
     return row ? *row : nullptr;

@@ -1,5 +1,5 @@
-// What a client reads of one session in pages: records, rows of the transcript, turns. Each read
-// costs what it shows, not what the session holds (S9), and says up to which record it is true.
+// Paged reads of one session: records, transcript rows, turns. Each read costs what it returns, not
+// what the session holds (S9), and states as of which record it is true.
 #pragma once
 
 #include <cstddef>
@@ -19,43 +19,43 @@ namespace perdure {
 
 struct EventsAsk {
   Seq after = 0;
-  std::optional<Seq> before;  // given: the last ones below it, instead of the first behind `after`
+  std::optional<Seq> before;  // if set: the last ones below it, not the first after `after`
   std::size_t limit = 100;    // at most page_records_max
   std::string kind;           // `run.failed`, or a whole group: `run`; empty: all
   RunId run;                  // null: all
 };
-// Whether a record is one of those asked for.
+// Whether the query selects the record.
 bool is_asked(const EventsAsk& ask, const Record& record);
 
 struct EventsPage {
   std::vector<std::string> records;  // as served, in order
-  Seq first = 0;                     // the part of the journal that was looked at: first … last
+  Seq first = 0;                     // the part of the journal that was read: first … last
   Seq last = 0;
-  bool more = false;  // in the direction that was read
+  bool more = false;  // in the direction of reading
   Seq head = 0;
 };
-// A cursor beyond the head: cursor_invalid. With a filter a page may be short and still have more.
+// A cursor beyond the head: cursor_invalid. With a filter, a page may be short and not the last.
 Result<EventsPage> read_events(Runtime& runtime, SessionId session, const EventsAsk& ask);
 
-// A row of the page: a message, or between messages a mark that says what happened.
+// A row of the page: a message, or a mark between messages that shows an event.
 struct Row {
   std::optional<TranscriptMessage> message;
-  Seq seq = 0;       // of its first record: its place
-  Seq rev = 0;       // of its last record: it changes only with this
+  Seq seq = 0;       // of its first record: its position
+  Seq rev = 0;       // of its last record: the row changes only with this
   std::string mark;  // the record as served; only without a message
 };
 struct RowsAsk {
   std::optional<Seq> before;
   std::optional<Seq> around;
-  std::optional<Seq> at;   // as it was behind this record
-  std::size_t limit = 80;  // messages; marks come besides
+  std::optional<Seq> at;   // as it was after this record
+  std::size_t limit = 80;  // messages; marks are not counted
 };
 struct RowsPage {
-  std::vector<Row> rows;  // by place
+  std::vector<Row> rows;  // by position
   Seq as_of = 0;
   bool has_older = false;
   bool has_newer = false;
-  Seq segment = 0;  // rows below it do not change any more; 0: any of them may
+  Seq segment = 0;  // rows below it no longer change; 0: any may change
 };
 Result<RowsPage> read_rows(Runtime& runtime, SessionId session, const RowsAsk& ask);
 
@@ -90,7 +90,7 @@ struct TextAsk {
   std::optional<Timestamp> until;
   MaySee may_see;
 };
-// By message, newest first. Follows behind the commits.
+// By message, newest first. Recent commits may be missing.
 Result<std::vector<FoundText>> search_sessions(Runtime& runtime, const TextAsk& ask);
 
 }  // namespace perdure

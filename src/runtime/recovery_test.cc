@@ -1,5 +1,5 @@
-// Recovery: what a new daemon makes of the journal that a dead one left, with agentctls that live,
-// died, or do not answer.
+// Recovery: how a new daemon handles the journal of a dead one, with agentctls that are alive, dead
+// or unresponsive.
 #include <algorithm>
 #include <set>
 
@@ -13,7 +13,7 @@
 namespace perdure {
 namespace {
 
-// A session with an open run whose agent has said something.
+// A session with an open run whose agent has sent output.
 void run_something(Daemon& daemon) {
   ASSERT_TRUE(daemon.create("do it").has_value());
   daemon.settle();
@@ -23,7 +23,7 @@ void run_something(Daemon& daemon) {
   daemon.frame(MessageAgent{.text = "working"}, daemon.state().run->id);
 }
 
-// A session that has done something, whose agent waits for more.
+// A session that has completed work and whose agent waits for more.
 void work_and_rest(Daemon& daemon, const Policy& policy) {
   ASSERT_TRUE(daemon.create("go", policy, "").has_value());
   daemon.settle(10);
@@ -92,7 +92,7 @@ TEST(Recovery, C19_silence_is_not_death_and_does_not_hold_up_the_boot) {
   EXPECT_TRUE(daemon.state().run.has_value());
   EXPECT_EQ(daemon.runtime->liveness(daemon.session), Liveness::unknown);
   EXPECT_EQ(daemon.count("run.interrupted"), 0U);
-  // A person may say what nobody can prove.
+  // A person may declare what cannot be proved.
   ASSERT_TRUE(daemon.ask(DeclareDead{}).has_value());
   EXPECT_EQ(daemon.count("run.interrupted"), 1U);
 }
@@ -166,7 +166,7 @@ TEST(Recovery, N5_N7_A31_a_question_survives_the_daemon_and_its_answer_reaches_t
   const PermissionId asked = daemon.state().permissions.begin()->first;
   daemon.crash();
   daemon.settle(10);
-  // Answered while the link is down: kept, and delivered when it is up.
+  // Answered while the link is down: stored, and delivered when it is up.
   ASSERT_TRUE(daemon.ask(AnswerPermission{asked, "yes"}).has_value());
   EXPECT_TRUE(daemon.agentctls.commands<AnswerRequest>().empty());
   daemon.crash();
@@ -234,8 +234,8 @@ TEST(Recovery, C1_C19_on_boot_resumes_also_what_is_proved_lost_after_the_daemon_
   EXPECT_EQ(daemon.agentctls.started.size(), 1U);
 }
 
-// So many sessions that are to come back at boot: the daemon ends, and none of their agents has
-// survived it.
+// This many sessions that should resume at boot: the daemon ends, and none of their agents has
+// survived.
 std::vector<SessionId> lose_at_boot(Daemon& daemon, int count) {
   std::vector<SessionId> sessions;
   for (int i = 0; i < count; ++i) {
@@ -279,7 +279,7 @@ TEST(Recovery, C1_what_was_begun_and_lost_before_the_daemon_serves_is_no_matter_
   work_and_rest(daemon, {.resume = ResumePolicy::on_boot});
   const SessionId lost = daemon.session;
   daemon.loop.time_ms += 5;
-  work_and_rest(daemon, {.resume = ResumePolicy::on_boot});  // of whose agent nothing is heard
+  work_and_rest(daemon, {.resume = ResumePolicy::on_boot});  // whose agent stays silent
   daemon.crash();
   daemon.session = lost;
   daemon.runtime->on_gone(daemon.exec(), "pidfd");
@@ -299,11 +299,11 @@ TEST(Recovery, C1_DISK2_a_resume_at_boot_that_a_full_disk_refused_is_asked_for_a
   work_and_rest(daemon, {.resume = ResumePolicy::on_boot});
   const SessionId lost = daemon.session;
   daemon.loop.time_ms += 5;
-  work_and_rest(daemon, {});  // of whose agent nothing is heard
+  work_and_rest(daemon, {});  // whose agent stays silent
   daemon.crash();
   daemon.session = lost;
   daemon.runtime->on_gone(daemon.exec(), "pidfd");
-  daemon.settle(reconcile_probe_ms - 500);  // with everything that is written about its end
+  daemon.settle(reconcile_probe_ms - 500);  // including all records about its end
   ASSERT_FALSE(daemon.ready);
   daemon.store->inject(CommitFault::disk_full);
   daemon.settle(1000);
@@ -383,7 +383,7 @@ TEST(Recovery, J6_S10_a_session_of_a_newer_format_is_refused_with_the_reason_and
   EXPECT_TRUE(daemon.create().has_value());
 }
 
-// As it was written before records had a version and a chain, up to the middle of a run.
+// A journal from before records had a version and a chain, up to the middle of a run.
 TEST(Recovery, O37_O33_S10_a_session_in_the_format_before_is_listed_replayed_and_resumed) {
   Daemon daemon;
   IdSource ids(daemon.loop.now().wall, 4242);
@@ -439,7 +439,7 @@ TEST(Recovery, J4_snapshot_and_tail_give_the_same_state_as_the_whole_journal) {
   EXPECT_EQ(folded, before);
 }
 
-// The store may not know that records are gone; their numbers must not be given to others.
+// The store may not know that records are missing; their numbers must not be reused.
 TEST(Recovery, J1_DISK3_a_snapshot_ahead_of_the_head_proves_that_records_are_gone) {
   Daemon daemon;
   ASSERT_TRUE(daemon.create().has_value());

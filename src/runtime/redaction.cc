@@ -24,7 +24,7 @@ Result<std::string> stored_record(Store& store, SessionId session, Seq seq) {
   return std::move(page.records.front());
 }
 
-// As it stands within a JSON string.
+// As it appears within a JSON string.
 std::string escaped(std::string_view text) {
   std::string out;
   json_append_string(out, text);
@@ -45,15 +45,15 @@ bool is_title_of(const EventBody& body, const std::vector<std::string>& texts) {
          std::ranges::any_of(texts, [&](const auto& text) { return text.contains(title); });
 }
 
-// What is taken back, and all that is needed to find it elsewhere.
+// What to redact, and everything needed to find it elsewhere.
 struct Targets {
-  std::set<Seq> seqs;                // without those that are tombstones already
-  std::vector<std::string> texts;    // as they are
-  std::vector<std::string> escapes;  // as they are within JSON
+  std::set<Seq> seqs;                // without existing tombstones
+  std::vector<std::string> texts;    // unescaped
+  std::vector<std::string> escapes;  // as they appear within JSON
   std::vector<MessageId> queued;     // prompts that still wait
 };
 
-// The state as it is folded from the journal with the tombstones in it.
+// The state folded from the journal with the tombstones in it.
 class RedactedFold final : public JournalFold {
  public:
   RedactedFold(SessionId session, const Targets& targets) : session_(session), targets_(targets) {}
@@ -103,7 +103,7 @@ class RedactedFold final : public JournalFold {
   std::vector<Leftover> left_;
 };
 
-// One order under way. Its callbacks keep it alive until it ends.
+// One order in progress. Its callbacks keep it alive until it ends.
 class RedactionJob : public std::enable_shared_from_this<RedactionJob> {
  public:
   RedactionJob(Runtime& runtime, RedactionOrder order, OnRedacted done)
@@ -158,8 +158,8 @@ class RedactionJob : public std::enable_shared_from_this<RedactionJob> {
     targets_.queued.push_back(message);
   }
 
-  // A prompt without its text must not be sent. One that has left the queue meanwhile was sent, and
-  // the record that says so is found by its text.
+  // A prompt without its text must not be sent. If it has left the queue by now, it was sent; the
+  // record of that is found by its text.
   void take_from_queue() {
     if (targets_.queued.empty()) return scan();
     const MessageId message = targets_.queued.back();
@@ -192,7 +192,7 @@ class RedactionJob : public std::enable_shared_from_this<RedactionJob> {
     if (!waits) finish(std::unexpected(waits.error()));
   }
 
-  // What was committed since the scan is folded here: nothing may come in between.
+  // Folds what was committed since the scan: nothing may come in between.
   void replace_state() {
     const Result<State> state = runtime_.state(order_.session);
     if (!state) return finish(std::unexpected(state.error()));
@@ -221,8 +221,8 @@ class RedactionJob : public std::enable_shared_from_this<RedactionJob> {
     return {};
   }
 
-  // The list and the outbox hold nothing of it any more; the journal goes last, and with it what
-  // the engine keeps of earlier rows.
+  // The list and the outbox no longer hold it; the journal is last, together with the engine's
+  // copies of earlier rows.
   void redact() {
     for (Redaction& redaction : fold_->take()) {
       const Result<> redacted = runtime_.store().redact(std::move(redaction));
@@ -251,7 +251,7 @@ class RedactionJob : public std::enable_shared_from_this<RedactionJob> {
                });
   }
 
-  // A copy has its records under the same numbers.
+  // The records of a copy have the same numbers.
   void look_at_fork(SessionId fork) {
     for (const Seq seq : targets_.seqs) {
       const Result<std::string> bytes = stored_record(runtime_.store(), fork, seq);

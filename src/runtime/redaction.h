@@ -1,6 +1,6 @@
-// Takes back the text of records, for a secret that was pasted where it should not be. A tombstone
-// with the record's hash takes its place, so that the chain still verifies (J2), and the bytes are
-// destroyed. What the state is folded from stays in the tombstone: ids, counts, settings.
+// Redacts the text of records, such as a secret pasted by mistake. A tombstone with the record's
+// hash replaces it, so that the chain still verifies (J2), and the bytes are destroyed. The
+// tombstone keeps what the state is folded from: ids, counts, settings.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ struct RedactionOrder {
   std::string by;
 };
 
-// A place where the text still is, and what ends that.
+// Another place that still holds the text, and what will remove it there.
 struct Leftover {
   std::string where;
   std::string until;
@@ -27,17 +27,17 @@ struct Leftover {
 
 struct RedactionReport {
   std::vector<Leftover> left;
-  std::vector<Seq> also_in;       // records of this session that hold the same text
-  std::vector<std::string> lost;  // settings that went with the text
-  bool left_queue = false;        // a prompt that was not sent was taken from the queue
+  std::vector<Seq> also_in;       // records of this session with the same text
+  std::vector<std::string> lost;  // settings lost with the text
+  bool left_queue = false;        // an unsent prompt was removed from the queue
 };
 
 using OnRedacted = std::move_only_function<void(Result<RedactionReport>)>;
 
-// Answers from the loop. Nothing is changed by an order that is refused: not_found for a record
-// that there is not; conflict for one without text, and for a question that is still open, since a
-// person must not answer what cannot be read any more. A prompt that waits in the queue is taken
-// from it first. Redacting a tombstone changes nothing.
+// Answers from the loop. A rejected order changes nothing: not_found for a missing record; conflict
+// for one without text, and for an open question, because a person must not answer what has become
+// unreadable. A prompt in the queue is first removed from it. Redacting a tombstone changes
+// nothing.
 void redact_records(Runtime& runtime, RedactionOrder order, OnRedacted done);
 
 }  // namespace perdure

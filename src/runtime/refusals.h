@@ -1,5 +1,5 @@
-// Bounds what refusals put into the audit trail: a stranger who is refused a million times causes
-// some dozens of entries, and none of the refusals goes uncounted. Pure: time comes in.
+// Bounds what refusals add to the audit trail: a million refusals of one stranger cause a few dozen
+// entries, and every refusal is counted. Pure: the caller passes the time.
 #pragma once
 
 #include <cstddef>
@@ -16,26 +16,26 @@
 
 namespace perdure {
 
-// Equal refusals are counted for this long before the next entry; longer each time they go on.
+// How long equal refusals are counted before the next entry; the window grows while they continue.
 inline constexpr std::int64_t refusal_window_ms = 60'000;
 inline constexpr std::int64_t refusal_window_max_ms = 3600'000;
-// Different refusals that are counted at the same time. Further ones are counted together.
+// Different refusals counted at the same time. Further ones are counted together.
 inline constexpr std::size_t refusals_counted_max = 64;
-// Entries about refusals: so many at once, then one for each such period.
+// Entries about refusals: this many at once, then one per period.
 inline constexpr std::int64_t refusal_entries_burst = 64;
 inline constexpr std::int64_t refusal_entry_ms = 60'000;
 // How often all others are reported together, in one entry.
 inline constexpr std::int64_t refusal_others_ms = 600'000;
-// Distinct sources that are counted among the others.
+// Distinct sources counted among the others.
 inline constexpr std::size_t refusal_sources_max = 1024;
 
 class Refusals {
  public:
-  // The entry to be written now; nothing when it is only counted.
+  // The entry to write now; absent if the refusal is only counted.
   std::optional<AuditEntry> note(AuditEntry entry, BootTime now);
-  // The entries for what was counted and whose time has come.
+  // The entries now due for counted refusals.
   std::vector<AuditEntry> due(BootTime now);
-  // When due() has something next; nothing while nothing is counted.
+  // When due() will next return entries; absent while nothing is counted.
   std::optional<BootTime> next_due() const;
 
  private:
@@ -46,13 +46,13 @@ class Refusals {
     std::int64_t length_ms = refusal_window_ms;
     BootTime end;
   };
-  // The entry about what was counted in it; nothing: the window is over.
+  // The entry about the refusals counted in the window; absent: the window is over.
   std::optional<AuditEntry> close(Window& window, BootTime now);
   bool spend(BootTime now);
   void count_among_others(const AuditEntry& entry, std::uint64_t count, BootTime now);
 
   std::map<Key, Window> windows_;
-  std::int64_t debt_ms_ = 0;  // of entries written: each adds refusal_entry_ms, time takes it away
+  std::int64_t debt_ms_ = 0;  // of entries: each adds refusal_entry_ms; decreases with time
   BootTime debt_at_;
   std::uint64_t others_ = 0;
   std::set<std::string> other_sources_;

@@ -13,20 +13,20 @@
 namespace perdure {
 namespace {
 
-// The hash of this record as it is stored; null when it cannot be read.
+// The hash of this record as stored; null if it cannot be read.
 Hash stored_hash(Store& store, SessionId session, Seq seq) {
   const Result<RecordPage> page = store.read(session, {.after = seq - 1, .limit = 1});
   return page && !page->records.empty() ? record_hash(page->records.front()) : Hash();
 }
 
-// Whether it is there, and nothing was added to it nor another of this id made since its tombstone.
+// Whether it exists, has no records since its tombstone, and is not a new session with the same id.
 bool is_as_buried(Store& store, const Tombstone& tombstone) {
   const Result<SessionHead> head = store.head(tombstone.session);
   if (!head || tombstone.last_hash == Hash()) return false;
   return stored_hash(store, tombstone.session, head->seq) == tombstone.last_hash;
 }
 
-// One removal under way. The watch on the runtime and the callbacks keep it alive until it ends.
+// One removal in progress. The watch on the runtime and the callbacks keep it alive until it ends.
 class Removal : public std::enable_shared_from_this<Removal> {
  public:
   using Done = std::move_only_function<void(Result<>)>;
@@ -46,7 +46,7 @@ class Removal : public std::enable_shared_from_this<Removal> {
   }
 
  private:
-  // Never from inside a call of the runtime's: the session's actor may be what is calling.
+  // Never within a call of the runtime: the session's actor may be the caller.
   void look_again() {
     if (std::exchange(looking_, true)) return;
     runtime_.loop().post([self = shared_from_this(), alive = runtime_.alive()] {
@@ -57,7 +57,7 @@ class Removal : public std::enable_shared_from_this<Removal> {
 
   void step() {
     const Result<State> state = runtime_.state(order_.session);
-    // Of a damaged one nobody can say what lives: it goes only when that is insisted on.
+    // If it is damaged, what is alive is unknown: remove it only if that is forced.
     const bool may_live =
         state ? execution_may_live(*state) || state->run : order_.mode == RemovalMode::only_stopped;
     if (!state && state.error().code() == Code::not_found) {
@@ -73,7 +73,7 @@ class Removal : public std::enable_shared_from_this<Removal> {
     finish(erased);
   }
 
-  // Each execution once: somebody's look into the workspace may start another meanwhile.
+  // Each execution once: a read of the workspace may start another in the meantime.
   void stop(Gen gen) {
     if (std::exchange(stopped_, gen) == gen) return;
     runtime_.submit(order_.session,
@@ -83,7 +83,7 @@ class Removal : public std::enable_shared_from_this<Removal> {
                     });
   }
 
-  // As the session was when nothing of it was found to live.
+  // The session's state when nothing of it was alive.
   void bury(const Result<State>& state) {
     if (std::exchange(burying_, true)) return;
     Tombstone tombstone{.session = order_.session,
@@ -100,7 +100,7 @@ class Removal : public std::enable_shared_from_this<Removal> {
                         });
   }
 
-  // A commit is under way and changes perhaps nothing that is told.
+  // A commit is in flight; it may end without a notification.
   void look_later() {
     runtime_.loop().after_ms(10, [self = shared_from_this()] {
       if (self->done_) self->look_again();
@@ -121,7 +121,7 @@ class Removal : public std::enable_shared_from_this<Removal> {
   std::uint64_t watch_ = 0;
   Loop::TimerId timer_ = 0;
   bool looking_ = false;
-  std::optional<Gen> stopped_;  // the execution that was told to end
+  std::optional<Gen> stopped_;  // the execution already stopped
   bool burying_ = false;
   bool buried_ = false;
 };
@@ -139,7 +139,7 @@ Result<std::size_t> finish_removals(Store& store, const NodeState& node) {
     if (!is_as_buried(store, tombstone)) continue;
     const Lease lease = TRY(store.own(session));
     if (lease.epoch == 0) continue;
-    if (!is_as_buried(store, tombstone)) continue;  // nobody else adds to it from here on
+    if (!is_as_buried(store, tombstone)) continue;  // no other writer adds to it from here on
     TRY_VOID(store.remove(session));
     removed += 1;
   }

@@ -1,7 +1,7 @@
-// Deletes a session for good: nothing of it may live any more, then a tombstone in the node journal
-// says that it was wanted, then everything of it is taken away. A crash behind the tombstone is
-// made good at the next boot, before any session is looked at. The tombstone names the session's
-// last record: of a session that went on meanwhile it takes nothing away.
+// Deletes a session permanently: first ensures that nothing of it is alive, then writes a tombstone
+// to the node journal, then removes all its data. If a crash follows the tombstone, the next boot
+// completes the removal before any session is examined. The tombstone names the session's last
+// record: a session that has continued since is not deleted.
 #pragma once
 
 #include <cstddef>
@@ -21,16 +21,16 @@ struct RemovalOrder {
   NodeRequest request;
 };
 
-// Answers once, from the loop. conflict: something of the session may live and it is not to be
-// stopped; unavailable: it did not stop, or the store was away, for removal_stop_ms; not_found.
-// After an error the session is there, stopped perhaps. One that was found stopped and could not be
-// taken away (never after a conflict) goes at the next boot, if nothing is added to it until then.
-// The runtime and the node outlive the removal.
+// Answers once, from the loop. conflict: something may be alive and must not be stopped;
+// unavailable: it did not stop, or the store was unavailable, for removal_stop_ms; not_found. After
+// an error the session still exists, though it may be stopped. If it was stopped but could not be
+// removed (never after a conflict), the next boot removes it unless it has changed by then. The
+// runtime and the node outlive the removal.
 void remove_session(Runtime& runtime, Node& node, RemovalOrder order,
                     std::move_only_function<void(Result<>)> done);
 
-// Takes away what is still there as its tombstone names it; how many there were. What another
-// daemon has is left to that one. Before Runtime::boot().
+// Removes sessions that still match their tombstones; returns their number. Skips sessions that
+// another daemon owns. Call before Runtime::boot().
 Result<std::size_t> finish_removals(Store& store, const NodeState& node);
 
 }  // namespace perdure

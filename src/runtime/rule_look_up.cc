@@ -14,8 +14,9 @@
 namespace perdure {
 namespace {
 
-// What the kernel looks up on the way to the path, relative to the workspace: `a`, `a/b` and `a/c`
-// for `a/b/../c`. False: the way leads out of the workspace, so that its parts cannot be looked at.
+// The parts that the kernel looks up on the way to the path, relative to the workspace: `a`, `a/b`
+// and `a/c` for `a/b/../c`. False: the way leaves the workspace, so that its parts cannot be
+// checked.
 bool add_parts(std::set<std::string>& parts, std::string_view path, const std::string& cwd) {
   std::string at = path.starts_with('/') ? "" : cwd;
   while (!path.empty()) {

@@ -1,5 +1,5 @@
-// Asks a session's agentctl, which sees what the agent sees, whether a symlink is on the way to a
-// path. A look, no lock: the agent may change the folder a moment later (SECURITY.md).
+// Asks a session's agentctl, which sees the agent's files, whether the way to a path contains a
+// symlink. A check, not a lock: the agent may change the folder right after (SECURITY.md).
 #pragma once
 
 #include <functional>
@@ -18,9 +18,9 @@ struct LookUp {
   std::vector<std::string> paths;  // as the agent states them
 };
 
-// True: each path lies in the workspace, never leaves it on its way, and each part of it that
-// exists is a file or a folder and no symlink, also a part that `..` takes back. False for
-// everything else, also when nobody can tell. Answers once, maybe from inside the call.
+// True: each path lies in the workspace, never leaves it on the way, and each existing part of it
+// is a file or a folder and not a symlink, including parts that `..` cancels. False otherwise, also
+// if the check fails. Answers once, possibly within the call.
 void look_up(Workspaces& workspaces, LookUp what, OnLookedUp done);
 
 }  // namespace perdure

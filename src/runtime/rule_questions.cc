@@ -21,7 +21,7 @@ const Wait* wait_for(const State& state, PermissionId permission) {
   return at == state.waits.end() ? nullptr : &at->second;
 }
 
-// The records up to this one, as many as may be read at once.
+// The records up to this one, as many as can be read at once.
 std::vector<std::string> read_before(Store& store, SessionId session, Seq upto) {
   for (Seq records = rule_look_back_records; records > 0; records /= 4) {
     const Seq after = upto > records ? upto - records : 0;
@@ -40,7 +40,7 @@ RuleScene scene_of(const State& state) {
   return {.agent = state.agent.name, .session = state.id, .cwd = state.workspace.cwd};
 }
 
-// A large update is kept as a blob.
+// A large update is stored as a blob.
 std::optional<std::string> QuestionFold::whole(const RawJson& update) const {
   const JsonView view(update.text);
   if (!view["blob"].is_string() || view["bytes"].number() == 0) return update.text;
@@ -74,7 +74,7 @@ void QuestionFold::forget_oldest() {
 
 void QuestionFold::add(const Record& record) {
   if (const auto* call = get_if<ToolCall>(&record.event.body)) {
-    // An id that is used again names another call.
+    // A reused id names another call.
     if (const auto known = tools_.find(call->tool_call_id); known != tools_.end()) {
       known->second = {};
     }

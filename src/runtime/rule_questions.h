@@ -1,6 +1,6 @@
-// Finds what an agent said about a question in the session's journal: the question's own record and
-// the earlier ones of its tool call. Bounded; what is missing, redacted, cut or too long to be read
-// leaves no question, and a person decides.
+// Finds what an agent reported about a question in the session's journal: the question's own record
+// and earlier ones of its tool call. Bounded; if anything is missing, redacted, cut or too long to
+// read, the result is absent and a person decides.
 #pragma once
 
 #include <deque>
@@ -18,17 +18,17 @@ namespace perdure {
 
 RuleScene scene_of(const State& state);
 
-// Of a question that is open in this state.
+// A question that is open in this state.
 std::optional<Question> read_open_question(Store& store, const State& state,
                                            PermissionId permission);
 
-// Collects what records say about tool calls, oldest first, and reads a question out of it.
+// Collects what records report about tool calls, oldest first, and derives a question from it.
 class QuestionFold {
  public:
   explicit QuestionFold(Store& store) : store_(store) {}
 
   void add(const Record& record);
-  // Nothing: it cannot be read whole.
+  // Absent: it cannot be read completely.
   std::optional<Question> question(const PermissionRequested& asked) const;
 
  private:

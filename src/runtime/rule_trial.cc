@@ -96,7 +96,7 @@ class Trial : public std::enable_shared_from_this<Trial>, public JournalFold {
                  });
   }
 
-  // One more page; false when it cannot be read.
+  // One more page; false if it cannot be read.
   bool list_sessions() {
     SessionList::Ask ask{
         .archived = ArchivedFilter::all, .cursor = cursor_, .limit = sessions_per_page};
@@ -110,7 +110,7 @@ class Trial : public std::enable_shared_from_this<Trial>, public JournalFold {
       places_.push_back({.scene = {row->summary.agent, row->session, row->summary.cwd},
                          .title = row->summary.title});
     }
-    // Newest first: behind one that is too old all are.
+    // Newest first: all after one that is too old are too old.
     const bool is_old = !page->rows.empty() && page->rows.back()->updated < since_;
     is_listed_ = page->next.empty() || is_old;
     cursor_ = page->next;
@@ -148,7 +148,7 @@ class Trial : public std::enable_shared_from_this<Trial>, public JournalFold {
     open_.push_back({trial_.list.size() - 1, std::move(options)});
   }
 
-  // Whether a rule that is there would have come first.
+  // Whether an existing rule would take precedence.
   bool comes_later(const Question& question) const {
     std::vector<const TypedRule*> rules{&rule_};
     for (const auto& [id, rule] : node_.state().typed_rules) rules.push_back(&rule);

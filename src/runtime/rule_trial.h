@@ -1,7 +1,7 @@
-// Tries a rule on the questions of the past before it is kept: how many it would have decided, and
-// which. Reads the journal in portions with the loop free in between, newest sessions first, and
-// ends at a number of records or a time, whichever comes first. Symlinks are not looked for: what
-// lay there then is not known.
+// Tries a rule on past questions before it is saved: how many it would have decided, and which.
+// Reads the journal in portions, yielding to the loop in between, newest sessions first, and ends
+// at a number of records or a time, whichever comes first. Symlinks are ignored: which ones existed
+// then is unknown.
 #pragma once
 
 #include <cstdint>
@@ -24,18 +24,18 @@ struct TriedQuestion {
   Timestamp at;
   std::string title;
   std::string command;
-  std::string answer;      // how it ended: allow_once, reject_once …, cancelled, expired, open
+  std::string answer;      // its outcome: allow_once, reject_once …, cancelled, expired, open
   std::string by;          // who answered
-  bool overruled = false;  // another rule, which asks or denies, would have come first
+  bool overruled = false;  // another rule, which asks or denies, would have taken precedence
 };
 
 struct RuleTrial {
   std::int64_t days = 0;
   std::uint64_t questions = 0;           // asked in these days
   std::uint64_t matched = 0;             // that the rule would have decided
-  std::uint64_t overruled = 0;           // more that it matches, and another rule comes first
-  std::uint64_t answered_otherwise = 0;  // of the matched: where the answer then was another
-  bool is_complete = true;               // false: some questions were not looked at
+  std::uint64_t overruled = 0;           // also matched, but another rule takes precedence
+  std::uint64_t answered_otherwise = 0;  // of the matched: the actual answer differed
+  bool is_complete = true;               // false: some questions were not examined
   std::vector<TriedQuestion> list;       // matched and overruled ones, newest first, bounded
 };
 
@@ -46,7 +46,7 @@ struct RuleTrialAsk {
 
 using OnTried = std::move_only_function<void(RuleTrial)>;
 
-// Answers once, on the loop, never from inside the call. All but the rule outlive the trial.
+// Answers once, on the loop, never within the call. All arguments but the rule outlive the trial.
 void try_rule(Runtime& runtime, const Node& node, Clock& clock, RuleTrialAsk ask, OnTried done);
 
 }  // namespace perdure

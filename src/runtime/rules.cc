@@ -10,9 +10,9 @@
 namespace perdure {
 namespace {
 
-constexpr std::size_t for_people_max = 4096;  // then all are looked at again
+constexpr std::size_t for_people_max = 4096;  // beyond this, all are examined again
 
-// What was cut, or offers more than is shown, is not what a rule has named.
+// A question that was cut or has omitted options is not the one that a rule names.
 bool is_whole(const Permission& asked) {
   return !may_be_cut(asked.title) && asked.options_left_out == 0;
 }
@@ -26,7 +26,7 @@ bool matches(const PermissionRule& rule, const State& state, const Permission& a
 struct ExactChoice {
   RuleChoice choice;
   bool rejects = false;
-  bool is_for_people = false;  // the rules disagree, or choose what is not offered
+  bool is_for_people = false;  // the rules disagree, or choose an option not offered
 };
 
 ExactChoice choose_exactly(const NodeState& node, const State& state, const Permission& asked) {
@@ -63,7 +63,7 @@ RuleChoice choose_by_rule(const NodeState& node, const State& state, const Permi
                           const std::optional<Question>& question) {
   if (!is_whole(asked)) return {};
   const auto rules = rules_before(node, asked.asked);
-  // What cannot be read may be what a rule denies.
+  // An unreadable question may be one that a rule denies.
   const RuleVerdict typed = judge(rules, scene_of(state), question.value_or(Question{}));
   const ExactChoice exact = choose_exactly(node, state, asked);
   if (typed.kind == RuleVerdict::Kind::deny) {
@@ -135,7 +135,7 @@ void RuleAnswerer::answer_after_look_up(const State& state, PermissionId permiss
            alive = std::weak_ptr<bool>(alive_)](bool is_plain) {
             if (alive.expired()) return;
             answering_.erase(permission);
-            // A rule that was taken back meanwhile answers nothing.
+            // A rule that was removed in the meantime answers nothing.
             const bool stands = node_.state().typed_rules.contains(choice.rule);
             if (is_plain && stands) return answer(session, permission, choice);
             for_people_.insert(permission);
@@ -153,7 +153,7 @@ void RuleAnswerer::answer(SessionId session, PermissionId permission, const Rule
   audit_->note(std::move(entry), [this, session, permission, choice,
                                   alive = std::weak_ptr<bool>(alive_)](const Result<Seq>& noted) {
     if (alive.expired()) return;
-    // Without an entry nothing is answered, nor by a rule that was removed in the meantime.
+    // An answer requires an audit entry, and that the rule still exists.
     const NodeState& rules = node_.state();
     const bool stands =
         rules.rules.contains(choice.rule) || rules.typed_rules.contains(choice.rule);
@@ -168,7 +168,7 @@ void RuleAnswerer::submit(SessionId session, PermissionId permission, const Rule
       session,
       {.by = "rule:" + choice.rule, .body = AnswerPermission{permission, choice.option_id}},
       [this, permission, alive = std::weak_ptr<bool>(alive_)](const Result<Reply>&) {
-        // Refused, the question stays open for a person, or for the next look.
+        // If rejected, the question stays open for a person or for the next look.
         if (!alive.expired()) answering_.erase(permission);
       });
 }

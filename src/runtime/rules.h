@@ -1,7 +1,6 @@
-// Answers questions that a permission rule of the node decides: an exact rule, which names the
-// question's title (G7), or a typed one (session/rule.h). Everything else is left to a person: no
-// rule, two exact rules that disagree, an option that is not there or there twice, a question that
-// is not kept whole.
+// Answers questions by the node's permission rules: an exact rule, which names the question's title
+// (G7), or a typed one (session/rule.h). A person decides all others: no rule, two exact rules that
+// disagree, an option that is missing or ambiguous, a question that is not stored whole.
 #pragma once
 
 #include <cstdint>
@@ -19,26 +18,26 @@ namespace perdure {
 
 struct RuleChoice {
   std::string rule;       // its id
-  std::string option_id;  // empty: a person is asked
+  std::string option_id;  // empty: a person decides
   std::string option_kind;
-  // Only if nothing on the way to these is a symlink.
+  // Only if no path to these contains a symlink.
   std::vector<std::string> look_ups = {};
 };
 
-// A function of what is given: the same question gets the same answer after a crash. A rule speaks
-// of questions that were asked after it was made, never of one that was open already. Deny beats
-// ask beats allow, whichever kind of rule says it. Without `question` typed rules allow nothing.
+// A function of its arguments: the same question gets the same answer after a crash. A rule applies
+// only to questions asked after it was created. Deny beats ask and ask beats allow, for both kinds
+// of rule. Without `question`, typed rules allow nothing.
 RuleChoice choose_by_rule(const NodeState& node, const State& state, const Permission& asked,
                           const std::optional<Question>& question);
 
-// The only option of that kind; empty when there is none, or more than one, or the question was
-// cut or left options out.
+// The only option of that kind; empty if there is none or more than one, or if the question was cut
+// or options were omitted.
 std::string option_of_kind(const Permission& asked, const std::string& kind);
 
 class RuleAnswerer {
  public:
-  // All outlive it. Answers as `rule:<id>`, once; the machine takes the first answer. With an audit
-  // trail, only after the entry is on disk.
+  // All arguments outlive it. Answers as `rule:<id>`, once; the machine accepts the first answer.
+  // If there is an audit trail, only after the entry is on disk.
   RuleAnswerer(Runtime& runtime, Node& node, Workspaces& workspaces, Audit* audit = nullptr);
   ~RuleAnswerer();
   RuleAnswerer(const RuleAnswerer&) = delete;
@@ -57,7 +56,7 @@ class RuleAnswerer {
   Audit* const audit_;
   std::uint64_t watch_;
   std::set<PermissionId> answering_;
-  std::set<PermissionId> for_people_;  // decided so under the rules of `rules_head_`
+  std::set<PermissionId> for_people_;  // for a person, by the rules at `rules_head_`
   std::uint64_t rules_head_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -17,7 +17,7 @@
 namespace perdure {
 namespace {
 
-// C1: active (K12) when its agent was lost, and with something that can be restored or told.
+// C1: active (K12) when its agent was lost, with a context to restore or inject.
 bool resumes_at_boot(const State& state) {
   const bool is_lost = !state.resume && !agent_ready(state);
   return state.policy.resume == ResumePolicy::on_boot && is_lost &&
@@ -64,7 +64,7 @@ void Runtime::boot(std::move_only_function<void()> ready) {
 }
 
 void Runtime::boot_one(SessionId session) {
-  // A server that went away is not asked again for each of them.
+  // If the server is unavailable, it is not queried again for each session.
   const bool is_away = shared_->world.store.is_shared() && !missed_.empty();
   const Result<Lease> lease =
       is_away ? fail(Code::unavailable, "the store is away") : shared_->world.store.own(session);
@@ -91,7 +91,7 @@ void Runtime::settle(SessionId session) {
   if (unsettled_.empty()) become_ready();
 }
 
-// Once, when it is settled: what was begun and lost since is no matter of a boot.
+// Once, when settled: executions started and lost since then were not lost before the boot.
 void Runtime::look_whether_lost_before(SessionId session) {
   const SessionActor* const found = loaded(session);
   if (found && !found->is_settled()) return;
@@ -110,7 +110,7 @@ void Runtime::become_ready() {
   resume_next_at_boot();
 }
 
-// A few at a time: ten agents that start at once would hurt more than they help.
+// A few at a time: ten agents starting at once would do more harm than good.
 void Runtime::resume_next_at_boot() {
   const auto under_way =
       static_cast<std::size_t>(std::ranges::count_if(actors_, [this](const auto& entry) {
@@ -123,7 +123,7 @@ void Runtime::resume_next_at_boot() {
     const auto [session, exec] = resume_at_boot_.front();
     resume_at_boot_.erase(resume_at_boot_.begin());
     const Result<SessionActor*> found = actor(session);
-    // Whoever prompted it meanwhile has brought it back.
+    // A prompt in the meantime has already resumed it.
     if (!found || (*found)->state().exec.id != exec || !resumes_at_boot((*found)->state())) {
       continue;
     }
@@ -138,7 +138,7 @@ void Runtime::resume_next_at_boot() {
   }
 }
 
-// A failure has its record; a store that took none is asked again.
+// A failure is recorded; if the store rejected the command, it is retried.
 void Runtime::asked_at_boot(SessionId session, ExecId exec, const Result<Reply>& answer) {
   asked_at_boot_.erase(session);
   if (answer) return;
@@ -221,7 +221,7 @@ Result<SessionActor*> Runtime::make_actor(SessionId session, std::uint64_t epoch
   return actors_.emplace(session, std::move(*made)).first->second.get();
 }
 
-// Not from inside the call of whoever loads: an actor that is answering just now looks idle.
+// Not within the caller's load: an actor that is answering looks idle.
 void Runtime::make_room_later() {
   if (std::exchange(is_making_room_, true)) return;
   shared_->world.loop.post([this, alive = std::weak_ptr<bool>(shared_->alive)] {
@@ -278,7 +278,7 @@ const State* Runtime::state_in_memory(SessionId session) {
 }
 
 perdure::World Runtime::world_of(SessionId session) {
-  // Another daemon's is shown as that one shows it.
+  // Another daemon's session is shown as its owner shows it.
   const auto followed = followers_.find(session);
   return perdure::World{.liveness = liveness(session),
                         .boot = followed == followers_.end() ? shared_->config.boot
@@ -355,7 +355,7 @@ Result<SubscriptionId> Runtime::subscribe(SessionId session, Seq after, const st
   const SubscriptionId id = ++last_subscription_;
   subscriptions_.emplace(id, session);
   found.readers.add(id, after, sink);
-  // Not from inside the call: the caller does not know its id yet.
+  // Not within the call: the caller does not know its id yet.
   shared_->world.loop.post([this, id, alive = std::weak_ptr<bool>(shared_->alive)] {
     if (!alive.expired()) drained(id);
   });
@@ -382,7 +382,7 @@ std::uint64_t Runtime::watch(OnChanged changed) {
   return last_watcher_;
 }
 
-// A watcher may go, or bring another, while it is told.
+// A watcher may remove itself or add others while it is called.
 void Runtime::tell_watchers(SessionId session) {
   sessions_->changed(session);
   for (auto next = watchers_.begin(); next != watchers_.end();) {

@@ -12,10 +12,10 @@ namespace perdure {
 namespace {
 
 constexpr std::size_t candidates_named_max = 5;
-// A shorter part of an id fits so many sessions that a title wins over it.
+// Shorter parts of an id match too many sessions, so a title takes precedence over them.
 constexpr std::size_t id_part_min = 4;
 
-// The id directly before this one: the store lists what lies behind an id.
+// The id directly before this one: the store lists sessions after an id.
 SessionId before(SessionId session) {
   Ulid ulid = session.ulid();
   if (ulid.low == 0) ulid.high -= 1;
@@ -67,13 +67,13 @@ std::string listed(const std::vector<SessionId>& sessions) {
   return sessions.size() > candidates_named_max ? out + " and others" : out;
 }
 
-// What a text may mean that is no whole id.
+// The possible meanings of a text that is not a whole id.
 struct Candidates {
   std::vector<SessionId> named;  // by their titles
   std::vector<SessionId> parts;  // by the beginning or end of their ids
 };
 
-// An agent may choose its title, so that a title never wins over the short id of another session.
+// An agent may choose its title, so a title never takes precedence over another session's short id.
 Result<SessionId> only_one(std::string_view text, const Candidates& candidates) {
   const auto& [named, parts] = candidates;
   const std::string quoted = "'" + std::string(text) + "'";
@@ -108,7 +108,7 @@ std::optional<SessionRow> SessionList::row_of(const ListedSession& listed) const
 }
 
 Result<> SessionList::load() {
-  forget_all();  // of a load that failed, the pages before the error are there
+  forget_all();  // a failed load leaves the pages before the error
   SessionId after;
   while (true) {
     const std::vector<ListedSession> page = TRY(store_.list(after, page_records_max));
@@ -192,7 +192,7 @@ Result<SessionId> SessionList::resolve(std::string_view text, const MaySee& may_
   };
   const auto visible = [&](SessionId session) { return !may_see || may_see(session); };
   if (const Result<SessionId> whole = SessionId::parse(text)) {
-    // Known to the runtime or the store, whatever the list says: most calls come this way.
+    // Known to the runtime or the store, whether listed or not: most calls take this path.
     if (!visible(*whole) || *whole == Node::journal_id() || is_audit_journal(*whole)) {
       return nothing();
     }

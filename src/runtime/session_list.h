@@ -1,6 +1,6 @@
-// The list of all sessions, as a person sees it: newest first, filtered, in pages. It is built from
-// the store's listings and kept current by what the runtime tells it; it loads no session (U15) and
-// knows every one that has a record (U16, X27).
+// The list of all sessions for people: newest first, filtered, in pages. It is built from the
+// store's listings and updated by the runtime's notifications; it loads no session (U15) and
+// contains every one that has a record (U16, X27).
 #pragma once
 
 #include <cstddef>
@@ -22,13 +22,13 @@ namespace perdure {
 
 struct SessionRow {
   SessionId session;
-  Timestamp updated;  // of one that is not in memory, to the minute
+  Timestamp updated;  // if not in memory, to the minute
   bool archived = false;
   bool in_memory = false;
   SessionSummary summary;
 };
 
-// Whether somebody may know of a session. Empty: of every one.
+// Whether the reader may see this session. Empty: every one.
 using MaySee = std::function<bool(SessionId session)>;
 
 enum class ArchivedFilter { without, only, all };
@@ -39,42 +39,42 @@ class SessionList {
   SessionList(Runtime& runtime, Store& store) : runtime_(runtime), store_(store) {}
 
   struct Ask {
-    TaskId task;  // null: of any task or none
+    TaskId task;  // null: any or none
     ArchivedFilter archived = ArchivedFilter::without;
     std::optional<Status> status;
     std::string agent;   // empty: any
-    std::string text;    // in title, folder, agent or id, without regard to case
-    std::string cursor;  // `next` of the page before; empty: from the newest
+    std::string text;    // in title, folder, agent or id, ignoring case
+    std::string cursor;  // `next` of the previous page; empty: from the newest
     std::size_t limit = 100;
     MaySee may_see;
   };
   struct Page {
-    std::vector<const SessionRow*> rows;  // until the next call
-    std::string next;                     // empty: that was all
-    std::size_t sessions = 0;             // that exist, filtered or not
+    std::vector<const SessionRow*> rows;  // valid until the next call
+    std::string next;                     // empty: the last page
+    std::size_t sessions = 0;             // all existing ones, ignoring filters
   };
-  // A cursor that is none: invalid_argument. Sessions that change while somebody turns pages may
-  // be shown twice, and none that stays as it is is left out.
+  // An invalid cursor: invalid_argument. Sessions that change while a person pages may appear
+  // twice; unchanged ones are never omitted.
   Result<Page> page(const Ask& ask);
 
-  // The session that the text means: a whole id, the only one with this title, or the only one
-  // whose id begins or ends so. not_found, or conflict with the candidates, also if it is the title
-  // of one session and four or more characters of another one's id.
+  // The session that the text refers to: a whole id, the only one with this title, or the only one
+  // whose id begins or ends with it. not_found, or conflict with the candidates, also if it is the
+  // title of one session and four or more characters of another one's id.
   Result<SessionId> resolve(std::string_view text, const MaySee& may_see);
 
-  // Null for a session that there is not. Valid until the next call.
+  // Null if the session does not exist. Valid until the next call.
   Result<const SessionRow*> find(SessionId session);
 
-  // What waits for a person over all sessions, the most urgent first, with ages as of now.
+  // The inbox over all sessions, most urgent first, with ages as of now.
   Result<std::vector<InboxItem>> inbox(const MaySee& may_see);
 
-  // The rows that have an execution, in id order behind `after`.
+  // The rows with an execution, by id, after `after`.
   Result<std::vector<const SessionRow*>> executors(SessionId after, std::size_t limit,
                                                    const MaySee& may_see);
 
-  // Anything may have changed: the next call reads all anew.
+  // Anything may have changed: the next call reads everything again.
   void forget_all();
-  // The session's state, link or existence has changed.
+  // The session's state or link has changed, or it was created or deleted.
   void changed(SessionId session) {
     if (loaded_) stale_.insert(session);
   }

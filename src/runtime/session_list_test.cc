@@ -1,4 +1,4 @@
-// The list of sessions: what is in it, in which order, for whom; and that forks are whole or not.
+// The list of sessions: its contents, order and visibility; forks are listed only when complete.
 #include "runtime/session_list.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace perdure {
 namespace {
 
-// Makes a session with its own id and title; the daemon's `session` is then this one.
+// Creates a session with its own id and title and makes it the daemon's `session`.
 SessionId make_session(Daemon& daemon, std::uint64_t number, const std::string& title,
                        TaskId task = {}) {
   IdSource ids({daemon.loop.now().wall.ms}, 900 + number);
@@ -186,7 +186,7 @@ TEST(SessionList, TOK6_a_title_never_wins_over_the_short_id_of_another_session) 
     EXPECT_EQ(error.code(), Code::conflict) << title;
     EXPECT_TRUE(error.message().contains(victim.text())) << error.message();
     EXPECT_TRUE(error.message().contains(liar.text())) << error.message();
-    // Who sees only one of the two means that one.
+    // If a reader sees only one of the two, the text refers to that one.
     EXPECT_EQ(list.resolve(title, [&](SessionId each) { return each == liar; }).value(), liar);
   }
   make_session(daemon, ++made, id);

@@ -1,5 +1,5 @@
-// What all session actors of one runtime share. Callbacks that come back later hold it weakly, so
-// that none of them finds a runtime that is gone.
+// State shared by all session actors of one runtime. Asynchronous callbacks hold it weakly, so that
+// none of them uses a runtime that is gone.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +16,22 @@ struct ActorShared {
   RuntimeConfig config;
   std::uint64_t dropped_frames = 0;
   EventCounts counts;
-  // A session has nothing in flight and nothing waiting.
+  // A session has nothing waiting or in flight.
   std::function<void(SessionId)> on_quiet;
-  // A commit of the session is durable, or its link came or went.
+  // A commit of the session is durable, or its link came up or broke.
   std::function<void(SessionId)> on_changed;
-  // The session is another daemon's now.
+  // Another daemon owns the session now.
   std::function<void(SessionId)> on_lost;
-  // A reader was cut and is forgotten.
+  // A reader was disconnected and removed.
   std::function<void(SubscriptionId)> on_reader_cut;
   // Expires with the runtime.
   std::shared_ptr<bool> alive = std::make_shared<bool>(true);
 };
 
-// Whether a lease stands, asked of the store: stale_owner when it does not, or why nobody can tell.
+// Checks a lease with the store: stale_owner if it has been lost, or why its state is unknown.
 Result<> check_still_ours(Store& store, const OwnedSession& owned);
 
-// The secret of a wait token: made from the key each time, never stored (contract: /api/waits).
+// The secret of a wait token: derived from the key each time, never stored (contract: /api/waits).
 std::string make_wait_secret(const std::string& wait_key, WaitTokenId token);
 
 }  // namespace perdure

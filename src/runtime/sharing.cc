@@ -1,6 +1,6 @@
-// The runtime as one of several daemons on a store: whose a session is, the way of a command to its
-// owner, and who takes over what a daemon that is gone leaves behind. Of a store that is one
-// daemon's all of it comes down to "ours".
+// The runtime as one of several daemons on a store: ownership of sessions, the way of a command to
+// the owner, and which daemon takes over from one that is gone. On a store with a single daemon,
+// all sessions are ours.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -26,7 +26,7 @@ constexpr std::size_t taken_at_once_max = 32;
 constexpr int tries_max = 3;
 constexpr const char* changing_hands = "the session is changing hands; try again";
 
-// Sent again it is known by this, whoever has it then.
+// Identifies a command that is sent again, whichever daemon then owns the session.
 std::string make_key(Random& random) {
   const std::uint64_t high = random.next();
   return "handed-over:" + Ulid{.high = high, .low = random.next()}.text();
@@ -47,7 +47,7 @@ Result<Runtime::Seat> Runtime::load(SessionId session) {
     SessionActor* const made = TRY(make_actor(session, store.epoch()));
     return Seat{.state = made->state(), .readers = made->readers(), .actor = made};
   }
-  TRY(store.head(session));  // what is not there is not owned either
+  TRY(store.head(session));  // what does not exist has no owner
   const Lease lease = TRY(store.own(session));
   if (lease.epoch != 0) {
     if (TRY(take(session))) return *seat_in_memory(session);
@@ -81,8 +81,8 @@ void Runtime::submit(SessionId session, Request request, ReplyFn reply) {
   hand_over(session, std::move(request), std::move(reply), tries_max);
 }
 
-// A command on its way to another daemon. Its answer may come late or never: whoever looks first
-// takes it.
+// A command on its way to another daemon. Its answer may be late or never arrive: the first path
+// that completes takes the reply.
 struct Runtime::Handed {
   SessionId session;
   std::string node;
@@ -91,8 +91,8 @@ struct Runtime::Handed {
   int tries = 0;
 };
 
-// The daemon to ask; nothing: this one. A session that another one is about to make is nobody's to
-// follow yet.
+// The daemon to forward to; absent: this one. A session that another daemon is about to create
+// cannot be followed yet.
 std::optional<std::string> Runtime::who_decides(SessionId session, const InputBody& body) {
   const Result<Seat> found = seat(session);
   if (found && found->follower) return found->follower->node();
@@ -103,7 +103,7 @@ std::optional<std::string> Runtime::who_decides(SessionId session, const InputBo
   return lease->node;
 }
 
-// Here or there, and once more from the beginning when the session has changed hands meanwhile.
+// Here or there; starts again if the session changed owners in the meantime, up to `tries` times.
 void Runtime::hand_over(SessionId session, Request request, ReplyFn reply, int tries) {
   if (followers_.contains(session)) std::ignore = take(session);
   if (const std::optional<std::string> node = who_decides(session, request.body)) {
@@ -117,7 +117,7 @@ void Runtime::hand_over(SessionId session, Request request, ReplyFn reply, int t
                 if (alive.expired() || !is_stale) return reply(std::move(answer));
                 if (tries <= 1) return reply(fail(Code::unavailable, changing_hands));
                 SIM_PROBE("command of a session that changed hands asked again");
-                // Not from inside the actor's own call.
+                // Not within the actor's own call.
                 shared_->world.loop.post([this, session, copy = std::move(copy),
                                           reply = std::move(reply), tries, alive]() mutable {
                   if (alive.expired()) return;
@@ -154,8 +154,8 @@ void Runtime::hand_over_again(Handed& handed) {
             handed.tries - 1);
 }
 
-// A daemon that is stopped takes commands and answers none. Once the session is another's, that one
-// is asked: the first can do nothing about it any more, and the key tells if it has.
+// A suspended daemon accepts commands but does not answer. Once the session has a new owner, the
+// command goes there: the former owner can no longer execute it, and the key shows if it did.
 void Runtime::watch_handed(const std::shared_ptr<Handed>& handed) {
   shared_->world.loop.after_ms(look_every_ms, [this, handed,
                                                alive = std::weak_ptr<bool>(shared_->alive)] {
@@ -176,7 +176,7 @@ bool Runtime::is_ours(SessionId session) {
 
 Result<std::string> Runtime::owner(SessionId session) {
   if (!shared_->world.store.is_shared()) return std::string();
-  if (followers_.contains(session)) std::ignore = take(session);  // it may have changed hands
+  if (followers_.contains(session)) std::ignore = take(session);  // it may have a new owner
   const Seat found = TRY(seat(session));
   return found.follower ? found.follower->node() : std::string();
 }
@@ -196,7 +196,7 @@ void Runtime::hint(std::span<const SessionId> sessions) {
   }
 }
 
-// The journal goes on from the same record, but the state that was read from it has the text.
+// The journal continues from the same record, but the state read from it still holds the text.
 void Runtime::forget_text(std::span<const SessionId> sessions) {
   std::vector<SessionId> told(sessions.begin(), sessions.end());
   if (told.empty()) {
@@ -215,14 +215,14 @@ void Runtime::forget_text(std::span<const SessionId> sessions) {
   }
 }
 
-// An error but not_found passes: the next look may do.
+// Errors except not_found are temporary: the next look may succeed.
 void Runtime::follow(SessionId session) {
   const Result<bool> moved = followers_.at(session)->catch_up();
   if (moved && *moved) show_later(session);
   if (!moved && moved.error().code() == Code::not_found) forget(session);
 }
 
-// Not from inside the call of whoever reads.
+// Not within the caller's read.
 void Runtime::show_later(SessionId session) {
   shared_->world.loop.post([this, session, alive = std::weak_ptr<bool>(shared_->alive)] {
     if (alive.expired()) return;
@@ -242,7 +242,7 @@ void Runtime::forget(SessionId session) {
 bool Runtime::is_behind(SessionId session, Seq head) {
   if (!shared_->world.store.is_shared()) return false;
   const Result<SessionHead> stored = shared_->world.store.head(session);
-  return !stored || stored->seq > head;  // a store that is away does not make a cursor wrong
+  return !stored || stored->seq > head;  // an unavailable store does not make a cursor wrong
 }
 
 void Runtime::look_around_later() {
@@ -259,7 +259,7 @@ void Runtime::look_around() {
   Store& store = shared_->world.store;
   std::vector<OwnedSession> owned;
   for (const auto& [session, found] : actors_) {
-    // One with a commit under way learns it from that.
+    // A session with a commit in flight learns it from that commit.
     if (found->is_quiet() && !found->has_failed()) owned.push_back(found->owned());
   }
   if (const Result<std::vector<SessionId>> lost = store.lost(owned)) {
@@ -280,9 +280,9 @@ void Runtime::look_around() {
   if (shared_->config.on_look) shared_->config.on_look();
 }
 
-// Half a fork of a daemon that is gone is of no use to anybody; one of our own is under way. A
-// session that we have and another took from us is left until our actor has learned that: with a
-// new lease the old actor would go on.
+// An incomplete fork of a daemon that is gone is useless; one of our own is in progress. A session
+// that another daemon took from us is skipped until our actor has noticed: with a new lease the old
+// actor would continue.
 bool Runtime::take_orphan(SessionId session) {
   if (loaded(session)) return true;
   const Result<Lease> lease = shared_->world.store.own(session);
@@ -292,7 +292,7 @@ bool Runtime::take_orphan(SessionId session) {
   return taken || taken.error().code() != Code::unavailable;
 }
 
-// The first that fails says that the store is still away.
+// The first failure means that the store is still unavailable.
 void Runtime::take_missed() {
   if (!is_listed_) {
     const Result<std::vector<SessionId>> open = shared_->world.store.open_sessions();
@@ -303,7 +303,7 @@ void Runtime::take_missed() {
   while (!missed_.empty() && take_orphan(*missed_.begin())) missed_.erase(missed_.begin());
 }
 
-// Takes a session if it is there to be taken, and reconciles it as a boot does.
+// Takes ownership of a session if it is free, and reconciles it like a boot.
 Result<bool> Runtime::take(SessionId session) {
   if (loaded(session)) return true;
   Store& store = shared_->world.store;
@@ -328,7 +328,7 @@ Result<bool> Runtime::take(SessionId session) {
   SessionActor* const made = *found;
   SIM_PROBE("session taken over");
   if (before) made->readers().take_over(before->readers());
-  // Of a boot only what is open is looked at: a fork, or what a person stopped, stays as it is
+  // A boot examines only open sessions: a fork, or a session that a person stopped, stays as it is
   // (C1).
   if (is_open(made->state(), false)) taken_[session] = made->state().exec.id;
   made->boot();
@@ -336,7 +336,7 @@ Result<bool> Runtime::take(SessionId session) {
   return true;
 }
 
-// Not from inside the actor's own call.
+// Not within the actor's own call.
 void Runtime::lose(SessionId session) {
   SIM_PROBE("session lost to another daemon");
   lost_.insert(session);

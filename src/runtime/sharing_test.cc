@@ -1,5 +1,5 @@
-// Two daemons on one store: whose a session is, what the other one shows of it, and what becomes of
-// it when its daemon falls silent.
+// Two daemons on one store: ownership of sessions, the view of the other daemon, and what happens
+// when an owner falls silent.
 #include <gtest/gtest.h>
 
 #include "runtime/fixture_for_test.h"
@@ -15,7 +15,7 @@ constexpr std::int64_t lease_ms = 3'000;
 
 class Pair;
 
-// Hands over to the other daemon on the next turn of the loop, unless that one is stopped.
+// Forwards to the other daemon on the next turn of the loop, unless that one is stopped.
 class PairPeers final : public Peers {
  public:
   explicit PairPeers(Pair& pair) : pair_(pair) {}
@@ -33,7 +33,7 @@ struct One {
   NotedAgentctls agentctls = {};
   std::unique_ptr<PairPeers> peers = nullptr;
   std::unique_ptr<Runtime> runtime = nullptr;
-  bool is_stopped = false;  // gives no sign of life, commits nothing, answers nobody
+  bool is_stopped = false;  // no sign of life, no commits, no answers
 };
 
 class Pair {
@@ -61,7 +61,7 @@ class Pair {
     one.store->set_away(away);
     one.runtime->boot([] {});
   }
-  // Time passes; both give signs of life but for one that is stopped.
+  // Time passes; both show signs of life unless stopped.
   void settle(std::int64_t for_ms) {
     const std::int64_t until = loop.time_ms + for_ms;
     while (loop.time_ms < until) {
@@ -127,7 +127,7 @@ class Pair {
 void PairPeers::submit(const std::string& node, SessionId session, Request request, ReplyFn reply) {
   ++calls;
   One& to = node == "a" ? pair_.a : pair_.b;
-  if (to.is_stopped) return;  // it takes the command, and answers nobody
+  if (to.is_stopped) return;  // it accepts the command but does not answer
   pair_.loop.post([&to, session, request = std::move(request), reply = std::move(reply)] mutable {
     to.runtime->submit_here(session, std::move(request), std::move(reply));
   });
@@ -185,12 +185,12 @@ TEST(Sharing, C19_a_silent_daemons_session_is_taken_and_the_old_owner_is_fenced)
   ASSERT_TRUE(pair.b.runtime->subscribe(pair.session, 0, "", reader));
   pair.settle(100);
   pair.a.is_stopped = true;
-  // What it decides late is refused, and asked of who has the session then.
+  // Its late decision is rejected, and the command goes to the session's new owner.
   pair.a.runtime->submit(pair.session, {"uid:1", "", {}, RenameSession{"late"}},
                          [](const Result<Reply>&) {});
   pair.settle(2 * lease_ms);
   EXPECT_EQ(*pair.b.runtime->owner(pair.session), "");
-  // A start that was not seen to succeed is asked for again, by the same execution.
+  // A start not known to have succeeded is repeated for the same execution.
   ASSERT_EQ(pair.b.agentctls.started.size(), 1U);
   EXPECT_EQ(pair.b.agentctls.started[0].exec, pair.a.agentctls.started[0].exec);
   ASSERT_TRUE(pair.ask(pair.b, RenameSession{"by b"}));
@@ -199,7 +199,7 @@ TEST(Sharing, C19_a_silent_daemons_session_is_taken_and_the_old_owner_is_fenced)
   EXPECT_EQ(pair.a.agentctls.let_go_of.size(), 1U);
   EXPECT_EQ(*pair.a.runtime->owner(pair.session), "b");
   EXPECT_EQ(pair.a.runtime->view(pair.session)->title, "late");
-  EXPECT_EQ(reader.seen.size(), pair.head(pair.b));  // kept through the change of hands
+  EXPECT_EQ(reader.seen.size(), pair.head(pair.b));  // kept when the owner changes
   EXPECT_EQ(reader.seen.back(), pair.head(pair.b));
 }
 
@@ -215,7 +215,7 @@ TEST(Sharing, C1_what_could_not_be_asked_for_at_boot_is_taken_when_the_store_is_
     EXPECT_TRUE(pair.a.runtime->damaged().empty());
     pair.a.store->set_away(no);
     pair.settle(1'500);
-    EXPECT_EQ(pair.a.agentctls.started.size(), 1U);  // nobody had to look at it
+    EXPECT_EQ(pair.a.agentctls.started.size(), 1U);  // without any access to it
     EXPECT_EQ(*pair.a.runtime->owner(pair.session), "");
   }
 }
@@ -234,7 +234,7 @@ TEST(Sharing, C19_what_could_not_be_read_when_it_was_taken_is_no_damage_and_read
   EXPECT_EQ(pair.b.agentctls.started.size(), 1U);
 }
 
-// Seed 70195. A takeover is a boot to the session: what was over before it stays as it is.
+// Seed 70195. For the session a takeover is a boot: anything over before it stays as it is.
 TEST(Sharing, C1_a_takeover_resumes_by_policy_what_was_open_and_nothing_else) {
   for (const bool was_open : {true, false}) {
     Pair pair;
@@ -245,7 +245,7 @@ TEST(Sharing, C1_a_takeover_resumes_by_policy_what_was_open_and_nothing_else) {
     pair.settle(100);
     pair.a.is_stopped = true;
     pair.settle(2 * lease_ms);
-    ASSERT_TRUE(pair.ask(pair.b, RenameSession{"taken"}));  // at the latest by who looks at it
+    ASSERT_TRUE(pair.ask(pair.b, RenameSession{"taken"}));  // accessing it takes it, at the latest
     pair.b.runtime->on_gone(exec, "process");
     pair.settle(100);
     EXPECT_TRUE(pair.b.runtime->state(pair.session)->last_run->interrupted);
@@ -253,7 +253,7 @@ TEST(Sharing, C1_a_takeover_resumes_by_policy_what_was_open_and_nothing_else) {
   }
 }
 
-// Seed 59497. Two commands of one batch: what one is told is not about the other's commit.
+// Seed 59497. Two commands of one batch: an answer to one must not depend on the other's commit.
 TEST(Sharing, ACK3_a_key_that_could_not_be_looked_up_is_answered_by_that_whatever_the_commit_says) {
   Pair pair;
   pair.create(pair.a);
@@ -293,7 +293,7 @@ TEST(Sharing, C19_a_stale_owner_refuses_nobody_by_what_it_knew) {
   pair.settle(2 * lease_ms);
   ASSERT_TRUE(pair.ask(pair.b, ArchiveSession{}));
   pair.a.is_stopped = false;
-  // To a the session is not archived: alone it would have nothing to do.
+  // According to `a` the session is not archived: on its own it would have nothing to do.
   const Result<Reply> answer = pair.ask(pair.a, UnarchiveSession{});
   ASSERT_TRUE(answer) << answer.error().message();
   EXPECT_FALSE(answer->nothing_to_do);
@@ -310,7 +310,7 @@ TEST(Sharing, C19_an_execution_at_another_home_waits_for_a_daemon_there) {
   EXPECT_TRUE(pair.b.agentctls.attached.empty());
   EXPECT_EQ(pair.b.runtime->liveness(pair.session), Liveness::unknown);
   ASSERT_TRUE(pair.ask(pair.b, SubmitPrompt{{.text = "held"}}));
-  pair.start(pair.a);  // a daemon at the agent's home, though b is well
+  pair.start(pair.a);  // a daemon at the agent's home, although b is healthy
   pair.a.is_stopped = false;
   pair.settle(3'000);
   EXPECT_EQ(*pair.a.runtime->owner(pair.session), "");
@@ -416,7 +416,7 @@ TEST(Sharing, X21_text_that_another_daemon_took_back_is_forgotten_here_too) {
   EXPECT_EQ(pair.b.runtime->state(pair.session)->title, "later");
 }
 
-// Another daemon may redact a record and nobody is told of it.
+// Another daemon may redact a record without notifying this one.
 TEST(Sharing, C7_nothing_of_the_past_is_kept_where_others_may_change_it) {
   Pair pair;
   pair.create(pair.a);
@@ -447,8 +447,8 @@ TEST(Sharing, STREAM3_a_daemon_that_is_behind_does_not_call_a_good_cursor_wrong)
   EXPECT_EQ(beyond.error().code(), Code::cursor_invalid);
 }
 
-// Found by the simulator when daemons were cut off from their disk (seed 469): the session was left
-// without anybody until somebody looked at it.
+// Found by the simulator when daemons were cut off from their disk (seed 469): the session had no
+// owner until it was next accessed.
 TEST(Sharing, C19_a_store_that_cannot_say_whose_a_session_is_does_not_take_it_away) {
   Pair pair;
   pair.create(pair.a, "go");

@@ -11,7 +11,7 @@ namespace {
 
 using Grouped = std::map<TaskId, std::vector<TaskSession>>;
 
-// The sessions of one task, or of all when it is null.
+// The sessions of one task, or all sessions if it is null.
 Result<Grouped> sessions_by_task(SessionList& sessions, TaskId task, const MaySee& may_see) {
   Grouped out;
   SessionList::Ask ask{

@@ -1,5 +1,5 @@
-// A task as a client reads it: what the node journal says, and what follows from its sessions
-// (C17, K36). Only sessions that the reader may know of are listed and counted.
+// A task as clients read it: the node journal's data, and what follows from its sessions (C17,
+// K36). Only sessions that the reader may see are listed and counted.
 #pragma once
 
 #include <string>
@@ -30,10 +30,10 @@ struct TaskView {
   bool operator==(const TaskView&) const = default;
 };
 
-// Newest first. With `may_see` only tasks that have a session it lets pass.
+// Newest first. With `may_see`, only tasks with a visible session.
 Result<std::vector<TaskView>> list_tasks(SessionList& sessions, const NodeState& node,
                                          const MaySee& may_see);
-// not_found for a task that there is not, or that is not to be known of.
+// not_found if the task does not exist or is not visible.
 Result<TaskView> read_task(SessionList& sessions, const NodeState& node, TaskId task,
                            const MaySee& may_see);
 

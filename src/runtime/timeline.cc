@@ -69,7 +69,7 @@ void Timeline::count(Seq seq, Timestamp at) {
   moments_.push_back({number, 1, seq});
 }
 
-// Twice as long moments, until at least a quarter of the room is free again.
+// Doubles the length of moments until at least a quarter of the room is free.
 void Timeline::coarsen() {
   while (moments_.size() > timeline_moments_max / 4 * 3) {
     moment_ms_ *= 2;
@@ -82,7 +82,7 @@ void Timeline::coarsen() {
         longer.push_back({number, moment.records, moment.first});
       }
     }
-    // A clock that jumps to and fro makes moments that no length joins: the oldest pairs are.
+    // If the clock jumps back and forth, longer moments do not merge: merge the oldest pairs.
     if (longer.size() == moments_.size()) {
       std::vector<Moment> pairs;
       for (std::size_t i = 0; i < longer.size(); i += 2) {

@@ -1,5 +1,5 @@
-// A session over time: how many records fell into each moment, and the places that a person looks
-// for. Grows with the journal; a histogram of any fineness is made of it.
+// A session over time: the number of records per moment, and the places that people look for. Grows
+// with the journal; histograms of any resolution are made from it.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +16,12 @@ namespace perdure {
 enum class MarkKind { prompt, boundary, failure, permission, restart, stop };
 ENUM_TEXT(MarkKind, "prompt", "boundary", "failure", "permission", "restart", "stop");
 
-// Nothing for a record that is no such place.
+// Absent if the record is not such a place.
 std::optional<MarkKind> mark_of(std::string_view kind);
 
 class Timeline final : public JournalFold {
  public:
-  // A record that was given before changes nothing, so that two scans may feed it.
+  // A record that was already added changes nothing, so that two scans may feed it.
   Result<> add(Seq seq, std::string_view bytes) override;
   Seq last() const { return last_; }
 
@@ -30,7 +30,7 @@ class Timeline final : public JournalFold {
     Timestamp at;
     MarkKind kind = MarkKind::prompt;
   };
-  // At most density_marks_max; of more the last ones are left out, and counted.
+  // At most density_marks_max; later ones are omitted, but counted.
   const std::vector<Mark>& marks() const { return marks_; }
   std::uint64_t marks_left_out() const { return marks_left_out_; }
 
@@ -41,14 +41,14 @@ class Timeline final : public JournalFold {
   struct Bucket {
     Timestamp from;
     std::uint64_t records = 0;
-    Seq first_seq = 0;  // 0: none fell into it
+    Seq first_seq = 0;  // 0: no record falls into it
     Seq last_seq = 0;
   };
-  // Clocks jump: what lies outside the span counts at its ends.
+  // Clocks jump: records outside the span count at its ends.
   std::vector<Bucket> density(Span span, std::size_t buckets) const;
 
  private:
-  // Records in a row that were written in the same moment.
+  // Consecutive records written at the same moment.
   struct Moment {
     std::int64_t number = 0;  // of milliseconds, in units of moment_ms_
     std::uint32_t records = 0;

@@ -1,4 +1,4 @@
-// How a session is counted over time, and which states of its past are kept.
+// How records are counted over time, and which past states are kept.
 #include "runtime/timeline.h"
 
 #include <gtest/gtest.h>

@@ -86,10 +86,10 @@ Result<> SessionExport::add_blobs(std::string& out, std::string_view record) {
   const std::optional<Hash> hash = blob_of(record);
   if (!hash || !blobs_given_.insert(*hash).second) return {};
   const Result<std::string> bytes = store_.blob(*hash);
-  // Redacted in another session that had it too: the record goes without it.
+  // Redacted in another session that also had it: the record is exported without it.
   if (!bytes && bytes.error().code() == Code::not_found) return {};
   if (!bytes) return std::unexpected(bytes.error());
-  // Its hash names these very bytes, so they go whole or not at all.
+  // Its hash names these exact bytes, so they are exported unchanged or not at all.
   if (mask_.mask(RawJson{*bytes}).text != *bytes) return {};
   out += lines_.blob(*hash, *bytes);
   return {};
@@ -165,7 +165,7 @@ void Runtime::adopt_session(ParsedExport file, SessionId to, const std::string& 
                             AdoptedBinding binding, ReplyFn reply) {
   const Result<SessionHead> there = shared_->world.store.head(to);
   if (there) return reply(Reply{.seq = there->seq, .session = to, .nothing_to_do = true});
-  if (file.prompts == 0) {  // C10: what the agent then replayed would be nowhere
+  if (file.prompts == 0) {  // C10: the journal would lack what the agent replays
     return reply(fail(Code::invalid_argument, "a session without a turn cannot be adopted"));
   }
   start_fork(*shared_,

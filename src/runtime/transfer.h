@@ -1,6 +1,6 @@
-// A session as one portable file, and back. The file is lines of JSON: a head, every record as it
-// is stored, every blob that one of them names, and an end with a checksum over all before it.
-// What is read from a file runs nothing and trusts nothing: see start_import().
+// Exports a session as one portable file, and reads it back. The file is lines of JSON: a head,
+// every record as stored, every blob that a record refers to, and an end with a checksum of all
+// before it. Nothing in a file is run or trusted: see Runtime::import_session().
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,14 @@
 
 namespace perdure {
 
-// Gives the file piece by piece, as of the head that the session had when it was begun.
+// Produces the file piece by piece, as of the session's head when the export was created.
 class SessionExport {
  public:
-  // The store outlives it. `head.records` says how many records there are.
-  // What the mask hides is in no line.
+  // The store outlives it. `head.records` is the number of records. The mask applies to every line.
   SessionExport(Store& store, ExportHead head, SecretMask mask = {});
 
-  // The next whole lines; nothing when the file has ended. An error ends it: a file without its
-  // last line is refused by parse_export().
+  // The next whole lines; empty at the end of the file. An error ends it: parse_export() rejects a
+  // file without its last line.
   Result<std::string> next();
 
  private:
@@ -46,14 +45,14 @@ struct ParsedExport {
   ExportHead head;
   std::vector<std::string> records;
   std::vector<Blob> blobs;
-  std::uint64_t prompts = 0;  // of a person, among the records
+  std::uint64_t prompts = 0;  // of people, among the records
 };
 
-// The blob that stands for an agent's update in an encoded record; nothing when the update is in
-// the record itself.
+// The blob that holds an agent's update outside an encoded record; absent if the record contains
+// the update.
 std::optional<Hash> blob_of(std::string_view record);
 
-// Takes any bytes. invalid_argument: no such file; damaged: cut off, changed, or with a broken
+// Accepts any bytes. invalid_argument: not an export; damaged: truncated, changed, or with a broken
 // chain; format_too_new: of a later version (S10).
 Result<ParsedExport> parse_export(std::string_view file);
 

@@ -1,4 +1,4 @@
-// An exported session read back: whole, or refused. The import itself is a fork out of a file.
+// An exported session read back: completely, or rejected. The import itself is a fork of that file.
 #include "runtime/transfer.h"
 
 #include <set>
@@ -115,7 +115,7 @@ TEST_F(Transfer, C13_an_imported_session_has_no_folder_and_runs_nothing) {
   EXPECT_TRUE(state.queue.empty());
   EXPECT_EQ(state.stop_reason, "imported");
   EXPECT_EQ(daemon_.agentctls.started.size(), started);
-  // Asked again it is the same one.
+  // A repeat gives the same session.
   std::optional<Result<Reply>> again;
   daemon_.runtime->import_session(parse_export(exported(daemon_, session_)).value(), to, "uid:1",
                                   [&](Result<Reply> answer) { again = std::move(answer); });
@@ -124,7 +124,7 @@ TEST_F(Transfer, C13_an_imported_session_has_no_folder_and_runs_nothing) {
   EXPECT_EQ(daemon_.runtime->state(to)->head, state.head);
 }
 
-// A session with an update that is stored apart, and copies of it.
+// A session with an update stored as a blob, and copies of it.
 class LargeUpdate : public Transfer {
  protected:
   LargeUpdate() {
@@ -159,21 +159,21 @@ TEST_F(LargeUpdate, X27_a_copy_keeps_it_when_the_original_is_deleted) {
   const ParsedExport parsed = parse_export(exported(daemon_, copy_)).value();
   ASSERT_EQ(parsed.blobs.size(), 1U);
   EXPECT_EQ(parsed.blobs[0].bytes, huge_);
-  // It is the copy's now, and goes with it.
+  // The copy owns it now; it is deleted with the copy.
   ASSERT_TRUE(daemon_.store->remove(copy_));
   EXPECT_EQ(daemon_.store->blob(hash_).error().code(), Code::not_found);
 }
 
 TEST_F(LargeUpdate, X27_a_fork_whose_original_is_deleted_meanwhile_fails) {
   begin_fork(session_, copy_);
-  ASSERT_TRUE(daemon_.store->remove(session_));  // its records are read, and not written yet
+  ASSERT_TRUE(daemon_.store->remove(session_));  // its records are read but not yet written
   daemon_.settle();
   ASSERT_TRUE(answer_.has_value());
   EXPECT_EQ(answer_->error().code(), Code::not_found);
   EXPECT_EQ(daemon_.store->head(copy_).error().code(), Code::not_found);
 }
 
-// A redaction takes the bytes from every session. The others go on without them.
+// A redaction removes the bytes from every session. The others continue without them.
 TEST_F(LargeUpdate, X27_a_redacted_one_is_in_no_copy_and_copies_can_be_copied) {
   fork(session_, copy_);
   std::optional<Result<RedactionReport>> redacted;
@@ -229,7 +229,7 @@ class Redacted : public Transfer {
     daemon_.settle();
     EXPECT_TRUE(done && done->has_value());
   }
-  // Of a whole journal that gives the state without its snapshot, too.
+  // The copy has a whole journal, which gives the state even without its snapshot.
   void expect_sound(SessionId copy) {
     const RecordPage page = daemon_.store->read(copy, {.after = 0, .limit = 1000}).value();
     const Result<> chain = verify_chain(page.records);
@@ -276,7 +276,7 @@ TEST_F(Redacted, J2_an_import_has_what_is_kept_in_a_sound_chain) {
   });
 }
 
-// The file of a session to which a later version gave a member more in every record.
+// The file of a session in which a later version added a member to every record.
 ParsedExport with_later_members(Daemon& daemon, SessionId session) {
   ParsedExport file = parse_export(exported(daemon, session)).value();
   Hash prev;

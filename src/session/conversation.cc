@@ -1,4 +1,4 @@
-// What an agent says: recorded as it came, with the run it belongs to, or marked as late.
+// The agent's output: recorded as received, with its run, or marked as late.
 #include "base/probe.h"
 #include "session/draft.h"
 
@@ -11,7 +11,7 @@ Origin frame_origin(const Draft& draft, const Frame& frame) {
     origin.run = frame.run;
   } else {
     SIM_PROBE("late frame journalled with after_run");
-    origin.after_run = frame.run;  // RUN2: nothing carries a run's id after its end
+    origin.after_run = frame.run;  // RUN2: no event carries a run's id after its end
   }
   return origin;
 }

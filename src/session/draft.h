@@ -1,5 +1,5 @@
-// A decision in the making: events are folded as they are added, so that what comes later in the
-// same decision sees what came before. Used by the transition families only.
+// A decision under construction. Each event is folded as it is added, so later steps of the same
+// decision see the earlier ones. Used by the transition families only.
 #pragma once
 
 #include <string>
@@ -20,9 +20,9 @@ struct Draft {
 
   // Adds an event; CHECKs that it is legal here (RUN1, RUN3, PROC2 …).
   void add(EventBody body, Origin origin = {});
-  // Adds an effect. It belongs to the events of this decision: there must be one already.
+  // Adds an effect. It belongs to the events of this decision, so at least one event must exist.
   void effect(Effect effect);
-  // A numbered command to the present execution.
+  // Adds a numbered command to the current execution.
   void command(CommandBody body);
   std::uint64_t next_effect_number() const;
 
@@ -32,7 +32,7 @@ struct Draft {
 
 using Outcome = Result<Decision>;
 
-// The present execution may still have living processes.
+// The current execution may still have living processes.
 inline bool execution_may_live(const State& state) {
   return state.exec.status != ExecutorStatus::none && !state.exec.gone;
 }
@@ -57,7 +57,7 @@ Outcome on(Draft& draft, const DaemonBooted& input);
 inline bool is_empty(const Prompt& prompt) {
   return prompt.text.empty() && prompt.blocks.text.empty();
 }
-// Whether the session may take this prompt at all.
+// Whether the session may take this prompt.
 Result<> check_prompt(const State& state, const Prompt& prompt);
 Outcome on(Draft& draft, const SubmitPrompt& command);
 Outcome on(Draft& draft, const EditQueued& command);
@@ -65,16 +65,16 @@ Outcome on(Draft& draft, const RemoveQueued& command);
 Outcome on(Draft& draft, const ReleaseQueue& command);
 Outcome on(Draft& draft, const InjectionReady& input);
 void on_frame(Draft& draft, const Frame& frame, const FrameSteerTaken& body);
-// What was steered into this run, and was not taken by the agent's own end of it, waits for a turn
-// of its own.
+// Prompts steered into this run that the agent had not taken when it ended the run wait for a turn
+// of their own.
 void keep_untaken(Draft& draft, RunId ended);
-// What is on its way into a turn counts as given.
+// Counts prompts on their way into a turn as delivered.
 void give_up_steering(Draft& draft);
-// Starts the next prompt that may start, or what has to come before it.
+// Starts the next prompt that may start, or the step that must precede it.
 void deliver_next(Draft& draft);
-// Whether a prompt is queued that may start now.
+// Whether a queued prompt may start now.
 bool has_next(Draft& draft);
-// Accepts a prompt of a session that has no open run.
+// Accepts a prompt for a session that has no open run.
 void accept_when_idle(Draft& draft, const Prompt& prompt, const std::string& key);
 
 // runs.cc
@@ -82,10 +82,10 @@ Outcome on(Draft& draft, const CancelRun& command);
 void on_frame(Draft& draft, const Frame& frame, const FrameRunFinished& body);
 void on_frame(Draft& draft, const Frame& frame, const FrameRunFailed& body);
 void on_frame(Draft& draft, const Frame& frame, const FrameRunStalled& body);
-// Accepts a cancel of the open run: its questions are withdrawn, the agent is told.
+// Accepts a cancel of the open run: withdraws its questions and notifies the agent.
 void request_cancel(Draft& draft);
-// Closes what the open run left open, then ends it with this terminal event, which came with the
-// given frame (0: with none).
+// Closes what the open run left open, then ends the run with this terminal event, which arrived
+// with the given frame (0: no frame).
 void end_run(Draft& draft, EventBody terminal, FrameNo frame = 0);
 // Ends the open run because its agent or its agentctl is gone.
 void interrupt_run(Draft& draft, InterruptReason reason);
@@ -107,7 +107,7 @@ void close_waits(Draft& draft, const CloseWaits& how);
 
 // limits.cc
 Outcome on(Draft& draft, const LimitResetPassed& input);
-// Called behind the end of a run that failed: a limit with a known reset is waited out.
+// Called after the end of a run that failed: the session waits for a limit whose reset is known.
 struct LimitMet {
   RunId run;
   Timestamp reset_at;
@@ -124,7 +124,7 @@ Outcome on(Draft& draft, const ReadyDeadlinePassed& input);
 void on_frame(Draft& draft, const Frame& frame, const FrameExecutorReady& body);
 void on_frame(Draft& draft, const Frame& frame, const FrameExecutorFailed& body);
 void on_frame(Draft& draft, const Frame& frame, const FrameAgentExited& body);
-// Brings the agent up by the given order, from whatever state the execution is in.
+// Brings the agent up as the request specifies, from any state of the execution.
 void ensure_agent(Draft& draft, const ResumeRequested& order);
 
 // ladder.cc
@@ -133,14 +133,14 @@ void on_frame(Draft& draft, const Frame& frame, const FrameAgentStarted& body);
 void on_frame(Draft& draft, const Frame& frame, const FrameSessionOpened& body);
 void on_frame(Draft& draft, const Frame& frame, const FrameOpenFailed& body);
 void on_frame(Draft& draft, const Frame& frame, const FrameContextChanged& body);
-// The best rung that was not tried in this ladder. A function of the state alone.
+// The best rung not yet tried in this ladder. A function of the state alone.
 OpenMethod next_method(const State& state);
-// What to do when the session's folder is gone (C13).
+// The instruction shown when the session's folder is missing (C13).
 std::string workspace_missing_text(const State& state);
 // Ends the ladder without an agent session.
 void fail_resume(Draft& draft, OpenFailure failure, std::string message);
 
-// conversation.cc: the frames that become events as they are.
+// conversation.cc: the frames that become events unchanged.
 Origin frame_origin(const Draft& draft, const Frame& frame);
 template <class Body>
 void on_frame(Draft& draft, const Frame& frame, const Body& body) {

@@ -1,4 +1,4 @@
-// What every file that passes effects around needs, made once.
+// Instantiates once what every file that uses effects needs.
 #include "session/effects.h"
 
 #include "base/one_of_members.h"

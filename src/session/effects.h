@@ -1,5 +1,5 @@
-// What the world must do because of a decision. Effects are committed with the events that caused
-// them and run afterwards, again after a crash: each is safe to run twice.
+// The external actions that a decision requires. Effects are committed with the events that caused
+// them and run afterwards, and again after a crash: each is safe to run twice.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace perdure {
 
-// Effects of one decision. A command's number is the head it was decided at times this, plus its
-// place among the effects of the decision: it grows with the journal and is never used twice.
+// Effects of one decision. A command's number is the head at the time of the decision times this,
+// plus its index among the decision's effects: it grows with the journal and is never reused.
 inline constexpr std::uint64_t effects_per_record_max = 1024;
 
-// Commands to an agentctl, numbered per execution; a number acts once.
+// Commands to an agentctl, numbered per execution; each number takes effect once.
 struct StartAgent {
   bool operator==(const StartAgent&) const = default;
   static constexpr std::string_view kind_text = "start_agent";
@@ -37,7 +37,7 @@ struct SendPrompt {
   RunId run;
   MessageId message;
   Prompt prompt;
-  std::string context;  // history that goes in front; empty mostly
+  std::string context;  // history sent before the prompt; usually empty
   bool operator==(const SendPrompt&) const = default;
   static constexpr std::string_view kind_text = "send_prompt";
   FIELDS {
@@ -94,7 +94,7 @@ struct SendCommand {
   bool operator==(const SendCommand&) const = default;
 };
 
-// Starts an agentctl, without an agent yet.
+// Starts an agentctl without an agent.
 struct StartExecutor {
   ExecId exec;
   Gen gen = 0;
@@ -105,7 +105,7 @@ struct StartExecutor {
     visit("gen", self.gen);
   }
 };
-// Ends an agentctl and everything under it, and reports when that is proved.
+// Ends an agentctl and all its descendants, and reports when that is proved.
 struct StopExecutor {
   ExecId exec;
   Gen gen = 0;
@@ -116,7 +116,7 @@ struct StopExecutor {
     visit("gen", self.gen);
   }
 };
-// Renders the history up to the boundary; comes back as the input InjectionReady.
+// Renders the history up to the boundary; the result arrives as the input InjectionReady.
 struct PrepareInjection {
   std::uint64_t boundary = 0;
   std::uint64_t history_from = 0;

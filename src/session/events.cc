@@ -1,4 +1,4 @@
-// The names of the kinds, read off the structs themselves.
+// The names of the kinds, taken from the structs.
 #include "session/events.h"
 
 #include <type_traits>

@@ -1,5 +1,5 @@
-// What can happen to a session: one struct per kind of journal record, in the contract's names. The
-// field list of a struct is its record format. Kinds and fields are only ever added.
+// Everything that can happen to a session: one struct per kind of journal record, with the
+// contract's names. A struct's field list is its record format. Kinds and fields are only added.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +29,10 @@ struct SessionCreated {
   std::string runtime = "standalone";
   std::vector<std::string> env_names;  // K19: values never enter the journal
   std::string by;
-  RawJson mcp_servers;  // an array as ACP has it; absent: none
-  std::string image;    // of its containers, where the runtime has them
-  std::string remote;   // the host of its executions, by the name it was added under
-  SessionId parent;     // the session whose process made this one; null: none did
+  RawJson mcp_servers;  // an array as in ACP; absent: none
+  std::string image;    // of its containers, if the runtime uses them
+  std::string remote;   // the host of its executions, by its configured name
+  SessionId parent;     // the session whose process created this one; null: none
   RECORD_KIND(SessionCreated, "session.created");
   FIELDS {
     visit("session_id", self.session);
@@ -55,12 +55,12 @@ struct SessionRenamed {
   RECORD_KIND(SessionRenamed, "session.renamed");
   FIELDS { visit("title", self.title); }
 };
-// Only what is present changes.
+// Only fields that are present change.
 struct SessionConfigured {
   std::optional<Policy> policy;
   std::optional<Workspace> workspace;          // C13: rebound after the old one went missing
-  std::map<std::string, std::string> options;  // asked for: mode, model, others
-  std::optional<TaskId> task;                  // a null id: of no task any more
+  std::map<std::string, std::string> options;  // requested: mode, model, others
+  std::optional<TaskId> task;                  // a null id: remove it from its task
   RawJson mcp_servers;                         // an array; used by the next execution
   RECORD_KIND(SessionConfigured, "session.config");
   FIELDS {
@@ -91,15 +91,15 @@ struct SessionUnarchived {
   FIELDS { visit("by", self.by); }
 };
 
-// Where an adopted session comes from: another program's own file (docs/adopt.md). What stands
-// before it in the journal was read from there.
+// The source of an adopted session: another program's own file (docs/adopt.md). The records before
+// this one were read from that file.
 struct SessionAdopted {
   std::string agent;
-  std::string agent_session_id;  // that program's id for it
+  std::string agent_session_id;  // that program's session id
   std::string file;
   std::uint64_t turns = 0;
-  std::uint64_t bytes = 0;       // of the file, as it was read
-  std::uint64_t lines_lost = 0;  // that could not be read
+  std::uint64_t bytes = 0;       // of the file when it was read
+  std::uint64_t lines_lost = 0;  // lines that could not be read
   RECORD_KIND(SessionAdopted, "session.adopted");
   FIELDS {
     visit("agent", self.agent);
@@ -111,13 +111,13 @@ struct SessionAdopted {
   }
 };
 
-// Executor and agent. The execution they speak of is in Origin.
+// Executor and agent. Origin names their execution.
 struct ExecutorStarting {
   BootId boot;
   std::string host_boot;
   std::string runtime;
   Deadline ready_by;
-  std::string home = {};  // of several daemons, those that can reach it; empty: there is one
+  std::string home = {};  // which daemons can reach it, if there are several; empty: one
   RECORD_KIND(ExecutorStarting, "executor.starting");
   FIELDS {
     visit("boot_id", self.boot);
@@ -129,14 +129,14 @@ struct ExecutorStarting {
 };
 struct ExecutorReady {
   std::string url;
-  std::string instance;  // the agentctl's own id for this life of it
+  std::string instance;  // agentctl's own id for this life
   std::int64_t pid = 0;
-  std::int64_t pid_started = 0;  // with pid and host boot: one process, for ever (C19)
+  std::int64_t pid_started = 0;  // with pid and host boot, identifies one process forever (C19)
   std::string container_id;
   bool supports_workspace_only = true;
-  bool tells_steered = false;  // says which steered prompts reached the agent; older ones do not
-  // How far agents are kept apart from their daemon: full, partial, none; empty: an older agentctl,
-  // which does not say.
+  bool tells_steered = false;  // reports which steered prompts reached the agent
+  // How far agents are isolated from their daemon: full, partial, none; empty: an older agentctl
+  // that does not report it.
   std::string confinement;
   std::string confinement_reason;
   RECORD_KIND(ExecutorReady, "executor.ready");
@@ -166,11 +166,11 @@ struct ExecutorError {
     visit("message", self.message);
   }
 };
-// Written only with proof that the whole process tree is gone.
+// Written only with proof that no process of the tree is left.
 struct ExecutorStopped {
   std::string reason;  // stopped, lost, declared_dead, start_failed
   std::string proof;   // exit, pidfd, host_boot, declared by <principal>
-  std::string code;    // of base/result.h, where the loss has a cause that can be named
+  std::string code;    // of base/result.h, if the cause of the loss has a code
   RECORD_KIND(ExecutorStopped, "executor.stopped");
   FIELDS {
     visit("reason", self.reason);
@@ -181,7 +181,7 @@ struct ExecutorStopped {
 struct AgentStarted {
   AgentAbilities abilities;
   std::string version;
-  RawJson initialize;  // the agent's own answer, whole
+  RawJson initialize;  // the agent's complete reply
   RECORD_KIND(AgentStarted, "agent.started");
   FIELDS {
     visit("abilities", self.abilities);
@@ -207,15 +207,15 @@ struct AgentExited {
 struct ContextBoundary {
   BoundaryHow how = BoundaryHow::fresh;
   std::string agent_session_id;
-  std::string previous_agent_session_id;  // superseded by this one (C5)
-  std::string agent;                      // handover: who goes on
-  std::string reason;                     // why the better rung did not serve; empty when it did
+  std::string previous_agent_session_id;  // replaced by this one (C5)
+  std::string agent;                      // handover: the agent that continues
+  std::string reason;                     // why the better rung failed; empty if it succeeded
   std::vector<OpenAttempt> attempts;
   Verified verified = Verified::none;
   std::uint64_t replayed_prompts = 0;
   std::uint64_t replayed_updates = 0;
-  Hash replay_sha256;   // of those updates; none: nothing was replayed, or an older agentctl
-  bool inject = false;  // history goes along with the next prompt
+  Hash replay_sha256;   // of those updates; absent: no replay, or an older agentctl
+  bool inject = false;  // the next prompt carries the history
   std::string cwd;      // X13: the id belongs to this folder
   RECORD_KIND(ContextBoundary, "context.boundary");
   FIELDS {
@@ -233,7 +233,7 @@ struct ContextBoundary {
     visit("cwd", self.cwd);
   }
 };
-// The history that went to the agent with a prompt: what was sent, beside what was typed (C12).
+// History sent to the agent with a prompt, apart from what the person typed (C12).
 struct ContextInjected {
   MessageId message;
   std::uint64_t boundary = 0;  // seq of the boundary it belongs to
@@ -251,7 +251,7 @@ struct ContextInjected {
     visit("chars", self.chars);
   }
 };
-// A rung of the ladder that did not serve; the next one is tried.
+// A rung of the ladder that failed; the next one is tried.
 struct ContextAttempt {
   OpenAttempt attempt;
   RECORD_KIND(ContextAttempt, "context.attempt");
@@ -263,8 +263,8 @@ struct ResumeFailed {
   std::string message;
   std::vector<OpenAttempt> attempts;
   bool at_boot = false;         // C22: ERROR instead of FAILED
-  std::string code;             // of base/result.h, where it says more than `failure`
-  bool executor_stops = false;  // it was started for another agent than the session's
+  std::string code;             // of base/result.h, if more specific than `failure`
+  bool executor_stops = false;  // it was started for an agent that is not the session's
   RECORD_KIND(ResumeFailed, "resume.failed");
   FIELDS {
     visit("failure", self.failure);
@@ -275,7 +275,7 @@ struct ResumeFailed {
     visit("executor_stops", self.executor_stops);
   }
 };
-// Somebody asked for the agent; the ladder starts, or goes on, for this request.
+// A request for the agent: the ladder starts or continues for it.
 struct ResumeRequested {
   ResumeHow how = ResumeHow::automatic;
   bool strict = false;
@@ -292,12 +292,12 @@ struct ResumeRequested {
   }
 };
 
-// Runs. The run they speak of is in Origin.
+// Runs. Origin names the run.
 struct RunStarted {
   BootId boot;
   MessageId message;
   std::string trigger;         // prompt, auto_continue, continue_at_reset
-  std::uint64_t ahead_of = 0;  // prompts that were held and that this one overtook
+  std::uint64_t ahead_of = 0;  // held prompts that this one overtook
   RECORD_KIND(RunStarted, "run.started");
   FIELDS {
     visit("boot_id", self.boot);
@@ -327,13 +327,13 @@ struct RunResumed {
   RECORD_KIND(RunResumed, "run.resumed");
   FIELDS { visit("resume_token_id", self.token); }
 };
-// A cancel was accepted; the run ends by one of the four below.
+// A cancel was accepted; the run ends with one of the four events below.
 struct RunCancelling {
   std::string by;
   RECORD_KIND(RunCancelling, "run.cancelling");
   FIELDS { visit("by", self.by); }
 };
-// The agent was quiet for long although nothing is known to be under way (P6). The run goes on.
+// The agent has been silent for a long time with no known work in progress (P6). The run continues.
 struct RunStalled {
   std::int64_t quiet_ms = 0;
   RECORD_KIND(RunStalled, "run.stalled");
@@ -357,7 +357,7 @@ struct RunFailed {
 };
 struct RunCancelled {
   std::string by;
-  bool frames_pending = false;  // ended ahead of the agent's last frames: they follow as late ones
+  bool frames_pending = false;  // ended before the agent's last frames, which arrive late
   RECORD_KIND(RunCancelled, "run.cancelled");
   FIELDS {
     visit("by", self.by);
@@ -370,12 +370,12 @@ struct RunInterrupted {
   FIELDS { visit("reason", self.reason); }
 };
 
-// The agent's provider takes no more until the reset (P13). The run that met the limit has ended.
+// The agent's provider accepts no work until the reset (P13). The run that met the limit has ended.
 struct LimitWaiting {
   RunId of;
-  Timestamp reset_at;       // as told
-  Deadline until;           // the same, as a time that a clock which jumps cannot make longer
-  bool tools_open = false;  // a tool call was cut off: nothing goes on over it by itself
+  Timestamp reset_at;       // as reported
+  Deadline until;           // the same time, immune to clock jumps
+  bool tools_open = false;  // a tool call was cut off: no automatic continuation
   RECORD_KIND(LimitWaiting, "limit.waiting");
   FIELDS {
     visit("of", self.of);
@@ -384,7 +384,7 @@ struct LimitWaiting {
     visit("tools_open", self.tools_open);
   }
 };
-// The reset came. `continued`: a prompt was queued with this record; else why not.
+// The limit was reset. `continued`: this decision queued a prompt; otherwise the reason for none.
 struct LimitOver {
   RunId of;
   LimitOutcome outcome = LimitOutcome::not_asked;
@@ -395,7 +395,7 @@ struct LimitOver {
   }
 };
 
-// Conversation. `update` is the agent's own ACP update, whole.
+// Conversation. `update` is the agent's complete ACP update.
 struct MessageUser {
   MessageId message;
   Prompt prompt;
@@ -412,7 +412,7 @@ struct MessageUser {
   }
 };
 struct MessageAgent {
-  std::string message;  // the agent's own id for it, where it gives one
+  std::string message;  // the agent's own id for it, if any
   std::string text;
   RawJson update;
   RECORD_KIND(MessageAgent, "message.agent");
@@ -452,15 +452,15 @@ struct ToolCall {
     visit("update", self.update);
   }
 };
-// An upsert: empty fields leave what was there (an agent may never have sent the call itself).
+// An upsert: empty fields keep their value (an agent may never have sent the call itself).
 struct ToolUpdate {
   std::string tool_call_id;
   std::string title;
   std::string tool_kind;
   std::string status;
   std::string input;
-  std::string text;   // in place of the output so far
-  std::string added;  // behind the output so far
+  std::string text;   // replaces the output so far
+  std::string added;  // appended to the output so far
   RawJson update;
   RECORD_KIND(ToolUpdate, "tool.update");
   FIELDS {
@@ -494,12 +494,12 @@ struct Usage {
     visit("update", self.update);
   }
 };
-// A value of the agent's settings as observed: mode, model or another option (R9).
+// An observed value of the agent's settings: mode, model or another option (R9).
 struct Mode {
   std::string option = "mode";
   std::string value;
   RawJson update;
-  bool imported = false;  // out of a file: it says what was, and sets nothing here (C13)
+  bool imported = false;  // from a file: describes the past and sets nothing here (C13)
   RECORD_KIND(Mode, "mode");
   FIELDS {
     visit("option", self.option);
@@ -522,12 +522,12 @@ struct AgentUpdate {
 // Waits.
 struct PermissionRequested {
   PermissionId permission;
-  std::string request;  // the agentctl's own name for the open request
+  std::string request;  // agentctl's own name for the open request
   std::string tool_call_id;
   std::string title;
   std::vector<PermissionOption> options;
   RawJson update;
-  std::uint64_t options_left_out = 0;  // there was no room for them
+  std::uint64_t options_left_out = 0;  // omitted for lack of room
   RECORD_KIND(PermissionRequested, "permission.requested");
   FIELDS {
     visit("perm_id", self.permission);
@@ -544,7 +544,7 @@ struct PermissionResolved {
   PermissionOutcome outcome = PermissionOutcome::cancelled;
   std::string option_id;
   std::string by;
-  std::string option_name = {};  // as the agent called it; empty in records of older versions
+  std::string option_name = {};  // the agent's name for it; empty in records of older versions
   RECORD_KIND(PermissionResolved, "permission.resolved");
   FIELDS {
     visit("perm_id", self.permission);
@@ -596,12 +596,12 @@ struct TokenExpired {
 // Queue. An item is named by the message it will become.
 struct QueueAdded {
   MessageId message;
-  RunId run;  // the run it will be
+  RunId run;  // the run that it will start
   Prompt prompt;
   std::string key;
   std::string by;
   bool front = false;
-  bool steer = false;  // on its way into the open run; it waits here in case that is over (C23)
+  bool steer = false;  // on its way into the open run; queued here in case that run is over (C23)
   RECORD_KIND(QueueAdded, "queue.added");
   FIELDS {
     visit("message_id", self.message);
@@ -638,21 +638,21 @@ struct QueueDelivered {
   RECORD_KIND(QueueDelivered, "queue.delivered");
   FIELDS { visit("message_id", self.message); }
 };
-// A person let the held queue go on (N11).
+// A person released the held queue (N11).
 struct QueueReleased {
   std::string by;
   RECORD_KIND(QueueReleased, "queue.released");
   FIELDS { visit("by", self.by); }
 };
-// It was not steered into its turn, and waits for one of its own (C23). Only where no end of the
-// turn, the agent or the execution says so.
+// The prompt did not reach its turn and waits for one of its own (C23). Written only if no end of
+// the turn, the agent or the execution implies it.
 struct QueueKept {
   MessageId message;
   RECORD_KIND(QueueKept, "queue.kept");
   FIELDS { visit("message_id", self.message); }
 };
 
-// Repair: append-only, once, before the end of the run they belong to.
+// Repair: appended once, before the end of the run that the records belong to.
 struct RepairClosedMessage {
   RECORD_KIND(RepairClosedMessage, "repair.closed_message");
   FIELDS {}
@@ -685,7 +685,7 @@ struct StatusDerived {
 // The kind of a tombstone: a record whose content was redacted. Reads as an UnknownEvent.
 inline constexpr std::string_view redacted_kind = "redacted";
 
-// A kind this version does not know: kept as it is, folded as nothing (X25).
+// A kind that this version does not know: kept unchanged, ignored by the fold (X25).
 struct UnknownEvent {
   std::string kind;
   RawJson members;  // an object with the kind's own fields
@@ -705,13 +705,13 @@ using EventKinds =
           RepairClosedTool, RepairTruncated, StatusDerived, UnknownEvent>;
 using EventBody = OneOf<EventKinds>;
 
-// Whose event it is: fencing and grouping. Null ids and zero numbers are absent.
+// The owner of an event, for fencing and grouping. Null ids and zero numbers are absent.
 struct Origin {
   RunId run;
   ExecId exec;
   Gen gen = 0;
   FrameNo frame = 0;
-  RunId after_run;          // a late frame: the run that had ended before it came
+  RunId after_run;          // a late frame: the run that had ended before it arrived
   std::string copied_from;  // `<session>/<seq>` of the record that a fork or import copied
   bool operator==(const Origin&) const = default;
   FIELDS {
@@ -731,7 +731,7 @@ struct Event {
   bool operator==(const Event&) const = default;
 };
 
-// An event at its place in the journal: what projections read.
+// An event at its position in the journal: the input of projections.
 struct Record {
   std::uint64_t seq = 0;
   Event event;

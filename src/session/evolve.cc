@@ -1,5 +1,5 @@
-// evolve(): the fold. One apply() per kind of event, each small enough to see that it is right.
-// Total: it takes every sequence of events, so that a journal of any origin can be opened.
+// evolve(): the fold. One apply() per kind of event, each small enough to verify by reading. Total:
+// it accepts every sequence of events, so that a journal of any origin can be opened.
 #include <algorithm>
 
 #include "base/fields_json.h"
@@ -11,7 +11,7 @@
 namespace perdure {
 namespace {
 
-// An id cannot be cut: what is left of it would be another one.
+// An id must not be cut: the remainder would be a different id.
 std::string id_kept(const std::string& id) {
   return id.size() <= agent_id_bytes_max ? id : std::string();
 }
@@ -20,7 +20,7 @@ std::string title_kept(const std::string& title) {
   return std::string(utf8_prefix(title, title_bytes_max));
 }
 
-// One more than there is room for is not taken.
+// Entries beyond the capacity are ignored.
 void keep_option(std::map<std::string, std::string>& options, const std::string& name,
                  const std::string& value) {
   if (const auto known = options.find(name); known != options.end()) {
@@ -45,7 +45,7 @@ struct Fold {
     state.queue_held = std::ranges::any_of(state.queue, &QueuedPrompt::held);
   }
 
-  // An agentctl tells things in their order: what it did not say before, it did not do.
+  // An agentctl reports in order: what it has not reported by now did not happen.
   void end_steering() const {
     for (QueuedPrompt& item : state.queue) item.steering = false;
   }
@@ -59,7 +59,7 @@ struct Fold {
     state.run.reset();
     state.message_open = false;
     state.open_tools.clear();
-    // A good end lets go of nothing: what is held waits for a person, not for another run (C23).
+    // A good end releases nothing: held prompts wait for a person, not for another run (C23).
     if (end == RunEnd::failed || end == RunEnd::interrupted) hold_queue(true);
   }
 
@@ -89,7 +89,7 @@ struct Fold {
 
   void note_tool(const std::string& id, const std::string& title, const std::string& status) const {
     if (!in_open_run()) return;
-    // An update without a status says nothing about being open: it may follow the end.
+    // An update without a status does not imply that the call is open: it may follow the end.
     const bool is_update = holds_alternative<ToolUpdate>(event.body);
     if (is_update && status.empty() && !state.open_tools.contains(id)) return;
     if (status == "completed" || status == "failed" || status == "cancelled") {
@@ -130,7 +130,7 @@ struct Fold {
   void apply(const SessionStopped& e) const {
     state.stop_reason = e.reason;
     state.resume.reset();
-    state.limit.reset();  // whoever stops a session does not want it to go on by itself
+    state.limit.reset();  // stopping a session also cancels its automatic continuation
     ask_to_stop();
     hold_queue(true);
   }
@@ -201,7 +201,7 @@ struct Fold {
     end_steering();
     state.exec.agent = AgentPhase::none;
     const bool clean = e.why == "stopped" || (e.exit_code && *e.exit_code == 0);
-    // An agent that dies of our stopping it has not crashed, whatever signal it took (C3).
+    // An agent that dies because we stop it has not crashed, whichever signal ended it (C3).
     if (!clean && !state.exec.stop_requested) state.stop_reason = "agent_crashed";
   }
 
@@ -215,11 +215,11 @@ struct Fold {
       context.history_from = state.head;
       context.history_prompts = 0;
       context.turns = 0;
-      context.inject_armed = false;  // what a person cleared does not come back (X26)
+      context.inject_armed = false;  // history that a person cleared stays cleared (X26)
     }
     if (in_place) return;
     const bool restored = e.how == BoundaryHow::native_resume || e.how == BoundaryHow::native_load;
-    if (!restored) {  // an agent may give a new session the id of the old one
+    if (!restored) {  // an agent may reuse the old session's id for a new one
       context.prompts = 0;
       context.turns = 0;
     }
@@ -230,7 +230,7 @@ struct Fold {
     context.inject_armed = e.inject;
     if (e.how == BoundaryHow::handover && state.resume && state.resume->with) {
       state.agent = *state.resume->with;
-      state.limit.reset();  // it was the other one's
+      state.limit.reset();  // it applied to the previous agent
     }
     if (execution_may_live(state)) state.exec.agent = AgentPhase::ready;  // a copy has none
     state.resume.reset();
@@ -325,7 +325,7 @@ struct Fold {
     state.message_open = state.message_open || in_open_run();
   }
   void apply(const ToolCall& e) const {
-    if (in_open_run()) state.message_open = false;  // the message before it is whole
+    if (in_open_run()) state.message_open = false;  // the preceding message is complete
     note_tool(e.tool_call_id, e.title, e.status);
   }
   void apply(const ToolUpdate& e) const { note_tool(e.tool_call_id, e.title, e.status); }
@@ -333,9 +333,9 @@ struct Fold {
   void apply(const Usage&) const {}
   void apply(const Mode& e) const {
     if (e.imported) return;
-    state.requested.erase(e.option);  // X14: what was observed last counts
+    state.requested.erase(e.option);  // X14: the latest observation counts
     if (option_fits(e.option, e.value)) return keep_option(state.options, e.option, e.value);
-    state.options.erase(e.option);  // what it was is not so any more
+    state.options.erase(e.option);  // the old value does not apply now
   }
   void apply(const Commands&) const {}
   void apply(const AgentUpdate&) const {}
@@ -354,7 +354,7 @@ struct Fold {
                                                  left_out,
                                                  sha256(encode_fields(e)).hex()};
   }
-  // Comes behind the end of its token, and tells the decision to whoever asks later.
+  // Follows the end of its token, and records the decision for later queries.
   void apply(const PermissionResolved& e) const {
     state.permissions.erase(e.permission);
     const auto closed =
@@ -377,7 +377,7 @@ struct Fold {
     QueuedPrompt item{e.message, e.run, e.prompt, e.key, e.by};
     if (e.steer) {
       item.steering = true;
-      // Behind those that were steered before it.
+      // After prompts that were steered earlier.
       const auto at = std::ranges::find_if_not(state.queue, &QueuedPrompt::steering);
       state.queue.insert(at, std::move(item));
     } else if (e.front) {
@@ -390,7 +390,7 @@ struct Fold {
     const auto at = std::ranges::find(state.queue, e.message, &QueuedPrompt::message);
     if (at == state.queue.end()) return;
     at->prompt = e.prompt;
-    at->steering = false;  // what may reach the agent is another text
+    at->steering = false;  // the agent may receive the old text
   }
   void apply(const QueueRemoved& e) const { take_from_queue(e.message); }
   void apply(const QueueDelivered& e) const { take_from_queue(e.message); }

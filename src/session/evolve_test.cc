@@ -1,4 +1,4 @@
-// The fold: total, so that a journal of any origin opens; equal wherever it is cut in two; bounded.
+// The fold: total, so that any journal opens; independent of where it is split; bounded.
 #include "base/fields_json.h"
 #include "base/limits.h"
 #include "session/scenario_for_test.h"
@@ -14,7 +14,7 @@ State fold(const std::vector<Record>& records) {
   return state;
 }
 
-// A life with something of everything in it.
+// A life with events of many kinds.
 std::vector<Record> eventful_life() {
   Scenario s = Scenario::running({.policy = {.auto_continue = true, .wait_ms = 1000}});
   s.say("hello").tool("t1", "in_progress");
@@ -76,7 +76,7 @@ TEST(Evolve, G8_closed_tokens_are_remembered_for_a_while_and_then_forgotten) {
   EXPECT_EQ(s.refused(AnswerPermission{first, "allow"}), Code::not_found);
 }
 
-// A session in a run whose agent says what it likes.
+// A session in a run whose agent sends arbitrary data.
 class Hostile : public ::testing::Test {
  protected:
   void happens(EventBody body) {
@@ -96,7 +96,7 @@ TEST_F(Hostile, G8_open_tools_are_bounded_and_the_newest_is_the_one_not_known) {
   EXPECT_TRUE(state_.open_tools.contains("t0"));
   EXPECT_FALSE(state_.open_tools.contains("a, which sorts before all others"));
   EXPECT_FALSE(state_.open_tools.contains("z, which sorts behind them"));
-  // Those that are known go on, and there is room again when one ends.
+  // Known calls can still be updated, and when one ends there is room again.
   happens(ToolUpdate{.tool_call_id = "t0", .title = "new title", .status = "in_progress"});
   EXPECT_EQ(state_.open_tools.at("t0"), "new title");
   happens(ToolUpdate{.tool_call_id = "t0", .status = "completed"});
@@ -123,7 +123,7 @@ TEST_F(Hostile, G8_R9_settings_are_bounded_and_those_that_are_known_change_on) {
   EXPECT_EQ(state_.options.at("0"), "off");
   happens(Mode{.option = "9999", .value = "off"});
   EXPECT_FALSE(state_.options.contains("9999"));
-  // What it is now cannot be kept, and what it was is not so any more.
+  // The new value cannot be stored, and the old one does not apply now.
   happens(Mode{.option = "0", .value = std::string(option_value_bytes_max + 1, 'v')});
   EXPECT_FALSE(state_.options.contains("0"));
   happens(Mode{.option = std::string(option_name_bytes_max + 1, 'n'), .value = "on"});

@@ -1,5 +1,5 @@
-// Executions: one life after the other. A new one starts only when the one before is proved gone
-// (PROC3), so every path that wants an agent goes through ensure_agent().
+// Executions, one after the other. A new one starts only after the previous one is proved gone
+// (PROC3), so every path that needs an agent goes through ensure_agent().
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/probe.h"
@@ -22,7 +22,7 @@ void start_executor(Draft& draft) {
   draft.effect(StartExecutor{exec, gen});
 }
 
-// A resume that this execution serves. One that waits for it to go is served by the next (K18).
+// A resume that this execution serves. One that waits for its end is served by the next (K18).
 bool serves_resume(const State& state) { return state.resume && !state.exec.stop_requested; }
 
 void fail_executor(Draft& draft, const std::string& code, const std::string& message) {
@@ -32,7 +32,7 @@ void fail_executor(Draft& draft, const std::string& code, const std::string& mes
   if (resume_fails) fail_resume(draft, OpenFailure::startup, message);
 }
 
-// The last line that says something: programs name their reason at the end.
+// The last non-empty line: programs print their reason last.
 std::string_view last_line(std::string_view text) {
   const auto end = text.find_last_not_of(" \t\r\n");
   if (end == std::string_view::npos) return {};
@@ -42,7 +42,7 @@ std::string_view last_line(std::string_view text) {
   return utf8_prefix(text, 300);
 }
 
-// Why no session was opened, for who reads only the failure and not what came before it.
+// Why no session was opened, for readers of only the failure, not of the events before it.
 std::string early_end_words(const AgentExited& exit) {
   std::string words = "the agent ended";
   if (exit.why == "not_started") {
@@ -59,10 +59,10 @@ std::string early_end_words(const AgentExited& exit) {
   return words;
 }
 
-// The end of an execution, proved. Closes what it left open, and goes on where somebody waits.
+// The proved end of an execution. Closes what it left open, and continues if a request waits.
 struct Burial {
   std::string proof;
-  std::string code = {};  // why, where that has one
+  std::string code = {};  // the reason, if it has a code
 };
 void bury_execution(Draft& draft, const Burial& burial) {
   const bool asked_for = draft.state.exec.stop_requested;
@@ -79,7 +79,7 @@ void bury_execution(Draft& draft, const Burial& burial) {
   draft.add(ExecutorStopped{reason, burial.proof, code}, draft.exec_origin());
   draft.decision.essential = true;
   if (draft.state.resume && !asked_for) {
-    // A cause with a code of its own says all there is to say.
+    // A cause with its own code needs no prefix.
     const char* const before = "the agentctl ended before the agent was ready: ";
     draft.add(ResumeFailed{.failure = OpenFailure::transport,
                            .message = (code.empty() ? before : "") + burial.proof,
@@ -99,16 +99,16 @@ void bury_execution(Draft& draft, const Burial& burial) {
 }  // namespace
 
 void ensure_agent(Draft& draft, const ResumeRequested& order) {
-  if (draft.state.resume) return;  // under way: whoever asks joins in (R11)
+  if (draft.state.resume) return;  // in progress: the new request joins it (R11)
   draft.add(order);
   if (!execution_may_live(draft.state)) {
     start_executor(draft);
   } else if (draft.state.exec.stop_requested) {
-    // Goes on in bury_execution(). A handover asks for the end here.
+    // bury_execution() continues. For a handover, the execution has to end here.
     draft.effect(StopExecutor{draft.state.exec.id, draft.state.exec.gen});
   } else if (draft.state.exec.agent == AgentPhase::starting) {
     draft.command(StartAgent{});
-  }  // else the executor is starting, and its readiness goes on
+  }  // otherwise the executor is starting, and continues when ready
 }
 
 void on_frame(Draft& draft, const Frame& frame, const FrameExecutorReady& body) {
@@ -157,12 +157,12 @@ void on_frame(Draft& draft, const Frame& frame, const FrameAgentExited& body) {
 
 Outcome on(Draft& draft, const ExecutorAttached& input) {
   if (!is_present(draft.state, input.exec, input.gen)) return std::move(draft.decision);
-  // Prompts may wait though it was started here: another daemon took them, which had no way to it.
+  // Prompts may wait even if this daemon started it: a daemon without a link to it took them.
   const bool is_waited_for = agent_ready(draft.state) && has_next(draft);
   if (draft.state.exec.boot != draft.input.boot || is_waited_for) {
     SIM_PROBE("execution reattached by a new daemon");
     draft.add(ExecutorReattached{draft.input.boot}, draft.exec_origin());
-    if (agent_ready(draft.state)) deliver_next(draft);  // what waited to know it alive
+    if (agent_ready(draft.state)) deliver_next(draft);  // prompts that waited for it
   }
   return std::move(draft.decision);
 }

@@ -1,4 +1,4 @@
-// Executions: one life after the other, each begun only when the one before is proved gone.
+// Executions, one after the other, each started only after the previous one is proved gone.
 #include "session/read_model.h"
 #include "session/scenario_for_test.h"
 

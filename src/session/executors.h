@@ -53,7 +53,7 @@ struct ExecutorRow {
   }
 };
 
-// None while the session never had an execution.
+// Absent if the session never had an execution.
 std::optional<ExecutorRow> project_executor(const State& state, const World& world);
 
 }  // namespace perdure

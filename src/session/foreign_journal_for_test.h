@@ -1,6 +1,6 @@
-// A session whose journal was written by somebody else: the records of a random life in a wrong
-// order, some twice, some not at all, imported as a file is, and then lived in. Whatever a file
-// says, deciding on it ends in an answer: a broken CHECK or an exception would end the daemon.
+// A session whose journal an attacker wrote: the records of a random life reordered, some
+// repeated, some missing, imported as from a file and then used. Every decision on such a journal
+// must return: a failed CHECK or an exception would end the daemon.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ inline std::vector<Record> records_out_of_order(const std::vector<Record>& recor
   std::vector<Record> out;
   for (const Record& record : records) {
     if (out.empty()) {
-      out.push_back(record);  // an import begins with its creation, and has one only
+      out.push_back(record);  // an import begins with its creation and has only one
       continue;
     }
     if (dice.one_in(5)) continue;
@@ -38,7 +38,7 @@ inline std::vector<Record> records_out_of_order(const std::vector<Record>& recor
   return out;
 }
 
-// How many inputs were taken.
+// Returns the number of accepted inputs.
 inline std::size_t live_in_foreign_journal(ForeignDice dice, CopyKind kind,
                                            std::size_t inputs_max) {
   RandomInputs before(dice.life);

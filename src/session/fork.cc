@@ -13,9 +13,9 @@
 namespace perdure {
 namespace {
 
-constexpr std::size_t id_end_chars = 6;  // enough to know it by
+constexpr std::size_t id_end_chars = 6;  // enough to recognise it
 
-// "Fix it" becomes "Fix it (fork)", then "Fix it (fork 2)": a list shows which is which.
+// "Fix it" becomes "Fix it (fork)", then "Fix it (fork 2)", so that they differ in a list.
 std::string copied_title(const State& state, SessionId from, CopyKind kind) {
   const std::string word = kind == CopyKind::imported ? "imported" : "fork";
   if (state.title.empty()) {
@@ -91,7 +91,7 @@ void Forker::take_away_reach(EventBody& body) const {
     configured->mcp_servers = {};
     configured->options.clear();
   } else if (auto* resume = get_if<ResumeRequested>(&body)) {
-    resume->with.reset();  // the boundary behind it still says that another went on
+    resume->with.reset();  // the boundary after it still records the handover
   } else if (auto* mode = get_if<Mode>(&body)) {
     mode->imported = true;
   }
@@ -124,7 +124,7 @@ std::vector<Event> Forker::close() {
     if (!wait.permission) continue;
     add(out, PermissionResolved{wait.permission, PermissionOutcome::expired, "", order_.by}, run);
   }
-  // Cut between a question and its token: the question has no wait that could close it.
+  // The cut fell between a question and its token: the question has no wait that could close it.
   const auto permissions = state_.permissions;
   for (const auto& [id, permission] : permissions) {
     add(out, PermissionResolved{id, PermissionOutcome::expired, "", order_.by}, run);
@@ -145,12 +145,12 @@ std::vector<Event> Forker::close() {
     const Origin exec{.exec = state_.exec.id, .gen = state_.exec.gen};
     add(out, ExecutorStopped{why, "never started here"}, exec);
   }
-  // An adopted one is the only one of its name here.
+  // An adopted session has no original of the same name here.
   if (order_.kind != CopyKind::adopted) {
     add(out, SessionRenamed{copied_title(state_, order_.from, order_.kind)});
   }
   add(out, SessionStopped{why, order_.by});
-  if (state_.archived) add(out, SessionUnarchived{order_.by});  // whoever copies it wants to use it
+  if (state_.archived) add(out, SessionUnarchived{order_.by});  // a person copies it to use it
   const World world{.liveness = Liveness::dead, .boot = {}, .now = order_.now};
   const std::string status(enum_text(derive_status(state_, world)));
   if (status != state_.status) add(out, StatusDerived{status});

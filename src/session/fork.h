@@ -1,6 +1,6 @@
-// A fork: records 1…at of a session copied into a new one, then everything that was open in them
-// closed. Nothing carries over that could act: no run, no wait, no queue, no execution, and not the
-// agent's own session, which goes on belonging to the original.
+// A fork: records 1…at of a session copied into a new one, followed by records that close what
+// they left open. Nothing that could act carries over: no run, wait, queue or execution, nor the
+// agent's own session, which still belongs to the original.
 #pragma once
 
 #include <span>
@@ -11,14 +11,13 @@
 
 namespace perdure {
 
-// Where the records come from. Those of a file bring nothing along that could reach or run
-// anything here: agent and its options, folder, MCP servers and environment are bound anew by a
-// person (C13), and so they are in whatever is forked of an import. Those of an
-// adoption are bound by whoever asks for it, and keep the agent's own session.
+// The source of the records. Records from a file must not give access to anything on this host: a
+// person binds agent, options, folder, MCP servers and environment again (C13), also in forks of an
+// import. For an adoption, the requester binds them, and the agent's own session is kept.
 enum class CopyKind { forked, imported, adopted };
 ENUM_TEXT(CopyKind, "forked", "imported", "adopted");
 
-// What an adoption is bound to; nothing of it is taken from the file.
+// The bindings of an adoption; none of them come from the file.
 struct AdoptedBinding {
   AgentProfile agent;
   std::string agent_session_id;
@@ -38,15 +37,15 @@ class Forker {
   };
   explicit Forker(Order order) : order_(std::move(order)) {}
 
-  // The copies of these records, which follow those given before.
+  // Copies of these records, which follow those passed before.
   std::vector<Event> copy(std::span<const Record> records);
-  // Whether members of such a record that this version does not know are copied with it: not where
-  // they could bring along what must not come (C13).
+  // Whether to copy members of such a record that this version does not know: not if they could
+  // carry over what must not be copied (C13).
   bool keeps_unknown(const EventBody& body) const;
-  // What closes the copy, to be called once after the last record.
+  // The events that close the copy. Call once, after the last record.
   std::vector<Event> close();
 
-  // The fold of all events given so far.
+  // The fold of all events so far.
   const State& state() const { return state_; }
 
  private:

@@ -1,4 +1,4 @@
-// What a copy of a session is called, so that a list tells it from the original.
+// The titles of copies, so that a list distinguishes them from the original.
 #include "session/fork.h"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ TEST(Fork, SEC9_a_copy_has_the_session_of_its_maker_as_parent_whatever_the_origi
   }
 }
 
-// A session of "mallory" that was handed over to "eve", with options asked for and observed.
+// A session of "mallory", handed over to "eve", with requested and observed options.
 std::vector<Record> with_reach() {
   const ContextBoundary handover{.how = BoundaryHow::handover, .agent_session_id = "hers"};
   const ResumeRequested asked{.with = AgentProfile{.name = "eve"}};
@@ -98,14 +98,14 @@ TEST(Fork, C13_what_is_copied_of_an_import_brings_nothing_along_either) {
   for (Event& event : imported.copy(with_reach())) {
     records.push_back({.seq = records.size() + 1, .event = std::move(event)});
   }
-  ASSERT_TRUE(holds_alternative<Mode>(records.back().event.body));  // history can be read
+  ASSERT_TRUE(holds_alternative<Mode>(records.back().event.body));  // history stays readable
   EXPECT_EQ(get<Mode>(records.back().event.body).value, "bypassPermissions");
   const State forked = copied(records, CopyKind::forked);
   EXPECT_EQ(forked.agent, AgentProfile{});
   EXPECT_TRUE(forked.options.empty());
 }
 
-// Whoever copies a session wants to go on with it; that of the original is its own matter.
+// A person copies a session to continue it; that the original is archived does not matter.
 TEST(Fork, C3_a_copy_of_an_archived_session_takes_work) {
   std::vector<Record> records = with_reach();
   records.push_back({.seq = records.size() + 1, .event = {.body = SessionStopped{}}});

@@ -88,8 +88,8 @@ void HistoryFolder::add(const Record& record) {
         record.event.body);
 }
 
-// Messages of a run go to its turn; neighbours outside any run that came after the same run share
-// one.
+// Messages of a run go to its turn; adjacent messages outside any run share one turn if they came
+// after the same run.
 std::vector<Turn> HistoryFolder::turns() const {
   std::vector<Turn> turns;
   std::map<RunId, std::size_t> index;

@@ -1,6 +1,5 @@
-// History by turn (A19): each run is a turn, and what the agent did outside any run is a turn of
-// its own (X30). Entries are K27's. Built on the transcript, so that both always tell the same
-// story.
+// History by turn (A19): each run is one turn, and what the agent did outside any run is a turn of
+// its own (X30). Entries follow K27. Built on the transcript, so that the two always agree.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +14,15 @@
 
 namespace perdure {
 
-// The kinds of K27, in its words.
+// The kinds of K27, with its names.
 enum class HistoryKind { user_message, agent_message, tool_call, tool_result };
 ENUM_TEXT(HistoryKind, "user_message", "agent_message", "tool_call", "tool_result");
 
 struct HistoryEntry {
   HistoryKind kind = HistoryKind::user_message;
-  std::uint64_t seq = 0;  // of its first record
+  std::uint64_t seq = 0;  // of the entry's first record
   Timestamp at;
-  std::string text;          // what was said; of a tool call its input, of a result its output
+  std::string text;          // message text; a tool call's input or a result's output
   std::string tool_call_id;  // tools only
   std::string tool_name;
   MessageOutcome outcome = MessageOutcome::done;
@@ -45,7 +44,7 @@ struct Turn {
   std::uint64_t first_seq = 0;
   std::uint64_t last_seq = 0;
   Timestamp started;
-  std::optional<Timestamp> ended;  // none: it goes on, or it was never a run
+  std::optional<Timestamp> ended;  // absent: in progress, or never a run
   std::optional<RunEnd> end;
   std::optional<InterruptReason> interrupted;
   std::string stop_reason;  // of a completed run
@@ -73,14 +72,14 @@ struct Turn {
   }
 };
 
-// K27's view of one message; of an assistant message without text (thoughts only) there is none.
+// The K27 entry of one message; absent for an assistant message without text (thoughts only).
 std::optional<HistoryEntry> history_entry(const TranscriptMessage& message);
 
-// What a tool is called where there is room for one name: title, else kind, else its id.
+// A single name for a tool: title, else kind, else id.
 std::string tool_name(const TranscriptMessage& message);
 
-// Folds records given in order of seq. Records that carry no conversation and belong to no run
-// leave no trace. To read a part of a journal, begin at a record for which is_flush_point() holds.
+// Folds records in order of seq. Records without conversation that belong to no run are skipped. To
+// read part of a journal, start at a record for which is_flush_point() holds.
 class HistoryFolder {
  public:
   void add(const Record& record);
@@ -92,7 +91,7 @@ class HistoryFolder {
 
   TranscriptFolder transcript_;
   std::map<RunId, Turn> runs_;                  // without their entries
-  std::map<MessageId, RunId> runs_by_message_;  // a prompt may be recorded before its run's id is
+  std::map<MessageId, RunId> runs_by_message_;  // a prompt may be recorded before its run
 };
 
 std::vector<Turn> fold_history(std::vector<Record> records);

@@ -1,5 +1,5 @@
-// Shows that runs become turns with K27's entries, that work outside of runs has turns of its own,
-// and that no message of the transcript is lost or told twice on the way.
+// Shows that runs become turns with K27's entries, that work outside runs has its own turns, and
+// that no message of the transcript is lost or duplicated.
 #include "session/history.h"
 
 #include <algorithm>

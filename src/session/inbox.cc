@@ -36,7 +36,7 @@ void add_questions(Inbox& inbox) {
     item.permission = pending.permission;
     item.tool_call_id = std::move(pending.tool_call_id);
     item.deadline = pending.deadline;
-    // What cannot be answered offers nothing to press (X18).
+    // A question that cannot be answered offers no options (X18).
     if (!pending.answerable) continue;
     item.options = std::move(pending.options);
     item.digest = std::move(pending.digest);
@@ -47,7 +47,7 @@ bool is_lost_wait(InterruptReason reason) {
   return reason == InterruptReason::wait_timeout || reason == InterruptReason::wait_lost;
 }
 
-// A31: the questions that the last run took with it.
+// A31: the questions that expired with the last run.
 void add_expired(Inbox& inbox, const EndedRun& last) {
   bool found = false;
   for (const ClosedWait& closed : inbox.state.closed_waits) {

@@ -1,5 +1,5 @@
-// The inbox: what waits for a person, in one session and over all of them. Derived, so that an item
-// goes away when its cause does. That a turn has finished is no item (N15).
+// The inbox: everything that requires a person, in one session and across all. It is derived, so an
+// item disappears with its cause. A finished turn is not an item (N15).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace perdure {
 
-// Most urgent first: somebody waits for the first two.
+// Most urgent first: the first two block work until a person answers.
 enum class InboxKind { permission, input, expired, interrupted, failed, held };
 ENUM_TEXT(InboxKind, "permission", "input", "expired", "interrupted", "failed", "held");
 
@@ -24,7 +24,7 @@ struct InboxItem {
   Timestamp since;
   std::int64_t age_ms = 0;
   RunId run;
-  WaitTokenId token;  // named, never its secret
+  WaitTokenId token;  // the token's id, never its secret
   PermissionId permission;
   std::string tool_call_id;
   std::vector<PermissionOption> options;
@@ -51,11 +51,11 @@ struct InboxItem {
   }
 };
 
-// The items of one session, in order. Archived sessions ask for nothing; one that somebody stopped
-// tells no more of what went wrong before.
+// The items of one session, in order. Archived sessions have none. For a stopped session, earlier
+// failures are omitted.
 std::vector<InboxItem> project_inbox(const State& state, const World& world);
 
-// The order of items: by kind, then the oldest first, then by session and token.
+// The order of items: by kind, oldest first, then session and token.
 bool inbox_before(const InboxItem& a, const InboxItem& b);
 
 // One inbox over many sessions.

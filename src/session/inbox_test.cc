@@ -1,4 +1,4 @@
-// Shows what becomes an item and what does not, when an item goes away, and the order of items.
+// Which conditions become items, when an item disappears, and the order of items.
 #include "session/inbox.h"
 
 #include <gtest/gtest.h>
@@ -120,7 +120,7 @@ TEST(Inbox, C2_a_failed_resume_waits_for_a_person) {
 TEST(Inbox, C23_N11_held_prompts) {
   State state = live_session();
   state.queue.resize(3);
-  EXPECT_TRUE(project_inbox(state, world).empty());  // they will start by themselves
+  EXPECT_TRUE(project_inbox(state, world).empty());  // they will start automatically
   state.queue[1] = {.prompt = Prompt{.text = "held"}, .held = true};
   state.queue[2].held = true;
   const auto items = project_inbox(state, world);

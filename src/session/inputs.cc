@@ -1,4 +1,4 @@
-// What every file that passes inputs around needs, made once.
+// Instantiates once what every file that uses inputs needs.
 #include "session/inputs.h"
 
 #include "base/one_of_members.h"

@@ -1,6 +1,6 @@
-// Everything that can come at a session: a client's command, a frame from its agentctl, a timer,
-// the boot. Time and the seed of new ids come in with it, so that deciding needs neither clock nor
-// dice.
+// Every possible input of a session: a client's command, a frame from its agentctl, a timer, the
+// boot. Inputs carry the time and the seed of new ids, so that deciding needs neither a clock nor
+// randomness.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace perdure {
 
-// Commands of clients. The field list of one is its form between two daemons (wire/command.h).
+// Commands of clients. A command's field list is its format between daemons (wire/command.h).
 struct CreateSession {
   SessionCreated what;
   std::optional<Prompt> prompt;
@@ -57,7 +57,7 @@ struct ReleaseQueue {
   RECORD_KIND(ReleaseQueue, "release_queue");
   FIELDS {}
 };
-// `force` ends the run at once, ahead of the agent's frames: the disk is full, or a person insists.
+// `force` ends the run at once, before the agent's frames: the disk is full, or a person insists.
 struct CancelRun {
   bool force = false;
   RECORD_KIND(CancelRun, "cancel");
@@ -81,7 +81,7 @@ struct ResumeSession {
   bool strict = false;
   std::optional<AgentProfile> with;
   bool at_boot = false;
-  bool workspace_exists = true;  // looked up by the caller just now (C13)
+  bool workspace_exists = true;  // checked by the caller for this command (C13)
   RECORD_KIND(ResumeSession, "resume");
   FIELDS {
     visit("how", self.how);
@@ -91,22 +91,22 @@ struct ResumeSession {
     visit("workspace_exists", self.workspace_exists);
   }
 };
-// Starts the executor alone: files, git and shells need no agent (C1 phase 2, L24).
+// Starts only the executor: files, git and shells need no agent (C1 phase 2, L24).
 struct StartWorkspace {
-  bool workspace_exists = true;  // looked up by the caller just now (C13)
+  bool workspace_exists = true;  // checked by the caller for this command (C13)
   RECORD_KIND(StartWorkspace, "start_workspace");
   FIELDS { visit("workspace_exists", self.workspace_exists); }
 };
-// A person says that an execution which cannot be reached is gone (C19).
+// A person declares an unreachable execution gone (C19).
 struct DeclareDead {
-  bool reachable = false;  // looked up by the caller: the link to it is up
+  bool reachable = false;  // checked by the caller: its link is up
   RECORD_KIND(DeclareDead, "declare_dead");
   FIELDS { visit("reachable", self.reachable); }
 };
 struct AnswerPermission {
   PermissionId permission;
   std::string option_id;         // empty: cancel
-  std::string if_question = {};  // the digest of the question that was shown; empty: not checked
+  std::string if_question = {};  // the digest of the question shown; empty: not checked
   RECORD_KIND(AnswerPermission, "answer_permission");
   FIELDS {
     visit("permission_id", self.permission);
@@ -114,12 +114,12 @@ struct AnswerPermission {
     visit("if_question", self.if_question);
   }
 };
-// The secret was hashed by the caller; the machine compares.
+// The caller hashed the secret; the machine compares the hash.
 struct AnswerWait {
   WaitTokenId token;
   Hash secret_hash;
   RunId run;                     // null: not checked
-  std::optional<WaitKind> kind;  // not given: not checked
+  std::optional<WaitKind> kind;  // absent: not checked
   std::string option_id;
   std::string if_question = {};  // as in AnswerPermission
   RECORD_KIND(AnswerWait, "answer_wait");
@@ -136,22 +136,22 @@ struct RepairSession {
   RECORD_KIND(RepairSession, "repair");
   FIELDS {}
 };
-// Names the session that a fork of this one will be: kept as the answer to the client's key, so
-// that a repeat finds the first copy.
+// Records the id that a fork of this session will have, as the answer to the client's key, so that
+// a repeated request finds the first copy.
 struct NameFork {
   SessionId to;
   RECORD_KIND(NameFork, "name_fork");
   FIELDS { visit("to", self.to); }
 };
 
-// Those that are about a session that is there.
+// Commands that require an existing session.
 using ClientCommands =
     Kinds<RenameSession, ConfigureSession, SubmitPrompt, EditQueued, RemoveQueued, ReleaseQueue,
           CancelRun, StopSession, ArchiveSession, UnarchiveSession, ResumeSession, StartWorkspace,
           DeclareDead, AnswerPermission, AnswerWait, RepairSession, NameFork>;
 
-// Frames of the execution (exec, gen). Conversation frames are the events they become. The field
-// list of a frame is its format in the spool and on the link.
+// Frames of the execution (exec, gen). Conversation frames are the events that they become. A
+// frame's field list is its format in the spool and on the link.
 struct FrameExecutorReady {
   ExecutorReady ready;
   RECORD_KIND(FrameExecutorReady, "executor.ready");
@@ -173,10 +173,10 @@ struct FrameAgentStarted {
 };
 struct FrameSessionOpened {
   OpenMethod method = OpenMethod::fresh;
-  std::string agent_session_id;  // as the agent said it; empty: it said none
+  std::string agent_session_id;  // as the agent reported it; empty: not reported
   std::uint64_t replayed_prompts = 0;
   std::uint64_t replayed_updates = 0;
-  Hash replay_sha256;  // of each replayed update as it came and a line feed; none: no replay
+  Hash replay_sha256;  // of each replayed update as received and a line feed; absent: no replay
   RECORD_KIND(FrameSessionOpened, "session.opened");
   FIELDS {
     visit("method", self.method);
@@ -202,9 +202,9 @@ struct FramePermission {
   std::string tool_call_id;
   std::string title;
   std::vector<PermissionOption> options;
-  std::uint64_t options_left_out = 0;  // there was no room for them
+  std::uint64_t options_left_out = 0;  // omitted for lack of room
   RawJson update;
-  WaitTokenId token;  // filled in by the runtime, which has the key that makes secrets
+  WaitTokenId token;  // filled in by the runtime, which holds the key that makes secrets
   Hash secret_hash;
   RECORD_KIND(FramePermission, "permission.asked");
   FIELDS {
@@ -216,7 +216,7 @@ struct FramePermission {
     visit("update", self.update);
   }
 };
-// The agent took its question back.
+// The agent withdrew its question.
 struct FramePermissionGone {
   std::string request;
   RECORD_KIND(FramePermissionGone, "permission.gone");
@@ -249,7 +249,7 @@ struct FrameRunStalled {
     visit("quiet_ms", self.quiet_ms);
   }
 };
-// A steered prompt was given to the agent, into the turn that the frame belongs to.
+// A steered prompt reached the agent during the turn that the frame belongs to.
 struct FrameSteerTaken {
   MessageId message;
   RECORD_KIND(FrameSteerTaken, "steer.taken");
@@ -277,7 +277,7 @@ struct Frame {
   ExecId exec;
   Gen gen = 0;
   FrameNo number = 0;
-  RunId run;  // which prompt it belongs to, as the agentctl saw it; null outside of any
+  RunId run;  // its run, according to agentctl; null outside any run
   FrameBody body;
 };
 
@@ -290,7 +290,7 @@ struct ExecutorGone {
   ExecId exec;
   Gen gen = 0;
   std::string proof;
-  std::string code = {};  // why, where that has a code of its own
+  std::string code = {};  // the reason, if it has a code
 };
 struct InjectionReady {
   std::uint64_t boundary = 0;
@@ -306,11 +306,11 @@ struct ReadyDeadlinePassed {
   ExecId exec;
   Gen gen = 0;
 };
-// The time came at which the limit that this run met is over.
+// The limit that this run met should now be over.
 struct LimitResetPassed {
   RunId run;
 };
-// The daemon came up (reconcile): derive the status anew, start what the policy says.
+// The daemon started (reconcile): derive the status again, start what the policy requires.
 struct DaemonBooted {};
 
 using InputKinds =
@@ -324,7 +324,7 @@ using InputBody = OneOf<InputKinds>;
 struct Input {
   Moment now;
   BootId boot;       // this daemon's life
-  std::string home;  // where the agents of this daemon live; empty: there is one daemon
+  std::string home;  // which daemons can reach its agents; empty: there is one daemon
   std::uint64_t id_seed = 0;
   std::string by;  // the principal: uid:1000, token:…, session:…, system
   InputBody body;

@@ -1,6 +1,6 @@
-// The resume ladder: the best rung that the agent can serve and that keeps the most of what it
-// knew. Each step is an event, so a daemon that dies in the middle goes on with the same rung; the
-// end is one boundary that says what the agent knows now, and why not more.
+// The resume ladder: the best rung that the agent can serve and that keeps most of its context.
+// Each step is an event, so after a crash the daemon continues with the same rung; the ladder ends
+// with one boundary that states what the agent knows now, and why not more.
 #include <algorithm>
 
 #include "base/limits.h"
@@ -18,7 +18,7 @@ bool tried(const State& state, OpenMethod method) {
                              [&](const OpenAttempt& attempt) { return attempt.method == method; });
 }
 
-// Why the agent's own session cannot be used, before anybody is asked; nothing when it can.
+// Why the agent's own session cannot be used, known without asking the agent; absent if it can.
 std::optional<OpenFailure> native_obstacle(const State& state) {
   const Context& context = state.context;
   if (context.agent_session_id.empty() || context.prompts == 0) return OpenFailure::never_prompted;
@@ -52,7 +52,7 @@ bool strict_forbids_loss(const State& state) {
 constexpr const char* strict_message =
     "the agent's own session cannot be restored, and strict forbids less";
 
-// Tells the agentctl to try the rung that the state now names.
+// Commands the agentctl to try the rung that the state names.
 void open_next(Draft& draft) {
   const Execution& exec = draft.state.exec;
   if (exec.attempts.size() >= ladder_attempts_max) {
@@ -111,7 +111,7 @@ void add_boundary(Draft& draft, const FrameSessionOpened& body, const Frame& fra
   boundary.replay_sha256 = body.replay_sha256;
   boundary.cwd = state.workspace.cwd;
   draft.add(std::move(boundary), frame_origin(draft, frame));
-  // Asked for after the opening was sent, or not observed since: applied before the first prompt.
+  // Requested after the opening was sent, or not observed since: applied before the first prompt.
   if (!draft.state.requested.empty()) draft.command(SetOptions{draft.state.requested});
   deliver_next(draft);
 }
@@ -123,7 +123,7 @@ OpenMethod next_method(const State& state) {
   const bool handover = state.resume && state.resume->with;
   if (handover || how == ResumeHow::inject || how == ResumeHow::fresh) return OpenMethod::fresh;
   if (native_obstacle(state)) return OpenMethod::fresh;
-  // An empty or foreign answer to one native call makes the other one no better.
+  // After an empty or foreign answer to one native call, the other would not succeed either.
   const bool hopeless = std::ranges::any_of(state.exec.attempts, [](const OpenAttempt& attempt) {
     return attempt.failure != OpenFailure::capability_missing;
   });
@@ -143,7 +143,7 @@ std::string workspace_missing_text(const State& state) {
 
 void fail_resume(Draft& draft, OpenFailure failure, std::string message) {
   const State& state = draft.state;
-  // The execution of a failed handover would start the other agent again, for the session's own.
+  // If left running, the execution of a failed handover would restart the other agent here.
   const bool stops =
       state.resume && state.resume->with && execution_may_live(state) && !state.exec.stop_requested;
   draft.add(ResumeFailed{.failure = failure,
@@ -157,8 +157,7 @@ void fail_resume(Draft& draft, OpenFailure failure, std::string message) {
 
 namespace {
 
-// C22: nobody waits for the answer of a resume at boot, so that what keeps it from beginning is
-// told where people look.
+// C22: no client waits for a resume at boot, so its early failures are recorded where people look.
 void fail_at_boot(Draft& draft, const ResumeSession& command) {
   draft.add(ResumeRequested{.how = command.how, .at_boot = true, .by = draft.input.by});
   draft.add(ResumeFailed{.failure = OpenFailure::startup,
@@ -174,7 +173,7 @@ Outcome on(Draft& draft, const ResumeSession& command) {
   const State& state = draft.state;
   if (state.archived)
     return fail(Code::session_archived, "the session is archived; unarchive it first");
-  // C1: whoever asked looked at the session as it was before.
+  // C1: the caller saw the session in an earlier state.
   if (command.at_boot && state.policy.resume != ResumePolicy::on_boot) {
     return fail(Code::conflict, "the session is not resumed at boot any more");
   }
@@ -243,7 +242,7 @@ void on_frame(Draft& draft, const Frame& frame, const FrameSessionOpened& body) 
   const bool other = body.method != OpenMethod::fresh && !body.agent_session_id.empty() &&
                      body.agent_session_id != state.context.agent_session_id;
   if (other) {
-    // The agent made a new session and called it restored: take it for what it is (X9).
+    // The agent created a new session and reported it as restored: treat it as new (X9).
     SIM_PROBE("agent answered with another session");
     draft.add(ContextAttempt{{body.method, OpenFailure::other_session,
                               "the agent answered with session " + body.agent_session_id}},
@@ -279,14 +278,14 @@ void on_frame(Draft& draft, const Frame&, const FrameOpenFailed& body) {
     try_next_rung(draft, body.method, body.failure, body.message);
   } else {
     SIM_PROBE("resume failed and kept the id");
-    // "Not found" in answer to session/new is about something else: it does not condemn the id.
+    // "Not found" in reply to session/new refers to something else: it does not invalidate the id.
     const bool misplaced = body.failure == OpenFailure::session_unknown;
     fail_resume(draft, misplaced ? OpenFailure::other : body.failure, body.message);
   }
 }
 
 void on_frame(Draft& draft, const Frame& frame, const FrameContextChanged& body) {
-  // Only what happens within a session: the other boundaries are the ladder's to draw.
+  // Only boundaries within a session: the ladder sets the others.
   if (body.how != BoundaryHow::cleared && body.how != BoundaryHow::compacted) {
     draft.decision.dropped = 1;
     return;
@@ -296,7 +295,7 @@ void on_frame(Draft& draft, const Frame& frame, const FrameContextChanged& body)
   boundary.agent_session_id = draft.state.context.agent_session_id;
   boundary.cwd = draft.state.context.cwd;
   draft.add(std::move(boundary), frame_origin(draft, frame));
-  deliver_next(draft);  // a prompt may wait for a history that was rendered for the boundary before
+  deliver_next(draft);  // a prompt may wait for a history rendered for the previous boundary
 }
 
 }  // namespace perdure

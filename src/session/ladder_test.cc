@@ -1,5 +1,5 @@
-// The resume ladder: the best rung that serves, what was lost said plainly, the id kept unless the
-// agent itself disowned it.
+// The resume ladder: the best rung that works, losses stated plainly, the id kept unless the agent
+// itself rejected it.
 #include "session/scenario_for_test.h"
 
 namespace perdure {
@@ -8,7 +8,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// A session with a completed turn whose agent comes up again: the rung was asked for.
+// A session with a completed turn whose agent restarts: the rung has been requested.
 Scenario opening(AgentAbilities abilities, const ResumeSession& command = {},
                  const Setup& setup = {}) {
   Scenario s = Scenario::lost(setup);
@@ -53,7 +53,7 @@ TEST(Ladder, C10_the_hash_of_a_replay_is_kept_and_nothing_of_what_it_said) {
   EXPECT_EQ(s.records().size(), records + s.last().events.size());
 }
 
-// docs/decisions/0007: there is no replay that could be the history of an empty journal.
+// docs/decisions/0007: no replay could be the history of an empty journal.
 TEST(Ladder, C10_with_an_empty_journal_nothing_is_loaded) {
   Scenario s = Scenario::live();
   s.gone();
@@ -385,7 +385,7 @@ TEST(Ladder, X26_injection_honours_the_last_clear) {
   s.gone();
   s.ok(ResumeSession{.how = ResumeHow::inject});
   s.ready();
-  EXPECT_FALSE(s.state().context.inject_armed);  // nothing is left to tell
+  EXPECT_FALSE(s.state().context.inject_armed);  // no history is left
   s.submit("after the clear");
   s.gone();
   s.submit("and on");

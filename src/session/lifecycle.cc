@@ -1,4 +1,4 @@
-// A session as a whole: made, named, configured, stopped, archived, repaired.
+// A session as a whole: created, named, configured, stopped, archived, repaired.
 #include "base/limits.h"
 #include "base/text.h"
 #include "session/draft.h"
@@ -12,7 +12,7 @@ Decision nothing_to_do(Draft& draft) {
   return std::move(draft.decision);
 }
 
-// Ends whatever lives. The agent's last frames come after its run has ended, as late ones.
+// Ends everything alive. The agent's last frames arrive after its run has ended, as late ones.
 void stop_everything(Draft& draft, const std::string& reason) {
   close_waits(draft, {.outcome = PermissionOutcome::cancelled, .reason = "stopped"});
   if (draft.state.run) {
@@ -30,14 +30,14 @@ bool something_lives(const State& state) {
          state.limit;
 }
 
-// Stopped, or on its way there: nothing is left to end, and the reason is on record.
+// Stopped or stopping: there is nothing to end, and the reason is recorded.
 bool stops_already(const State& state) {
   const bool stopping =
       state.exec.stop_requested && !state.run && !state.resume && state.waits.empty();
   return (stopping || !something_lives(state)) && !state.stop_reason.empty();
 }
 
-// What waits to be observed is kept in the state: it has to fit into it.
+// Options not yet observed are kept in the state, so they have to fit into it.
 Result<> check_options(const State& state, const std::map<std::string, std::string>& options) {
   std::size_t added = 0;
   for (const auto& [name, value] : options) {
@@ -93,7 +93,7 @@ Outcome on(Draft& draft, const ConfigureSession& command) {
   TRY_VOID(check_options(draft.state, what.options));
   draft.add(what);
   draft.decision.reply.seq = draft.state.head;
-  // While the agent's session opens, its options are on their way already: these follow them.
+  // While the agent's session opens, its options are already on their way: these follow them.
   const bool opening = execution_may_live(draft.state) && !draft.state.exec.stop_requested &&
                        draft.state.exec.agent == AgentPhase::opening;
   if (!what.options.empty() && (opening || agent_ready(draft.state))) {
@@ -149,8 +149,8 @@ Outcome on(Draft& draft, const NameFork& command) {
   return std::move(draft.decision);
 }
 
-// O12, O37: a run of the format before has no execution whose end would end it. What has one is
-// ended by that, with proof (C19).
+// O12, O37: a run of the previous format has no execution whose end would end it. Otherwise the
+// proved end of the execution ends the run (C19).
 Outcome on(Draft& draft, const DaemonBooted&) {
   if (draft.state.run && draft.state.exec.status == ExecutorStatus::none) {
     interrupt_run(draft, InterruptReason::process_restart);

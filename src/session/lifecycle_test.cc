@@ -1,4 +1,4 @@
-// A session as a whole: made, named, configured, stopped, archived, repaired, booted.
+// A session as a whole: created, named, configured, stopped, archived, repaired, booted.
 #include "base/limits.h"
 #include "session/scenario_for_test.h"
 
@@ -39,7 +39,7 @@ TEST(Lifecycle, SEC9_a_session_that_a_process_of_another_one_made_has_that_one_a
     return evolve(State{}, decided->events.front()).parent;
   };
   EXPECT_EQ(parent_by("session:" + parent.text(), {}), parent);
-  // Nobody else has one, whatever the command says.
+  // Other principals have no parent, regardless of the command.
   for (const char* by : {"uid:1000", "token:tok_1", "session:", "session:sess_x", ""}) {
     EXPECT_EQ(parent_by(by, parent), SessionId()) << by;
   }

@@ -1,5 +1,5 @@
-// Limits of the agent's provider (P13): waited out in the journal, so that neither a restart nor a
-// reboot forgets them. The end of each is one record, and at most one prompt comes with it.
+// Limits of the agent's provider (P13): the wait is journalled, so it survives restarts and
+// reboots. Each limit ends with one record and at most one prompt.
 #include "base/limits.h"
 
 #include <algorithm>
@@ -12,10 +12,10 @@ namespace {
 
 constexpr const char* continue_text = "The usage limit is over. Continue from where you stopped.";
 constexpr std::int64_t hour_ms = 3600'000;
-// Times are told in whole seconds, and clocks differ.
+// Resets are reported in whole seconds, and clocks differ.
 constexpr std::int64_t slack_ms = 1'000;
 
-// A limit that is still there behind the reset it told is waited out longer each time.
+// If the limit still applies after its reported reset, each wait is longer than the last.
 std::int64_t least_wait_ms(const State& state) {
   constexpr std::int64_t doublings_max = 9;
   const std::int64_t continued = state.limit_series ? state.limit_series->continued : 0;
@@ -37,7 +37,7 @@ LimitOutcome limit_outcome(const State& state, Timestamp at) {
 
 void wait_for_reset(Draft& draft, const LimitMet& met) {
   const std::int64_t wait_ms = met.reset_at.ms - draft.input.now.wall.ms;
-  if (wait_ms > limit_wait_ms_max) return;  // no time that anybody meant
+  if (wait_ms > limit_wait_ms_max) return;  // no plausible reset time
   draft.add(
       LimitWaiting{.of = met.run,
                    .reset_at = met.reset_at,

@@ -1,4 +1,4 @@
-// P13: a limit of the agent's provider, waited out in the journal.
+// P13: a session waits for a limit of its agent's provider, and the journal keeps the wait.
 #include "base/limits.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ Setup going_on(std::int64_t times = 2, std::int64_t hours = 24) {
   return setup;
 }
 
-// The open run meets a limit that is over after this long.
+// The open run meets a limit that ends after this time.
 void meet_limit(Scenario& s, std::int64_t reset_ms = hour_ms) {
   const RunId run = s.state().run->id;
   s.frame(FrameRunFailed{run,
@@ -62,7 +62,7 @@ TEST(Limits, P13_it_goes_on_once_at_the_reset_where_that_was_asked_for) {
   reset_passes(s);
   ASSERT_TRUE(s.state().run);
   EXPECT_EQ(s.state().runs, 3u);
-  // A timer that fires twice, or after a restart, says nothing new.
+  // A timer that fires twice, or after a restart, changes nothing.
   s.ok(LimitResetPassed{limited}, "system");
   EXPECT_EQ(s.state().runs, 3u);
   EXPECT_TRUE(s.state().queue.empty());

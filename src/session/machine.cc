@@ -1,5 +1,4 @@
-// decide(): finds the transition for an input, and closes each decision with the status it leads
-// to.
+// decide(): finds the transition for an input, and closes each decision with the resulting status.
 #include "session/machine.h"
 
 #include "base/check.h"
@@ -11,7 +10,7 @@
 namespace perdure {
 namespace {
 
-// More than a decision can have: a cancel answers every open question and adds a few of its own.
+// More than any decision has: a cancel answers every open question and adds a few of its own.
 static_assert(waits_open_max + 16 < effects_per_record_max);
 
 template <class Terminal>
@@ -24,7 +23,7 @@ bool is_run_end(const EventBody& body) {
          ends_run<RunCancelled>(body) || ends_run<RunInterrupted>(body);
 }
 
-// What only a bug here could break. evolve() itself takes everything that was journalled.
+// Conditions that only a bug here could break. evolve() itself accepts everything journalled.
 void check_legal(const State& state, const EventBody& body, const Origin& origin) {
   const bool is_creation = holds_alternative<SessionCreated>(body);
   CHECK(is_creation == (state.head == 0), "a journal starts with session.created, once");
@@ -43,7 +42,7 @@ void check_legal(const State& state, const EventBody& body, const Origin& origin
   }
 }
 
-// Frames of another life than the present one are dropped and counted.
+// Frames of any other life than the current one are dropped and counted.
 Outcome on(Draft& draft, const Frame& frame) {
   const Execution& exec = draft.state.exec;
   if (!execution_may_live(draft.state) || frame.exec != exec.id || frame.gen != exec.gen) {
@@ -103,7 +102,7 @@ Result<Decision> decide(const State& state, const Input& input) {
   if (draft.state.head == 0) return std::move(draft.decision);
   const World world{liveness_of(draft.state, input), input.boot, input.now};
   const std::string status(enum_text(derive_status(draft.state, world)));
-  // A read-only look must not write: only an input that did something, or the boot, may.
+  // Reads must not write: only an input that changed something, or the boot, may.
   const bool may_write =
       !draft.decision.events.empty() || holds_alternative<DaemonBooted>(input.body);
   if (may_write && status != draft.state.status) draft.add(StatusDerived{status});

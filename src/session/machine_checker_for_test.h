@@ -1,8 +1,7 @@
-// Runs a session machine the way the runtime does (decide, fold, keep the records) and checks after
-// every input what must hold whatever came in: the invariants of docs/invariants.md as far as the
-// machine alone can break them. It keeps its own books from the events and never trusts the state
-// for what it checks. No test framework in here: unit tests, the random driver and the fuzzer all
-// use it.
+// Runs a session machine as the runtime does (decide, fold, keep the records) and checks after
+// every input the invariants of docs/invariants.md, as far as the machine alone can break them. It
+// keeps its own accounts of the events and never relies on the state that it checks. It uses no
+// test framework, because unit tests, the random driver and the fuzzer share it.
 #pragma once
 
 #include <map>
@@ -33,7 +32,7 @@ const Body* as_command(const Effect& effect) {
   return command ? get_if<Body>(&command->body) : nullptr;
 }
 
-// Only what a client asks for may be refused.
+// Only client commands may be rejected.
 inline bool is_client_command(const InputBody& body) {
   return body.index() < InputBody(Frame{}).index();
 }
@@ -47,7 +46,7 @@ class MachineChecker {
   // How often the whole journal is folded again (J4); 1: after every input.
   explicit MachineChecker(std::size_t refold_every) : refold_every_(refold_every) {}
 
-  // Decides the input and folds what follows. violation() is set when something was wrong.
+  // Decides the input and folds the events. If a rule was broken, violation() is set.
   Result<Decision> feed(const Input& input) {
     const Result<Decision> decided = decide(state_, input);
     check_deterministic(input, decided);
@@ -59,7 +58,7 @@ class MachineChecker {
     return decided;
   }
 
-  // J4: the journal alone gives the state.
+  // J4: folding the journal alone reproduces the state.
   void check_replay() {
     State replayed;
     for (const Record& record : records_) replayed = evolve(std::move(replayed), record.event);
@@ -323,7 +322,7 @@ class MachineChecker {
     require(any_held == state_.queue_held, "queue_held says whether something is held");
   }
 
-  // Somebody who waits is waited for: the machine never sits on work that nothing will wake.
+  // The machine never holds work that nothing will start.
   void check_progress(const Input& input) {
     const Execution& exec = state_.exec;
     const bool under_way = exec.stop_requested || exec.status == ExecutorStatus::starting ||
@@ -335,9 +334,9 @@ class MachineChecker {
     const bool injecting =
         agent_ready(state_) && state_.context.inject_armed && prepared_ == state_.context.boundary;
     const bool stopping = execution_may_live(state_) && exec.stop_requested;
-    // Its link or its end will tell (C19).
+    // Its link or its end will show (C19).
     const bool unknown = execution_may_live(state_) && exec.boot != input.boot;
-    // Its agentctl will say whether the turn got it (RUN4).
+    // Its agentctl will report whether the turn received it (RUN4).
     const bool steered = next->steering && execution_may_live(state_);
     require(state_.resume || injecting || stopping || unknown || steered,
             "Q1 a prompt that is not held will be sent");

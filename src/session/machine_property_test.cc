@@ -1,5 +1,5 @@
-// Thousands of random lives of a session: whatever comes in, in whatever order, the invariants of
-// MachineChecker hold and no CHECK fires. A failure prints the seed that shows it again.
+// Thousands of random lives of a session: for any inputs in any order, the invariants of
+// MachineChecker hold and no CHECK fires. A failure prints its seed.
 #include <set>
 #include <string>
 
@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t lives = 2000;
 constexpr std::size_t inputs_per_life = 250;
 
-// The first broken rule of this life, or nothing.
+// The first broken rule of this life; empty: none.
 std::string violation_of(std::uint64_t seed) {
   RandomInputs inputs{Dice(seed * 1'000'003)};
   MachineChecker machine(64);
@@ -42,7 +42,7 @@ TEST(MachinePropertyLong, J1_J4_J5_RUN1_RUN2_RUN3_RUN4_PROC2_PROC3_TOK1_TOK3_TOK
   }
 }
 
-// A file is imported as it is, and whoever wrote it may have meant harm.
+// A file is imported unchanged, and its author may be malicious.
 TEST(MachinePropertyLong, J1_no_journal_of_somebody_else_reaches_a_check) {
   std::size_t taken = 0;
   for (std::uint64_t seed = 1; seed <= lives; ++seed) {
@@ -56,7 +56,8 @@ TEST(MachinePropertyLong, J1_no_journal_of_somebody_else_reaches_a_check) {
   EXPECT_GT(taken, lives * 20) << "the copies are lived in";
 }
 
-// A driver that never reaches a corner proves nothing about it: every mark in session/ is visited.
+// A driver proves nothing about corners that it never reaches: it must visit every mark in
+// session/.
 TEST(MachinePropertyLong, the_random_lives_reach_every_corner) {
   probe_hook = [](const char* name) { probes_hit().insert(name); };
   for (std::uint64_t seed = 1; seed <= 200; ++seed) ASSERT_EQ(violation_of(seed), "");

@@ -1,5 +1,5 @@
 // The projections over lives that the machine itself decided: a session is prompted, asked, killed
-// and resumed, and what a client reads must follow at every step.
+// and resumed, and the client's view must be right at every step.
 #include <algorithm>
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ using testing::some_id;
 
 class Life : public ::testing::Test {
  protected:
-  // Decides, folds and keeps the records, as the runtime does.
+  // Decides, folds and keeps the records, like the runtime.
   Reply feed(InputBody body) {
     ++inputs_;
     clock_.wall.ms += 1000;
@@ -55,7 +55,7 @@ class Life : public ::testing::Test {
                                 .agent = std::move(agent),
                                 .workspace = {.cwd = "/w"}}});
   }
-  // From an ordered start to an agent that is ready, by the rung the machine asks for.
+  // From an ordered start to a ready agent, by the rung that the machine requests.
   void come_up(std::string agent_session_id) {
     frame(FrameExecutorReady{});
     frame(FrameAgentStarted{AgentStarted{.abilities = {.resume = true}}});
@@ -167,7 +167,7 @@ TEST_F(Life, K4_K29_K32_injection_is_told_at_every_step) {
   EXPECT_TRUE(view().resume_context_injected);
   const Receipt receipt = make_receipt(boundary, at_boundary, last<ContextInjected>());
   EXPECT_EQ(receipt.injected->turns, 1U);
-  // X28: the injected text is in no bubble.
+  // X28: no bubble contains the injected text.
   for (const TranscriptMessage& message : fold_transcript(records)) {
     EXPECT_EQ(message.content.find("EXECUTION HISTORY"), std::string::npos);
   }

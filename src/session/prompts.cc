@@ -1,5 +1,5 @@
 // Prompts: accepted once, kept in order, sent to at most one life of the agent (G6). A prompt that
-// cannot start now waits in the journal, never only in memory.
+// cannot start yet waits in the journal, never only in memory.
 #include <algorithm>
 
 #include "base/limits.h"
@@ -28,7 +28,7 @@ Result<> check_prompt(const State& state, const Prompt& prompt) {
 
 namespace {
 
-// The queue is in every snapshot, whole: it is bounded by bytes, too.
+// Every snapshot contains the whole queue, so its bytes are bounded, too.
 Result<> check_queue_bytes(const State& state, std::size_t more_bytes) {
   std::size_t bytes = more_bytes;
   for (const QueuedPrompt& item : state.queue) bytes += prompt_bytes(item.prompt);
@@ -43,8 +43,8 @@ Result<> check_queue_has_room(const State& state, const Prompt& prompt) {
   return check_queue_bytes(state, prompt_bytes(prompt));
 }
 
-// An execution of an earlier daemon is Unknown until its link is up or its end is proved (C19): a
-// run that was started on it could only be interrupted.
+// An earlier daemon's execution is Unknown until its link is up or its end is proved (C19): a run
+// started on it could only be interrupted.
 bool is_known_to_live(const Draft& draft) { return draft.state.exec.boot == draft.input.boot; }
 
 auto next_unheld(State& state) {
@@ -68,20 +68,20 @@ void report_queue_position(Draft& draft) {
   if (at == draft.state.queue.end()) {
     draft.decision.reply.placed = "started";
   } else {
-    // Held prompts do not start before it: a person would count wrong with them.
+    // Held prompts do not start before it, so the position excludes them.
     const auto ahead = std::count_if(draft.state.queue.begin(), at,
                                      [](const QueuedPrompt& item) { return !item.held; });
     draft.decision.reply.queue_position = static_cast<std::uint64_t>(ahead) + 1;
   }
 }
 
-// Begins the run of a prompt that is not in the queue any more. `history` goes in front of it.
+// Starts the run of a prompt already removed from the queue. `history` precedes it.
 void begin_run(Draft& draft, const QueuedPrompt& item, const InjectionReady* history) {
   const auto held =
       static_cast<std::uint64_t>(std::ranges::count_if(draft.state.queue, &QueuedPrompt::held));
   const bool by_itself = item.by == "auto_continue" || item.by == "continue_at_reset";
   const std::string trigger = by_itself ? item.by : "prompt";
-  // A new run revokes what is still asked from before it, outside of any run (O17, O22).
+  // A new run revokes older questions that were asked outside any run (O17, O22).
   close_waits(draft, {.reason = "new_run", .tell_agent = true});
   draft.add(RunStarted{draft.input.boot, item.message, trigger, held},
             {.run = item.run, .exec = draft.state.exec.id, .gen = draft.state.exec.gen});
@@ -100,14 +100,14 @@ void begin_queued_run(Draft& draft, const InjectionReady* history) {
   begin_run(draft, item, history);
 }
 
-// An agentctl that does not say what became of it could lose it behind the end of the turn.
+// An agentctl that does not report whether a prompt arrived could lose it at the end of the turn.
 bool can_be_steered(const State& state) {
   return state.agent.steer && state.exec.tells_steered && state.waits.empty() &&
          !state.run->cancelling;
 }
 
-// It is queued in front until the agentctl says that the agent has it: whatever becomes of the
-// turn, the agentctl or this daemon meanwhile, it is then sent as a prompt of its own, or held.
+// The prompt stays at the front of the queue until agentctl reports that the agent has it. If the
+// turn, the agentctl or this daemon ends before that, it is later sent on its own, or held.
 void steer(Draft& draft, const SubmitPrompt& command) {
   SIM_PROBE("prompt steered into the open run");
   const auto message = draft.ids.next<MessageId>();
@@ -176,7 +176,7 @@ Outcome on(Draft& draft, const SubmitPrompt& command) {
 
 namespace {
 
-// While its turn may still get it nobody can say what an edit or a removal would come to.
+// While its turn may still receive it, the result of an edit or a removal is unpredictable.
 Result<const QueuedPrompt*> find_waiting(const State& state, MessageId message) {
   const auto at = std::ranges::find(state.queue, message, &QueuedPrompt::message);
   if (at == state.queue.end()) {
@@ -218,7 +218,7 @@ Outcome on(Draft& draft, const RemoveQueued& command) {
   const bool was_on_its_way = queued->steering;
   draft.add(QueueRemoved{command.message, draft.input.by});
   draft.decision.reply.seq = draft.state.head;
-  if (was_on_its_way) deliver_next(draft);  // others waited until it was known what became of it
+  if (was_on_its_way) deliver_next(draft);  // others waited until it was known if it arrived
   return std::move(draft.decision);
 }
 
@@ -237,8 +237,8 @@ Outcome on(Draft& draft, const ReleaseQueue&) {
   return std::move(draft.decision);
 }
 
-// The conversation has it where the agent got it. Late, behind an end of the run that did not wait
-// for the agent, too: it is not to be sent again.
+// The conversation shows the prompt where the agent received it. This also holds after an end of
+// the run that did not wait for the agent: the prompt must not be sent again.
 void on_frame(Draft& draft, const Frame& frame, const FrameSteerTaken& body) {
   const auto at = std::ranges::find(draft.state.queue, body.message, &QueuedPrompt::message);
   if (at == draft.state.queue.end() || !at->steering) {
@@ -250,11 +250,11 @@ void on_frame(Draft& draft, const Frame& frame, const FrameSteerTaken& body) {
   draft.add(QueueDelivered{item.message});
   draft.add(MessageUser{item.message, item.prompt, item.key, item.by, true},
             frame_origin(draft, frame));
-  deliver_next(draft);  // behind an early end of the turn others waited for this one
+  deliver_next(draft);  // after an early end of the turn, others waited for this one
 }
 
-// Behind an end of the run that did not wait for the agent comes the agentctl's own: what it did
-// not tell before that it did not do.
+// After an end of the run that did not wait for the agent, the agentctl's own end follows: a
+// delivery that it has not reported by then did not happen.
 void keep_untaken(Draft& draft, RunId ended) {
   const bool is_last =
       !draft.state.run && draft.state.last_run && draft.state.last_run->id == ended;
@@ -268,8 +268,8 @@ void keep_untaken(Draft& draft, RunId ended) {
   deliver_next(draft);
 }
 
-// Nobody reads any more whether the agent was given it. Like every prompt it is given at most once:
-// it is told as given, in the turn that it was meant for (RUN4).
+// No later frame will show whether the agent received it. Every prompt is sent at most once, so it
+// is recorded as delivered in the turn that it was meant for (RUN4).
 void give_up_steering(Draft& draft) {
   const std::deque<QueuedPrompt> queue = draft.state.queue;
   for (const QueuedPrompt& item : queue) {
@@ -282,7 +282,7 @@ void give_up_steering(Draft& draft) {
   }
 }
 
-// What is on its way into a turn that has ended waits: its agentctl says what became of it (RUN4).
+// A prompt on its way into an ended turn waits until agentctl reports whether it arrived (RUN4).
 bool has_next(Draft& draft) {
   const auto next = next_unheld(draft.state);
   return !draft.state.run && !draft.state.archived && next != draft.state.queue.end() &&
@@ -298,11 +298,11 @@ void deliver_next(Draft& draft) {
   }
   if (!is_known_to_live(draft)) {
     SIM_PROBE("prompt waits until the old execution is known to live");
-    return;  // ExecutorAttached goes on, or ExecutorGone
+    return;  // ExecutorAttached or ExecutorGone continues
   }
   if (draft.state.context.inject_armed) {
-    // Asked again by a later prompt this is run twice and answered once: the arm is taken off by
-    // the first run that carries the history (K29).
+    // If a later prompt repeats this, it runs twice but counts once: the first run that carries the
+    // history clears inject_armed (K29).
     draft.effect(PrepareInjection{draft.state.context.boundary, draft.state.context.history_from});
     return;
   }

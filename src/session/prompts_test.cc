@@ -14,7 +14,7 @@ std::vector<std::string> queue_texts(const Scenario& s) {
   return texts;
 }
 
-// A session that lost its agent and comes back under a new agent session: history is armed.
+// A session that lost its agent and resumes under a new agent session: history is armed.
 Scenario armed(const Setup& setup = {}) {
   Scenario s = Scenario::lost(setup);
   s.ok(ResumeSession{.how = ResumeHow::inject});
@@ -178,8 +178,8 @@ TEST(Prompts, C23_RUN4_a_steer_is_told_once_however_often_and_late_its_frame_com
   EXPECT_EQ(s.count<MessageUser>(), 4U);
 }
 
-// A session whose turn a question's deadline ended while a steer was on its way into it, and whose
-// queue a person has let go on.
+// A session with a turn that ended by a question's deadline while a steered prompt was on its way
+// into it. A person has released the queue.
 Scenario steered_over_a_deadline() {
   Scenario s =
       Scenario::running({.agent = {.name = "codex", .steer = true}, .policy = {.wait_ms = 1000}});
@@ -299,7 +299,7 @@ TEST(Prompts, C23_steer_is_queued_in_front_where_it_cannot_be_taken) {
   cancelling.cancel();
   EXPECT_EQ(cancelling.submit("left", PromptWhen::steer).placed, "queued_front");
 
-  // An agentctl of an earlier build, which would not say whether the agent got it.
+  // An agentctl of an earlier build, which does not report whether the agent received it.
   Scenario silent = Scenario({.agent = {.name = "codex", .steer = true}});
   silent.ok(ResumeSession{});
   silent.frame(FrameExecutorReady{}).agent_started().opened();

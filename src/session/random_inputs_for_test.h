@@ -1,6 +1,6 @@
-// Turns dice into inputs for a session machine: mostly what a world would send to a session in this
-// state, sometimes what no world should. The dice are a seed (the property test) or bytes (the
-// fuzzer); equal dice give equal inputs.
+// Turns random numbers into inputs for a session machine: mostly plausible ones for its state, some
+// that should never occur. The source is a seed (the property test) or bytes (the fuzzer); equal
+// sources give equal inputs.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class Dice {
     return static_cast<std::size_t>((x ^ (x >> 31)) % n);
   }
   bool one_in(std::size_t n) { return below(n) == 0; }
-  // Whether the bytes are used up; a seed never is.
+  // Whether the bytes are used up. A seed is never exhausted.
   bool exhausted() const { return from_bytes_ && at_ >= bytes_.size(); }
 
  private:
@@ -41,7 +41,7 @@ class Dice {
   bool from_bytes_ = false;
 };
 
-// What stands for the secret of a wait token in tests: anybody who knows the rule can answer.
+// The secret of a wait token in tests: derived by a known rule, so that any test can answer.
 inline Hash secret_hash_for_test(WaitTokenId token) {
   Hash hash;
   for (std::size_t i = 0; i < 8; ++i) {

@@ -1,5 +1,5 @@
-// Tests only: journals made by hand, and journals drawn from a seed that hold everything a
-// projection must live with: interleaved tools, late frames, repairs, unknown kinds, prompts that
+// Journals for tests: hand-made ones, and random ones from a seed that contain everything a
+// projection must handle: interleaved tools, late frames, repairs, unknown kinds, prompts that
 // steer.
 #pragma once
 
@@ -18,7 +18,7 @@ SomeId some_id(std::uint64_t number) {
   return SomeId(Ulid{.high = 1, .low = number});
 }
 
-// Numbers and dates the records it is given: one second apart, from 2026-11-15T12:00:00Z.
+// Numbers its records and dates them one second apart, from 2026-11-15T12:00:00Z.
 class JournalBuilder {
  public:
   JournalBuilder& add(EventBody body, Origin origin = {}) {
@@ -34,7 +34,7 @@ class JournalBuilder {
     add(MessageUser{.message = some_id<MessageId>(number), .prompt = {.text = std::move(prompt)}});
     return add(RunStarted{.message = some_id<MessageId>(number), .trigger = "prompt"});
   }
-  // The end itself still carries the run's id; what follows does not.
+  // The end still carries the run's id; later records do not.
   JournalBuilder& end_run(EventBody end = RunCompleted{.stop_reason = "end_turn"}) {
     add(std::move(end));
     run_ = {};
@@ -67,7 +67,7 @@ class JournalBuilder {
   RunId run_;
 };
 
-// A small generator of our own (splitmix64): the same seed gives the same journal everywhere.
+// A small generator (splitmix64): the same seed gives the same journal on every platform.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : state_(seed) {}
@@ -104,7 +104,7 @@ inline EventBody end_of_run(Dice& dice) {
   }
 }
 
-// What may happen in the middle of a turn, or between two.
+// Any event that may occur during a turn or between turns.
 inline void add_step(JournalBuilder& journal, Dice& dice) {
   switch (dice.below(16)) {
     case 0:
@@ -150,7 +150,7 @@ inline void add_step(JournalBuilder& journal, Dice& dice) {
 
 inline std::vector<Record> make_random_journal(std::uint64_t seed, std::size_t records) {
   Dice dice(seed);
-  // Each seed has its own rhythm, so that some journals are one long turn and some have many.
+  // The length of turns varies by seed: some journals are one long turn, some have many.
   const std::uint64_t turn_length = 2 + dice.below(40);
   JournalBuilder journal;
   journal.add(SessionCreated{.session = some_id<SessionId>(1), .title = "random"});

@@ -12,13 +12,13 @@ bool has_agent_process(const State& state) {
 }
 
 bool is_starting(const State& state, Liveness liveness) {
-  if (state.resume) return true;  // the ladder goes on, also across a restart of the daemon
+  if (state.resume) return true;  // the ladder continues, also across a restart of the daemon
   if (liveness == Liveness::dead) return false;
   return state.exec.status == ExecutorStatus::starting ||
          state.exec.agent == AgentPhase::starting || state.exec.agent == AgentPhase::opening;
 }
 
-// Whether somebody ended the session. A crash or a lost agent did not: work can go on from there.
+// Whether a person or a rule ended the session. After a crash or a lost agent, work can continue.
 bool was_stopped(const State& state) {
   const std::string& reason = state.stop_reason;
   const bool by_somebody =
@@ -30,7 +30,7 @@ bool can_inject(const State& state) {
   return state.agent.history_context_injection || state.policy.inject != Inject::off;
 }
 
-// C21's last rule: all but the archived and those of which only a bare start is left.
+// C21's last rule: all sessions but archived ones and those that offer only a fresh start.
 ResumeVerdict resumable_at_all(const State& state) {
   if (usable_agent_session_id(state) || can_inject(state)) return {.is_resumable = true};
   const bool agents_fault =
@@ -39,8 +39,8 @@ ResumeVerdict resumable_at_all(const State& state) {
               agents_fault ? ResumeReason::not_resumable : ResumeReason::missing_resume_token};
 }
 
-// L15: its agent is gone and keeps nothing, and nothing may be told to the next one. It can be read
-// and prompted all the same; that agent begins with nothing (C2).
+// L15: its agent is gone and keeps nothing, and the next one may not get the history. The session
+// can still be read and prompted; the next agent starts without context (C2).
 bool is_beyond_resume(const State& state) {
   return state.exec.gone && !was_stopped(state) &&
          resumable_at_all(state).reason == ResumeReason::not_resumable;

@@ -1,5 +1,5 @@
-// What a client reads of a session (L28, L7, O30): every field derived from the state and from what
-// is known of the world just now. Nothing here is stored, and nothing here is a secret or its hash.
+// A session as clients read it (L28, L7, O30): every field is derived from the state and from what
+// is currently known of the world. Nothing here is stored; nothing is a secret or its hash.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace perdure {
 
-// The K/L vocabulary.
+// The states of K and L.
 enum class SessionState {
   starting,
   running,
@@ -27,7 +27,7 @@ enum class SessionState {
 ENUM_TEXT(SessionState, "STARTING", "RUNNING", "WAITING_FOR_INPUT", "COMPLETED", "FAILED",
           "CANCELLED", "ERROR");
 
-// K12: the states of which an open page resumes the session by itself.
+// K12: in these states, an open page resumes the session automatically.
 bool is_active(SessionState state);
 
 enum class ResumeReason {
@@ -47,19 +47,19 @@ struct ResumeVerdict {
   bool operator==(const ResumeVerdict&) const = default;
 };
 
-// A question that waits for a person. The token is named, never its secret or hash.
+// A question that waits for a person. It names the token, never its secret or hash.
 struct PendingItem {
-  WaitTokenId token;  // null: only of a permission that has none
+  WaitTokenId token;  // null: only for a permission that has none
   WaitKind kind = WaitKind::permission;
   RunId run;
   PermissionId permission;
   std::string tool_call_id;
   std::string title;
   std::vector<PermissionOption> options;
-  std::string digest;  // an answer that names it is refused for any other question
+  std::string digest;  // an answer that names it is rejected for any other question
   Timestamp since;
   std::optional<Deadline> deadline;
-  bool answerable = true;  // false: its deadline passed, or who asked is gone
+  bool answerable = true;  // false: its deadline passed, or its agent is gone
   bool operator==(const PendingItem&) const = default;
   FIELDS {
     visit("resume_token_id", self.token);
@@ -83,7 +83,7 @@ struct QueueItem {
   Prompt prompt;
   std::string by;
   bool held = false;      // until a person acts (N11)
-  bool steering = false;  // on its way into the running turn, which may be over (C23)
+  bool steering = false;  // on its way into the running turn, which may have ended (C23)
   bool operator==(const QueueItem&) const = default;
   FIELDS {
     visit("position", self.position);
@@ -96,7 +96,7 @@ struct QueueItem {
   }
 };
 
-// The limit that is waited out. `at_reset` says what will then be: `continued`, or why not.
+// The limit that the session waits for. `at_reset`: whether it will then continue, or why not.
 struct LimitView {
   Timestamp reset_at;
   LimitOutcome at_reset = LimitOutcome::not_asked;
@@ -107,9 +107,9 @@ struct LimitView {
   }
 };
 
-// Fields that the pure machine cannot know (connections) are added by whoever serves it.
+// The server adds fields that the pure machine cannot know (connections).
 struct SessionView {
-  std::uint64_t seq = 0;  // the record this view is as of (C8)
+  std::uint64_t seq = 0;  // the record that this view reflects (C8)
   SessionId session;
   TaskId task;  // null without a task
   std::string title;
@@ -133,22 +133,22 @@ struct SessionView {
   std::vector<QueueItem> queue;
   bool queue_held = false;
 
-  bool active = false;  // a live agent; `is_agent_running` says the same in L28's words
+  bool active = false;  // a live agent; equals `is_agent_running`, L28's name
   std::uint64_t active_runs = 0;
-  std::uint64_t runs = 0;  // begun so far
+  std::uint64_t runs = 0;  // started so far
   std::optional<Run> run;
   std::optional<EndedRun> last_run;
 
   std::string runtime;
   std::string image;         // of its containers
   std::string remote;        // the host of its executions
-  std::string container_id;  // of the present execution
-  std::string confinement;   // of the present execution: full, partial, none; empty: not known
+  std::string container_id;  // of the current execution
+  std::string confinement;   // of the current execution: full, partial, none; empty: unknown
   std::string confinement_reason;
   ExecId agent_execution_id;
-  std::optional<std::string> agent_session_id;  // none: never had one, or the agent rejected it
-  std::optional<std::string> resume_token;      // the same, where the agent can use it (K41)
-  AgentAbilities acp_caps;                      // A15: as the agent of this execution said
+  std::optional<std::string> agent_session_id;  // absent: never had one, or the agent rejected it
+  std::optional<std::string> resume_token;      // the same, if the agent can use it (K41)
+  AgentAbilities acp_caps;                      // A15: as reported by this execution's agent
   bool supports_session_resume = false;
   bool supports_workspace_only = false;
   bool requires_new_session = false;  // L23: derived alias
@@ -170,22 +170,22 @@ struct ShownError {
   std::string message;
 };
 
-// The one trouble to show: a resume that failed, else an execution that was lost or never came up,
-// else the last run, else that nothing can be resumed. Empty when all is well.
+// The most important error: a failed resume, else an execution that was lost or never started, else
+// the last run, else that the session cannot be resumed. Empty if there is none.
 ShownError derive_error(const State& state);
 
-// The parts, for those who need one of them.
+// The individual parts of the view.
 SessionState derive_state(const State& state, const World& world);
 ResumeVerdict derive_resume(const State& state, const World& world);
 std::vector<PendingItem> derive_pending(const State& state, const World& world);
 
 std::optional<LimitView> derive_limit(const State& state);
 
-// What is known of the execution's life: without an execution there is nothing alive.
+// Whether the execution is alive. Without an execution, nothing is.
 Liveness derive_liveness(const State& state, const World& world);
 
-// The agent's id for the session, if it could still be resumed or loaded by it: given, not
-// rejected, of an agent that keeps sessions, made for the folder the session has now (K41, X13).
+// The agent's id for the session, if it can still resume or load it: assigned, not rejected, of an
+// agent that keeps sessions, created for the session's current folder (K41, X13).
 std::optional<std::string> usable_agent_session_id(const State& state);
 
 }  // namespace perdure

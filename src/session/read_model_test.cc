@@ -1,5 +1,5 @@
 // The read model as tables: one row per rule of state (K12, K36, C22) and of resumability (C21),
-// and a check of every field that is passed on.
+// and a check of every field that is passed through.
 #include "session/read_model.h"
 
 #include <functional>
@@ -300,7 +300,7 @@ TEST(ReadModel, A15_abilities_of_the_agent_show) {
   EXPECT_FALSE(project_session(state, world()).requires_new_session);
   state.exec.abilities = {};
   EXPECT_TRUE(project_session(state, world()).requires_new_session);
-  state.exec.agent = AgentPhase::none;  // nobody has asked it yet
+  state.exec.agent = AgentPhase::none;  // not started yet
   EXPECT_FALSE(project_session(state, world()).requires_new_session);
 }
 

@@ -27,7 +27,7 @@ bool was_interrupted(const State& state) {
          *state.last_run->interrupted != InterruptReason::forked;
 }
 
-// The agent's own session came back, as far as the agent kept it.
+// The agent restored its own session, as far as it kept it.
 void add_native_losses(Receipt& receipt, const ContextBoundary& boundary, const State& after) {
   const std::uint64_t prompts = after.context.prompts;
   if (boundary.verified == Verified::partial && boundary.replayed_prompts < prompts) {

@@ -1,5 +1,5 @@
-// The receipt of a resume: which rung of the ladder served, and honestly what the agent no longer
-// knows. Made from the record that ended the ladder and the state behind it.
+// The receipt of a resume: which rung of the ladder succeeded and what the agent no longer knows.
+// Built from the record that ended the ladder and the state after it.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace perdure {
 
-// The rungs of the ladder by number; none: the ladder failed, or it was no resume at all.
+// The rungs of the ladder by number; none: the ladder failed, or this was not a resume.
 enum class Rung { none, attach, resume, load, inject, fresh };
 ENUM_TEXT(Rung, "none", "attach", "resume", "load", "inject", "new");
 
@@ -20,7 +20,7 @@ struct Receipt {
   std::optional<BoundaryHow> how;
   std::string agent_session_id;
   Verified verified = Verified::none;
-  bool inject_armed = false;  // history goes along with the next prompt
+  bool inject_armed = false;  // the next prompt carries the history
   struct Injected {
     std::uint64_t turns = 0;
     std::uint64_t of = 0;
@@ -32,9 +32,9 @@ struct Receipt {
       visit("chars", self.chars);
     }
   };
-  std::optional<Injected> injected;  // once it has gone along
-  std::vector<std::string> lost;     // sentences; empty: the agent knows all that it knew
-  std::string reason;                // why the better rung did not serve, or why none did
+  std::optional<Injected> injected;  // after it was sent
+  std::vector<std::string> lost;     // sentences; empty: the agent lost nothing
+  std::string reason;                // why the better rung failed, or why all did
   std::vector<OpenAttempt> attempts;
   bool already_running = false;
   bool operator==(const Receipt&) const = default;
@@ -55,14 +55,14 @@ struct Receipt {
 // 1 to 5, best first; 0 for none.
 int rung_number(Rung rung);
 
-// `after` is the state that holds the boundary, before any later prompt.
+// `after` is the state that includes the boundary, before any later prompt.
 Receipt make_receipt(const ContextBoundary& boundary, const State& after);
-// The same once the history has gone to the agent.
+// The receipt after the history was sent to the agent.
 Receipt make_receipt(const ContextBoundary& boundary, const State& after,
                      const ContextInjected& injected);
-// No rung served. The id is kept, and nothing was lost that was there before.
+// All rungs failed. The id is kept, and nothing was lost.
 Receipt make_receipt(const ResumeFailed& failed, const State& after);
-// The agent lives and its execution was attached to, or had never been left (C14).
+// The agent is alive: the daemon reattached to its execution, or was always attached (C14).
 Receipt make_live_receipt(const State& state);
 
 }  // namespace perdure

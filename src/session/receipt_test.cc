@@ -1,4 +1,4 @@
-// Shows the rung and the losses of each way a resume can end.
+// Shows the rung and the losses for each possible end of a resume.
 #include "session/receipt.h"
 
 #include <gmock/gmock.h>

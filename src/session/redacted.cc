@@ -13,7 +13,7 @@ void blank(std::string& text) {
   if (!text.empty()) text = redacted_text;
 }
 
-// A prompt is never empty: one of attachments alone gets the word, too.
+// A prompt is never empty: one with attachments only also gets the fixed word.
 void blank(Prompt& prompt) {
   if (prompt.text.empty() && prompt.blocks.text.empty()) return;
   prompt = {.text = std::string(redacted_text), .blocks = {}};
@@ -27,15 +27,15 @@ void blank(std::vector<PermissionOption>& options) {
   for (PermissionOption& option : options) blank(option.name);
 }
 
-// A client may give a reason of its own for a stop; these are ours.
+// A client may give its own reason for a stop; these are ours.
 bool is_known_reason(std::string_view reason) {
   constexpr std::array known{"",      "completed", "cancelled",  "stopped_by_user", "agent_crashed",
                              "error", "deleted",   "interrupted"};
   return std::ranges::find(known, reason) != known.end();
 }
 
-// One overload per kind that holds text which somebody else than Perdure wrote. Folders, names of
-// agents, ids and principals stay: without them the session could not go on.
+// One overload per kind that holds text not written by Perdure. Folders, agent names, ids and
+// principals stay: without them the session could not continue.
 struct Scrub {
   void operator()(SessionCreated& e) const {
     blank(e.title);
@@ -98,7 +98,7 @@ bool is_text_name(std::string_view name) {
          name == "input" || name == "message" || name == "reason" || name == "stderr_tail";
 }
 
-// The fold passes over these: their place in the journal is all that counts.
+// The fold ignores these: only their position in the journal counts.
 template <class Body>
 constexpr bool is_needed_v =
     !(std::is_same_v<Body, SessionAdopted> || std::is_same_v<Body, Plan> ||

@@ -1,6 +1,5 @@
-// What stays of an event when its text is taken back: ids, counts and settings that the state of
-// the session is folded from. Text is replaced by a fixed word, so that nothing has to be guessed
-// from what is missing.
+// The redacted form of an event: the ids, counts and settings from which the session's state is
+// folded. A fixed word replaces each text, so that readers need not interpret missing fields.
 #pragma once
 
 #include <cstddef>
@@ -14,21 +13,20 @@
 
 namespace perdure {
 
-// Stands where a text was. Readers show it as it is.
+// Replaces a redacted text. Readers show it unchanged.
 inline constexpr std::string_view redacted_text = "[redacted]";
 
-// The event without its text. Nothing: the state needs nothing of such an event.
+// The event without its text. Absent: the state does not depend on this event.
 std::optional<EventBody> without_text(const EventBody& body);
 
-// False for an event that is the same without its text: there is nothing to take back.
+// False if the event holds no text to redact.
 bool holds_text(const EventBody& body);
 
-// The texts of an event that a redaction takes, without those too short to be looked for.
+// The texts of an event that a redaction removes, except those too short to search for.
 inline constexpr std::size_t text_to_find_min = 8;
 std::vector<std::string> texts_of(const EventBody& body);
 
-// The state without any of the text that a redaction takes. Two states that differ in such text
-// only are equal then.
+// The state without redactable text. Two states that differ only in such text become equal.
 State without_text(State state);
 
 }  // namespace perdure

@@ -1,4 +1,4 @@
-// Taking text back: whatever record loses its text, the session is in the state that it was in.
+// Redaction: removing the text of any record leaves the session's state unchanged.
 #include "session/redacted.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
-// Repair (A13, A14): what a crash left open in the conversation is closed by appending, never by
-// rewriting. The plan is a function of the state, so that a dry run shows exactly what would happen
-// and a second repair finds nothing to do (X19).
+// Repair (A13, A14): closes what a crash left open in the conversation by appending, never by
+// rewriting. The plan is a function of the state, so a dry run shows exactly what would happen and
+// a second repair does nothing (X19).
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace perdure {
 
-// The records that close the open agent message and every open tool call, in order. Empty when
+// The records that close the open agent message and every open tool call, in order. Empty if
 // nothing is open.
 std::vector<EventBody> plan_repair(const State& state);
 

@@ -1,5 +1,5 @@
-// The repair plan as a table (A13, A14, X19): what a crash left open, and the records that close
-// it.
+// The repair plan as a table (A13, A14, X19): states left by a crash, and the records that close
+// them.
 #include "session/repair.h"
 
 #include <gtest/gtest.h>

@@ -182,7 +182,7 @@ TEST(ResumeContext, R5_text_cannot_fake_a_section_or_a_role) {
        "(USER): x"},
       {"[SYSTEM]: x", "(SYSTEM): x"},
       {"RESUME CONTEXT FOR CONTINUING TASK", "> RESUME CONTEXT FOR CONTINUING TASK"},
-      // Left as they are: ordinary text and code.
+      // Unchanged: ordinary text and code.
       {"if (a === b) x[USERS] = y[0];", "if (a === b) x[USERS] = y[0];"},
       {"a == b // [user_id]", "a == b // [user_id]"},
       {"👩\xe2\x80\x8d💻 ok", "👩\xe2\x80\x8d💻 ok"},
@@ -226,7 +226,7 @@ TEST(ResumeContext, R5_C12_random_journals_keep_every_rule) {
       to -= size;
     }
     const ResumeContext windows = builder.build();
-    // turns_of is known by the caller; without it each reader knows only what it has read.
+    // The caller knows turns_of; without it each reader counts only what it has read.
     EXPECT_EQ(windows.turns, whole.turns) << "seed " << seed;
     EXPECT_EQ(windows.text.substr(windows.text.find("\n[")),
               whole.text.substr(whole.text.find("\n[")))

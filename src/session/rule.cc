@@ -25,7 +25,7 @@ bool is_plain_ascii(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
 }
 
-// `file:`, `https:`: a tool may read it as something else than a relative path.
+// `file:`, `https:`: a tool may not read it as a relative path.
 bool has_scheme(std::string_view path) {
   const std::size_t colon = path.find(':');
   if (colon == 0 || colon == std::string_view::npos) return false;
@@ -64,14 +64,14 @@ bool is_changing(const Question& question) {
   return question.changes_files || is_one_of(question.tool_kind, changing_kinds);
 }
 
-// For deny and ask: a question counts as each kind that it shows signs of.
+// For deny and ask: a question matches each kind that it shows signs of.
 bool may_be_of(const TypedRule& rule, const Question& question) {
   if (rule.tools.empty() || is_one_of(question.tool_kind, rule.tools)) return true;
   if (!question.command.empty() && is_one_of("execute", rule.tools)) return true;
   return question.changes_files && is_one_of("edit", rule.tools);
 }
 
-// The folder that the rule's path speaks of; empty: none that can be named.
+// The folder that the rule's path refers to; empty: it cannot be named.
 std::string folder_of(const TypedRule& rule, const RuleScene& scene) {
   const bool is_named = rule.path.starts_with('/');
   return plain_path(is_named ? rule.path : scene.cwd, "").value_or(std::string());
@@ -83,7 +83,7 @@ Where where_is(std::string_view path, const std::string& folder, const RuleScene
   const auto plain = plain_path(path, scene.cwd);
   if (!plain || folder.empty()) return Where::unclear;
   if (!is_below(*plain, folder)) return Where::outside;
-  // Below the folder a letter that looks like another would hide which file is meant.
+  // Below the folder, a look-alike letter would hide which file is meant.
   return is_plain_ascii(std::string_view(*plain).substr(folder.size())) ? Where::inside
                                                                         : Where::unclear;
 }
@@ -98,7 +98,7 @@ bool all_inside(const TypedRule& rule, const RuleScene& scene, const Question& q
   });
 }
 
-// Of the others nobody expects that they name a path.
+// Questions of other kinds need not name a path.
 bool is_about_files(const Question& question) {
   static constexpr auto kinds =
       std::to_array<std::string_view>({"", "read", "edit", "delete", "move", "search"});
@@ -118,7 +118,7 @@ RuleMatch match_any_path(const TypedRule& rule, const RuleScene& scene, const Qu
   return unclear ? RuleMatch::unclear : RuleMatch::no;
 }
 
-// git runs what it finds in its own folder, so that to write there is to run a command.
+// git executes files in its own folder, so writing there amounts to running a command.
 bool touches_git(const Question& question) {
   return std::ranges::any_of(question.paths, [](const std::string& path) {
     std::string lower = path;
@@ -264,8 +264,8 @@ bool says_what(const std::string& word) {
   return !word.empty() && is_letter(word.front()) && !word.contains('/') && !word.contains('.');
 }
 
-// The first words that say what is done: `npm test`, `git log`, `npm run build`. Empty: only the
-// whole command does. A program's name alone never does: it may run anything.
+// The first words, which show the action: `npm test`, `git log`, `npm run build`. Empty: only the
+// whole command shows it. A program's name alone never does: it may run anything.
 Words head_of(const Words& words) {
   static constexpr auto runners =
       std::to_array<std::string_view>({"run", "exec", "x", "dlx", "compose", "run-script"});

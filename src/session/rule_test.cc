@@ -1,4 +1,4 @@
-// Typed rules: what matches, what never does, and which rules are refused or offered.
+// Typed rules: what matches, what never does, and which rules are rejected or offered.
 #include "session/rule.h"
 
 #include <gmock/gmock.h>

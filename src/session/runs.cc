@@ -1,5 +1,5 @@
-// Runs: at most one open, exactly one end each (G4). What a run left open is closed by records in
-// front of its end, so that nothing of a run comes after it.
+// Runs: at most one open, exactly one end each (G4). Records before its end close what a run left
+// open, so that no event of a run follows it.
 #include <algorithm>
 
 #include "base/check.h"
@@ -20,7 +20,7 @@ bool is_interrupted(const EventBody& terminal) {
   return holds_alternative<RunInterrupted>(terminal);
 }
 
-// Nothing is left of it to tell but what it did not take.
+// All that is left to record are the prompts that it did not take.
 void end_late(Draft& draft, RunId run) {
   keep_untaken(draft, run);
   if (draft.decision.events.empty()) draft.decision.dropped = 1;
@@ -89,7 +89,7 @@ void interrupt_run(Draft& draft, InterruptReason reason) {
   const bool was_waiting = std::ranges::any_of(draft.state.waits, [&](const auto& entry) {
     return entry.second.run == draft.state.run->id;
   });
-  // An open tool call may or may not have acted: never go on by ourselves over it (C11).
+  // An open tool call may have taken effect: never continue automatically after it (C11).
   const bool may_continue = draft.state.policy.auto_continue && !draft.state.auto_continued &&
                             draft.state.open_tools.empty() && !was_waiting;
   end_run(draft, RunInterrupted{was_waiting ? InterruptReason::wait_lost : reason});

@@ -1,4 +1,4 @@
-// Runs: one open, one end each, with everything of the run in front of its end.
+// Runs: one open, one end each, preceded by everything else of the run.
 #include "session/scenario_for_test.h"
 
 namespace perdure {

@@ -1,5 +1,5 @@
-// A session's life told step by step: each call is one input, each step is checked by
-// MachineChecker, and what it led to can be asked. Time stands still unless a test lets it pass.
+// A session's life, step by step: each call is one input, MachineChecker checks each step, and
+// tests inspect the result. Time stands still unless a test advances it.
 #pragma once
 
 #include <string>
@@ -37,21 +37,21 @@ class Scenario {
     ok(command);
   }
 
-  // A session whose agent is up and idle, never prompted.
+  // A session whose agent is ready and idle, never prompted.
   static Scenario live(const Setup& setup = {}) {
     Scenario scenario(setup);
     scenario.ok(ResumeSession{});
     scenario.ready();
     return scenario;
   }
-  // The same, with one completed turn behind it.
+  // The same, after one completed turn.
   static Scenario worked(const Setup& setup = {}) {
     Scenario scenario = live(setup);
     scenario.submit("first task");
     scenario.say("done").finish();
     return scenario;
   }
-  // With a completed turn, and its agentctl lost.
+  // With a completed turn and a lost agentctl.
   static Scenario lost(const Setup& setup = {}) {
     Scenario scenario = worked(setup);
     scenario.gone();
@@ -76,13 +76,13 @@ class Scenario {
     last_ = decided ? *decided : Decision{};
     return decided;
   }
-  // Must be taken. Gives the reply.
+  // The input must be accepted. Returns the reply.
   Reply ok(InputBody body, const std::string& by = "uid:1000") {
     const auto decided = send(std::move(body), by);
     EXPECT_TRUE(decided.has_value()) << decided.error().message();
     return last_.reply;
   }
-  // Must be refused, and change nothing. Gives the code.
+  // The input must be rejected without changing anything. Returns the code.
   Code refused(InputBody body, const std::string& by = "uid:1000") {
     const State before = state();
     const auto decided = send(std::move(body), by);
@@ -97,7 +97,7 @@ class Scenario {
   Reply cancel() { return ok(CancelRun{}); }
   Reply stop() { return ok(StopSession{}); }
 
-  // A frame of the present execution, of the open run if there is one.
+  // A frame of the current execution, in the open run if there is one.
   Scenario& frame(FrameBody body) {
     return frame_of(state().run ? state().run->id : RunId{}, std::move(body));
   }
@@ -117,7 +117,7 @@ class Scenario {
   Scenario& agent_started(AgentAbilities abilities = can_everything) {
     return frame(FrameAgentStarted{{.abilities = abilities}});
   }
-  // The agent serves the rung it was asked for, and restores everything.
+  // The agent serves the requested rung and restores everything.
   Scenario& opened() {
     const bool fresh = state().exec.opening == OpenMethod::fresh;
     const std::string id =
@@ -131,7 +131,7 @@ class Scenario {
   Scenario& open_fails(OpenFailure failure) {
     return frame(FrameOpenFailed{state().exec.opening, failure, "it says"});
   }
-  // The history that a prompt waits for was rendered.
+  // The history that a prompt waits for has been rendered.
   Scenario& injection(const std::string& text = "=== EXECUTION HISTORY ===") {
     ok(InjectionReady{state().context.boundary, text, 1, 1, text.size()}, "system");
     return *this;
@@ -151,7 +151,7 @@ class Scenario {
     return frame(FrameAgentExited{std::move(exit)});
   }
 
-  // The agent asks; gives the id of the question.
+  // The agent asks a question; returns its id.
   PermissionId ask(const std::string& request = "req-1") {
     return ask_in(state().run ? state().run->id : RunId{}, request);
   }
@@ -176,12 +176,12 @@ class Scenario {
     return {.token = token, .secret_hash = secret_hash_for_test(token), .option_id = option};
   }
 
-  // The agentctl and everything under it is proved gone.
+  // The agentctl and all its descendants are proved gone.
   Scenario& gone() {
     ok(ExecutorGone{state().exec.id, state().exec.gen, "pidfd"}, "system");
     return *this;
   }
-  // Another daemon comes up; it does not know yet whether the agentctl lives.
+  // A new daemon starts; it does not know yet whether the agentctl is alive.
   Scenario& booted() {
     boot_ = ids_.next<BootId>();
     ok(DaemonBooted{}, "system");
@@ -205,7 +205,7 @@ class Scenario {
   const std::vector<Effect>& effects() const { return machine_.effects(); }
   std::string status() const { return state().status; }
 
-  // The kinds of the last step's records, in order, without the status at the end.
+  // The kinds of the last step's records, in order, without the final status.
   std::vector<std::string> kinds() const {
     std::vector<std::string> kinds;
     for (const Event& event : last_.events) {
@@ -213,7 +213,7 @@ class Scenario {
     }
     return kinds;
   }
-  // How many records of this kind the whole journal has.
+  // The number of records of this kind in the whole journal.
   template <class Body>
   std::size_t count() const {
     std::size_t count = 0;
@@ -248,7 +248,7 @@ class Scenario {
     }
     return nullptr;
   }
-  // How many commands of this type were ever sent.
+  // The number of commands of this type sent so far.
   template <class Body>
   std::size_t commands() const {
     std::size_t count = 0;

@@ -8,15 +8,15 @@ namespace perdure {
 namespace {
 
 constexpr int nesting_max = 4;
-constexpr std::size_t commands_max = 4096;  // found in one text; the rest is not looked at
+constexpr std::size_t commands_max = 4096;  // per text; the rest is ignored
 constexpr std::size_t wrapped_words_max = 64;
-constexpr std::size_t letters_read_max = 1UL << 20;  // nested texts are read again and again
+constexpr std::size_t letters_read_max = 1UL << 20;  // nested texts are read repeatedly
 
 bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-// Letters that stand for themselves in every shell, wherever they are in a word.
+// Characters that are literal in every shell, anywhere in a word.
 bool is_plain(char c) { return is_letter_or_digit(c) || std::string_view("_-./:,+@").contains(c); }
 bool is_printable(char c) { return c >= ' ' && c <= '~'; }
 
@@ -30,7 +30,7 @@ bool is_reserved(std::string_view word) {
   return std::ranges::find(reserved, word) != reserved.end();
 }
 
-// Reserved words behind which a command follows.
+// Reserved words that a command follows.
 bool leads_to_command(std::string_view word) {
   static constexpr auto leading = std::to_array<std::string_view>(
       {"if", "then", "else", "elif", "do",    "while",  "until",     "time", "coproc", "!",     "{",
@@ -50,7 +50,7 @@ std::string_view name_of(std::string_view program) {
   return slash == std::string_view::npos ? program : program.substr(slash + 1);
 }
 
-// Reads one text as the exact reader does; nothing as soon as a letter may mean something.
+// Reads one text as the exact parser; fails at the first character that may be special.
 class SimpleReader {
  public:
   explicit SimpleReader(std::string_view text) : text_(text) {}
@@ -72,7 +72,7 @@ class SimpleReader {
  private:
   bool at_end_of_word() const { return at_ == text_.size() || text_[at_] == ' '; }
 
-  // Unquoted, and no word that a shell keeps for itself.
+  // Unquoted, and not a reserved word.
   std::optional<std::string> program() {
     std::string word;
     for (; !at_end_of_word(); ++at_) {
@@ -88,7 +88,7 @@ class SimpleReader {
 
   std::optional<std::string> argument() {
     std::string word;
-    bool was_quoted = false;  // just now: a second quote would read differently in some shells
+    bool was_quoted = false;  // a second quote directly after one differs among shells
     const std::size_t start = at_;
     while (!at_end_of_word()) {
       const char c = text_[at_];
@@ -107,7 +107,7 @@ class SimpleReader {
     return word;
   }
 
-  // No backslash: in fish it quotes even here. No `!`: a shell with history reads it.
+  // No backslash: fish treats it as special even here. No `!`: a shell with history expands it.
   bool quoted(char quote, std::string& word) {
     for (++at_; at_ < text_.size(); ++at_) {
       const char c = text_[at_];
@@ -136,7 +136,7 @@ bool is_assignment(std::string_view word) {
   });
 }
 
-// Reads everything, splits wherever a command may begin, and takes quotes away.
+// Reads everything, splits wherever a command may begin, and removes quotes.
 class EveryCommand {
  public:
   explicit EveryCommand(std::vector<Words>& found) : found_(found) {}
@@ -156,8 +156,8 @@ class EveryCommand {
     Words words = {};
     std::string word = {};
     bool in_word = false;
-    bool is_quoted = false;  // some of the word is: no reserved word then
-    bool is_target = false;  // of a redirection: no word of the command
+    bool is_quoted = false;  // part of the word is: not a reserved word then
+    bool is_target = false;  // of a redirection: not part of the command
   };
 
   bool may_go_on() { return found_.size() < commands_max && ++letters_read_ < letters_read_max; }
@@ -234,7 +234,7 @@ class EveryCommand {
       }
       const bool opens = quote == '"' && (c == '`' || (c == '$' && line.at + 1 < line.text.size() &&
                                                        line.text[line.at + 1] == '('));
-      // Where it ends is not looked for: what follows is read as commands too.
+      // Its end is not searched for: what follows is read as commands, too.
       if (opens) scan(line.text.substr(line.at + (c == '`' ? 1 : 2)), line.depth + 1);
       line.word += c;
     }
@@ -319,7 +319,7 @@ bool runs_other_commands(std::string_view program) {
 std::vector<Words> commands_within(std::string_view text) {
   std::vector<Words> found;
   if (text.size() <= 4 * command_text_bytes_max) EveryCommand(found).scan(text, 0);
-  // What an allow rule would look at a deny rule sees, whatever words of a shell stand in it.
+  // A deny rule also sees what an allow rule would, even if it contains reserved words.
   if (auto whole = simple_command(text); whole && std::ranges::find(found, *whole) == found.end()) {
     found.push_back(std::move(*whole));
   }

@@ -1,4 +1,4 @@
-// Command lines: what is simple, what is found within a text, and how both go together.
+// Command lines: which are simple, which commands a text contains, and that the two agree.
 #include "session/shell_words.h"
 
 #include <random>
@@ -160,8 +160,8 @@ TEST(ShellWords, RULE1_RULE2_words_of_a_shell_hide_nothing_that_is_simple) {
   EXPECT_THAT(commands_within(text), Contains(*simple_command(text)));
 }
 
-// Whatever the letters: what is simple has no letter with a meaning outside its quotes, and the
-// reader for deny rules finds the same words.
+// For any characters: a simple command has no special character outside its quotes, and the parser
+// for deny rules finds the same words.
 TEST(ShellWords, RULE1_RULE2_what_is_simple_is_found_with_the_same_words) {
   static constexpr std::string_view letters = "ab=-./:%'\"'\" \\$`;|&<>(){}*?[]~!#\n";
   std::mt19937_64 dice(7);  // NOLINT: the same texts in every run

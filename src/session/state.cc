@@ -1,5 +1,5 @@
-// What every file that keeps a state needs, made once: a dozen containers are copied, compared and
-// ended here.
+// Instantiates once what every file that holds a state needs: copying, comparing and destroying a
+// dozen containers.
 #include "session/state.h"
 
 namespace perdure {

@@ -1,5 +1,5 @@
-// What a session is, as far as deciding goes: the fold of its journal. Bounded: the conversation
-// itself is not in here, only what is open in it. Every change is made by evolve().
+// A session's state as far as decisions need it: the fold of its journal. Bounded: it holds only
+// the open parts of the conversation. Only evolve() changes it.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@
 
 namespace perdure {
 
-// A prompt that was accepted and not yet sent.
+// A prompt that was accepted but not sent.
 struct QueuedPrompt {
   MessageId message;
   RunId run;
-  SharedValue<Prompt> prompt;  // up to 8 MiB each, and a state is copied for every event
+  SharedValue<Prompt> prompt;  // up to 8 MiB each, and every event copies the state
   std::string key;
   std::string by;
   bool held = false;      // after failed, interrupted or stopped: until a person acts (C23, N11)
-  bool steering = false;  // an agentctl may yet say that it gave it into the turn it was meant for
+  bool steering = false;  // agentctl may still report that it reached the turn it was meant for
   bool operator==(const QueuedPrompt&) const = default;
   FIELDS {
     visit("message_id", self.message);
@@ -35,7 +35,7 @@ struct QueuedPrompt {
   }
 };
 
-// A wait token that can still be used, and what it answers.
+// A usable wait token and what it answers.
 struct Wait {
   WaitTokenId token;
   Hash secret_hash;
@@ -58,7 +58,7 @@ struct Wait {
   }
 };
 
-// A token that cannot be used any more, kept for a while so that a late caller learns why.
+// A closed token, kept for a while so that a late caller learns why.
 struct ClosedWait {
   WaitTokenId token;
   PermissionId permission;
@@ -88,14 +88,14 @@ struct ClosedWait {
 struct Permission {
   PermissionId permission;
   std::string request;
-  ExecId exec;  // N7, X18: an answer serves the request it was given for, in the life that asked
+  ExecId exec;  // N7, X18: an answer is valid only for its own request, in the life that asked
   Gen gen = 0;
   std::string tool_call_id;
   std::string title;
   std::vector<PermissionOption> options;
   Timestamp asked;
   std::uint64_t options_left_out = 0;
-  std::string digest = {};  // of all that the record asks; empty: read from an older snapshot
+  std::string digest = {};  // of the whole question; empty: read from an older snapshot
   bool operator==(const Permission&) const = default;
   FIELDS {
     visit("perm_id", self.permission);
@@ -154,9 +154,9 @@ struct EndedRun {
   }
 };
 
-// The provider's limit that a session waits out, and how often it went on by itself before.
+// The provider limit that a session waits for, and how often it has continued automatically.
 struct LimitWait {
-  RunId run;  // that met it
+  RunId run;  // the run that met it
   Timestamp reset_at;
   Deadline until;
   bool tools_open = false;
@@ -178,11 +178,11 @@ struct LimitSeries {
   }
 };
 
-// How far the agent of an execution has come.
+// The agent's progress in an execution.
 enum class AgentPhase { none, starting, opening, ready };
 ENUM_TEXT(AgentPhase, "none", "starting", "opening", "ready");
 
-// One life of an agentctl and what runs under it.
+// One life of an agentctl and its descendants.
 struct Execution {
   ExecId id;
   Gen gen = 0;
@@ -190,12 +190,12 @@ struct Execution {
   AgentPhase agent = AgentPhase::none;
   AgentAbilities abilities;
   OpenMethod opening = OpenMethod::resume;  // while agent == opening
-  std::vector<OpenAttempt> attempts;        // rungs that did not serve in this ladder
+  std::vector<OpenAttempt> attempts;        // rungs that failed in this ladder
   bool stop_requested = false;
-  bool gone = false;  // proved: nothing of this life is left (PROC3)
-  BootId boot;        // the daemon's life that started or last reattached it
+  bool gone = false;  // proved: no process of this life is left (PROC3)
+  BootId boot;        // the daemon boot that started or last reattached it
   std::string host_boot;
-  std::string home;  // of several daemons, those that can reach it; empty: there is one
+  std::string home;  // which daemons can reach it, if there are several; empty: one
   Deadline ready_by;
   std::string runtime;
   std::string url;
@@ -205,7 +205,7 @@ struct Execution {
   std::string container_id;
   bool supports_workspace_only = true;
   bool tells_steered = false;
-  std::string confinement;  // full, partial, none; empty: not known
+  std::string confinement;  // full, partial, none; empty: unknown
   std::string confinement_reason;
   Timestamp last_seen;
   std::string error_code;
@@ -241,10 +241,10 @@ struct Execution {
   }
 };
 
-// What the agent knows, and under which id it knows it.
+// The agent's knowledge of the session, and its id there.
 struct Context {
-  std::string agent_session_id;  // empty: none yet, or given up by an explicit fresh start
-  bool rejected = false;         // K37: the agent said it does not know the id
+  std::string agent_session_id;  // empty: none yet, or discarded by an explicit fresh start
+  bool rejected = false;         // K37: the agent reported that it does not know the id
   std::string cwd;               // X13
   std::optional<BoundaryHow> how;
   Verified verified = Verified::none;
@@ -252,10 +252,10 @@ struct Context {
   std::uint64_t prompts = 0;   // sent under this id
   std::uint64_t turns = 0;     // completed under this id
   bool inject_armed = false;
-  std::uint64_t history_from = 0;     // seq behind which history counts: the last clear (X26)
+  std::uint64_t history_from = 0;     // history counts after this seq: the last clear (X26)
   std::uint64_t history_prompts = 0;  // user prompts since then
-  std::string last_agent_message_id;  // K42: the last message that the agent named
-  Timestamp opened;                   // when the agent last made or restored the session
+  std::string last_agent_message_id;  // K42: the last message that the agent gave an id
+  Timestamp opened;                   // when the agent last created or restored the session
   bool operator==(const Context&) const = default;
   FIELDS {
     visit("agent_session_id", self.agent_session_id);
@@ -274,9 +274,9 @@ struct Context {
   }
 };
 
-// Something went wrong that a person should see; cleared by the next success.
+// An error that a person should see; cleared by the next success.
 struct Failure {
-  std::string state;  // the K/L state it shows as: ERROR or FAILED; empty: only the message (C22)
+  std::string state;  // the K/L state to show: ERROR or FAILED; empty: message only (C22)
   std::string code;
   std::string message;
   bool operator==(const Failure&) const = default;
@@ -288,7 +288,7 @@ struct Failure {
 };
 
 struct State;
-// What comes of the limit that the state waits out, should its reset come at this time.
+// The outcome of the limit in the state if its reset comes at this time.
 LimitOutcome limit_outcome(const State& state, Timestamp at);
 
 struct State {
@@ -300,7 +300,7 @@ struct State {
   ~State();
   bool operator==(const State&) const;
 
-  std::uint64_t head = 0;  // seq of the last record folded
+  std::uint64_t head = 0;  // seq of the last folded record
   SessionId id;
   TaskId task;
   std::string title;
@@ -308,9 +308,9 @@ struct State {
   Workspace workspace;
   Policy policy;
   std::string runtime;
-  std::string image;    // of its containers, where the runtime has them
-  std::string remote;   // the host of its executions, where the runtime is remote
-  SessionId parent;     // the session whose process made this one; null: none did
+  std::string image;    // of its containers, if the runtime uses them
+  std::string remote;   // the host of its executions, if remote
+  SessionId parent;     // the session whose process created this one; null: none
   RawJson mcp_servers;  // an array; absent: none
   Timestamp created;
   Timestamp updated;
@@ -318,11 +318,11 @@ struct State {
   std::string stop_reason;  // of the last stop or crash, until new work starts (C3, A26)
 
   std::map<std::string, std::string> options;    // last observed: mode, model, others (R9)
-  std::map<std::string, std::string> requested;  // asked for by a person and not yet observed
+  std::map<std::string, std::string> requested;  // requested by a person and not yet observed
 
   Execution exec;
   Context context;
-  std::optional<ResumeRequested> resume;  // the ladder's present order, until it ends
+  std::optional<ResumeRequested> resume;  // the ladder's current request, until it ends
   std::optional<Failure> failure;
 
   std::optional<Run> run;
@@ -340,7 +340,7 @@ struct State {
 
   bool message_open = false;                      // an agent message streams
   std::map<std::string, std::string> open_tools;  // tool call id -> title
-  BootId last_boot;                               // the last daemon life that wrote here
+  BootId last_boot;                               // the last daemon boot that wrote here
   std::string status;                             // the last status.derived
   FIELDS {
     visit("head", self.head);

@@ -39,8 +39,8 @@ Status derive_status(const State& state, const World& world) {
     const Status interrupted = of_interruption(*state.last_run->interrupted);
     if (interrupted != Status::idle) return interrupted;
   }
-  // A question asked outside any run still waits for a person; its deadline closes it. A limit is
-  // waited out; its reset closes that.
+  // A question asked outside any run still waits for a person until its deadline. A limit is waited
+  // for until its reset.
   return state.waits.empty() && !state.limit ? Status::idle : Status::waiting;
 }
 

@@ -1,5 +1,5 @@
-// The one place where a session's status is derived (O9, O10). Never stored as authority: a cached
-// value is only a hint, and status.derived records what was shown.
+// The only place that derives a session's status (O9, O10). It is never stored as authority: a
+// cached value is a hint, and status.derived records what was shown.
 #pragma once
 
 #include "base/time.h"
@@ -11,10 +11,10 @@ namespace perdure {
 enum class Status { idle, running, waiting, interrupted_waiting, interrupted_startup };
 ENUM_TEXT(Status, "idle", "running", "waiting", "interrupted_waiting", "interrupted_startup");
 
-// What is known beside the journal.
+// Facts that the journal does not hold.
 struct World {
   Liveness liveness = Liveness::unknown;  // of the session's execution; unknown is not dead (C19)
-  BootId boot;                            // this daemon's life
+  BootId boot;                            // this daemon's boot
   Moment now;
 };
 

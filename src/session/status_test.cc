@@ -1,5 +1,5 @@
-// The projector as a table (O9, O10, O32): each row one rule, then every combination against a
-// second writing of the rules, so that precedence shows.
+// The projector as a table (O9, O10, O32): one row per rule, then every combination against an
+// independent version of the rules, which shows precedence.
 #include "session/status.h"
 
 #include <gtest/gtest.h>
@@ -70,8 +70,8 @@ Status status_of(const Case& given) {
                        {.liveness = given.liveness, .boot = some_id<BootId>(2), .now = now});
 }
 
-// P13: nothing runs and nobody is asked, but a clock is waited for: not idle, which would say that
-// nothing happens until somebody prompts.
+// P13: nothing runs and no person is asked, but the session waits for a time: not idle, which would
+// mean that nothing happens until the next prompt.
 TEST(Status, O9_P13_a_limit_that_is_waited_out_is_waiting) {
   State state = make_state({.last = Last::failed});
   state.limit = LimitWait{};
@@ -148,7 +148,7 @@ TEST(Status, O10_O11_precedence_over_all_combinations) {
                            liveness};
           EXPECT_EQ(status_of(given), by_precedence(given))
               << open_run << " " << last << " " << waiting << " " << enum_text(liveness);
-          // O11: what was recorded as shown has no say.
+          // O11: the recorded status has no influence.
           State state = make_state(given);
           state.status = "running";
           EXPECT_EQ(derive_status(state, {.liveness = liveness, .now = now}), status_of(given));

@@ -1,4 +1,4 @@
-// A task's state, derived from its sessions' states and from nothing else (C17, K36).
+// A task's state, derived only from its sessions' states (C17, K36).
 #pragma once
 
 #include <span>
@@ -10,8 +10,8 @@ namespace perdure {
 enum class TaskState { todo, in_progress, review, done, failed };
 ENUM_TEXT(TaskState, "TODO", "IN_PROGRESS", "REVIEW", "DONE", "FAILED");
 
-// Of several sessions the first that applies: one runs or starts, one waits for input, one failed.
-// Without sessions TODO; when all have ended DONE.
+// The first that applies: a session runs or starts, one waits for input, one failed. TODO without
+// sessions; DONE if all have ended.
 TaskState derive_task_state(std::span<const SessionState> sessions);
 
 }  // namespace perdure

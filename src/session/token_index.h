@@ -1,6 +1,5 @@
-// The wait-token index (O8): what is known of each token of a session, so that an answer is checked
-// without reading the journal. It is part of the state, which the fold of the records makes; the
-// rules of O20 stand here.
+// The wait-token index (O8): answers are checked against each token's entry, without reading the
+// journal. It is part of the folded state; the rules of O20 are defined here.
 #pragma once
 
 #include <optional>
@@ -31,13 +30,12 @@ struct TokenEntry {
   }
 };
 
-// What the state knows of a token: every open one and the newest closed ones (waits_closed_kept).
+// Finds a token: the state has every open one and the newest closed ones (waits_closed_kept).
 std::optional<TokenEntry> find_token(const State& state, WaitTokenId token);
 
-// Nothing, or the first thing wrong, in this order: token_not_found (no entry), token_invalid,
-// token_consumed, token_revoked, token_expired, token_scope_mismatch. A run or kind that is not
-// given is not checked. Whoever does not have the secret learns nothing beyond that the token
-// exists.
+// Success, or the first error in this order: token_not_found (no entry), token_invalid,
+// token_consumed, token_revoked, token_expired, token_scope_mismatch. An absent run or kind is not
+// checked. A caller without the secret learns only that the token exists.
 Result<> validate_wait(const State& state, const AnswerWait& answer, const Moment& now);
 
 }  // namespace perdure

@@ -1,5 +1,5 @@
-// Shows each way a wait token can be wrong, and the order in which they are told, over the state
-// that the records fold to.
+// Each way in which a wait token can be invalid, and the order in which these are reported, over
+// states folded from records.
 #include "session/token_index.h"
 
 #include <gtest/gtest.h>

@@ -12,8 +12,8 @@ namespace {
 template <class T, class... Others>
 constexpr bool is_any = (std::is_same_v<T, Others> || ...);
 
-// Bookkeeping that may fall between two chunks of one sentence, and that nobody reading the chat
-// should notice: a prompt queued meanwhile, a token minted, a daemon that came back (rung 1).
+// Bookkeeping that may occur between two chunks of one sentence and that readers of the chat should
+// not notice: a queued prompt, a minted token, a restarted daemon (rung 1).
 template <class T>
 constexpr bool is_bookkeeping =
     is_any<T, SessionRenamed, SessionConfigured, ExecutorReattached, Usage, Mode, Commands,
@@ -34,7 +34,7 @@ void set_if_given(std::string& field, const std::string& value) {
   if (!value.empty()) field = value;
 }
 
-// Appends values so that no two different sequences of them give the same bytes.
+// Appends values so that different sequences never give the same bytes.
 class Canonical {
  public:
   void number(std::uint64_t value) {
@@ -65,7 +65,7 @@ FoldClass fold_class(const Record& record) {
         if constexpr (is_any<Body, MessageAgent, MessageThought>) {
           return body.text.empty() ? FoldClass::transparent : FoldClass::chunk;
         } else if constexpr (is_any<Body, MessageUser>) {
-          // A steered prompt comes into a turn whose tools may still be at work.
+          // A steered prompt enters a turn whose tools may still be running.
           return body.steered ? FoldClass::flush : FoldClass::segment;
         } else if constexpr (is_bookkeeping<Body>) {
           return FoldClass::transparent;
@@ -100,7 +100,7 @@ void TranscriptFolder::close_before(FoldClass next) {
   if (next != FoldClass::flush && next != FoldClass::segment) return;
   flush();
   if (next != FoldClass::segment) return;
-  // Nobody said how these tools ended, and nobody will any more.
+  // The ends of these tools were not reported and never will be.
   for (; segment_begin_ < messages_.size(); ++segment_begin_) {
     if (messages_[segment_begin_].outcome == MessageOutcome::open) {
       settle(segment_begin_, MessageOutcome::unknown);
@@ -146,7 +146,7 @@ void TranscriptFolder::add_chunk(const Record& record, const Chunk& chunk) {
   constexpr bool is_thought = std::is_same_v<Chunk, MessageThought>;
   if (chunk.text.empty()) return;
   if (streaming_) {
-    // Agents number thoughts and messages apart, so each is compared with its own kind.
+    // Agents number thoughts and messages separately, so each is compared with its own kind.
     const TranscriptMessage& now = messages_[*streaming_];
     const std::string& known = is_thought ? now.agent_thought_id : now.agent_message_id;
     if (!known.empty() && !chunk.message.empty() && known != chunk.message) flush();
@@ -168,8 +168,8 @@ void TranscriptFolder::add_chunk(const Record& record, const Chunk& chunk) {
   }
 }
 
-// A call begins a new message; an update changes the one there is, or begins it. The first record
-// with output or with an end begins the result.
+// A call starts a new message; an update changes the existing one or starts it. The first record
+// with output or an end starts the result.
 template <class Update>
 void TranscriptFolder::add_tool(const Record& record, const Update& update) {
   std::string_view added;
@@ -218,7 +218,7 @@ void TranscriptFolder::close_tool(const Record& record, const RepairClosedTool& 
   if (found->second.result) close(*found->second.result);
 }
 
-// A message that something came after had been finished.
+// A message followed by other records was already finished.
 void TranscriptFolder::close_message(const Record& record) {
   if (!last_assistant_ || *last_assistant_ + 1 != messages_.size()) return;
   settle(*last_assistant_, MessageOutcome::interrupted);
@@ -232,7 +232,7 @@ std::vector<TranscriptMessage> fold_transcript(std::vector<Record> records) {
   return std::move(folder).take();
 }
 
-// Called newest record first. True when the messages from this record on depend on nothing older.
+// Called newest record first. True if the messages from this record on depend on nothing older.
 bool TranscriptTail::can_cut_at(const Record& record) {
   const FoldClass fold = fold_class(record);
   if (fold == FoldClass::segment) {
@@ -314,7 +314,7 @@ bool TranscriptPage::is_asked(const TranscriptMessage& message) const {
   return !ask_.before || message.first_seq < *ask_.before;
 }
 
-// Two more than asked: one to know whether there is more, one that may be kept with its call.
+// Two more than requested: one to know whether there are more, one that may stay with its call.
 bool TranscriptPage::wants_older() const {
   if (tail_.at_start()) return false;
   std::size_t asked = 0;

@@ -1,6 +1,6 @@
-// The transcript (A20-A25): records folded into chat messages. A message's place and id come from
-// its first record, and no record changes a message of an earlier segment: so ids are stable while
-// a journal grows, and the last page of a long journal is folded from its last records alone.
+// The transcript (A20-A25): records folded into chat messages. A message's position and id come
+// from its first record, and no record changes a message of an earlier segment. Ids are therefore
+// stable while a journal grows, and folding a long journal's last records yields its last page.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ namespace perdure {
 enum class MessageRole { user, assistant, tool_call, tool_result };
 ENUM_TEXT(MessageRole, "user", "assistant", "tool_call", "tool_result");
 
-// open: more may come. interrupted: its author died while writing it. unknown: a tool call that may
-// or may not have acted (R6).
+// open: more may follow. interrupted: its author died while writing it. unknown: it is unclear
+// whether a tool call took effect (R6).
 enum class MessageOutcome { open, done, interrupted, unknown };
 ENUM_TEXT(MessageOutcome, "open", "done", "interrupted", "unknown");
 
@@ -30,22 +30,22 @@ struct TranscriptMessage {
   std::uint64_t first_seq = 0;
   std::uint64_t last_seq = 0;
   MessageRole role = MessageRole::user;
-  std::string content;   // what was typed, said or given back; of a tool call, its input
+  std::string content;   // message text or tool output; of a tool call, its input
   std::string thinking;  // assistant only
   bool thinking_complete = false;
   Timestamp at;                  // of the first record
   MessageId message;             // user only
-  std::string agent_message_id;  // assistant, where the agent names its messages
-  std::string agent_thought_id;  // of the thoughts in it: agents number them apart
-  std::string tool_call_id;      // joins a tool call and its result (A24)
+  std::string agent_message_id;  // assistant, if the agent names its messages
+  std::string agent_thought_id;  // of its thoughts, which agents number separately
+  std::string tool_call_id;      // links a tool call and its result (A24)
   std::string title;
   std::string tool_kind;
   std::string status;  // of a tool, in the agent's words
   RunId run;           // null outside any run
-  RunId after_run;     // it came late: the run that had ended before
+  RunId after_run;     // late: the run that had ended before it arrived
   MessageOutcome outcome = MessageOutcome::done;
-  bool steered = false;  // user only: it came into a turn that was under way
-  RawJson blocks;        // user only: content that is more than text
+  bool steered = false;  // user only: sent into a running turn
+  RawJson blocks;        // user only: content that is not text
   bool operator==(const TranscriptMessage&) const = default;
 
   // `<first_seq>`; of a tool result `<first_seq>.result`, since one record may hold call and
@@ -74,28 +74,27 @@ struct TranscriptMessage {
   }
 };
 
-// What a record does to a transcript before its own content is looked at.
+// A record's effect on the transcript, before its own content is considered.
 enum class FoldClass {
-  transparent,  // bookkeeping and unknown kinds: a message streams on across it
+  transparent,  // bookkeeping and unknown kinds: the message continues
   chunk,        // a piece of an assistant message
-  flush,        // ends the assistant message that streams
-  segment,      // ends everything: no later record reaches behind it
+  flush,        // ends the assistant message in progress
+  segment,      // ends everything: no later record changes what precedes it
 };
 FoldClass fold_class(const Record& record);
 
-// Whether records from this one on fold to the same messages as they do within the whole journal.
+// Whether the records from this one on fold to the same messages as within the whole journal.
 bool is_flush_point(const Record& record);
 
-// Folds records given in order of seq. Equal journals give equal messages, however they are
-// batched.
+// Folds records in order of seq. Equal journals give equal messages, however they are batched.
 class TranscriptFolder {
  public:
   // CHECKs that seq grows.
   void add(const Record& record);
-  // What a next record of this class does to the messages so far.
+  // Applies the effect of the next record's class to the messages so far.
   void close_before(FoldClass next);
 
-  // In order of first_seq. An assistant message still streaming is the last of them, outcome open.
+  // In order of first_seq. An assistant message still streaming is the last, with outcome open.
   const std::vector<TranscriptMessage>& messages() const { return messages_; }
   std::vector<TranscriptMessage> take() && { return std::move(messages_); }
   std::uint64_t last_seq() const { return last_seq_; }
@@ -119,9 +118,9 @@ class TranscriptFolder {
 
   std::vector<TranscriptMessage> messages_;
   std::uint64_t last_seq_ = 0;
-  std::size_t segment_begin_ = 0;  // index of the first message of the present segment
-  // Within the present segment only:
-  std::optional<std::size_t> streaming_;  // the assistant message that grows
+  std::size_t segment_begin_ = 0;  // index of the current segment's first message
+  // Within the current segment only:
+  std::optional<std::size_t> streaming_;  // the assistant message in progress
   std::optional<std::size_t> last_assistant_;
   std::map<std::string, Tool> tools_;
 };
@@ -129,12 +128,12 @@ class TranscriptFolder {
 // The whole transcript. Records may come in any order; they are sorted by seq (A22).
 std::vector<TranscriptMessage> fold_transcript(std::vector<Record> records);
 
-// Folds a journal from its end backwards, as far as somebody wants to read. Windows are contiguous;
-// a message is settled once nothing older can change it.
+// Folds a journal backwards from its end, as far as a caller reads. Windows are contiguous; a
+// message is settled once nothing older can change it.
 class TranscriptTail {
  public:
-  // The window directly before all that were given so far, oldest record first. An empty window, or
-  // one that holds record 1, says that there is nothing older.
+  // Adds the window directly before all earlier ones, oldest record first. An empty window, or one
+  // with record 1, means that there is nothing older.
   void add_older(std::span<const Record> window);
 
   bool at_start() const { return at_start_; }
@@ -152,30 +151,29 @@ class TranscriptTail {
   std::size_t settled_ = 0;
   bool at_start_ = false;
   std::vector<std::vector<Record>> unsettled_;  // windows, newest first
-  FoldClass next_ = FoldClass::transparent;     // what follows the unsettled records closes
-  // What records read so far refer to and does not lie among them.
+  FoldClass next_ = FoldClass::transparent;     // what follows the unsettled records
+  // References from the records read so far that have not been resolved.
   std::set<std::string> tools_wanted_;
   bool message_wanted_ = false;
 };
 
-// One page: the last `limit` messages, or the last ones whose first_seq lies below `before`. Equal
-// to the same slice of the whole fold. The caller reads windows for it while it wants them:
+// One page: the last `limit` messages, or the last ones whose first_seq is below `before`. Equal to
+// the same slice of the whole fold. The caller supplies windows on request:
 //
-//   while (page.wants_newer()) page.add_newer(read from the last seq given, at first from
-//   `before`); while (page.wants_older()) page.add_older(read back from the first seq given, at
-//   first from
-//                                             `before` or the head);
+//   while (page.wants_newer()) page.add_newer(read forward from the last seq, initially `before`);
+//   while (page.wants_older()) page.add_older(read back from the first seq, initially `before` or
+//                                             the head);
 class TranscriptPage {
  public:
   struct Ask {
     std::optional<std::uint64_t> before;
     std::size_t limit =
-        50;  // a call and its result in one record are never parted: one more may come
+        50;  // a call and its result in one record stay together: one more may follow
   };
   explicit TranscriptPage(Ask ask);
 
-  // A message that began below `before` may grow behind it: those records come first. An empty
-  // window says that the head is reached.
+  // A message that began below `before` may continue after it: those records come first. An empty
+  // window means that the head is reached.
   bool wants_newer() const { return wants_newer_; }
   void add_newer(std::span<const Record> window);
   bool wants_older() const;
@@ -197,8 +195,8 @@ class TranscriptPage {
   TranscriptTail tail_;
 };
 
-// SHA-256 over every field of every message, length-prefixed. The same journal has the same hash
-// for ever: the encoding is versioned and a golden value in the test holds it.
+// SHA-256 over every field of every message, length-prefixed. The hash of a journal never changes:
+// the encoding is versioned, and a golden value in the test pins it.
 Hash transcript_hash(std::span<const TranscriptMessage> messages);
 
 }  // namespace perdure

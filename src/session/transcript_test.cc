@@ -156,7 +156,7 @@ TEST(Transcript, A24_output_that_is_added_goes_behind_what_is_there) {
             (Lines{"user:go", "tool_call:", "tool_result:compiling\nlinking\ndone\n",
                    "assistant:meanwhile"}));
   EXPECT_EQ(messages[2].outcome, MessageOutcome::done);
-  // A whole text takes the place of the pieces, and pieces may follow it.
+  // A whole text replaces the pieces, and pieces may follow it.
   journal.update("x", "", "all of it");
   add("", ", and more");
   EXPECT_EQ(fold_transcript(journal.records())[2].content, "all of it, and more");
@@ -330,7 +330,7 @@ PageRead read_page(const std::vector<Record>& records, TranscriptPage::Ask ask,
   return read;
 }
 
-// The same slice, the slow way.
+// The same slice, from the whole fold.
 TranscriptPage::Slice slice_whole(std::vector<TranscriptMessage> all, TranscriptPage::Ask ask) {
   if (ask.before) std::erase_if(all, [&](const auto& m) { return m.first_seq >= *ask.before; });
   std::size_t first = all.size() - std::min(ask.limit, all.size());

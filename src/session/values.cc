@@ -1,4 +1,4 @@
-// The bounds of values that people and agents give.
+// The bounds of values supplied by people and agents.
 #include "session/values.h"
 
 #include <map>
@@ -83,7 +83,7 @@ std::string question_title(std::string_view title) {
 }
 
 bool may_be_cut(std::string_view question_title) {
-  constexpr std::size_t split_bytes_max = 3;  // of a character that a cut found in its way
+  constexpr std::size_t split_bytes_max = 3;  // of a character split by a cut
   return question_title.size() + split_bytes_max >= title_bytes_max;
 }
 

@@ -1,5 +1,4 @@
-// The small values that events, state and inputs share. All plain data: equality, a field list, and
-// nothing else.
+// Small values shared by events, state and inputs. Plain data only: equality and a field list.
 #pragma once
 
 #include <cstdint>
@@ -28,13 +27,13 @@ ENUM_TEXT(Inject, "auto", "ask", "off");
 enum class ResumePolicy { on_demand, on_boot, manual };
 ENUM_TEXT(ResumePolicy, "on_demand", "on_boot", "manual");
 
-// What is known of an agent when a session is made; measured values win over advertised ones.
+// An agent's known properties when a session is created; measured values override advertised ones.
 struct AgentProfile {
   std::string name;
   bool supports_session_resume = true;     // L11: false: nothing survives the agent's end
-  bool native_session_resume = true;       // K3: its own session/resume or session/load can be used
+  bool native_session_resume = true;       // K3: its own session/resume or session/load works
   bool history_context_injection = false;  // K4
-  bool steer = false;                      // takes a prompt into a running turn (C23)
+  bool steer = false;                      // accepts prompts during a turn (C23)
   bool operator==(const AgentProfile&) const = default;
   FIELDS {
     visit("name", self.name);
@@ -45,7 +44,7 @@ struct AgentProfile {
   }
 };
 
-// The session that a process belongs to which acts as `by`; null: it is in none.
+// The session that the process acting as `by` belongs to; null: none.
 SessionId session_behind(std::string_view by);
 
 struct Workspace {
@@ -53,8 +52,8 @@ struct Workspace {
   std::string worktree_id;
   std::string worktree_path;
   std::string worktree_branch;
-  // The `.git` folder that the worktree belongs to, as it was when the worktree was made. Empty: it
-  // is not known, or was found by a file that a session can write.
+  // The worktree's `.git` folder when the worktree was created. Empty: unknown, or found through a
+  // file that a session can write.
   std::string worktree_repository;
   bool operator==(const Workspace&) const = default;
   FIELDS {
@@ -66,12 +65,12 @@ struct Workspace {
   }
 };
 
-// What a session's agent, and all that it starts, may use together. 0: no limit.
+// Resources that a session's agent and all its descendants may use together. 0: no limit.
 struct AgentLimits {
   std::int64_t memory_bytes = 0;
   std::int64_t processes = 0;
   std::int64_t cpu_percent = 0;  // 100: one whole CPU
-  std::int64_t run_ms = 0;       // a turn, without the time that it waits for a person
+  std::int64_t run_ms = 0;       // per turn, without time spent waiting for a person
   bool operator==(const AgentLimits&) const = default;
   FIELDS {
     visit("memory_bytes", self.memory_bytes);
@@ -81,12 +80,11 @@ struct AgentLimits {
   }
 };
 
-// invalid_argument for a limit that cannot be, or that no agent could live with.
+// invalid_argument for an impossible limit, or one too low for any agent.
 Result<> check_limits(const AgentLimits& limits);
 
-// P13: whether a session goes on by itself when a limit of its agent's provider is over, and how
-// often and for how long it may, counted from the first limit since a run ended well or a person
-// prompted.
+// P13: whether a session continues automatically after its agent's provider limit, how often and
+// for how long, counted from the first limit since a run succeeded or a person sent a prompt.
 struct ContinueAtReset {
   bool on = false;
   std::int64_t times = 5;
@@ -99,10 +97,10 @@ struct ContinueAtReset {
   }
 };
 
-// invalid_argument for a cap that cannot be.
+// invalid_argument for an impossible cap.
 Result<> check_continue(const ContinueAtReset& terms);
 
-// What came of a limit's end.
+// The outcome when a limit ends.
 enum class LimitOutcome { continued, not_asked, too_often, too_late, tool_open, queue_full };
 ENUM_TEXT(LimitOutcome, "continued", "not_asked", "too_often", "too_late", "tool_open",
           "queue_full");
@@ -112,8 +110,8 @@ struct Policy {
   Inject inject = Inject::automatic;
   bool survive = true;                // C9: false: the agent ends with the daemon
   bool auto_continue = false;         // C11
-  std::int64_t wait_ms = 0;           // C15: 0: a question waits for ever
-  std::optional<AgentLimits> limits;  // nothing: those of the daemon
+  std::int64_t wait_ms = 0;           // C15: 0: questions wait forever
+  std::optional<AgentLimits> limits;  // absent: the daemon's
   std::optional<ContinueAtReset> continue_at_reset;
   bool operator==(const Policy&) const = default;
   FIELDS {
@@ -141,7 +139,7 @@ struct Prompt {
   }
 };
 
-// Why the agent knows what it knows.
+// The origin of the agent's knowledge.
 enum class BoundaryHow {
   fresh,
   native_resume,
@@ -158,12 +156,12 @@ ENUM_TEXT(BoundaryHow, "fresh", "native_resume", "native_load", "injected", "cle
 enum class Verified { none, id_only, partial, full };
 ENUM_TEXT(Verified, "none", "id_only", "partial", "full");
 
-// The calls that can give an agent its session, best first.
+// The calls that can open an agent's session, best first.
 enum class OpenMethod { resume, load, fresh };
 ENUM_TEXT(OpenMethod, "resume", "load", "new");
 
-// Why such a call did not serve. Everything before `transport` says that the session cannot be had
-// that way and allows the next rung; the rest keeps the id and fails the resume (C4).
+// Why such a call failed. The values before `transport` mean that this rung cannot restore the
+// session and allow the next rung; the others keep the id and fail the resume (C4).
 enum class OpenFailure {
   capability_missing,
   session_unknown,
@@ -182,7 +180,7 @@ ENUM_TEXT(OpenFailure, "capability_missing", "session_unknown", "never_prompted"
           "other_session", "cwd_changed", "transport", "timeout", "cancelled", "auth", "startup",
           "other");
 
-// One rung that was tried and did not serve.
+// A rung that was tried and failed.
 struct OpenAttempt {
   OpenMethod method = OpenMethod::resume;
   OpenFailure failure = OpenFailure::other;
@@ -195,7 +193,7 @@ struct OpenAttempt {
   }
 };
 
-// What a resume request asks for.
+// The kind of resume requested.
 enum class ResumeHow { automatic, resume, load, inject, fresh };
 ENUM_TEXT(ResumeHow, "auto", "resume", "load", "inject", "fresh");
 
@@ -233,20 +231,20 @@ struct PermissionOption {
     visit("kind", self.kind);
   }
 };
-// Those that a question can offer, names and kinds cut: not more than there is room for, and none
-// whose id is too long, empty (it would cancel) or shared (the agent may mean the other option).
+// The options that a question can offer, with names and kinds cut to size: at most as many as there
+// is room for, and none whose id is too long, empty (it would cancel) or ambiguous.
 std::vector<PermissionOption> options_offered(std::vector<PermissionOption> options);
 
-// The title of a question as it is kept: one that is too long is cut, and ends in `…`.
+// The stored title of a question: cut if it is too long, and then ends in `…`.
 std::string question_title(std::string_view title);
-// Whether that title may be the beginning of a longer one, whoever cut it: what a person sees is
-// not all that is asked then.
+// Whether that title may be the beginning of a longer one, whichever program cut it. If so, a
+// person does not see everything that is asked.
 bool may_be_cut(std::string_view question_title);
 
-// Whether a session can remember this setting of its agent. Neither name nor value can be cut.
+// Whether a session can store this agent setting. Neither name nor value can be cut.
 bool option_fits(std::string_view name, std::string_view value);
 
-// What agent replied to initialize, as far as the ladder needs it.
+// The parts of the agent's reply to initialize that the ladder needs.
 struct AgentAbilities {
   bool resume = false;
   bool load = false;

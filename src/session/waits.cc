@@ -1,5 +1,5 @@
-// Questions to a person. Each has one wait token; the first durable answer wins; nothing but an
-// answer that names it ever allows anything (G7, TOK3). Token and permission close in one decision.
+// Questions to a person. Each has one wait token; the first durable answer wins; only an answer
+// that names it ever allows anything (G7, TOK3). Token and permission close in one decision.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -12,7 +12,7 @@
 namespace perdure {
 namespace {
 
-// A process inside a hosted session may never answer for a person.
+// A process inside a hosted session must never answer for a person.
 Result<> check_may_answer(const Draft& draft) {
   if (!draft.input.by.starts_with("session:")) return {};
   return fail(Code::denied, "a process inside a session cannot answer its own questions");
@@ -39,7 +39,7 @@ struct Answer {
 
 // token.consumed, permission.resolved, run.resumed and the command to the agent: one transaction.
 void consume(Draft& draft, const Wait& wait, const Answer& answer) {
-  const Wait closing = wait;  // the state it lives in changes below
+  const Wait closing = wait;  // the state that holds it changes below
   const Origin origin = wait_origin(draft, closing.run);
   draft.add(TokenConsumed{closing.token, draft.input.by}, origin);
   if (const auto at = draft.state.permissions.find(closing.permission);
@@ -59,7 +59,7 @@ void consume(Draft& draft, const Wait& wait, const Answer& answer) {
   reply.decided_by = draft.input.by;
 }
 
-// The decision that stands, for whoever comes second (N6); an expired question is an error.
+// The decision that stands, for a later answer (N6); an expired question is an error.
 Outcome answer_closed(Draft& draft, const ClosedWait& closed) {
   if (closed.outcome == PermissionOutcome::expired) {
     return fail(Code::permission_closed, "the question expired: the agent that asked it is gone");
@@ -73,7 +73,7 @@ Outcome answer_closed(Draft& draft, const ClosedWait& closed) {
   return std::move(draft.decision);
 }
 
-// An answer that names the question it was given for serves no other one.
+// An answer that names its question is not valid for any other.
 Result<Answer> read_answer(const Permission& permission, const auto& command) {
   if (!command.if_question.empty() && command.if_question != permission.digest) {
     return fail(Code::conflict, "this is not the question that was shown: read it again");
@@ -87,7 +87,7 @@ Result<Answer> read_answer(const Permission& permission, const auto& command) {
   return Answer{PermissionOutcome::selected, option->id, option->name};
 }
 
-// A journal that was imported may have a token without its question.
+// An imported journal may have a token without its question.
 Result<Answer> answer_to(const State& state, PermissionId permission, const auto& command) {
   const auto at = state.permissions.find(permission);
   if (at == state.permissions.end()) {
@@ -96,7 +96,7 @@ Result<Answer> answer_to(const State& state, PermissionId permission, const auto
   return read_answer(at->second, command);
 }
 
-// A question that nobody may answer any more: recorded, and answered `cancelled` at once.
+// A question that can no longer be answered: recorded, and answered `cancelled` at once.
 void refuse_question(Draft& draft, const PermissionRequested& asked, const Origin& origin) {
   draft.add(asked, origin);
   draft.add(PermissionResolved{asked.permission, PermissionOutcome::cancelled, "", "system"},
@@ -108,7 +108,7 @@ void refuse_question(Draft& draft, const PermissionRequested& asked, const Origi
 
 void on_frame(Draft& draft, const Frame& frame, const FramePermission& body) {
   const Origin origin = frame_origin(draft, frame);
-  // Every reader of the record sees what can be chosen, and nothing else.
+  // Readers of the record see exactly the options that can be chosen.
   std::vector<PermissionOption> options = options_offered(body.options);
   const std::uint64_t left_out = body.options.size() - options.size() + body.options_left_out;
   const PermissionRequested asked{draft.ids.next<PermissionId>(),

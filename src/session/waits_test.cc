@@ -1,4 +1,4 @@
-// Questions and their tokens: one answer, the first durable one; nothing else ever allows anything.
+// Questions and their tokens: the first durable answer counts; nothing else ever allows anything.
 #include "base/limits.h"
 #include "session/scenario_for_test.h"
 

@@ -66,7 +66,7 @@ constexpr Oddity oddities[] = {
     {"compact=2", true},
 };
 
-// Words of one lie are told together.
+// Each line is one lie; its words belong together.
 constexpr const char* lies[] = {
     "load_error load_replay=5,after,gap_ms:50",
     "load_error=-32603,no such session,Session not found",
@@ -103,7 +103,7 @@ void add(DrawnSwitches& to, std::string_view words) {
   }
 }
 
-// The later rungs of the ladder are needed, too.
+// So that the later rungs of the ladder are reached too.
 void draw_deafness(DrawnSwitches& to, Prng& prng) {
   if (prng.chance(700'000)) add(to, "ignore_cancel");
   if (prng.chance(500'000)) add(to, "ignores_sigterm");
@@ -133,10 +133,10 @@ DrawnSwitches draw_switches(Universe& universe, const Switches& abilities) {
     add(drawn, oddity.word);
   }
   if (prng.chance(universe.faults.open_odd)) {
-    drawn.lossless = false;  // history may come again
+    drawn.lossless = false;  // history may be repeated
     add(drawn, lies[prng.below(std::size(lies))]);
   }
-  // What the installation lacks it does not do oddly.
+  // An ability that the installation lacks cannot misbehave.
   drawn.switches.load.missing = abilities.load.missing;
   drawn.switches.resume.missing = abilities.resume.missing;
   return drawn;
@@ -188,7 +188,7 @@ std::string draw_script(Universe& universe) {
   const std::uint64_t length = 1 + prng.below(4);
   for (std::uint64_t i = 0; i < length; ++i) add(usual[prng.below(std::size(usual))]);
   if (prng.chance(universe.faults.agent_odd)) add(odd[prng.below(std::size(odd))]);
-  // More than a window of frames, or than the spool holds.
+  // More than a window of frames, or more than the spool holds.
   if (prng.chance(universe.faults.long_turns)) {
     add(prng.chance(500'000) ? "say 400" : "flood 300000");
   }

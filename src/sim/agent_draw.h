@@ -1,5 +1,5 @@
-// What simulated agents do, drawn from the seed: the switches of a test agent at its start, and the
-// script in a prompt's last line. Healed agents behave well.
+// The behaviour of simulated agents, drawn from the seed: a test agent's switches at its start, and
+// the script in a prompt's last line. Healed agents behave well.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace perdure::sim {
 
-// What an installation of an agent can do, the same for all its lives in one session.
+// The abilities of an agent's installation, the same for all its lives in one session.
 testagent::Switches draw_abilities(Prng& prng);
 
 struct DrawnSwitches {
   testagent::Switches switches;
   bool behaves = true;   // in every respect
-  bool lossless = true;  // everything it means to say arrives on its stdout, once and in order
+  bool lossless = true;  // everything it says arrives on its stdout, once and in order
   std::string text;
 };
 DrawnSwitches draw_switches(Universe& universe, const testagent::Switches& abilities);

@@ -1,5 +1,5 @@
-// The agent: how it opens sessions, and what it does with a prompt. Every misbehaviour that real
-// ones have shown, drawn from the seed.
+// The agent: how it opens sessions and executes prompts, with every misbehaviour seen in real
+// agents, drawn from the seed.
 #include <algorithm>
 #include <utility>
 
@@ -9,7 +9,7 @@
 namespace perdure::sim {
 namespace {
 
-// The agent is not read while so many of its frames wait for the daemon.
+// The agent is not read while this many of its frames wait for the daemon.
 constexpr FrameNo spool_frames_max = 2 * frames_unacked_max;
 
 }  // namespace
@@ -39,7 +39,7 @@ void Agentctl::answer_open(const OpenSession& command) {
   }
 }
 
-// Lies and failures. False: it behaves after all.
+// Lies and failures. Returns false if it behaves this time.
 bool Agentctl::answer_open_oddly(const OpenSession& command) {
   static constexpr OpenFailure failures[] = {OpenFailure::capability_missing,
                                              OpenFailure::session_unknown,
@@ -67,15 +67,15 @@ bool Agentctl::answer_open_oddly(const OpenSession& command) {
       }
       write(FrameSessionOpened{.method = command.method}, {});  // gives no id
       return true;
-    case 4:  // says no id, which is allowed for the session that was asked for
+    case 4:  // gives no id, which is allowed for a session that was named
       if (!native) return false;
       opened(command, {.method = command.method, .replayed_prompts = 1});
       return true;
-    case 5:  // "restored", and nothing is there
+    case 5:  // "restored", but the session is empty
       if (!native) return false;
       opened(command, {.method = command.method, .agent_session_id = command.agent_session_id});
       return true;
-    case 6:  // answers another call than was made
+    case 6:  // answers a different call
       write(FrameSessionOpened{.method = native ? OpenMethod::fresh : OpenMethod::load,
                                .agent_session_id = "stray"},
             {});
@@ -163,7 +163,7 @@ void Agentctl::draw_script() {
 void Agentctl::keep_ticking() {
   if (!alive_ || !agent_.alive || agent_.ticking || !agent_.run || agent_.hangs) return;
   if (!agent_.requests.empty()) return;                     // waits for its answers
-  if (frames_.size() - acked_ >= spool_frames_max) return;  // is not read
+  if (frames_.size() - acked_ >= spool_frames_max) return;  // unread
   agent_.ticking = true;
   agent_later(universe_.delay(1000), [this] {
     agent_.ticking = false;
@@ -181,7 +181,7 @@ void Agentctl::tick() {
   if (play(act)) keep_ticking();
 }
 
-// One thing the agent does. False: it is gone, or its turn is over.
+// One action of the agent. Returns false if the agent or its turn has ended.
 bool Agentctl::play(Act act) {
   switch (act) {
     case Act::say: write_here(MessageAgent{.text = unique("text")}); return true;
@@ -223,7 +223,7 @@ bool Agentctl::play(Act act) {
   return false;
 }
 
-// Some failures are limits of a provider, some of which tell when they are over.
+// Some failures are provider limits, of which some say when they end.
 RunFailed Agentctl::draw_failure() {
   Prng& prng = universe_.prng;
   if ((universe_.healed && !universe_.agents_are_busy) || prng.chance(500'000)) {
@@ -237,7 +237,7 @@ RunFailed Agentctl::draw_failure() {
   return failed;
 }
 
-// One to three questions at once; now and then one is taken back before it is answered.
+// One to three questions at once; occasionally one is withdrawn before it is answered.
 void Agentctl::ask() {
   const std::uint64_t count = 1 + universe_.prng.below(3);
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -261,7 +261,7 @@ void Agentctl::ask() {
 
 void Agentctl::end_prompt(FrameBody body) {
   write_here(body);
-  if (odd()) write_here(std::move(body));  // says it twice
+  if (odd()) write_here(std::move(body));  // repeats it
   agent_.last_run = std::exchange(agent_.run, {});
   agent_.requests.clear();
   if (odd()) play(Act::say_late);
@@ -270,7 +270,7 @@ void Agentctl::end_prompt(FrameBody body) {
   if (odd()) write(MessageAgent{.text = unique("background")}, {});
   if (odd()) write(FrameRunStalled{agent_.last_run, 1000}, agent_.last_run);
   if (odd() || (universe_.agents_are_busy && universe_.meddler_prng.chance(300'000))) {
-    // A question outside any run.
+    // A question outside of any run.
     write(FramePermission{.request = unique("ask"),
                           .title = "later?",
                           .options = {{"allow", "Allow", "allow_once"}}},

@@ -53,7 +53,7 @@ void Agentctl::boot() {
         write(FrameExecutorFailed{"spawn_failed", "no such program"}, {});
       } else if (universe_.prng.chance(500'000)) {
         kill();
-      }  // else it hangs, and the daemon gives it up after executor_ready_ms
+      }  // otherwise it hangs, and the daemon gives up after executor_ready_ms
       return;
     }
     write(FrameExecutorReady{{.url = "unix:sim",
@@ -62,7 +62,7 @@ void Agentctl::boot() {
                               .pid_started = universe_.scheduler.now_ms(),
                               .container_id = key_.gen % 2 == 0 ? "" : "box-" + tail(key_.exec),
                               .supports_workspace_only = key_.gen % 2 == 0,
-                              .tells_steered = key_.gen % 3 != 0}},  // else an earlier build
+                              .tells_steered = key_.gen % 3 != 0}},  // otherwise an earlier build
           {});
     if (odd()) write(FrameExecutorReady{{.url = "unix:again"}}, {});
   });
@@ -78,7 +78,7 @@ void Agentctl::kill() {
 
 void Agentctl::stop() {
   if (!alive_) return;
-  // SIGKILL does not ask a paused process; the orderly way takes a while.
+  // SIGKILL also ends a paused process; the orderly end takes a while.
   const std::int64_t grace_ms = universe_.delay(5000);
   universe_.after(grace_ms, [this, exists = std::weak_ptr<bool>(exists_)] {
     if (exists.expired() || !alive_) return;
@@ -94,7 +94,7 @@ void Agentctl::pause(std::int64_t for_ms) {
   universe_.trace.note("agentctl", static_cast<std::uint64_t>(for_ms), [&] {
     return tail(key_.exec) + " is paused for " + std::to_string(for_ms) + " ms";
   });
-  later(for_ms, [this] { watcher_.on_spooled(key_); });  // what it held back goes on
+  later(for_ms, [this] { watcher_.on_spooled(key_); });  // continue with what it held back
 }
 
 void Agentctl::heal() {
@@ -109,7 +109,7 @@ void Agentctl::ack(FrameNo frame) {
 }
 
 void Agentctl::command(const SendCommand& command) {
-  if (!alive_ || command.number <= commands_acted_) return;  // a repeat: it has acted
+  if (!alive_ || command.number <= commands_acted_) return;  // a repeat: already executed
   commands_acted_ = command.number;
   universe_.trace.note("agentctl", command.number * 8 + command.body.index(), [&] {
     return tail(key_.exec) + " acts on command " + std::to_string(command.number) + " " +
@@ -120,7 +120,7 @@ void Agentctl::command(const SendCommand& command) {
 }
 
 void Agentctl::act(const StartAgent&) {
-  // One agent at a time: whatever is left of an earlier one is killed first.
+  // One agent at a time: kill what is left of an earlier one first.
   agent_ = Agent{.alive = true, .life = agent_.life + 1, .starting = true};
   agent_later(universe_.delay(2000), [this] {
     agent_.starting = false;
@@ -150,7 +150,7 @@ void Agentctl::agent_exits(std::optional<std::int64_t> code, std::optional<std::
 }
 
 void Agentctl::act(const SendPrompt& command) {
-  if (!agent_.alive) return;  // its exit is on the way to the daemon
+  if (!agent_.alive) return;  // the daemon will receive its exit
   if (agent_.run) {
     agent_.prompts.push_back(command);
     return;
@@ -158,7 +158,7 @@ void Agentctl::act(const SendPrompt& command) {
   begin_prompt(command);
 }
 
-// An agent that is busy takes it later, or not in this turn.
+// A busy agent takes it later, or not in this turn.
 void Agentctl::act(const SteerPrompt& command) {
   const bool is_late = universe_.agents_are_busy
                            ? universe_.meddler_prng.chance(700'000)

@@ -1,6 +1,6 @@
 // A simulated agentctl with its agent: a process outside the daemon. Its spool keeps every frame
-// until it is acked, a command acts once by its number, and the agent follows a script drawn from
-// the seed. The link to the daemon is the host's business; this is what happens inside the process.
+// until it is acked, it executes each numbered command once, and the agent follows a script drawn
+// from the seed. The host simulates the link to the daemon; this is the process itself.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace perdure::sim {
 
-// What an agent keeps on its own disk: the sessions that it can resume or load. Outlives processes.
+// The sessions on an agent's own disk, which it can resume or load. Outlives processes.
 struct AgentHome {
   struct Kept {
     std::uint64_t prompts = 0;
@@ -27,7 +27,7 @@ struct AgentHome {
   AgentAbilities abilities;
 };
 
-// What the world must know of a process; the host listens.
+// Reports process events to the rest of the world; the host implements it.
 class AgentctlWatcher {
  public:
   virtual ~AgentctlWatcher() = default;
@@ -45,26 +45,26 @@ class Agentctl {
   bool agent_is_alive() const { return agent_.alive; }
   bool is_paused() const { return pause_left_ms() > 0; }
   std::int64_t pause_left_ms() const { return paused_until_ms_ - universe_.scheduler.now_ms(); }
-  // The process is up and says so, or fails.
+  // The process starts and reports so, or fails.
   void boot();
-  // kill -9 of the whole tree. What is in the spool stays.
+  // kill -9 of the whole tree. The spool stays.
   void kill();
-  // The orderly end: cancel, TERM, KILL, then the process goes.
+  // The orderly end: cancel, TERM, KILL, then the process exits.
   void stop();
   void pause(std::int64_t for_ms);
-  // The world is healed: what hangs goes on.
+  // The world is healed: ends a hang.
   void heal();
 
-  // Acts once on each number, in order.
+  // Executes each number once, in order.
   void command(const SendCommand& command);
   std::uint64_t commands_acted() const { return commands_acted_; }
 
-  // Every frame ever written; frame n is at n - 1. Acked ones are kept for the judge only.
+  // Every frame ever written; frame n is at n - 1. Acked ones are kept only for the judge.
   const std::vector<Frame>& frames() const { return frames_; }
   FrameNo acked() const { return acked_; }
   void ack(FrameNo frame);
 
-  // The agent waits for an answer to this question.
+  // Whether the agent waits for an answer to this question.
   bool has_open_request(const std::string& request) const {
     return agent_.requests.contains(request);
   }
@@ -100,10 +100,10 @@ class Agentctl {
     std::uint64_t life = 0;
     bool starting = false;
     std::string session_id;
-    RunId run;  // the prompt it works on
+    RunId run;  // the prompt in progress
     RunId last_run;
     std::deque<Act> script;
-    std::deque<SendPrompt> prompts;  // that wait for the one before to end
+    std::deque<SendPrompt> prompts;  // waiting for the one before to end
     std::set<std::string> requests;  // open questions
     std::vector<std::string> tools;  // open tool calls
     bool cancelled = false;

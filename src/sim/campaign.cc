@@ -44,7 +44,7 @@ void count_failure(Summary& summary, const Violation& violation) {
   }
 }
 
-// The share of one worker: every `jobs`-th seed.
+// One worker's share: every `jobs`-th seed.
 Summary run_share(const Campaign& campaign, unsigned worker) {
   Summary summary;
   std::vector<std::uint64_t> lengths;
@@ -79,7 +79,7 @@ Summary run_share(const Campaign& campaign, unsigned worker) {
   return summary;
 }
 
-// Fixed fields first, then the probes: what a worker writes into its pipe.
+// The words that a worker writes into its pipe: fixed fields first, then the probes.
 std::vector<std::uint64_t> pack(const Summary& summary) {
   std::vector<std::uint64_t> words{summary.seeds,           summary.steps,
                                    summary.records,         summary.crashes,

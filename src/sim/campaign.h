@@ -1,5 +1,5 @@
-// Many seeds: run, sum up, one line for each that fails. Forks workers when asked for more than
-// one.
+// Runs many seeds, sums up, and prints one line for each that fails. Forks if more than one worker
+// is requested.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Campaign {
   SeedRange seeds;
   SeedOptions options;
   unsigned jobs = 1;
-  bool twice = false;  // each seed a second time; the traces must be equal (J5)
+  bool twice = false;  // runs each seed twice; the traces must be equal (J5)
   bool stop_at_first = false;
 };
 
@@ -28,7 +28,7 @@ struct Summary {
   std::uint64_t steps = 0;
   std::uint64_t records = 0;
   std::uint64_t crashes = 0;
-  std::uint64_t steps_median = 0;   // of the safety phase; of one worker's share
+  std::uint64_t steps_median = 0;   // of the safety phase; per worker
   std::uint64_t combined_hash = 0;  // independent of the order of the seeds
   std::uint64_t safety_failures = 0;
   std::uint64_t liveness_failures = 0;
@@ -39,12 +39,12 @@ struct Summary {
   int exit_code() const;
 };
 
-// The line that a failed seed prints.
+// The line printed for a failed seed.
 std::string failure_line(const SeedResult& result);
 
 Summary run_campaign(const Campaign& campaign);
 
-// Makes an abort (a CHECK that failed) print the seed and exit with 3.
+// Makes an abort (a failed CHECK) print the seed and exit with 3.
 void print_seed_on_abort();
 
 }  // namespace perdure::sim

@@ -8,7 +8,7 @@
 namespace perdure::sim {
 namespace {
 
-// As docs/protocol/agentctl.md has it: time to end the turn, then SIGTERM, then SIGKILL.
+// From docs/protocol/agentctl.md: time to end the turn, then SIGTERM, then SIGKILL.
 constexpr std::int64_t cancel_ms_max = AgentTimes{}.cancel_grace_ms + AgentTimes{}.term_grace_ms;
 constexpr std::int64_t slack_ms = 2'000;  // links and commits; a reconcile after a restart
 

@@ -1,5 +1,5 @@
-// RUN5: a run whose cancel was accepted ends within the time that is published for it. Judged once
-// the world is healed, after every step; a new life of a daemon begins the time anew.
+// RUN5: a run whose cancel was accepted ends within its published time. Checked after every step
+// once the world is healed; a daemon's new life restarts the time.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class CancelWatch {
     std::int64_t ms = 0;
     std::uint64_t lives = 0;  // of daemons, so far
   };
-  // The session's open run whose cancel was accepted, or none.
+  // Takes the session's open run whose cancel was accepted, or none.
   void look(SessionId session, const std::optional<RunId>& cancelling, const Now& now);
 
  private:

@@ -11,10 +11,10 @@
 namespace perdure::sim {
 namespace {
 
-constexpr std::uint64_t crashes_max = 150;  // then the daemon lives on: a run must get somewhere
+constexpr std::uint64_t crashes_max = 150;  // afterwards it stays up, so that a run advances
 constexpr std::int64_t cut_look_ms = 50;
 constexpr std::int64_t idle_ms_max = 2'000;
-// Q5: probes for two seconds, then it serves; the rest is what slow commits of reconcile may cost.
+// Q5: it probes for two seconds, then serves; the rest covers slow commits of reconcile.
 constexpr std::int64_t recovery_ms_max = reconcile_probe_ms + 1;
 
 }  // namespace
@@ -75,7 +75,7 @@ void Daemon::start() {
   });
   const Acting acting(universe_.scheduler, life);
   const auto on_fatal = [this, life](const Error&) {
-    // DISK1: the process is gone within a second.
+    // DISK1: the process is gone within 1 s.
     universe_.after(universe_.prng.between(0, 900), [this, life] {
       if (!life->dead) crash("after a failed sync");
     });
@@ -108,15 +108,15 @@ void Daemon::start() {
   check_recovery_bound(life);
 }
 
-// C1: before it serves, reconcile has found every execution of an earlier life, or has looked for
-// two seconds.
+// C1: before the daemon serves, reconcile has found every execution of an earlier life, or has
+// searched for two seconds.
 void Daemon::on_ready(const LifePtr& life, std::int64_t started_ms) {
   universe_.trace.note("daemon", life->number, [] { return "serves"; });
   parts_->store.set_recovered();
   served_life_ = life->number;
   if (universe_.scheduler.now_ms() - started_ms >= reconcile_probe_ms) return;
   for (const auto& [session, book] : judge_.ledgers()) {
-    // Half a fork is no session yet: its records tell of another one's executions.
+    // Half a fork is not a session yet: its records describe another session's executions.
     if (judge_.is_damaged(session) || book->is_copying()) continue;
     if (is_one_of_several() && !parts_->runtime->is_ours(session)) continue;
     const Execution& exec = book->fold().exec;
@@ -129,7 +129,7 @@ void Daemon::on_ready(const LifePtr& life, std::int64_t started_ms) {
 }
 
 void Daemon::check_recovery_bound(const LifePtr& life) {
-  if (is_one_of_several()) return;   // it may be paused, or have to wait for another's lease
+  if (is_one_of_several()) return;   // it may be paused, or wait for another daemon's lease
   if (!disk_.has_open_sessions()) {  // nothing to reconcile: it serves at once
     universe_.after_awake_in(life, 10, [this] {
       universe_.verdict.expect(parts_->runtime->is_ready(), "Q5",
@@ -158,7 +158,7 @@ void Daemon::maybe_crash() {
 
 void Daemon::crash(const char* why) {
   if (!parts_ || parts_->life->dead) return;
-  // A machine that several daemons are on does not reboot under one of them.
+  // If several daemons share a machine, it does not reboot under one of them.
   if (!is_one_of_several() && universe_.prng.chance(universe_.faults.reboot)) return reboot(why);
   universe_.trace.note("daemon", crashes_ + 1, [&] { return std::string("dies ") + why; });
   die([] {});
@@ -344,7 +344,7 @@ void StorePort::schedule_idle_step() {
   });
 }
 
-// DISK1: a failed sync is the last thing that a store of this life does.
+// DISK1: after a failed sync, a store of this life does nothing more.
 void StorePort::step_with(CommitFault fault) {
   const bool had_failed = life_->sync_failed;
   if (inner_->fails_by(fault)) life_->sync_failed = true;
@@ -363,7 +363,7 @@ Result<> StorePort::reach() const {
   return {};
 }
 
-// S9: a boot reads what is behind the snapshot. A history that is being told is read from before.
+// S9: a boot reads what follows the snapshot. Telling the history to an agent reads from before it.
 void StorePort::check_read_in_recovery(SessionId session, const ReadRange& range) {
   if (recovered_ || judge_.may_lack_snapshot(session)) return;
   const Result<std::optional<StoredSnapshot>> stored = inner_->store().snapshot(session);

@@ -1,5 +1,5 @@
-// The daemon's keeper: starts it, lets it die at any moment, starts it again. What a dead daemon's
-// code still does on its way out reaches nobody; its disk decides what of the last group is there.
+// The keeper of a daemon: starts it, crashes it at any moment and starts it again. Actions of a
+// dead daemon's code have no effect; its disk decides what survives of the last group.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace perdure::sim {
 
-// The store as the runtime sees it: the real engine, with the judge looking on, faults put in, and
-// steps at times of the seed's choosing.
+// The store as the runtime sees it: the real engine, observed by the judge, with injected faults
+// and steps at times that the seed chooses.
 class StorePort final : public Store {
  public:
   StorePort(Universe& universe, Judge& judge, std::shared_ptr<Life> life,
@@ -23,17 +23,17 @@ class StorePort final : public Store {
       : universe_(universe), judge_(judge), life_(std::move(life)), inner_(std::move(inner)) {}
 
   void set_boot(BootId boot) { boot_ = boot; }
-  // Signs of life, from now on.
+  // Sends signs of life from now on.
   void beat_every(std::int64_t ms);
 
-  // Of several daemons, one whose way to the disk is cut until then: reads fail, commits wait,
-  // nobody hears of it.
+  // With several daemons: cuts this one off from the disk until then: reads fail, commits wait, and
+  // it sends no signs of life.
   void cut_until(std::int64_t ms) { cut_until_ms_ = ms; }
   bool is_cut() const;
-  // Recovery is over: from now on reads are not part of it.
+  // Recovery is over: later reads do not count as part of it.
   void set_recovered() { recovered_ = true; }
 
-  // A newer version of the daemon ran before this life, and wrote to some of the sessions.
+  // A newer version of the daemon ran before this life and wrote to some sessions.
   void run_newer_version(Timestamp at);
 
   void append(Append batch, Done done) override;
@@ -83,7 +83,7 @@ class StorePort final : public Store {
   bool recovered_ = false;
 };
 
-// What the host tells, on its way to the runtime, which has to take it in at once (C19).
+// Delivers the host's events to the runtime, which must apply them at once (C19).
 class EventsPort final : public AgentctlEvents {
  public:
   EventsPort(Universe& universe, Runtime& runtime) : universe_(universe), runtime_(runtime) {}
@@ -105,7 +105,7 @@ class EventsPort final : public AgentctlEvents {
   Runtime& runtime_;
 };
 
-// Of several daemons, one: its name, where its agents live, and the way to the others.
+// One of several daemons: its name, its agents' home, and its connection to the others.
 struct DaemonSeat {
   std::string node = {};
   std::string home = {};
@@ -126,29 +126,29 @@ class Daemon {
 
   // Starts it now.
   void start();
-  // Ends it now, like kill -9 (or, drawn, a power cut); it is started again after a while.
+  // Ends it now, like kill -9 (or, if drawn, a power cut); it is restarted after a while.
   void crash(const char* why);
-  // The same, and it stays down until heal().
+  // The same, but it stays down until heal().
   void leave();
   // The same for the whole machine.
   void reboot(const char* why);
-  // Crashes with the seed's chance, as after any step.
+  // Crashes with the seed's probability, as after any step.
   void maybe_crash();
-  // Stops it for a while, as by SIGSTOP.
+  // Stops it for a while, as with SIGSTOP.
   void pause(std::int64_t ms);
-  // Cuts it off from the disk for a while, over a restart too.
+  // Cuts it off from the disk for a while, even across a restart.
   void cut(std::int64_t ms);
   bool is_cut() const { return parts_ && parts_->store.is_cut(); }
-  // A place at which it may be told to die.
+  // A marked place where it may crash.
   void reach(CrashPoint point);
-  // Between two steps: takes away what is left of a dead one.
+  // Between two steps: removes the remains of a dead one.
   void reap();
-  // No faults any more. Starts the daemon if it is down.
+  // Ends all faults. Starts the daemon if it is down.
   void heal();
 
-  // Null while it is down. Its code is real and may be called.
+  // Null while it is down. The code is real and may be called.
   Runtime* runtime() { return parts_ && !parts_->life->dead ? parts_->runtime.get() : nullptr; }
-  // Null before it serves, and while it is paused.
+  // Null before it serves and while it is paused.
   Runtime* serving();
   const std::string& node() const { return seat_.node; }
   LifePtr life() const { return parts_ ? parts_->life : nullptr; }
@@ -194,7 +194,7 @@ class Daemon {
   Judge& judge_;
   DaemonSeat seat_;
   SimRandom random_;
-  std::size_t sessions_in_memory_ = 0;  // 0: as many as usual
+  std::size_t sessions_in_memory_ = 0;  // 0: the default
   std::unique_ptr<Parts> parts_;
   BootId boot_id_;
   bool stays_down_ = false;

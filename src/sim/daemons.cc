@@ -40,7 +40,7 @@ Daemons::Daemons(Daemon::World world, std::size_t count)
   universe_.crash_point = [this](CrashPoint point) { reach(point); };
 }
 
-// Who reaches it is the one whose code runs.
+// The daemon whose code is running has reached it.
 void Daemons::reach(CrashPoint point) {
   const auto at = std::ranges::find_if(daemons_, [&](const auto& daemon) {
     return daemon->life() && daemon->life().get() == universe_.scheduler.acting;
@@ -62,12 +62,12 @@ void Daemons::hurt() {
 
 Daemon& Daemons::draw_one() { return *daemons_[universe_.prng.below(daemons_.size())]; }
 
-// From a hiccup to several leases.
+// From a short pause to several leases.
 std::int64_t Daemons::draw_absence_ms() {
   return universe_.prng.between(lease_ms / 4, 4 * lease_ms);
 }
 
-// Word that others have written comes at any time, of one session or of whichever.
+// A hint that others have written may come at any time, for one session or for any.
 void Daemons::hint_one() {
   Daemon* const to = any();
   if (!to || to->is_cut() || judge_.ledgers().empty()) return;
@@ -84,8 +84,8 @@ void Daemons::hint_one() {
   universe_.after_in(life, hint_taken_ms, [this, to, heads] { check_followed(*to, heads, true); });
 }
 
-// Whoever heard that anything may have changed has read what there was; a session that was lost
-// just now is let go of first.
+// A daemon that was notified of any change has read everything there was; it first releases
+// sessions that it has lost.
 void Daemons::check_followed(Daemon& daemon, const std::map<SessionId, Seq>& heads, bool is_first) {
   Runtime* const runtime = daemon.serving();
   if (!runtime || daemon.is_cut()) return;
@@ -120,10 +120,10 @@ void Daemons::check_kept(Daemon& daemon, SessionId session) {
   const auto at = held.find(session);
   if (at == held.end()) return;
   if (!at->second) at->second = now_ms;
-  // What is lost is let go of first, and looked at again a moment later.
+  // The daemon first releases a lost session, so look again a moment later.
   if (now_ms < *at->second + change_of_hands_ms) return;
   held.erase(at);
-  const bool is_put_away = !disk_.is_open(session);  // nothing is left to do: it makes room
+  const bool is_put_away = !disk_.is_open(session);  // no work is left: it is evicted to make room
   universe_.verdict.expect(is_put_away || disk_.owner(session) != daemon.node(), "C19", [&] {
     return daemon.node() + " has let go of " + tail(session) + ", which nobody took";
   });

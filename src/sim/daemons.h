@@ -1,5 +1,5 @@
-// The daemons of a seed: one, or several on one disk that hand commands to each other, are stopped
-// for longer than a lease and find that others have gone on without them.
+// The daemons of a seed: one, or several on one disk that forward commands to each other, are
+// stopped for longer than a lease, and find that others have taken over.
 #pragma once
 
 #include <cstdint>
@@ -19,35 +19,35 @@ class Daemons {
 
   bool are_several() const { return daemons_.size() > 1; }
   void start();
-  // Between two steps: what the seed does to them.
+  // Between two steps: applies the seed's faults.
   void hurt();
-  // A single one is stopped for a while, as by SIGSTOP.
+  // Stops a single daemon for a while, as with SIGSTOP.
   void stall(std::int64_t ms);
   void reap();
   void crash(const char* why);
-  // One of several, drawn, goes and stays down until heal().
+  // One of several, drawn by the seed, goes down until heal().
   void lose_one();
-  // Only of a single one.
+  // Only for a single daemon.
   void reboot(const char* why) { daemons_.front()->reboot(why); }
   void heal();
 
-  // One that serves, drawn; null: none does.
+  // A serving daemon, drawn by the seed; null: none serves.
   Daemon* any();
   Runtime* serving();
-  // Null for a name that is none.
+  // Null if the name is unknown.
   Daemon* find(const std::string& node);
-  // The one that has the session in its hands; null: none that serves.
+  // The serving daemon that holds the session; null: none.
   Runtime* owner(SessionId session);
-  // What a daemon has in its hands stays there until another one has taken it (C19).
+  // A daemon keeps every session that it holds until another one has taken it (C19).
   void check_kept();
-  // Those that serve name the same owner (C19).
+  // All serving daemons name the same owner (C19).
   void check_owner(SessionId session);
-  // Whose a session is while all of them serve in a world without faults; empty: nobody can say.
+  // A session's owner while all daemons serve in a world without faults; empty: undetermined.
   std::string settled_owner(SessionId session);
-  // Whether readers at that daemon have been given the session's records up to this one.
+  // Whether readers at that daemon have received the session's records up to this one.
   std::function<bool(const Daemon& daemon, SessionId session, Seq head)> have_seen =
       [](const Daemon&, SessionId, Seq) { return true; };
-  // By whoever has it.
+  // By its owner.
   Result<> erase(SessionId session);
   bool is_boot(BootId boot) const;
   std::uint64_t crashes() const;
@@ -67,7 +67,7 @@ class Daemons {
   std::uint64_t pause_chance_ = 0;
   std::uint64_t cut_chance_ = 0;
   using LostAt = std::optional<std::int64_t>;
-  std::map<std::uint64_t, std::map<SessionId, LostAt>> held_;  // by the life of the daemon
+  std::map<std::uint64_t, std::map<SessionId, LostAt>> held_;  // by the daemon's life
 };
 
 }  // namespace perdure::sim

@@ -1,5 +1,5 @@
-// The disk under the daemon, with whatever engine: opens stores, crashes, and shows the judge what
-// is durable, past every cache of the code under test.
+// The disk under the daemon, for any engine: opens stores, crashes, and shows the judge what is
+// durable, bypassing every cache of the code under test.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ namespace perdure::sim {
 
 struct Universe;
 
-// A store that is stepped by the simulator.
+// A store that the simulator steps.
 class SteppedStore {
  public:
   virtual ~SteppedStore() = default;
   virtual Store& store() = 0;
-  // Appends and removals go through here, where a disk may look on.
+  // Appends and removals go through here, so that a disk can observe them.
   virtual void append(Append batch, Store::Done done) {
     store().append(std::move(batch), std::move(done));
   }
@@ -31,15 +31,15 @@ class SteppedStore {
   virtual void inject(CommitFault fault) = 0;
   virtual bool step() = 0;
   virtual bool is_idle() const = 0;
-  // Whether the next step ends in a failed sync when this is injected. A disk on which the fault
-  // may not be met judges by itself what follows it (DISK1).
+  // Whether the next step ends in a failed sync if this fault is injected. A disk that may not
+  // trigger the fault checks the consequences itself (DISK1).
   virtual bool fails_by(CommitFault fault) const {
     return fault == CommitFault::eio_unknown && !is_idle();
   }
-  // Background work, where an engine has some.
+  // Background work, if the engine has any.
   virtual bool idle_step() { return false; }
   virtual bool wants_idle_step() const { return false; }
-  // One of several daemons gives a sign of life.
+  // Sign of life of one of several daemons.
   virtual void beat() {}
 };
 
@@ -49,7 +49,7 @@ struct DiskUser {
   std::string home = {};
   std::int64_t lease_ms = 0;
   std::function<std::int64_t()> now_ms = {};
-  // The machine stops under the daemon, in the middle of a write: it is dead when this returns.
+  // The machine stops in the middle of a write: the store is dead when this returns.
   std::function<void()> on_cut = {};
 };
 
@@ -59,20 +59,20 @@ class Disk {
   virtual std::unique_ptr<SteppedStore> open(std::function<void(const Error&)> on_fatal,
                                              DiskUser user) = 0;
   virtual void crash(CrashChoice choice) = 0;
-  // One of several daemons, by its epoch; the disk goes on.
+  // Crashes one of several daemons, by its epoch; the disk continues.
   virtual void crash_one(std::uint64_t epoch, CrashChoice choice) = 0;
-  // Damages a record that is durable. False when this disk cannot.
+  // Damages a durable record. Returns false if this disk cannot.
   virtual bool flip_bit(SessionId session, Seq seq) = 0;
   virtual bool flip_snapshot_bit(SessionId session) = 0;
 
-  // What is durable now.
+  // The current durable state.
   virtual Seq head(SessionId session) = 0;
   virtual std::string_view record(SessionId session, Seq seq) = 0;
   virtual std::optional<FrameCursor> cursor(SessionId session) = 0;
   virtual bool is_open(SessionId session) = 0;  // by its listing
   virtual bool has_open_sessions() = 0;
   virtual std::size_t outbox_size(SessionId session) = 0;
-  // Of several daemons, the one that the session was leased to last; empty: none.
+  // With several daemons, the one that leased the session last; empty: none.
   virtual std::string owner(SessionId session) = 0;
 };
 

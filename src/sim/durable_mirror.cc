@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t page_records = 500;
 
-// All records that can be read: of a damaged session those before the damage.
+// All readable records; of a damaged session, those before the damage.
 Result<std::vector<std::string>> read_records(Store& store, SessionId session) {
   std::vector<std::string> records;
   while (true) {
@@ -36,7 +36,7 @@ DurableMirror::BatchNumber DurableMirror::begin(Append batch) {
 
 void DurableMirror::answered(BatchNumber number, const Result<>& result) {
   const auto found = std::ranges::find(under_way_, number, &UnderWay::number);
-  if (found == under_way_.end()) return;  // removed with its session
+  if (found == under_way_.end()) return;  // removed together with its session
   const Append batch = std::move(found->batch);
   under_way_.erase(found);
   if (result) apply(batch);
@@ -134,7 +134,7 @@ bool DurableMirror::choose(SessionId session, const SessionModel& found, const S
   return choose(session, found, before, rest.subspan(1), there);
 }
 
-// Of a session that we damaged only the head is believed.
+// For a session that we damaged, only the head is trusted.
 void DurableMirror::choose_damaged(Seq head, std::span<const UnderWay* const> rest,
                                    std::set<BatchNumber>& there) {
   for (const UnderWay* const one : rest) {
@@ -145,7 +145,7 @@ void DurableMirror::choose_damaged(Seq head, std::span<const UnderWay* const> re
 void DurableMirror::settle_session(Store& fresh, const ListedSession& listed,
                                    std::set<BatchNumber>& there) {
   const SessionId session = listed.session;
-  std::vector<const UnderWay*> rest;  // those that may be there
+  std::vector<const UnderWay*> rest;  // those that may be stored
   for (const UnderWay& one : under_way_) {
     if (one.batch.session == session && has_answers(fresh, one.batch)) rest.push_back(&one);
   }
@@ -168,14 +168,14 @@ void DurableMirror::settle_session(Store& fresh, const ListedSession& listed,
                     difference(session, found, known ? *known : SessionModel{}));
 }
 
-// What is not a session's alone.
+// Checks what is not specific to one session.
 void DurableMirror::check_keys(Store& fresh) {
   for (const auto& [key, answer] : model_.answers) {
     const Result<std::optional<StoredAnswer>> stored = fresh.answer(key);
     verdict_.expect(stored && *stored && **stored == answer, "ACK3",
                     [&] { return "the answer to " + key + " did not survive a crash"; });
   }
-  for (const UnderWay& one : under_way_) {  // those that are there have been applied
+  for (const UnderWay& one : under_way_) {  // stored ones have been applied
     for (const StoredAnswer& answer : one.batch.answers) {
       const Result<std::optional<StoredAnswer>> stored = fresh.answer(answer.key);
       const bool is_there = !stored || stored->has_value();

@@ -1,6 +1,6 @@
-// What an engine's disk must hold: everything it has acknowledged, and of what was under way at a
-// crash each batch whole or not at all. Kept beside the engine, past all of its caches, and held
-// after every crash against a store that was opened anew on what the disk then has.
+// The required contents of an engine's disk: everything that it acknowledged and, of the batches in
+// flight at a crash, each one whole or not at all. Kept next to the engine, independent of its
+// caches, and after every crash compared with a store newly opened on the disk's contents.
 #pragma once
 
 #include <cstdint>
@@ -21,24 +21,24 @@ class DurableMirror {
 
   explicit DurableMirror(Verdict& verdict) : verdict_(verdict) {}
 
-  // A batch goes to the engine; it is under way until it is answered, or a crash decides.
+  // A batch is submitted to the engine; it is in flight until it is answered or a crash decides.
   BatchNumber begin(Append batch);
   void answered(BatchNumber number, const Result<>& result);
   void remove(SessionId session);
   std::size_t under_way() const { return under_way_.size(); }
 
-  // After a crash: finds out what of the batches under way is there, and fails the run if the store
-  // holds anything else than it must. Returns how many of them are.
+  // After a crash: determines which batches in flight were stored, and fails the run if the store
+  // contains anything else than it must. Returns how many were stored.
   std::size_t settle(Store& fresh);
 
-  // We have damaged it: what the store says of it from now on is not held against the mirror.
+  // We have damaged this session: the store's data about it is no longer compared with the mirror.
   void set_damaged(SessionId session) { damaged_.insert(session); }
-  // The same for the snapshots with these bytes in them.
+  // The same for the snapshots that contain these bytes.
   void set_snapshots_damaged(std::string_view text);
 
   const StoreModel& model() const { return model_; }
   const SessionModel* find(SessionId session) const;
-  // How many of the texts that are stored, but for snapshots, have these bytes in them.
+  // How many stored texts, except snapshots, contain these bytes.
   std::size_t texts_with(std::string_view bytes) const;
 
  private:
@@ -48,10 +48,10 @@ class DurableMirror {
   };
 
   SessionModel read_session(Store& fresh, const ListedSession& listed);
-  // The part in which they are not the same; empty: none.
+  // The part in which they differ; empty: none.
   std::string difference(SessionId session, const SessionModel& found,
                          const SessionModel& wanted) const;
-  // Chooses those of the batches that make the session what was found. False when none do.
+  // Chooses the batches that turn the session into what was found. Returns false if none do.
   bool choose(SessionId session, const SessionModel& found, const StoreModel& before,
               std::span<const UnderWay* const> rest, std::set<BatchNumber>& there) const;
   void choose_damaged(Seq head, std::span<const UnderWay* const> rest,

@@ -1,5 +1,5 @@
-// The mirror of what an engine has acknowledged can tell what a crash may leave from what it may
-// not. The store that is held against it is a MemoryStore that was given something else.
+// The mirror of acknowledged data distinguishes what a crash may leave from what it may not. It is
+// compared with a MemoryStore that was given different data.
 #include "sim/durable_mirror.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ Append batch(Seq head) {
           .listing = Listing{.open = true}};
 }
 
-// What was acknowledged, what was under way, and what the disk has after the crash.
+// A crash: the acknowledged data, the batches in flight, and the disk's contents afterwards.
 struct Crash {
   Verdict verdict;
   DurableMirror mirror{verdict};

@@ -3,7 +3,7 @@
 namespace perdure::sim {
 namespace {
 
-// Off half of the time; else somewhere between nothing and the most, small values more often.
+// Off half of the time; otherwise between zero and the maximum, small values more often.
 std::uint64_t draw_rate(Prng& prng, std::uint64_t most) {
   if (prng.chance(500'000)) return 0;
   return most >> prng.below(6);

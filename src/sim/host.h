@@ -1,5 +1,5 @@
-// The machine as the rest of the simulator sees it: it outlives the daemons and holds whatever
-// agentctls they start. What happens on it is known here for certain, and to no daemon.
+// The machine as the rest of the simulator sees it: it outlives the daemons and holds the agentctls
+// that they start. It knows the true state of processes, which no daemon can.
 #pragma once
 
 #include <memory>
@@ -10,32 +10,32 @@
 
 namespace perdure::sim {
 
-// What the host reports to the judge.
+// Receives the host's reports; the judge implements it.
 class HostWatcher {
  public:
   virtual ~HostWatcher() = default;
-  // The daemon has an execution started.
+  // The daemon starts an execution.
   virtual void on_start(const LaunchSpec& spec) = 0;
-  // An agentctl acts on a command, now.
+  // An agentctl executes a command.
   virtual void on_command_acted(const ExecKey& exec, const SendCommand& command) = 0;
-  // The daemon says that everything up to this frame is in the journal.
+  // The daemon reports that the journal contains everything up to this frame.
   virtual void on_frames_acked(const ExecKey& exec, FrameNo frame) = 0;
-  // A person called this execution dead, rightly or not.
+  // Whether a person declared this execution dead, rightly or not.
   virtual bool was_declared_dead(const ExecKey& exec) = 0;
-  // Nobody acts for a session whose journal is damaged, until it is repaired or deleted.
+  // Nothing acts for a session with a damaged journal until it is repaired or deleted.
   virtual bool is_damaged(SessionId session) const = 0;
-  // Its end is in the journal, and was proved.
+  // Whether its end is in the journal with proof.
   virtual bool has_ended(const ExecKey& exec) = 0;
 };
 
-// The Agentctls of one daemon's life.
+// The Agentctls port of one daemon life.
 class AgentctlPort : public Agentctls {
  public:
-  // Whom to tell; before any other call.
+  // Sets the receiver; call it before anything else.
   virtual void set_events(AgentctlEvents& events) = 0;
 };
 
-// Of several daemons: whether the lease of a session stands.
+// With several daemons: whether this lease of a session is still valid.
 using IsStillOurs = std::function<bool(SessionId session, std::uint64_t epoch)>;
 
 class Host {
@@ -45,20 +45,20 @@ class Host {
                                                   IsStillOurs is_still_ours) = 0;
   // Power off and on: every process dies, every spool stays.
   virtual void reboot() = 0;
-  // No more faults: paused processes go on.
+  // Ends all faults: paused processes continue.
   virtual void heal() = 0;
-  // Something happens to a process now and then.
+  // May hurt one of the processes.
   virtual void maybe_hurt() = 0;
-  // Between two steps: takes away what is left of the dead.
+  // Between two steps: removes the remains of dead processes.
   virtual void reap() {}
-  // At rest: nothing is left of what has ended (PROC6).
+  // At rest: nothing of ended executions is left (PROC6).
   virtual void check_quiet() {}
 
-  // Any process of the execution lives.
+  // Whether any process of the execution is alive.
   virtual bool lives(const ExecKey& exec) const = 0;
-  // This life of the daemon was told where it stands with the execution.
+  // Whether this daemon life has learned the state of the execution.
   virtual bool was_found(const ExecKey& exec, const LifePtr& life) const = 0;
-  // What the agentctl wrote under this number; null when it never did.
+  // The frame that the agentctl wrote with this number; null if it never did.
   virtual const Frame* find_frame(const ExecKey& exec, FrameNo number) const = 0;
 };
 

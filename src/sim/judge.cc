@@ -7,7 +7,7 @@ namespace perdure::sim {
 
 namespace {
 
-// A record for a reader of traces, who does not check hashes.
+// A record for people who read traces and do not check hashes.
 std::string without_prev(std::string_view bytes) {
   std::string text(bytes.substr(0, 600));
   const std::size_t at = text.find("\"prev\":\"");
@@ -27,7 +27,7 @@ Judge::BatchNumber Judge::on_append(const Append& batch, const DaemonLife& by) {
   std::set<std::string> keys;
   for (const StoredAnswer& answer : batch.answers) {
     keys.insert(answer.key);
-    // Prompts are answered for ever, other requests for a week.
+    // Answers to prompts are kept forever, others for a week.
     universe_.verdict.expect(
         answer.expires.has_value() != prompts_.contains(answer.key), "ACK3",
         [&] { return "key " + answer.key + " is kept for another time than it should"; });
@@ -57,8 +57,8 @@ Ledger& Judge::ledger(SessionId session) {
   return *found;
 }
 
-// Two daemons may begin with the same record, byte for byte, of which one is refused: the longest
-// batch that is there whole is the one that was committed (seed 14767).
+// Two daemons may append the same record byte for byte, and one is refused: the longest batch that
+// is completely stored is the committed one (seed 14767).
 const Judge::Pending* Judge::bringer(SessionId session, const Ledger& book) {
   const Seq head = disk_.head(session);
   const Pending* longest = nullptr;
@@ -103,7 +103,7 @@ void Judge::catch_up(SessionId session) {
   }
 }
 
-// J6: a copy has what a newer version wrote and this one does not know.
+// J6: a copy keeps data of a newer version that this one does not understand.
 void Judge::check_copy(std::string_view bytes) {
   const Result<DecodedRecord> copy = decode_record(bytes);
   if (!copy || copy->record.event.origin.copied_from.empty()) return;
@@ -196,9 +196,9 @@ const Frame* Judge::find_frame(const ExecKey& exec, FrameNo number) const {
   return host_->find_frame(exec, number);
 }
 
-// It is told what its agent is to go on with, and nothing of what is to be left behind (C4).
+// The bootstrap names what the agent is to resume, and nothing that is to be left behind (C4).
 void Judge::on_start(const LaunchSpec& spec) {
-  if (are_several()) return;  // one that was stopped may start what is over: it comes to nothing
+  if (are_several()) return;  // a stopped daemon may start an execution that is over; it is refused
   const State& fold = ledger(spec.session).fold();
   const auto& resume = fold.resume;
   const bool is_new = resume && (resume->with || resume->how == ResumeHow::fresh);
@@ -213,11 +213,11 @@ void Judge::on_start(const LaunchSpec& spec) {
   });
 }
 
-// A command acts only when it is durable, in the order it was decided, and leaves none out: RUN4
-// and TOK4 at the very place where they matter.
+// Commands execute only when durable, in the order of their decisions and without gaps: checks RUN4
+// and TOK4 at the place where they matter.
 void Judge::on_command_acted(const ExecKey& exec, const SendCommand& command) {
   const std::size_t next = acted_[exec]++;
-  // Who takes a session over finds durable what the stopped daemon has not heard about yet.
+  // A daemon that takes over may act on commits that the stopped daemon has not been notified of.
   if (next >= ledger(exec.session).commands(exec.exec).size()) catch_up(exec.session);
   const std::vector<SendCommand>& committed = ledger(exec.session).commands(exec.exec);
   universe_.verdict.expect(next < committed.size() && committed[next] == command, "TOK4", [&] {
@@ -228,7 +228,7 @@ void Judge::on_command_acted(const ExecKey& exec, const SendCommand& command) {
 
 void Judge::on_frames_acked(const ExecKey& exec, FrameNo frame) {
   const std::optional<FrameCursor> cursor = disk_.cursor(exec.session);
-  // Its daemon may have been stopped between the commit and the ack, for longer than its lease.
+  // Its daemon may have been stopped between commit and ack, for longer than its lease.
   const bool is_over = ledger(exec.session).fold().exec.gen > exec.gen;
   const bool is_there = cursor && cursor->exec == exec.exec && cursor->frame >= frame;
   universe_.verdict.expect(is_there || is_over, "PROC5", [&] {

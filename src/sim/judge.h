@@ -1,5 +1,5 @@
-// All journals under judgement. Sees every batch on its way to the disk, and what is durable; keeps
-// one Ledger a session; answers what clients, readers and processes must be held against.
+// Judges all journals. Sees every batch on its way to the disk and everything durable; keeps one
+// Ledger per session; provides the facts against which clients, readers and processes are checked.
 #pragma once
 
 #include <deque>
@@ -16,7 +16,7 @@
 
 namespace perdure::sim {
 
-// One life of a daemon.
+// A daemon's life.
 struct DaemonLife {
   std::uint64_t number = 0;
   BootId boot;
@@ -25,22 +25,22 @@ struct DaemonLife {
 class Judge final : public WorldFacts, public HostWatcher {
  public:
   Judge(Universe& universe, Disk& disk) : universe_(universe), disk_(disk) {}
-  // The host is made after its judge.
+  // The host is created after its judge.
   void set_host(const Host& host) { host_ = &host; }
 
-  // Batches between the runtime and the store.
+  // The number of a batch between the runtime and the store.
   using BatchNumber = std::uint64_t;
-  // Of this life of a daemon.
+  // A batch from this daemon life.
   BatchNumber on_append(const Append& batch, const DaemonLife& by);
-  // Durable and looked at, or refused: either way nothing more comes of it.
+  // The batch is durable and checked, or refused: in both cases it is finished.
   void on_ended(SessionId session, BatchNumber number);
-  // Whether a batch of this life that has not ended keeps an answer under this key.
+  // Whether an unfinished batch of this life stores an answer under this key.
   bool is_undecided(const std::string& key, std::uint64_t life) const;
   // Reads what has become durable.
   void catch_up(SessionId session);
-  // That life is over and the disk has decided: what is there is there, the rest never was.
+  // That life is over, and the disk has decided which of its batches are stored.
   void on_crash(std::uint64_t life);
-  // Only half a fork may be, or one that was to be deleted.
+  // Only half a fork, or a session that was to be deleted, may be removed.
   void on_removed(SessionId session);
   void expect_removal(SessionId session) { unwanted_.insert(session); }
   bool is_to_be_removed(SessionId session) const { return unwanted_.contains(session); }
@@ -48,17 +48,17 @@ class Judge final : public WorldFacts, public HostWatcher {
   Ledger& ledger(SessionId session);
   const std::map<SessionId, std::unique_ptr<Ledger>>& ledgers() const { return ledgers_; }
 
-  // The daemon's view of a session against the journal (J4).
+  // Compares the daemon's view of a session with the journal (J4).
   void check_state(const State& state);
-  // Bytes on the disk against those that were read when they were committed (J2, DISK3).
+  // Compares bytes on disk with those read when they were committed (J2, DISK3).
   void check_bytes(SessionId session, Seq seq);
   void check_all_bytes();
 
-  // A record of this session was damaged by us.
+  // We damaged a record of this session.
   void set_damaged(SessionId session) { damaged_.insert(session); }
   bool is_damaged(SessionId session) const override { return damaged_.contains(session); }
 
-  // Nobody can begin behind it: we flipped a bit of it, or it is no session's.
+  // The snapshot is unusable: we flipped a bit of it, or it is not a session's.
   void set_snapshot_damaged(SessionId session) { bad_snapshots_.insert(session); }
   bool may_lack_snapshot(SessionId session) const;
 
@@ -68,7 +68,7 @@ class Judge final : public WorldFacts, public HostWatcher {
   void note_told(SessionId session, const Notify& what) {
     told_[session].insert({what.what, what.run});
   }
-  // At rest: nobody was forgotten.
+  // At rest: every required notification was sent.
   void check_told(SessionId session);
 
   bool execution_lives(const ExecKey& exec) const override { return host_->lives(exec); }
@@ -93,12 +93,12 @@ class Judge final : public WorldFacts, public HostWatcher {
     BatchNumber number = 0;
     Append batch;  // without its records
     std::size_t records = 0;
-    std::uint64_t last_hash = 0;  // of the last of them: records are chained
+    std::uint64_t last_hash = 0;  // of its last record: records are chained
     std::set<std::string> keys = {};
     DaemonLife by = {};
   };
   void check_copy(std::string_view bytes);
-  // The batch that brought the record behind the ledger's last; null: none did.
+  // The batch that contains the record after the ledger's last; null: none.
   const Pending* bringer(SessionId session, const Ledger& book);
 
   Universe& universe_;
@@ -107,7 +107,7 @@ class Judge final : public WorldFacts, public HostWatcher {
   std::map<SessionId, std::unique_ptr<Ledger>> ledgers_;
   std::map<SessionId, std::deque<Pending>> pending_;
   BatchNumber last_batch_ = 0;
-  BootId boot_;  // of the daemon whose records are looked at
+  BootId boot_;  // of the daemon whose records are checked
   std::set<SessionId> damaged_;
   std::set<SessionId> unwanted_;
   std::set<SessionId> bad_snapshots_;

@@ -1,4 +1,4 @@
-// Reading: the chain, whose record it is, the batch as a whole with its effects and frame cursor.
+// Reading: the chain, a record's session, the whole batch with its effects and frame cursor.
 #include "sim/ledger.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ bool take_one(std::vector<T>& from, const T& value) {
   return true;
 }
 
-// Kinds that a frame becomes as it is: dropped never, changed never.
+// Kinds that a frame becomes unchanged: never dropped, never modified.
 template <class Body>
 constexpr bool is_conversation =
     std::is_same_v<Body, MessageAgent> || std::is_same_v<Body, MessageThought> ||
@@ -37,7 +37,7 @@ bool must_be_recorded(const FrameBody& body) {
       body);
 }
 
-// Null: the frame is about something else.
+// Null: the frame ends no run.
 RunId run_ended_by(const FrameBody& body) {
   if (const auto* finished = get_if<FrameRunFinished>(&body)) return finished->run;
   if (const auto* failed = get_if<FrameRunFailed>(&body)) return failed->run;
@@ -112,7 +112,7 @@ const Frame* Ledger::frame_of(const Origin& origin) const {
   return facts_.find_frame({session_, origin.exec, origin.gen}, origin.frame);
 }
 
-// An update that is too long for a record stands there as the hash of its blob.
+// A record replaces an update above the size limit by the hash of its blob.
 template <class Body>
 bool is_same(Body said, const Body& recorded) {
   if (said.update.text.size() > blob_threshold_bytes) {
@@ -139,7 +139,7 @@ void Ledger::see_frame_content(const Event& event) {
       event.body);
 }
 
-// Every frame that the cursor has passed is in the journal, if it is of a kind that must be.
+// Every frame up to the cursor is in the journal if it is of a kind that must be.
 void Ledger::see_all_frames(const FrameCursor& cursor) {
   FrameNo from = cursor_ && cursor_->exec == cursor.exec ? cursor_->frame : 0;
   const bool steps_on = !cursor_ || cursor_->exec != cursor.exec || cursor.frame > cursor_->frame;
@@ -184,7 +184,7 @@ void Ledger::end_unknown_batch() {
 
 void Ledger::end_records() {
   if (copying_) {
-    if (!copied_) return;  // the rest of the copy comes in further batches
+    if (!copied_) return;  // the rest of the copy comes in later batches
     expect(!run_ && active_tokens_.empty() && open_permissions_.empty() && queue_.empty() &&
                !may_live(),
            "RUN1", "a fork carries something open over");
@@ -285,7 +285,7 @@ bool Ledger::needs_reconcile() const {
          (wants_to_run() && !archived_);
 }
 
-// What the last status.derived must say, by the rules of O9/O10 alone.
+// The required value of the last status.derived, by rules O9/O10 alone.
 void Ledger::see_status() {
   if (hashes_.empty()) return;
   std::string wanted;
@@ -300,7 +300,7 @@ void Ledger::see_status() {
   }
   const bool may_be_over =
       deadlines && !run_ && !limit_ && wanted == "waiting" && fold_.status == "idle";
-  // Whether a deadline had passed when it was decided cannot be told from here.
+  // Whether a deadline had passed at the time of the decision is unknown here.
   const bool may_be_late = deadlines && run_ && fold_.status == "interrupted_waiting";
   expect(fold_.status == wanted || may_be_late || may_be_over, "C8",
          "status " + fold_.status + " where the journal says " + wanted);

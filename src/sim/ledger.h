@@ -1,6 +1,6 @@
-// The judge of one session's journal. It reads committed bytes only, record by record and batch by
-// batch, keeps a model of its own beside the product's fold, and names the invariant that is
-// broken. The one rule: it never asks the code under test what is right.
+// The judge of one session's journal. It reads only committed bytes, record by record and batch by
+// batch, keeps its own model next to the product's fold, and names the violated invariant. It never
+// uses the code under test to decide what is right.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,13 @@
 
 namespace perdure::sim {
 
-// What the simulated world knows for certain, and no daemon can.
+// Facts of the simulated world that no daemon can know for certain.
 class WorldFacts {
  public:
   virtual ~WorldFacts() = default;
-  // Any process of the execution lives.
+  // Whether any process of the execution is alive.
   virtual bool execution_lives(const ExecKey& exec) const = 0;
-  // What the agentctl wrote under this number; null when it never did.
+  // The frame that the agentctl wrote with this number; null if it never did.
   virtual const Frame* find_frame(const ExecKey& exec, FrameNo number) const = 0;
   struct AnswerGiven {
     std::string by;
@@ -37,15 +37,15 @@ class WorldFacts {
     WaitTokenId token;
     std::string option_id;
   };
-  // Some client sent this very answer.
+  // Whether a client sent this exact answer.
   virtual bool answer_was_sent(const AnswerGiven& answer) const = 0;
-  // How a prompt with this key was to be placed; nothing when no client sent one.
+  // The placement requested for the prompt with this key; absent if no client sent one.
   virtual std::optional<PromptWhen> when_of(const std::string& key) const = 0;
-  // More than one daemon has the disk.
+  // Whether several daemons share the disk.
   virtual bool are_several() const = 0;
-  // Some client asked for the session's workspace alone.
+  // Whether a client requested a workspace of its own for the session.
   virtual bool workspace_was_asked(SessionId session) const = 0;
-  // Of the daemon that decided what is fed.
+  // Of the daemon that decided the records being fed.
   virtual BootId boot() const = 0;
   virtual Moment now() = 0;
 };
@@ -55,21 +55,21 @@ class Ledger {
   Ledger(SessionId session, Verdict& verdict, WorldFacts& facts)
       : session_(session), verdict_(verdict), facts_(facts) {}
 
-  // The next committed record.
+  // Takes the next committed record.
   void feed(std::string_view bytes);
-  // The batch that ended with the record fed last is durable as a whole.
+  // The batch that ended with the last record fed is durable as a whole.
   void end_batch(const Append& batch);
-  // No batch of this journal is known to be open: records were found after a crash.
+  // The records found after a crash belong to no known open batch.
   void end_unknown_batch();
 
   Seq head() const { return fold_.head; }
   const State& fold() const { return fold_; }
-  // A quick hash of each record's bytes, by number.
+  // A fast hash of each record's bytes, by number.
   std::uint64_t hash_at(Seq seq) const { return hashes_.at(seq - 1); }
-  // Index into EventBody of each record, by number.
+  // Each record's index into EventBody, by number.
   std::size_t kind_at(Seq seq) const { return kinds_.at(seq - 1); }
   std::uint64_t records() const { return hashes_.size(); }
-  // A fork whose records are not all there yet.
+  // A fork whose records are not complete yet.
   bool is_copying() const { return copying_; }
 
   struct Asked {
@@ -91,18 +91,18 @@ class Ledger {
   };
   const std::map<PermissionId, Asked>& permissions() const { return permissions_; }
   const std::map<WaitTokenId, Token>& tokens() const { return tokens_; }
-  // The permission asked under this name; null when none was journalled.
+  // The journalled permission of this name; null if there is none.
   const Asked* find_asked(ExecId exec, const std::string& request) const;
-  // The message a prompt with this key became; null when none was accepted.
+  // The message of the accepted prompt with this key; null if none was accepted.
   std::optional<MessageId> accepted(const std::string& key) const;
-  // The next agent would get its own session back, or the history.
+  // Whether the next agent would get its own session back, or the history.
   bool has_what_to_resume() const;
   bool was_accepted(MessageId message) const { return accepted_.contains(message); }
-  // Commands committed for an execution, in order.
+  // The committed commands of an execution, in order.
   const std::vector<SendCommand>& commands(ExecId exec) { return commands_[exec]; }
-  // What somebody must have been told once nothing is left to do.
+  // The notifications that must have been sent once no work is left.
   const std::set<std::pair<NotifyWhat, RunId>>& notes() const { return notes_; }
-  // A person said so (C19); the process may live on.
+  // A person declared it dead (C19); the process may be alive.
   bool was_declared_dead(ExecId exec) const { return declared_.contains(exec); }
 
   bool was_started(RunId run) const { return ended_.contains(run) || (run_ && run_->id == run); }
@@ -110,18 +110,18 @@ class Ledger {
   std::optional<RunId> cancelling() const {
     return run_ && run_->cancelling && !copying_ ? std::optional(run_->id) : std::nullopt;
   }
-  // Records that a fork took over from another session.
+  // Records that a fork copied from another session.
   std::uint64_t copied_records() const { return copied_records_; }
   std::uint64_t snapshots() const { return snapshots_; }
-  // What reconcile has to look at after a restart.
+  // Whether reconcile must look at it after a restart.
   bool needs_reconcile() const;
   bool was_ever_archived() const { return ever_archived_; }
-  // The boot of the daemon that started the present execution.
+  // The boot of the daemon that started the current execution.
   const BootId& exec_began() const { return exec_began_; }
-  // When each record was written, by number.
+  // The time of each record, by number.
   Timestamp at(Seq seq) const { return times_.at(seq - 1); }
 
-  // Liveness: nothing is left open that ought to have ended.
+  // Liveness: nothing is open that should have ended.
   void check_quiet();
 
  private:
@@ -132,7 +132,7 @@ class Ledger {
     bool steering = false;
     std::string by = {};
   };
-  // It has left the queue in this batch: as the next, into a turn, or both could be.
+  // A prompt that left the queue in this batch: as the next run, as a steer, or either.
   struct Delivered {
     MessageId message;
     bool is_next = false;
@@ -153,7 +153,7 @@ class Ledger {
     bool tool_repaired = false;
     BootId boot;
   };
-  // What the records of the present batch ask of its effects.
+  // The effects that this batch's records require.
   struct Owed {
     std::vector<RunId> prompts;
     std::vector<RunId> cancels;
@@ -165,19 +165,19 @@ class Ledger {
     RunId expired;                      // its question was not answered in time
     std::vector<std::map<std::string, std::string>> options;
     std::vector<MessageId> steers;
-    bool must_cancel = false;  // the prompt that was accepted ends the open run
+    bool must_cancel = false;  // the accepted prompt ends the open run
     std::size_t stops = 0;
     bool death_claimed = false;     // a run ended with its agent; executor.stopped must follow
     bool must_continue = false;     // auto_continue is due
-    bool must_wait = false;         // a limit with a reset was met: limit.waiting is due
-    bool must_go_on = false;        // its end said that the session continues
-    bool resume_must_fail = false;  // the execution that served it never came up
+    bool must_wait = false;         // a limit with a reset time was hit: limit.waiting is due
+    bool must_go_on = false;        // its end says that the session continues
+    bool resume_must_fail = false;  // the execution that served it never started
     bool resume_must_stay = false;  // it waits for the next one (K18)
-    bool must_open = false;         // a rung failed: another is tried, or the resume is over
-    bool must_be_declared = false;  // dead: a steered prompt was given up with it
+    bool must_open = false;         // a rung failed: another is tried, or the resume ends
+    bool must_be_declared = false;  // dead: a steered prompt was dropped with it
     std::optional<AgentExited> exit;
     bool tools_were_open = false;  // when the run ended
-    bool wait_was_open = false;    // a question of the run, when it was interrupted
+    bool wait_was_open = false;    // a question of the run when it was interrupted
   };
 
   template <class What>
@@ -218,7 +218,7 @@ class Ledger {
   LimitOutcome outcome_of_limit(Timestamp at) const;
   const Frame* frame_of(const Origin& origin) const;
 
-  // One for each kind that has a rule of its own.
+  // One overload per kind with a rule of its own.
   void see(const Event& event, const SessionCreated& e);
   void see(const Event& event, const SessionRenamed& e);
   void see(const Event& event, const SessionConfigured& e);
@@ -304,21 +304,21 @@ class Ledger {
   std::vector<std::size_t> kinds_;
   std::vector<Timestamp> times_;
   std::uint64_t copied_records_ = 0;
-  bool copied_ = false;   // and the last of them has come
-  bool copying_ = false;  // the records of a fork tell of another session's life
-  bool renamed_ = false;  // a fork has got a title of its own
+  bool copied_ = false;   // and the last of them has arrived
+  bool copying_ = false;  // a fork's copied records describe another session
+  bool renamed_ = false;  // a fork has received its own title
 
   std::optional<OpenRun> run_;
   std::set<RunId> ended_;
-  bool auto_continued_ = false;  // the last one that began
+  bool auto_continued_ = false;  // the last run that began
   std::uint64_t runs_ = 0;
   std::optional<EndedRun> last_run_;
-  std::string last_end_;  // the status that the last end of a run leaves behind; empty: none
+  std::string last_end_;  // the status after the last run's end; empty: none
   std::optional<LimitWait> limit_;
   std::optional<LimitSeries> limit_series_;
   std::set<RunId> limits_over_;
   std::deque<Queued> queue_;
-  std::optional<Delivered> delivered_;  // its run.started, or its steered message, must follow
+  std::optional<Delivered> delivered_;  // its run.started or steered message must follow
   std::map<std::string, MessageId> keys_;
   std::set<MessageId> accepted_;
   std::set<MessageId> sent_;

@@ -1,4 +1,4 @@
-// The session as a whole, its executions one after the other, and the resume ladder.
+// The session as a whole, its sequence of executions, and the resume ladder.
 #include "sim/ledger.h"
 
 namespace perdure::sim {
@@ -35,8 +35,8 @@ void Ledger::see(const Event&, const SessionConfigured& e) {
   if (!e.options.empty() && agent_ready_ && !copying_) owed_.options.push_back(e.options);
 }
 
-// What the next session/new, load or resume must give to the agent (R9), and whether it can be one
-// of the latter two: a later record of the batch may ask for another resume (seed 24711).
+// The settings that the next session/new, load or resume must give to the agent (R9), and whether
+// load or resume is possible: a later record of the batch may request another resume (seed 24711).
 void Ledger::note_open() {
   agent_opening_ = true;
   native_at_open_ = native_is_possible();
@@ -107,7 +107,7 @@ void Ledger::see(const Event& event, const ExecutorReady& e) {
   exec_starting_ = false;
 }
 
-// By a new daemon; or by the one that has it, when prompts wait for it that another one took.
+// Reattached by a new daemon, or by the owner if prompts wait for it that another daemon accepted.
 void Ledger::see_reattach(const ExecutorReattached& e) {
   expect(may_live(), "PROC3", "an execution that is gone was reattached");
   const bool is_waited_for = agent_ready_ && !run_ && !archived_ && wants_to_run();
@@ -184,7 +184,7 @@ bool Ledger::native_is_possible() const {
   return (abilities_.resume && !only_load) || abilities_.load;
 }
 
-// Whether the agent said that it goes on with the session it had, judged from its own words (C4).
+// Whether the agent reported that it continues its old session, judged by its own words (C4).
 bool Ledger::boundary_keeps_session(const ContextBoundary& e, const FrameSessionOpened& opened) {
   const bool native = opened.method != OpenMethod::fresh;
   const bool same = opened.agent_session_id.empty() || opened.agent_session_id == agent_session_id_;
@@ -204,7 +204,7 @@ bool Ledger::boundary_keeps_session(const ContextBoundary& e, const FrameSession
   return kept;
 }
 
-// Why the last rung that was tried did not serve, as a boundary tells it.
+// Why the last attempted rung failed, as a boundary reports it.
 std::string Ledger::reason_of_loss() const {
   if (attempts_.empty()) return "";
   const OpenAttempt& last = attempts_.back();
@@ -325,7 +325,7 @@ void Ledger::see(const Event&, const ResumeRequested& e) {
   expect(!archived_ || copying_, "C3", "an archived session resumes");
   expect(!e.at_boot || policy_.resume == ResumePolicy::on_boot || copying_, "C1",
          "resumed at boot against the policy");
-  // Several daemons take a session over, and back, in one boot of theirs.
+  // Several daemons may take a session over and back within one boot.
   expect(!e.at_boot || exec_began_ != facts_.boot() || facts_.are_several() || copying_, "C1",
          "resumed as at boot what was lost in this very life of the daemon");
   resume_ = e;

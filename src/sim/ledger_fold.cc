@@ -1,5 +1,5 @@
-// The product's fold against the ledger's own: field by field, so that a mistake in evolve() does
-// not hide behind itself.
+// Compares the product's fold with the ledger's own, field by field, so that a bug in evolve()
+// cannot hide itself.
 #include <algorithm>
 
 #include "sim/ledger.h"

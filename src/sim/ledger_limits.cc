@@ -1,5 +1,5 @@
-// Limits of an agent's provider: each waited out once, each end told once, and never more than the
-// policy allows (P13). Its own count, so that a mistake of the machine does not hide behind itself.
+// Provider limits: each is waited out once, each end is reported once, and waits never exceed the
+// policy (P13). Counts independently, so that a bug in the state machine cannot hide itself.
 #include "base/limits.h"
 #include "sim/ledger.h"
 

@@ -1,4 +1,4 @@
-// Runs, the queue and the conversation: one end each, in order, nothing behind the end.
+// Runs, the queue and the conversation: one end each, in order, nothing after the end.
 #include <algorithm>
 
 #include "base/limits.h"
@@ -50,7 +50,7 @@ void Ledger::see(const Event&, const QueueAdded& e) {
   }
 }
 
-// C23: it stays in the queue until an agentctl says that the agent has it.
+// C23: it stays in the queue until an agentctl reports that the agent has it.
 void Ledger::see_steer(const QueueAdded& e) {
   if (copying_) return;
   expect(run_ && !run_->cancelling && active_tokens_.empty(), "C23", "steered into no open turn");
@@ -58,7 +58,7 @@ void Ledger::see_steer(const QueueAdded& e) {
   owed_.steers.push_back(e.message);
 }
 
-// C23: where a prompt goes, and whether it ends the open run.
+// C23: where a prompt is placed, and whether it ends the open run.
 void Ledger::see_placement(const QueueAdded& e) {
   const std::optional<PromptWhen> when = facts_.when_of(e.key);
   if (!when) return;
@@ -105,8 +105,8 @@ void Ledger::see(const Event&, const QueueKept& e) {
   at->steering = false;
 }
 
-// Q1: what could begin has begun, in the very decision that made room for it. Of several daemons
-// one that takes a session back waits for the link to what it started itself.
+// Q1: everything that could begin has begun in the same decision. With several daemons, one that
+// takes a session back waits for the link to its own earlier execution.
 void Ledger::see_next_begun() {
   const auto next = std::ranges::find_if(queue_, [](const Queued& item) { return !item.held; });
   const bool is_free = !run_ && !archived_ && next != queue_.end() && !next->steering;
@@ -191,7 +191,7 @@ void Ledger::end_run(const Event& event, const End& end) {
   }
   ended_.insert(run_->id);
   owed_.resumes.clear();
-  owed_.wait_was_open = false;  // the next run of this batch has its own
+  owed_.wait_was_open = false;  // the batch's next run has its own
   owed_.tools_were_open = run_->tool_repaired;
   last_run_ = EndedRun{.id = run_->id,
                        .end = end.end,
@@ -297,14 +297,14 @@ void Ledger::see(const Event& event, const MessageUser& e) {
   if (e.steered) {
     const Frame* frame = frame_of(event.origin);
     const auto* taken = frame ? get_if<FrameSteerTaken>(&frame->body) : nullptr;
-    // Of an execution that a person declares dead nobody reads what it did.
+    // After a person declares an execution dead, its frames are not read.
     owed_.must_be_declared = !copying_ && event.origin.frame == 0;
     expect(copying_ || owed_.must_be_declared || (taken && taken->message == e.message), "C23",
            "told as steered, and no agentctl said that it was");
     expect(copying_ || (delivered_ && delivered_->message == e.message && delivered_->steering),
            "C23", "steered, and was not on its way");
     delivered_.reset();
-    return;  // accepted when it was queued; the session may be archived by now
+    return;  // accepted when it was queued; the session may be archived since
   }
   if (e.by != "auto_continue" && e.by != "continue_at_reset") accept(e.message, e.key);
 }
@@ -329,7 +329,7 @@ void Ledger::note_tool(const Origin& origin, const std::string& id, const std::s
 }
 
 void Ledger::see(const Event& event, const ToolCall& e) {
-  if (run_ && event.origin.run) run_->message_open = false;  // the message before it is whole
+  if (run_ && event.origin.run) run_->message_open = false;  // the previous message is complete
   note_tool(event.origin, e.tool_call_id, e.status);
 }
 

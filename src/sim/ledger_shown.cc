@@ -1,5 +1,5 @@
-// What people read of a session without opening it: the row of the list, the title of a fork, the
-// words of an end before the beginning. Made here once more, from the records alone.
+// What people see of a session without opening it: its row in the list, a fork's title, the output
+// of an agent that failed to start. Recomputed here from the records alone.
 #include <charconv>
 #include <sstream>
 
@@ -24,7 +24,7 @@ std::string title_of_fork(const std::string& title) {
   return title.substr(0, at) + " (fork " + std::to_string(number + 1) + ")";
 }
 
-// The last line of what a program said that is not empty, up to where a row would cut it.
+// The last non-empty line of a program's output, up to where a row cuts it.
 std::string last_words(const std::string& said) {
   std::string last;
   std::istringstream lines(said);
@@ -43,7 +43,7 @@ void Ledger::see_title_of_copy(const std::string& title) {
   expect(nameless || title == title_of_fork(title_), "C7", "a fork is called '" + title + "'");
 }
 
-// An agent that ended before its session was open: the failure says how (L37).
+// For an agent that ended before its session was open, the failure says how (L37).
 void Ledger::see_early_end(const ResumeFailed& e) {
   if (e.failure != OpenFailure::startup || !owed_.exit || copying_) return;
   const AgentExited& exit = *owed_.exit;
@@ -61,7 +61,7 @@ void Ledger::see_early_end(const ResumeFailed& e) {
          "of an early end's reason '" + reason + "' is told '" + e.message + "'");
 }
 
-// L15: its agent was lost and keeps nothing, and nothing is told to the next one.
+// L15: its agent was lost and keeps nothing, and the next one gets no history.
 bool Ledger::is_beyond_resume() const {
   const bool ended_by_somebody =
       !stop_reason_.empty() && stop_reason_ != "agent_crashed" && stop_reason_ != "interrupted";
@@ -81,8 +81,8 @@ bool Ledger::has_what_to_resume() const {
   return may_be_told() || (agent_keeps() && has_id);
 }
 
-// The one trouble that a row has room for: a resume that failed, else an execution that was lost or
-// never came up, else the last run.
+// The one problem shown in a row: a failed resume, otherwise an execution that was lost or never
+// started, otherwise the last run.
 Failure Ledger::shown_failure() const {
   if (failure_) return {"", failure_->code, failure_->message};
   const bool was_lost = exec_gone_ && !run_ && !exec_error_code_.empty();
@@ -95,10 +95,10 @@ Failure Ledger::shown_failure() const {
   return {"", "not_resumable", "this agent cannot resume; create a new session"};
 }
 
-// The row of the list that goes along with the batch.
+// The list row that is stored with the batch.
 void Ledger::see_listing(const Listing& listing) {
   const SessionSummary row = read_summary(listing.summary);
-  // Half a fork is no session yet: its row says that it is copied, and nothing else.
+  // Half a fork is not a session yet: its row only says that it is being copied.
   if (row.copying) return;
   expect(listing.open || !needs_reconcile(), "Q5", "reconcile would pass the session over");
   expect(listing.archived == archived_, "C7", "the list says otherwise about archived");

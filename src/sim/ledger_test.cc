@@ -1,5 +1,5 @@
-// Each rule of the ledger is shown able to fail: a good journal passes, and the same journal with
-// one thing wrong is called by its name.
+// Every rule of the ledger can fail: a good journal passes, and the same journal with one error
+// violates exactly the named rule.
 #include "sim/ledger.h"
 
 #include <functional>
@@ -50,13 +50,13 @@ class FakeFacts final : public WorldFacts {
   std::map<FrameNo, Frame> frames;
 };
 
-// Writes a journal as the runtime would, batch by batch.
+// Writes a journal like the runtime, batch by batch.
 class Book {
  public:
   Book() : ledger_(session, verdict_, facts) {}
 
   FakeFacts facts;
-  Seq seq_ahead = 0;  // put in to break the numbering
+  Seq seq_ahead = 0;  // set to break the numbering
   bool tells_steered = true;
 
   Book& add(EventBody body, Origin origin = {}) {
@@ -81,7 +81,7 @@ class Book {
     batch_.cursor = FrameCursor{exec, number};
     return *this;
   }
-  // The batch is durable, and this is the status it leads to.
+  // The batch is durable and leads to this status.
   Book& end(const std::string& status) {
     if (status != ledger_.fold().status) add(StatusDerived{status});
     ledger_.end_batch(std::exchange(batch_, {}));
@@ -94,7 +94,7 @@ class Book {
   std::string broken() const { return verdict_.first() ? verdict_.first()->invariant : ""; }
   std::string what() const { return verdict_.first() ? verdict_.first()->what : ""; }
 
-  // A session with an agent that is ready.
+  // A session with a ready agent.
   Book& ready(Policy policy = {}) {
     const Origin origin{.exec = exec, .gen = 1};
     add(SessionCreated{.session = session,
@@ -125,7 +125,7 @@ class Book {
     command(SendPrompt{run, message});
     return *this;
   }
-  // Into run 1, where message 2 is on its way from here.
+  // Steers message 2 into run 1; it is on its way from here.
   Book& steer() {
     add(QueueAdded{.message = message2, .run = run2, .key = "k2", .front = true, .steer = true});
     command(SteerPrompt{run1, message2});
@@ -270,7 +270,7 @@ const Case run_cases[] = {
            .add(QueueAdded{.message = message1, .run = run1, .key = "k1"})
            .start_run(run2, message2, "k2");
      }},
-    {"C1",  // its agent was started in this very life of the daemon
+    {"C1",  // its agent was started in this daemon life
      [](Book& b) {
        b.ready({.resume = ResumePolicy::on_boot}).add(ResumeRequested{.at_boot = true});
      }},
@@ -280,23 +280,23 @@ const Case run_cases[] = {
        b.ready().add(QueueAdded{.message = message1, .run = run1}).end("idle");
        b.ledger().check_quiet();
      }},
-    {"Q1",  // steered, and neither the turn nor a run of its own got it
+    {"Q1",  // steered, but neither the turn nor its own run got it
      [](Book& b) {
        b.ready().start_run(run1, message1).steer().end("running");
        b.finish_run(run1, 4).cursor(4).end("idle");
        b.ledger().check_quiet();
      }},
-    {"C23",  // told as steered, and the agentctl never said so
+    {"C23",  // reported as steered, but not by the agentctl
      [](Book& b) {
        b.ready().start_run(run1, message1).steer().end("running");
        b.frame(4, Usage{}, run1).take_steered(4);
      }},
-    {"C23",  // or said so of another prompt
+    {"C23",  // or the agentctl reported another prompt
      [](Book& b) {
        b.ready().start_run(run1, message1).steer().end("running");
        b.frame(4, FrameSteerTaken{message1}, run1).take_steered(4);
      }},
-    {"ACK4",  // only what is on its way can be taken before the others
+    {"ACK4",  // only a prompt on its way may overtake the others
      [](Book& b) {
        b.ready().start_run(run1, message1);
        b.add(QueueAdded{.message = id<MessageId>(23), .key = "k3"});
@@ -313,23 +313,23 @@ const Case run_cases[] = {
        b.ready().start_run(run1, message1).add(QueueAdded{.message = message2, .steer = true});
        b.end("running");
      }},
-    {"RUN1",  // the agent's word for the end was read, and nothing came of it
+    {"RUN1",  // the agent's end was read, but had no effect
      [](Book& b) {
        b.ready().start_run(run1, message1).end("running");
        b.frame(4, FrameRunFailed{run1, {.code = "agent_error"}}, run1);
        b.add(SessionRenamed{"x"}).cursor(4).end("running");
      }},
-    {"RUN1",  // nobody is told that it stalls
+    {"RUN1",  // no notification that it stalls
      [](Book& b) {
        b.ready().start_run(run1, message1).frame(4, FrameRunStalled{run1, 1000}, run1);
        b.add(RunStalled{1000}, {.run = run1, .exec = exec, .gen = 1, .frame = 4});
        b.cursor(4).end("running");
      }},
-    {"Q1",  // its agent is ready, and it is not begun
+    {"Q1",  // its agent is ready, but it is not begun
      [](Book& b) {
        b.ready().add(QueueAdded{.message = message1, .run = run1, .key = "k1"}).end("idle");
      }},
-    {"Q1",  // there is no agent, and nobody brings one
+    {"Q1",  // no agent exists, and none is started
      [](Book& b) {
        b.add(SessionCreated{.session = session, .agent = {.name = "a"}}).end("idle");
        b.add(QueueAdded{.message = message1, .run = run1, .key = "k1"}).end("idle");
@@ -374,7 +374,7 @@ const Case process_cases[] = {
                              .reason = "asked for"},
              {.exec = exec, .gen = 1, .frame = 6});
      }},
-    {"X6",  // what was asked for is called a loss
+    {"X6",  // a requested change is called a loss
      [](Book& b) {
        b.ready().start_run(run1, message1).finish_run(run1, 4).cursor(4).end("idle");
        b.frame(5, FrameAgentExited{}).frame(6, FrameSessionOpened{OpenMethod::fresh, "as-2"});
@@ -386,7 +386,7 @@ const Case process_cases[] = {
                              .reason = "capability_missing"},
              {.exec = exec, .gen = 1, .frame = 6});
      }},
-    {"C4",  // a rung failed, and the ladder stands there
+    {"C4",  // a rung failed, and the ladder stops there
      [](Book& b) {
        b.ready().add(ResumeRequested{.by = "uid:1"});
        b.add(ContextAttempt{{OpenMethod::load, OpenFailure::other_session, "x"}}, in_exec);
@@ -399,13 +399,13 @@ const Case process_cases[] = {
        b.add(ResumeFailed{.failure = OpenFailure::transport, .code = "out_of_memory"}, in_exec);
      }},
     {"D1", [](Book& b) { b.ready().add(ExecutorReattached{}, in_exec); }},
-    {"K18",  // the resume that it served has to fail with it
+    {"K18",  // the resume that it served must fail with it
      [](Book& b) {
        b.ready().add(ResumeRequested{.by = "uid:1"});
        b.add(ExecutorError{"executor_timeout", "x"}, in_exec).effect(StopExecutor{exec, 1});
        b.end("idle");
      }},
-    {"K18",  // and one that waits for the next execution has not
+    {"K18",  // a resume that waits for the next execution has not failed
      [](Book& b) {
        const AgentProfile other{.name = "b"};
        b.ready().add(ResumeRequested{.with = other, .by = "uid:1"}).effect(StopExecutor{exec, 1});
@@ -462,14 +462,14 @@ const Case wait_cases[] = {
        b.add(PermissionResolved{permission, PermissionOutcome::selected, "allow", "uid:1"}, in_run);
        b.cursor(4).end("running");
      }},
-    {"C15",  // the run that a question was lost with says so
+    {"C15",  // a run whose question was lost says so
      [](Book& b) {
        b.ready().start_run(run1, message1).ask(4).cursor(4).end("waiting");
        b.add(TokenRevoked{token, "interrupted"}, in_run);
        b.add(PermissionResolved{permission, PermissionOutcome::expired, "", "system"}, in_run);
        b.add(RunInterrupted{InterruptReason::process_exit}, in_run);
      }},
-    {"C15",  // a question outside any run, when its agent is gone
+    {"C15",  // a question outside of any run, when its agent is gone
      [](Book& b) {
        const Origin origin{.exec = exec, .gen = 1, .frame = 4};
        b.ready().frame(4, FramePermission{.request = "r", .options = {{"allow", "", ""}}});
@@ -500,7 +500,7 @@ const Case wait_cases[] = {
        b.add(PermissionResolved{permission, PermissionOutcome::selected, "allow", "uid:1"}, in_run);
        b.command(AnswerRequest{"r", "allow"}).end("running");
      }},
-    {"C15",  // its time is over, and the run goes on
+    {"C15",  // its time is over, but the run continues
      [](Book& b) {
        const Origin origin{.run = run1, .exec = exec, .gen = 1, .frame = 4};
        b.ready({.wait_ms = 10}).start_run(run1, message1);
@@ -515,7 +515,7 @@ const Case wait_cases[] = {
        b.add(PermissionResolved{permission, PermissionOutcome::expired, "", "system"}, in_run);
        b.cursor(4).end("running");
      }},
-    {"TOK4",  // refused at once, and the agent waits for ever
+    {"TOK4",  // refused at once, but the agent waits forever
      [](Book& b) {
        const Origin origin{.run = run1, .exec = exec, .gen = 1, .frame = 4};
        b.ready().start_run(run1, message1).frame(4, FramePermission{.request = "r"}, run1);
@@ -523,7 +523,7 @@ const Case wait_cases[] = {
        b.add(PermissionResolved{permission, PermissionOutcome::cancelled, "", "system"}, origin);
        b.cursor(4).end("running");
      }},
-    {"TOK3",  // taken back, and still open
+    {"TOK3",  // withdrawn, but still open
      [](Book& b) {
        b.ready().start_run(run1, message1).ask(4).cursor(4).end("waiting");
        b.frame(5, FramePermissionGone{"r"}, run1).add(SessionRenamed{"x"}).cursor(5).end("waiting");
@@ -531,7 +531,7 @@ const Case wait_cases[] = {
 };
 INSTANTIATE_TEST_SUITE_P(Waits, LedgerFinds, testing::ValuesIn(wait_cases));
 
-// The row of a session that is ready, as the list should have it.
+// The correct list row of a ready session.
 SessionSummary good_row() {
   return {.agent = "a",
           .cwd = "/w",
@@ -612,7 +612,7 @@ const Case shown_cases[] = {
        b.add(AgentExited{.why = "not_started"}, {.exec = exec, .gen = 1, .frame = 4});
        b.add(ResumeFailed{OpenFailure::startup, "the agent ended"}, in_exec);
      }},
-    {"L37",  // the last line says why, and no other
+    {"L37",  // the last line gives the reason, and no other line
      [](Book& b) {
        b.ready().frame(4, FrameAgentExited{}).add(ResumeRequested{});
        b.add(AgentExited{.why = "not_started", .stderr_tail = "one\ntwo\n"},

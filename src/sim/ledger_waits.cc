@@ -1,4 +1,4 @@
-// Questions and their tokens: one outcome each, an allow only where a person gave it.
+// Questions and their tokens: one outcome each, and an allow only if a person gave it.
 #include "sim/ledger.h"
 
 namespace perdure::sim {
@@ -45,7 +45,7 @@ void Ledger::close_token(WaitTokenId token, TokenStatus status, const std::strin
   active_tokens_.erase(token);
 }
 
-// O4: the open run goes on with the answer, or without the question.
+// O4: the open run continues with the answer, or without the question.
 void Ledger::owe_resumed(WaitTokenId token) {
   const auto at = tokens_.find(token);
   const bool of_run = run_ && at != tokens_.end() && at->second.run == run_->id;

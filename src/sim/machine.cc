@@ -15,7 +15,7 @@ bool has_mark(const Proc& proc, const std::string& mark) {
 }  // namespace
 
 ProcPtr Machine::add(std::vector<std::string> environment, std::int64_t group) {
-  // Never fewer than there are processes.
+  // Never fewer numbers than processes.
   const std::int64_t pid_last =
       pid_first + std::max<std::int64_t>(universe.faults.process_numbers, std::ssize(procs_) + 1);
   do { last_pid_ = last_pid_ >= pid_last ? pid_first : last_pid_ + 1; } while (find(last_pid_));

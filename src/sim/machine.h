@@ -1,6 +1,6 @@
-// What a simulated machine has besides its daemon: processes by number and environment, folders,
-// sockets and locks. It outlives everybody; only a process's own life may end, and then nothing
-// that its code still does is seen here.
+// A simulated machine except for its daemon: processes by number and environment, folders, sockets
+// and locks. It outlives every process; after a process's life ends, its code has no more effect
+// here.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct Proc {
   std::uint64_t started = 0;
   std::vector<std::string> environment;
   std::shared_ptr<Life> life = std::make_shared<Life>();
-  // Told once, at the moment it dies by a signal.
+  // Called once, when a signal kills it.
   std::function<void(int signal)> on_killed;
 
   bool is_alive() const { return !life->dead; }
@@ -41,23 +41,23 @@ class Machine {
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
-  // A process that lives from now on; group 0: one of its own. Numbers are used again.
+  // A new process; group 0: its own group. Numbers are reused.
   ProcPtr add(std::vector<std::string> environment, std::int64_t group);
-  // It is gone at once, and so are its locks. Nothing when it is dead already.
+  // It ends at once and loses its locks. No effect if it is dead.
   void kill(const ProcPtr& proc, int signal);
   void kill_group(std::int64_t group, int signal);
-  // It ended by itself.
+  // It ended on its own.
   void exited(const ProcPtr& proc);
-  // Everybody with this in the environment, but for one. Gives how many do not end yet.
+  // Kills every process with this in its environment, except one. Returns how many still live.
   std::size_t kill_marked(const std::string& mark, const ProcPtr& but);
   bool any_lives(const std::string& mark) const;
-  // Who carries a family's mark, its root not among them.
+  // The processes with a family's mark, without its root.
   ProcessSet offspring(const Family& family) const;
-  // As Processes::signal_each(): whatever a simulated process is sent but 0 ends it.
+  // Like Processes::signal_each(): every signal except 0 ends a simulated process.
   ProcessSet signal_each(const ProcessSet& processes, int number);
   ProcPtr find(std::int64_t pid) const;
 
-  // False: a living process has it.
+  // Returns false if a living process has it.
   bool take_lock(const std::string& name, const ProcPtr& by);
   bool has_locks(const ProcPtr& by) const;
 
@@ -71,7 +71,7 @@ class Machine {
   using SocketName = std::pair<std::string, std::string>;  // folder, name
 
   Universe& universe;
-  std::map<SocketName, Socket> sockets;  // a dead listener leaves its name behind
+  std::map<SocketName, Socket> sockets;  // a dead listener's name stays
   std::map<std::string, std::shared_ptr<FolderFiles>> folders;
 
  private:
@@ -80,13 +80,12 @@ class Machine {
   std::int64_t last_pid_ = 100;
 };
 
-// A process's view of a folder. What is written stays when the process dies, also in the middle of
-// a write.
+// A process's folder access. Written data stays when the process dies, even during a write.
 class SimFolder final : public Folder {
  public:
-  // Sees each write that was made whole or in part, before the writer does.
+  // Called for each complete or partial write, before the writer returns.
   using OnAppend = std::function<void(const std::string& name, std::string_view bytes)>;
-  // Decides how much of a write is made; less than all of it: the writer dies there.
+  // Decides how much of a write is done; if less than all of it, the writer dies there.
   using DrawCut = std::function<std::size_t(std::size_t bytes)>;
 
   SimFolder(Universe& universe, LifePtr life, std::shared_ptr<FolderFiles> files)

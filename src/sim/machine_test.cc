@@ -1,4 +1,4 @@
-// The simulated processes keep the promises of the real ones, as far as the supervisor uses them.
+// Simulated processes give the guarantees of real ones, as far as the supervisor relies on them.
 #include "sim/machine.h"
 
 #include <gtest/gtest.h>

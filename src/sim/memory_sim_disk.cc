@@ -1,4 +1,4 @@
-// The simulated disk on a MemoryStore: faults at every commit, crashes that keep or lose the tail.
+// The simulated disk for a MemoryStore: faults at every commit, crashes that keep or lose the tail.
 #include <utility>
 
 #include "base/check.h"

@@ -6,7 +6,7 @@
 namespace perdure::sim {
 namespace {
 
-// A kind of its own, or one that is known, with a member that is not.
+// An unknown kind, or a known kind with an unknown member.
 std::string newer_record(std::uint64_t seq, const Hash& prev, Timestamp at, Prng& prng) {
   if (prng.chance(500'000)) {
     const UnknownEvent body{.kind = "session.pinned",

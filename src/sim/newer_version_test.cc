@@ -1,5 +1,5 @@
-// What a newer version leaves behind follows the journal and is not known here; else the fault
-// would show nothing.
+// A newer version's records continue the journal and are unknown here; otherwise the fault would
+// test nothing.
 #include "sim/newer_version.h"
 
 #include <span>

@@ -1,5 +1,5 @@
-// The simulator's only source of chance: xoshiro256**, seeded by splitmix64. Written out here so
-// that a seed means the same run with every compiler and library, for ever.
+// The simulator's only source of randomness: xoshiro256**, seeded by splitmix64. Implemented here
+// so that a seed gives the same run with every compiler and library.
 #pragma once
 
 #include <array>
@@ -27,20 +27,20 @@ class Prng {
     return result;
   }
 
-  // 0 … n - 1. The bias of the remainder is far below what a simulation could notice.
+  // 0 … n - 1. The bias of the remainder is negligible here.
   std::uint64_t below(std::uint64_t n) {
     CHECK(n > 0);
     return next() % n;
   }
-  // Both ends included.
+  // Both ends inclusive.
   std::int64_t between(std::int64_t low, std::int64_t high) {
     CHECK(low <= high);
     return low + static_cast<std::int64_t>(below(static_cast<std::uint64_t>(high - low) + 1));
   }
-  // True with this many parts in a million: integers, so that no rounding mode can change a run.
+  // True with this probability in parts per million. Integers: rounding cannot change a run.
   bool chance(std::uint64_t per_million) { return below(1'000'000) < per_million; }
 
-  // Another stream that does not depend on how much of this one is used later.
+  // A new stream, independent of later use of this one.
   Prng fork() { return Prng(next()); }
 
  private:

@@ -1,4 +1,4 @@
-// A seed means the same numbers for ever, and virtual time runs in order.
+// A seed always gives the same numbers, and virtual time runs in order.
 #include "sim/prng.h"
 
 #include <vector>

@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::string_view probes[] = {
 #include "sim_probes.inc"
-    "",  // keeps the list from being empty
+    "",  // so that the list is never empty
 };
 
-// By the literal's address: cheap; the same text may have several.
+// Keyed by the literal's address, which is cheap; equal texts may have several addresses.
 std::unordered_map<const char*, std::uint64_t>& counts() {
   static std::unordered_map<const char*, std::uint64_t> by_literal;
   return by_literal;

@@ -1,4 +1,4 @@
-// Counts the SIM_PROBE marks that runs pass, against the list that the build finds in the sources.
+// Counts the SIM_PROBE marks that runs pass, for the list that the build finds in the sources.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace perdure::sim {
 
-// Every name in the folders that the build looks at, sorted.
+// Every name in the folders that the build scans, sorted.
 std::span<const std::string_view> known_probes();
 
-// Begins to count; calls `reached` at every mark too. An empty function ends only the calls.
+// Starts counting and calls `reached` at every mark. An empty function only ends the calls.
 void on_probe(std::function<void(std::string_view name)> reached);
 
 // How often each of known_probes() was passed since the start of the process.

@@ -16,14 +16,14 @@ namespace {
 constexpr std::size_t buckets = 7;
 constexpr std::size_t page_messages = 3;
 constexpr std::uint64_t transcript_chance = 400'000;
-constexpr std::uint64_t long_timeline_chance = 30'000;  // it takes as long as a seed
-constexpr std::int64_t moment_ms = 100;  // as fine as a timeline is while it is short
+constexpr std::uint64_t long_timeline_chance = 30'000;  // it takes as long as a whole seed
+constexpr std::int64_t moment_ms = 100;                 // a timeline's resolution while it is short
 
 }  // namespace
 
 void ReadCheck::ask(Runtime& runtime) {
   past_ = std::make_unique<KeptPast>(runtime);
-  runtime.hint({});  // what the list keeps of other daemons' sessions may be half a minute old
+  runtime.hint({});  // the list's data on other daemons' sessions may be 30 s old
   for (const auto& [session, book] : judge_.ledgers()) {
     if (judge_.is_damaged(session) || book->records() == 0) continue;
     ask_refs(runtime, session);
@@ -46,7 +46,7 @@ void ReadCheck::check_answered() {
   });
 }
 
-// Refs are of the session that asked: a fork's copies keep the ids and not the questions.
+// Refs belong to the session that asked: a fork copies the ids, but not the questions.
 void ReadCheck::ask_refs(Runtime& runtime, SessionId session) {
   const Ledger& book = judge_.ledger(session);
   const auto check = [&](const std::string& ref, bool is_there) {
@@ -73,7 +73,7 @@ void ReadCheck::ask_timeline(SessionId session) {
                   });
 }
 
-// Record by record, where the product counts moments.
+// Counts record by record, while the product counts moments.
 void ReadCheck::check_timeline(SessionId session, const Timeline& timeline) {
   const Ledger& book = judge_.ledger(session);
   Timeline::Span span{.begin = book.at(1), .end = book.at(1)};
@@ -99,7 +99,7 @@ void ReadCheck::check_timeline(SessionId session, const Timeline& timeline) {
   }
 }
 
-// Prompts stand for all marks: each has one, at its own record.
+// Prompts stand for all marks: each has one at its own record.
 void ReadCheck::check_marks(SessionId session, const Timeline& timeline) {
   const Ledger& book = judge_.ledger(session);
   std::vector<Seq> marked;
@@ -116,7 +116,7 @@ void ReadCheck::check_marks(SessionId session, const Timeline& timeline) {
   });
 }
 
-// O8: the index of wait tokens, made from the records, against the ledger's own.
+// O8: compares the index of wait tokens, rebuilt from the records, with the ledger's own.
 void ReadCheck::check_tokens(SessionId session) {
   const Ledger& book = judge_.ledger(session);
   const State& state = book.fold();
@@ -158,7 +158,7 @@ std::vector<Record> ReadCheck::records_to(SessionId session, Seq seq) {
   return out;
 }
 
-// A client's view names the session and what the journal says of it, and so does the list.
+// A client's view and the list both agree with the journal about the session.
 void ReadCheck::check_view(Runtime& runtime, SessionId session) {
   const State& state = judge_.ledger(session).fold();
   const Result<SessionView> view = runtime.view(session);
@@ -170,7 +170,7 @@ void ReadCheck::check_view(Runtime& runtime, SessionId session) {
                            [&] { return tail(session) + " is not listed as its journal has it"; });
 }
 
-// A20: pages from the end to the beginning are the fold of the whole, each record read and told.
+// A20: all pages, from end to beginning, add up to the fold; every record is read.
 void ReadCheck::check_transcript(Runtime& runtime, SessionId session) {
   const auto expect = [&](bool condition, const char* what) {
     universe_.verdict.expect(condition, "A20", [&] { return tail(session) + ": " + what; });
@@ -189,7 +189,7 @@ void ReadCheck::check_transcript(Runtime& runtime, SessionId session) {
     expect(has_older == page->has_older, "an empty page with something older");
     pages.insert(pages.begin(), page->messages.begin(), page->messages.end());
     if (has_older) ask.before = pages.front().first_seq;
-    if (pages.size() > 4 * page_messages) ask.limit *= 2;  // of a long one not all pages are short
+    if (pages.size() > 4 * page_messages) ask.limit *= 2;  // a long one has longer pages too
   }
   expect(pages == fold_transcript(records_to(session, head)), "its pages are another transcript");
   expect(told.size() == head, "not every record that was read is told");
@@ -197,8 +197,8 @@ void ReadCheck::check_transcript(Runtime& runtime, SessionId session) {
   expect(untold && untold->last_seq == head, "the last page cannot be read");
 }
 
-// More moments than a timeline keeps, by a clock that jumps to and fro: no record gets lost, and
-// what lies far apart in time stays apart.
+// More moments than a timeline keeps, with a wall clock that jumps back and forth: no record is
+// lost, and distant times stay apart.
 void ReadCheck::check_long_timeline() {
   if (!universe_.prng.chance(long_timeline_chance)) return;
   constexpr Timestamp end{1'000'000'000'000};

@@ -1,6 +1,6 @@
-// At rest: what the daemon answers to those who only look, held against the journal. The density of
-// a timeline, the state as it was at some record, the tokens, the session a question belongs to,
-// the transcript page by page.
+// At rest: compares the daemon's answers to read requests with the journal: the density of a
+// timeline, the state at some record, the tokens, the session of a question, the transcript page by
+// page.
 #pragma once
 
 #include <memory>
@@ -18,9 +18,9 @@ class ReadCheck {
   ReadCheck(Universe& universe, Judge& judge, Disk& disk)
       : universe_(universe), judge_(judge), disk_(disk) {}
 
-  // The runtime outlives the answers, which come from its loop.
+  // The runtime must outlive the answers, which come from its loop.
   void ask(Runtime& runtime);
-  // All have come, and were right.
+  // All answers have come and were right.
   void check_answered();
 
  private:

@@ -11,7 +11,7 @@ void Reader::act() {
     set_room(universe_.prng.chance(500'000) ? 0 : universe_.prng.below(4));
   } else if (room_ < 1000 && universe_.faults.long_turns < 100'000) {
     set_room(1'000'000);
-  }  // else: stalled for good, among long turns, until it is cut
+  }  // otherwise stalled for good, during long turns, until it is disconnected
 }
 
 void Reader::heal() {
@@ -22,7 +22,7 @@ void Reader::heal() {
 void Reader::set_room(std::size_t room) {
   room_ = room;
   if (room_ == 0 || !is_connected()) return;
-  // One that is stopped sees it when it goes on.
+  // A stopped daemon notices it when it continues.
   is_unseen_ = !at_->serving();
   if (!is_unseen_) at_->serving()->drained(subscription_);
 }
@@ -39,9 +39,9 @@ void Reader::connect() {
   const bool unborn =
       !subscribed && subscribed.error().code() == Code::not_found && !universe_.healed;
   if (!subscribed) {
-    // A session that was created just now is on the disk before its actor knows. Else
-    // the journal knows the session, and the cursor is one that was handed out.
-    // One of several that was stopped for long may not know yet what others wrote since.
+    // A newly created session may be on disk before its actor knows of it. Otherwise the journal
+    // has the session, and the cursor was handed out. A daemon that was stopped for long may not
+    // know yet what others wrote.
     const bool is_behind = daemons_.are_several() && subscribed.error().code() == Code::unavailable;
     universe_.verdict.expect(judge_.is_damaged(session_) || unborn || is_behind, "STREAM1", [&] {
       return "a good cursor is refused: " + subscribed.error().message();
@@ -75,7 +75,7 @@ void Reader::connect_beyond_head(Daemon& daemon) {
 
 void Reader::leave() {
   Runtime* const runtime = at_->serving();
-  if (!runtime) return;  // stopped: it does not see that anybody leaves
+  if (!runtime) return;  // stopped: it does not notice a disconnect
   runtime->unsubscribe(subscription_);
   subscription_ = 0;
 }
@@ -113,8 +113,8 @@ void Reader::on_cut(Seq cursor) {
   universe_.verdict.expect(cursor == cursor_, "STREAM4",
                            [] { return std::string("cut with another cursor than its own"); });
   subscription_ = 0;
-  // C16: one that takes nothing is let be until it is behind by more than is kept for it. Of
-  // several daemons one that loses the session and cannot read it cuts whoever reads there.
+  // C16: a reader that takes nothing is kept until it is further behind than the buffer. With
+  // several daemons, a daemon that loses the session and cannot read it disconnects its readers.
   const bool is_far_behind = head() - cursor_ > subscriber_records_max;
   universe_.verdict.expect(
       is_far_behind || judge_.is_damaged(session_) || daemons_.are_several() ||

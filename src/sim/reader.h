@@ -1,5 +1,5 @@
-// A reader of one session's stream, with the cursor that a real client would keep. It may be slow,
-// go away and come back; what it has seen over all its connections must be the journal (STREAM1).
+// A reader of one session's stream, with the cursor of a real client. It may be slow, disconnect
+// and return; everything it has seen over all its connections must equal the journal (STREAM1).
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ class Reader final : public RecordSink {
   Reader(Universe& universe, Judge& judge, Daemons& daemons, SessionId session, Seq cursor)
       : universe_(universe), judge_(judge), daemons_(daemons), session_(session), cursor_(cursor) {}
 
-  // Something a client might do now: connect, leave, read on, stall.
+  // Something a client might do now: connect, disconnect, read on, stall.
   void act();
-  // The world is healed: connects, and reads whatever comes.
+  // The world is healed: connects and reads everything.
   void heal();
-  // It has room, and was not given what is there.
+  // It has room, but has not received the available records.
   bool is_waiting_at(const Daemon& daemon, SessionId session, Seq head) const {
     return is_connected() && at_ == &daemon && session_ == session && room_ > 0 && !is_unseen_ &&
            cursor_ < head;
@@ -32,7 +32,7 @@ class Reader final : public RecordSink {
     return judge_.is_damaged(session_) || (is_connected() && cursor_ == head());
   }
   Seq cursor() const { return cursor_; }
-  // Where it is and where it should be, for people.
+  // Its position and where it should be, for people.
   std::string text() const {
     return tail(session_) + ": a reader" + (is_connected() ? " at daemon " + at_->node() : "") +
            " is at " + std::to_string(cursor_) + " of " + std::to_string(head());
@@ -56,11 +56,11 @@ class Reader final : public RecordSink {
   Daemons& daemons_;
   SessionId session_;
   Seq cursor_;
-  Daemon* at_ = nullptr;  // the one it is connected to
+  Daemon* at_ = nullptr;  // the connected daemon
   LifePtr life_;
   SubscriptionId subscription_ = 0;
   std::size_t room_ = 1'000'000;
-  bool is_unseen_ = false;  // its daemon has not seen that there is room again
+  bool is_unseen_ = false;  // its daemon has not noticed that there is room again
 };
 
 }  // namespace perdure::sim

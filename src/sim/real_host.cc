@@ -13,7 +13,7 @@ namespace perdure::sim {
 namespace {
 
 const std::string sim_owner = "sim";
-// A link is taken away a little after its end was noticed.
+// A link is removed shortly after its end was noticed.
 constexpr std::int64_t slack_ms = 100;
 
 }  // namespace
@@ -24,7 +24,7 @@ SimAgentHome& RealHost::home(SessionId session) {
   return at->second;
 }
 
-// The same in every life of the daemon: drawn once, when the execution is first heard of.
+// Equal in every life of the daemon: drawn once, when the execution is first requested.
 Result<Bootstrap> RealHost::make_bootstrap(const LaunchSpec& spec) {
   Execution& execution = executions_[{spec.session, spec.exec, spec.gen}];
   Bootstrap& bootstrap = execution.bootstrap;
@@ -190,7 +190,7 @@ void RealHost::on_frame_spooled(const ExecKey& exec, FrameNo number, std::string
   execution.frames.push_back(std::move(*frame));
 }
 
-// C23: a prompt that is said to be steered was given to the agent, if that lived long enough.
+// C23: a prompt that was reported as steered was given to the agent if the agent lived long enough.
 void RealHost::check_steered(const ExecKey& exec, MessageId message) {
   const auto at = steered_.find(message);
   if (at == steered_.end()) return;
@@ -201,8 +201,8 @@ void RealHost::check_steered(const ExecKey& exec, MessageId message) {
   });
 }
 
-// PROC5 before the spool: what an agent said is there, each piece once and in order, and all of it
-// where a turn has ended by itself.
+// PROC5 on the path before the spool: the agent's output arrived, each piece once and in order, and
+// all of it if a turn ended normally.
 void RealHost::check_said(const ExecKey& exec, Execution& execution) {
   if (!execution.lossless) return;
   const auto sequence = testagent::read_sequence(execution.said);
@@ -223,7 +223,7 @@ void RealHost::on_command_acted(const ExecKey& exec, const SendCommand& command)
   watcher_.on_command_acted(exec, command);
 }
 
-// RUN4 where it matters: no agent of the session is given a prompt that one was given before.
+// RUN4 where it matters: an agent of the session never gets a prompt that was given before.
 void RealHost::on_prompt_given(const ExecKey& exec, std::uint64_t prompt) {
   const bool first = prompts_given_.insert({exec.session, prompt}).second;
   machine_.universe.verdict.expect(first, "RUN4", [&] {
@@ -231,8 +231,8 @@ void RealHost::on_prompt_given(const ExecKey& exec, std::uint64_t prompt) {
   });
 }
 
-// PROC4: an agentctl takes its agent with it, and the end of a daemon is no reason to leave.
-// Unasked it does so only when nobody has called for as long as its bootstrap says.
+// PROC4: an agentctl ends its agent when it exits, and does not exit because a daemon ended. On its
+// own it exits only after the time in its bootstrap without any connection.
 void RealHost::on_leaving(const ExecKey& exec, const Leaving& leaving) {
   const Execution& execution = executions_.at(exec);
   const bool agent_lives = machine_.any_lives("PERDURE_AGENT=" + exec.exec.text());

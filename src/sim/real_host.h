@@ -1,7 +1,7 @@
-// The machine with real agentctls: the supervisor's code in simulated processes on one side, the
-// executors' code in the daemon on the other, bytes between them. Judges what only it can see: one
-// agent a session (PROC1), who ends with whom (PROC4), frames that are lost on the way (PROC5),
-// what is left behind (PROC6).
+// The machine with real agentctls: the supervisor's code in simulated processes, the executors'
+// code in the daemon, and bytes between them. Judges what only it can see: one agent per session
+// (PROC1), processes that must end together (PROC4), frames lost on the way (PROC5), leftovers
+// (PROC6).
 #pragma once
 
 #include <cstdint>
@@ -41,14 +41,14 @@ class RealHost final : public Host, private AgentctlListener {
   class DaemonProcesses;
   class DaemonHost;
 
-  // One execution, as long as the seed lasts.
+  // One execution, for the whole seed.
   struct Execution {
     std::unique_ptr<SimAgentctl> agentctl;  // null: dead and reaped
     Bootstrap bootstrap;
     std::vector<Frame> frames;
-    std::string said;  // by the agent that lives, all its turns
+    std::string said;  // by the living agent, in all its turns
     bool lossless = true;
-    std::uint64_t found_by = 0;  // the life of the daemon that attached
+    std::uint64_t found_by = 0;  // the daemon life that attached
     bool stop_asked = false;
   };
 
@@ -69,7 +69,7 @@ class RealHost final : public Host, private AgentctlListener {
   std::map<SessionId, SimAgentHome> homes_;
   std::map<ExecKey, Execution> executions_;
   std::set<std::pair<SessionId, std::uint64_t>> prompts_given_;
-  std::map<MessageId, std::uint64_t> steered_;  // that an agentctl was asked to steer: its prompt
+  std::map<MessageId, std::uint64_t> steered_;  // prompts that an agentctl was commanded to steer
 };
 
 }  // namespace perdure::sim

@@ -61,7 +61,7 @@ void RealHost::Launcher::run_later() {
 void RealHost::Launcher::run() {
   Prng& prng = universe_.prng;
   const bool fails = prng.chance(universe_.faults.start_fails);
-  if (fails && prng.chance(300'000)) return;  // hangs; somebody will end it
+  if (fails && prng.chance(300'000)) return;  // hangs until it is killed
   if (fails && prng.chance(500'000)) return finish("", 1);
   const Result<Bootstrap> bootstrap = decode_bootstrap(input_);
   if (!bootstrap) return finish("", 1);
@@ -129,7 +129,7 @@ Result<std::unique_ptr<Link>> RealHost::DaemonHost::connect(const std::string& f
   }
   const LifePtr listener = found->second.listener->life;
   auto [mine, theirs] = make_link(machine.universe, {life_, listener});
-  // Accepted when the process gets to it; a paused one lets callers wait.
+  // Accepted when the process runs; callers of a paused process wait.
   machine.universe.after_in(listener, machine.universe.delay(10),
                             [&machine, key = found->first, link = std::move(theirs)]() mutable {
                               machine.sockets.at(key).on_link(std::move(link));
@@ -193,7 +193,7 @@ void RealHost::Port::attach(const LaunchSpec& spec, std::uint64_t epoch, FrameNo
 void RealHost::Port::send(const ExecKey& exec, const SendCommand& command) {
   if (!still_lives()) return;
   agentctls_.send(exec, command);
-  // Sent again by a nervous transport.
+  // A repeat, as from an unreliable transport.
   if (universe_.prng.chance(universe_.faults.link_cut)) agentctls_.send(exec, command);
 }
 

@@ -1,5 +1,5 @@
 // The daemon's side of the machine: the real executors on simulated processes, links and folders.
-// All of it ends with the daemon's life; what dead code still asks for does not happen.
+// All of it ends with the daemon's life; requests from dead code have no effect.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace perdure::sim {
 
-// The program `perdure-agentctl start`: takes a bootstrap, answers, and is gone. Outlives a daemon
-// that dies meanwhile.
+// The program `perdure-agentctl start`: takes a bootstrap, answers and exits. It outlives a daemon
+// that dies during this time.
 class RealHost::Launcher : public std::enable_shared_from_this<RealHost::Launcher> {
  public:
   Launcher(RealHost& host, LifePtr daemon, const SpawnSpec& spec, ProcessEvents& events);
@@ -39,7 +39,7 @@ class RealHost::DaemonProcesses final : public Processes {
                                                   ProcessEvents& events) override;
   std::size_t kill_marked(const std::string& mark) override;
   std::size_t kill_descendants() override { return 0; }
-  // The daemon's children are agentctls' launchers: they have no family.
+  // The daemon's children are the launchers of agentctls: they have no family.
   ProcessSet offspring(const Family&) override { return {}; }
   ProcessSet signal_each(const ProcessSet&, int) override { return {}; }
 
@@ -59,7 +59,7 @@ class RealHost::DaemonHost final : public perdure::Host {
   Result<> remove_file(const std::string& folder, const std::string& name) override;
 
  private:
-  // Reached by whatever changes the machine: the daemon may die just before it.
+  // Called before each change of the machine: the daemon may die just before it.
   Result<> still_lives();
 
   RealHost& host_;

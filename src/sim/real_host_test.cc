@@ -1,5 +1,5 @@
-// What the machine with real agentctls judges by itself can fail, and one execution goes its way
-// from start to removal.
+// The checks of the machine with real agentctls can fail; and one execution runs from start to
+// removal.
 #include "sim/real_host.h"
 
 #include <algorithm>
@@ -57,7 +57,7 @@ struct Bench final : HostWatcher, AgentctlEvents {
   std::string broken() const {
     return universe.verdict.first() ? universe.verdict.first()->invariant : "";
   }
-  // A living execution with an open agent session.
+  // Opens a living execution with an agent session.
   void open() {
     port->start(spec, 1);
     ASSERT_TRUE(run_until([&] { return attached; }));
@@ -110,7 +110,7 @@ TEST(RealHost, PROC5_an_end_is_not_told_before_its_frames_are_journalled) {
   bench.host.reboot();
   EXPECT_FALSE(bench.run_until([&] { return !bench.gone.empty(); }));
   bench.port->ack(bench.exec, bench.frames.size());
-  // The scheduler stands at its bound: what was posted needs a few steps only.
+  // The scheduler is at its bound: the posted tasks need only a few steps.
   for (int step = 0; step < 100 && bench.gone.empty(); ++step) bench.universe.scheduler.run_next();
   EXPECT_NE(bench.gone, "");
 }
@@ -134,7 +134,7 @@ TEST(RealHost, RUN4_a_prompt_that_is_given_twice_is_found) {
   EXPECT_TRUE(bench.run_until([&] { return bench.broken() == "RUN4"; }));
 }
 
-// Seed 171: a link that was given up while it was attached was used again.
+// Seed 171: an abandoned link was reused while it was attached.
 TEST(RealHost, C19_an_agentctl_that_hangs_while_it_stops_is_ended_by_force) {
   Bench bench;
   bench.open();
@@ -147,7 +147,7 @@ TEST(RealHost, C19_an_agentctl_that_hangs_while_it_stops_is_ended_by_force) {
   EXPECT_TRUE(bench.run_until([&] { return !bench.gone.empty(); }));
 }
 
-// Seed 139: the lock of a life that a person declared dead was in everybody's way for ever.
+// Seed 139: the lock of a life that a person declared dead blocked every new life.
 TEST(RealHost, PROC1_a_new_life_ends_the_one_that_still_has_the_lock) {
   Bench bench;
   bench.open();

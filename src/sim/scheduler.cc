@@ -21,7 +21,7 @@ std::int64_t Scheduler::next_time_ms() {
 
 void Scheduler::close() {
   closed_ = true;
-  const auto tasks = std::move(tasks_);  // what they hold may want to add some when it goes
+  const auto tasks = std::move(tasks_);  // destroying their captures may add tasks
   tasks_.clear();
 }
 

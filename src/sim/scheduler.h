@@ -1,5 +1,5 @@
-// Virtual time. Tasks run one after the other by time; among equal times the seed decides, so that
-// no order which the real world does not promise is ever relied on.
+// Virtual time. Tasks run one at a time in time order; the seed orders equal times, so that no code
+// relies on an order that the real world does not guarantee.
 #pragma once
 
 #include <cstdint>
@@ -17,25 +17,25 @@ struct Life;
 class Scheduler {
  public:
   using Task = std::move_only_function<void()>;
-  using Id = std::uint64_t;  // 0 is none
+  using Id = std::uint64_t;  // 0: no task
 
   explicit Scheduler(Prng ties) : ties_(ties) {}
 
   std::int64_t now_ms() const { return now_ms_; }
   Id after_ms(std::int64_t delay_ms, Task task);
-  // A task that ran or was cancelled before is ignored.
+  // Ignores a task that already ran or was cancelled.
   void cancel(Id id) { tasks_.erase(id); }
-  // Runs the next task. False when there is none.
+  // Runs the next task. Returns false if there is none.
   bool run_next();
-  // The time of the next task, or -1. Drops cancelled ones on the way.
+  // The time of the next task, or -1. Drops cancelled tasks at the front.
   std::int64_t next_time_ms();
-  // Time goes on and nothing runs: what was due meanwhile comes late, in its order.
+  // Time passes without running anything: tasks that fall due run late, in order.
   void skip_ms(std::int64_t ms) { now_ms_ += ms; }
-  // Forgets every task, and takes no more: the world ends.
+  // Drops every task and accepts no more: the world ends.
   void close();
   std::size_t pending() const { return tasks_.size(); }
 
-  // Whose code runs now; null: the world's.
+  // The life whose code is running; null: the world's.
   const Life* acting = nullptr;
 
  private:
@@ -43,7 +43,7 @@ class Scheduler {
     std::int64_t time_ms;
     std::uint32_t tie;
     Id id;
-    bool operator<(const Entry& other) const {  // the queue gives the greatest first
+    bool operator<(const Entry& other) const {  // the queue returns the greatest first
       if (time_ms != other.time_ms) return time_ms > other.time_ms;
       if (tie != other.tie) return tie > other.tie;
       return id > other.id;
@@ -55,7 +55,7 @@ class Scheduler {
   Id last_id_ = 0;
   bool closed_ = false;
   std::priority_queue<Entry> queue_;
-  std::unordered_map<Id, Task> tasks_;  // looked up only, never walked
+  std::unordered_map<Id, Task> tasks_;  // only looked up, never iterated
 };
 
 }  // namespace perdure::sim

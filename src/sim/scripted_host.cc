@@ -35,9 +35,8 @@ AgentHome& ScriptedHost::home(SessionId session) {
   return at->second;
 }
 
-// PROC1, PROC3: whoever starts a life has had proof of the end of the one before. A life that a
-// person declared dead may still be there; the new one takes the session's lock from it by killing
-// it first.
+// PROC1, PROC3: starting a life requires proof of the previous one's end. A life that a person
+// declared dead may still exist; the new one takes the session's lock by killing it first.
 void ScriptedHost::end_older_lives(const LaunchSpec& spec) {
   for (auto& [key, process] : processes_) {
     if (key.session != spec.session || !process.agentctl->is_alive()) continue;
@@ -63,7 +62,7 @@ void ScriptedHost::start(const Caller& caller, const LaunchSpec& spec, std::uint
   watcher_.on_start(spec);
   const ExecKey exec{spec.session, spec.exec, spec.gen};
   const auto known = processes_.find(exec);
-  if (known != processes_.end()) {  // started before: attaches
+  if (known != processes_.end()) {  // started before: attach
     Process& process = known->second;
     if (process.watcher.life == caller.life) return;
     watch(process, caller, epoch, process.agentctl->acked());
@@ -96,7 +95,7 @@ void ScriptedHost::gone_later(const Caller& caller, const ExecKey& exec, const s
     if (caller.life->dead) return;
     universe_.trace.note("host", exec.gen,
                          [&] { return "gone: " + tail(exec.exec) + " (" + proof + ")"; });
-    // Now and then the cause has a name, as where a container has no memory left.
+    // Occasionally the cause has a name, as when a container runs out of memory.
     const bool is_named = exec.gen % 3 == 0;
     caller.events->on_gone(exec, is_named ? ExecEnding(proof, "out_of_memory") : ExecEnding(proof));
   });
@@ -118,7 +117,7 @@ void ScriptedHost::try_connect(const ExecKey& exec, const LifePtr& life) {
   universe_.verdict.expect(process.epoch >= process.agentctl->owner_epoch, "S8",
                            [] { return std::string("an older owner attaches"); });
   process.agentctl->owner_epoch = process.epoch;
-  if (process.link) process.link->up = false;  // the owner before is cut off
+  if (process.link) process.link->up = false;  // disconnects the previous owner
   const FrameNo from = process.told_attached
                            ? process.agentctl->acked()
                            : std::max(process.acked_by_daemon, process.agentctl->acked());
@@ -135,7 +134,7 @@ void ScriptedHost::try_connect(const ExecKey& exec, const LifePtr& life) {
   pump(exec);
 }
 
-// Sends what the window allows.
+// Sends as much as the window allows.
 void ScriptedHost::pump(const ExecKey& exec) {
   Process& process = processes_.at(exec);
   const std::shared_ptr<Link> link = process.link;
@@ -168,7 +167,7 @@ void ScriptedHost::to_daemon(const ExecKey& exec, const std::shared_ptr<Link>& l
   });
 }
 
-// What a daemon wrote before it died still arrives, unless a new owner has attached meanwhile.
+// Messages that a daemon sent before it died still arrive, unless a new owner has attached.
 void ScriptedHost::to_agentctl(const ExecKey& exec,
                                std::move_only_function<void(Agentctl&)> message) {
   Process& process = processes_.at(exec);
@@ -186,7 +185,7 @@ void ScriptedHost::to_agentctl(const ExecKey& exec,
 void ScriptedHost::deliver_to_agentctl(const ExecKey& exec, const std::shared_ptr<Link>& link) {
   Agentctl& agentctl = *processes_.at(exec).agentctl;
   if (!link->up || !agentctl.is_alive()) return;
-  if (agentctl.is_paused()) {  // not dead: it reads on when it wakes
+  if (agentctl.is_paused()) {  // not dead: it continues reading when it wakes
     universe_.after(agentctl.pause_left_ms(),
                     [this, exec, link] { deliver_to_agentctl(exec, link); });
     return;
@@ -210,7 +209,7 @@ void ScriptedHost::cut(const ExecKey& exec, const std::shared_ptr<Link>& link) {
 void ScriptedHost::send(const Caller&, const ExecKey& exec, const SendCommand& command) {
   if (!processes_.contains(exec)) return;
   to_agentctl(exec, [command](Agentctl& agentctl) { agentctl.command(command); });
-  if (universe_.prng.chance(universe_.faults.link_cut)) {  // sent again by a nervous transport
+  if (universe_.prng.chance(universe_.faults.link_cut)) {  // repeated by the transport
     to_agentctl(exec, [command](Agentctl& agentctl) { agentctl.command(command); });
   }
 }
@@ -263,13 +262,13 @@ void ScriptedHost::on_died(const ExecKey& exec) {
   universe_.trace.note("host", exec.gen, [&] { return "agentctl " + tail(exec.exec) + " died"; });
   Process& process = processes_.at(exec);
   if (process.link && process.link->up) {
-    cut(exec, process.link);  // the daemon learns of it as of any broken link, then looks closer
+    cut(exec, process.link);  // the daemon first sees a broken link, then checks more closely
   } else if (is_watched(process)) {
     connect_later(exec, 2000);
   }
 }
 
-// The spool of a dead agentctl, read by the daemon's side: every frame, then the proof.
+// The daemon's side reads the spool of a dead agentctl: every frame, then the proof.
 void ScriptedHost::drain(const ExecKey& exec, const LifePtr& life) {
   Process& process = processes_.at(exec);
   if (life->dead || process.watcher.life != life || process.told_gone) return;

@@ -1,6 +1,6 @@
-// The machine with simulated agentctls: their spools, and the links to whatever daemon lives now,
-// as messages at the border of runtime/ports.h. It outlives the daemons. Tells of a death only with
-// proof, and only after the spool was handed over.
+// The machine with simulated agentctls: their spools, and the links to the current daemon, as
+// messages at the border of runtime/ports.h. It outlives the daemons. It reports a death only with
+// proof, and only after delivering the spool.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class ScriptedHost final : public Host, public AgentctlWatcher {
  public:
   ScriptedHost(Universe& universe, HostWatcher& watcher) : universe_(universe), watcher_(watcher) {}
 
-  // The calls of one daemon's life.
+  // The calls of one daemon life.
   struct Caller {
     LifePtr life;
     AgentctlEvents* events = nullptr;
@@ -47,13 +47,13 @@ class ScriptedHost final : public Host, public AgentctlWatcher {
   void on_acted(const ExecKey& exec, const SendCommand& command) override;
   void on_died(const ExecKey& exec) override;
 
-  // A connection between one life of the daemon and one agentctl.
+  // A connection between a daemon life and an agentctl.
   struct Link {
     Caller caller;
     bool up = true;
     FrameNo sent = 0;
-    FrameNo acked = 0;  // the window's beginning
-    // Messages under way: each has its moment, and they arrive in order.
+    FrameNo acked = 0;  // the start of the window
+    // Messages in transit: each has its time, and they arrive in order.
     std::deque<std::move_only_function<void(AgentctlEvents&)>> to_daemon;
     std::deque<std::move_only_function<void(Agentctl&)>> to_agentctl;
     std::int64_t last_to_daemon_ms = 0;
@@ -62,7 +62,7 @@ class ScriptedHost final : public Host, public AgentctlWatcher {
   struct Process {
     std::unique_ptr<Agentctl> agentctl;
     std::shared_ptr<Link> link;
-    // Who wants to hear of it.
+    // The daemon life that receives its events.
     Caller watcher;
     std::uint64_t epoch = 0;
     FrameNo delivered = 0;
@@ -94,7 +94,7 @@ class ScriptedHost final : public Host, public AgentctlWatcher {
   std::map<SessionId, AgentHome> homes_;
 };
 
-// The Agentctls of one daemon's life.
+// The Agentctls port of one daemon life.
 class ScriptedPort final : public AgentctlPort {
  public:
   ScriptedPort(Universe& universe, ScriptedHost& host, LifePtr life)
@@ -106,11 +106,11 @@ class ScriptedPort final : public AgentctlPort {
   void send(const ExecKey& exec, const SendCommand& command) override;
   void ack(const ExecKey& exec, FrameNo frame) override;
   void stop(const ExecKey& exec) override;
-  // There is one daemon, which never lets go.
+  // With a single daemon, nothing is ever released.
   void let_go(const ExecKey&) override {}
 
  private:
-  // Reached by every effect: the daemon may die just before it.
+  // Called by every effect: the daemon may die just before it.
   bool still_lives();
 
   Universe& universe_;

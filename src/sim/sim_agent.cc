@@ -9,7 +9,7 @@ namespace perdure::sim {
 namespace {
 
 constexpr std::size_t pipe_bytes = 64UL << 10;
-constexpr std::int64_t wall_base_ms = 1'790'000'000'000;  // agents have a clock that never jumps
+constexpr std::int64_t wall_base_ms = 1'790'000'000'000;  // the clock of agents never jumps
 
 }  // namespace
 
@@ -117,10 +117,10 @@ void SimAgent::run_later(std::int64_t delay_ms) {
   later(delay_ms, &SimAgent::run);
 }
 
-// One turn of the agent's own loop: the time, a signal, some input.
+// One turn of the agent's own loop: the time, a signal, or some input.
 void SimAgent::run() {
   run_posted_ = false;
-  if (is_blocked()) return;  // in write(2); goes on when somebody reads
+  if (is_blocked()) return;  // in write(2); continues when its output is read
   agent_.tick(now_ms());
   if (term_pending_) {
     term_pending_ = false;
@@ -157,7 +157,7 @@ void SimAgent::take_acts() {
                   });
 }
 
-// In order, as far as the pipe takes them.
+// In order, as long as the pipe has room.
 void SimAgent::do_acts() {
   while (!acts_.empty() && proc_->is_alive()) {
     testagent::Act& act = acts_.front();
@@ -186,7 +186,7 @@ void SimAgent::do_acts() {
   }
 }
 
-// Sleeps until somebody kills it: with the group, or by its mark.
+// Sleeps until it is killed with its group or by its mark.
 void SimAgent::spawn_child(testagent::ChildKind kind) {
   const bool in_group = kind == testagent::ChildKind::child;
   machine_.add(proc_->environment, in_group ? proc_->group : 0);
@@ -225,7 +225,7 @@ void SimAgent::read_errors() {
   if (!errors_.empty()) events_->on_error_output(std::exchange(errors_, {}));
 }
 
-// Behind everything it wrote.
+// After all of its output.
 void SimAgent::tell_end() {
   if (!output_.empty() || !errors_.empty()) {
     if (!errors_.empty()) read_errors();

@@ -1,6 +1,5 @@
-// A simulated agent process: the test agent's core behind two pipes of limited size. An agent whose
-// output nobody reads blocks, as a real one does, and so does whoever writes to one that does not
-// read.
+// A simulated agent process: the test agent's core behind two pipes of limited size. Like a real
+// one, an agent blocks if its output is not read, and a writer blocks if the agent does not read.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +21,18 @@ struct SimAgentSetup {
   testagent::TestAgentSetup agent;
   testagent::SharedHome& home;
   SpawnSpec spec;
-  LifePtr owner;                                         // whose loop hears of it
-  std::function<void(std::string_view bytes)> on_input;  // sees what it is given
+  LifePtr owner;                                         // whose loop receives its events
+  std::function<void(std::string_view bytes)> on_input;  // observes its input
 };
 
 class SimAgent : public std::enable_shared_from_this<SimAgent> {
  public:
   SimAgent(Machine& machine, SimAgentSetup setup, ProcessEvents& events);
 
-  // Begins to run.
+  // Starts running.
   void begin();
   const ProcPtr& proc() const { return proc_; }
-  // The handle of whoever spawned it; destroying it kills the group.
+  // The spawner's handle; destroying it kills the group.
   std::unique_ptr<Process> make_handle();
 
  private:
@@ -43,10 +42,10 @@ class SimAgent : public std::enable_shared_from_this<SimAgent> {
   void close_input();
   void signal(int number);
   void set_reading(bool reads);
-  void leave();  // nobody holds it any more
+  void leave();  // its handle was destroyed
 
   void later(std::int64_t delay_ms, void (SimAgent::*then)());
-  // Like later(), but for its owner: waits while that is paused, and ends with it.
+  // Like later(), but for its owner: waits while the owner is paused, and ends with it.
   void tell_later(std::int64_t delay_ms, void (SimAgent::*then)());
 
   // The agent's side.
@@ -73,9 +72,9 @@ class SimAgent : public std::enable_shared_from_this<SimAgent> {
   ProcessEvents* events_;
   std::function<void(std::string_view)> on_input_;
   ProcPtr proc_;
-  std::unique_ptr<testagent::MemoryHome> home_;  // its locks fall with the process
+  std::unique_ptr<testagent::MemoryHome> home_;  // its locks are released with the process
   testagent::TestAgent agent_;
-  std::deque<testagent::Act> acts_;  // that wait for room in the pipe
+  std::deque<testagent::Act> acts_;  // waiting for room in the pipe
   std::string input_;
   bool input_closed_ = false;
   bool input_end_seen_ = false;

@@ -11,7 +11,7 @@
 
 namespace perdure::sim {
 
-// Sees the commands go by, and which of them the supervisor acts on.
+// Observes the commands, and which of them the supervisor executes.
 class SimAgentctl::WatchedLink final : public Link, private LinkEvents {
  public:
   WatchedLink(SimAgentctl& owner, std::unique_ptr<Link> inner)
@@ -59,12 +59,12 @@ class SimAgentctl::WatchedLink final : public Link, private LinkEvents {
     }
   }
   void on_drained() override { events_->on_drained(); }
-  // The supervisor is alone from here on; it lets the link go later, after a pause perhaps.
+  // From here on the supervisor is alone; it may destroy the link later, for example after a pause.
   void on_closed() override {
     note_detach();
     events_->on_closed();
   }
-  // Who attaches while it leaves comes too late to change that.
+  // An attach during its exit is too late to change that.
   void note_attach() {
     if (is_attached_ || owner_.supervisor_->is_leaving()) return;
     is_attached_ = true;
@@ -97,7 +97,7 @@ SimAgentctl::SimAgentctl(Machine& machine, ProcPtr self, Bootstrap bootstrap, Si
   folder_.set_hooks(
       [this](const std::string& name, std::string_view bytes) { on_append(name, bytes); },
       [this](std::size_t bytes) { return draw_cut(bytes); });
-  // The end of the agentctl is the end of its agent, by the kernel's hand (PROC4).
+  // When the agentctl dies, the kernel kills its agent (PROC4).
   self_->on_killed = [this](int) {
     universe_.trace.note("agentctl", key_.gen, [&] { return tail(key_.exec) + " is killed"; });
     for (const auto& [child, behaves] : children_) machine_.kill(child, SIGKILL);
@@ -135,7 +135,7 @@ BootstrapAnswer SimAgentctl::answer() const {
           .host_boot = universe_.clock.now().host_boot};
 }
 
-// In good order: nobody can call any more, and nothing is left below.
+// An orderly end: it accepts no more connections, and none of its processes is left.
 void SimAgentctl::end(const std::string& reason) {
   if (!self_->is_alive()) return;
   listener_.on_leaving(key_, {reason, alone_ms()});
@@ -169,7 +169,7 @@ std::optional<std::uint64_t> prompt_number(std::string_view text) {
   return number;
 }
 
-// History that is put in front of a prompt is a block of its own and comes first.
+// History before a prompt is a separate block and comes first.
 void SimAgentctl::on_agent_input(std::string_view bytes) {
   constexpr std::string_view before = "\"text\":\"";
   while (!bytes.empty()) {
@@ -190,7 +190,7 @@ void SimAgentctl::on_append(const std::string& name, std::string_view bytes) {
   }
 }
 
-// Now and then it dies there, with a part of the write made.
+// Occasionally it dies there, after a partial write.
 std::size_t SimAgentctl::draw_cut(std::size_t bytes) {
   if (!universe_.prng.chance(universe_.faults.agentctl_crash)) return bytes;
   machine_.kill(self_, SIGKILL);
@@ -240,7 +240,7 @@ std::size_t SimAgentctl::Agents::kill_marked(const std::string& mark) {
   return owner_.machine_.kill_marked(mark, owner_.self_);
 }
 
-// A subreaper's: everything that carries this execution's mark is below it.
+// As for a subreaper: every process with this execution's mark descends from it.
 std::size_t SimAgentctl::Agents::kill_descendants() {
   return kill_marked(exec_mark({owner_.bootstrap_.exec, owner_.bootstrap_.owner}));
 }

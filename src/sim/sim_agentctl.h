@@ -1,5 +1,5 @@
 // One simulated agentctl process around the real Supervisor: its loop, its spool, its agents. It
-// can die at any step, also in the middle of a write to its spool; the folder stays.
+// can die at any step, also during a write to its spool; the folder stays.
 #pragma once
 
 #include <cstdint>
@@ -21,20 +21,20 @@
 
 namespace perdure::sim {
 
-// What the agents of one session share, whatever lives they have.
+// State that one session's agents share across their lives.
 struct SimAgentHome {
   testagent::SharedHome shared;
   testagent::Switches abilities;
-  std::int64_t broken_until_ms = 0;  // it does not even start before
+  std::int64_t broken_until_ms = 0;  // before this, it does not even start
 };
 
-// The end of an agentctl in good order, by its own decision or a daemon's.
+// An orderly end of an agentctl, decided by itself or by a daemon.
 struct Leaving {
   std::string reason;
-  std::int64_t alone_ms = 0;  // for how long no daemon has been attached
+  std::int64_t alone_ms = 0;  // how long no daemon has been attached
 };
 
-// What happens inside an agentctl, at the moment it happens.
+// Events inside an agentctl, at the moment they happen.
 class AgentctlListener {
  public:
   virtual ~AgentctlListener() = default;
@@ -47,7 +47,7 @@ class AgentctlListener {
   virtual void on_leaving(const ExecKey& exec, const Leaving& leaving) = 0;
 };
 
-// A client's prompts begin with `prompt N`. Nothing: it was cleared or edited.
+// A client's prompts begin with `prompt N`. Absent: it was cleared or edited.
 std::optional<std::uint64_t> prompt_number(std::string_view text);
 
 class SimAgentctl {
@@ -56,11 +56,11 @@ class SimAgentctl {
               AgentctlListener& listener);
   ~SimAgentctl();
 
-  // Listens and says that it is ready.
+  // Listens and reports that it is ready.
   void begin();
   const ProcPtr& proc() const { return self_; }
   void pause(std::int64_t for_ms);
-  // What hangs or lies is killed: agents behave from now on.
+  // Kills agents that hang or lie: from now on agents behave.
   void heal();
   BootstrapAnswer answer() const;
 
@@ -102,7 +102,7 @@ class SimAgentctl {
   Agents agents_;
   SimFolder folder_;
   std::vector<std::pair<ProcPtr, bool>> children_;  // and whether they behave
-  std::size_t attached_ = 0;  // links, of which all but the last are about to end
+  std::size_t attached_ = 0;                        // links; all but the last are about to end
   std::int64_t detached_ms_ = 0;
   std::unique_ptr<Supervisor> supervisor_;
 };

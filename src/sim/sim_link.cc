@@ -14,12 +14,12 @@ class Wire : public std::enable_shared_from_this<Wire> {
     LinkEvents* events = nullptr;
     bool exists = true;
     bool reads = true;
-    bool is_over = false;  // no more bytes come behind those on their way
+    bool is_over = false;  // no more bytes follow those in transit
     bool told_closed = false;
     std::deque<std::string> coming;
     std::size_t arrived = 0;  // how many of them
     std::int64_t last_ms = 0;
-    std::size_t unsent_bytes = 0;  // sent by this side, not yet taken by the other
+    std::size_t unsent_bytes = 0;  // sent by this side, not yet received by the other
   };
 
   Wire(Universe& universe, LinkLives lives) : universe_(universe) {

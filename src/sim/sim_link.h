@@ -1,5 +1,5 @@
-// A stream of bytes between two simulated processes: cut into pieces anywhere, delayed, broken in
-// the middle of a packet. What was sent before an end closes still arrives, as on a socket.
+// A stream of bytes between two simulated processes: cut into arbitrary pieces, delayed, or broken
+// in the middle of a packet. Bytes sent before an end closes still arrive, as on a socket.
 #pragma once
 
 #include <memory>
@@ -15,8 +15,8 @@ struct LinkLives {
   LifePtr listener;
 };
 
-// The caller's end, and the listener's. Each belongs to its process's life: nothing is told to the
-// dead, and what the dead still send goes nowhere.
+// The caller's end and the listener's. Each belongs to its process's life: the dead receive no
+// events, and bytes that they send are dropped.
 std::pair<std::unique_ptr<Link>, std::unique_ptr<Link>> make_link(Universe& universe,
                                                                   LinkLives lives);
 

@@ -1,5 +1,5 @@
-// Links of the simulator keep what a socket keeps: order, and everything that was sent before an
-// end. And they break in the middle of things when told to.
+// The simulator's links give a socket's guarantees: order, and delivery of everything sent before
+// an end. They break in the middle of data if the test wants it.
 #include "sim/sim_link.h"
 
 #include <memory>

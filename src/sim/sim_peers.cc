@@ -11,7 +11,7 @@ constexpr std::int64_t patience_ms = 8'000;
 
 }  // namespace
 
-// One command on its way; outlives the daemon that sent it.
+// One command in transit; outlives the daemon that sent it.
 struct SimPeers::Call : std::enable_shared_from_this<Call> {
   Call(SimPeers& peers, std::string to, SessionId of, Request what, ReplyFn then)
       : universe(peers.universe_),
@@ -26,7 +26,7 @@ struct SimPeers::Call : std::enable_shared_from_this<Call> {
     universe.after_in(from, patience_ms, [self = shared_from_this()] {
       self->answer(fail(Code::unavailable, self->node + " does not answer"));
     });
-    if (universe.prng.chance(universe.faults.link_cut)) return;  // lost on its way
+    if (universe.prng.chance(universe.faults.link_cut)) return;  // lost in transit
     universe.after(delay(), [self = shared_from_this()] { self->arrive(); });
   }
 
@@ -46,7 +46,7 @@ struct SimPeers::Call : std::enable_shared_from_this<Call> {
   }
 
   void answer_later(Result<Reply> result) {
-    if (universe.prng.chance(universe.faults.link_cut)) return;  // lost on its way back
+    if (universe.prng.chance(universe.faults.link_cut)) return;  // its reply is lost in transit
     universe.after_in(from, delay(), [self = shared_from_this(), result = std::move(result)] {
       self->answer(result);
     });

@@ -1,5 +1,5 @@
-// The way from one daemon to another: messages that take their time, wait while the other one is
-// stopped, and get lost, the command or its answer.
+// The connection between daemons: messages are delayed, wait while the receiver is stopped, and get
+// lost, whether commands or answers.
 #pragma once
 
 #include <memory>

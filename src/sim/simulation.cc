@@ -29,12 +29,12 @@ namespace {
 constexpr std::uint64_t heal_steps_max = 60'000;
 constexpr std::int64_t heal_ms_max = 30 * 60'000;
 constexpr std::int64_t care_every_ms = 2'000;
-// A lease and the beat before it, two looks around, and what slow commits of reconcile may cost.
+// A lease and the preceding heartbeat, two polls, and the cost of slow commits of reconcile.
 constexpr std::int64_t takeover_ms = 8'000;
-// A restart, a link that comes back, and a disk that was full.
+// A restart, a reconnect, and a disk that was full.
 constexpr std::int64_t frames_ms_max = 10'000;
 
-// An agentctl that was stopped before may go on so much later.
+// An agentctl that was stopped may continue this much later.
 constexpr std::int64_t pause_ms_max = 60'000;
 constexpr std::int64_t stall_ms_max = 60'000;  // of a daemon
 
@@ -44,7 +44,7 @@ constexpr std::uint64_t several_every_seeds = 6;
 constexpr std::uint64_t cancel_every_seeds = 3;
 constexpr std::uint64_t fork_every_seeds = 5;
 
-// Several daemons have real agentctls: the scripted ones know one.
+// Several daemons need real agentctls: the scripted ones only know one daemon.
 std::size_t daemons_of(std::uint64_t seed, const SeedOptions& options) {
   if (options.store == StoreKind::sqlite) return 1;
   if (options.daemons > 0) return options.daemons;
@@ -81,8 +81,8 @@ class Simulation {
     judge_.set_host(*host_);
     universe_.trace.set_printing(options.trace);
     on_probe([this](std::string_view name) {
-      // A store's own probes lie inside its commit, where a crash is the disk's to decide; those of
-      // the simulator are no place of the daemon's.
+      // The store's probes lie inside its commit, where the disk decides about a crash; the
+      // simulator's own probes are not places in the daemon.
       if (!name.starts_with("store:") && !name.starts_with("sim:"))
         universe_.crash_point(CrashPoint::at_probe);
     });
@@ -153,14 +153,14 @@ class Simulation {
     if (prng.chance(universe_.faults.snapshot_flip)) flip_snapshot_bit(any_session());
   }
 
-  // X23, H2. Several daemons are stopped one by one, by Daemons::hurt().
+  // X23, H2. Several daemons are stopped one at a time, by Daemons::hurt().
   void lose_time() {
     Prng& prng = universe_.later_prng;
     if (prng.chance(universe_.faults.suspend)) {
       static constexpr std::int64_t longest_ms[] = {2'000, 60'000, 3'600'000};
       universe_.suspend(prng.between(1, longest_ms[prng.below(std::size(longest_ms))]));
     }
-    // Scripted agentctls speak to a daemon whether it runs or not.
+    // Scripted agentctls would also call into a stopped daemon.
     if (!is_scripted_ && prng.chance(universe_.faults.daemon_stall))
       daemons_.stall(prng.between(1, stall_ms_max));
   }
@@ -179,7 +179,7 @@ class Simulation {
   }
 
   void flip_bit() {
-    universe_.faults.bit_flip = 0;  // once
+    universe_.faults.bit_flip = 0;  // only once
     const SessionId session = any_session();
     if (!session) return;
     const Seq seq = 1 + universe_.prng.below(judge_.ledger(session).records());
@@ -211,14 +211,14 @@ class Simulation {
     const Acting acting(universe_.scheduler, life);
     const Result<State> state = runtime->state(session);
     if (life->dead) return at->reap();
-    // A session that was created just now is on the disk before its actor knows; when all is well
-    // it is there the next time.
+    // A newly created session may be on disk before its actor knows of it; if all is well, the
+    // actor knows it the next time.
     const bool unborn = !state && state.error().code() == Code::not_found &&
                         (!universe_.healed || unborn_.insert(session).second);
-    // Of several daemons, one whose store has failed ends in a moment.
+    // With several daemons, one whose store has failed is about to end.
     const bool is_ending = daemons_.are_several() && !state &&
                            state.error().code() == Code::unavailable && !universe_.healed;
-    const bool is_half = judge_.ledger(session).is_copying();  // a fork that is under way
+    const bool is_half = judge_.ledger(session).is_copying();  // a fork in progress
     universe_.verdict.expect(state.has_value() || unborn || is_half || is_ending, "DISK3", [&] {
       return tail(session) + " cannot be read: " + state.error().message();
     });
@@ -255,9 +255,9 @@ class Simulation {
     if (!is_bad()) workload_.check_asked_again();
   }
 
-  // Runs until nothing waits for anybody, or the bound is reached.
+  // Runs until nothing waits for anything, or the bound is reached.
   void come_to_rest() {
-    // Readers at a daemon that has the session not are given what there is though nobody asks it.
+    // Readers at a daemon without the session must receive the records without any poll.
     const bool looked = std::exchange(nobody_looks_, nobody_looks_ || daemons_.are_several());
     come_to_rest_looked_at();
     nobody_looks_ = looked;
@@ -270,7 +270,7 @@ class Simulation {
     schedule_care(quiet);
     while (!is_bad() && !quiet && steps_ < last_step && universe_.scheduler.now_ms() < deadline_ms)
       step();
-    run_for(5'000);  // done effects are taken out of the outbox a little later
+    run_for(5'000);  // done effects leave the outbox a little later
     check_quiet();
     if (!is_bad() && !quiet) universe_.verdict.fail("Q1", "the world did not come to rest");
   }
@@ -306,7 +306,7 @@ class Simulation {
                " effects are left";
       });
       judge_.check_told(session);
-      // Q5: a boot looks at what is open, and at nothing else.
+      // Q5: a boot looks at exactly the open sessions.
       universe_.verdict.expect(disk_->is_open(session) == book->needs_reconcile(), "Q5", [&] {
         return tail(session) + ": listed as open, or not, against its journal";
       });
@@ -315,15 +315,15 @@ class Simulation {
     universe_.verdict.expect(workload_.all_read(), "STREAM5", [&] { return workload_.unread(); });
   }
 
-  // The machine goes down while every session works: those whose policy says so come back by
-  // themselves (C1), a few at a time.
+  // The machine goes down while every session works: sessions with that policy resume on their own
+  // (C1), a few at a time.
   void reboot_in_mid_turn() {
     workload_.resume_all_at_boot();
     come_to_rest();
     if (is_bad()) return;
     workload_.ask_all_again();
     run_for(universe_.prng.between(20, 2'000));
-    // C22: one whose folder is gone says so.
+    // C22: a session whose folder is missing reports that.
     const SessionId homeless = any_session();
     if (universe_.meddler_prng.chance(300'000) && homeless) {
       universe_.files.set_missing(judge_.ledger(homeless).fold().workspace.cwd, true);
@@ -334,7 +334,7 @@ class Simulation {
     }
     daemons_.reboot("in the middle of everything");
     daemons_.reap();
-    if (universe_.meddler_prng.chance(400'000)) {  // and its disk is full for a while
+    if (universe_.meddler_prng.chance(400'000)) {  // its disk may also be full for a while
       universe_.was_disk_full = true;
       universe_.disk_full_until_ms =
           universe_.scheduler.now_ms() + universe_.meddler_prng.between(100, 20'000);
@@ -361,8 +361,8 @@ class Simulation {
     }
   }
 
-  // One of several daemons goes while every session works, and does not come back: the others take
-  // what it had, and nobody has to ask for it (C1, C19).
+  // One of several daemons goes down for good while every session works: the others take over its
+  // sessions unprompted (C1, C19).
   void lose_one_in_mid_turn() {
     workload_.ask_all_again();
     run_for(universe_.prng.between(20, 2'000));
@@ -378,10 +378,10 @@ class Simulation {
     }
   }
 
-  // As many as there should be, so that a long session is not folded from its beginning (S9).
+  // There must be enough snapshots, so that a long session is not folded from its beginning (S9).
   void check_snapshots(SessionId session, const Ledger& book) {
     const std::uint64_t boundaries = book.records() / snapshot_every_records;
-    // Who has taken a session over may take one more.
+    // A daemon that takes over a session may write one more.
     const bool fits =
         book.snapshots() <= boundaries + daemons_.crashes() + 2 || daemons_.are_several();
     const bool has_one = boundaries < 2 || book.snapshots() > 0;
@@ -391,7 +391,7 @@ class Simulation {
     });
   }
 
-  // What agents have said is read, though nobody asks for anything: behind a full disk, too.
+  // Frames from agents are read without any request, and also after a full disk.
   void wait_for_frames() {
     std::map<SessionId, FrameCursor> unread;
     for (const auto& [session, book] : judge_.ledgers()) {
@@ -410,7 +410,7 @@ class Simulation {
     }
   }
 
-  // What is open has a daemon, though nobody looks at it.
+  // Every open session gets an owner without any request.
   void wait_for_owners() {
     nobody_looks_ = true;
     run_for(takeover_ms);
@@ -423,8 +423,8 @@ class Simulation {
     }
   }
 
-  // Agents that ask, fail, crash, start badly, and take late what is steered into their turns, and
-  // somebody who has a hand in all of it.
+  // Agents ask, fail, crash, start badly and take steered prompts late, while a client interferes
+  // with all of it.
   void meddle_in_mid_turn() {
     workload_.stop_all();
     come_to_rest();
@@ -439,7 +439,7 @@ class Simulation {
     come_to_rest();
   }
 
-  // What a newer version wrote goes along into a fork (J6).
+  // A fork copies records of a newer version (J6).
   void fork_all() {
     if (universe_.meddler_prng.chance(500'000)) universe_.newer_version_is_next = true;
     daemons_.crash("for a newer version");
@@ -451,7 +451,7 @@ class Simulation {
     come_to_rest();
   }
 
-  // What a new daemon reads is what the old one said.
+  // A new daemon reads the same data that the old one reported.
   void last_restart() {
     daemons_.crash("for the last time");
     daemons_.reap();
@@ -477,8 +477,8 @@ class Simulation {
     if (!is_bad()) reads.check_answered();
   }
 
-  // Sessions that are closed are loaded when somebody looks at them, and put away where there is no
-  // room: no more than that are in memory, or all of them are in somebody's hands.
+  // Closed sessions are loaded on request and evicted when memory is full: no more than the limit
+  // are in memory unless they are in use.
   void check_memory() {
     workload_.stop_all();
     come_to_rest();
@@ -488,7 +488,7 @@ class Simulation {
     come_to_rest();
     if (is_bad()) return;
     Daemon& daemon = *daemons_.any();
-    nobody_looks_ = true;  // but we
+    nobody_looks_ = true;  // only our own requests
     std::vector<SessionId> looked_at;
     for (const auto& [session, book] : judge_.ledgers()) {
       if (book->records() == 0 || judge_.is_damaged(session)) continue;
@@ -510,8 +510,8 @@ class Simulation {
     });
   }
 
-  // Agents that never end a turn, most of which do not listen either: a cancel ends it (RUN5), also
-  // over a restart.
+  // Agents never end their turns, and most ignore a cancel: it still ends the run (RUN5), also
+  // across a restart.
   void cancel_in_mid_turn() {
     workload_.stop_all();
     come_to_rest();
@@ -530,7 +530,7 @@ class Simulation {
     come_to_rest();
   }
 
-  // U11: what still runs cannot be deleted, all else can, and is gone then.
+  // U11: a session that still runs cannot be deleted; every other can, and is gone afterwards.
   void delete_all() {
     std::vector<SessionId> sessions;
     for (const auto& [session, book] : judge_.ledgers()) {
@@ -542,7 +542,7 @@ class Simulation {
       if (!may_live) judge_.expect_removal(session);
       Result<> erased = daemons_.erase(session);
       const bool is_busy = !erased && erased.error().code() == Code::unavailable;
-      if (daemons_.are_several() && is_busy) {  // taken over just now, by a look at it
+      if (daemons_.are_several() && is_busy) {  // our request made a daemon take it over
         run_for(2'000);
         erased = daemons_.erase(session);
       }
@@ -554,8 +554,8 @@ class Simulation {
     }
   }
 
-  // Every execution that lives is in the hands of the present daemon, and says so; a session that
-  // cannot be read is named.
+  // The current daemon holds every living execution and reports so; it names each unreadable
+  // session.
   void check_found(SessionId session, const Ledger& book) {
     if (judge_.is_damaged(session)) {
       Runtime* const runtime = daemons_.serving();
@@ -592,7 +592,7 @@ class Simulation {
   bool nobody_looks_ = false;
   std::size_t sessions_in_memory_ = 0;
   std::int64_t watch_from_ms_ = 0;
-  std::set<SessionId> unborn_;  // have been excused for it once
+  std::set<SessionId> unborn_;  // already excused once
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // One seed, from an empty disk to the last check: a safety phase with the seed's faults, then a
-// healed world that must come to rest, serve again, and read the same after one more restart.
+// healed world that must come to rest, serve again, and read the same data after another restart.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace perdure::sim {
 
-// real: the supervisor and the executors themselves, with simulated processes, links and folders
-// under them. scripted: simulated at the border of runtime/ports.h, where they can do what no
-// supervisor would. by_seed: every fourth seed has scripted ones.
+// real: the actual supervisor and executors on simulated processes, links and folders. scripted:
+// simulated at the border of runtime/ports.h, where they can do what no supervisor would. by_seed:
+// every fourth seed uses scripted ones.
 enum class AgentctlKind { by_seed, real, scripted };
 
 // The engine under the daemon. sqlite: over the fault VFS, always one daemon.

@@ -1,5 +1,5 @@
-// The simulator as a whole: a few seeds pass, a seed is a run, and the judge outside of the ledgers
-// can fail too.
+// The simulator as a whole: a few seeds pass, equal seeds give equal runs, and the judge's checks
+// outside of the ledgers can fail.
 #include "sim/simulation.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ TEST(Simulation, J5_seeds_on_sqlite_over_the_fault_vfs_pass_and_repeat) {
   }
 }
 
-// What a run of many seeds has found once.
+// Seeds that once failed in a large campaign.
 void expect_well(std::initializer_list<std::uint64_t> seeds, const SeedOptions& options) {
   for (const std::uint64_t seed : seeds) {
     const SeedResult result = run_seed(seed, options);
@@ -51,7 +51,7 @@ TEST(Simulation, FoundSeeds_stay_well) {
   expect_well({1, 176, 339, 359, 374}, {.store = StoreKind::sqlite});
 }
 
-// A judge with a disk and a host that nothing has happened to.
+// A judge with an untouched disk and host.
 struct Court {
   Universe universe{1};
   std::unique_ptr<Disk> disk = make_memory_disk();
@@ -125,7 +125,7 @@ TEST(CancelWatch, RUN5_FindsARunThatOutlivesItsCancel) {
   EXPECT_EQ(verdict.first()->invariant, "RUN5");
 }
 
-// A store that takes a failed sync for a good one, as some kernels once did.
+// A store that treats a failed sync as successful, as some kernels once did.
 class CarelessStore final : public SteppedStore {
  public:
   explicit CarelessStore(Disk& disk) : inner_(disk.open({}, {})) {}

@@ -1,10 +1,10 @@
 // The simulated disk under the real SQLite engine, over the fault VFS. Faults are those of a disk:
-// a sync or a write that fails, no space, a cut at the n-th operation of a commit, a checkpoint or
-// a recovery; what the engine makes of them is judged. A slow sync is only heard of late: the step
-// of this engine blocks for its sync.
+// a failing sync or write, no space, a cut at the n-th operation of a commit, a checkpoint or a
+// recovery; the engine's reaction is judged. A slow sync only delays the answers, since this
+// engine's step blocks for its sync.
 //
-// What the judge sees is a mirror of what was acknowledged. After every crash the files are copied,
-// a store is opened on the copy, and the mirror is held against it and takes what was under way.
+// The judge sees a mirror of what was acknowledged. After every crash a store is opened on a copy
+// of the files and compared with the mirror, which then adds the batches that were in flight.
 #include <memory>
 #include <string>
 #include <utility>
@@ -37,7 +37,7 @@ const char* outcome_name(CrashOutcome outcome) {
   CHECK(false);
 }
 
-// What all lives of the daemon have in common.
+// Shared by all lives of the daemon.
 struct Ground {
   Ground(Universe& of, std::uint64_t seed)
       : universe(of), prng(seed ^ 0x5317e), looking(seed), vfs(seed), mirror(of.verdict) {}
@@ -46,7 +46,7 @@ struct Ground {
 
   Universe& universe;
   Prng prng;
-  FaultVfs looking;  // where copies are opened
+  FaultVfs looking;  // for opening copies
   FaultVfs vfs;
   DurableMirror mirror;
   std::uint64_t cut_chance = 0;  // per step
@@ -77,7 +77,7 @@ class SqliteStepped final : public SteppedStore {
   bool fails_by(CommitFault) const override { return false; }
 
   bool has_failed() const { return has_failed_; }
-  // Nothing may be written once nobody knows what the disk holds (DISK1).
+  // Nothing may be written once the disk's contents are unknown (DISK1).
   void check_silence() const;
 
  private:
@@ -95,7 +95,7 @@ class SqliteStepped final : public SteppedStore {
   void run_held();
   FaultPlan draw_plan();
   void set_space();
-  // Runs a piece of the engine's work under the fault that was injected.
+  // Runs a part of the engine's work under the injected fault.
   template <class Work>
   bool run(Work&& work);
 
@@ -108,8 +108,8 @@ class SqliteStepped final : public SteppedStore {
   std::optional<std::uint64_t> full_at_bytes_;
   bool has_failed_ = false;
   bool wants_idle_ = true;
-  std::size_t waiting_ = 0;  // batches that are not answered
-  std::vector<Held> held_;   // answers of a group whose sync is slow
+  std::size_t waiting_ = 0;  // unanswered batches
+  std::vector<Held> held_;   // answers of a group with a slow sync
   std::unique_ptr<SqliteStore> engine_;
 };
 
@@ -165,7 +165,7 @@ FaultPlan SqliteStepped::draw_plan() {
     if (prng.chance(700'000)) return {.at = 1, .ops = {DiskOp::sync}};
     return {.at = 1 + prng.below(6), .ops = {DiskOp::write}};
   }
-  // Once, so that there is room for what is essential.
+  // Fails only once, so that there is space for essential appends.
   if (fault_ == CommitFault::disk_full && prng.chance(300'000)) {
     const bool is_half = prng.chance(500'000);
     return {.at = 1 + prng.below(8),
@@ -177,8 +177,8 @@ FaultPlan SqliteStepped::draw_plan() {
   return {.at = 1 + prng.below(most), .ops = changes, .kind = FaultKind::power_cut};
 }
 
-// A full disk takes no byte more than it held when it became full, the engine's reserve included;
-// one that a single write is refused by has room for the rest of the step.
+// A full disk holds no byte more than when it became full, including the engine's reserve; if only
+// a single write is refused, the rest of the step has space.
 void SqliteStepped::set_space() {
   FaultDisk& disk = ground_.disk();
   const std::string reserve = std::string(database) + ".reserve";
@@ -220,7 +220,7 @@ bool SqliteStepped::step() {
   return worked;
 }
 
-// Several at once: the product makes one whenever nothing else is to do, which is often.
+// Several steps at once: the product runs one whenever it is idle, which is often.
 bool SqliteStepped::idle_step() {
   const std::uint64_t count = 1 + ground_.prng.below(30);
   bool worked = false;
@@ -272,8 +272,8 @@ class SqliteSimDisk final : public Disk {
 
   Ground ground_;
   SqliteOptions options_;
-  SqliteStepped* stepped_ = nullptr;  // of the life that is, or was last
-  bool has_cached_tail_ = false;      // only the page cache has what the last life wrote
+  SqliteStepped* stepped_ = nullptr;  // of the current or last life
+  bool has_cached_tail_ = false;      // the last life's writes are only in the page cache
 };
 
 SqliteSimDisk::SqliteSimDisk(Universe& universe, std::uint64_t seed) : ground_(universe, seed) {
@@ -285,7 +285,7 @@ SqliteSimDisk::SqliteSimDisk(Universe& universe, std::uint64_t seed) : ground_(u
   options_.search_piece = search_piece;
   options_.new_log_id = "simulated";
   options_.reserve_bytes = reserve_bytes;
-  // From one where everything happens all the time to one where a short run has no background work.
+  // From thresholds that trigger constantly to some that never trigger in a short run.
   options_.flush_bytes_min = 4096ULL << prng.below(6);
   options_.flush_bytes_max = options_.flush_bytes_min * 4;
   options_.flush_idle_bytes = prng.chance(500'000) ? 0 : options_.flush_bytes_min / 4;
@@ -314,7 +314,7 @@ void SqliteSimDisk::open_whole(SqliteStepped& stepped) {
   CHECK(opened.has_value(), opened ? "" : opened.error().message());
 }
 
-// Opens it; true when the power was cut meanwhile, or right behind it.
+// Opens the store; true if the power was cut during or directly after it.
 bool SqliteSimDisk::open_and_cut(SqliteStepped& stepped) {
   FaultDisk& disk = ground_.disk();
   Prng& prng = ground_.prng;
@@ -324,7 +324,7 @@ bool SqliteSimDisk::open_and_cut(SqliteStepped& stepped) {
   const Result<> opened = stepped.open(options_);
   if (disk.fault_hit()) {
     const bool keeps = prng.chance(500'000);
-    // What the judge has seen in the page cache was nobody's promise until it was opened.
+    // Keep the page cache: the judge has seen its data, which only a completed open makes durable.
     crash_with(has_cached_tail_
                    ? CrashOutcome::process_only
                    : draw_outcome(keeps ? CrashChoice::keep_tail : CrashChoice::lose_tail));
@@ -332,7 +332,7 @@ bool SqliteSimDisk::open_and_cut(SqliteStepped& stepped) {
   }
   disk.plan({});
   CHECK(opened.has_value(), opened ? "" : opened.error().message());
-  // What a recovery has found in the page cache must be on the disk when it is over.
+  // Data that a recovery found in the page cache must be on disk when the recovery ends.
   if (!has_cached_tail_ || !prng.chance(300'000)) return false;
   crash_with(draw_outcome(CrashChoice::lose_tail));
   return true;
@@ -340,7 +340,7 @@ bool SqliteSimDisk::open_and_cut(SqliteStepped& stepped) {
 
 void SqliteSimDisk::crash(CrashChoice choice) {
   stepped_->check_silence();
-  // After a failed sync the daemon ends by itself: the page cache stays.
+  // After a failed sync the daemon exits on its own: the page cache stays.
   const bool machine_stays = stepped_->has_failed() && ground_.prng.chance(500'000);
   crash_with(machine_stays ? CrashOutcome::process_only : draw_outcome(choice));
 }
@@ -390,8 +390,8 @@ void SqliteSimDisk::settle(CrashOutcome outcome) {
   copy.clear_log();
 }
 
-// Flips a bit of these bytes wherever the database file has them. What only the write-ahead log has
-// is left alone: a decayed log is refused as a whole, which no daemon survives.
+// Flips a bit of these bytes everywhere in the database file. Bytes that are only in the
+// write-ahead log are not touched: a decayed log is rejected as a whole, which no daemon survives.
 bool SqliteSimDisk::flip(std::string_view text) {
   const std::string bytes = *ground_.disk().contents(database);
   bool found = false;
@@ -403,7 +403,7 @@ bool SqliteSimDisk::flip(std::string_view text) {
   return found;
 }
 
-// Damages bytes that no other text has, so that only this record is harmed.
+// Damages bytes that no other text contains, so that only this record is affected.
 bool SqliteSimDisk::flip_bit(SessionId session, Seq seq) {
   if (seq == 0 || seq > head(session)) return false;
   const std::string_view bytes = record(session, seq);

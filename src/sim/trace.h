@@ -1,5 +1,5 @@
-// What happened in a run, in order: a hash always, a table when somebody reads along. Equal seeds
-// must give equal hashes (J5), so everything that matters goes through note().
+// The events of a run in order: always as a hash, and as a table for people. Equal seeds must give
+// equal hashes (J5), so everything relevant goes through note().
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class Trace {
     mix(static_cast<std::uint64_t>(now_ms));
   }
 
-  // `who` names the actor (daemon, disk, link, agent, client …); `text` is made only when needed.
+  // `who` names the actor (daemon, disk, link, agent, client …); `text` is only called when needed.
   template <class Text>
   void note(std::string_view who, std::uint64_t value, const Text& text) {
     mix_text(who);
@@ -47,7 +47,7 @@ class Trace {
   std::uint64_t hash_ = 0xcbf29ce484222325ULL;
 };
 
-// A quick 64-bit hash of bytes, for telling whether they changed.
+// A fast 64-bit hash of bytes, to detect changes.
 std::uint64_t hash64(std::string_view bytes);
 
 }  // namespace perdure::sim

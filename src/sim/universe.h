@@ -1,4 +1,4 @@
-// What every simulated thing shares: one seed, one clock, one order of events, one judge.
+// Shared by all simulated parts: one seed, one clock, one order of events, one judge.
 #pragma once
 
 #include <algorithm>
@@ -20,22 +20,22 @@
 
 namespace perdure::sim {
 
-// One life of a process of ours, a daemon's or an agentctl's. Whoever holds it can see that the
-// life is over; nothing that dead code still does on its way out may reach the world.
+// One life of one of our processes, a daemon or an agentctl. Its holders can see when it is over;
+// after that, actions of its code have no effect on the world.
 struct Life {
   std::uint64_t number = 0;
   bool dead = false;
-  std::int64_t paused_until_ms = 0;  // stopped, as by SIGSTOP: nothing of it runs before
-  bool sync_failed = false;          // a daemon's: until it is gone it acknowledges nothing (DISK1)
+  std::int64_t paused_until_ms = 0;  // stopped, as with SIGSTOP: nothing of it runs before
+  bool sync_failed = false;          // a daemon's: from then on it acknowledges nothing (DISK1)
 
-  // How long to wait before looking again whether it goes on: a pause may be ended early.
+  // The time until the next check whether it continues: a pause may end early.
   std::int64_t nap_ms(std::int64_t now_ms) const {
     return std::min<std::int64_t>(paused_until_ms - now_ms, 500);
   }
 };
 using LifePtr = std::shared_ptr<const Life>;
 
-// As long as it stands, the code that runs is this life's.
+// While this object exists, the running code belongs to this life.
 class Acting {
  public:
   Acting(Scheduler& scheduler, const LifePtr& life)
@@ -50,7 +50,7 @@ class Acting {
   LifePtr life_;
 };
 
-// Wall and boot clocks on the scheduler's time. The wall may jump, the boot clock may not.
+// Wall and boot clocks on the scheduler's time. The wall clock may jump, the boot clock may not.
 class SimClock final : public Clock {
  public:
   explicit SimClock(const Scheduler& scheduler) : scheduler_(scheduler) {}
@@ -99,8 +99,8 @@ class SimFiles final : public Files {
   std::set<std::string> missing_;
 };
 
-// A process's loop: posted tasks in order, timers by virtual time. Nothing runs once its life is
-// over, and everything waits while it is paused.
+// A process's loop: posted tasks in order, timers by virtual time. Nothing runs after its life, and
+// everything waits while it is paused.
 class LifeLoop final : public Loop {
  public:
   LifeLoop(Scheduler& scheduler, LifePtr life)
@@ -142,8 +142,8 @@ struct Universe {
   static constexpr std::uint64_t later_stream = 0x6c61746572ULL;
   static constexpr std::uint64_t meddler_stream = 0x6d6564646c65ULL;
   Prng prng;
-  Prng later_prng;    // of the faults of draw_later(), and of nothing else
-  Prng meddler_prng;  // of draw_meddling(), the same
+  Prng later_prng;    // only for the faults of draw_later()
+  Prng meddler_prng;  // only for draw_meddling()
   Scheduler scheduler;
   SimClock clock;
   SimFiles files;
@@ -151,37 +151,37 @@ struct Universe {
   Trace trace;
   Verdict verdict;
   bool healed = false;
-  bool agents_are_busy = false;  // when healed: they ask, fail, start and take what is steered late
-  bool agents_are_deaf = false;  // when healed: their turns do not end, nor listen to a cancel
-  bool newer_version_is_next = false;  // runs before the daemon starts again
+  bool agents_are_busy = false;        // when healed: they ask, fail, start, and accept steers late
+  bool agents_are_deaf = false;        // when healed: their turns never end, even when cancelled
+  bool newer_version_is_next = false;  // it runs before the daemon restarts
   std::uint64_t lives = 0;             // of daemons, so far
   bool has_several_daemons = false;
-  // A commit may be durable, and read, before its daemon has heard of it.
+  // A commit may be durable and readable before its daemon is notified.
   bool hears_late = false;
-  std::int64_t lost_ms = 0;  // in which the machine slept or its only daemon was stopped
+  std::int64_t lost_ms = 0;  // while the machine slept or its only daemon was stopped
   std::int64_t disk_full_until_ms = 0;
   bool was_disk_full = false;  // at any time
-  // A place at which the daemon may be told to die; set by the daemon's keeper.
+  // Called at a place where the daemon may crash; set by the daemon's keeper.
   std::function<void(CrashPoint)> crash_point = [](CrashPoint) {};
 
-  // Runs a task after a while, whoever lives then.
+  // Runs a task after a while, independent of any life.
   Scheduler::Id after(std::int64_t delay_ms, Scheduler::Task task) {
     return scheduler.after_ms(delay_ms, std::move(task));
   }
-  // The same in a process: not once it is dead, and later while it is paused.
+  // The same in a process: not if it is dead, and later if it is paused.
   void after_in(LifePtr life, std::int64_t delay_ms, Scheduler::Task task);
-  // The same after so much time in which the process could work, for what is to be done by then.
+  // The same after this much time in which the process could run, for checking deadlines.
   void after_awake_in(LifePtr life, std::int64_t delay_ms, Scheduler::Task task);
-  // The machine sleeps: nothing runs, and the clocks go on.
+  // The machine sleeps: nothing runs, but the clocks advance.
   void suspend(std::int64_t ms);
-  // A delay between nothing and the most, short ones more often.
+  // A delay between zero and the maximum, short ones more often.
   std::int64_t delay(std::int64_t most_ms) {
     const std::int64_t cap = std::max<std::int64_t>(1, most_ms >> prng.below(8));
     return prng.between(0, cap);
   }
 };
 
-// The last characters of an id: enough to tell a handful apart in a trace.
+// The last characters of an id: enough to distinguish a few in a trace.
 template <class SomeId>
 std::string tail(const SomeId& id) {
   const std::string text = id.text();

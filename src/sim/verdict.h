@@ -1,5 +1,4 @@
-// The first thing that was wrong in a run. Later ones are mostly its consequences, so only the
-// first is kept.
+// A run's first violation. Later ones are mostly its consequences, so only the first is kept.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Sending, asking again, and the person at the desk once the storm is over.
+// Sending, retrying, and the person that resolves waits after the faults have ended.
 #include "sim/workload.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t patience_ms = 15'000;
 constexpr int tries_max = 4;
-constexpr std::int64_t near_ms = 20'000;  // the longest that a policy here asks for
+constexpr std::int64_t near_ms = 20'000;  // the longest deadline in any policy here
 
 Hash quick_hash(std::string_view text) {
   Hash hash;
@@ -58,7 +58,7 @@ void Workload::act(std::size_t client) {
     clients_[client].left -= 1;
     const std::size_t number = add(std::move(*order));
     send(number, universe_.delay(200));
-    // The same once more while the first is under way.
+    // Sends the same request again while the first is in flight.
     const bool again =
         !sent_[number].order.key.empty() && universe_.prng.chance(universe_.faults.client_odd);
     if (again) send(number, universe_.delay(200));
@@ -86,7 +86,7 @@ bool Workload::has_folder(SessionId session) {
 
 void Workload::submit(std::size_t number) {
   Daemon* const at = daemons_.any();
-  if (!at) return;  // refused connection; check_back() asks again
+  if (!at) return;  // connection refused; check_back() retries
   Runtime* const runtime = at->serving();
   const Acting acting(universe_.scheduler, at->life());
   const Order order = sent_[number].order;
@@ -95,7 +95,7 @@ void Workload::submit(std::size_t number) {
   sent_[number].asked_at = judge_.ledger(order.session).records();
   sent_[number].folder_missing |= !has_folder(order.session);
   sent_[number].reachable &= runtime->liveness(order.session) == Liveness::alive;
-  // With several daemons it is decided later and elsewhere: both may be otherwise by then.
+  // With several daemons it is decided later and elsewhere: both facts may have changed by then.
   sent_[number].is_seen_late |= daemons_.are_several();
   universe_.trace.note("client", number * 64 + order.body.index(), [&] {
     return order.by + " asks #" + std::to_string(number) + " kind " +
@@ -150,13 +150,13 @@ void Workload::on_answer(std::size_t number, const Result<Reply>& answer, std::i
   } else {
     check_refused(sent, answer.error(), asked_ms);
   }
-  if (universe_.prng.chance(universe_.faults.client_odd)) return;  // the answer is lost on its way
+  if (universe_.prng.chance(universe_.faults.client_odd)) return;  // the answer is lost in transit
   if (sent.settled || (sent.is_put_off && !sent.order.key.empty())) return;
   sent.settled = true;
   open_ -= 1;
   if (!answer || sent.order.key.empty() || sent.order.is_reuse) return;
   if (!universe_.prng.chance(universe_.faults.client_odd)) return;
-  // Later: the same again, or the key for something else.
+  // Later: the same request again, or its key for a different request.
   const std::size_t chosen = universe_.prng.below(2);
   if (chosen == 0) return send(number, universe_.delay(20'000));
   Order reuse = sent.order;
@@ -181,8 +181,8 @@ void Workload::note_answers(const Order& order) {
   }
 }
 
-// Comes with a cursor that somebody may have been given: what the disk has and the daemon has not
-// shown yet is nobody's cursor (seed 13994).
+// Starts with a cursor that a client may have: records on disk that the daemon has not shown yet
+// are in no client's cursor (seed 13994).
 void Workload::add_reader(SessionId session) {
   Daemon* const at = daemons_.any();
   if (!at) return;
@@ -205,7 +205,7 @@ void Workload::readers_act() {
   universe_.after(100 + universe_.delay(2000), [this] { readers_act(); });
 }
 
-// Somebody who looks often, and has a hand in everything that is on its way into a turn.
+// A client that looks often and interferes with everything on its way to a turn.
 void Workload::meddle() {
   const bool is_over = universe_.healed ? !universe_.agents_are_busy : is_done();
   if (is_over) return;
@@ -230,7 +230,7 @@ std::string Workload::unread() const {
 void Workload::heal() {
   healed_ms_ = universe_.scheduler.now_ms();
   for (Client& client : clients_) client.left = 0;
-  // A retry tells: whoever never got an answer asks until there is one.
+  // A retry gives certainty: a client without an answer retries until it has one.
   for (std::size_t number = 0; number < sent_.size(); ++number) {
     Sent& sent = sent_[number];
     const bool knows = sent.answered && !sent.is_put_off;
@@ -241,7 +241,7 @@ void Workload::heal() {
   }
 }
 
-// The person at the desk, once the storm is over.
+// The person that resolves waits after the faults have ended.
 bool Workload::care() {
   for (const auto& reader : readers_) reader->heal();
   const Client nurse{.by = "uid:0"};
@@ -252,7 +252,7 @@ bool Workload::care() {
     const State& state = book->fold();
     for (const auto& [id, permission] : state.permissions) {
       quiet = false;
-      // One with a deadline that is near is left to it (C15).
+      // A question whose deadline is near is left to expire (C15).
       const auto& expires = book->tokens().at(book->permissions().at(id).token).expires;
       if (expires && expires->remaining_ms(universe_.clock.now()) <= near_ms) continue;
       const auto& offered = book->permissions().at(id).options;
@@ -265,11 +265,11 @@ bool Workload::care() {
       submit(add(make(nurse, session, ReleaseQueue{})));
     }
     const bool queued = !state.queue.empty() && !state.archived;
-    // A limit ends by itself, and what goes on behind it is part of coming to rest (P13); not one
-    // whose reset lies far off, because the agent's clock and ours disagreed.
+    // A limit ends on its own, and the runs after it belong to coming to rest (P13); but not if its
+    // reset is far away because the agent's clock and ours disagreed.
     const bool limited = patient && state.limit;
     if (state.run || state.resume || queued || limited) quiet = false;
-    // Whoever is asked again must not fall into a death that the daemon has not heard of.
+    // Do not prompt an agent whose death the daemon has not noticed yet.
     const bool may_live = state.exec.status != ExecutorStatus::none && !state.exec.gone;
     Runtime* const runtime = daemons_.owner(session);
     if (may_live && (!runtime || runtime->liveness(session) != Liveness::alive)) quiet = false;

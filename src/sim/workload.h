@@ -1,5 +1,5 @@
-// The clients: people and programs who ask for things, lose the answers, ask again, and remember
-// what they were told. What they were told is held against the journal at once (ACK1–ACK4).
+// The clients: people and programs that send requests, lose answers, retry, and remember what they
+// were told. Each answer is compared with the journal immediately (ACK1–ACK4).
 #pragma once
 
 #include <cstdint>
@@ -17,49 +17,49 @@
 
 namespace perdure::sim {
 
-// One thing a client asks for. Asked again it is the same: key, body and all.
+// One client request. A retry is identical in key and body.
 struct Order {
   SessionId session;
   std::string by;
   std::string key;
   Hash body_hash;
   InputBody body;
-  bool is_reuse = false;      // the key of another order: must be refused
-  bool wrong_secret = false;  // must be refused
-  bool is_inside = false;     // a process inside a session: may not answer
+  bool is_reuse = false;      // the key of another order: must be rejected
+  bool wrong_secret = false;  // must be rejected
+  bool is_inside = false;     // a process inside a session, which may not answer
 };
 
 class Workload {
  public:
   Workload(Universe& universe, Judge& judge, Daemons& daemons);
 
-  // Clients begin.
+  // Clients start.
   void start();
-  // Everything was asked for and answered, or given up.
+  // Every request was made, and answered or abandoned.
   bool is_done() const;
-  // From now on nothing is lost; what is unanswered is asked again until it is.
+  // From now on nothing is lost; unanswered requests are retried until they are answered.
   void heal();
-  // Answers, cancels and releases whatever waits for a person. True when nothing does.
+  // Answers, cancels and releases everything that waits for a person. True if nothing does.
   bool care();
-  // Every session is to come back by itself after a restart.
+  // Every session must resume on its own after a restart.
   void resume_all_at_boot();
-  // Whoever meddles begins once more; questions have to be answered soon.
+  // Meddling clients start again; questions get short deadlines.
   void meddle_now();
   void stop_meddling();
-  // A copy of every session.
+  // Forks every session.
   void fork_all();
-  // One more prompt for every session that can take one; each must end well.
+  // Sends a prompt to every session that can take one; each must end well.
   void ask_all_again();
-  // Every agent is told to go.
+  // Stops every agent.
   void stop_all();
-  // Every open run is cancelled.
+  // Cancels every open run.
   void cancel_all();
   // Whether those prompts have ended as they should.
   void check_asked_again();
-  // What was accepted under a key is kept under it, and is nobody else's.
+  // A key's stored answer is the accepted one, and belongs to one client only.
   void check_kept(Runtime& runtime);
   bool all_read() const { return unread().empty(); }
-  // Which reader is not where it should be; empty: all are.
+  // A reader that is not where it should be; empty: none.
   std::string unread() const;
   std::uint64_t orders() const { return sent_.size(); }
 
@@ -67,19 +67,19 @@ class Workload {
   struct Sent {
     Order order;
     int tries = 0;
-    bool settled = false;  // the client knows, or has given up
+    bool settled = false;  // the client has its answer or gave up
     bool answered = false;
-    bool is_put_off = false;        // and told to try again
-    Seq asked_at = 0;               // the journal's length when it was asked last
-    bool folder_missing = false;    // at some time when it was asked
-    bool reachable = true;          // its execution, whenever it was asked
-    bool is_seen_late = false;      // both may have been otherwise when it was decided
-    std::optional<Reply> accepted;  // the first good answer
+    bool is_put_off = false;        // with the advice to retry
+    Seq asked_at = 0;               // the journal's length at the last request
+    bool folder_missing = false;    // at the time of some request
+    bool reachable = true;          // its execution was reachable at every request
+    bool is_seen_late = false;      // both facts may have changed before the decision
+    std::optional<Reply> accepted;  // the first success
     std::int64_t accepted_ms = 0;
   };
   struct Client {
     std::string by;
-    std::size_t left = 0;  // orders still to give
+    std::size_t left = 0;  // orders still to send
   };
 
   void act(std::size_t client);

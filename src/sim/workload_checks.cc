@@ -1,4 +1,4 @@
-// What the clients were told, held against the journal at the moment it is said (ACK1–ACK4).
+// Compares each answer to a client with the journal at the moment it is given (ACK1–ACK4).
 #include <utility>
 
 #include "sim/workload.h"
@@ -13,7 +13,7 @@ bool is(const Ledger& book, Seq seq) {
 
 }  // namespace
 
-// What was durable before may still be said; what hangs on the failed commit may not (DISK1).
+// Earlier durable commits may still be reported; the failed one may not (DISK1).
 void Workload::check_after_failed_sync(const Order& order, const Reply& reply, const Life& life) {
   judge_.catch_up(order.session);
   const bool is_durable = reply.seq <= judge_.ledger(order.session).records();
@@ -23,8 +23,8 @@ void Workload::check_after_failed_sync(const Order& order, const Reply& reply, c
       });
 }
 
-// Whichever of several daemons is asked: where all is well, and the session stays whose it was, the
-// command has reached that one.
+// Any of several daemons may be called: if all is well and the owner does not change, the command
+// reaches the owner.
 void Workload::check_reached(const Sent& sent, const Result<Reply>& answer,
                              const std::string& owner) {
   const bool is_settled = !owner.empty() && daemons_.settled_owner(sent.order.session) == owner;
@@ -59,7 +59,7 @@ void Workload::check_accepted(Sent& sent, const Reply& reply) {
   }
 }
 
-// What was said to have happened is in the journal, at the place that was named.
+// A reported effect is in the journal at the reported place.
 void Workload::check_effect(const Sent& sent, const Reply& reply) {
   const Order& order = sent.order;
   const bool prompts =
@@ -73,7 +73,7 @@ void Workload::check_effect(const Sent& sent, const Reply& reply) {
   if (!reply.already_running) check_change(order, reply);
 }
 
-// What needs no change is as it was asked for, if nobody has changed it since.
+// If no change was needed, the state is as requested, unless it was changed since.
 void Workload::check_no_change(const Sent& sent) {
   const Ledger& book = judge_.ledger(sent.order.session);
   const bool is_first = sent.tries == 1 && book.records() == sent.asked_at;
@@ -175,7 +175,7 @@ void Workload::check_change(const Order& order, const Reply& reply) {
     there = is<RepairClosedMessage>(book, seq) || is<RepairClosedTool>(book, seq) ||
             is<RunInterrupted>(book, seq);
   } else if (const auto* cancel = get_if<CancelRun>(&order.body)) {
-    // A full disk makes a forced cancel of any; the answer may be asked for again long after.
+    // A full disk turns any cancel into a forced one; the answer may be requested again much later.
     const bool forced = is<RunCancelled>(book, seq);
     there = there && (cancel->force ? forced : !forced || universe_.was_disk_full);
   }
@@ -185,7 +185,7 @@ void Workload::check_change(const Order& order, const Reply& reply) {
   });
 }
 
-// C15: a question is over when its time is, and not before.
+// C15: a question expires at its deadline, and not before.
 void Workload::check_answer_refused(const Order& order, Code code) {
   Verdict& verdict = universe_.verdict;
   const Ledger& book = judge_.ledger(order.session);
@@ -215,7 +215,7 @@ void Workload::check_refused(const Sent& sent, const Error& error, std::int64_t 
   Verdict& verdict = universe_.verdict;
   const bool damaged = judge_.is_damaged(order.session);
   const auto code = error.code();
-  // Among several daemons it may be that nobody can tell for the moment.
+  // With several daemons, the answer may be temporarily unknown.
   const bool is_away = daemons_.are_several() && code == Code::unavailable;
   if (order.is_reuse && !damaged && !is_away) {
     verdict.expect(code == Code::key_reused, "ACK2",
@@ -226,7 +226,7 @@ void Workload::check_refused(const Sent& sent, const Error& error, std::int64_t 
       return "an answer from inside was refused as " + std::string(code_name(code));
     });
   }
-  // Decided before it was accepted elsewhere, and told only now.
+  // Decided before it was accepted elsewhere, but reported only now.
   const bool is_late = daemons_.are_several() && asked_ms <= sent.accepted_ms;
   if (sent.accepted && !order.key.empty() && !damaged && !is_away && !is_late) {
     verdict.expect(false, "ACK3", [&] {
@@ -234,7 +234,7 @@ void Workload::check_refused(const Sent& sent, const Error& error, std::int64_t 
              error.message();
     });
   }
-  // Of a session that is not made yet there is nothing to cancel (seed 83249).
+  // A session that does not exist yet has nothing to cancel (seed 83249).
   const bool cancels =
       holds_alternative<CancelRun>(order.body) && judge_.ledger(order.session).records() > 0;
   verdict.expect(!cancels || code != Code::disk_full, "DISK2",
@@ -301,7 +301,7 @@ void Workload::check_asked_again() {
   for (const std::size_t number : asked_again_) {
     const Sent& sent = sent_[number];
     const State& state = judge_.ledger(sent.order.session).fold();
-    // A question with a deadline of milliseconds may pass before anybody could answer.
+    // A deadline of milliseconds may pass before anyone could answer.
     const bool ended =
         state.last_run && (state.last_run->end == RunEnd::completed ||
                            state.last_run->interrupted == InterruptReason::wait_timeout);

@@ -1,4 +1,4 @@
-// What clients ask for, drawn from the seed with what a client could know of the session.
+// Client requests, drawn from the seed with only the knowledge that a client could have.
 #include <algorithm>
 #include <utility>
 
@@ -8,7 +8,7 @@
 namespace perdure::sim {
 namespace {
 
-constexpr std::int64_t fork_ms_max = 120'000;  // the disk may be full for 30 s of them
+constexpr std::int64_t fork_ms_max = 120'000;  // the disk may be full for 30 s of these
 
 Hash body_hash(std::uint64_t unique) {
   Hash hash;
@@ -49,7 +49,7 @@ Order Workload::draw_create(const Client& client) {
                        .steer = prng.chance(500'000)};
   if (prng.chance(500'000)) create.what.task = ids_.next<TaskId>();
   create.what.workspace.cwd = "/ws/" + std::to_string(sessions_.size());
-  // Not for the simulated machine, which has one runtime: what is written is what is read.
+  // Ignored by the simulated machine, which has one runtime: the settings must be stored unchanged.
   if (sessions_.size() % 3 == 1) create.what.remote = "remote-" + std::to_string(sessions_.size());
   if (sessions_.size() % 3 == 2) create.what.image = "image-" + std::to_string(sessions_.size());
   if (sessions_.size() % 2 == 1) create.what.mcp_servers.text = R"([{"name":"first"}])";
@@ -89,7 +89,7 @@ std::optional<Order> Workload::draw_answer(const Client& client, SessionId sessi
   Prng& prng = universe_.prng;
   const Ledger& book = judge_.ledger(session);
   if (book.permissions().empty() || !daemons_.serving()) return std::nullopt;
-  // Mostly one that is open, now and then any that ever was.
+  // Mostly an open question, occasionally any earlier one.
   PermissionId permission;
   const auto& open = book.fold().permissions;
   permission = !open.empty() && prng.chance(900'000) ? pick(prng, open)->first
@@ -161,7 +161,7 @@ Order Workload::draw_resume(const Client& client, SessionId session) {
                                        ResumeHow::resume,    ResumeHow::load,
                                        ResumeHow::inject,    ResumeHow::fresh};
   ResumeSession resume{.how = hows[prng.below(std::size(hows))], .strict = prng.chance(400'000)};
-  // At a limit people go on with another agent.
+  // At a limit, people often continue with another agent.
   const bool limited = judge_.ledger(session).fold().limit.has_value();
   if (prng.chance(limited ? 700'000 : 150'000)) {
     resume.with = AgentProfile{.name = "other-" + std::to_string(prng.below(3)), .steer = true};
@@ -176,7 +176,7 @@ void Workload::draw_fork(const Client& client, SessionId session) {
   fork(client, session, universe_.prng.below(book.records() + 1));
 }
 
-// At a record, or (0) at the head.
+// Forks at a record, or (0) at the head.
 void Workload::fork(const Client& client, SessionId session, Seq at) {
   Daemon* const at_daemon = daemons_.any();
   const Ledger& book = judge_.ledger(session);
@@ -191,13 +191,13 @@ void Workload::fork(const Client& client, SessionId session, Seq at) {
     universe_.verdict.expect(*answered || daemons_.are_several(), "Q1",
                              [&] { return "the fork " + tail(to) + " has no answer"; });
   });
-  // The head, when the daemon looks: another one's commit may become visible just before.
+  // At the head that the daemon sees: another daemon's commit may become visible just before.
   const bool may_be_more = at == 0 && daemons_.are_several();
   const auto on_forked = [this, session, to, copies, may_be_more, answered,
                           life = at_daemon->life()](const Result<Reply>& answer) {
     *answered = true;
     if (life->dead) return;
-    // What was durable before may still be said.
+    // Commits that were durable before may still be reported.
     const bool is_durable = !judge_.ledger(to).is_copying() && judge_.ledger(to).records() > 0;
     universe_.verdict.expect(!answer || !life->sync_failed || is_durable, "DISK1",
                              [] { return std::string("a fork is answered after a failed sync"); });
@@ -269,7 +269,7 @@ std::optional<Order> Workload::draw(Client& client) {
     for (Sent& sent : sent_) sent.is_seen_late |= !sent.settled;
     universe_.files.set_missing(judge_.ledger(session).fold().workspace.cwd, prng.chance(500'000));
   }
-  // At a limit people put a session away more often than at other times.
+  // At a limit, people archive a session more often.
   const bool limited = judge_.ledger(session).fold().limit.has_value();
   if (limited && dice >= 95) return make(client, session, ArchiveSession{});
   const bool asks = !judge_.ledger(session).fold().permissions.empty();

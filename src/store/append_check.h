@@ -1,4 +1,4 @@
-// What every engine asks of a batch before it looks at its own state.
+// The checks that every engine makes on a batch before it looks at its own state.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,10 @@
 
 namespace perdure {
 
-// About what an append will take on the disk.
+// Approximate size of an append on disk.
 std::size_t weight_bytes(const Append& batch);
 
-// invalid_argument for a batch that no state of a store could take. Any thread.
+// invalid_argument if no store could accept the batch in any state. Thread-safe.
 Result<> check_batch(const Append& batch);
 
 }  // namespace perdure

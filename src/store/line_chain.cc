@@ -5,7 +5,7 @@
 namespace perdure {
 namespace {
 
-constexpr std::size_t envelope_bytes = 512;  // within which `prev` stands
+constexpr std::size_t envelope_bytes = 512;  // `prev` lies within these
 
 bool skip(std::string_view& rest, std::string_view part) {
   if (!rest.starts_with(part)) return false;
@@ -13,7 +13,7 @@ bool skip(std::string_view& rest, std::string_view part) {
   return true;
 }
 
-// The 64 digits at the beginning.
+// Parses the 64 digits at the beginning.
 std::optional<Hash> take_hash(std::string_view& rest) {
   const Result<Hash> hash = Hash::parse_hex(rest.substr(0, 64));
   if (!hash) return std::nullopt;
@@ -21,8 +21,8 @@ std::optional<Hash> take_hash(std::string_view& rest) {
   return *hash;
 }
 
-// Of the envelope: everything before it is ours, and what an agent wrote stands behind it. Records
-// of format 0 have none.
+// `prev` in the envelope, which precedes everything that an agent wrote. Records of format 0 have
+// none.
 std::optional<Hash> prev_of(std::string_view record) {
   constexpr std::string_view key = R"("prev":")";
   if (!record.starts_with(R"({"v":)")) return std::nullopt;
@@ -32,8 +32,8 @@ std::optional<Hash> prev_of(std::string_view record) {
   return take_hash(rest);
 }
 
-// The hash of the record that a tombstone stands for. A tombstone has its envelope, that hash and
-// nothing else, or in format 2 what it keeps: an agent's own members of the same names make none.
+// The hash of the record that a tombstone replaced. A tombstone has only its envelope, that hash
+// and, in format 2, the kept part: an agent's members of the same names do not make one.
 std::optional<Hash> replaced_by(std::string_view record) {
   if (!skip(record, "{")) return std::nullopt;
   const bool keeps = skip(record, R"("v":2,)");

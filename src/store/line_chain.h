@@ -1,5 +1,5 @@
-// The hash chain of a journal's records, followed over the bytes as they are stored: what a store
-// can check of them without knowing what they mean (J2).
+// Checks the hash chain over a journal's stored bytes, which a store can do without understanding
+// the records (J2).
 #pragma once
 
 #include <optional>
@@ -9,14 +9,13 @@
 
 namespace perdure {
 
-// Follows the hash chain over stored bytes without knowing what they mean.
 class LineChain {
  public:
-  // What a record says of the one before it.
+  // How a record relates to the one before it.
   enum class Link {
-    vouches,  // it holds that one's hash
-    silent,   // neither of the two is linked: format 0, or no journal of ours
-    broken    // it should hold the hash, and does not
+    vouches,  // it holds the previous record's hash
+    silent,   // neither is linked: format 0, or not our journal
+    broken    // its hash of the previous record is missing or wrong
   };
   Link add(std::string_view record);
 

@@ -1,4 +1,4 @@
-// What a store can follow of the chain in bytes that it does not understand.
+// The chain checks that a store makes on bytes that it does not understand.
 #include "store/line_chain.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace {
 
 using Link = LineChain::Link;
 
-// An agent's own member, as it comes in an update that is kept as it was.
+// Adds a member that an agent wrote, as in an update that is kept unchanged.
 std::string with_member(std::string record, std::string_view member) {
   record.pop_back();
   return record + "," + std::string(member) + "}";
@@ -53,7 +53,7 @@ TEST(LineChain, J2_a_tombstone_that_keeps_something_stands_for_its_record_too) {
   EXPECT_EQ(chain.add(record_of(3, record_hash(second))), Link::vouches);
 }
 
-// Nothing links them, whatever an agent's output has in it.
+// Nothing links them, even if an agent's output contains such members.
 TEST(LineChain, J6_records_of_format_0_are_silent) {
   const std::string old =
       R"({"seq":1,"ts":"2025-01-01T00:00:00Z","kind":"message.agent","text":"x")";

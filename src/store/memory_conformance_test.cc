@@ -16,7 +16,7 @@ class MemoryUnderTest : public StoreUnderTest {
     store_.reset();
     store_ = MemoryStore::open(disk_);
   }
-  // Half of the crashes come between the write of a group and its sync.
+  // Half of the crashes happen between the write of a group and its sync.
   void crash_reopen() override {
     if (++crashes_ % 2 == 0) {
       store_->inject(CommitFault::slow_sync);

@@ -106,7 +106,7 @@ void MemoryDisk::apply(Append batch) {
   }
   for (const Hash& hash : batch.blob_refs) {
     const auto blob = blobs_.find(hash);
-    if (blob == blobs_.end()) continue;  // redacted while the batch was on its way
+    if (blob == blobs_.end()) continue;  // redacted while the batch was in flight
     if (session.blobs.insert(hash).second) ++blob->second.sessions;
   }
   if (batch.snapshot) session.snapshot = StoredSnapshot{session.head(), *std::move(batch.snapshot)};

@@ -1,6 +1,6 @@
-// The disk under a MemoryStore. It outlives the store, as a disk outlives a daemon: what was synced
-// is on it for good, the group that was written but not synced is decided by crash(). Everything
-// is kept in ordered containers, so equal calls give equal states. For tests and the simulator.
+// The disk under a MemoryStore. It outlives the store, as a disk outlives a daemon: synced data is
+// permanent, and crash() decides about a group that was written but not synced. Containers are
+// ordered, so equal calls give equal states. For tests and the simulator.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace perdure {
 
-// What becomes of the group that was written but not synced.
+// The fate of the group that was written but not synced.
 enum class CrashChoice { keep_tail, lose_tail };
 
 class MemoryDisk {
@@ -25,39 +25,39 @@ class MemoryDisk {
   MemoryDisk(const MemoryDisk&) = delete;
   MemoryDisk& operator=(const MemoryDisk&) = delete;
 
-  // The machine stops: the unsynced group stays or goes as a whole, and every store that is open
-  // on this disk is dead from now on (its steps do nothing, no Done of it runs).
+  // The machine stops: the unsynced group survives or is lost as a whole. Every store that is open
+  // on this disk is dead afterwards (its steps do nothing and no Done of it runs).
   void crash(CrashChoice choice);
 
-  // One of several daemons stops, by the epoch of its opening: the same for what it had under way,
-  // and the others go on.
+  // One of several daemons stops, identified by the epoch of its opening: the same for its unsynced
+  // group; the other daemons continue.
   void crash_one(std::uint64_t epoch, CrashChoice choice);
 
-  // Whether a group is written and not yet synced, so that crash() has something to decide.
+  // Whether a group is written and not yet synced, so that crash() has a choice.
   bool has_unsynced_tail() const { return !tail_.empty(); }
 
-  // Damages a synced record: reads that start at it or behind give `damaged`, appends to its
-  // session too; other sessions are not affected. False when there is no such record.
+  // Damages a synced record: reads that start at it or later return `damaged`, as do appends to its
+  // session; other sessions are not affected. Returns false if the record does not exist.
   bool flip_bit(SessionId session, Seq seq);
 
-  // Damages the stored snapshot, which is only a hint. False when there is none.
+  // Damages the stored snapshot, which is only a hint. Returns false if there is none.
   bool flip_snapshot_bit(SessionId session);
 
-  // Loses the synced records behind `last` without a trace in the head, as a commit that decayed
-  // does. False when there are none.
+  // Loses the synced records after `last` and lowers the head, like a commit lost to bit rot.
+  // Returns false if there are none.
   bool lose_behind(SessionId session, Seq last);
 
-  // The bytes of a synced record, for checkers that must not copy; nothing for a number beyond the
-  // head. Shows damaged records as they are. Valid until the disk is changed.
+  // The bytes of a synced record, for checkers that must not copy; absent beyond the head. Damaged
+  // records are returned as they are. Valid until the disk changes.
   std::optional<std::string_view> peek(SessionId session, Seq seq) const;
 
-  // What is synced of a session, for checkers too: its head (0: none), frame cursor and effects.
+  // A session's synced state, also for checkers: its head (0: none), frame cursor and effects.
   Seq head(SessionId session) const;
   std::optional<FrameCursor> cursor(SessionId session) const;
   std::size_t outbox_size(SessionId session) const;
   bool is_open(SessionId session) const { return open_.contains(session); }
   bool has_open_sessions() const { return !open_.empty(); }
-  // The node that the session was leased to last; empty: none.
+  // The node that leased the session last; empty: none.
   std::string owner(SessionId session) const;
 
   // The number of groups synced so far.
@@ -68,7 +68,7 @@ class MemoryDisk {
 
   struct Record {
     std::string bytes;
-    std::uint64_t position = 0;  // in the order of all commits
+    std::uint64_t position = 0;  // among all commits
   };
   struct Session {
     std::vector<Record> records;
@@ -84,9 +84,9 @@ class MemoryDisk {
     Seq head() const { return records.size(); }
   };
 
-  // Of a disk that several daemons share.
+  // A daemon of a shared disk.
   struct Node {
-    std::uint64_t epoch = 0;  // of its last opening
+    std::uint64_t epoch = 0;  // of its latest opening
     std::string home;
     std::int64_t heard_ms = 0;
   };
@@ -98,11 +98,11 @@ class MemoryDisk {
 
   struct StoredBlob {
     std::string bytes;
-    std::size_t sessions = 0;  // that have it; it goes with the last of them
+    std::size_t sessions = 0;  // that refer to it; it is deleted with the last of them
   };
 
   const Session* find(SessionId session) const;
-  // Makes the tail durable. All of it, or, when a crash came before, none.
+  // Makes the whole tail durable, or nothing if a crash came first.
   void sync();
   void apply(Append batch);
   void apply_records(Session& session, Append& batch);
@@ -110,7 +110,7 @@ class MemoryDisk {
   Result<> redact(Redaction redaction);
 
   std::string log_id_;
-  std::uint64_t epoch_ = 0;  // of the last opening, or of a lease that was taken since
+  std::uint64_t epoch_ = 0;  // of the latest opening, or of a lease taken since
   std::uint64_t life_ = 0;   // counts crashes
   std::uint64_t position_ = 0;
   std::uint64_t groups_synced_ = 0;
@@ -120,7 +120,7 @@ class MemoryDisk {
   std::map<std::string, SessionId, std::less<>> refs_;
   std::map<Hash, StoredBlob> blobs_;
   std::vector<Append> tail_;      // one group, validated
-  std::uint64_t tail_epoch_ = 0;  // whose that is
+  std::uint64_t tail_epoch_ = 0;  // the epoch of its writer
   std::set<std::uint64_t> crashed_;
   std::map<std::string, Node, std::less<>> nodes_;
   std::map<SessionId, LeaseRow> leases_;

@@ -12,7 +12,7 @@ namespace perdure {
 
 namespace {
 
-// The text with every match between \x02 and \x03.
+// Encloses every match in \x02 and \x03.
 std::string mark(std::string_view text, std::string_view query) {
   std::string marked;
   while (true) {
@@ -67,7 +67,7 @@ bool MemoryStore::step() {
 
 void MemoryStore::write_group(CommitFault fault) {
   CHECK(is_shared() || is_fenced() || !disk_.has_unsynced_tail(), "one group at a time");
-  if (is_shared()) disk_.sync();  // another daemon's: commits come one after the other
+  if (is_shared()) disk_.sync();  // another daemon's group: commits are serialized
   disk_.tail_epoch_ = epoch_;
   std::vector<Queued> queue = std::exchange(queue_, {});
   GroupView group;
@@ -97,7 +97,7 @@ void MemoryStore::end_sync(CommitFault fault) {
     if (options_.on_fatal) options_.on_fatal(Error(Code::storage_unknown, "sync failed"));
     return;
   }
-  // Of several daemons, one that was fenced since has what was written before.
+  // A daemon of several that was fenced since keeps what it wrote before.
   if (!is_fenced() || is_shared()) disk_.sync();
   std::vector<InFlight> group = std::exchange(in_flight_, {});
   for (InFlight& in_flight : group) {
@@ -171,11 +171,11 @@ Result<Lease> MemoryStore::own(SessionId session) {
   if (away_ == Away::when_owned) return fail(Code::unavailable, "the server is away");
   if (is_fenced()) return fail(Code::stale_owner, "a newer instance of this node is there");
   if (!may_take(session)) return Lease{.node = disk_.leases_.at(session).node};
-  disk_.sync();  // what the owner before had under way is durable
+  disk_.sync();  // makes the previous owner's unsynced writes durable
   MemoryDisk::LeaseRow& lease = disk_.leases_[session];
   const bool is_anothers = !lease.node.empty() && lease.node != options_.node;
   if (is_anothers) SIM_PROBE("store: a session taken from another daemon");
-  // Agentctls compare epochs: whoever comes later has a higher one.
+  // Agentctls compare epochs: a later owner needs a higher one.
   if (lease.node != options_.node || lease.epoch < epoch_) {
     lease = {.node = options_.node, .epoch = is_anothers ? ++disk_.epoch_ : epoch_, .offered = {}};
   }

@@ -1,9 +1,7 @@
 // A Store in memory, deterministic and fast, that behaves like an engine on a disk: appends queue,
-// step() commits one group, and the caller chooses when a commit fails and how. The one rule: what
-// reads show is what a crash cannot take away.
-//
-// Single-threaded: append(), step() and the reads are called by one thread. A Done may append and
-// read; it must not step or destroy the store.
+// step() commits one group, and the caller chooses when and how a commit fails. Reads only show
+// what survives a crash.  Single-threaded: one thread calls append(), step() and the reads. A Done
+// may append and read; it must not step or destroy the store.
 #pragma once
 
 #include <functional>
@@ -20,51 +18,51 @@
 
 namespace perdure {
 
-// What happens to the next group that step() handles.
+// The outcome of the next group that step() handles.
 enum class CommitFault {
   none,
-  // The group is written, its sync fails: no Done runs, on_fatal runs once, the store is dead.
-  // MemoryDisk::crash() decides whether the group is there afterwards.
+  // The group is written but its sync fails: no Done runs, on_fatal runs once, the store is dead.
+  // MemoryDisk::crash() decides whether the group survives.
   eio_unknown,
-  // Batches that are not essential are refused with disk_full; essential ones are committed.
+  // Batches that are not essential fail with disk_full; essential ones are committed.
   disk_full,
-  // All batches are refused: the server of a store that has one stayed away.
+  // All batches fail: the server of a server-based store is unreachable.
   unavailable,
-  // The group is written, its sync is still under way: no Done runs yet. The next step() ends the
+  // The group is written and its sync is in progress: no Done runs yet. The next step() ends the
   // sync (it may be given eio_unknown); a crash before that decides the group's fate.
   slow_sync,
 };
 
 struct MemoryOptions {
-  // Called once, by the step that hits eio_unknown. The process must end.
+  // Called once, by the step that hits eio_unknown. The process must exit.
   std::function<void(const Error&)> on_fatal;
-  // What a record gives to the texts that search() looks into; without it, its bytes are one.
+  // Extracts the text that search() looks into; null: the record's bytes are the text.
   std::function<std::optional<SearchPiece>(std::string_view record)> search_piece;
 
-  // Given: one of several daemons on this disk, under this name. All of them have one, or none.
+  // If set: the name of one of several daemons on this disk. All of them have one, or none.
   std::string node = {};
   std::string home = {};
-  std::int64_t lease_ms = 0;                  // silent for longer: others may take what is its own
+  std::int64_t lease_ms = 0;                  // after this silence others may take its sessions
   std::function<std::int64_t()> now_ms = {};  // the disk's clock
 };
 
 class MemoryStore final : public Store {
  public:
-  // Recovers what is on the disk, with a higher epoch than every opening before. An unsynced group
-  // left by a store that merely ended (no crash() was called) is kept, as a page cache keeps it.
-  // The disk must outlive the store. Another store that is open on this disk becomes a stale owner.
+  // Recovers the disk's contents, with a higher epoch than every earlier opening. An unsynced group
+  // survives if its store merely ended (no crash()), as in a page cache. The disk must outlive the
+  // store. Another store open on this disk becomes a stale owner.
   static std::unique_ptr<MemoryStore> open(MemoryDisk& disk, MemoryOptions options = {});
 
-  // What is queued or under way is abandoned as by kill -9: its Dones never run.
+  // Abandons everything queued or in flight, like kill -9: its Dones never run.
   ~MemoryStore() override = default;
 
-  // Sets the fault for the next step that commits or syncs a group; then it is none again.
+  // Sets the fault for the next step that commits or syncs a group; afterwards it is none again.
   void inject(CommitFault fault) { fault_ = fault; }
-  // As when a server is away, at one of the moments at which it is asked.
+  // Simulates a server that is unreachable at one of these calls.
   enum class Away {
     no,
     when_listed,
-    when_paged,  // a list from the first session on is given, what lies behind one is not
+    when_paged,  // only list calls from the first session on succeed
     when_owned,
     when_offered,
     when_read,
@@ -72,14 +70,14 @@ class MemoryStore final : public Store {
   };
   void set_away(Away away) { away_ = away; }
 
-  // Ends the sync that is under way, or else commits everything queued as one group, and runs the
-  // Dones in the order of the appends. True when there was something to do.
+  // Ends the sync in progress; otherwise commits everything queued as one group. Runs the Dones in
+  // append order. Returns true if there was something to do.
   bool step();
 
   bool is_idle() const { return queue_.empty() && in_flight_.empty(); }
-  // After eio_unknown, and after a crash of the disk or of this daemon alone.
+  // True after eio_unknown, and after a crash of the disk or of only this daemon.
   bool is_dead() const { return dead_ || life_ != disk_.life_ || disk_.crashed_.contains(epoch_); }
-  // One of several daemons gives a sign of life.
+  // Sign of life of one of several daemons.
   void beat();
 
   void append(Append batch, Done done) override;
@@ -94,9 +92,9 @@ class MemoryStore final : public Store {
   Result<std::vector<ListedSession>> list(SessionId after, std::size_t limit) override;
   // A plain, case-sensitive substring scan over all texts.
   Result<std::vector<SearchHit>> search(const SearchAsk& ask) override;
-  // Durable at once. `unavailable` while a sync of that session is under way.
+  // Durable when it returns. `unavailable` while a sync of that session is in progress.
   Result<> remove(SessionId session) override;
-  // Durable at once.
+  // Durable when it returns.
   Result<> redact(Redaction redaction) override;
   bool is_shared() const override { return !options_.node.empty(); }
   Result<Lease> own(SessionId session) override;
@@ -115,7 +113,7 @@ class MemoryStore final : public Store {
     Done done;
     Result<> result;
   };
-  // What the batches before in the same group change for those behind them.
+  // The changes that earlier batches of a group make for later ones.
   struct GroupView {
     std::map<SessionId, Seq> heads;
     std::map<SessionId, std::uint64_t> outbox_last;
@@ -125,7 +123,7 @@ class MemoryStore final : public Store {
 
   MemoryStore(MemoryDisk& disk, MemoryOptions options);
 
-  // Whether a later opening owns the disk (S8): then every batch is refused.
+  // Whether a later opening owns the disk (S8): then every batch fails.
   bool is_fenced() const;
   bool is_silent(const MemoryDisk::LeaseRow& lease) const;
   bool may_take(SessionId session) const;

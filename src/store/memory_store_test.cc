@@ -1,5 +1,5 @@
-// Shows what the simulator relies on beyond the conformance suite: the faults of a commit, the two
-// outcomes of a crash, damage, fencing, and that equal calls give equal states.
+// The simulator's needs beyond the conformance suite: commit faults, both outcomes of a crash,
+// damage, fencing, and equal states from equal calls.
 #include "store/memory_store.h"
 
 #include <string>
@@ -147,7 +147,7 @@ TEST(MemoryStore, S8_TheSecondOwnerFencesTheFirst) {
   world.store->step();
   auto second = MemoryStore::open(world.disk);
   EXPECT_GT(second->epoch(), world.store->epoch());
-  world.store->step();  // the group was on its way: it is there, and may be answered
+  world.store->step();  // the group was in flight: it survives and may be answered
   EXPECT_EQ(second->head(session_of(1))->seq, 1U);
   world.append(session_of(1), 1, "stale");
   world.store->step();

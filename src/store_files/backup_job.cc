@@ -95,7 +95,7 @@ Result<> FilesBackup::end_session() {
 Result<> FilesBackup::finish(JournalDisk& source, Contents& contents,
                              const StoreIdentity& identity) {
   std::vector<SessionId> gone;
-  std::vector<Hash> blobs;  // those whose owners are not known among them
+  std::vector<Hash> blobs;  // including those whose owners are unknown
   {
     const std::scoped_lock lock(contents.mutex);
     for (const auto& [hash, owners] : contents.blob_owners) blobs.push_back(hash);
@@ -121,7 +121,7 @@ void FilesBackup::tell(Result<> outcome) {
   if (done_) std::exchange(done_, nullptr)(std::move(outcome));
 }
 
-// The store's side of it.
+// The store's side of a backup.
 
 Result<> FilesWriter::backup(std::string path, Store::Done done) {
   const std::scoped_lock lock(write_mutex_);
@@ -135,7 +135,7 @@ Result<> FilesWriter::backup(std::string path, Store::Done done) {
 bool FilesWriter::step_backup() {
   const Result<bool> more = backup_slice();
   if (more && *more) return true;
-  // The store's own trouble is told by its own calls; the backup's ends the backup.
+  // The store's own calls report its errors; an error of the backup only ends the backup.
   FilesBackup ended = std::move(*backup_);
   backup_.reset();
   ended.tell(more ? Result<>() : std::unexpected(more.error()));
@@ -155,7 +155,7 @@ Result<bool> FilesWriter::backup_slice() {
     return backup_->begin_session(disk_, session);
   };
   const FilesBackup::Missing missing = backup_->missing(contents_);
-  // First everybody once, in turn; then those that changed meanwhile at once: nobody writes now.
+  // Copy each session once, in turn; then the changed ones in one step, with no writer.
   if (!missing.fresh.empty()) {
     TRY_VOID(copy_next(missing.fresh.front()));
     return true;

@@ -1,6 +1,6 @@
-// A copy of a files store into another folder, made in slices while the store goes on. Sessions are
-// copied one by one, each as it was when its turn came; those that changed meanwhile are copied
-// again in the last slice, with nobody writing.
+// Copies a files store into another folder in slices while the store keeps running. Each session is
+// copied in its state at that moment; the last slice copies changed sessions again, with no
+// concurrent writer.
 #pragma once
 
 #include <cstdint>
@@ -19,24 +19,24 @@ namespace perdure {
 
 class FilesBackup {
  public:
-  // conflict: something is at that place.
+  // conflict: the place is not empty.
   static Result<FilesBackup> begin(std::unique_ptr<JournalDisk> target, Store::Done done);
 
-  // Sessions of the source that are not in the copy at all, a few at most, and those that changed
+  // Sessions of the source that are not in the copy yet (a few at most), and those that changed
   // since they were copied.
   struct Missing {
     std::vector<SessionId> fresh;
     std::vector<SessionId> changed;
   };
   Missing missing(Contents& contents) const;
-  // Begins the copy of a session that was just saved.
+  // Begins to copy a session that was just saved.
   Result<> begin_session(JournalDisk& source, const StoredSession& session);
-  // Copies some bytes on; false when no session is under way.
+  // Copies some more bytes; false if no session is being copied.
   Result<bool> copy_some(std::size_t bytes_max);
   bool is_copying() const { return copying_.has_value(); }
-  // Drops what is under way, and says what the copies are of; then everything is in place.
+  // Drops a session in progress and writes what the copies belong to; then everything is in place.
   Result<> finish(JournalDisk& source, Contents& contents, const StoreIdentity& identity);
-  // Tells the caller. After an error nothing opens the copy: it has no identity.
+  // Reports the outcome. After an error the copy cannot be opened: it has no identity.
   void tell(Result<> outcome);
 
  private:
@@ -60,7 +60,7 @@ class FilesBackup {
   std::unique_ptr<JournalDisk> target_;
   Store::Done done_;
   std::optional<Copying> copying_;
-  std::map<SessionId, std::uint64_t> copied_;  // by the position they were copied at
+  std::map<SessionId, std::uint64_t> copied_;  // with the position at which each was copied
 };
 
 }  // namespace perdure

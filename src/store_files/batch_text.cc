@@ -13,7 +13,7 @@ std::unexpected<Error> wrong_change(std::string_view what) {
   return fail(Code::damaged, "a change of the commit log: " + std::string(what));
 }
 
-// The first line, without its break; nothing when there is no whole one.
+// The first line without its line break; absent if no line is complete.
 std::optional<std::string_view> take_line(std::string_view& text) {
   const std::size_t end = text.find('\n');
   if (end == std::string_view::npos) return std::nullopt;
@@ -99,7 +99,7 @@ Result<> read_rows(const JsonObject& object, Append& batch) {
   return {};
 }
 
-// Takes the record lines; their checksum was right.
+// Parses the record lines, whose checksum was right.
 Result<> read_records(std::string_view lines, std::vector<std::string>& records) {
   while (const auto line = take_line(lines)) records.push_back(TRY(record_of_line(*line)));
   return {};

@@ -1,5 +1,5 @@
-// What a group of the commit log holds, as text: for each change a sealed line, and behind that of
-// an append its records, a line each. docs/protocol/files.md is the description.
+// A group of the commit log as text: one sealed line per change and, after an append's line, one
+// line per record. Format: docs/protocol/files.md.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,18 @@
 
 namespace perdure {
 
-// A record as a line of a file, without the line break: itself where it is an object on one line,
-// else '=' and base64.
+// A record as one line without its line break: the record itself if it is an object on one line,
+// otherwise '=' and base64.
 void append_line(std::string& out, std::string_view record);
 Result<std::string> record_of_line(std::string_view line);
 
-// One change as it was logged. Of blobs there are hashes only: their bytes are files of their own.
+// One change as it was logged. Blobs appear as hashes only: their bytes are separate files.
 struct LoggedChange {
   enum class Kind { append, remove, redact };
   Kind kind = Kind::append;
-  Append append;        // of a removal only the session
-  Redaction redaction;  // of a redaction
-  // The records behind the line are damaged; append.records is empty and this says how many there
-  // were.
+  Append append;        // for a removal, only the session
+  Redaction redaction;  // for a redaction
+  // The records after the line are damaged; append.records is empty and this is their number.
   std::optional<std::uint64_t> records_lost;
 };
 
@@ -33,18 +32,18 @@ void append_change(std::string& body, const Append& batch);
 void append_removal(std::string& body, SessionId session);
 void append_redaction(std::string& body, const Redaction& redaction);
 
-// Takes the next change off the front of `body`. `damaged` when its own line is: then nobody knows
-// whose it was. A change whose records alone are damaged comes with records_lost.
+// Removes the next change from the front of `body`. `damaged` if its own line is damaged: then its
+// session is unknown. If only its records are damaged, records_lost is set.
 Result<LoggedChange> take_change(std::string_view& body);
 
-// Rows, as logged changes and saved sessions have them.
+// Rows as stored in logged changes and saved sessions.
 void write_cursor(JsonWriter& json, const FrameCursor& cursor);
 Result<FrameCursor> read_cursor(std::string_view raw);
 void write_outbox_row(JsonWriter& json, const OutboxRow& row);
 Result<OutboxRow> read_outbox_row(std::string_view raw);
 void write_listing(JsonWriter& json, const Listing& listing);
 Result<Listing> read_listing(std::string_view raw);
-// The members of a stored answer; the object around them is the caller's.
+// The members of a stored answer; the caller writes the object around them.
 void write_answer_members(JsonWriter& json, const StoredAnswer& answer);
 Result<StoredAnswer> read_answer(const JsonObject& object);
 

@@ -40,7 +40,7 @@ std::string group_bytes(std::uint64_t number, std::string_view body) {
   return out;
 }
 
-// A group's own line, and what lies behind it.
+// A group's own line and its body.
 struct GroupAt {
   std::uint64_t number = 0;
   std::string_view body;
@@ -64,7 +64,7 @@ std::optional<GroupAt> group_at(std::string_view text) {
   return out;
 }
 
-// Where the next whole group begins, at or behind `from`.
+// Where the next intact group begins, at or after `from`.
 std::optional<std::size_t> next_whole(std::string_view text, std::size_t from) {
   for (std::size_t at = from > 0 ? from - 1 : 0;;) {
     at = text.find(group_opening, at);
@@ -82,7 +82,7 @@ class Scanner {
 
   Result<> segment(std::uint64_t number, std::string_view text) {
     scan_.segments.push_back(number);
-    // A segment begins with the last group of the one before, or with the next.
+    // A segment begins with the previous segment's last group, or with the next one.
     if (const auto first = group_at(text)) TRY_VOID(check_gap(first->number));
     while (!text.empty()) {
       const std::optional<GroupAt> group = group_at(text);
@@ -114,14 +114,14 @@ class Scanner {
     return {};
   }
 
-  // Groups that are missing altogether were acknowledged, for one behind them was begun.
+  // Missing groups were acknowledged, because a later one was begun.
   Result<> check_gap(std::uint64_t number) {
     if (scan_.last_group == 0 || number <= scan_.last_group + 1) return {};
     return lost("groups " + std::to_string(scan_.last_group + 1) + " to " +
                 std::to_string(number - 1) + " of the commit log are missing");
   }
 
-  // A group with a whole one behind it: what can be told apart in it is kept apart.
+  // A damaged group followed by an intact one: keeps the changes in it that are still readable.
   Result<> decayed(const std::optional<GroupAt>& group, std::uint64_t segment) {
     if (group && group->number <= scan_.last_group) return {};
     if (!group) return lost("the line of a group of the commit log is damaged");
@@ -147,7 +147,7 @@ class Scanner {
     return {};
   }
 
-  // S1, S2: what was being written when the power went. Nobody was told that it is there.
+  // S1, S2: a write that was in progress at a power cut. It was never acknowledged.
   Result<> end_torn(std::uint64_t segment, std::string_view text) {
     const bool is_padding = text.find_first_not_of('\0') == std::string_view::npos;
     scan_.notes.push_back("the end of " + segment_name(segment) + " (" +
@@ -202,7 +202,7 @@ Result<std::uint64_t> CommitLog::append(std::string_view body) {
   buffer_ = group_bytes(last_group_ + 1, body);
   const Result<> written = file_->write(end_, buffer_);
   if (!written && written.error().code() == Code::disk_full) {
-    // Whole or in part, it may be there: a crash must not bring it back.
+    // All or part of the group may be there: a crash must not bring it back.
     TRY_VOID(file_->truncate(end_));
     TRY_VOID(file_->sync());
   }
@@ -226,7 +226,7 @@ Result<> CommitLog::rotate() {
 Result<> CommitLog::drop_old() {
   while (has_old()) {
     TRY_VOID(disk_->remove(segment_name(segments_.front())));
-    // One after the other: a log with a hole in it would look damaged.
+    // Remove in order: a log with a gap would look damaged.
     TRY_VOID(disk_->sync_folder(folder));
     segments_.erase(segments_.begin());
   }

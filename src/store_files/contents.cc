@@ -22,14 +22,14 @@ void Contents::apply(LoggedChange change, const Committed& committed) {
   StoredSession& session = sessions.try_emplace(batch.session).first->second;
   session.id = batch.session;
   take_answers(batch);
-  if (committed.group <= session.saved_position) return;  // its files have it already
+  if (committed.group <= session.saved_position) return;  // its files already contain it
   session.position = committed.group;
   session.quiet_since = committed.idle_step;
   touch(session, committed);
   const bool fits = session.good ? extends_damaged(session, batch)
                                  : !change.records_lost && batch.expected_head == session.head;
   if (!fits) {
-    // Only ever met in a damaged log: what is behind this cannot be trusted to follow.
+    // Happens only with a damaged log: later changes may not fit.
     if (!session.good) session.good = session.head;
     session.head = std::max(
         session.head, batch.expected_head + change.records_lost.value_or(0) + batch.records.size());
@@ -55,7 +55,7 @@ void Contents::take_answers(Append& batch) {
   }
 }
 
-// Of a session that lost its rows all records are whole, and the log may have more of them.
+// A session that lost its rows still has all its records, and the log may extend them.
 bool Contents::extends_damaged(StoredSession& session, Append& batch) const {
   const Seq end = batch.expected_head + batch.records.size();
   if (*session.good != session.head || batch.expected_head > session.head || end <= session.head) {

@@ -1,5 +1,5 @@
-// Everything a store holds but the bytes of records and blobs, in memory: what reads are answered
-// from and what a commit changes. Guarded by one lock, which nobody holds while a disk works.
+// Everything in a store except the bytes of records and blobs, in memory: reads are answered from
+// it and commits change it. One lock guards it, which is never held during disk I/O.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +22,15 @@ struct Contents {
   std::map<SessionId, StoredSession> sessions;
   std::set<SessionId> open;
   std::map<std::string, SessionId, std::less<>> refs;
-  std::map<Hash, std::size_t> blob_owners;  // how many sessions have it
+  std::map<Hash, std::size_t> blob_owners;  // with the number of sessions that have it
   std::map<std::string, StoredAnswer, std::less<>> answers;
-  std::vector<std::string> answers_unsaved;  // keys that are in the commit log alone
+  std::vector<std::string> answers_unsaved;  // keys that are only in the commit log
   std::size_t tail_bytes = 0;                // of all sessions
   std::set<SessionId> tailed;                // sessions with records that are not in their file
-  std::set<SessionId> unsaved;               // sessions that their files do not hold yet
+  std::set<SessionId> unsaved;               // sessions whose changes are not all in their files
 
-  // These are called under the lock. A change that was committed as that group; its session ends
-  // there if it does not fit, which happens to a damaged log only.
+  // Call these under the lock. Applies a change that was committed as the given group. If it does
+  // not fit, which happens only with a damaged log, the session counts as damaged from there.
   struct Committed {
     std::uint64_t group = 0;
     std::uint64_t segment = 0;
@@ -38,9 +38,9 @@ struct Contents {
   };
   void apply(LoggedChange change, const Committed& committed);
   void add_loaded(StoredSession session);
-  // Blobs that nobody has any more are given; their files are the caller's business.
+  // Returns the blobs without owners; the caller deletes their files.
   std::vector<Hash> erase(SessionId session);
-  // Takes blobs from everybody whose files do not have that change, or later ones, already.
+  // Removes blobs from every session whose files do not already contain this change or a later one.
   void drop_blobs(const std::vector<Hash>& blobs, const Committed& committed);
   void touch(StoredSession& session, const Committed& committed);
   void set_filled(StoredSession& session, const RecordFiles::Filled& filled);

@@ -18,7 +18,7 @@ Result<> replace_file(JournalDisk& disk, const std::string& name, std::string_vi
     return disk.rename({.from = fresh, .to = name});
   };
   Result<> done = put();
-  // Room is what is missing: half a file must not take it.
+  // The disk is full: a partial file must not take up space.
   if (!done && done.error().code() == Code::disk_full) TRY_VOID(disk.remove(fresh));
   return done;
 }

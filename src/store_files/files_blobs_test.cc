@@ -1,5 +1,5 @@
-// Blobs are files that many sessions may have: none goes while a session may need it, and none is
-// acknowledged without its file.
+// Blobs are files that several sessions may share: none is deleted while a session may need it, and
+// none is acknowledged without its file.
 #include "testing/files_fixture.h"
 
 namespace perdure::files_test {
@@ -25,7 +25,7 @@ TEST_F(FilesTest, S7_C20_blobs_of_a_session_without_its_rows_are_kept_and_served
     is_missing ? void(disk_.remove(rows, FaultDisk::RemoveMode::synced)) : flip(rows, 40);
     open();
     EXPECT_EQ(store_->notes().size(), 2U) << "the session, and the blob that is kept";
-    // The one who is known to have it goes; the damaged one may have it too.
+    // The known owner is removed, but the damaged session may have the blob too.
     ASSERT_TRUE(store_->remove(session(2)));
     for (int life = 0; life < 3; ++life) {
       EXPECT_EQ(store_->blob(own.hash), own.bytes);
@@ -33,7 +33,7 @@ TEST_F(FilesTest, S7_C20_blobs_of_a_session_without_its_rows_are_kept_and_served
       settle();
       open();
     }
-    // With the session they go, and not before.
+    // They are deleted with the session, and not before.
     ASSERT_TRUE(store_->remove(session(1)));
     settle();
     open();
@@ -63,10 +63,10 @@ TEST_F(FilesTest, S7_C20_a_salvage_deletes_no_blob_of_a_group_that_it_passed_ove
   EXPECT_TRUE(store_->notes().empty()) << "nothing is wrong any more";
 }
 
-// A fork has the blobs of its parent: a redaction takes them from both, in a save each.
+// A fork shares its parent's blobs: a redaction removes them from both, in one save each.
 TEST_F(FilesTest, S1_X21_a_redaction_cut_off_anywhere_leaves_no_owner_of_a_blob_that_is_gone) {
   const Blob blob = blob_of("secret");
-  std::size_t half = 0;  // cuts behind which only one of the two was saved
+  std::size_t half = 0;  // cuts after which only one of the two was saved
   for (std::uint64_t at = 1;; ++at) {
     SCOPED_TRACE(at);
     store_.reset();
@@ -103,7 +103,7 @@ TEST_F(FilesTest, S1_X21_a_redaction_cut_off_anywhere_leaves_no_owner_of_a_blob_
   EXPECT_GT(half, 0U);
 }
 
-// On a full disk the redaction stays in the log, and what comes behind it is committed.
+// On a full disk the redaction stays in the log, and later changes are committed.
 TEST_F(FilesTest, DISK2_X21_bytes_given_again_behind_a_redaction_survive_its_replay) {
   const Blob blob = blob_of("secret");
   std::size_t replayed = 0;

@@ -1,7 +1,7 @@
 // The conformance suite on the files engine, over the fault disk: a crash is a power cut that
-// loses, keeps, tears or garbles what was not synced, names and bytes apart. Once with the
-// thresholds as they are, once with such small ones that every few commits fill, save and cut the
-// log.
+// loses, keeps, tears or garbles unsynced data, names and bytes independently. Runs once with the
+// default thresholds and once with thresholds so small that every few commits fill, save and cut
+// the log.
 #include "base/check.h"
 #include "store_files/files_store.h"
 #include "testing/fault_files.h"

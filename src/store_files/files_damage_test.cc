@@ -1,5 +1,5 @@
-// What a disk does to files behind the engine's back, and what people do: cut ends, zeros, flipped
-// bits, missing files. Damage is found before it is served and stays with its session.
+// Damage by the disk and by people: cut ends, zeros, flipped bits, missing files. It is found
+// before damaged data is served and stays within its session.
 #include <algorithm>
 
 #include "store_files/sealed.h"
@@ -12,7 +12,7 @@ const std::string log_1 = "commits/000000000001.jsonl";
 
 class FilesDamage : public FilesTest {
  protected:
-  // Two sessions with three records each, in their files and nowhere else.
+  // Two sessions with three records each, only in their files.
   void SetUp() override {
     open();
     const std::vector<std::string> lines =
@@ -91,7 +91,7 @@ TEST_F(FilesDamage, DISK3_S7_every_flipped_bit_of_a_record_is_found_and_stays_wi
     ASSERT_EQ(report->damages.size(), 1U);
     EXPECT_EQ(report->damages[0].session, session(1));
     EXPECT_EQ(report->damages[0].good, hit - 1);
-    // Whole again: verify ends its quarantine.
+    // Intact again: verify ends its quarantine.
     disk_.overwrite(name, 0, whole);
     EXPECT_TRUE(store_->verify()->damages.empty());
     EXPECT_EQ(all(1), lines_);
@@ -194,7 +194,7 @@ TEST_F(FilesTest, S7_DISK3_damage_in_the_log_costs_the_session_it_hit_or_refuses
   EXPECT_EQ(all(2), std::vector<std::string>{"{\"text\":\"of the second\"}"});
   EXPECT_FALSE(store_->notes().empty());
 
-  // Nobody can say whose it was: an acknowledged change must not vanish without a word.
+  // Its session is unknown: an acknowledged change must not vanish silently.
   store_.reset();
   disk_ = FaultDisk(2);
   open();
@@ -250,7 +250,7 @@ TEST_F(FilesTest, S1_a_redaction_and_a_removal_cut_off_anywhere_are_whole_or_abs
     ASSERT_TRUE(put(1, 0, {"{\"n\":1}", "{\"text\":\"secret\"}", "{\"n\":3}"}));
     ASSERT_TRUE(put(2, 0, {"{\"n\":1}"}));
     FilesOptions quiet = options();
-    // The hook of this life has to bear the end.
+    // The fatal hook of this store must not abort the test.
     quiet.on_fatal = [](const Error&) {};
     open(quiet);
     disk_.plan(
@@ -279,7 +279,7 @@ TEST_F(FilesTest, S1_a_redaction_and_a_removal_cut_off_anywhere_are_whole_or_abs
   }
 }
 
-// Numbers that were acknowledged are not given to other records.
+// Acknowledged numbers are not reused for other records.
 TEST_F(FilesTest, DISK3_S7_G9_a_session_that_lost_acknowledged_records_is_not_freed_by_verify) {
   open();
   ASSERT_TRUE(put(1, 0, {"{\"n\":1}", "{\"n\":2}", "{\"n\":3}", "{\"n\":4}", "{\"n\":5}"}));
@@ -303,7 +303,7 @@ TEST_F(FilesTest, DISK3_S7_G9_a_session_that_lost_acknowledged_records_is_not_fr
     settle();
     open();
   }
-  // As an earlier version saved it: nothing says how much was lost.
+  // As an earlier version saved it: the number of lost records is not stored.
   const std::string name = file_of(1, ".rows.json");
   const std::string rows = contents(name);
   const std::size_t from = rows.find("\"format\"");

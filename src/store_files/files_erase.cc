@@ -1,4 +1,4 @@
-// Taking away: a session as a whole, and one record of it.
+// Removal of whole sessions, and redaction of single records.
 #include "store_files/files_writer.h"
 
 namespace perdure {
@@ -24,7 +24,7 @@ Result<> FilesWriter::remove(SessionId session) {
     const std::scoped_lock contents_lock(contents_.mutex);
     orphans = contents_.erase(session);
   }
-  // It is gone, whatever becomes of the files: the log says so to whoever opens the store next.
+  // It is removed even if deleting its files fails: the log makes the next open finish that.
   Result<> removed = records_.remove(session);
   if (removed) removed = remove_blobs(orphans);
   if (!removed) survives(removed.error());
@@ -47,13 +47,13 @@ Result<> FilesWriter::redact(const Redaction& redaction) {
     if (found->second.good) return fail(Code::damaged, id.text() + " is damaged");
   }
   const auto commit = [&]() -> Result<> {
-    // A try on what cannot be read would end halfway; one that could not be logged changes nothing.
+    // Fill first: redacting an unreadable session would stop halfway. A failed log changes nothing.
     TRY_VOID(fill(id));
     std::string body;
     append_redaction(body, redaction);
     const std::uint64_t group = TRY(log_->append(body));
     TRY_VOID(apply_redaction(redaction, committed(group)));
-    // The text is still in the commit log.
+    // The text is still in the commit log, so cut the log.
     return save_everything();
   };
   Result<> done = commit();
@@ -69,8 +69,8 @@ Result<> FilesWriter::apply_redaction(const Redaction& redaction, const Contents
     const std::scoped_lock lock(contents_.mutex);
     const auto found = contents_.sessions.find(id);
     if (found == contents_.sessions.end() || at.group <= found->second.saved_position) {
-      // A life before ended in the middle of it: others may not have been saved since. Where the
-      // session is damaged it is not known whether the redaction was carried out.
+      // An earlier life ended during the redaction: other owners may not have been saved since. If
+      // the session is damaged, it is unknown whether the redaction was carried out.
       if (found == contents_.sessions.end() || !found->second.good) drop_blobs(redaction, at);
       return {};
     }
@@ -95,7 +95,7 @@ Result<> FilesWriter::apply_redaction(const Redaction& redaction, const Contents
     session.snapshot_unsaved.reset();
     drop_blobs(redaction, at);
   }
-  // While the log is replayed: a later group may bring them again, so collect_blobs() decides.
+  // During replay a later group may add them again, so collect_blobs() decides.
   return log_ ? remove_blobs(redaction.blobs) : Result<>();
 }
 

@@ -1,6 +1,6 @@
-// The layout as it is written today is the one that was committed, byte for byte, under the names
-// and keys of the recovery plan; and what was committed is read. PERDURE_WRITE_GOLDEN=1 writes it
-// anew, for a change of the format that is meant.
+// Today's layout equals the committed one byte for byte, with the names and keys of the recovery
+// plan, and the committed one can be read. PERDURE_WRITE_GOLDEN=1 rewrites it after an intended
+// format change.
 #include <cstdlib>
 #include <filesystem>
 
@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t waiting_at = 26;  // records of the golden journal until somebody is asked
+constexpr std::size_t waiting_at = 26;  // records of the golden journal up to its question
 
 const fs::path golden = fs::path(PERDURE_SOURCE_DIR) / "tests/golden/files";
 
@@ -24,7 +24,7 @@ std::string slurp(const fs::path& path) {
 
 class FilesGolden : public FilesTest {
  protected:
-  // A session of the golden journal that waits for a person, saved with all its files.
+  // The golden journal's session, waiting for a person, saved with all its files.
   void SetUp() override {
     open();
     std::vector<std::string> lines = lines_of(PERDURE_SOURCE_DIR "/tests/golden/journal/v1.jsonl");
@@ -126,7 +126,7 @@ TEST_F(FilesGolden, J6_the_golden_store_opens_and_gives_everything) {
   EXPECT_EQ(*store_->open_sessions(), std::vector<SessionId>{id_});
 }
 
-// The real disk, for what only it can show.
+// Uses the real disk for behaviour that only it has.
 TEST(FilesOnDisk, S8_S13_one_owner_at_a_time_and_a_backup_is_a_life_of_its_own) {
   std::string pattern = (fs::temp_directory_path() / "perdure_files_XXXXXX").string();
   const fs::path folder = ::mkdtemp(pattern.data());
@@ -155,7 +155,7 @@ TEST(FilesOnDisk, S8_S13_one_owner_at_a_time_and_a_backup_is_a_life_of_its_own) 
   ASSERT_TRUE(store->backup(folder / "b", [&](Result<> done) { backed_up = std::move(done); }));
   EXPECT_EQ(store->backup(folder / "c", nullptr).error().code(), Code::conflict);
   for (Seq head = 1; !backed_up && head < 300; ++head) {
-    put(3, head);  // it goes on meanwhile
+    put(3, head);  // the store keeps running
     store->idle_step();
   }
   ASSERT_TRUE(backed_up && *backed_up);

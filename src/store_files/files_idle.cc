@@ -1,4 +1,4 @@
-// What happens behind the commits: session files are filled, sessions saved, the log cut.
+// The work after commits: filling session files, saving sessions, cutting the log.
 #include <algorithm>
 
 #include "store_files/files_writer.h"
@@ -20,7 +20,7 @@ std::string answer_line(const StoredAnswer& answer) {
 
 }  // namespace
 
-// False: nothing more can be done now. A full disk is waited out, everything else is the end.
+// False: nothing more can be done now. A full disk is waited out; other errors are fatal.
 bool FilesWriter::goes_on(const Result<>& result) {
   if (result) return true;
   if (survives(result.error())) commits_.set_full();
@@ -56,7 +56,7 @@ Result<> FilesWriter::fill(SessionId id) {
     if (found == contents_.sessions.end() || found->second.tail.empty()) return {};
     session = &found->second;
   }
-  // Only the writer changes a session but for `good`, and it is us.
+  // Only the writer, which is us, changes a session (except for `good`).
   const RecordFiles::Filled filled = TRY(records_.fill(*session));
   const std::scoped_lock lock(contents_.mutex);
   contents_.set_filled(*session, filled);
@@ -73,8 +73,8 @@ Result<bool> FilesWriter::fill_all() {
   return !tailed.empty();
 }
 
-// Everything a session is becomes durable in its own files; the log is not needed for it any more.
-// The rows come last: they say what the others must hold.
+// Makes everything of a session durable in its own files; it no longer needs the log. The rows come
+// last: they state what the other files must contain.
 Result<> FilesWriter::save(const std::vector<SessionId>& sessions) {
   const auto copy_of = [&](SessionId id) {
     const std::scoped_lock lock(contents_.mutex);
@@ -101,7 +101,7 @@ bool FilesWriter::has_unsaved_before(std::uint64_t segment) const {
   });
 }
 
-// Some of the sessions that hold up the cutting of the log; false when there are none.
+// Saves some of the sessions that prevent the log from being cut; false if there are none.
 Result<bool> FilesWriter::save_old() {
   std::vector<SessionId> due;
   {
@@ -116,7 +116,7 @@ Result<bool> FilesWriter::save_old() {
   return true;
 }
 
-// Who has been quiet for a while is saved, so that people find its files up to date.
+// Saves sessions that have been quiet for a while, so that people find current files.
 Result<bool> FilesWriter::save_quiet() {
   std::vector<SessionId> due;
   {
@@ -226,7 +226,7 @@ Result<> FilesWriter::forget_answers(Timestamp now) {
     answers_dead_ += std::erase_if(contents_.answers, [&](const auto& answer) {
       return answer.second.expires && *answer.second.expires < now;
     });
-    // Written anew once the dead are the greater part.
+    // Rewrite the file once most of its lines are dead.
     if (answers_dead_ <= contents_.answers.size()) return {};
   }
   const Result<> written = rewrite_answers();

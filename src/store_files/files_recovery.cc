@@ -1,4 +1,4 @@
-// Opening: what the files of an earlier life say, and what its commit log adds to them.
+// Opening: reads the files of an earlier life, then applies its commit log.
 #include <algorithm>
 
 #include "store_files/files_writer.h"
@@ -43,7 +43,7 @@ Result<> FilesWriter::open_identity() {
     return {};
   }
   if (!options_.create) return fail(Code::unavailable, "there is no journal here");
-  // Made last and never taken away: where there are sessions without it, something is wrong.
+  // Created last and never removed: if sessions exist without it, something is wrong.
   if (!TRY(disk_.list("sessions")).empty()) {
     return fail(Code::damaged, std::string(identity_name) + " is missing, and sessions are there");
   }
@@ -114,7 +114,7 @@ Result<> FilesWriter::load_answers() {
   return {};
 }
 
-// What a crash left of a write is still in the log, whole; what is missing there was lost later.
+// The log still has all lines of an interrupted write; more missing lines were lost later.
 Result<> FilesWriter::mend_answers() {
   if (answers_torn_ == 0) return {};
   if (answers_torn_ > contents_.answers_unsaved.size()) {
@@ -158,7 +158,7 @@ Result<> FilesWriter::replay_change(LoggedChange change, const LoggedGroup& grou
   return {};
 }
 
-// S7: records without rows are a session all the same, and nobody starts it empty again.
+// S7: records without rows still make a session, which must not be started empty again.
 Result<> FilesWriter::adopt_strays() {
   for (const std::string& name : TRY(disk_.list("sessions"))) {
     if (name.ends_with(".new")) TRY_VOID(disk_.remove("sessions/" + name));
@@ -178,8 +178,8 @@ Result<> FilesWriter::adopt_strays() {
   return {};
 }
 
-// Blobs of groups that were never committed, and of sessions that are gone. A damaged session may
-// have had any of them: then each has one owner more, of whom nothing is known.
+// Removes blobs of uncommitted groups and of removed sessions. A damaged session may have had any
+// blob, so each blob then has one additional, unknown owner.
 Result<> FilesWriter::collect_blobs() {
   const bool is_damaged = std::ranges::any_of(contents_.sessions, [](const auto& session) {
     return session.second.good || session.second.is_without_rows;
@@ -187,7 +187,7 @@ Result<> FilesWriter::collect_blobs() {
   std::size_t kept = 0;
   for (const std::string& name : TRY(disk_.list("blobs"))) {
     const Result<Hash> hash = Hash::parse_hex(name);
-    if (!hash && !name.ends_with(".new")) continue;  // not made by us
+    if (!hash && !name.ends_with(".new")) continue;  // not created by us
     const bool is_owned = hash && contents_.blob_owners.contains(*hash);
     const bool may_be_owned = hash && (is_damaged || has_lost_) && !redacted_blobs_.contains(*hash);
     if (!is_owned && !may_be_owned) {

@@ -1,6 +1,5 @@
-// Full text without an index: the records are read, the sessions that were appended to last first,
-// as far as search_bytes_max goes. What is found is what the words of the texts say, ASCII letters
-// without regard to their case.
+// Full text without an index: reads records, most recently appended sessions first, up to
+// search_bytes_max. Matches the words of the texts; ASCII letters match regardless of case.
 #include <algorithm>
 #include <cctype>
 
@@ -11,7 +10,7 @@
 namespace perdure {
 namespace {
 
-constexpr std::size_t around_bytes = 60;  // of a match, in a snippet
+constexpr std::size_t around_bytes = 60;  // around a match, in a snippet
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -21,7 +20,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// Words, and what stands between double quotes as one.
+// Words; text in double quotes is one term.
 std::vector<std::string> terms_of(std::string_view query) {
   std::vector<std::string> terms;
   std::string term;
@@ -48,7 +47,7 @@ bool is_asked(const SearchAsk& ask, const SearchText& text) {
          (!ask.since || text.at >= *ask.since) && (!ask.until || text.at < *ask.until);
 }
 
-// The words around the first match of the first term, with the term between marks.
+// The text around the first match of the first term, with the match marked.
 std::string snippet_of(std::string_view words, std::string_view lowered,
                        const std::vector<std::string>& terms) {
   const std::size_t at = lowered.find(terms.front());
@@ -64,11 +63,11 @@ std::string snippet_of(std::string_view words, std::string_view lowered,
 }
 
 struct FoundText {
-  std::uint64_t position = 0;  // of the group that has its first record
+  std::uint64_t position = 0;  // of the group with its first record
   SearchHit hit;
 };
 
-// The texts of one session that have all terms.
+// The texts of one session that contain all terms.
 class SessionSearch {
  public:
   SessionSearch(const SearchAsk& ask, const std::vector<std::string>& terms)
@@ -135,7 +134,7 @@ Result<std::vector<SearchHit>> FilesWriter::search(const SearchAsk& ask) {
       searching.add(seen, options_.search_piece(seen.record));
       return bytes + searching.bytes() < options_.search_bytes_max;
     };
-    // Of a damaged session there is what comes before the damage.
+    // A damaged session is searched up to the damage.
     const Seq good = session.good.value_or(session.head);
     const Result<> read = records_.read(place_of(session), {.after = 0, .last = good}, add);
     if (!read && read.error().code() != Code::damaged) return std::unexpected(read.error());

@@ -8,7 +8,7 @@
 namespace perdure {
 namespace {
 
-// The session under the lock, or not_found.
+// Looks at the session under the lock; not_found if it does not exist.
 template <class Look>
 Result<> look_at(Contents& contents, SessionId session, Look look) {
   const std::scoped_lock lock(contents.mutex);
@@ -54,7 +54,7 @@ const std::string& FilesStore::log_id() const { return writer_->log_id(); }
 
 namespace {
 
-// A page of a session as it is now: what its file has, and where the tail takes over.
+// A page of a session in its current state: the part in the file, and where the tail begins.
 struct PageView {
   RecordPlace place;
   SeqSpan in_file;
@@ -62,7 +62,7 @@ struct PageView {
   Seq good = 0;
 };
 
-// Under the lock.
+// Call under the lock.
 Result<PageView> view_page(const StoredSession& session, const ReadRange& range) {
   if (range.after > session.head) {
     return fail(Code::cursor_invalid, "the cursor " + std::to_string(range.after) +
@@ -108,7 +108,7 @@ Result<RecordPage> FilesStore::read(SessionId session, ReadRange range) {
       writer_->records().read(view->place, view->in_file,
                               [&](const RecordSeen& seen) { return add(seen.seq, seen.record); });
   if (!done && done.error().code() == Code::damaged) {
-    // It may have been removed, or written anew by a redaction, since it was looked at.
+    // A removal or a redaction may have changed the session since it was looked at.
     const Seq good = range.after + page.records.size();
     TRY_VOID(look_at(writer_->contents(), session, [&](StoredSession& found) {
       if (found.position == view->place.position && (!found.good || *found.good > good)) {
@@ -142,7 +142,7 @@ Result<std::optional<StoredSnapshot>> FilesStore::snapshot(SessionId session) {
   if (!seq) return std::nullopt;
   if (unsaved) return StoredSnapshot{.seq = *seq, .bytes = *std::move(unsaved)};
   std::optional<StoredSnapshot> saved = TRY(writer_->saved_snapshot(session));
-  // A snapshot only saves work: without it the records are read from the first one on.
+  // A snapshot only saves work: without it, records are read from the first one.
   if (!saved || saved->seq != *seq) return std::nullopt;
   return saved;
 }

@@ -1,9 +1,8 @@
-// The journal as plain files, for people who want to see and grep it: a folder with, for each
-// session, its records as lines of JSON, its snapshot and its token index, and a commit log that
-// they are filled from. docs/protocol/files.md describes the layout; the promises are those of
-// store/store.h.
+// The journal as plain files, for people who want to read and grep it. The folder has, per session,
+// its records as JSON lines, its snapshot and its token index, and a commit log that they are
+// filled from. Layout: docs/protocol/files.md; guarantees: store/store.h.
 //
-// One thread steps it, as every StoreEngine. There is no thread, clock or randomness in here.
+// One thread steps it, like every StoreEngine. No thread, clock or randomness is used in here.
 #pragma once
 
 #include <chrono>
@@ -27,24 +26,24 @@ struct FilesOptions {
   std::shared_ptr<JournalDisk> disk;  // of the store's folder
 
   // Runs once, on the thread that met the error, when the outcome of a write is unknown: the
-  // process has to end. Must not call the store.
+  // process must exit. Must not call the store.
   std::function<void(Error)> on_fatal;
-  // What a record gives to the texts by which its session is found. Without it there is no search.
+  // Extracts the text by which a record's session is found. Search requires it.
   std::function<std::optional<SearchPiece>(std::string_view record)> search_piece;
-  // Asked before each group is written: false refuses it (disk_full).
+  // Checked before each group is written; false refuses the group (disk_full).
   std::function<bool()> is_there;
   // Opens another folder, for backups.
   std::function<Result<std::unique_ptr<JournalDisk>>(const std::string& path)> make_disk;
 
   bool create = true;           // false: a missing store is an error
-  bool salvage = false;         // pass over a group of the commit log that cannot be read
+  bool salvage = false;         // skip unreadable groups of the commit log
   std::string new_log_id;       // for a new store or a restored backup; must be unique
-  std::uint64_t epoch_min = 0;  // the epoch is this or a later one
+  std::uint64_t epoch_min = 0;  // the epoch is at least this
 
   std::size_t reserve_bytes = 4UL << 20;    // freed for essential appends; 0: none
-  std::size_t group_bytes_max = 8UL << 20;  // a commit takes no more appends behind this
-  std::size_t fill_bytes = 256UL << 10;     // committed and not in the session files; idle: at once
-  std::size_t segment_bytes = 32UL << 20;   // of the commit log, then sessions are saved
+  std::size_t group_bytes_max = 8UL << 20;  // a commit takes no more appends after this
+  std::size_t fill_bytes = 256UL << 10;     // unfilled bytes that trigger a fill; when idle, any do
+  std::size_t segment_bytes = 32UL << 20;   // of the commit log before sessions are saved
   std::uint64_t quiet_steps = 10;  // idle steps without an append before a session is saved
   std::size_t files_open_max = 256;
   std::size_t search_bytes_max = 64UL << 20;  // of records that one search reads
@@ -52,9 +51,8 @@ struct FilesOptions {
 
 class FilesStore final : public StoreEngine {
  public:
-  // Opens or makes the store and recovers what an earlier life left. Reads every session's rows and
-  // the commit log, not the records. Errors as SqliteStore::open. After an error the files hold
-  // what they held.
+  // Opens or creates the store and recovers it. Reads every session's rows and the commit log, not
+  // the records. Errors as SqliteStore::open. After an error the files are unchanged.
   static Result<std::unique_ptr<FilesStore>> open(FilesOptions options);
   ~FilesStore() override;
 
@@ -71,7 +69,7 @@ class FilesStore final : public StoreEngine {
   Result<SessionBelongings> belongings(SessionId session) override;
   Result<std::vector<StoredAnswer>> answers(std::string_view after, std::size_t limit) override;
 
-  // Looks again whether the disk has room; true when appends are accepted.
+  // Checks again whether the disk has space; true if appends are accepted.
   bool retry_space();
   std::vector<std::string> notes() const override;
 
@@ -85,7 +83,7 @@ class FilesStore final : public StoreEngine {
   Result<std::string> blob(const Hash& hash) override;
   Result<std::vector<SessionId>> open_sessions() override;
   Result<std::vector<ListedSession>> list(SessionId after, std::size_t limit) override;
-  // Reads records, the sessions that were appended to last first, up to search_bytes_max of them.
+  // Reads records, most recently appended sessions first, up to search_bytes_max of them.
   Result<std::vector<SearchHit>> search(const SearchAsk& ask) override;
   Result<> remove(SessionId session) override;
   Result<> redact(Redaction redaction) override;

@@ -1,4 +1,4 @@
-// Reads everything the store holds and says what is damaged.
+// Reads everything in the store and reports damage.
 #include "store/line_chain.h"
 #include "store_files/files_writer.h"
 
@@ -36,7 +36,7 @@ Result<FilesWriter::Verdict> FilesWriter::judge(SessionId id) {
   if (!verdict.good) return end_quarantine(id, verdict);
   const std::scoped_lock lock(write_mutex_);
   if (failed_) return verdict;
-  // The index may be what is damaged: the lines and their chain say whether it is.
+  // The index itself may be damaged: the lines and their chain decide.
   RecordPlace place;
   {
     const std::scoped_lock contents_lock(contents_.mutex);
@@ -54,14 +54,14 @@ Result<FilesWriter::Verdict> FilesWriter::judge(SessionId id) {
   if (session == contents_.sessions.end()) return verdict;
   StoredSession& found = session->second;
   found.good = verdict.good;
-  // Saved soon, for no opening reads records. That some are missing each one sees by itself, and
-  // rows that claim them are what a file that is brought back is held against.
+  // Save soon, because opening reads no records. Missing records are evident without a save, and a
+  // restored file is compared with the rows that claim them.
   if (found.filled + found.tail.size() == found.head) contents_.touch(found, {});
   return verdict;
 }
 
-// A session that lost its rows stays in quarantine: its records are whole, and what was open is
-// not known. So does one that lost what came behind its last record: it is not known how much.
+// Two kinds of sessions stay in quarantine: one that lost its rows, because its records do not show
+// which work was open, and one that lost records at its end, because their number is unknown.
 Result<FilesWriter::Verdict> FilesWriter::end_quarantine(SessionId id, Verdict verdict) {
   const std::scoped_lock lock(contents_.mutex);
   const auto found = contents_.sessions.find(id);
@@ -85,7 +85,7 @@ Result<VerifyReport> FilesStore::verify(const OnVerified& on_session) {
     for (const ListedSession& line : page) {
       after = line.session;
       const Result<FilesWriter::Verdict> verdict = writer_->judge(line.session);
-      if (!verdict && verdict.error().code() == Code::not_found) continue;  // removed meanwhile
+      if (!verdict && verdict.error().code() == Code::not_found) continue;  // removed since
       if (!verdict) return std::unexpected(verdict.error());
       report.session_count += 1;
       report.record_count += verdict->records;

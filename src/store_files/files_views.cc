@@ -1,4 +1,4 @@
-// Keeping the files that are made for people up to date with a session that is being saved.
+// Updates the files made for people when a session is saved.
 #include "base/limits.h"
 #include "store_files/files_writer.h"
 #include "store_files/views.h"
@@ -12,7 +12,7 @@ Result<std::optional<StoredSnapshot>> FilesWriter::saved_snapshot(SessionId sess
   return snapshot_in_view(*text);
 }
 
-// `session` has nothing but what its file of records has.
+// All records of `session` must be in its file.
 Result<> FilesWriter::write_views(const StoredSession& session) {
   std::optional<StoredSnapshot> snapshot;
   if (session.snapshot_unsaved) {
@@ -31,7 +31,7 @@ Result<> FilesWriter::write_views(const StoredSession& session) {
                                }));
         return page;
       });
-  // Only the runtime's snapshot must outlive the power: the rest can be made again.
+  // Only the runtime's snapshot must survive a power cut: the rest can be rebuilt.
   const Replace how = snapshot ? Replace::synced : Replace::unsynced;
   TRY_VOID(replace_file(disk_, session_file(session.id, SessionPart::snapshot),
                         encode_snapshot_view({.session = session.id,

@@ -26,7 +26,7 @@ Result<std::unique_ptr<FilesWriter>> FilesWriter::open(FilesOptions options) {
   std::unique_ptr<FilesWriter> writer(new FilesWriter(std::move(options)));
   Result<> recovered = writer->recover();
   if (!recovered && recovered.error().code() == Code::disk_full) {
-    // What was read stays read: a second try starts over with the reserve's room.
+    // A second try starts over with the space of the reserve.
     std::unique_ptr<FilesWriter> again(new FilesWriter(writer->options_));
     TRY_VOID(again->release_reserve());
     writer = std::move(again);
@@ -62,7 +62,7 @@ bool FilesWriter::step() {
     const bool is_gone = options_.is_there && !options_.is_there();
     is_gone ? refuse_gone(group) : commits_.run(group);
   }
-  if (failed_) return false;  // nobody is answered: nobody knows
+  if (failed_) return false;  // the outcome is unknown, so nothing is answered
   queue_.answer();
   const std::scoped_lock lock(write_mutex_);
   maintain();
@@ -87,7 +87,7 @@ Result<> FilesWriter::write_group(std::span<PendingAppend* const> group) {
   }
   if (taken.empty()) return {};
   const auto undo = [&](const Error& error) -> Result<> {
-    // What was refused inside is looked at again when it is tried again.
+    // A retry checks again what this attempt refused.
     for (PendingAppend* const pending : group) pending->refused.reset();
     if (!survives(error)) return std::unexpected(error);
     const Result<> removed = remove_blobs({staged.blobs.begin(), staged.blobs.end()});
@@ -141,7 +141,7 @@ Result<> FilesWriter::admit(const Append& batch, const Staged& staged) {
   return {};
 }
 
-// Blobs are on the disk before the group that names them; without it nobody finds them.
+// Blobs are on disk before the group that names them; without that group nothing refers to them.
 Result<> FilesWriter::write_blobs(const std::vector<PendingAppend*>& group, Staged& staged) {
   bool wrote = false;
   for (const PendingAppend* const pending : group) {
@@ -151,7 +151,7 @@ Result<> FilesWriter::write_blobs(const std::vector<PendingAppend*>& group, Stag
         const std::scoped_lock lock(contents_.mutex);
         is_owned = contents_.blob_owners.contains(blob.hash);
       }
-      // That somebody has it does not say that its file is still there.
+      // An owner does not guarantee that the file still exists.
       if (is_owned && TRY(has_file_of(blob))) continue;
       if (!is_owned && !staged.blobs.insert(blob.hash).second) continue;
       TRY_VOID(replace_file(disk_, blob_file(blob.hash), blob.bytes, Replace::synced));

@@ -1,6 +1,6 @@
-// The one who writes a files store: gathers appends into groups, commits them to the log, fills the
-// session files behind, and saves sessions so that the log can be cut. Everything that changes the
-// disk holds write_mutex_; what readers see changes under the contents' own lock, after the commit.
+// The writer of a files store: commits appends in groups to the log, fills the session files from
+// it, and saves sessions so that the log can be cut. Everything that changes the disk holds
+// write_mutex_; readers' state changes under the contents' own lock, after the commit.
 #pragma once
 
 #include <atomic>
@@ -38,15 +38,15 @@ class FilesWriter final : public GroupTarget {
   bool retry_space();
   EngineTotals totals();
 
-  // verify() looked at a session: its index is made anew if that helps, and its quarantine begins
-  // or ends.
+  // The result of verify() for one session: rebuilds its index if that helps, and begins or ends
+  // its quarantine.
   struct Verdict {
-    std::optional<Seq> good;  // nothing: whole
+    std::optional<Seq> good;  // absent: intact
     std::uint64_t records = 0;
   };
   Result<Verdict> judge(SessionId session);
   Result<std::vector<SearchHit>> search(const SearchAsk& ask);
-  // The runtime's snapshot in the session's file; nothing when there is none that can be read.
+  // The runtime's snapshot from the session's file; absent if none is readable.
   Result<std::optional<StoredSnapshot>> saved_snapshot(SessionId session);
 
   Contents& contents() { return contents_; }
@@ -57,12 +57,12 @@ class FilesWriter final : public GroupTarget {
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  // What the batches before in the same group change for those behind them.
+  // The changes that earlier batches of a group make for later ones.
   struct Staged {
     std::map<SessionId, Seq> heads;
     std::set<std::string, std::less<>> keys;
-    std::set<Hash> given;  // blobs of theirs
-    std::set<Hash> blobs;  // of these, the ones that nobody had, whose files were written
+    std::set<Hash> given;  // their blobs
+    std::set<Hash> blobs;  // the new ones among them, whose files were written
   };
 
   explicit FilesWriter(FilesOptions options);
@@ -84,7 +84,7 @@ class FilesWriter final : public GroupTarget {
   Result<> release_reserve() override;
   Contents::Committed committed(std::uint64_t group) const;
 
-  // True for errors that leave the store as it was; any other is the end.
+  // True for errors that leave the store unchanged; any other is fatal.
   bool survives(const Error& error);
   void fail_forever(const Error& error) override;
   bool has_failed() const override { return failed_; }
@@ -107,7 +107,7 @@ class FilesWriter final : public GroupTarget {
   bool step_backup();
   Result<bool> backup_slice();
   Result<> apply_redaction(const Redaction& redaction, const Contents::Committed& at);
-  // Under the contents' lock.
+  // Call under the contents' lock.
   void drop_blobs(const Redaction& redaction, const Contents::Committed& at);
   Result<> remove_blobs(const std::vector<Hash>& blobs);
   Result<bool> has_file_of(const Blob& blob);
@@ -120,8 +120,8 @@ class FilesWriter final : public GroupTarget {
   std::uint64_t epoch_ = 0;
   std::string log_id_;
   std::vector<std::string> notes_;
-  std::set<SessionId> removed_;    // in the commit log, so that strays of theirs are no news
-  std::set<Hash> redacted_blobs_;  // in the commit log, until it was replayed
+  std::set<SessionId> removed_;    // per the commit log: leftover files are expected
+  std::set<Hash> redacted_blobs_;  // in the commit log, until it has been replayed
   bool has_lost_ = false;          // see StoreIdentity
 
   AppendQueue queue_;
@@ -129,8 +129,8 @@ class FilesWriter final : public GroupTarget {
   std::mutex write_mutex_;
   std::optional<FilesBackup> backup_;
   std::uint64_t answers_bytes_ = 0;  // of answers.jsonl
-  std::uint64_t answers_dead_ = 0;   // lines of it that were forgotten
-  std::uint64_t answers_torn_ = 0;   // lines of it that could not be read at opening
+  std::uint64_t answers_dead_ = 0;   // its lines whose answers were deleted
+  std::uint64_t answers_torn_ = 0;   // its lines that were unreadable at opening
   std::uint64_t idle_steps_ = 0;
   bool reserve_made_ = false;
   GroupCommit commits_{*this};

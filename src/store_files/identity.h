@@ -1,5 +1,4 @@
-// store.json: which engine this folder belongs to, the name of the log's life, and how often it was
-// opened.
+// store.json: the folder's engine, the name of the log's life, and how often it was opened.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +14,8 @@ inline constexpr const char* identity_name = "store.json";
 struct StoreIdentity {
   std::string log_id;
   std::uint64_t epoch = 0;
-  bool is_backup = false;  // opened, it begins a life of its own
-  // Groups of its commit log were passed over: a blob may have an owner that nobody knows.
+  bool is_backup = false;  // when opened, it gets its own log_id
+  // Groups of its commit log were skipped: a blob may have an unknown owner.
   bool has_lost = false;
 };
 

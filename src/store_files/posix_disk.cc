@@ -19,7 +19,7 @@ std::unexpected<Error> failure(Code code, const std::string& doing) {
 
 bool is_full(int error) { return error == ENOSPC || error == EDQUOT; }
 
-// Of everything that changes the disk.
+// For everything that changes the disk.
 std::unexpected<Error> change_failure(const std::string& doing) {
   return failure(is_full(errno) ? Code::disk_full : Code::storage_unknown, doing);
 }

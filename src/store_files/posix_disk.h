@@ -1,5 +1,5 @@
-// The folder of a store on the real disk, held by its descriptor and locked: no second process
-// opens the store while this one lives.
+// A store's folder on the real disk, held open by its descriptor and locked: no second process can
+// open the store during that time.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace perdure {
 
-// Makes the folder (0700) when it is missing and `mode` says so; the one above must be there.
-// conflict: another process has it; not_found, unavailable: the place is not there or not ours.
+// Creates the folder (0700) if it is missing and `mode` allows it; its parent must exist. conflict:
+// another process has the store open; not_found, unavailable: the folder is missing or not ours.
 Result<std::unique_ptr<JournalDisk>> open_posix_disk(const std::string& path, JournalOpen mode);
 
 }  // namespace perdure

@@ -15,7 +15,7 @@ constexpr std::size_t entries_a_read = 1024;
 constexpr std::size_t scan_bytes = 1UL << 20;
 
 struct Entry {
-  std::uint64_t end = 0;  // behind the line break
+  std::uint64_t end = 0;  // after the line break
   std::uint64_t position = 0;
   std::uint32_t crc = 0;  // of the line
 };
@@ -42,7 +42,7 @@ std::unexpected<Error> damaged_at(Seq seq) {
   return fail(Code::damaged, "record " + std::to_string(seq) + " is damaged");
 }
 
-// Entries whose lines are read in one go: at least one, if it is whole.
+// Entries whose lines are read at once: at least one, if it is intact.
 struct Window {
   std::uint64_t begin = 0;
   std::vector<Entry> entries;
@@ -65,7 +65,7 @@ Window window_of(std::string_view bytes, WindowStart start, std::uint64_t end_ma
   return out;
 }
 
-// `begin` counts within the text.
+// `begin` is an offset in the text.
 Result<std::string> record_in(std::string_view text, const Entry& entry, std::uint64_t begin) {
   const std::uint64_t window_end = text.size();
   if (begin >= window_end) return fail(Code::damaged, "cut off");
@@ -118,7 +118,7 @@ Result<RecordFiles::Filled> RecordFiles::fill(const StoredSession& session) {
       TRY(open_.get(session_file(session.id, SessionPart::records), JournalOpen::create));
   const auto index =
       TRY(open_.get(session_file(session.id, SessionPart::index), JournalOpen::create));
-  // Left by a life before, or by a failed try: it is all in the commit log.
+  // Left by an earlier life or a failed try: the commit log has all of it.
   if (TRY(records->size()) > session.filled_bytes)
     TRY_VOID(records->truncate(session.filled_bytes));
   TRY_VOID(records->write(session.filled_bytes, lines));
@@ -154,7 +154,7 @@ Result<> RecordFiles::read(const RecordPlace& place, SeqSpan span, const OnRecor
     if (!entry) return damaged_at(span.after + 1);
     begin = entry->end;
   }
-  std::size_t wanted = 16;  // entries of the next read; most want few records
+  std::size_t wanted = 16;  // entries of the next read; most readers want few records
   for (Seq seq = span.after + 1; seq <= span.last;) {
     const std::size_t count = std::min<Seq>(wanted, span.last - seq + 1);
     wanted = std::min(wanted * 4, entries_a_read);
@@ -173,23 +173,23 @@ Result<> RecordFiles::read(const RecordPlace& place, SeqSpan span, const OnRecor
   return {};
 }
 
-// The lines of a file from its first to the first that is not whole or does not fit.
+// The lines of a file up to the first that is damaged or does not fit.
 struct RecordFiles::Scan {
   Seq good = 0;
   std::uint64_t bytes = 0;
   std::string entries;
-  bool is_vouched = true;  // every line, by its entry or by the next one
+  bool is_vouched = true;  // each line is confirmed by its entry or by the next line
 };
 
-// All that the index holds, of whatever worth; nothing when it is not there.
+// The whole index, intact or not; empty if it does not exist.
 Result<std::string> RecordFiles::known_entries(SessionId session) {
   Result<std::string> entries = read_whole(disk_, session_file(session, SessionPart::index));
   if (!entries && entries.error().code() == Code::not_found) return std::string();
   return entries;
 }
 
-// A line counts when the entry that is known of it says so, or, where there is none that is whole,
-// when it is linked to the one before and the next one vouches for it, if there is a next one.
+// A line counts if its entry confirms it. Without an intact entry it counts if it is linked to the
+// previous line and the next line, if there is one, confirms it.
 Result<RecordFiles::Scan> RecordFiles::scan_lines(const RecordPlace& place,
                                                   std::string_view known) {
   Scan scan;
@@ -200,7 +200,7 @@ Result<RecordFiles::Scan> RecordFiles::scan_lines(const RecordPlace& place,
   LineChain chain;
   std::string text;
   std::size_t at = 0;           // of the next line in the text
-  bool is_before_open = false;  // nobody vouched for the line before yet
+  bool is_before_open = false;  // the previous line is not confirmed yet
   std::uint64_t read_to = 0;
   while (scan.good < place.filled) {
     const std::size_t end = text.find('\n', at);
@@ -271,7 +271,7 @@ Result<bool> RecordFiles::has_sizes(const RecordPlace& place) {
          TRY(check(SessionPart::index, place.filled * entry_bytes));
 }
 
-// Both files anew, behind their names with `.new`.
+// Rewrites both files under their names with `.new`.
 class RecordFiles::Rewriting {
  public:
   static Result<Rewriting> begin(JournalDisk& disk, SessionId session) {
@@ -345,7 +345,7 @@ Result<RecordFiles::Filled> RecordFiles::replace(RecordPlace place,
 }
 
 Result<> RecordFiles::remove(SessionId session) {
-  // Without its rows a session is not there; the rest follows.
+  // Without its rows the session no longer exists, so remove them first.
   for (const SessionPart part : {SessionPart::rows, SessionPart::snapshot, SessionPart::tokens,
                                  SessionPart::index, SessionPart::records}) {
     const std::string name = session_file(session, part);

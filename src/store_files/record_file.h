@@ -1,7 +1,7 @@
-// The records of a session on the disk: <id>.messages.jsonl, a line each, and beside it
-// <id>.messages.index with 24 bytes a record: where its line ends, which group committed it, its
-// checksum, and a checksum of the entry. The index can be made again from the lines and their hash
-// chain; without it they could not be told from damaged ones before they are served.
+// The records of a session on disk: <id>.messages.jsonl, one line each, and <id>.messages.index
+// with 24 bytes per record: the end of its line, the group that committed it, its checksum, and a
+// checksum of the entry. The index can be rebuilt from the lines and their hash chain; without it,
+// damaged lines could not be detected before they are served.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace perdure {
 
-// Files that are open, the least used closed first. From any thread.
+// Open files; the least recently used is closed first. Thread-safe.
 class OpenFiles {
  public:
   OpenFiles(JournalDisk& disk, std::size_t files_max) : disk_(disk), files_max_(files_max) {}
@@ -37,12 +37,12 @@ class OpenFiles {
   std::uint64_t uses_ = 0;
 };
 
-// Where the records of a session are; taken under the lock, used without it.
+// A session's records on disk; copied under the lock, used without it.
 struct RecordPlace {
   SessionId session;
   Seq filled = 0;
   std::uint64_t filled_bytes = 0;
-  std::uint64_t position = 0;  // of the session, when it was looked at
+  std::uint64_t position = 0;  // the session's, when it was looked at
 };
 
 struct SeqSpan {
@@ -55,15 +55,15 @@ struct RecordSeen {
   std::uint64_t position = 0;
   std::string_view record;
 };
-// False ends the reading.
+// Returns false to stop reading.
 using OnRecord = std::function<bool(const RecordSeen&)>;
 
 class RecordFiles {
  public:
   RecordFiles(JournalDisk& disk, std::size_t files_max) : disk_(disk), open_(disk, files_max) {}
 
-  // Writes the tail behind what is there. The session's numbers follow; its tail is left, so that
-  // readers without the new numbers find it. disk_full and errors leave the numbers as they were.
+  // Appends the tail to the file. The caller then updates the session's numbers and keeps the tail
+  // for readers with the old numbers. On errors, including disk_full, the numbers stay unchanged.
   struct Filled {
     Seq filled = 0;
     std::uint64_t filled_bytes = 0;
@@ -71,25 +71,24 @@ class RecordFiles {
   Result<Filled> fill(const StoredSession& session);
   Result<> sync(SessionId session);
 
-  // Gives the records of a span that are in the file, in order, each checked. `damaged` behind the
-  // last good one that was given.
+  // Gives those records of the span that are in the file, in order, each checked. `damaged` after
+  // the last good one.
   Result<> read(const RecordPlace& place, SeqSpan span, const OnRecord& on_record);
 
-  // Makes the index anew from the lines and their chain, and says how many are whole and fit. What
-  // the index that is there says of a line counts as far as it is whole itself. For a session whose
-  // rows are gone `place` names no end.
+  // Rebuilds the index from the lines and their chain; returns how many are intact and fit. Intact
+  // entries of the existing index count. If the session's rows are lost, `place` names no end.
   Result<Filled> rebuild_index(const RecordPlace& place);
-  // The same if all lines are whole, where each needs an entry that is whole or a next line that
-  // vouches for it; else nothing changes. Says whether they are.
+  // The same, but only if all lines are intact, which requires for each an intact entry or a next
+  // line that confirms it; otherwise changes nothing. Returns whether they are.
   Result<bool> mend_index(const RecordPlace& place);
-  // Whether index and lines are at least as long as they must be.
+  // Whether index and lines have at least the required length.
   Result<bool> has_sizes(const RecordPlace& place);
 
-  // Writes both files anew with another record in that place.
+  // Rewrites both files with another record in one place.
   struct Replacement {
     Seq seq = 0;
     std::string_view record;
-    // A life before may have ended in the middle of it: then the index is not of these lines.
+    // An earlier life may have stopped halfway: then the index does not match these lines.
     bool is_again = false;
   };
   Result<Filled> replace(RecordPlace place, const Replacement& replacement);

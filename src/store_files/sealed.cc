@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view opening = R"({"crc":")";
 constexpr std::size_t digits = 8;
-constexpr std::size_t covered_from = opening.size() + digits;  // the closing quote and the rest
+constexpr std::size_t covered_from = opening.size() + digits;  // the closing quote onwards
 
 }  // namespace
 

@@ -79,7 +79,7 @@ std::string encode_rows(const StoredSession& session) {
   json.begin_object().key("format").number_unsigned(rows_format);
   json.key("session").string(session.id.text());
   json.key("head").number_unsigned(session.filled);
-  // Of a damaged session: records up to this were acknowledged, and their numbers are not free.
+  // For a damaged session: records up to this were acknowledged; their numbers must not be reused.
   if (session.head > session.filled) json.key("acknowledged").number_unsigned(session.head);
   json.key("bytes").number_unsigned(session.filled_bytes);
   json.key("position").number_unsigned(session.position);

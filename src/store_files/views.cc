@@ -9,7 +9,7 @@
 namespace perdure {
 namespace {
 
-// Behind the last snapshot; the runtime makes one every 256 records.
+// Records after the last snapshot; the runtime makes a snapshot every 256 records.
 constexpr Seq folded_max = 2048;
 
 void text_or_null(JsonWriter& json, std::string_view text) {
@@ -100,7 +100,7 @@ std::optional<State> fold_for_view(const std::optional<StoredSnapshot>& snapshot
       if (!decoded) return std::nullopt;
       state = evolve(std::move(state), decoded->record.event);
     }
-    if (state.head <= before) return std::nullopt;  // no records of a session
+    if (state.head <= before) return std::nullopt;  // not records of a session
   }
   if (state.id.is_null()) return std::nullopt;
   return state;

@@ -1,6 +1,6 @@
-// The files beside a session's records that are made for people and for a fast start: the snapshot
-// <id>.json (O6) and the token index <id>.tokens.json (O8). Both are projections of the records:
-// whoever deletes them loses nothing but the time to make them again.
+// The files next to a session's records that serve people and a fast start: the snapshot <id>.json
+// (O6) and the token index <id>.tokens.json (O8). Both are projections: deleting them only costs
+// the time to rebuild them.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace perdure {
 
-// The fold of the records up to `head`, begun at the snapshot. Nothing when there is no usable
-// snapshot and the records are too many, or when they are no session's.
+// Folds the records up to `head`, beginning at the snapshot. Absent if too many records follow the
+// last usable snapshot, or if they are not session records.
 using ReadRecords = std::function<Result<RecordPage>(Seq after)>;
 std::optional<State> fold_for_view(const std::optional<StoredSnapshot>& snapshot, Seq head,
                                    const ReadRecords& read);
@@ -24,11 +24,11 @@ std::optional<State> fold_for_view(const std::optional<StoredSnapshot>& snapshot
 struct SnapshotView {
   SessionId session;
   Seq last_seq = 0;
-  const State* state = nullptr;                   // null: only the above is known
-  const std::optional<StoredSnapshot>& snapshot;  // the runtime's own, kept along
+  const State* state = nullptr;                   // null: only the fields above are known
+  const std::optional<StoredSnapshot>& snapshot;  // the runtime's own, stored with the rest
 };
 std::string encode_snapshot_view(const SnapshotView& view);
-// The runtime's snapshot in such a file; nothing when there is none or the file is damaged.
+// The runtime's snapshot from such a file; absent if there is none or it is damaged.
 std::optional<StoredSnapshot> snapshot_in_view(std::string_view text);
 
 std::string encode_tokens_view(const State& state);

@@ -1,5 +1,5 @@
-// What the writer does outside of groups: takes sessions and records away, and looks after the
-// node's heartbeat, old answers and the search index.
+// The writer's work outside of groups: removing sessions, redacting records, the node's heartbeat,
+// old answers and the search index.
 #include <utility>
 
 #include "store_postgres/pg_hints.h"
@@ -14,8 +14,8 @@ constexpr int beats_per_lease = 5;
 constexpr PgStatement remove_session{"remove_session",
                                      "SELECT perdure.remove_session($1, $2, $3, $4, $5, $6, $7)"};
 
-// The texts are made anew from the records, of which this one has no words any more. The mark is
-// one that no slice has begun at: what was read before is not put in.
+// The texts are rebuilt from the records; this record no longer has words. The mark is set to a
+// value at which no slice began, so a slice that read the old record fails to write its texts.
 constexpr PgStatement redact_record{"redact_record", R"(
 WITH life AS (
   UPDATE perdure.lives SET groups = $4 WHERE epoch = $2 AND link = $3 AND node = $1 RETURNING 1),
@@ -46,13 +46,13 @@ judged AS (UPDATE perdure.sessions SET good = CASE WHEN $6 < 0 THEN NULL ELSE $6
 SELECT perdure.must((SELECT count(*) FROM life), 1, 1, 1)
 )"};
 
-// Says whether another node is heard of; nothing when this life was replaced.
+// Returns whether another node is alive; no row if this life was replaced.
 constexpr PgStatement heartbeat{"heartbeat", R"(
 UPDATE perdure.nodes SET heartbeat = now() WHERE name = $1 AND epoch = $2
 RETURNING EXISTS (SELECT 1 FROM perdure.nodes o WHERE o.name <> $1
   AND o.heartbeat >= now() - $3 * interval '1 millisecond')
 )"};
-// Whoever comes next need not wait for this node's silence.
+// So that the next owner need not wait for this node to count as silent.
 constexpr PgStatement farewell{
     "farewell", "UPDATE perdure.nodes SET heartbeat = '-infinity' WHERE name = $1 AND epoch = $2"};
 
@@ -91,7 +91,7 @@ Result<> PgWriter::change(const PgStatement& statement, const MakeParams& params
   return fail(Code::unavailable, "the database was too busy; nothing was changed");
 }
 
-// What is stored of a session that is held under that epoch. not_found: nothing is.
+// Reads the stored state of a session held under that epoch. not_found: nothing is stored.
 Result<PgWriter::Known> PgWriter::know(const OwnedSession& owned) {
   for (int tries = 0; tries < tries_max; ++tries) {
     TRY_VOID(be_linked());
@@ -176,12 +176,12 @@ bool PgWriter::idle_step() {
     if (!is_fenced_ && link_ && commits_.is_full()) commits_.probe_space();
     has_more = !is_fenced_ && link_ && beat() && search_slice();
   }
-  // Whoever was refused for it may have been another thread.
+  // Another thread may have been refused for that reason.
   tell_fenced();
   return has_more;
 }
 
-// Whether the connection still serves, and this life is the node's newest.
+// Whether the connection still works and this life is the node's newest.
 bool PgWriter::beat() {
   if (has_left_ || Clock::now() < next_beat_) return true;
   next_beat_ = Clock::now() + options_.lease / beats_per_lease;

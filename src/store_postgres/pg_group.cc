@@ -5,10 +5,10 @@
 namespace perdure {
 namespace {
 
-// $1–$4 are the turn. Parts that change rows run whether or not the last SELECT reads them. A blob
-// that is there already is locked and stays as it is: nobody removes it before its new owner is
-// there. One that is only referred to counts like a head: it has to be as it was thought. NOTIFY
-// makes commits wait for each other, so it is not called for nobody.
+// $1–$4 are the turn. Parts that change rows run even if the last SELECT does not read them. An
+// existing blob is locked and unchanged, so that it is not removed before its new owner is stored.
+// A blob that is only referred to is checked like a head: it must exist as expected. NOTIFY
+// serializes commits, so it is only called if other nodes exist.
 constexpr const char* group_sql = R"(
 WITH life AS (
   UPDATE perdure.lives SET groups = $4 WHERE epoch = $2 AND link = $3 AND node = $1 RETURNING 1),

@@ -1,6 +1,6 @@
-// A group of appends as the columns of one statement. What several appends of a session do to one
-// row is folded before: the statement touches each row once, checks that this life, its leases and
-// the heads are as they were thought to be, and is a transaction by itself.
+// A group of appends as the column parameters of one statement. Several changes of a session to one
+// row are merged first: the statement touches each row once and checks that this life, its leases
+// and the heads are as expected. It is a transaction of its own.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@
 
 namespace perdure {
 
-// Which commit of which connection of which life: the server takes it only while this is the newest
-// connection of a life that nobody has shut out, and remembers the number.
+// Identifies a commit of a connection of a life. The server accepts it only from the newest
+// connection of a life that was not shut out, and stores its number.
 struct PgTurn {
   std::string node;
   std::uint64_t epoch = 0;
@@ -28,36 +28,36 @@ struct PgTurn {
 
 class PgGroup {
  public:
-  // What is stored of a session, and the lease that its append needs.
+  // A session's stored state, and the lease that its append needs.
   struct Stored {
-    std::optional<Seq> head;             // nothing: it is not there
-    std::optional<std::uint64_t> lease;  // its epoch; nothing: the head decides alone
+    std::optional<Seq> head;             // absent: not stored yet
+    std::optional<std::uint64_t> lease;  // its epoch; absent: only the head is checked
   };
-  // Takes an append that was found to fit; it has to outlive the group.
+  // Adds an append that was checked to fit; it must outlive the group.
   void add(const Append& append, const Stored& stored);
   bool is_empty() const { return sessions_.empty(); }
   std::size_t append_count() const { return appends_; }
 
   std::vector<SessionId> sessions() const;
-  // The heads behind the group.
+  // The heads after the group.
   std::vector<std::pair<SessionId, Seq>> heads() const;
   std::vector<std::string> answer_keys() const;
   bool gives_blob(const Hash& hash) const { return blobs_.contains(hash); }
 
   static PgStatement statement();
-  // With a hint other nodes are told that it was committed; empty: nobody is.
+  // A non-empty hint notifies the other nodes of the commit.
   PgParams params(const PgTurn& turn, std::string_view hint) const;
 
  private:
   struct Change {
-    std::optional<Seq> head_before;  // nothing: a new session
+    std::optional<Seq> head_before;  // absent: a new session
     std::optional<std::uint64_t> lease;
     Seq head = 0;
     std::optional<FrameCursor> cursor;
     const Listing* listing = nullptr;
     std::map<std::uint64_t, std::string_view> outbox_add;
     std::set<std::uint64_t> outbox_done;
-    std::set<Hash> blobs;  // given, or referred to
+    std::set<Hash> blobs;  // added or referred to
     std::optional<std::pair<Seq, std::string_view>> snapshot;
     std::vector<std::string_view> records;
   };
@@ -75,12 +75,12 @@ class PgGroup {
   std::map<SessionId, Change> sessions_;
   std::map<std::string_view, SessionId> refs_;
   std::map<Hash, std::string_view> blobs_;
-  std::set<Hash> blob_refs_;  // that the group does not bring itself
+  std::set<Hash> blob_refs_;  // that the group does not add itself
   std::vector<const StoredAnswer*> answers_;
   std::size_t appends_ = 0;
 };
 
-// What the checksum of a record covers: whose it is, and its bytes.
+// The context that a record's checksum covers in addition to its bytes.
 struct PgPlace {
   SessionId session;
   Seq seq = 0;

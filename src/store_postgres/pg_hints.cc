@@ -7,7 +7,7 @@
 namespace perdure {
 namespace {
 
-// The server refuses a payload of 8000 bytes.
+// The server rejects payloads of 8000 bytes or more.
 constexpr std::size_t hint_bytes_max = 7'900;
 constexpr std::size_t ulid_chars = 26;
 

@@ -9,10 +9,10 @@ namespace {
 
 constexpr int tries_max = 3;
 
-// $1 node, $2 epoch of its life, $3 session, $4 home, $5 lease in ms. What is held already, or is
-// another's, is only read: a lock on the lease would wait for its owner's commit. Else the row is
-// locked and looked at once more as it is then, which waits for that commit. The node's row is held
-// meanwhile against a next life of the node, and not against its heartbeat.
+// $1 node, $2 epoch of its life, $3 session, $4 home, $5 lease in ms. If we or another live node
+// hold the lease, it is only read: a lock on it would wait for its owner's commit. Otherwise the
+// row is locked, which waits for that commit, and checked again. The lock on the node's row blocks
+// a next life of the node, but not its heartbeat.
 constexpr PgStatement own_session{"own_session", R"(
 WITH self AS MATERIALIZED (
   SELECT 1 FROM perdure.nodes WHERE name = $1 AND epoch = $2 FOR KEY SHARE),
@@ -35,7 +35,7 @@ SELECT EXISTS (SELECT 1 FROM perdure.nodes WHERE name = $1 AND epoch = $2),
 FROM (SELECT 1) one LEFT JOIN seen ON true
 )"};
 
-// $1 node, $2 home, $3 lease in ms, $4 how many, $5 whether this node's own are wanted.
+// $1 node, $2 home, $3 lease in ms, $4 limit, $5 whether to include this node's own.
 constexpr PgStatement takeable{"takeable", R"(
 SELECT s.id FROM perdure.sessions s
 LEFT JOIN perdure.leases l ON l.session = s.id
@@ -81,7 +81,7 @@ std::vector<SessionId> ids_of(const PgRows& rows) {
   return out;
 }
 
-// Nothing when somebody else was faster, and it has to be looked at once more.
+// Absent if another node was faster, so that the caller must look again.
 std::optional<Lease> lease_of(const PgRows& rows) {
   const auto at = [](int column) { return PgRows::At{.row = 0, .column = column}; };
   if (!rows.is_null(at(1))) return Lease{.epoch = rows.u64(at(1))};

@@ -1,7 +1,7 @@
-// Whose the sessions are, and which nodes there are. All of it goes over the connections for reads:
-// the daemon's loop asks, and must not wait behind a commit. Who was silent is the server's clock
-// to say, which only decides whether a lease may be taken; that the one before writes no more is
-// what the lease's epoch does, in each commit.
+// The owners of sessions, and the known nodes. Uses the connections for reads, because the daemon's
+// loop calls it and must not wait for a commit. The server's clock decides which nodes are silent,
+// and so only whether a lease may be taken; the lease's epoch, checked in each commit, is what
+// stops the previous owner from writing.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +21,18 @@ class PgLeases {
     std::string node;
     std::string home;
     std::uint64_t epoch = 0;    // of this life
-    std::int64_t lease_ms = 0;  // a node that was not heard of for so long is silent
+    std::int64_t lease_ms = 0;  // a node without a sign of life for this long is silent
   };
-  // The connections have to outlive it.
+  // The connections must outlive this object.
   PgLeases(PgReaders& readers, Setting setting) : readers_(readers), setting_(std::move(setting)) {}
 
-  // See Store and StoreEngine for these. Of a life that was replaced own() and announce() say
-  // stale_owner.
+  // See Store and StoreEngine. own() and announce() return stale_owner if this life was replaced.
   Result<Lease> own(SessionId session);
   Result<std::vector<SessionId>> open_sessions();
   Result<std::vector<SessionId>> orphans(std::size_t limit);
   Result<std::vector<SessionId>> lost(std::span<const OwnedSession> owned);
   Result<> offer(const OwnedSession& owned, const std::string& home);
-  // Those heard of last, at most 1,000; one that said farewell was heard of -1 ms ago.
+  // The 1,000 nodes with the latest signs of life; -1 ms: the node said farewell.
   Result<std::vector<StoreNode>> nodes();
   Result<std::map<SessionId, std::string>> owners(std::span<const SessionId> sessions);
   Result<> announce(const std::string& address);

@@ -11,7 +11,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Waits for the socket; false when the time is over.
+// Waits for the socket; false if the time expires.
 struct Wait {
   short events = POLLIN;
   Clock::time_point deadline;
@@ -51,7 +51,7 @@ Error PgFailure::error() const {
 }
 
 bool PgFailure::is_passing() const {
-  // A statement that was cancelled or timed out, a deadlock, a lock that did not come.
+  // A cancelled or timed-out statement, a deadlock, or a lock that was not available.
   return state == "57014" || state == "55P03" || state.starts_with("40");
 }
 
@@ -62,7 +62,7 @@ PgLink::~PgLink() = default;
 Result<> check_postgres_place(const std::string& place) {
   char* complaint = nullptr;
   PQconninfoOption* const options = PQconninfoParse(place.c_str(), &complaint);
-  if (complaint != nullptr) PQfreemem(complaint);  // it may repeat a password
+  if (complaint != nullptr) PQfreemem(complaint);  // not used: it may repeat a password
   if (options == nullptr) {
     return fail(Code::invalid_argument, "the place of the database cannot be read");
   }
@@ -102,7 +102,7 @@ Result<> PgLink::connect(const std::string& place) {
   PostgresPollingStatusType status = PGRES_POLLING_WRITING;
   while (PQstatus(connection_.get()) != CONNECTION_BAD && status != PGRES_POLLING_OK) {
     const short events = status == PGRES_POLLING_READING ? POLLIN : POLLOUT;
-    // The socket may be another one after each step.
+    // The socket may change after each step.
     if (!wait_socket(PQsocket(connection_.get()), {.events = events, .deadline = deadline})) {
       return fail(Code::unavailable, "the database server does not answer");
     }
@@ -150,7 +150,7 @@ bool PgLink::wait_readable(Deadline deadline) {
   return wait_socket(PQsocket(connection_.get()), {.events = POLLIN, .deadline = deadline});
 }
 
-// Sends what is queued, and reads meanwhile: a server that has much to say would not read on.
+// Sends the queue and reads meanwhile, or a server with much output would stop reading.
 bool PgLink::flush(Deadline deadline) {
   while (true) {
     const int left = PQflush(connection_.get());
@@ -201,7 +201,7 @@ PgResult<PgRows> PgLink::finish() {
                .constraint = field(PG_DIAG_CONSTRAINT_NAME),
                .message = field(PG_DIAG_MESSAGE_PRIMARY)};
     const std::string severity = field(PG_DIAG_SEVERITY_NONLOCALIZED);
-    // Only an ERROR says that the transaction was rolled back; who says FATAL is leaving.
+    // Only ERROR means that the transaction was rolled back; FATAL ends the connection.
     if (severity != "ERROR") failure.trouble = PgTrouble::lost;
   }
   if (PQstatus(connection_.get()) != CONNECTION_OK) {

@@ -1,6 +1,5 @@
-// One connection to a PostgreSQL server. Every call has a deadline of its own, whatever the server
-// or the network do; after a connection was lost the link is closed and says so. Used by one thread
-// at a time.
+// One connection to a PostgreSQL server. Every call has its own deadline, however server and
+// network behave. A lost connection closes the link and is reported. Used by one thread at a time.
 #pragma once
 
 #include <chrono>
@@ -18,34 +17,34 @@ struct pg_conn;
 namespace perdure {
 
 struct PgTimes {
-  std::chrono::milliseconds connect{3'000};     // for a connection to be made
-  std::chrono::milliseconds statement{20'000};  // for the answer to one statement
+  std::chrono::milliseconds connect{3'000};     // to connect
+  std::chrono::milliseconds statement{20'000};  // for one statement's answer
 };
 
-// What went wrong, apart from what it means for a caller.
+// What went wrong, independent of what it means for the caller.
 enum class PgTrouble {
   none,
-  refused,  // the server said no, and nothing of the statement is there
-  lost,     // no answer came: what the server did is not known
+  refused,  // the server returned an error; nothing of the statement was stored
+  lost,     // no answer: it is unknown what the server did
 };
 
 struct PgFailure {
   PgTrouble trouble = PgTrouble::none;
-  std::string state;       // five characters; empty when no server said it
-  std::string constraint;  // that was violated
+  std::string state;       // five characters; empty if the error is not from the server
+  std::string constraint;  // the violated constraint
   std::string message;
-  bool is_late = false;  // lost, because its time was over
+  bool is_late = false;  // lost because of the deadline
 
-  // disk_full, damaged, denied, unavailable … for the answer to a caller.
+  // The error for the caller: disk_full, damaged, denied, unavailable, …
   Error error() const;
-  // Whether the same statement may do on a next try: a deadlock, a timeout.
+  // Whether the same statement may succeed if retried, as after a deadlock or a timeout.
   bool is_passing() const;
 };
 
 template <class T>
 using PgResult = std::expected<T, PgFailure>;
 
-// A statement with a name is prepared on first use.
+// A named statement is prepared on first use.
 struct PgStatement {
   const char* name = "";
   const char* sql = "";
@@ -53,27 +52,27 @@ struct PgStatement {
 
 class PgLink {
  public:
-  // The place is a URL or `key=value …`, as libpq reads them, without a password.
+  // The place is a URL or `key=value …`, as for libpq, without a password.
   static Result<std::unique_ptr<PgLink>> open(const std::string& place, PgTimes times);
   ~PgLink();
   PgLink(const PgLink&) = delete;
   PgLink& operator=(const PgLink&) = delete;
 
   PgResult<PgRows> run(const PgStatement& statement, const PgParams& params);
-  // Statements without parameters or rows, in one transaction of their own.
+  // Runs statements without parameters or rows in one transaction.
   PgResult<PgRows> script(const std::string& sql);
   bool is_lost() const { return is_lost_; }
-  // Whether the other side is still there, as far as can be known without asking it.
+  // Whether the other side still seems alive, without sending anything.
   bool looks_alive();
 
-  // For one that listens: waits until something came, `wake_fd` can be read, or the time is over;
-  // false when the connection is gone.
+  // For a listening connection: waits until a notification came, `wake_fd` is readable, or the time
+  // expires; false if the connection is lost.
   struct Wait {
     int wake_fd = -1;
     std::chrono::milliseconds time{0};
   };
   bool wait_notices(const Wait& wait);
-  // The payloads that came since the last call.
+  // The payloads received since the last call.
   std::vector<std::string> take_notices();
 
  private:
@@ -96,8 +95,8 @@ class PgLink {
   bool is_lost_ = false;
 };
 
-// invalid_argument for what libpq cannot read, and for a place with a password in it: it would be
-// seen in process lists and configuration. The message never repeats the place.
+// invalid_argument if libpq cannot parse the place, or if it contains a password, which would be
+// visible in process lists and configuration. The message never repeats the place.
 Result<> check_postgres_place(const std::string& place);
 
 }  // namespace perdure

@@ -16,9 +16,9 @@
 namespace perdure {
 namespace {
 
-// A connection over which nothing comes is asked for a sign of life so often.
+// A silent connection is probed this often.
 constexpr std::chrono::milliseconds probe_after{15'000};
-// More sessions than this are told as any.
+// More sessions than this are reported as "any".
 constexpr std::size_t told_max = 4'096;
 
 }  // namespace

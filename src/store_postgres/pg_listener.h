@@ -1,6 +1,6 @@
-// Hears what other nodes commit, on a connection and a thread of its own. What it says is a hint:
-// after each (re)connect it says that anything may have changed, since what was told meanwhile is
-// lost.
+// Receives the commits of other nodes, on its own connection and thread. Its reports are hints:
+// after each (re)connect it reports that any session may have changed, since notifications were
+// lost in between.
 #pragma once
 
 #include <atomic>
@@ -21,32 +21,32 @@ class PgListener {
   struct Setting {
     std::string place;
     PgTimes times;
-    std::uint64_t epoch = 0;  // of this life, whose own hints are left out
-    // Between two tries to connect, doubled from the first to the second.
+    std::uint64_t epoch = 0;  // of this life, whose own hints are ignored
+    // The delay between connection attempts, doubled from the first to the second value.
     std::chrono::milliseconds retry_first{50};
     std::chrono::milliseconds retry_max{1'000};
-    // All run on the listener's thread: another node is there; these sessions changed, or any;
-    // text was taken back from these, or from any.
+    // All run on the listener's thread: another node exists; these sessions changed, or any if
+    // empty; text of these, or any, was redacted.
     std::function<void()> on_other;
     std::function<void(std::vector<SessionId>)> on_changed;
     std::function<void(std::vector<SessionId>)> on_redacted;
   };
   explicit PgListener(Setting setting);
-  // Waits for a call that runs, and for a try to connect: as long as that may take.
+  // Waits for a running callback and for a connection attempt, as long as that may take.
   ~PgListener();
   PgListener(const PgListener&) = delete;
   PgListener& operator=(const PgListener&) = delete;
 
  private:
   void run();
-  // Until the connection is gone, or the end.
+  // Returns when the connection is lost or the listener ends.
   void listen(PgLink& link);
   void tell(const std::vector<std::string>& notices);
   void tell_any();
   void pause(std::chrono::milliseconds time);
 
   const Setting setting_;
-  int wake_fd_ = -1;  // an eventfd, readable from the end on
+  int wake_fd_ = -1;  // an eventfd, readable once the listener is to end
   std::atomic<bool> stopping_ = false;
   std::thread thread_;
 };

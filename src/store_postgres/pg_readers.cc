@@ -39,7 +39,7 @@ void PgReaders::give_back(std::unique_ptr<PgLink> link) {
     if (link != nullptr && !link->is_lost()) {
       idle_.push_back(std::move(link));
     } else {
-      idle_.clear();  // they went to the same server
+      idle_.clear();  // the others went to the same server
     }
   }
   freed_.notify_one();

@@ -1,6 +1,6 @@
-// Connections for reads, a few of them, for any thread. A read waits for one of them no longer than
-// for its answer, and one on a connection that turns out to be gone is tried once more on a new
-// one: whatever goes over them may be done twice. What changes leases and nodes goes here too.
+// A few connections for reads, for any thread. A read waits for a connection no longer than for its
+// answer, and is retried once on a new one if its connection turns out to be lost: so it may run
+// twice. Changes of leases and nodes run here too.
 #pragma once
 
 #include <chrono>
@@ -20,17 +20,17 @@ class PgReaders {
     std::string place;
     PgTimes times;
     std::size_t links_max = 4;
-    std::chrono::milliseconds pause{500};  // after a connection that could not be made
+    std::chrono::milliseconds pause{500};  // after a failed attempt to connect
   };
   explicit PgReaders(Setting setting) : setting_(std::move(setting)) {}
 
-  // The statement does the same when it is done once more.
+  // The statement must be idempotent.
   Result<PgRows> run(const PgStatement& statement, const PgParams& params);
 
  private:
   struct Leased {
     std::unique_ptr<PgLink> link;
-    bool is_used = false;  // it may have been lost since
+    bool is_used = false;  // the connection may have been lost since
   };
   Result<Leased> lease();
   void give_back(std::unique_ptr<PgLink> link);

@@ -5,7 +5,7 @@
 namespace perdure {
 namespace {
 
-// Bytes are bytea throughout: a record, a key or a word need not be text in anybody's encoding.
+// All bytes are bytea: records, keys and words need not be text in any encoding.
 constexpr const char* migration_1 = R"(
 CREATE SCHEMA perdure;
 CREATE TABLE perdure.meta(name text PRIMARY KEY, value text NOT NULL);
@@ -113,8 +113,8 @@ BEGIN
 END $$;
 )";
 
-// Several nodes. Every step of a function sees what was committed before the step began: whoever
-// gave a blob another owner meanwhile held its row until then, and that owner is seen.
+// Several nodes. Every step of a function sees everything committed before it began: a transaction
+// that adds an owner to a blob holds the blob's row until its commit, so that owner is seen.
 constexpr const char* migration_2 = R"(
 ALTER TABLE perdure.nodes ADD home text NOT NULL DEFAULT '', ADD address text NOT NULL DEFAULT '';
 ALTER TABLE perdure.leases DROP expires, ADD offered text;
@@ -161,10 +161,10 @@ END $$;
 )";
 
 constexpr std::array migrations{migration_1, migration_2};
-// The first version in which nodes live beside each other.
+// The first version that supports several nodes at once.
 constexpr std::uint64_t shared_version = 2;
 
-// Any number that others are not likely to take: the lock is held while migrating and beginning.
+// An arbitrary, unusual number: the lock is held while migrating and beginning.
 constexpr const char* take_lock = "SELECT pg_advisory_xact_lock(7021833190046)::text";
 
 template <class T>
@@ -183,7 +183,7 @@ Result<std::uint64_t> version_of(PgLink& link) {
   return rows.u64({});
 }
 
-// conflict while another node is heard of.
+// conflict if another node is alive.
 Result<> be_alone(PgLink& link, const PgBegin& begin) {
   const PgRows rows =
       TRY(known(link.run({"others",
@@ -206,7 +206,7 @@ Result<> migrate(PgLink& link, const PgBegin& begin) {
   if (version == 0 && begin.missing == PgBegin::Missing::refuse) {
     return fail(Code::not_found, "no store is in that database");
   }
-  // A daemon of before would take the sessions of all others for its own.
+  // A daemon of an older version would claim the sessions of all others.
   const bool is_old = version > 0 && version < shared_version;
   if (is_old || (version > 0 && begin.others == PgBegin::Others::refuse)) {
     TRY_VOID(be_alone(link, begin));
@@ -221,7 +221,7 @@ Result<> migrate(PgLink& link, const PgBegin& begin) {
   return {};
 }
 
-// A dump that was restored into another database is another log, whatever its rows say.
+// A dump restored into another database is a different log, although its rows are the same.
 Result<std::string> open_log(PgLink& link, const std::string& new_log_id) {
   const PgRows rows = TRY(known(
       link.run({"open_log",
@@ -238,7 +238,7 @@ Result<std::string> open_log(PgLink& link, const std::string& new_log_id) {
   return std::string(rows.bytes({}));
 }
 
-// Made once: what one daemon signs with it, all of the others can check.
+// Created once: all daemons can verify what one of them signed with it.
 Result<std::string> keep_shared_key(PgLink& link, const std::string& new_key) {
   if (!new_key.empty()) {
     TRY(known(link.run({"make_key",
@@ -252,11 +252,11 @@ Result<std::string> keep_shared_key(PgLink& link, const std::string& new_key) {
 }
 
 Result<std::uint64_t> raise_epoch(PgLink& link, const PgBegin& begin) {
-  // Waits for a lease that the life before is taking, which gets a lower epoch so than this life.
+  // Waits for a lease that the previous life is taking, so that it gets a lower epoch.
   TRY(known(
       link.run({"hold_node", "SELECT 1::bigint FROM perdure.nodes WHERE name = $1 FOR UPDATE"},
                PgParams().text(begin.node))));
-  // Waits for a commit of the life before that is under way; after it that life commits nothing.
+  // Waits for a commit of the previous life in progress; after this, that life can commit nothing.
   TRY(known(link.run({"shut_out", "UPDATE perdure.lives SET link = -1 WHERE node = $1"},
                      PgParams().text(begin.node))));
   if (begin.epoch_min > 0) {
@@ -281,8 +281,8 @@ Result<std::uint64_t> raise_epoch(PgLink& link, const PgBegin& begin) {
   return rows.u64({});
 }
 
-// A daemon that died between the lease of a new session and its first record left a lease of
-// nothing. Who wakes up and makes it after all takes it anew; a commit that is under way is left.
+// A daemon that died between the lease of a new session and its first record left a useless lease.
+// If it only slept, it takes the lease again. Commits in progress are not affected.
 Result<> sweep_leases(PgLink& link, const PgBegin& begin) {
   TRY(known(link.run({"sweep_leases", R"(
 DELETE FROM perdure.leases WHERE session IN (
@@ -313,7 +313,7 @@ Result<PgLife> begin_life(PgLink& link, const PgBegin& begin) {
     life.shared_key = TRY(keep_shared_key(link, begin.new_shared_key));
     life.epoch = TRY(raise_epoch(link, begin));
     TRY_VOID(sweep_leases(link, begin));
-    // Those who are there learn that they are not alone.
+    // Notifies running nodes that they are not alone.
     TRY(known(link.run({"hello", "SELECT pg_notify($1, $2::bigint::text || ':')"},
                        PgParams().text(pg_channel).number(life.epoch))));
     TRY(known(link.script("COMMIT")));

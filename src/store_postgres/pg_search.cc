@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t records_per_slice = 2000;
 constexpr std::size_t hits_per_page = 256;
 
-// What another node has is that one's to look after; whoever takes it notes it with its next
+// Another node's sessions are that node's work; a node that takes one over notes it at its next
 // commit.
 constexpr PgStatement behind{"search_behind", R"(
 SELECT id FROM perdure.sessions s WHERE searched < head AND NOT EXISTS (
@@ -33,7 +33,7 @@ constexpr PgStatement open_texts{"search_open", R"(
 SELECT first, seq, last, pos, at, kind, key, name, is_stream, part0, part1, part2
 FROM perdure.texts WHERE session = $1 AND is_open ORDER BY first
 )"};
-// The mark moves only from where it was: a slice that is repeated after all adds nothing twice.
+// The mark only moves from its expected value: a repeated slice adds nothing twice.
 constexpr PgStatement put_mark{
     "search_mark",
     "UPDATE perdure.sessions SET searched = $3 WHERE id = $1 AND searched = $2 RETURNING head"};
@@ -61,7 +61,7 @@ struct KeptText {
   Parts parts;
 };
 
-// Streams are one text; the parts of the others are lines.
+// A stream is one text; other texts have one line per part.
 std::string joined(const Parts& parts, bool is_stream) {
   if (is_stream) return parts[0];
   std::string out;
@@ -69,7 +69,7 @@ std::string joined(const Parts& parts, bool is_stream) {
   return out;
 }
 
-// The texts of one session while a slice of its records goes in.
+// The texts of one session while a slice of its records is added.
 class Fold {
  public:
   void load(const PgRows& rows) {
@@ -138,7 +138,7 @@ class Fold {
 
  private:
   TextFolder folder_;
-  std::vector<KeptText> kept_;  // beside the folder's texts
+  std::vector<KeptText> kept_;  // parallel to the folder's texts
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
-// The full-text index: a projection that follows the records of each session with a mark of its
-// own, in slices. Texts are kept by message, with the set of their words; phrases and snippets are
-// found in the text itself.
+// The full-text index: a projection that follows each session's records with a mark per session, in
+// slices. Texts are stored per message, with the set of their words; phrases and snippets are
+// searched in the text itself.
 #pragma once
 
 #include <cstdint>
@@ -23,22 +23,22 @@ class PgSearch {
   struct Setting {
     std::string node;
     std::function<std::optional<SearchPiece>(std::string_view record)> piece;
-    std::size_t slice_bytes = 1UL << 20;  // of records, at a time
+    std::size_t slice_bytes = 1UL << 20;  // of records per slice
   };
   explicit PgSearch(Setting setting) : setting_(std::move(setting)) {}
 
-  // The session has records that are not in the index.
+  // Notes that the session has records that are not in the index.
   void note(SessionId session) { behind_.insert(session); }
   void forget(SessionId session) { behind_.erase(session); }
-  // One slice of one session. Says whether there was anything to do. After an error the same slice
-  // is tried again.
+  // Indexes one slice of one session. Returns whether there was anything to do. After an error the
+  // same slice is retried.
   PgResult<bool> slice(PgLink& link);
 
  private:
   PgResult<bool> find_behind(PgLink& link);
 
   Setting setting_;
-  bool is_known_ = false;  // which sessions were behind at the start
+  bool is_known_ = false;  // the sessions to index at the start are loaded
   std::set<SessionId> behind_;
 };
 

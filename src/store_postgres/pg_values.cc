@@ -92,7 +92,7 @@ std::string PgArray::encoded() const {
   put_big_endian(out, static_cast<std::uint32_t>(type_));
   if (count_ == 0) return out;
   put_big_endian(out, count_);
-  put_big_endian(out, std::uint32_t{1});  // the number of the first
+  put_big_endian(out, std::uint32_t{1});  // the index of the first
   return out + body_;
 }
 

@@ -1,5 +1,5 @@
-// Values as PostgreSQL's binary protocol has them: parameters that are built up, and rows that came
-// back. Binary, so that bytes need no escaping and numbers no parsing.
+// Values in PostgreSQL's binary protocol: parameters, and rows of a result. Binary, so that bytes
+// need no escaping and numbers no parsing.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ struct pg_result;
 
 namespace perdure {
 
-// The types that are used, by the numbers the server knows them by.
+// The types in use, by their object ids.
 enum class PgType : unsigned {
   boolean = 16,
   bytes = 17,
@@ -41,7 +41,7 @@ class PgArray {
   void add_null();
 
   std::size_t size() const { return count_; }
-  // The parameter's bytes; the array stays as it is.
+  // The parameter's bytes; the array is unchanged.
   std::string encoded() const;
   PgType type() const { return type_; }
 
@@ -72,7 +72,7 @@ class PgParams {
   std::vector<unsigned> types_;
 };
 
-// The rows of an answer. Reading a column as another type than it has is a CHECK.
+// The rows of a result. Reading a column as a wrong type fails a CHECK.
 class PgRows {
  public:
   explicit PgRows(pg_result* result);

@@ -9,9 +9,9 @@
 namespace perdure {
 namespace {
 
-constexpr std::size_t around_bytes = 60;  // of a match, in a snippet
+constexpr std::size_t around_bytes = 60;  // around a match, in a snippet
 
-// How many bytes of something that is no part of a word stand at the beginning; 0: a letter.
+// The length of a non-word character at the beginning; 0: a letter.
 std::size_t gap_at(std::string_view text) {
   const auto byte = [&](std::size_t at) {
     return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U;
@@ -20,14 +20,14 @@ std::size_t gap_at(std::string_view text) {
   const bool is_alnum = (first >= '0' && first <= '9') || (first >= 'a' && first <= 'z') ||
                         (first >= 'A' && first <= 'Z');
   if (first < 0x80U) return is_alnum ? 0 : 1;
-  // Latin punctuation, general punctuation, and that of Chinese and Japanese.
+  // Latin punctuation, general punctuation, and Chinese and Japanese punctuation.
   if (first == 0xc2U && byte(1) >= 0xa0U && byte(1) <= 0xbfU) return 2;
   if (first == 0xe2U && (byte(1) == 0x80U || byte(1) == 0x81U) && byte(2) != 0) return 3;
   if (first == 0xe3U && byte(1) == 0x80U && byte(2) != 0) return 3;
   return 0;
 }
 
-// Where the phrase stands first; nothing when it does not.
+// The first place of the phrase; absent if it does not occur.
 std::optional<std::pair<std::size_t, std::size_t>> find_phrase(
     const std::vector<FoundWord>& words, const std::vector<std::string>& phrase) {
   const auto found = std::ranges::search(words, phrase, {}, &FoundWord::word);

@@ -1,5 +1,5 @@
-// Words of texts and of what people look for. A word is letters and digits; ASCII letters count
-// without their case, and every other character that is no punctuation is a letter.
+// The words of texts and of queries. A word is letters and digits; ASCII letters match regardless
+// of case, and every other character except punctuation is a letter.
 #pragma once
 
 #include <optional>
@@ -9,24 +9,24 @@
 
 namespace perdure {
 
-// Longer words are known by their beginning.
+// Longer words are cut to this.
 inline constexpr std::size_t word_bytes_max = 200;
 
 struct FoundWord {
-  std::string word;       // as it is compared
-  std::size_t begin = 0;  // where it stands in the text
+  std::string word;       // in the form that is compared
+  std::size_t begin = 0;  // its offset in the text
   std::size_t end = 0;
 };
 std::vector<FoundWord> words_of(std::string_view text);
 
-// The different words of a text, sorted.
+// The distinct words of a text, sorted.
 std::vector<std::string> word_set(std::string_view text);
 
-// What a person typed: each phrase is one or more words that must stand together.
+// A query: each phrase is one or more words that must be adjacent.
 using Phrases = std::vector<std::vector<std::string>>;
 Phrases phrases_of(std::string_view query);
 
-// The words around the first phrase, between marks; nothing when the text lacks one of them.
+// The text around the first phrase, with the match marked; absent if the text lacks one of them.
 std::optional<std::string> snippet_of(std::string_view text, const Phrases& phrases);
 
 }  // namespace perdure

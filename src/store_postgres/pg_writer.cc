@@ -67,12 +67,12 @@ bool PgWriter::step() {
   if (group_->empty()) return false;
   {
     const std::scoped_lock lock(write_mutex_);
-    // A node that has much to do must not look dead.
+    // A busy node must not appear silent.
     if (link_ && link_->looks_alive()) (void)beat();
     commits_.run(*group_);
     is_full_ = commits_.is_full();
   }
-  if (unresolved_) return false;  // nobody is answered: nobody knows
+  if (unresolved_) return false;  // the outcome is unknown, so nothing is answered
   finish_group();
   return true;
 }
@@ -87,7 +87,7 @@ void PgWriter::tell_fenced() {
   if (options_.on_fatal) options_.on_fatal(fenced());
 }
 
-// Whether the group that was held back can be answered now.
+// Whether the group with the unknown outcome can be answered now.
 bool PgWriter::resolve() {
   const std::scoped_lock lock(write_mutex_);
   if (Clock::now() < next_try_) return false;
@@ -102,7 +102,7 @@ bool PgWriter::resolve() {
     pending->refused.reset();
     if (is_fenced_) pending->refused = fenced();
   }
-  // Everybody else was refused, or is durable since a statement before.
+  // All others were refused or became durable with an earlier statement.
   const Result<> written = is_fenced_ ? Result<>() : write_group(held.members);
   if (!written) {
     for (PendingAppend* const pending : held.members) pending->refused = written.error();
@@ -116,8 +116,8 @@ void PgWriter::refuse_behind() {
       {Code::unavailable, "the database server cannot be reached; nothing was recorded"});
 }
 
-// Says disk_full only when nothing of the group is there. Every other error is given to whom it
-// concerns.
+// Returns disk_full only if nothing of the group was stored. Any other error is stored in the
+// appends that it concerns.
 Result<> PgWriter::write_group(std::span<PendingAppend* const> group) {
   Result<> done = write_together(group);
   if (done) return {};
@@ -140,7 +140,7 @@ Result<> PgWriter::write_group(std::span<PendingAppend* const> group) {
   return {};
 }
 
-// On success each append is durable, refused for a reason of its own, or unresolved.
+// On success each append is durable, refused for its own reason, or unresolved.
 Result<> PgWriter::write_together(Members group) {
   Keys taken;
   const Clock::time_point until = Clock::now() + options_.patience;
@@ -150,14 +150,14 @@ Result<> PgWriter::write_together(Members group) {
     TRY_VOID(be_linked());
     const Tried tried = TRY(try_group(group, taken));
     if (tried == Tried::done) return {};
-    // Whoever was in the way of the others is refused the next time, so the group gets smaller.
+    // The next try refuses what blocked the others, so the group gets smaller.
     if (tried == Tried::again || Clock::now() >= until) ++tries;
   }
   return fail(Code::unavailable, "the database was too busy; nothing was recorded");
 }
 
-// What is not known, and what an append says is otherwise by now: own() gave it an epoch since, or
-// another node wrote a journal that is everybody's.
+// Sessions that are unknown, or whose known state does not match an append: own() gave a new epoch
+// since, or another node wrote a journal that all nodes may write.
 PgWriter::Load PgWriter::strange(Members group) const {
   Load wanted;
   std::map<SessionId, Seq> heads;
@@ -237,7 +237,7 @@ Result<PgWriter::Tried> PgWriter::meet_failure(const PgFailure& failure, Attempt
     lose_link();
     return Tried::again;
   }
-  // What is known of the sessions was not so: it is read anew.
+  // The known state of these sessions was out of date: read it again.
   if (failure.state == "PD002" || failure.state == "PD003" || failure.state == "23505") {
     for (const SessionId session : attempt.group.sessions()) known_.erase(session);
     return failure.state == "23505" ? Tried::again : Tried::anew;
@@ -261,7 +261,7 @@ Result<PgWriter::Tried> PgWriter::meet_loss(Attempt attempt) {
   return Tried::again;
 }
 
-// Why nothing could make it fit, as far as the session as a whole is concerned.
+// Why the append cannot be accepted, judging only by the session as a whole.
 std::optional<Error> PgWriter::refusal(const Append& batch, const Known& known) const {
   const std::string name = batch.session.text();
   if (!batch.by_all && (known.lease == 0 || batch.epoch != known.lease)) {
@@ -274,7 +274,7 @@ std::optional<Error> PgWriter::refusal(const Append& batch, const Known& known) 
   return Error(Code::damaged, name + " is damaged behind record " + std::to_string(*known.good));
 }
 
-// Each append is judged by what those before it in the group leave.
+// Judges each append by the state that earlier ones in the group leave.
 PgGroup PgWriter::admit(Members group, const Stored& stored) {
   PgGroup out;
   std::map<SessionId, Seq> heads;

@@ -1,9 +1,9 @@
-// The one who writes: gathers appends into groups, one statement each. Everything that uses the
-// connection holds write_mutex_.
+// The writer: gathers appends into groups, one statement each. Everything that uses the connection
+// holds write_mutex_.
 //
-// A statement whose answer did not come is neither there nor not there until the next connection
-// has shut the old one out and read the number of the last commit (relink). Until then its group is
-// held back, and nobody of it is answered.
+// The outcome of a statement without an answer is unknown until the next connection has shut out
+// the old one and read the number of the last commit (relink). Until then its group is held, and
+// none of its appends is answered.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ namespace perdure {
 class PgWriter final : public GroupTarget {
  public:
   static Result<std::unique_ptr<PgWriter>> open(const PostgresOptions& options);
-  // Says farewell, if it can, so that whoever comes next need not wait.
+  // Says farewell if it can, so that the next owner need not wait.
   ~PgWriter() override;
   PgWriter(const PgWriter&) = delete;
   PgWriter& operator=(const PgWriter&) = delete;
@@ -47,26 +47,26 @@ class PgWriter final : public GroupTarget {
   Result<> redact(const OwnedSession& owned, const Redaction& redaction);
   EngineTotals totals() const;
 
-  // verify() looked at a session: behind `good` it is damaged, or nothing and it is whole.
+  // Stores the result of verify() for a session: damaged after `good`, or intact if absent.
   Result<> judge(SessionId session, const std::optional<Seq>& good);
 
   std::uint64_t epoch() const { return life_.epoch; }
   const std::string& log_id() const { return life_.log_id; }
   const std::string& shared_key() const { return life_.shared_key; }
-  // Another node was heard of: it is told of commits from now on. Any thread.
+  // Another node exists: it is notified of commits from now on. Thread-safe.
   void meet_other() { has_others_ = true; }
 
  private:
   using Clock = std::chrono::steady_clock;
-  // A session as it is stored. What another node may write too is out of date sooner or later: the
-  // statement finds out, and it is read anew.
+  // A session's stored state as we know it. If another node may write it too, it becomes outdated:
+  // the statement then fails, and it is read again.
   struct Known {
-    std::uint64_t lease = 0;  // the epoch of ours; 0: we have none
-    std::optional<Seq> head;  // nothing: it is not there yet
+    std::uint64_t lease = 0;  // our lease's epoch; 0: none
+    std::optional<Seq> head;  // absent: not stored yet
     std::optional<Seq> good;
   };
   using Keys = std::set<std::string, std::less<>>;
-  // A statement without an answer: what it would have made durable, and whose that is.
+  // A statement without an answer: its appends, and what it would have made durable.
   struct Unresolved {
     std::vector<PendingAppend*> members;
     PgGroup group;
@@ -86,7 +86,7 @@ class PgWriter final : public GroupTarget {
   bool resolve();
   void refuse_behind();
   Result<> write_together(Members group);
-  // again: what was in the way may pass; anew: something that was known was not so.
+  // again: the obstacle may pass; anew: known state was outdated, so read it again.
   enum class Tried { done, again, anew };
   Result<Tried> try_group(Members group, Keys& taken);
   struct Attempt {
@@ -96,37 +96,37 @@ class PgWriter final : public GroupTarget {
   Result<Tried> meet_failure(const PgFailure& failure, Attempt attempt, Keys& taken);
   Result<Tried> meet_loss(Attempt attempt);
   Result<Tried> load_strange(Members group);
-  // Those of the blobs that the group refers to which are there.
+  // Finds which of the blobs that the group refers to exist.
   Result<Tried> load_blobs(Members group, Keys& there);
-  // What a read that failed means for the group.
+  // Decides what a failed read means for the group.
   Result<Tried> meet_unread(const PgFailure& failure);
   struct Stored {
-    Keys taken;  // of answers, as far as they were found to be in the way
+    Keys taken;  // of answers that were found to exist already
     Keys blobs;
   };
   PgGroup admit(Members group, const Stored& stored);
   std::optional<Error> refusal(const Append& batch, const Known& known) const;
   void publish(const PgGroup& group);
 
-  // A connection, waited for as long as patience goes.
+  // Waits for a connection, at most for `patience`.
   Result<> be_linked();
-  // One try for a connection. Shuts the one before out, and says whether the last commit is there.
+  // Tries to connect: shuts out the previous connection, finds out if its last commit was stored.
   Result<> relink();
   Result<> open_link();
   void lose_link();
   struct Load {
     std::set<SessionId> sessions;
-    std::set<SessionId> take;  // of which a lease that is nobody's, or of an earlier life, is taken
+    std::set<SessionId> take;  // whose lease to take if it is free or of an earlier life
   };
   Load strange(Members group) const;
   PgResult<PgRows> load(const Load& wanted);
-  // Adds those of the keys, or of the hashes of blobs, that are there.
+  // Adds those of the keys, or of the blob hashes, that exist.
   PgResult<PgRows> load_keys(const std::vector<std::string>& keys, Keys& taken);
   PgResult<PgRows> load_hashes(const std::set<Hash>& hashes, Keys& there);
   Error fenced() const;
   PgTurn turn() const;
 
-  // A change outside of groups, as a statement whose first four parameters are the turn.
+  // A change outside of groups; the statement's first four parameters are the turn.
   using MakeParams = std::function<PgParams(const PgTurn& turn)>;
   Result<> change(const PgStatement& statement, const MakeParams& params);
   Result<std::unique_lock<std::timed_mutex>> lock();
@@ -143,10 +143,10 @@ class PgWriter final : public GroupTarget {
   std::timed_mutex write_mutex_;
   std::unique_ptr<PgLink> link_;
   std::uint64_t link_number_ = 0;
-  std::uint64_t groups_ = 0;    // the number of the last that was tried
-  bool is_last_there_ = false;  // as the last relink() found it
+  std::uint64_t groups_ = 0;    // the number of the last attempted one
+  bool is_last_there_ = false;  // according to the last relink()
   std::optional<Unresolved> unresolved_;
-  std::vector<PendingAppend>* group_ = nullptr;  // taken and not answered yet
+  std::vector<PendingAppend>* group_ = nullptr;  // taken but not answered yet
   std::map<SessionId, Known> known_;
   std::optional<PgSearch> search_;
 
@@ -155,7 +155,7 @@ class PgWriter final : public GroupTarget {
   Clock::time_point next_try_{};
   Clock::time_point next_beat_{};
   bool has_told_ = false;
-  bool has_left_ = false;  // farewell was said: no heartbeat takes it back
+  bool has_left_ = false;  // farewell was said: no more heartbeats
   std::atomic<bool> has_others_ = false;
   std::atomic<bool> is_fenced_ = false;
   std::atomic<bool> is_away_ = false;

@@ -1,4 +1,4 @@
-// The writer's connection: how it is lost and found again, and what is read over it.
+// The writer's connection: how it is lost and restored, and what is read over it.
 #include <algorithm>
 #include <thread>
 
@@ -7,15 +7,15 @@
 namespace perdure {
 namespace {
 
-// Waits for a commit of the connection before, if it is still under way on the server; what comes
-// of that connection later finds another number here and is refused.
+// Waits for a commit of the previous connection that is still in progress on the server. Anything
+// later from that connection finds a different number here and is refused.
 constexpr PgStatement take_link{
     "take_link",
     "UPDATE perdure.lives SET link = link + 1 WHERE epoch = $1 AND link >= 0 "
     "RETURNING link, groups"};
 constexpr PgStatement last_group{"last_group", "SELECT groups FROM perdure.lives WHERE epoch = $1"};
 
-// $4 is what is taken, where it is nobody's or of an earlier life of this node; $5 what is read.
+// $4 sessions to take if free or held by an earlier life of this node; $5 sessions to read.
 constexpr PgStatement load_sessions{"load_sessions", R"(
 WITH life AS MATERIALIZED (
   SELECT 1 FROM perdure.lives WHERE epoch = $2 AND link = $3 AND node = $1 FOR SHARE),
@@ -55,7 +55,7 @@ void PgWriter::lose_link() {
 }
 
 Result<> PgWriter::be_linked() {
-  // What is sent into a connection that is known to be gone would be unknown for no reason.
+  // A statement sent into a connection known to be lost would be unknown for no reason.
   if (link_ && link_->looks_alive()) return {};
   link_.reset();
   if (!away_since_) lose_link();

@@ -1,4 +1,4 @@
-// The conformance suite on PostgreSQL: a server of our own, a database for each test. A crash is a
+// The conformance suite on PostgreSQL: a private server, one database per test. A crash is a
 // connection that ends without a farewell.
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// What happens at the same moment on several nodes: a lease that is taken during its owner's
-// commit, journals that everybody writes, and blobs that get an owner while another one goes.
+// Concurrent operations of several nodes: taking a lease during its owner's commit, journals that
+// all nodes write, and blobs that gain an owner while another is removed.
 #include <atomic>
 #include <map>
 #include <set>
@@ -46,7 +46,7 @@ class PostgresFence : public PostgresNodesTest {
             .records = {"x"},
             .blob_refs = {sha256("blob")}};
   }
-  // A session of a node that is gone.
+  // Creates a session of a node that is gone.
   void leave_orphan(std::uint64_t number) {
     PostgresStore& gone = node("gone");
     ASSERT_TRUE(put_on(gone, {.number = number, .record = "x"}));
@@ -70,7 +70,7 @@ TEST_F(PostgresFence, J1_who_takes_a_session_waits_for_the_commit_that_is_under_
     EXPECT_TRUE(done) << done.error().message();
   });
   ASSERT_TRUE(until([&] { return is_waiting("held AS MATERIALIZED"); }));
-  // Neither its own node nor one that only asks has to wait for it.
+  // Neither its own node nor a node that only reads must wait for it.
   EXPECT_EQ(own(a, 1), a.epoch());
   EXPECT_EQ(b.own(session(1))->node, "a");
   EXPECT_GT(own(a, 2), 0U);
@@ -192,7 +192,7 @@ TEST_F(PostgresFence, a_blob_that_gets_another_owner_is_not_removed_with_the_fir
   PostgresStore& a = node("a");
   PostgresStore& b = node("b");
   ASSERT_TRUE(commit_on(a, with_blob(a, 1)));
-  // The server inserts the records last: everything about the blob is done by then.
+  // The server inserts the records last, when everything about the blob is done.
   PostgresBarrier barrier({.place = options_.place, .trigger = "BEFORE INSERT ON perdure.records"});
   std::jthread adding([&] { EXPECT_TRUE(commit_on(b, with_blob(b, 2))); });
   ASSERT_TRUE(until([&] { return is_waiting("held AS MATERIALIZED"); }));
@@ -231,7 +231,7 @@ TEST_F(PostgresFence, a_blob_that_is_referred_to_is_not_removed_with_the_first) 
   PostgresStore& a = node("a");
   PostgresStore& b = node("b");
   ASSERT_TRUE(commit_on(a, with_blob(a, 1)));
-  // The server inserts the records last: everything about the blob is done by then.
+  // The server inserts the records last, when everything about the blob is done.
   PostgresBarrier barrier({.place = options_.place, .trigger = "BEFORE INSERT ON perdure.records"});
   std::jthread adding([&] { EXPECT_TRUE(commit_on(b, with_ref(b, 2))); });
   ASSERT_TRUE(until([&] { return is_waiting("held AS MATERIALIZED"); }));
@@ -269,7 +269,7 @@ TEST_F(PostgresFence, a_redacted_blob_leaves_no_owner_who_came_meanwhile) {
   PostgresStore& a = node("a");
   PostgresStore& b = node("b");
   ASSERT_TRUE(commit_on(a, with_blob(a, 1)));
-  // The server inserts the records last: everything about the blob is done by then.
+  // The server inserts the records last, when everything about the blob is done.
   PostgresBarrier barrier({.place = options_.place, .trigger = "BEFORE INSERT ON perdure.records"});
   std::jthread adding([&] { EXPECT_TRUE(commit_on(b, with_blob(b, 2))); });
   ASSERT_TRUE(until([&] { return is_waiting("held AS MATERIALIZED"); }));

@@ -1,5 +1,5 @@
-// What nodes tell each other of their commits: that it arrives, that nobody hears himself, that a
-// node which is alone says nothing, and that a listener which was cut off says "anything".
+// Notifications between nodes about commits: they arrive, not at their sender, a lone node sends
+// none, and a listener that was disconnected reports "any".
 #include <algorithm>
 #include <mutex>
 #include <set>
@@ -17,7 +17,7 @@ namespace {
 using postgres_test::PostgresNodesTest;
 using postgres_test::session;
 
-// What a node was told, in order.
+// The notifications that a node received, in order.
 struct Heard {
   std::mutex mutex;
   std::vector<std::vector<SessionId>> calls;
@@ -51,7 +51,7 @@ class PostgresHints : public PostgresNodesTest {
     return store;
   }
 
-  // They outlive the nodes, which call them: TearDown() ends those.
+  // Must outlive the nodes, which call them: TearDown() ends the nodes.
   Heard of_a_;
   Heard of_b_;
 };
@@ -96,7 +96,7 @@ TEST_F(PostgresHints, more_sessions_than_a_message_holds_are_told_as_any) {
   PostgresStore& a = hearing("a", heard);
   PostgresStore& b = node("b");
   ASSERT_TRUE(until([&] { return heard.any_count() > 1; }));
-  ASSERT_FALSE(b.idle_step());  // it knows now that it is not alone
+  ASSERT_FALSE(b.idle_step());  // it knows now that another node exists
   const std::size_t before = heard.any_count();
   std::vector<std::optional<Result<>>> done(400);
   for (std::uint64_t n = 0; n < done.size(); ++n) {

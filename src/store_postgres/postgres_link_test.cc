@@ -1,5 +1,5 @@
-// A network that fails between the store and its server, at the commit and around it: nobody is
-// answered wrongly, nothing is there twice, and the store goes on by itself.
+// The network fails between the store and its server, at the commit and around it: no answer is
+// wrong, nothing is stored twice, and the store recovers on its own.
 #include <atomic>
 #include <map>
 #include <thread>
@@ -39,7 +39,7 @@ class PostgresLink : public PostgresTest {
             .answers = {{.key = "key " + n, .answer = n}},
             .refs = {"ref " + n}};
   }
-  // Everything of the first `count` batches is there, once.
+  // Everything of the first `count` batches is stored exactly once.
   void expect_batches(Seq count) {
     const auto page = store_->read(session(1), {.after = 0, .limit = 100});
     ASSERT_TRUE(page) << page.error().message();
@@ -114,7 +114,7 @@ TEST_F(PostgresLink, a_server_that_is_away_is_waited_for_then_refused_and_found_
   EXPECT_FALSE(store_->totals().unavailable);
 }
 
-// Nobody knows, so nobody is answered; the others are told that the server is away.
+// The outcome is unknown, so these appends are not answered; the others fail as unavailable.
 class PostgresUnknown : public PostgresLink, public testing::WithParamInterface<Strike> {};
 INSTANTIATE_TEST_SUITE_P(Strikes, PostgresUnknown, testing::Values(Strike::before, Strike::after),
                          strike_name);
@@ -170,7 +170,7 @@ TEST_P(PostgresUnknown, C19_who_was_replaced_meanwhile_learns_what_became_of_its
   EXPECT_EQ((*next)->head(session(1))->seq, is_kept ? 2U : 1U);
 }
 
-// Clients that know what was acknowledged, a server that is killed under them, and a look at all.
+// Clients that remember what was acknowledged, a server that is killed, and a check of everything.
 class PostgresKill : public PostgresTest {};
 
 TEST_F(PostgresKill, J3_ACK1_a_killed_server_loses_nothing_acknowledged_and_doubles_nothing) {

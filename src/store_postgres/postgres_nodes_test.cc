@@ -1,5 +1,5 @@
-// Several nodes on one database: whose a session is, how it changes hands, and that whoever had it
-// before writes nothing any more. No clock is waited for: a node is silent because its row says so.
+// Several nodes on one database: ownership of sessions, how it changes, and that a previous owner
+// can no longer write. The tests wait for no clock: a node is silent because its row says so.
 #include "testing/postgres_nodes.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class PostgresNodes : public PostgresNodesTest {
              return one.name == name && one.is_silent;
            });
   }
-  // One more record after which the session is not open.
+  // Adds a record after which the session is not open.
   static Result<> commit_closed(PostgresStore& store, std::uint64_t number) {
     std::optional<Result<>> out;
     store.append({.session = session(number),
@@ -175,7 +175,7 @@ TEST_F(PostgresNodes, a_session_that_two_take_at_once_has_one_owner) {
   PostgresStore& b = node("b");
   std::map<std::string, std::set<std::uint64_t>> got;
   const auto take = [&](PostgresStore& store, std::set<std::uint64_t>& mine) {
-    for (std::uint64_t n = 1; n <= 90; ++n) {  // those behind 60 are nobody's yet
+    for (std::uint64_t n = 1; n <= 90; ++n) {  // those above 60 have no owner yet
       const Result<Lease> lease = store.own(session(n));
       EXPECT_TRUE(lease) << lease.error().message();
       if (lease && lease->epoch > 0) mine.insert(n);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr auto number_max = std::numeric_limits<std::int64_t>::max();
 
-// Toasted bytes are not fetched for their length, so what lies behind the limit costs nothing.
+// Computing lengths does not fetch toasted bytes, so rows beyond the limit cost nothing.
 constexpr PgStatement read_records{"read_records", R"(
 SELECT seq, crc, bytes FROM (
   SELECT seq, crc, bytes, sum(length(bytes)) OVER (ORDER BY seq) - length(bytes) AS before
@@ -139,7 +139,7 @@ Result<RecordPage> PostgresStore::read(SessionId session, ReadRange range) {
                                           std::to_string(known.seq));
   }
   if (range.after < known.seq && range.limit > 0) {
-    // Either a commit came in between, or the rows are gone.
+    // Either a commit came in between, or the rows were lost.
     const PgRows again = TRY(readers_->run(read_records, PgParams()
                                                              .id(session.ulid())
                                                              .number(range.after)
@@ -260,7 +260,7 @@ Result<SessionBelongings> PostgresStore::belongings(SessionId session) {
   return out;
 }
 
-// What is to be changed has to be there, and ours.
+// The session must exist and be ours before it is changed.
 Result<OwnedSession> PostgresStore::hold(SessionId session) {
   TRY(head(session));
   const Lease lease = TRY(own(session));
@@ -306,7 +306,7 @@ Result<> drop_postgres_store(const std::string& place) {
   return {};
 }
 
-// Records are read as anybody reads them: what is damaged says so.
+// Records are read through the normal path, which reports damage.
 Result<> PostgresStore::verify_session(SessionId session, VerifyReport& report) {
   const Result<SessionHead> known = head(session);
   if (!known && known.error().code() == Code::not_found) return {};
@@ -320,7 +320,7 @@ Result<> PostgresStore::verify_session(SessionId session, VerifyReport& report) 
     } else if (page.error().code() == Code::damaged) {
       good = at;
     } else if (page.error().code() == Code::not_found) {
-      return {};  // removed meanwhile
+      return {};  // removed since the list was read
     } else {
       return std::unexpected(page.error());
     }

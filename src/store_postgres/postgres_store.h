@@ -1,9 +1,9 @@
-// The engine for a PostgreSQL server: the same promises as the embedded ones, with a network and a
-// second program in between. A group of appends is one statement and so one transaction; a commit
-// whose answer did not come is looked up on the next connection before anybody is answered.
+// The engine for a PostgreSQL server: the same guarantees as the embedded engines, over a network.
+// A group of appends is one statement and so one transaction. If its answer is lost, the next
+// connection finds out whether it was committed before any append is answered.
 //
-// Who runs it: as the others, one thread made by main that steps. Reads come from any thread and
-// have connections of their own. Every wait has a limit, which PostgresOptions names.
+// Running it: as for the others, main creates one thread that steps. Reads come from any thread and
+// have their own connections. Every wait has a limit in PostgresOptions.
 #pragma once
 
 #include <chrono>
@@ -22,45 +22,45 @@
 namespace perdure {
 
 struct PostgresOptions {
-  std::string place;                // a URL as libpq reads it, without a password
-  std::string node;                 // the name of this daemon among those on the database
-  std::string home = {};            // where its agents live: nodes of one home reach each other's
+  std::string place;                // a URL for libpq, without a password
+  std::string node;                 // this daemon's name, unique on the database
+  std::string home = {};            // where its agents live; nodes of one home can reach them
   std::string instance;             // of this process
-  std::string new_log_id;           // for a new store, or a dump that was restored elsewhere
-  std::string new_shared_key = {};  // for a store that has none: 32 random bytes as hex
-  std::uint64_t epoch_min = 0;      // the epoch is a later one
+  std::string new_log_id;           // for a new store, or a dump restored elsewhere
+  std::string new_shared_key = {};  // for a store without one: 32 random bytes as hex
+  std::uint64_t epoch_min = 0;      // the epoch is above this
 
-  // Runs once when another instance of this node has taken over: this one has to end. What it had
-  // under way is answered before, with stale_owner.
+  // Runs once when another instance of this node has taken over: the process must exit. Appends in
+  // flight are answered first, with stale_owner.
   std::function<void(Error)> on_fatal;
-  // Other nodes have committed something to these sessions; without any: nobody knows what they
-  // did. A hint that may come late, for nothing, or not at all. Runs on a thread of its own.
+  // Other nodes committed changes to these sessions; none: to any session. A hint: it may be late,
+  // unnecessary or missing. Runs on its own thread.
   std::function<void(std::vector<SessionId>)> on_changed = {};
-  // Text was taken back from the journals of these sessions, or of any. A hint like the other.
+  // Text was redacted in the journals of these sessions, or of any. Also only a hint.
   std::function<void(std::vector<SessionId>)> on_redacted = {};
-  // As SqliteOptions has it.
+  // As in SqliteOptions.
   std::function<std::optional<SearchPiece>(std::string_view record)> search_piece;
 
   bool create = true;                       // false: a database without a store is not_found
-  bool alone = false;                       // true: while another node is heard of, conflict
-  std::size_t group_bytes_max = 8UL << 20;  // a commit takes no more appends behind this
+  bool alone = false;                       // true: conflict if another node is alive
+  std::size_t group_bytes_max = 8UL << 20;  // a commit takes no more appends after this
   std::size_t readers_max = 4;              // connections for reads
 
   PgTimes write_times{.connect = std::chrono::milliseconds(3'000),
                       .statement = std::chrono::milliseconds(20'000)};
   PgTimes read_times{.connect = std::chrono::milliseconds(2'000),
                      .statement = std::chrono::milliseconds(2'000)};
-  // Appends wait so long for a server that is away; then they are refused as unavailable.
+  // How long appends wait for an unreachable server before they fail as unavailable.
   std::chrono::milliseconds patience{10'000};
-  // Between two tries to reach it, doubled from the first to the second.
+  // The delay between attempts to connect, doubled from the first to the second value.
   std::chrono::milliseconds retry_first{50};
   std::chrono::milliseconds retry_max{1'000};
-  // A connection for reads that could not be made is not tried again for so long.
+  // The pause after a failed attempt to open a connection for reads.
   std::chrono::milliseconds read_pause{500};
-  // The sessions of a node that was not heard of for so long may be taken by another. A heartbeat
-  // goes out five times in it.
+  // Another node may take the sessions of a node without a sign of life for this long. Five
+  // heartbeats are sent within it.
   std::chrono::milliseconds lease{10'000};
-  // Behind a commit the search index waits so long, so that a message is written once.
+  // Bytes of records that the search index processes at once.
   std::size_t search_slice_bytes = 1UL << 20;
 };
 
@@ -71,9 +71,9 @@ class PgWriter;
 
 class PostgresStore final : public StoreEngine {
  public:
-  // Connects, brings the schema up to date and begins a life, which shuts out the one of this node
-  // that was before. Errors: unavailable, denied, format_too_new, not_found, invalid_argument,
-  // conflict while a node of an older version is heard of. After an error nothing is changed.
+  // Connects, migrates the schema and begins a life, which shuts out this node's previous one.
+  // Errors: unavailable, denied, format_too_new, not_found, invalid_argument, conflict if a node of
+  // an older version is alive. After an error nothing is changed.
   static Result<std::unique_ptr<PostgresStore>> open(PostgresOptions options);
   ~PostgresStore() override;
 
@@ -104,7 +104,7 @@ class PostgresStore final : public StoreEngine {
   bool wait_for_work(std::chrono::milliseconds timeout) override;
   void wake() override;
   Result<> shut_down() override;
-  // Always invalid_argument: pg_dump and `store copy` are the ways.
+  // Always invalid_argument: use pg_dump or `store copy`.
   Result<> backup(std::string path, Done done) override;
   Result<> forget_answers(Timestamp now) override;
   using StoreEngine::verify;
@@ -125,10 +125,10 @@ class PostgresStore final : public StoreEngine {
   std::unique_ptr<PgReaders> readers_;
   std::unique_ptr<PgLeases> leases_;
   std::unique_ptr<PgWriter> writer_;
-  std::unique_ptr<PgListener> listener_;  // nothing when nobody wants to know
+  std::unique_ptr<PgListener> listener_;  // null if there are no callbacks
 };
 
-// For copies. Whether a store is in the database; and taking it away, with everything in it.
+// For copies: checks for a store in the database; deletes it with all its contents.
 Result<bool> has_postgres_store(const std::string& place);
 Result<> drop_postgres_store(const std::string& place);
 

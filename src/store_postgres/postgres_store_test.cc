@@ -1,5 +1,5 @@
-// What this engine has besides the suite: migrations, leases and epochs, errors of the server, a
-// damaged row, search by message.
+// This engine's behaviour beyond the suite: migrations, leases and epochs, server errors, a damaged
+// row, search by message.
 #include <gtest/gtest.h>
 
 #include "store_postgres/pg_words.h"
@@ -238,7 +238,7 @@ TEST_F(PostgresSearch, A23_a_word_and_a_phrase_across_chunks_and_slices_are_foun
   say(1, {MessageAgent{.text = "a race con"}});
   say(2, {MessageAgent{.text = "another session"}});
   idle();
-  open();  // a next life goes on with the same message
+  open();  // a next life continues the same message
   say(1, {MessageAgent{.text = "dition in"}});
   say(1, {MessageAgent{.text = " the Scheduler"}, RunCompleted{}});
   idle();

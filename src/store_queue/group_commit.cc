@@ -56,7 +56,7 @@ void GroupCommit::retry_essential(std::span<PendingAppend* const> group, const E
   }
 }
 
-// What is wrong concerns whoever needs it: the others must not suffer from being in one group.
+// Retries each append alone, so that one bad append does not fail the others of its group.
 void GroupCommit::retry_each(std::span<PendingAppend* const> group) {
   for (PendingAppend* const pending : group) {
     PendingAppend* const one[] = {pending};

@@ -1,6 +1,6 @@
-// How a group of appends becomes durable when the disk may be full (DISK2): all together if they
-// fit, else the essential ones from the engine's reserve, and everybody else is refused until there
-// is room again. The rules are the same for every engine; the bytes are the engine's.
+// How a group of appends becomes durable when the disk may be full (DISK2): all of it if it fits.
+// Otherwise the essential ones are written from the engine's reserve, and the others fail until
+// there is space again. The rules are the same for every engine; only the writing is the engine's.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 
 namespace perdure {
 
-// What an engine does for the rules. All of it under the engine's own lock.
+// The operations that an engine provides. All are called under the engine's own lock.
 class GroupTarget {
  public:
   virtual ~GroupTarget() = default;
 
-  // On success each append is durable, or refused for a reason of its own. After an error nothing
-  // of the group is there and no append is refused; if nobody can know that, the target has failed.
+  // On success each append is durable, or refused for a reason of its own. On an error nothing of
+  // the group is stored and no append is refused; if that is uncertain, the target has failed.
   virtual Result<> write_group(std::span<PendingAppend* const> group) = 0;
-  // Room for the essential appends. disk_full when there is none.
+  // Reserves space for the essential appends; disk_full if there is none.
   virtual Result<> make_reserve() = 0;
   virtual Result<> release_reserve() = 0;
-  // After it nothing is written or answered any more.
+  // After this nothing is written or answered.
   virtual void fail_forever(const Error& error) = 0;
   virtual bool has_failed() const = 0;
 };
@@ -33,7 +33,7 @@ class GroupCommit {
 
   // Afterwards each append is durable or refused, unless the target has failed.
   void run(std::vector<PendingAppend>& group);
-  // Whether there is room again.
+  // Whether the disk has space again.
   bool probe_space();
 
   bool is_full() const { return full_; }
@@ -49,7 +49,7 @@ class GroupCommit {
   bool full_ = false;
 };
 
-// Refuses what is not refused yet: the journal was taken away under the daemon.
+// Refuses everything not refused yet: the journal was removed while the daemon ran.
 void refuse_gone(std::vector<PendingAppend>& group);
 
 }  // namespace perdure

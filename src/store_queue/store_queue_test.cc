@@ -1,4 +1,4 @@
-// The queue and the rules of a full disk, against an engine that is a list.
+// The queue and the full-disk rules, tested on an engine that is a list.
 #include <algorithm>
 #include <string>
 #include <vector>

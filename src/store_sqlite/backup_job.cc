@@ -60,7 +60,7 @@ void BackupJob::finish(Result<> outcome) {
   CHECK(handle_ == nullptr, "the job is over");
   if (!outcome) {
     if (const auto vfs = find_vfs(options_.vfs)) {
-      // The error that ended the job matters more than one of cleaning up behind it.
+      // Ignored: the error that ended the job matters more than one in its cleanup.
       (void)delete_file({*vfs, options_.path, VfsFileKind::database});
     }
   }

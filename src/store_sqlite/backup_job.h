@@ -1,5 +1,5 @@
-// A copy of the store made page by page through the writer's own connection, so that what is
-// written meanwhile is in the copy too. The copy is a single file that knows it is one.
+// Copies the store page by page through the writer's own connection, so that the copy includes
+// writes made during it. The copy is a single file that is marked as a backup.
 #pragma once
 
 #include <string>
@@ -13,16 +13,16 @@ namespace perdure {
 
 class BackupJob {
  public:
-  // conflict when the file is there already.
+  // conflict: the file exists already.
   static Result<BackupJob> start(Db& source, const DbOptions& target, Store::Done done);
   BackupJob(BackupJob&& other) noexcept;
   ~BackupJob();
 
-  // Copies some pages; true when there is more to do. Once it is not, or after an error, the job
-  // has let go of the writer's connection, which only its lock's holder may do.
+  // Copies some pages; true if more remain. When none remain, or after an error, the job has
+  // released the writer's connection, which requires the writer's lock.
   Result<bool> step(int pages);
-  // Of a job that is over, without the lock: tells the caller how it ended; a partial file is
-  // deleted.
+  // Ends a finished job, without the lock: reports the outcome to the caller and deletes a partial
+  // file.
   void finish(Result<> outcome);
 
  private:

@@ -20,7 +20,7 @@ constexpr unsigned char flag_removed = 4;
 constexpr unsigned char flags_known = flag_cursor | flag_session | flag_removed;
 
 constexpr std::size_t entry_flags_at = entry_prefix_bytes;
-// Room for everything in an entry but its records, one record's length included.
+// Room for everything in an entry except its records, but including one record's length.
 constexpr std::size_t entry_overhead_max = 9 + 2 * 16 + varint_bytes_max * (entry_records_max + 6);
 
 std::uint32_t entry_crc(std::string_view entry) { return crc32c(entry.substr(4)); }

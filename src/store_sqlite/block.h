@@ -1,8 +1,8 @@
-// The bytes of one group commit. A block is a header, an entry a session's batch (a large batch
-// makes several), and a directory that repeats who is where; it is cut into rows of row_bytes.
-// Entries and directory have checksums of their own: a damaged byte in an entry harms that session
-// alone, and a reader that knows where an entry starts needs nothing but the entry.
-// docs/protocol/journal.md and docs/decisions/0002-sqlite-journal.md have the layout.
+// The bytes of one group commit. A block is a header, one entry per session's batch (a large batch
+// makes several), and a directory of all entries; it is cut into rows of row_bytes. Entries and
+// directory have their own checksums: a damaged byte in an entry affects only its session, and a
+// reader that knows an entry's position needs only that entry. Layout: docs/protocol/journal.md and
+// docs/decisions/0002-sqlite-journal.md.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,18 @@
 
 namespace perdure {
 
-// The page and the row were chosen by measurement, see docs/decisions/0002-sqlite-journal.md. Two
+// Page and row sizes were chosen by measurement, see docs/decisions/0002-sqlite-journal.md. Two
 // rows fill a leaf page without overflow.
 inline constexpr int page_bytes = 8192;
 inline constexpr std::size_t row_bytes = 4040;
 
 inline constexpr std::size_t block_header_bytes = 24;
 inline constexpr std::uint8_t block_version = 1;
-// A batch is cut into entries so that reading one record touches little else.
+// A batch is cut into entries so that reading one record reads little else.
 inline constexpr std::size_t entry_records_max = 64;
 inline constexpr std::size_t entry_bytes_soft_max = 64UL << 10;  // one record may be larger
 
-// Where an entry lies: the row, the offset in it, and how many records it has.
+// An entry's position: the row, the offset in it, and the number of its records.
 struct EntryRef {
   std::uint64_t pos = 0;
   std::uint32_t offset = 0;
@@ -35,13 +35,13 @@ struct EntryRef {
   bool operator==(const EntryRef&) const = default;
 };
 
-// What an entry says of itself.
+// The header of an entry.
 struct EntryHead {
   std::uint64_t sid = 0;
   Seq first_seq = 0;
   std::uint64_t count = 0;
   bool removed = false;              // the records were erased; their bytes are zero
-  std::optional<SessionId> session;  // in the entry that starts with record 1
+  std::optional<SessionId> session;  // only in the entry that starts with record 1
   std::optional<FrameCursor> cursor;
 };
 
@@ -53,12 +53,12 @@ struct EntryInput {
   std::optional<FrameCursor> cursor;
 };
 
-// Builds a block in one buffer. add() says where the entry lies relative to the block's start.
+// Builds a block in one buffer. add() returns the entry's position relative to the block's start.
 class BlockBuilder {
  public:
   void start();
   std::uint32_t add(const EntryInput& entry);
-  // Closes the block and returns its bytes, valid until start().
+  // Completes the block and returns its bytes, valid until start().
   std::string_view finish();
 
   bool empty() const { return entry_count_ == 0; }
@@ -76,7 +76,7 @@ struct BlockHead {
   std::uint32_t directory_at = 0;
 };
 
-// Nothing when the bytes do not start a block, or its header is damaged.
+// Absent if the bytes do not start a block or its header is damaged.
 std::optional<BlockHead> parse_block_head(std::string_view bytes);
 
 struct DirectoryLine {
@@ -87,12 +87,12 @@ struct DirectoryLine {
   std::uint64_t length = 0;
 };
 
-// Nothing when the directory is damaged. `block` is the whole block.
+// Absent if the directory is damaged. `block` is the whole block.
 std::optional<std::vector<DirectoryLine>> parse_directory(const BlockHead& head,
                                                           std::string_view block);
 
 inline constexpr std::size_t entry_prefix_bytes = 8;
-// The length of the whole entry, from its first entry_prefix_bytes; 0 when that cannot be.
+// The length of the whole entry, read from its first entry_prefix_bytes; 0 if it is impossible.
 std::size_t entry_length(std::string_view prefix);
 
 struct Entry {
@@ -101,14 +101,14 @@ struct Entry {
   std::vector<std::string_view> records;  // into the bytes given
 };
 
-// Checks and takes apart one entry; nothing when a byte of it is wrong.
+// Checks and parses one entry; absent if any byte of it is wrong.
 std::optional<Entry> parse_entry(std::string_view bytes);
 
-// Overwrites one record with zeros; everything else stays where it is. `bytes` must have parsed.
+// Overwrites one record with zeros; nothing moves. `bytes` must have parsed.
 void blank_record(std::span<char> bytes, std::size_t index);
 
-// Whether a record may have been overwritten so: then the table of redactions has what stands for
-// it.
+// Whether a record may have been overwritten this way: its replacement is then in the table
+// redactions.
 inline bool is_blank_record(std::string_view record) {
   return !record.empty() && record.find_first_not_of('\0') == std::string_view::npos;
 }

@@ -1,4 +1,4 @@
-// The stored bytes: what is put in comes out, and no flipped bit goes unnoticed.
+// Stored bytes: values survive a round trip, and every flipped bit is detected.
 #include "store_sqlite/codec.h"
 
 #include <random>

@@ -1,4 +1,4 @@
-// What a copy to another engine asks for besides the reads of a Store.
+// The calls that a copy to another engine needs in addition to the reads of a Store.
 #include <algorithm>
 
 #include "store_sqlite/codec.h"

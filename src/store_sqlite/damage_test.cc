@@ -1,6 +1,6 @@
-// Files that are torn, truncated, flipped, padded, foreign, empty or newer: a clear error or a
-// repair, the other sessions untouched, and never a wrong record served (DISK3, S1, S2, S7, S10,
-// S12, X21).
+// Torn, truncated, flipped, padded, foreign, empty and newer files lead to a clear error or a
+// repair; other sessions are unaffected, and a wrong record is never served (DISK3, S1, S2, S7,
+// S10, S12, X21).
 #include <random>
 
 #include <sqlite3.h>
@@ -16,13 +16,13 @@ namespace {
 
 class SqliteDamage : public StoreTest {
  protected:
-  // A record that can be found in the file again.
+  // A record that the tests can find in the file.
   static std::string marked(std::uint64_t number, Seq seq) {
     return "<session " + std::to_string(number) + " record " + std::to_string(seq) + ">" +
            std::string(200, 'm');
   }
 
-  // Sessions 1…count, interleaved in shared blocks, and everything moved into the main file.
+  // Sessions 1…count, interleaved in shared blocks, with everything checkpointed to the main file.
   void fill(std::uint64_t count, Seq records) {
     for (Seq seq = 1; seq <= records; ++seq) {
       for (std::uint64_t number = 1; number <= count; ++number) {
@@ -36,7 +36,7 @@ class SqliteDamage : public StoreTest {
     }
   }
 
-  // Records as the runtime writes them, each with the hash of the one before.
+  // Records as the runtime writes them, each with the hash of its predecessor.
   static std::vector<std::string> chained(Seq count) {
     std::vector<std::string> out;
     Hash prev;
@@ -138,8 +138,8 @@ TEST_F(SqliteDamage, X21_a_session_found_whole_again_is_freed) {
   EXPECT_TRUE(put(1, 5, {"yes"}));
 }
 
-// The row of a whole commit decays before the index has it. What each session wrote behind it was
-// acknowledged: those numbers must not be given to others (J1).
+// The row of a whole commit decays before it is indexed. Each session's later records were
+// acknowledged: their numbers must not be reused (J1).
 TEST_F(SqliteDamage, J1_DISK3_a_lost_block_keeps_its_sessions_in_quarantine_through_verify) {
   SqliteOptions with = options();
   with.flush_bytes_min = with.flush_bytes_max = 1UL << 40;
@@ -167,7 +167,7 @@ TEST_F(SqliteDamage, J1_DISK3_a_lost_block_keeps_its_sessions_in_quarantine_thro
   }
 }
 
-// Checksums of entries say nothing of records that were never written there: the chain does.
+// Checksums of entries do not detect missing records; the hash chain does.
 TEST_F(SqliteDamage, J2_verify_follows_the_chain_through_redactions_and_finds_where_it_breaks) {
   open();
   std::vector<std::string> records = chained(10);
@@ -196,7 +196,7 @@ TEST_F(SqliteDamage, J2_verify_follows_the_chain_through_redactions_and_finds_wh
   EXPECT_TRUE(put(2, 10, {"more"}));
 }
 
-// 256 entries make an extent.
+// An extent holds 256 entries.
 TEST_F(SqliteDamage, DISK3_a_damaged_extent_takes_none_of_the_records_before_it) {
   for (const bool by_verify : {false, true}) {
     store_.reset();
@@ -224,7 +224,7 @@ TEST_F(SqliteDamage, DISK3_a_damaged_extent_takes_none_of_the_records_before_it)
   }
 }
 
-// `heads` has no checksums of its own: the last extent, which has, must end where the head is.
+// `heads` has no checksums: its head must match the end of the last extent, which has one.
 TEST_F(SqliteDamage, J1_DISK3_a_head_that_decayed_or_is_gone_is_noticed) {
   for (const char* sql :
        {"UPDATE heads SET head = head - 1 WHERE sid = 1",
@@ -290,7 +290,7 @@ TEST_F(SqliteDamage, DISK3_S7_a_broken_page_of_the_extents_does_not_keep_others_
     open(with);
   }
   ASSERT_TRUE(put(40, 302, {"newest"}));
-  // What was withdrawn is in the log, and comes back with a new index.
+  // Withdrawn records are still in the log; a new index returns them.
   EXPECT_GE(store_->damaged_indexes().value_or(0), 1U);
   const Result<> rebuilt = store_->rebuild_index();
   ASSERT_TRUE(rebuilt) << rebuilt.error().message();
@@ -304,7 +304,7 @@ TEST_F(SqliteDamage, DISK3_S7_a_broken_page_of_the_extents_does_not_keep_others_
   EXPECT_TRUE(put(1, 301, {"more"}));
 }
 
-// The records of a removed session are found for their erasing by its extents alone.
+// Only extents locate the records of a removed session for erasing.
 TEST_F(SqliteDamage, S7_a_broken_page_of_the_index_leaves_what_is_to_be_erased_to_be_erased) {
   for (const char* const table : {"extents", "heads"}) {
     store_.reset();
@@ -330,7 +330,7 @@ TEST_F(SqliteDamage, S7_a_broken_page_of_the_index_leaves_what_is_to_be_erased_t
   }
 }
 
-// A rebuild scans what the log has. What it has lost at a session's end it does not show (J1).
+// A rebuild scans the log, which cannot show records lost from a session's end (J1).
 TEST_F(SqliteDamage, J1_DISK3_a_rebuild_gives_no_acknowledged_number_away) {
   for (const char* const lost :
        {"UPDATE log SET data = zeroblob(length(data)) WHERE pos = 5",
@@ -363,7 +363,7 @@ TEST_F(SqliteDamage, J1_DISK3_a_rebuild_gives_no_acknowledged_number_away) {
   }
 }
 
-// Entries without records that carry the frame cursor alone, right behind what the index has.
+// Entries without records that only carry the frame cursor, directly after the indexed part.
 TEST_F(SqliteDamage, PROC5_a_frame_cursor_does_not_go_back_unnoticed) {
   const ExecId agent(Ulid{0x4142434445464748, 0x494a4b4c4d4e4f50});
   SqliteOptions with = options();
@@ -385,7 +385,7 @@ TEST_F(SqliteDamage, PROC5_a_frame_cursor_does_not_go_back_unnoticed) {
   EXPECT_EQ(report->damages[0].session, session(1));
 }
 
-// The block with a session's last records is lost; an entry without records behind it proves that.
+// The block with a session's last records is lost; a later entry without records proves it.
 TEST_F(SqliteDamage, J1_an_entry_without_records_shows_that_some_before_it_are_lost) {
   SqliteOptions with = options();
   with.flush_bytes_min = with.flush_bytes_max = 1UL << 40;
@@ -399,8 +399,8 @@ TEST_F(SqliteDamage, J1_an_entry_without_records_shows_that_some_before_it_are_l
   EXPECT_EQ(put(1, 4, {"no"}).error().code(), Code::damaged);
 }
 
-// The flush goes in slices of 1,024 sessions; the damage of one in the second is saved with the
-// first, when there is no row of it yet.
+// The flush runs in slices of 1,024 sessions; damage of a session in the second slice is saved with
+// the first, when it has no row yet.
 TEST_F(SqliteDamage, X21_the_quarantine_of_a_session_behind_the_first_slice_outlives_a_restart) {
   SqliteOptions with = options();
   with.flush_bytes_min = with.flush_bytes_max = 1UL << 40;
@@ -419,8 +419,8 @@ TEST_F(SqliteDamage, X21_the_quarantine_of_a_session_behind_the_first_slice_outl
   }
 }
 
-// Every byte of the file takes its turn (a sample of them): whatever the flip hits, the store opens
-// or says clearly why not, and no record is ever served that was not written.
+// Flips bytes throughout the file (a sample). After each flip the store opens or reports a clear
+// error, and serves no record that was never written.
 TEST_F(SqliteDamage, DISK3_no_flip_anywhere_serves_a_wrong_record) {
   open();
   fill(4, 30);
@@ -453,7 +453,7 @@ TEST_F(SqliteDamage, DISK3_no_flip_anywhere_serves_a_wrong_record) {
     }
     harmed += whole < 4 ? 1 : 0;
   }
-  EXPECT_LT(refused, 40);  // the schema, the header
+  EXPECT_LT(refused, 40);  // flips in the schema or header
   EXPECT_GT(harmed, 0);
 }
 
@@ -476,7 +476,7 @@ TEST_F(SqliteDamage, S1_killed_at_any_byte_of_the_wal_leaves_a_prefix_of_whole_c
       const auto found = (*opened)->head(session(number));
       const Seq now = found ? found->seq : 0;
       if (!head) head = now;
-      EXPECT_EQ(now, *head);  // the three were always in one commit
+      EXPECT_EQ(now, *head);  // the three are always in one commit
     }
     longest = std::max(longest, *head);
     EXPECT_TRUE(
@@ -538,11 +538,11 @@ TEST_F(SqliteDamage, S7_a_salvage_keeps_every_log_that_was_damaged) {
   }
 }
 
-// Frames of the log, of 8 KiB and a header of 24 bytes, which begins with the page's number.
+// Log frames: an 8 KiB page and a header of 24 bytes that begins with the page number.
 constexpr std::size_t wal_frame_bytes = 24 + 8192;
 std::size_t wal_frame_at(std::size_t number) { return 32 + number * wal_frame_bytes; }
 
-// SQLite reads no further than a frame of page 0, and the next commit would go over the rest.
+// SQLite stops reading at a frame of page 0, and the next commit would overwrite the rest.
 TEST_F(SqliteDamage, DISK3_S7_a_salvage_passes_over_a_frame_that_lost_its_header) {
   open();
   fill(3, 40);
@@ -562,7 +562,7 @@ TEST_F(SqliteDamage, DISK3_S7_a_salvage_passes_over_a_frame_that_lost_its_header
     with.salvage = true;
     const auto opened = SqliteStore::open(with);
     tried += 1;
-    if (!opened) {  // a page of a tree that was written this once
+    if (!opened) {  // a tree page that no later commit rewrote
       EXPECT_EQ(opened.error().code(), Code::damaged) << opened.error().message();
       continue;
     }
@@ -576,7 +576,7 @@ TEST_F(SqliteDamage, DISK3_S7_a_salvage_passes_over_a_frame_that_lost_its_header
     }
     whole += is_whole ? 1 : 0;
   }
-  // Most pages are written again by a later commit.
+  // A later commit rewrites most pages.
   EXPECT_GT(tried, 10U);
   EXPECT_GT(whole, tried * 3 / 4);
 }
@@ -607,8 +607,7 @@ TEST_F(SqliteDamage, DISK3_S7_a_page_number_that_decayed_overwrites_no_other_pag
   }
 }
 
-// The page that has decayed is written again by the commits behind it, so nothing may be lost
-// wherever the power goes.
+// Later commits rewrite the decayed page, so a power cut at any point may lose nothing.
 TEST(SqliteSalvage, S7_J1_a_salvage_that_is_cut_off_loses_no_commit) {
   constexpr Seq records = 6;
   int cuts = 0;
@@ -628,7 +627,7 @@ TEST(SqliteSalvage, S7_J1_a_salvage_that_is_cut_off_loses_no_commit) {
         }
       }
       const std::string wal = vfs.disk().contents("journal.db-wal").value();
-      std::size_t frames = 0;  // behind them are those of an earlier log, of another salt
+      std::size_t frames = 0;  // later ones are from an earlier log, with another salt
       while (wal.substr(wal_frame_at(frames) + 8, 8) == wal.substr(16, 8)) ++frames;
       const std::size_t decayed = wal_frame_at(frames - 2) + 4000;
       vfs.disk().overwrite("journal.db-wal", decayed, std::string(8, '~'));
@@ -735,7 +734,7 @@ TEST_F(SqliteDamage, S7_a_damaged_search_index_is_rebuilt) {
   open();
   const auto hits = store_->search({.query = "session", .limit = 100});
   EXPECT_TRUE(!hits || hits->size() < 20U) << "it is damaged";
-  // The next text that has to go into it finds the damage: nobody asks for the rebuild.
+  // The next text for this part of the index finds the damage; the rebuild starts automatically.
   ASSERT_TRUE(put(1, 10, {"<session 1 record 11>"}));
   idle(*store_);
   EXPECT_EQ(store_->search({.query = "session", .limit = 100})->size(), 21U);

@@ -1,5 +1,5 @@
-// The disk itself fails: full, or with an error whose outcome is unknown (S5, S6, DISK1, DISK2).
-// The full disk is a real one, a small tmpfs; the error is made by the process's file size limit.
+// The disk itself fails: it is full, or the outcome of a write is unknown (S5, S6, DISK1, DISK2).
+// The full disk is a real, small tmpfs; the process's file size limit causes the error.
 #include <atomic>
 #include <csignal>
 #include <thread>
@@ -20,7 +20,7 @@ class SqliteDisk : public StoreTest {
     if (mounted_) ::umount2(folder_.c_str(), MNT_DETACH);
   }
 
-  // Puts a small file system under the scratch folder; false where that is not allowed.
+  // Mounts a small file system at the scratch folder; false if that is not allowed.
   bool mount_small(const char* size) {
     mounted_ = ::mount("tmpfs", folder_.c_str(), "tmpfs", 0, size) == 0;
     return mounted_;
@@ -42,7 +42,7 @@ TEST_F(SqliteDisk, S5_DISK2_a_full_disk_refuses_cleanly_keeps_ends_writable_and_
   EXPECT_TRUE(store_->stats().disk_full);
   EXPECT_TRUE(fs::exists(path("journal.db.reserve")));
 
-  // Refused without trying, but an end goes through, beside a refused one in the same group.
+  // Refused without a try; but an ending append succeeds next to a refused one in one group.
   EXPECT_EQ(put(1, head, {"small"}).error().code(), Code::disk_full);
   std::vector<std::string> outcome;
   const auto note = [&](Result<> done) {
@@ -61,14 +61,14 @@ TEST_F(SqliteDisk, S5_DISK2_a_full_disk_refuses_cleanly_keeps_ends_writable_and_
   EXPECT_EQ(all(1).size(), head + 1);
   EXPECT_TRUE(store_->verify()->damages.empty());
 
-  // A crash while it is full loses nothing either.
+  // A crash on a full disk loses nothing either.
   open(with);
   EXPECT_EQ(all(1).size(), head + 1);
   EXPECT_EQ(store_->head(session(2)).error().code(), Code::not_found);
   while (put(1, head + 1, {bulk})) ++head;
   EXPECT_TRUE(store_->stats().disk_full);
 
-  // Room again: it goes on by itself.
+  // With space again, it recovers on its own.
   ASSERT_EQ(::mount("tmpfs", folder_.c_str(), "tmpfs", MS_REMOUNT, "size=60m"), 0);
   store_->idle_step();
   EXPECT_FALSE(store_->stats().disk_full);
@@ -78,7 +78,7 @@ TEST_F(SqliteDisk, S5_DISK2_a_full_disk_refuses_cleanly_keeps_ends_writable_and_
   EXPECT_TRUE(store_->verify()->damages.empty());
 }
 
-// The reserve was not needed and is there: that is no room.
+// The unused reserve exists; that does not mean there is space.
 TEST_F(SqliteDisk, S5_DISK2_a_full_disk_stays_full_while_there_is_nothing_to_do) {
   if (!mount_small("size=6m")) GTEST_SKIP() << "needs the right to mount a tmpfs";
   SqliteOptions with = options();
@@ -139,7 +139,7 @@ TEST_F(SqliteDisk, S6_DISK1_an_unknown_outcome_answers_nobody_and_writes_nothing
   EXPECT_TRUE(store_->verify()->damages.empty());
 }
 
-// The search index is written in the same slice of background work behind which a checkpoint is
+// The search index is written in the same slice of background work, after which a checkpoint is
 // due.
 TEST(SqliteSync, DISK1_background_work_that_could_not_be_synced_is_followed_by_no_other) {
   FaultVfs vfs;
@@ -167,8 +167,8 @@ TEST(SqliteSync, DISK1_background_work_that_could_not_be_synced_is_followed_by_n
   EXPECT_EQ(vfs.disk().syncs_after_failed_sync(), 0U);
 }
 
-// The job uses the writer's connection, which it has to let go of before the lock: its CHECK says
-// so, and by chance a crash.
+// The job uses the writer's connection and must release it before the lock; otherwise its CHECK
+// fails, or by chance it crashes.
 TEST(SqliteSync, S13_DISK2_a_backup_that_finds_no_room_ends_beside_a_busy_writer) {
   FaultVfs vfs;
   const auto store =
@@ -193,7 +193,7 @@ TEST(SqliteSync, S13_DISK2_a_backup_that_finds_no_room_ends_beside_a_busy_writer
   }
 }
 
-// Here it goes to the same disk, so all that it can say is that there is no room.
+// Here the backup goes to the same disk, so it can only report that the disk is full.
 TEST(SqliteSync, S13_DISK2_a_backup_does_not_wait_until_the_journal_has_room_again) {
   FaultVfs vfs;
   const auto store =
@@ -213,7 +213,7 @@ TEST(SqliteSync, S13_DISK2_a_backup_does_not_wait_until_the_journal_has_room_aga
   EXPECT_TRUE(store->stats().disk_full);
 }
 
-// Whoever copies or moves the file alone afterwards relies on it.
+// Copying or moving only the database file afterwards relies on this.
 TEST(SqliteSync, S13_an_end_that_leaves_commits_in_the_wal_is_no_success) {
   bool refused = false;
   bool reached = true;

@@ -73,7 +73,7 @@ Result<> Eraser::slice(SearchProjection& search, std::uint64_t indexed) {
     Query query(first_extent_);
     if (!TRY(query->bind_u64(1, sid).step())) return undoom_.bind_u64(1, sid).run();
     key.first_seq = query->u64(0);
-    // An extent that cannot be read is dropped: its records stay where nobody can find them.
+    // An extent that cannot be read is dropped: its records stay, but cannot be found.
     refs = unpack_extent(key, query->bytes(1)).value_or(std::vector<EntryRef>());
   }
   const std::size_t count = std::min(refs.size(), slice_entries_max);

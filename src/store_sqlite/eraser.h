@@ -1,7 +1,7 @@
-// Removing a session, or one record of it. First, in one transaction, everything by which it could
-// be found; then, in bounded slices, its records in the log: their bytes are overwritten with zeros
-// where other sessions' entries share the block, and the block's rows are deleted once all its
-// entries are gone.
+// Removes a session, or one of its records. First, one transaction deletes everything by which it
+// could be found. Then bounded slices erase its records in the log: bytes are overwritten with
+// zeros if the block also holds other sessions' entries, and a block's rows are deleted once all
+// its entries are erased.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@ class Eraser {
   // Inside an open transaction. The session's index must be flushed.
   Result<> doom(std::uint64_t sid);
 
-  // Inside an open transaction, for a session whose index is flushed: zeros in the place of the
-  // record, and what stands for it beside.
+  // Inside an open transaction, for a session whose index is flushed: zeros the record and stores
+  // its replacement separately.
   Result<> redact(std::uint64_t sid, const Redaction& what, SearchProjection& search);
 
-  // Whether a removed session waits to be erased.
+  // Whether a removed session is still to be erased.
   bool behind() const { return behind_; }
   // Inside an open transaction: erases some entries of one session. `indexed` is the index's
-  // watermark: rows behind it are never deleted.
+  // watermark: rows after it are never deleted.
   Result<> slice(SearchProjection& search, std::uint64_t indexed);
 
  private:
@@ -47,7 +47,7 @@ class Eraser {
 
   Db* db_;
   LogReader log_;
-  bool behind_ = true;  // until a look says otherwise
+  bool behind_ = true;  // until the first look
   Statement next_doomed_, first_extent_, delete_extent_, put_extent_, undoom_, read_row_,
       write_row_, delete_rows_;
 };

@@ -1,6 +1,6 @@
 // The stored form of a session's index: rows of extents(sid, first_seq, packed), each with the
-// places of up to extent_entries_max consecutive entries. An extent can always be built again from
-// the log.
+// positions of up to extent_entries_max consecutive entries. Extents can always be rebuilt from the
+// log.
 #pragma once
 
 #include <optional>
@@ -15,17 +15,17 @@ namespace perdure {
 
 inline constexpr std::size_t extent_entries_max = 256;
 
-// What a packed extent is about; its checksum covers it.
+// The identity of a packed extent; its checksum covers it.
 struct ExtentKey {
   std::uint64_t sid = 0;
   Seq first_seq = 0;
 };
 
 std::string pack_extent(const ExtentKey& key, std::span<const EntryRef> refs);
-// Nothing when the bytes are damaged or belong to another key.
+// Absent if the bytes are damaged or belong to another key.
 std::optional<std::vector<EntryRef>> unpack_extent(const ExtentKey& key, std::string_view packed);
 
-// The number of records in all of them.
+// The total number of their records.
 Seq records_in(std::span<const EntryRef> refs);
 
 }  // namespace perdure

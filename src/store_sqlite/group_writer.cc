@@ -12,7 +12,7 @@ namespace {
 
 // The last extent as load_session_sql selected it.
 void compare_extent(Query& query, IndexedSession& state) {
-  Seq end = 0;  // of what is known to be good
+  Seq end = 0;  // of the intact part
   if (!query->is_null(4)) {
     const ExtentKey key{.sid = state.sid, .first_seq = query->u64(4)};
     const auto refs = unpack_extent(key, query->bytes(5));
@@ -133,7 +133,7 @@ Result<SessionIndex::Change*> GroupWriter::admit(PendingAppend& pending) {
     pending.refused = std::move(error);
     return nullptr;
   }
-  // Before change_of(): whatever is refused from there on has a place among the group's changes.
+  // Before change_of(): an append refused after that has a place among the group's changes.
   if (const std::optional<Hash> lost = TRY(find_lost_blob(batch))) {
     return refuse(Code::not_found, "there is no blob " + lost->hex());
   }

@@ -1,6 +1,6 @@
-// Writes one group of appends inside a transaction: checks each against the sessions as the group
-// leaves them, packs the records into a commit block, and writes the rows that belong to them. An
-// append that does not fit is refused alone; an error of the database concerns the group.
+// Writes one group of appends inside a transaction: checks each against the sessions as changed by
+// the group, packs the records into a commit block, and writes the rows that belong to them. An
+// append that fails a check is refused alone; a database error affects the whole group.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class GroupWriter {
   // Inside an open transaction. Afterwards each append is refused or part of the group; the caller
   // commits and then calls published(), or rolls back and calls discarded().
   Result<> write(std::span<PendingAppend* const> group, std::uint64_t next_pos);
-  // Makes the group visible. Returns the position behind its block.
+  // Makes the group visible. Returns the position after its block.
   std::uint64_t published();
   void discarded();
   std::size_t block_bytes() const { return block_bytes_; }
@@ -34,11 +34,11 @@ class GroupWriter {
       : db_(&db), index_(&index), epoch_(epoch) {}
 
   Result<> write_one(PendingAppend& pending);
-  // The change the append belongs to, made if need be; nothing when the append is refused.
+  // The append's change, created if needed; null if the append is refused.
   Result<SessionIndex::Change*> admit(PendingAppend& pending);
   Result<SessionIndex::Change*> change_of(SessionId session, PendingAppend& pending);
   Result<std::optional<Error>> check_answers(const Append& batch);
-  // The first blob that the batch refers to and that is not there.
+  // The first missing blob that the batch refers to.
   Result<std::optional<Hash>> find_lost_blob(const Append& batch);
   Result<> create_session(IndexedSession& state);
   void write_records(SessionIndex::Change& change, const Append& batch);
@@ -52,7 +52,7 @@ class GroupWriter {
   Db* db_;
   SessionIndex* index_;
   std::uint64_t epoch_;
-  std::uint64_t next_pos_ = 0;  // behind it
+  std::uint64_t next_pos_ = 0;  // after the block
   std::size_t block_bytes_ = 0;
   BlockBuilder block_;
   SessionIndex::Group group_;
@@ -62,16 +62,16 @@ class GroupWriter {
       has_blob_, insert_owner_;
 };
 
-// The state of a stored session, by id; nothing when there is none. The statement selects
-// load_session_sql. The table heads has no checksums: a head that is not where the last extent ends
-// makes the session a damaged one.
+// A stored session's state, by id; absent if not stored. The statement selects load_session_sql.
+// The table heads has no checksums: if a head differs from the end of the last extent, the session
+// counts as damaged.
 inline constexpr std::string_view load_session_sql =
     "SELECT s.sid, h.head, h.cursor, h.good, e.first_seq, e.packed FROM sessions s "
     "LEFT JOIN heads h ON h.sid = s.sid LEFT JOIN extents e ON e.sid = s.sid "
     "WHERE s.id = ? ORDER BY e.first_seq DESC LIMIT 1";
 Result<std::optional<IndexedSession>> load_session(Statement& load, SessionId session);
 
-// What the checksums of rows outside the log cover beside the payload.
+// The context that the checksums of rows outside the log cover in addition to the payload.
 std::string outbox_key(std::uint64_t sid, std::uint64_t number);
 std::string snapshot_key(std::uint64_t sid, Seq seq);
 std::string redaction_key(std::uint64_t sid, Seq seq);

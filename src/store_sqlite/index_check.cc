@@ -1,5 +1,5 @@
-// Reads the stored index and says of how many sessions it has to be built anew. What it points at
-// is not read: the records vouch for themselves.
+// Checks the stored index and counts the sessions whose index must be rebuilt. It does not read
+// records: they have their own checksums.
 #include "store_sqlite/store_parts.h"
 
 namespace perdure {
@@ -22,7 +22,7 @@ Result<std::uint64_t> SqliteStore::damaged_indexes() {
   Query query(rows);
   while (true) {
     const Result<bool> row = query->step();
-    // A page of the tables themselves: whose it was cannot be said.
+    // A page of the table itself is damaged: its sessions are unknown.
     if (!row && row.error().code() == Code::damaged) return damaged + 1;
     if (!TRY(row)) break;
     const std::uint64_t sid = query->u64(0);

@@ -17,7 +17,7 @@ Result<IndexFlush> IndexFlush::create(Db& db, SessionIndex& index) {
   out.put_head_ =
       TRY(db.prepare("INSERT INTO heads(sid, head, cursor) VALUES(?1, ?2, ?3) "
                      "ON CONFLICT(sid) DO UPDATE SET head = ?2, cursor = ?3"));
-  // A session that was never flushed has no row yet: with head 0 the log is read as without it.
+  // A never flushed session has no row yet: with head 0 the log is read as if there were none.
   out.put_good_ =
       TRY(db.prepare("INSERT INTO heads(sid, head, good) VALUES(?1, 0, ?2) "
                      "ON CONFLICT(sid) DO UPDATE SET good = ?2"));
@@ -64,7 +64,7 @@ Result<> IndexFlush::write_extents(const IndexedSession& state) {
   std::vector<EntryRef> refs;
   Seq first_seq = state.flushed + 1;
   {
-    // The last extent is taken up again while it has room. One that cannot be read stays.
+    // Fill up the last extent if it has room. Leave it alone if it cannot be read.
     Query query(last_extent_);
     if (TRY(query->bind_u64(1, state.sid).step())) {
       const ExtentKey key{.sid = state.sid, .first_seq = query->u64(0)};

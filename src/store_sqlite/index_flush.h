@@ -1,5 +1,5 @@
 // Writes the in-memory ends of sessions' indexes to the tables heads and extents, oldest first, in
-// slices. The log before the watermark needs no scan when the store is opened again.
+// slices. A later open need not scan the log before the watermark.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,21 @@ class IndexFlush {
 
   struct Slice {
     std::uint64_t before = 0;    // sessions with unflushed rows before this
-    std::uint64_t next_pos = 0;  // the position behind the log
+    std::uint64_t next_pos = 0;  // the position after the log
     std::size_t sessions_max = 1024;
   };
-  // Inside an open transaction. Says whether there was anything; then commit and call committed().
+  // In an open transaction. Returns whether it wrote; the caller then commits, calls committed().
   Result<bool> write(const Slice& slice);
   void committed();
 
-  // Writes one session's end, dirty or not; for a session that is about to be removed.
+  // Writes one session's end, dirty or not; used before the session is removed.
   Result<> write_session(const IndexedSession& state);
 
   // The same without its extents, which cannot be written.
   Result<> write_head(const IndexedSession& state);
   // How many records of a damaged session may be served.
   Result<> write_good(std::uint64_t sid, Seq good);
-  // How far the log is in the tables as they are.
+  // How far the tables cover the log.
   Result<> write_watermark(std::uint64_t next_pos);
 
  private:

@@ -1,5 +1,5 @@
-// Builds the tables heads and extents anew from the log. What the old ones knew of acknowledged
-// records that the log cannot give any more is kept: their numbers must not be used again (J1).
+// Rebuilds the tables heads and extents from the log. It keeps what the old tables knew of
+// acknowledged records that the log has lost: their numbers must not be reused (J1).
 #include "store_sqlite/extents.h"
 #include "store_sqlite/schema.h"
 #include "store_sqlite/writer.h"
@@ -9,10 +9,10 @@ namespace {
 
 constexpr std::size_t slice_bytes = 64UL << 20;
 
-// What the old index says of a session.
+// A session's end according to the old index.
 struct OldEnd {
   std::uint64_t sid = 0;
-  Seq end = 0;              // of the last extent whose checksum is right
+  Seq end = 0;              // of the last extent with a correct checksum
   std::optional<Seq> good;  // it was damaged
 };
 
@@ -46,7 +46,7 @@ Result<std::vector<OldEnd>> read_old_ends(Db& db) {
   return out;
 }
 
-// What of removed sessions is still to be erased is known by their extents alone.
+// Only extents locate the records of removed sessions that are still to be erased.
 struct DoomedExtent {
   ExtentKey key;
   std::string packed;
@@ -83,8 +83,8 @@ Result<bool> is_broken(Db& db, const std::string& table) {
   return TRY(row) && check.bytes(0) != "ok";
 }
 
-// A table with a page that cannot be read cannot be emptied or dropped either: it stays in the file
-// under a name that nobody asks for.
+// A table with an unreadable page cannot be emptied or dropped either: rename it and leave it in
+// the file.
 Result<> set_aside(Db& db, const std::string& table) {
   const std::string prefix = table + "_broken_";
   const std::int64_t before = TRY(
@@ -93,13 +93,13 @@ Result<> set_aside(Db& db, const std::string& table) {
   return db.exec("ALTER TABLE " + table + " RENAME TO " + prefix + std::to_string(before + 1));
 }
 
-// Everything that reads the old tables: SQLite writes nothing more in a transaction that met a
+// Everything read from the old tables: SQLite writes nothing more in a transaction that hit a
 // broken page.
 struct OldIndex {
   std::vector<OldEnd> ends;
   bool has_broken_heads = false;
   bool has_broken_extents = false;
-  std::vector<DoomedExtent> doomed;  // of broken extents
+  std::vector<DoomedExtent> doomed;  // including broken extents
 };
 
 Result<OldIndex> read_old(Db& db) {
@@ -125,7 +125,7 @@ Result<> clear_tables(Db& db, const OldIndex& old) {
   return write_doomed(db, old.doomed);
 }
 
-// A session of which less is left than was there stays damaged where its records end now.
+// A session that lost records stays damaged from where its records end now.
 Result<> keep_quarantines(Db& db, const std::vector<OldEnd>& ends) {
   Statement heads = TRY(db.prepare("SELECT head FROM heads WHERE sid = ?"));
   Statement put =
@@ -145,8 +145,7 @@ Result<> keep_quarantines(Db& db, const std::vector<OldEnd>& ends) {
 
 }  // namespace
 
-// Scans into an index of its own, in one transaction, so that readers see the old one until the
-// end.
+// Scans into a separate index, in one transaction, so that readers see the old one until the end.
 Result<> Writer::rebuild_index() {
   const std::scoped_lock lock(write_mutex_);
   std::vector<std::string> notes;

@@ -9,7 +9,7 @@ EntryRef ref_of(const ScannedBlock& block, std::size_t offset, std::uint64_t cou
           .count = static_cast<std::uint32_t>(count)};
 }
 
-// Adds the entry at `offset` when it is whole; says how long it is, 0 when it is not.
+// Adds the entry at `offset` if it is intact; returns its length, or 0 if it is not.
 std::size_t add_if_whole(ScannedBlock& block, std::size_t offset) {
   const std::string_view rest = std::string_view(block.bytes).substr(offset);
   if (rest.size() <= entry_prefix_bytes) return 0;
@@ -36,8 +36,8 @@ void add_by_directory(ScannedBlock& block, const std::vector<DirectoryLine>& lin
   }
 }
 
-// Without a directory entries are found by trying every byte: each knows its own length, checksum
-// and place in the block.
+// Without a directory, tries every byte to find entries: each knows its own length, checksum and
+// position in the block.
 void add_by_search(ScannedBlock& block, std::size_t from) {
   std::size_t offset = from;
   while (offset + entry_prefix_bytes < block.bytes.size()) {
@@ -75,7 +75,7 @@ Result<std::optional<std::uint64_t>> LogReader::first_pos(std::uint64_t pos, std
     if (found && !*found) return std::nullopt;
     if (found) return query->u64(0);
     if (found.error().code() != Code::damaged) return std::unexpected(found.error());
-    // A page of the table itself is damaged: go row by row until one can be read again.
+    // A page of the table itself is damaged: go row by row until one is readable again.
     if (TRY(row(pos))) return pos;
   }
   return std::nullopt;
@@ -111,7 +111,7 @@ Result<> LogReader::gather(ScannedBlock& block, std::uint64_t rows) {
   for (std::uint64_t i = 0; i < rows; ++i) {
     const std::optional<std::string_view> bytes = TRY(row(block.pos + i));
     if (bytes) block.bytes += *bytes;
-    // A missing or cut row must not shift what follows; the last one ends where it ends.
+    // A missing or short row must not shift later rows; the last row may be short.
     if (i + 1 < rows) block.bytes.resize((i + 1) * row_bytes, '\0');
   }
   block.next_pos = block.pos + rows;

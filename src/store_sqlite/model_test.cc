@@ -1,6 +1,6 @@
 // Random interleavings against a plain model: appends, refusals, groups of any size, flushes,
-// checkpoints, removals, crashes (the files copied as they are) and reopenings. After each crash
-// the store must equal the model exactly, since the model only knows what was acknowledged.
+// checkpoints, removals, crashes (copies of the files as they are) and reopenings. After each crash
+// the store must equal the model exactly, since the model only contains acknowledged data.
 #include <array>
 #include <atomic>
 #include <map>
@@ -29,7 +29,7 @@ class SqliteModel : public StoreTest {
     return std::string(size, static_cast<char>('a' + random_() % 26)) + std::to_string(random_());
   }
 
-  // Appends to some sessions at once; what should succeed is put into the model.
+  // Appends to several sessions at once; adds the expected successes to the model.
   void group() {
     Model next = model_;
     const std::size_t count = 1 + random_() % 8;
@@ -147,8 +147,8 @@ TEST_F(SqliteModel, J1_J2_J3_any_interleaving_equals_the_model) {
   }
 }
 
-// Readers beside a writer: a reader sees a prefix of what was written, never less than was
-// acknowledged before it looked, through flushes, checkpoints and evictions.
+// Readers next to a writer: through flushes, checkpoints and evictions, a reader sees a prefix of
+// the written records that includes everything acknowledged before it looked.
 TEST_F(SqliteModel, readers_beside_the_writer_see_every_acknowledged_record) {
   SqliteOptions with = options();
   with.flush_bytes_min = with.flush_bytes_max = 20'000;

@@ -9,7 +9,7 @@
 namespace perdure {
 namespace {
 
-// Drops entries from the front that end before the first record wanted.
+// Drops entries from the front that end before the first wanted record.
 void drop_before(StoreReader::Plan& plan, Seq wanted) {
   std::size_t count = 0;
   while (count < plan.refs.size() && plan.first + plan.refs[count].count <= wanted) {
@@ -76,14 +76,14 @@ Result<> StoreReader::plan_flushed(const IndexedView& view, const SeqRange& rang
     out.refs.insert(out.refs.end(), refs->begin(), refs->end());
     next = key.first_seq + records_in(*refs);
   }
-  // A flush since the view was taken has extended the extents by entries that the view has too.
+  // A flush after the view was taken may have added entries to the extents that the view has too.
   for (; next > view.flushed + 1 && !out.refs.empty(); out.refs.pop_back()) {
     next -= out.refs.back().count;
   }
   return {};
 }
 
-// Not with the others: a file of before has no texts until the index is made anew.
+// Prepared separately: an older file has no texts until the index is rebuilt.
 Result<bool> StoreReader::prepare_search() {
   if (has_search) return true;
   if (!TRY(has_texts(db))) return false;
@@ -100,7 +100,7 @@ Result<bool> StoreReader::prepare_search() {
 }
 
 Result<std::optional<std::string>> StoreReader::redaction(std::uint64_t sid, Seq seq) {
-  // Without the table nothing was redacted: the record is made of zeros.
+  // Without the table nothing was redacted: the record consists of zeros.
   if (!TRY(has_redactions(db))) return std::nullopt;
   Statement redaction = TRY(db.prepare("SELECT sealed FROM redactions WHERE sid = ? AND seq = ?"));
   Query query(redaction);
@@ -126,7 +126,7 @@ Result<ReadTransaction> ReadTransaction::begin(StoreReader& reader) {
 }
 
 ReadTransaction::~ReadTransaction() {
-  // Ending a read writes nothing; a failure leaves the connection without a transaction as well.
+  // Ending a read writes nothing; even if it fails, the connection has no transaction afterwards.
   if (reader_ != nullptr) (void)reader_->db.exec("ROLLBACK");
 }
 

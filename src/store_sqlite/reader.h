@@ -1,6 +1,6 @@
-// The read side: a few read-only connections, handed out one call at a time. Positions come from
-// the session index first and the rows from a transaction begun afterwards, so that a commit which
-// is visible in the index is visible in the rows.
+// The read side: a few read-only connections, lent for one call at a time. Positions come from the
+// session index first and rows from a transaction begun afterwards, so that every commit visible in
+// the index is visible in the rows.
 #pragma once
 
 #include <condition_variable>
@@ -17,7 +17,7 @@
 
 namespace perdure {
 
-// What a reader needs to know of a session, taken from the index under its lock.
+// The state of one session for a reader, taken from the index under its lock.
 struct IndexedView {
   std::uint64_t sid = 0;
   Seq head = 0;
@@ -25,10 +25,10 @@ struct IndexedView {
   std::optional<Seq> good;
   std::optional<FrameCursor> cursor;
   Seq tail_first = 0;          // number of the first record in `tail`
-  std::vector<EntryRef> tail;  // entries of the asked range that are not in the extents
+  std::vector<EntryRef> tail;  // entries of the requested range that are not in the extents
 };
 
-// The records wanted of a session: after + 1 … last.
+// The wanted records of a session: after + 1 … last.
 struct SeqRange {
   Seq after = 0;
   Seq last = 0;
@@ -41,37 +41,37 @@ class StoreReader {
 
   Db db;
   std::optional<LogReader> log;
-  // What stands for a blank record; nothing when it was written so. `damaged` when it cannot be
-  // read.
+  // The replacement of a blank record; absent if the record was written blank. `damaged` if it
+  // cannot be read.
   Result<std::optional<std::string>> redaction(std::uint64_t sid, Seq seq);
-  // Puts what stands for redacted records in their places.
+  // Inserts the replacements of redacted records.
   Result<> put_redactions(const IndexedView& view, RecordPage& page);
 
   Statement load_session, extents, session_of_sid, snapshot, outbox, answer, find_ref, blob,
       open_sessions, list, search, snippet;
-  // The last two; false when nothing is there to be searched.
+  // Prepares the last two; false if there is nothing to search.
   Result<bool> prepare_search();
   bool has_search = false;
 
-  // Reads the session's records in order and gives each to `take` until that says false. An entry
-  // that cannot be read ends it: `damaged`, with the number of the last record before it in *good.
+  // Reads the session's records in order and passes each to `take` until it returns false. Stops at
+  // an unreadable entry: `damaged`, with the number of the last record before it in *good.
   template <class Take>
   Result<> records(const IndexedView& view, const SeqRange& range, Seq* good, Take&& take);
 
-  // The places of the entries that hold the range, and the number of the first one's first record.
+  // The positions of the entries that hold the range, and the first entry's first record number.
   struct Plan {
     Seq first = 0;
     std::vector<EntryRef> refs;
-    bool is_broken = false;  // the index is damaged behind them
+    bool is_broken = false;  // the index is damaged after them
   };
   Result<Plan> plan(const IndexedView& view, const SeqRange& range);
 
  private:
-  // The part of it that is in the extents.
+  // Plans the part that is in the extents.
   Result<> plan_flushed(const IndexedView& view, const SeqRange& range, Plan& out);
 };
 
-// A read transaction; ends with the scope.
+// A read transaction; ends with its scope.
 class ReadTransaction {
  public:
   static Result<ReadTransaction> begin(StoreReader& reader);
@@ -89,7 +89,7 @@ class ReaderPool {
   ReaderPool(DbOptions options, std::size_t readers_max)
       : options_(std::move(options)), readers_max_(readers_max) {}
 
-  // Lends a reader; it goes back when the lease ends. Blocks while all are lent.
+  // Lends a reader and returns it when the lease ends. Blocks while all are lent.
   class Lease {
    public:
     Lease(ReaderPool& pool, std::unique_ptr<StoreReader> reader)

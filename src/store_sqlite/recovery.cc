@@ -21,7 +21,7 @@ Result<std::uint64_t> size_of(const FilePlace& place) {
   return TRY(file.size());
 }
 
-// A store that is missing or empty while its other files are there has been lost, not never made.
+// If other files of the store exist, a missing or empty database was lost, not never created.
 Result<> check_files(const SqliteOptions& options, sqlite3_vfs* vfs) {
   const FilePlace database{vfs, options.path, VfsFileKind::database};
   const std::uint64_t bytes = TRY(size_of(database));
@@ -45,8 +45,8 @@ Result<> check_files(const SqliteOptions& options, sqlite3_vfs* vfs) {
   VfsFile file = TRY(VfsFile::open(database, VfsFile::Mode::read_only));
   if (bytes >= head.size()) TRY_VOID(file.read(0, head));
   if (std::string_view(head.data(), head.size()) == magic) return {};
-  // A power cut in the middle of a write of page 1 leaves anything there; SQLite's log beside the
-  // file has the page then, or that the file was still empty, and what comes of it is identified.
+  // A power cut during a write of page 1 may leave any content. SQLite's log next to the file then
+  // holds the page, or shows that the file was empty; the result is identified later.
   const bool journal = TRY(size_of({vfs, options.path + "-journal", VfsFileKind::other})) > 0;
   if (journal || TRY(size_of({vfs, options.path + "-wal", VfsFileKind::wal})) > 0) return {};
   const bool zeros = std::ranges::all_of(head, [](char c) { return c == '\0'; });
@@ -57,7 +57,7 @@ Result<> check_files(const SqliteOptions& options, sqlite3_vfs* vfs) {
                   "; it is left as it is");
 }
 
-// Says how many frames of a salvaged log SQLite must take; 0 for any.
+// Returns how many frames of a salvaged log SQLite must accept; 0 for any.
 Result<std::uint64_t> prepare_wal(const SqliteOptions& options, sqlite3_vfs* vfs) {
   const FilePlace place{vfs, options.path + "-wal", VfsFileKind::wal};
   const FilePlace redo{vfs, options.path + "-wal.redo", VfsFileKind::other};
@@ -81,7 +81,7 @@ Result<std::uint64_t> prepare_wal(const SqliteOptions& options, sqlite3_vfs* vfs
   return 0;
 }
 
-// The next commit goes over the frames that SQLite did not take, so this comes before it.
+// The next commit would overwrite frames that SQLite did not accept, so check this first.
 Result<> check_frames(Db& db, std::uint64_t expected) {
   if (expected == 0) return {};
   const std::uint64_t taken = TRY(committed_frames(db));
@@ -115,7 +115,7 @@ Result<> take_over(OpenedFile& file, const SqliteOptions& options) {
   return {};
 }
 
-// The sessions met in a scan, by number.
+// The sessions found in a scan, by number.
 class Sessions {
  public:
   Sessions(Statement load, SessionIndex& index) : load_(std::move(load)), index_(index) {}
@@ -155,10 +155,10 @@ class Sessions {
 void add_entry(SessionIndex& index, IndexedSession& state, const ScannedEntry& entry) {
   const EntryHead& head = entry.head;
   const Seq last = head.first_seq + head.count - 1;
-  // The tables have it, or what came later. An entry of a cursor alone has no number of its own.
+  // The tables have this entry or a later one. A cursor's entry has no record number.
   if (head.count == 0 ? last < state.flushed : last <= state.flushed) return;
   if (head.cursor) state.cursor = head.cursor;
-  // A gap means that an entry was lost altogether; what follows it is not served.
+  // A gap means that a whole entry was lost; the records after it are not served.
   const bool gap = head.first_seq != state.head + 1;
   if (gap || entry.damaged) {
     index.mark_damaged(state.id, std::min(state.head, head.first_seq - 1));
@@ -183,7 +183,7 @@ Result<OpenedFile> open_file(const SqliteOptions& options) {
   TRY_VOID(configure_writer(file.db, options.checkpoint_bytes));
   if (state == FileState::fresh) {
     TRY_VOID(create_schema(file.db, make_log_id(options)));
-    // From here on the file alone says what it is.
+    // From here on the file alone identifies itself.
     const int result = sqlite3_wal_checkpoint_v2(file.db.handle(), "main",
                                                  SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
     if (result != SQLITE_OK) return std::unexpected(sqlite_error(result, "first checkpoint"));

@@ -1,5 +1,5 @@
-// What is done when a store is opened: look at the files before SQLite touches them, make or
-// identify the database, and read the log behind the index's watermark.
+// The steps of opening a store: check the files before SQLite touches them, create or identify the
+// database, and read the log after the index's watermark.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct OpenedFile {
   std::string log_id;
 };
 
-// The writer's connection to a file that is ours, with the next epoch committed. See
-// SqliteStore::open for the errors.
+// The writer's connection to a file that is ours, with the next epoch committed. Errors: see
+// SqliteStore::open.
 Result<OpenedFile> open_file(const SqliteOptions& options);
 
 struct TailScan {
@@ -30,14 +30,14 @@ struct TailScan {
 
 struct ScanRange {
   std::uint64_t from = 1;
-  std::uint64_t bytes_max = UINT64_MAX;  // stop behind the block that reaches this
+  std::uint64_t bytes_max = UINT64_MAX;  // stop after the block that reaches this
 };
 
-// Puts what the log holds from a row on into the index. `next_pos` is behind the last block read.
-// Records that are in the extents already are skipped, entries of removed sessions too.
+// Adds the log from a given row on to the index. `next_pos` is the position after the last block
+// read. Skips records that are already in the extents, and entries of removed sessions.
 Result<TailScan> scan_tail(Db& db, SessionIndex& index, const ScanRange& range);
 
-// The row behind everything the log ever held as far as anybody may remember.
+// The position after the last row that the log is known to have held.
 Result<std::uint64_t> end_of_log(Db& db);
 
 }  // namespace perdure

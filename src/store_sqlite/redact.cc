@@ -1,5 +1,5 @@
-// Redacting one record: the log keeps its shape, so that every place in it stays what it was; the
-// record's bytes become zeros, and a row of the table redactions says what to read instead.
+// Redacts one record. The log keeps its layout, so every position stays valid: the record's bytes
+// become zeros, and a row of the table redactions holds the replacement.
 #include "store_sqlite/codec.h"
 #include "store_sqlite/eraser.h"
 #include "store_sqlite/extents.h"
@@ -62,7 +62,7 @@ Result<> Eraser::redact(std::uint64_t sid, const Redaction& what, SearchProjecti
 Result<> Writer::redact(const Redaction& redaction) {
   const std::scoped_lock lock(write_mutex_);
   if (failed_) return fail(Code::storage_unknown, "the store has failed");
-  // The index says where the record lies; what is not in it yet goes there first.
+  // The index locates the record, so flush the unindexed records first.
   TRY_VOID(flush_all());
   const Result<> redacted = transact([&]() -> Result<> {
     Statement load = TRY(db_.prepare(load_session_sql));
@@ -71,12 +71,12 @@ Result<> Writer::redact(const Redaction& redaction) {
     TRY_VOID(eraser_->redact(state->sid, redaction, *search_));
     Statement drop = TRY(db_.prepare("DELETE FROM snapshots WHERE sid = ?"));
     TRY_VOID(drop.bind_u64(1, state->sid).run());
-    // A crash before the WAL is emptied must not leave the text in it for good.
+    // If a crash comes before the WAL is emptied, the next open must still erase the text from it.
     return set_meta(db_, meta::scrub_due, 1);
   });
   if (!redacted) return redacted;
   scrub_due_ = true;
-  (void)idle_scrub();  // a reader may be under way: then it is tried again when idle
+  (void)idle_scrub();  // a current reader may prevent it: then retried when idle
   return {};
 }
 

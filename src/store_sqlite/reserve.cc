@@ -31,7 +31,7 @@ Result<> Reserve::write() {
   return file.sync();
 }
 
-// Writes behind the end and takes it back.
+// Writes past the end and truncates again.
 Result<> Reserve::probe() {
   VfsFile file = TRY(VfsFile::open(place_, VfsFile::Mode::create));
   Result<> written = file.write(bytes_, std::string(probe_bytes, '\0'));

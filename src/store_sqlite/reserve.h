@@ -1,5 +1,5 @@
-// A file of zeros beside the database. When the disk is full its space is given back, so that
-// cancels and ends can still be written; it is made again when there is room.
+// A file of zeros next to the database. On a full disk it is deleted, so that cancels and ends can
+// still be written; it is created again when there is space.
 #pragma once
 
 #include "store_sqlite/vfs_file.h"
@@ -10,10 +10,10 @@ class Reserve {
  public:
   Reserve(FilePlace place, std::size_t bytes) : place_(std::move(place)), bytes_(bytes) {}
 
-  // Writes the file unless it is there in full; then looks whether there is room besides.
-  // disk_full: there is not, and no file afterwards that was not there in full.
+  // Creates the file unless it is complete; then checks for further space. disk_full: there is
+  // none, and a file that was incomplete before is deleted.
   Result<> make();
-  // Gives the space back. Says whether there was any.
+  // Frees the space. Returns whether there was any.
   Result<bool> release();
 
  private:

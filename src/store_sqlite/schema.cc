@@ -5,9 +5,9 @@
 namespace perdure {
 namespace {
 
-// log: group commits, cut into rows; the only table every commit writes to.
-// sessions: who is who, and the listing; `sealed` covers the row.
-// doomed: removed sessions whose records are still to be erased from the log.
+// log: group commits, cut into rows; the only table that every commit writes to. sessions: ids and
+// listings; `sealed` covers the row. doomed: removed sessions whose records are still to be erased
+// from the log.
 constexpr const char* tables = R"(
 CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE log(pos INTEGER PRIMARY KEY, data BLOB NOT NULL);
@@ -29,8 +29,8 @@ CREATE INDEX blob_owners_hash ON blob_owners(hash);
 CREATE TABLE doomed(sid INTEGER PRIMARY KEY);
 )";
 
-// redactions: what stands for records whose bytes in the log were overwritten with zeros. Made by
-// the first redaction: most files never need it.
+// redactions: replacements of records whose bytes in the log were overwritten with zeros. Created
+// by the first redaction: most files never need it.
 constexpr const char* redactions_table =
     "CREATE TABLE IF NOT EXISTS redactions(sid INTEGER, seq INTEGER, sealed BLOB NOT NULL, "
     "PRIMARY KEY(sid, seq)) WITHOUT ROWID";

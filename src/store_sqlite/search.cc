@@ -153,7 +153,7 @@ Result<std::size_t> SearchProjection::add(const ScannedBlock& block, const Scann
   return bytes;
 }
 
-// A stream's pieces have the numbers of their records; the parts of the others have places.
+// Pieces of a stream are numbered by record; parts of other texts by their place.
 Result<> SearchProjection::put_piece(std::int64_t row, std::uint64_t seq,
                                      const SearchPiece& piece) {
   for (std::size_t i = 0; i < piece.parts.size(); ++i) {
@@ -227,7 +227,7 @@ Result<> SearchProjection::remove(const EntryRef& entry) {
   return {};
 }
 
-// Between a text's first and last record all pieces with its key are its own.
+// Between a text's first and last record, all pieces with its key belong to it.
 Result<> SearchProjection::refold(std::int64_t row, const RecordAt& record_at) {
   Statement select = TRY(db_->prepare("SELECT first, last, key, is_open FROM texts WHERE row = ?"));
   if (!TRY(select.bind(1, row).step())) return {};
@@ -245,7 +245,7 @@ Result<> SearchProjection::refold(std::int64_t row, const RecordAt& record_at) {
   return is_open ? Result<>() : drop_pieces(row);
 }
 
-// A deleted row's words stay in the index's older segments until they are merged.
+// A deleted row's words stay in the index's older segments until these are merged.
 Result<> SearchProjection::forget(const Place& place, const RecordAt& record_at) {
   if (is_stale_ || !piece_) return {};
   std::vector<std::int64_t> rows;
@@ -259,7 +259,7 @@ Result<> SearchProjection::forget(const Place& place, const RecordAt& record_at)
 }
 
 Result<> SearchProjection::clear() {
-  // Dropping the tables is what works even when the index itself is damaged.
+  // Dropping the tables works even if the index itself is damaged.
   for (Statement* const statement : {&insert_, &delete_, &open_, &put_text_, &delete_text_,
                                      &put_piece_, &pieces_, &drop_pieces_}) {
     *statement = Statement();

@@ -1,7 +1,7 @@
-// The full-text index: a projection of the log that follows behind with a watermark of its own, in
-// bounded slices. It holds texts by message: pieces of one that is still being written lie beside
-// the index and go in when they have doubled what is there, when the message ends, or when nothing
-// else is to do; so the work grows with the words, not with how they were cut.
+// The full-text index: a projection that lags behind the log, with its own watermark, in bounded
+// slices. It indexes texts by message. Pieces of an unfinished message are stored next to the index
+// and indexed when their size has doubled, when the message ends, or when the store is idle. So the
+// work grows with the words, not with how they were cut.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,19 @@
 
 namespace perdure {
 
-// Where a record lies, as the row number of the text that begins with it: row, offset and place in
+// A record's position as the row number of the text that begins with it: row, offset and place in
 // the entry.
 struct TextPlace {
-  EntryRef entry;         // its count is not known
+  EntryRef entry;         // its count is unknown
   std::size_t index = 0;  // of the record in the entry
 };
 std::int64_t text_row(const TextPlace& place);
 
-// A person's words as an FTS5 query: all of them must occur, those in double quotes together; no
-// other syntax, so no syntax errors. Empty when there is nothing to look for.
+// A person's words as an FTS5 query: all must occur, quoted words adjacent. No other syntax, so no
+// syntax errors. Empty if there is nothing to search for.
 std::string search_query(std::string_view words);
 
-// Whether the texts are there to be read: a file of before has none until the first slice.
+// Whether the text tables exist: an older file has none until the first slice.
 Result<bool> has_texts(Db& db);
 
 class SearchProjection {
@@ -41,14 +41,14 @@ class SearchProjection {
   bool behind(std::uint64_t next_pos) const {
     return piece_ && (pos_ < next_pos || (is_stale_ && next_pos > 1));
   }
-  // Inside an open transaction: indexes about `bytes_max` of text. On an error, or when the
-  // transaction is rolled back, reload() has to be called.
+  // Inside an open transaction: indexes about `bytes_max` of text. Call reload() after an error or
+  // a rollback.
   Result<> slice(std::uint64_t next_pos, std::size_t bytes_max);
-  // Whether words of messages that are still being written are not in the index.
+  // Whether words of unfinished messages are not yet in the index.
   bool has_unwritten() const { return piece_ && !is_stale_ && has_unwritten_; }
-  // Inside an open transaction: puts some of them there.
+  // Inside an open transaction: indexes some of them.
   Result<> write_open();
-  // Inside an open transaction: takes the texts out that begin in an entry.
+  // Inside an open transaction: removes the texts that begin in an entry.
   Result<> remove(const EntryRef& entry);
   // The bytes of the session's record with this number.
   using RecordAt = std::function<Result<std::string>(std::uint64_t seq)>;
@@ -56,15 +56,15 @@ class SearchProjection {
     std::uint64_t sid = 0;
     std::uint64_t seq = 0;
   };
-  // Inside an open transaction: a record is blank now. The texts that it was part of are put
-  // together anew, and what the index still holds of removed ones goes.
+  // Inside an open transaction, for a record that is blank now: rebuilds the texts it was part of
+  // and purges the rest of removed texts from the index.
   Result<> forget(const Place& place, const RecordAt& record_at);
-  // Inside an open transaction: drops everything; reload() afterwards.
+  // Inside an open transaction: drops everything; call reload() afterwards.
   Result<> clear();
   Result<> reload();
 
  private:
-  // A text of the table, with its row and how much of it is in the index.
+  // A row of the text table, with how much of it is indexed.
   struct Kept {
     std::int64_t row = 0;
     std::size_t indexed = 0;
@@ -89,11 +89,11 @@ class SearchProjection {
   LogReader log_;
   Piece piece_;
   Statement insert_, delete_, open_, put_text_, delete_text_, put_piece_, pieces_, drop_pieces_;
-  std::uint64_t pos_ = 0;      // the block to go on with
-  std::uint64_t entries_ = 0;  // entries of it that are done
-  bool is_stale_ = false;      // the tables are of an earlier form, or not there
-  bool has_unwritten_ = true;  // until a look says otherwise
-  // Of the entry at hand: its session's texts and, beside each, what is known of it here.
+  std::uint64_t pos_ = 0;      // the next block
+  std::uint64_t entries_ = 0;  // its entries that are done
+  bool is_stale_ = false;      // the tables have an earlier form or do not exist
+  bool has_unwritten_ = true;  // until the first look
+  // For the current entry: its session's texts, and what is known here about each.
   TextFolder folder_;
   std::vector<Kept> kept_;
 };

@@ -1,5 +1,5 @@
 // The full-text index by message: chunks that share a word, crashes between slices, redaction, and
-// files that were indexed in the earlier form.
+// files indexed in the earlier form.
 #include "store_sqlite/search.h"
 
 #include <map>
@@ -34,7 +34,7 @@ class SqliteSearch : public store_test::StoreTest {
     ASSERT_TRUE(put(number, heads_[number], records));
     heads_[number] = head;
   }
-  // Idle until messages that are not finished have gone to the index too.
+  // Idles until unfinished messages are indexed too.
   void settle() {
     for (int i = 0; i < 50; ++i) idle(*store_);
   }
@@ -87,7 +87,7 @@ TEST_F(SqliteSearch, a_message_that_is_being_written_is_found_when_nothing_else_
 TEST_F(SqliteSearch, a_crash_between_two_slices_goes_on_with_the_same_message) {
   say(1, {MessageAgent{.text = "mar"}});
   idle(*store_);
-  store_.reset();  // nothing is written at an end
+  store_.reset();  // closing writes nothing
   open(options_);
   say(1, {MessageAgent{.text = "malade"}, RunCompleted{}});
   idle(*store_);
@@ -144,8 +144,8 @@ TEST_F(SqliteSearch, a_redacted_chunk_is_not_found_and_the_rest_of_its_message_i
   EXPECT_EQ(slurp(path()).find("hunter2"), std::string::npos);
 }
 
-// A reader with an old view of the file keeps the log from being emptied. What was redacted goes as
-// soon as it lets go, also when the store was closed in between by a crash.
+// A reader with an old view keeps the log from being emptied. Redacted bytes are erased as soon as
+// the reader ends, even if the store crashed in between.
 TEST_F(SqliteSearch, J2_a_redaction_that_a_reader_holds_up_is_finished_when_it_lets_go) {
   const auto holds = [&] {
     return (slurp(path()) + slurp(path("journal.db-wal"))).find("hunter2") != std::string::npos;
@@ -168,7 +168,7 @@ TEST_F(SqliteSearch, J2_a_redaction_that_a_reader_holds_up_is_finished_when_it_l
     EXPECT_EQ(all(number)[0].find("hunter2"), std::string::npos);
     ASSERT_EQ(sqlite3_close(reader), SQLITE_OK);
     if (crashes) {
-      store_.reset();  // without shut_down(): nothing is tidied up
+      store_.reset();  // without shut_down(): no cleanup
       open(options_);
     }
     settle();

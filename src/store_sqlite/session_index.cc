@@ -193,7 +193,7 @@ void SessionIndex::clear() {
 
 void SessionIndex::evict() {
   auto at = clean_.end();
-  std::size_t looks = 64;  // pinned states at the end must not make every call walk the list
+  std::size_t looks = 64;  // bounds the walk past pinned states at the end
   while (clean_.size() > clean_max_ && at != clean_.begin() && looks-- > 0) {
     --at;
     if (at->draft >= 0 || !at->stored || !at->good_saved) continue;

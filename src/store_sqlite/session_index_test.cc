@@ -1,5 +1,4 @@
-// The sessions in memory, between the writer that pins them and readers that offer what they
-// loaded.
+// The in-memory sessions, shared by the writer that pins them and readers that offer loaded states.
 #include "store_sqlite/session_index.h"
 
 #include "store_sqlite/store_fixture_test.h"

@@ -1,6 +1,6 @@
 // The conformance suite on the SQLite engine, over the fault VFS: a crash is a power cut that
-// loses, keeps, tears or garbles what was not synced. Once with the thresholds as they are, once
-// with such small ones that every few commits flush and checkpoint.
+// loses, keeps, tears or garbles unsynced data. Runs once with the default thresholds and once with
+// thresholds so small that every few commits flush and checkpoint.
 #include "base/check.h"
 #include "store_sqlite/sqlite_store.h"
 #include "testing/fault_vfs.h"

@@ -41,7 +41,7 @@ Statement& Statement::bind_u64(int parameter, std::uint64_t value) {
 }
 
 Statement& Statement::bind_blob(int parameter, std::string_view bytes) {
-  // A null pointer would bind NULL where an empty blob is meant.
+  // A null pointer would bind NULL instead of an empty blob.
   const char* at = bytes.data() == nullptr ? "" : bytes.data();
   CHECK(sqlite3_bind_blob64(handle_, parameter, at, bytes.size(), SQLITE_STATIC) == SQLITE_OK);
   return *this;

@@ -1,6 +1,6 @@
-// A connection and a statement of SQLite, owned. Every failure becomes an Error whose code says
-// what the store has to do about it: disk_full is clean, damaged and internal concern the
-// statement, and storage_unknown means that nobody may write through this connection again.
+// An owned SQLite connection and statement. The code of each Error tells the store what to do:
+// after disk_full nothing was changed, damaged and internal concern only the statement, and after
+// storage_unknown this connection must not write again.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 
 namespace perdure {
 
-// The Error for a result code of SQLite, `doing` in front.
+// The Error for an SQLite result code, with `doing` in front.
 Error sqlite_error(int result, std::string_view doing, std::string_view detail = {});
 
-// A prepared statement. Bound bytes are not copied: they must live until the statement is reset.
+// A prepared statement. Bound bytes are not copied: they must live until the reset.
 class Statement {
  public:
   Statement() = default;
@@ -36,13 +36,13 @@ class Statement {
   Statement& bind_text(int parameter, std::string_view text);
   Statement& bind_null(int parameter);
 
-  // To the next row; false when there is none any more.
+  // Moves to the next row; false if there are no more rows.
   Result<bool> step();
   // Runs to the end and resets.
   Result<> run();
   void reset() { sqlite3_reset(handle_); }
 
-  // Columns of the present row, numbered from 0. Bytes are valid until the next step or reset.
+  // Columns of the current row, numbered from 0. Bytes are valid until the next step or reset.
   std::int64_t int64(int column) const { return sqlite3_column_int64(handle_, column); }
   std::uint64_t u64(int column) const { return static_cast<std::uint64_t>(int64(column)); }
   std::string_view bytes(int column) const;
@@ -52,7 +52,7 @@ class Statement {
   sqlite3_stmt* handle_ = nullptr;
 };
 
-// Resets a statement at the end of a scope, so that no read stays open behind an early return.
+// Resets a statement at the end of a scope, so that an early return leaves no read open.
 class Query {
  public:
   explicit Query(Statement& statement) : statement_(statement) {}
@@ -72,8 +72,8 @@ struct DbOptions {
   int flags = 0;    // SQLITE_OPEN_…
 };
 
-// A connection. Closing it never checkpoints, so it writes and syncs nothing: that is the store's
-// decision alone.
+// A connection. Closing it never checkpoints, so it writes and syncs nothing: only the store
+// decides when to checkpoint.
 class Db {
  public:
   Db() = default;
@@ -88,7 +88,7 @@ class Db {
 
   Result<Statement> prepare(std::string_view sql);
   Result<> exec(const std::string& sql);
-  // The first column of the first row, 0 without a row.
+  // The first column of the first row, or 0 without a row.
   Result<std::int64_t> query_int(std::string_view sql);
 
   sqlite3* handle() const { return handle_; }

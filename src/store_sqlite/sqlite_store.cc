@@ -88,7 +88,7 @@ Result<IndexedView> SqliteStore::Parts::view(StoreReader& reader, SessionId sess
       if (generation != index.generation()) continue;
       return fail(Code::not_found, "there is no session " + session.text());
     }
-    // There may be no room to keep it: of what is not flushed nothing is let go.
+    // Use the copy: a cache full of unflushed sessions may not keep it.
     look(*loaded);
     if (index.offer(*std::move(loaded), generation)) break;
   }
@@ -140,7 +140,7 @@ Result<std::optional<StoredSnapshot>> SqliteStore::snapshot(SessionId session) {
   if (!TRY(query->bind_u64(1, view.sid).step())) return std::nullopt;
   const Seq seq = query->u64(0);
   const auto bytes = unseal(snapshot_key(view.sid, seq), query->bytes(1));
-  // A snapshot only saves work: without it the records are read from the first one on.
+  // A snapshot only saves work: without it, records are read from the first one.
   if (!bytes) return std::nullopt;
   return StoredSnapshot{.seq = seq, .bytes = std::string(*bytes)};
 }
@@ -214,7 +214,7 @@ Result<std::vector<ListedSession>> SqliteStore::list(SessionId after, std::size_
                     .archived = query->int64(2) != 0,
                     .updated = Timestamp{query->int64(3)}};
     if (query->is_null(4)) continue;
-    // A damaged listing is a projection's: the session is listed, without its summary.
+    // The listing is a projection: if it is damaged, the session is listed without its summary.
     const auto summary = unseal(listing_key(line.session, line.listing), query->bytes(4));
     if (summary) line.listing.summary = *summary;
   }

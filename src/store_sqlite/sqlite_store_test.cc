@@ -1,4 +1,4 @@
-// The store as its users see it: appends, refusals, reads, search, backup, removal.
+// The store's public behaviour: appends, refusals, reads, search, backup, removal.
 #include "store_sqlite/sqlite_store.h"
 
 #include "base/limits.h"
@@ -113,7 +113,7 @@ TEST_F(SqliteStoreTest, S9_huge_records_and_large_batches_page_by_bytes) {
     if (flushed) ASSERT_TRUE(store_->shut_down());
     const auto page = store_->read(session(1), {.after = 0, .limit = 5000});
     ASSERT_TRUE(page);
-    EXPECT_EQ(page->records.size(), 501U);  // stops behind the record that reaches bytes_max
+    EXPECT_EQ(page->records.size(), 501U);  // stops after the record that reaches bytes_max
     EXPECT_TRUE(page->records[500] == records[500]);
     EXPECT_EQ(store_->read(session(1), {.after = 1000, .limit = 1})->records[0], "last");
     EXPECT_EQ(store_->read(session(1), {.after = 501, .limit = 7})->records.size(), 7U);
@@ -272,7 +272,7 @@ TEST_F(SqliteStoreTest, a_hundred_thousand_sessions_are_not_in_memory) {
   EXPECT_EQ(store_->list(session(99'998), 10)->size(), 2U);
 }
 
-// A group that holds the refused append alone commits all the same.
+// A group that contains only the refused append still commits.
 TEST_F(SqliteStoreTest, J3_the_refused_first_append_of_a_session_leaves_none) {
   open();
   const auto refused = [&] {

@@ -1,5 +1,5 @@
-// What the tests of this folder share: a scratch folder, ids, appends that are carried out at once,
-// and copies of the files as a crash would leave them.
+// Shared by the tests of this folder: a scratch folder, ids, appends that are executed at once, and
+// copies of the files as a crash would leave them.
 #pragma once
 
 #include <filesystem>
@@ -34,7 +34,7 @@ inline void spill(const fs::path& path, const std::string& bytes) {
 class StoreTest : public testing::Test {
  protected:
   StoreTest() {
-    // Memory, where there is some: these tests are about order and damage, not about the disk.
+    // In memory if possible: these tests are about order and damage, not about the disk.
     const fs::path base = fs::exists("/dev/shm") ? fs::path("/dev/shm") : fs::temp_directory_path();
     std::string pattern = (base / "perdure_sqlite_XXXXXX").string();
     folder_ = ::mkdtemp(pattern.data());

@@ -1,4 +1,4 @@
-// What a SqliteStore is made of. The writer and the readers share the index and nothing else.
+// The parts of a SqliteStore. The writer and the readers share only the index.
 #pragma once
 
 #include <memory>
@@ -17,10 +17,10 @@ struct SqliteStore::Parts {
         readers({.path = options.path, .vfs = options.vfs, .flags = SQLITE_OPEN_READONLY},
                 options.readers_max) {}
 
-  // The session as of now, with the places of the records in `range` that are only in memory.
+  // The session's current state, with the positions of records in `range` held only in memory.
   Result<IndexedView> view(StoreReader& reader, SessionId session, SeqRange range);
 
-  // Reads all of the session's records; what is wrong goes to the report.
+  // Reads all of the session's records; adds damage to the report.
   Result<> verify_session(StoreReader& reader, SessionId session, VerifyReport& report);
 
   SessionIndex index;

@@ -1,4 +1,4 @@
-// Reads everything the store holds and says what is damaged.
+// Reads everything in the store and reports damage.
 #include "store/line_chain.h"
 #include "store_sqlite/reader.h"
 #include "store_sqlite/store_parts.h"
@@ -7,9 +7,9 @@ namespace perdure {
 namespace {
 
 constexpr std::size_t page_sessions = 256;
-constexpr Seq page_records = 4096;  // a read transaction covers no more, so that checkpoints go on
+constexpr Seq page_records = 4096;  // per read transaction, so that checkpoints can proceed
 
-// Structure of the file: pages, b-trees, indexes.
+// Checks the file's structure: pages, b-trees, indexes.
 Result<> check_structure(StoreReader& reader, VerifyReport& report) {
   Statement check = TRY(reader.db.prepare("PRAGMA integrity_check(20)"));
   while (true) {
@@ -30,7 +30,7 @@ struct SeenRecord {
   std::string_view record;
 };
 
-// `damaged` for a record that does not hold the hash of the one before.
+// `damaged` if the record does not hold its predecessor's hash.
 Result<> follow(StoreReader& reader, LineChain& chain, const SeenRecord& seen) {
   std::optional<std::string> instead;
   if (is_blank_record(seen.record)) instead = TRY(reader.redaction(seen.sid, seen.seq));
@@ -71,7 +71,7 @@ Result<> SqliteStore::Parts::verify_session(StoreReader& reader, SessionId sessi
   while (true) {
     const SeqRange range{.after = after, .last = after + page_records};
     const Result<IndexedView> seen = view(reader, session, range);
-    if (!seen && seen.error().code() == Code::not_found) return {};  // removed meanwhile
+    if (!seen && seen.error().code() == Code::not_found) return {};  // removed since
     if (!seen && seen.error().code() == Code::damaged) {
       report.damages.push_back({.session = session, .what = seen.error().message()});
       return {};
@@ -106,7 +106,7 @@ Result<> SqliteStore::Parts::verify_session(StoreReader& reader, SessionId sessi
   }
   if (!was_good) return {};
   if (*was_good < head && TRY(writer->clear_damage(session))) return {};
-  // All that is known is whole, and more was acknowledged: its numbers must not be used again.
+  // Every known record is intact, but more were acknowledged: their numbers must not be reused.
   report.damages.push_back(
       {.session = session, .good = *was_good, .what = "what was written behind it is missing"});
   return {};

@@ -10,14 +10,14 @@
 namespace perdure {
 namespace {
 
-// SQLite itself never asks for more than a page at once, and its unix VFS writes nothing for 1 MiB.
+// SQLite never requests more than a page at once, and its unix VFS writes nothing for 1 MiB.
 constexpr std::size_t chunk_bytes = 64UL << 10;
 
 int kind_flag(VfsFileKind kind) {
   switch (kind) {
     case VfsFileKind::database: return SQLITE_OPEN_MAIN_DB;
     case VfsFileKind::wal: return SQLITE_OPEN_WAL;
-    case VfsFileKind::other: return SQLITE_OPEN_SUPER_JOURNAL;  // needs no database beside it
+    case VfsFileKind::other: return SQLITE_OPEN_SUPER_JOURNAL;  // needs no database next to it
   }
   CHECK(false, "unknown kind of file");
 }
@@ -31,8 +31,8 @@ int mode_flags(VfsFile::Mode mode) {
   CHECK(false, "unknown mode");
 }
 
-// A VFS may ask for the parts of a name (sqlite3_filename_database and its like), which only a name
-// made by sqlite3_create_filename has.
+// A VFS may read the parts of a name (sqlite3_filename_database and similar), which exist only in a
+// name made by sqlite3_create_filename.
 const char* make_name(const FilePlace& place) {
   std::string main = place.path;
   if (place.kind == VfsFileKind::wal && main.ends_with("-wal")) main.resize(main.size() - 4);

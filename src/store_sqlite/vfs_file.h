@@ -1,5 +1,5 @@
-// A file opened through a sqlite3_vfs. What the store does to its files beside SQLite goes through
-// here, so that a test's VFS sees, delays and breaks it like everything else.
+// A file opened through a sqlite3_vfs. The store's own file operations go through here too, so that
+// a test's VFS can observe, delay and break them like SQLite's.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace perdure {
 
-// The VFS of that name, empty for the default; an unknown name is invalid_argument.
+// The VFS of that name, empty for the default; invalid_argument for an unknown name.
 Result<sqlite3_vfs*> find_vfs(const std::string& name);
 
 enum class VfsFileKind { database, wal, other };
@@ -27,7 +27,7 @@ struct FilePlace {
 
 // Whether the file is there at all.
 Result<bool> file_exists(const FilePlace& place);
-// Deletes the file and makes that durable; one that is not there is no error.
+// Deletes the file durably; succeeds if it does not exist.
 Result<> delete_file(const FilePlace& place);
 
 class VfsFile {
@@ -40,7 +40,7 @@ class VfsFile {
   ~VfsFile() = default;
 
   Result<std::uint64_t> size();
-  // Fills `to` from `offset`; fewer bytes than that is an error.
+  // Fills `to` from `offset`; an error if the file has fewer bytes.
   Result<> read(std::uint64_t offset, std::span<char> to);
   Result<> write(std::uint64_t offset, std::string_view bytes);
   Result<> truncate(std::uint64_t bytes);
@@ -48,7 +48,7 @@ class VfsFile {
 
  private:
   struct Closer {
-    const char* name = nullptr;  // made by sqlite3_create_filename; xOpen wants it to live on
+    const char* name = nullptr;  // made by sqlite3_create_filename; must outlive the file (xOpen)
     void operator()(sqlite3_file* file) const;
   };
 

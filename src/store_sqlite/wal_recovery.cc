@@ -26,7 +26,7 @@ void put_big_endian(char* at, std::uint32_t value) {
   for (int i = 0; i < 4; ++i) at[i] = static_cast<char>((value >> (24 - 8 * i)) & 0xffU);
 }
 
-// SQLite's running checksum over 32-bit words, in the byte order that the log's magic names.
+// SQLite's running checksum over 32-bit words, in the byte order given by the log's magic.
 struct Checksum {
   std::uint32_t first = 0;
   std::uint32_t second = 0;
@@ -76,7 +76,7 @@ bool has_salt(const WalHead& head, std::span<const char> frame) {
 }
 
 std::uint32_t page_of(std::span<const char> frame) { return big_endian(frame.data()); }
-// The size of the database where the frame ends a commit, else 0.
+// The database size if the frame ends a commit, otherwise 0.
 std::uint32_t commit_of(std::span<const char> frame) { return big_endian(frame.data() + 4); }
 
 Checksum frame_sum(const WalHead& head, Checksum before, std::span<const char> frame) {
@@ -84,7 +84,7 @@ Checksum frame_sum(const WalHead& head, Checksum before, std::span<const char> f
                  frame.subspan(frame_header_bytes));
 }
 
-// Whether it follows a frame with that sum, for SQLite too, to which no page has the number 0.
+// Whether the frame follows one with that sum. Page number 0 is invalid, as for SQLite.
 bool is_chained(const WalHead& head, Checksum before, std::span<const char> frame) {
   return has_salt(head, frame) && page_of(frame) != 0 &&
          frame_sum(head, before, frame) == stored_sum(frame.data() + 16);
@@ -99,7 +99,7 @@ Result<> write_redo(const FilePlace& place, std::string_view payload) {
   return file.sync();
 }
 
-// What to do when there is no room for the redo.
+// What to do if the redo file does not fit on the disk.
 enum class WithoutRoom { go_on, give_up };
 
 struct WalPart {
@@ -108,7 +108,7 @@ struct WalPart {
   WithoutRoom without_room = WithoutRoom::give_up;
 };
 
-// Writes a part of the log in place, so that a power cut in between leaves it to finish_refresh().
+// Overwrites a part of the log; if a power cut interrupts it, finish_refresh() completes it.
 Result<> put_by_redo(VfsFile& wal, const WalPart& part, const FilePlace& redo) {
   std::string payload(header_bytes, '\0');
   TRY_VOID(wal.read(0, payload));
@@ -137,8 +137,8 @@ Result<> copy_log(VfsFile& wal, std::uint64_t end, const FilePlace& copy_to) {
   return copy.sync();
 }
 
-// The number of a page, up to `pages`, with which the frame's bytes fit its checksum: its own has
-// decayed then, and nothing else. The sum over the page is linear in the sum that it begins with.
+// The page number, up to `pages`, with which the frame's bytes match its checksum: then only the
+// stored number decayed. The checksum over the page is linear in its initial value.
 std::optional<std::uint32_t> page_that_fits(const WalHead& head, Checksum before,
                                             std::span<const char> frame, std::uint32_t pages) {
   const std::span<const char> page = frame.subspan(frame_header_bytes);
@@ -159,8 +159,8 @@ std::optional<std::uint32_t> page_that_fits(const WalHead& head, Checksum before
   return std::nullopt;
 }
 
-// Whether the frame's page may be written where it says, as far as one can know; puts its number
-// right where that can be told. `before` is what the frame in front of it has for its sum.
+// Whether the frame's page may be written to its page number, as far as can be checked; corrects
+// the number if that is possible. `before` is the checksum of the preceding frame.
 bool mend_header(const WalHead& head, Checksum before, std::span<char> frame, std::uint32_t pages) {
   if (!has_salt(head, frame)) return false;
   if (is_chained(head, before, frame)) return true;
@@ -170,7 +170,7 @@ bool mend_header(const WalHead& head, Checksum before, std::span<char> frame, st
   return page_of(frame) >= 1 && page_of(frame) <= pages;
 }
 
-// Frames behind `number` that can be used for one in front of all of them.
+// The first usable frame after `number`, for use if no good frame precedes it.
 Result<std::vector<char>> next_usable(VfsFile& wal, const WalHead& head, const WalFound& found,
                                       std::uint64_t number) {
   std::vector<char> frame(frame_header_bytes + head.page);
@@ -183,9 +183,9 @@ Result<std::vector<char>> next_usable(VfsFile& wal, const WalHead& head, const W
 
 }  // namespace
 
-// Frames behind the first bad one are either the rest of one torn transaction, which ends the log
-// at its commit mark at the latest, or what followed a decayed frame: there the checksums chain on
-// across a commit mark. Only the second was ever acknowledged.
+// Frames after the first bad one have two explanations. Either they are the rest of one torn
+// transaction, which ends at its commit mark at the latest, or they followed a decayed frame: then
+// the checksums continue across a commit mark. Only the latter were ever acknowledged.
 Result<WalFound> inspect_wal(VfsFile& wal) {
   WalFound found;
   const std::optional<WalHead> head = TRY(read_head(wal));
@@ -227,7 +227,7 @@ Result<> refresh_wal(VfsFile& wal, const WalFound& found, const FilePlace& redo)
 
 Result<> finish_refresh(const FilePlace& wal_place, const FilePlace& redo) {
   if (!TRY(file_exists(redo))) return {};
-  // Of a log that was taken away since.
+  // Belongs to a log that was deleted since.
   if (!TRY(file_exists(wal_place))) return delete_file(redo);
   std::string sealed;
   {
@@ -235,7 +235,7 @@ Result<> finish_refresh(const FilePlace& wal_place, const FilePlace& redo) {
     sealed.resize(TRY(file.size()));
     TRY_VOID(file.read(0, sealed));
   }
-  // One that is not whole was never synced, and the log not touched yet.
+  // An incomplete redo was never synced, so the log is unchanged.
   std::optional<std::string_view> payload = unseal(redo_key, sealed);
   std::uint64_t from = 0;
   if (payload && payload->size() > header_bytes) {
@@ -273,7 +273,7 @@ Result<std::uint64_t> salvage_wal(VfsFile& wal, const WalFound& found,
     TRY_VOID(wal.read(frame_at(*head, i), frame));
     const Checksum stored = stored_sum(frame.data() + 16);
     if (!mend_header(*head, std::exchange(before, stored), frame, found.pages)) {
-      // Nobody knows which page this was. The one in front of it once more changes nothing.
+      // Its page is unknown. Writing the preceding frame again instead changes nothing.
       frame = last.empty() ? TRY(next_usable(wal, *head, found, i)) : last;
       put_big_endian(frame.data() + 4, 0);
     }

@@ -9,7 +9,7 @@ namespace {
 
 constexpr sqlite3_int64 wal_header_bytes = 32;
 constexpr sqlite3_int64 frame_header_bytes = 24;
-// SQLite's wal-index: its first page has the header, and in it the number of committed frames.
+// SQLite's wal-index: the header on its first page contains the number of committed frames.
 constexpr int index_page_bytes = 32768;
 constexpr std::size_t index_frames_at = 16;
 

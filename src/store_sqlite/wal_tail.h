@@ -1,7 +1,7 @@
-// What a refused transaction leaves behind the last commit in the write-ahead log. A commit that
-// failed for want of space may be whole there all the same: when the page that could not be written
-// equals the stale bytes in its place, the frame's checksum is right. The next life would take it
-// for a commit, and what was refused would be there. So the log is cut before anybody is told.
+// Removes what a failed transaction left after the last commit in the write-ahead log. A commit
+// that failed for lack of space may still be complete there: if the page that could not be written
+// equals the stale bytes in its place, the frame's checksum is right. The next open would take it
+// for a commit and restore refused data. So the log is cut before the failure is reported.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace perdure {
 
-// How many frames of the log SQLite has taken, up to the last commit: as all connections see it.
+// How many frames of the log SQLite has accepted, up to the last commit, as all connections see it.
 // The connection must have read something.
 Result<std::uint32_t> committed_frames(Db& db);
 
-// Cuts the log behind its last commit and syncs it. Between transactions of the writer only: the
-// connection must hold none. An error means that nobody knows what the next life will see.
+// Cuts the log after its last commit and syncs it. Only between transactions of the writer: the
+// connection must hold none. An error means that it is unknown what the next open will see.
 Result<> cut_wal_tail(Db& db);
 
 }  // namespace perdure

@@ -9,7 +9,7 @@
 namespace perdure {
 namespace {
 
-// Errors after which nobody knows what the disk holds. All others leave it as it was.
+// Errors after which the disk's contents are unknown. All others leave it unchanged.
 bool is_unknown(Code code) { return code == Code::storage_unknown || code == Code::unavailable; }
 
 }  // namespace
@@ -83,7 +83,7 @@ bool Writer::step() {
     const bool is_gone = options_.is_there && !options_.is_there();
     is_gone ? refuse_gone(group) : commits_.run(group);
   }
-  if (failed_) return false;  // nobody is answered: nobody knows
+  if (failed_) return false;  // the outcome is unknown, so nothing is answered
   queue_.answer();
   const std::scoped_lock lock(write_mutex_);
   maintain();
@@ -99,7 +99,7 @@ Result<> Writer::write_group(std::span<PendingAppend* const> group) {
   const Result<> written = transact([&] { return groups_->write(group, next_pos_); });
   if (!written) {
     if (!failed_) groups_->discarded();
-    // What was refused inside is checked again when it is tried again.
+    // A retry checks again what this attempt refused.
     for (PendingAppend* pending : group) pending->refused.reset();
     return written;
   }

@@ -1,9 +1,9 @@
-// The write side: the queue of appends, the group commit, and the policies around it: what happens
-// on a full disk, on an error whose outcome is unknown, when the index is flushed and the WAL
-// checkpointed. Everything that writes holds write_mutex_; nothing else touches the connection.
+// The write side: the append queue, the group commit, and the policies around it: a full disk,
+// errors with an unknown outcome, when to flush the index and checkpoint the WAL. Everything that
+// writes holds write_mutex_; nothing else touches the connection.
 //
-// After an error whose outcome is unknown nothing is written or synced any more, ever: an fsync
-// that failed once may report success the next time for data that is gone (DISK1).
+// After an error with an unknown outcome nothing is ever written or synced again: after a failed
+// fsync, the next one may report success for data that is lost (DISK1).
 #pragma once
 
 #include <atomic>
@@ -48,12 +48,12 @@ class Writer final : public GroupTarget {
   Result<> forget_answers(Timestamp now);
   Result<> remove(SessionId session);
   Result<> redact(const Redaction& redaction);
-  // The WAL may still hold what was erased, since somebody reads it.
+  // The WAL may still hold erased bytes because a reader uses it.
   bool is_scrub_due() const { return scrub_due_; }
   SqliteStats stats();
 
-  // verify() found the records of the session whole: its quarantine ends. False when it does not,
-  // for the index says that there were others.
+  // verify() found the session's records intact: ends its quarantine. Returns false and keeps it if
+  // the index shows that there were more records.
   Result<bool> clear_damage(SessionId session);
 
   std::uint64_t epoch() const { return epoch_; }
@@ -68,7 +68,7 @@ class Writer final : public GroupTarget {
   Result<> make_reserve() override { return reserve_.make(); }
   Result<> release_reserve() override;
 
-  // Runs body() in a transaction. A clean error is rolled back and returned; any other is the end.
+  // Runs body() in a transaction. A clean error is rolled back and returned; any other is fatal.
   template <class Body>
   Result<> transact(Body&& body);
   Result<> roll_back(Error error);
@@ -108,13 +108,13 @@ class Writer final : public GroupTarget {
 
   std::uint64_t next_pos_ = 1;
   std::uint64_t unindexed_bytes_ = 0;
-  std::uint64_t flush_before_ = 0;  // a flush goes on until sessions dirty before this are done
+  std::uint64_t flush_before_ = 0;  // a flush continues until sessions dirty before this are done
   std::uint64_t bytes_since_flush_ = 0;  // written since that flush began
   std::uint64_t wal_frames_ = 0;
-  std::uint64_t wal_frames_tried_ = 0;   // at the last checkpoint that could not finish
-  std::atomic<bool> scrub_due_ = false;  // the WAL still holds what was redacted
-  int quiet_steps_ = 0;                  // idle steps since the search index had to do
-  bool search_stopped_ = false;          // its watermark cannot be read; a restart tries again
+  std::uint64_t wal_frames_tried_ = 0;   // at the last checkpoint that could not complete
+  std::atomic<bool> scrub_due_ = false;  // the WAL still holds redacted bytes
+  int quiet_steps_ = 0;                  // idle steps since the search index had work
+  bool search_stopped_ = false;          // its watermark is unreadable; a restart retries
   GroupCommit commits_{*this};
   std::atomic<bool> failed_ = false;
   SqliteStats stats_;

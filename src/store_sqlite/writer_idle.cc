@@ -8,19 +8,18 @@
 namespace perdure {
 namespace {
 
-constexpr int busy_wait_ms = 2'000;  // as the connection was opened with
+constexpr int busy_wait_ms = 2'000;  // as set when the connection was opened
 
 constexpr std::size_t flush_bytes_per_session = 32UL << 10;
 constexpr std::size_t search_slice_bytes = 256UL << 10;
-// Steps without anything new, after which messages that are being written go to the index as they
-// are.
+// Steps without anything new, after which unfinished messages are indexed as they are.
 constexpr int quiet_steps_min = 20;
 constexpr int backup_pages_per_step = 256;
 
 }  // namespace
 
-// What a threshold demands right after a commit. An error here is not the appends' any more: a full
-// disk is met by the next append, and the rest has called the fatal hook.
+// The work that a threshold requires after a commit. An error here no longer concerns the appends:
+// the next append finds a full disk, and other errors have called the fatal hook.
 void Writer::maintain() {
   if (failed_) return;
   if (flush_before_ == 0 && flush_due()) {
@@ -42,7 +41,7 @@ bool Writer::flush_due() {
   return unindexed_bytes_ > limit;
 }
 
-// One slice of the flush that is under way; true while there is more.
+// Runs one slice of the current flush; true if more remain.
 Result<bool> Writer::flush_slice() {
   bool wrote = false;
   const Result<> done = transact([&]() -> Result<> {
@@ -63,8 +62,8 @@ Result<bool> Writer::flush_slice() {
   return false;
 }
 
-// A page of the tables cannot be read: it must not keep those from the index that lie elsewhere, or
-// the log behind the watermark would grow without end.
+// A page of the tables cannot be read: sessions on other pages must still be flushed, or the log
+// after the watermark would grow without limit.
 Result<> Writer::flush_around_damage() {
   for (const auto& [sid, good] : index_.unsaved_damage()) {
     const Result<> saved = transact([&] { return flush_->write_good(sid, good); });
@@ -91,8 +90,8 @@ Result<> Writer::flush_halves(std::span<IndexedSession* const> states) {
   return flush_halves(states.subspan(states.size() / 2));
 }
 
-// What is not in the extents can be found by a rebuild of the index alone. If not even that can be
-// noted the session stays dirty, and the next life reads the log from there.
+// Only a rebuild of the index can find what is not in the extents. If even this note cannot be
+// written, the session stays dirty, and the next open reads the log from there.
 Result<> Writer::quarantine(IndexedSession& state) {
   const Seq good = index_.mark_damaged(state.id, state.flushed);
   const Result<> noted = transact([&]() -> Result<> {
@@ -143,7 +142,7 @@ bool Writer::idle_step() {
   {
     const std::scoped_lock lock(write_mutex_);
     if (failed_ || (options_.is_there && !options_.is_there())) return false;
-    if (backup_) {  // goes elsewhere: a full disk does not keep it waiting
+    if (backup_) {  // writes elsewhere: not delayed by a full disk
       const Result<bool> more = backup_->step(backup_pages_per_step);
       worked = true;
       if (!more) outcome = std::unexpected(more.error());
@@ -171,7 +170,7 @@ bool Writer::idle_step() {
 
 bool Writer::idle_erase() {
   if (!eraser_->behind()) return false;
-  // Rows are deleted only where the index has passed, so it goes first.
+  // Rows are deleted only before the index's watermark, so flush first.
   if (unindexed_bytes_ > 0 && !flush_all()) return false;
   const Result<> done = transact([&]() -> Result<> {
     TRY_VOID(eraser_->slice(*search_, next_pos_));
@@ -182,12 +181,11 @@ bool Writer::idle_erase() {
   return true;
 }
 
-// The WAL keeps old pages until it is emptied, for which no reader may be under way. Only then is
-// the note gone, by which a next life would do it.
+// The WAL keeps old pages until it is emptied, which requires that no reader is active. Only then
+// is the note deleted that makes the next open retry.
 bool Writer::idle_scrub() {
   if (!scrub_due_) return false;
-  // Commits wait behind this: a reader that is under way is not waited for, but tried without
-  // later.
+  // Commits wait for this: do not wait for a reader; retry later instead.
   sqlite3_busy_timeout(db_.handle(), 0);
   const bool is_empty = checkpoint(SQLITE_CHECKPOINT_TRUNCATE);
   sqlite3_busy_timeout(db_.handle(), busy_wait_ms);
@@ -212,7 +210,7 @@ bool Writer::idle_search() {
     commits_.set_full();
     return false;
   }
-  // The search index is a projection: a damaged one is dropped and built anew (S7).
+  // The search index is a projection: if it is damaged, it is dropped and rebuilt (S7).
   if (transact([&] { return search_->clear(); })) return true;
   search_stopped_ = true;
   return false;

@@ -1,4 +1,4 @@
-// How a request of the agent is answered: a result as JSON, or an error with a code of ACP.
+// The answer to a request from the agent: a JSON result, or an error with an ACP code.
 #pragma once
 
 #include <expected>
@@ -24,12 +24,12 @@ using AcpResult = std::expected<std::string, AcpError>;
 // Called once.
 using AcpReply = std::move_only_function<void(AcpResult)>;
 
-// One of our errors as the agent sees it.
+// Converts a Perdure error to the error that the agent receives.
 AcpError acp_error(const Error& error);
 AcpResult acp_result(Result<std::string> result);
 
-// The path below one of the roots that an absolute one names; `..` is resolved by its text. denied:
-// it lies elsewhere. invalid_argument: it is not absolute.
+// Converts an absolute path to the path below one of the roots; `..` is resolved textually. denied:
+// the path is outside every root. invalid_argument: the path is not absolute.
 Result<TreePath> tree_path_of(std::string_view absolute, const std::vector<std::string>& roots);
 
 }  // namespace perdure

@@ -17,7 +17,7 @@ namespace perdure {
 namespace {
 
 constexpr std::size_t chunk_bytes = 1UL << 20;
-// How far into a file one looks for a line.
+// How far into a file a line is searched.
 constexpr std::uint64_t scanned_bytes_max = 256UL << 20;
 
 struct ReadParams {
@@ -40,12 +40,12 @@ struct WriteParams {
   }
 };
 
-// Takes the wanted lines out of a file that comes in pieces.
+// Extracts the wanted lines from a file that arrives in pieces.
 class LineWindow {
  public:
   LineWindow(std::uint64_t skip, std::optional<std::uint64_t> limit) : skip_(skip), left_(limit) {}
 
-  // False: it has all that it wants.
+  // Returns false when it has all the lines.
   bool feed(std::string_view bytes) {
     while (!bytes.empty() && left_ != 0U) {
       const std::size_t end = bytes.find('\n');
@@ -87,7 +87,7 @@ Result<std::string> read_lines(FileTree& files, const TreePath& path, const Read
     if (!wants_more || part.bytes.size() < chunk_bytes) break;
     if (offset >= scanned_bytes_max) return fail(Code::limit_reached, path.text() + ": too long");
   }
-  // Half a text would come back as a whole one with the next write.
+  // The agent would later write an incomplete text back as the whole file.
   if (!is_utf8(window.text())) {
     return fail(Code::invalid_argument, path.text() + ": no UTF-8 text");
   }

@@ -1,5 +1,5 @@
-// What an agent may ask its client for over ACP: reading and writing text files, and terminals. All
-// of it stays in the workspace. Serve these only where the agent was told that we have them.
+// The client services that an agent may request over ACP: text files and terminals, confined to the
+// workspace. Serve only the services that were advertised to the agent.
 #pragma once
 
 #include <memory>
@@ -20,24 +20,24 @@ struct AcpServicesSetup {
   Loop& loop;
   Processes& processes;
   FileTree& files;
-  std::vector<std::string> environment;  // of terminals: NAME=value
-  // Other absolute paths by which the agent knows the workspace: what it was given as its cwd.
+  std::vector<std::string> environment;  // for terminals: NAME=value
+  // Other absolute paths by which the agent knows the workspace, such as the cwd it was given.
   std::vector<std::string> root_aliases;
 };
 
 class AcpServices {
  public:
   explicit AcpServices(AcpServicesSetup setup);
-  // Ends the terminals; who waits for one gets no reply.
+  // Ends the terminals; pending waits get no reply.
   ~AcpServices();
   AcpServices(const AcpServices&) = delete;
   AcpServices& operator=(const AcpServices&) = delete;
 
-  // False: not a method of ours, and the reply was not touched (it is still the caller's). The
-  // reply comes from the loop or before this returns.
+  // Returns false and leaves `reply` untouched if it does not serve this method. The reply comes
+  // from the loop or before this returns.
   bool serve(std::string_view method, std::string_view params_json, AcpReply& reply);
 
-  // The agent is gone: its terminals go too, and their waits are answered.
+  // Call when the agent has ended: ends its terminals and answers their pending waits.
   void release_all();
 
  private:

@@ -48,8 +48,8 @@ struct TerminalParams {
   FIELDS { visit("terminalId", self.terminal_id); }
 };
 
-// Agents give a program with arguments, or a whole line for a shell as the command alone. Both run
-// under sh, which joins the outputs and takes the input away: a prompt would wait for ever.
+// Agents send a program with arguments, or a whole shell line as the command alone. Both run under
+// sh, which joins the outputs and closes the input: otherwise a program that prompts hangs.
 std::vector<std::string> command_of(CreateParams& params) {
   if (!params.args || params.args->empty()) {
     return {"/bin/sh", "-c", "exec </dev/null 2>&1\n" + params.command};
@@ -60,7 +60,7 @@ std::vector<std::string> command_of(CreateParams& params) {
   return out;
 }
 
-// The members exitCode and signal.
+// Writes the members exitCode and signal.
 void write_exit(JsonWriter& out, const ProcessExit& exit) {
   out.begin_object().key("exitCode");
   if (exit.code) {
@@ -86,7 +86,7 @@ std::string exit_json(const ProcessExit& exit) {
   return std::move(out).take();
 }
 
-// Without the rest of a character whose beginning was dropped.
+// Drops the rest of a character whose beginning was dropped.
 std::string_view from_whole_character(std::string_view bytes) {
   for (int i = 0; i < 3 && !bytes.empty(); ++i) {
     if ((static_cast<unsigned char>(bytes.front()) & 0xc0U) != 0x80U) break;
@@ -226,7 +226,7 @@ AcpResult AcpTerminals::release(std::string_view params) {
 
 void AcpTerminals::release(Key key) {
   const std::shared_ptr<Terminal> terminal = std::move(terminals_.extract(key).mapped());
-  // Its group is killed when it goes, which is once the event that we may be in has returned.
+  // Destroying it kills its group. Defer that: we may be inside one of its events.
   terminal->end({.signal = SIGKILL});
   setup_.loop.post([terminal] {});
 }

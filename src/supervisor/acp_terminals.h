@@ -1,5 +1,5 @@
-// The agent's terminals: a command each, without input, its two outputs in one stream in the order
-// they were written. The last bytes are kept up to a limit; everything is there until released.
+// The agent's terminals. Each runs one command without input and joins stdout and stderr in the
+// order of writing. It keeps the last bytes up to a limit until the agent releases it.
 #pragma once
 
 #include <cstdint>
@@ -30,12 +30,12 @@ class AcpTerminals {
   AcpTerminals(const AcpTerminals&) = delete;
   AcpTerminals& operator=(const AcpTerminals&) = delete;
 
-  // Each takes the parameters of the ACP method of its name.
+  // Each takes the parameters of the ACP method of the same name.
   AcpResult create(std::string_view params);
   AcpResult output(std::string_view params);
   void wait_for_exit(std::string_view params, AcpReply reply);
   AcpResult kill(std::string_view params);
-  // Kills what still runs; waits for its exit are answered.
+  // Kills the command if it still runs; waits for its exit are answered.
   AcpResult release(std::string_view params);
   void release_all();
 

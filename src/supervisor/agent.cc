@@ -1,5 +1,5 @@
-// The life of the process: spawn, initialize, end. An agent is ended by a ladder that never relies
-// on its good will, and its end is told once, after everything it said.
+// The life of the process: spawn, initialize, end. Ending an agent never relies on its cooperation.
+// The end is reported once, after all of its output.
 #include "supervisor/agent.h"
 
 #include <algorithm>
@@ -16,11 +16,11 @@ namespace perdure {
 namespace {
 
 constexpr std::int64_t sweep_again_ms = 50;
-// Of the agent's output, read at once: short lines become many events.
+// Bytes of output dispatched at once: short lines become many events.
 constexpr std::size_t slice_bytes = 16UL << 10;
-constexpr std::size_t events_kept = 64;  // room for more is given back
+constexpr std::size_t events_kept = 64;  // more capacity is freed
 
-// P1: as sure as the evidence, and no surer.
+// P1: states no more than the evidence supports.
 std::string_view oom_text(OomEvidence evidence) {
   switch (evidence) {
     case OomEvidence::none: return "";
@@ -76,9 +76,9 @@ void Agent::disarm(Loop::TimerId& timer) {
 }
 
 void Agent::act(const StartAgent&) {
-  if (stopped_) return;  // the whole execution ends
+  if (stopped_) return;  // the whole execution is ending
   if (process_ || phase_ == Phase::stopping) {
-    // One agent at a time: what is left of an earlier one goes first, and nobody waits for its end.
+    // One agent at a time: kill the remains of the earlier one, without waiting.
     SIM_PROBE("agent started again over a living one");
     restart_ = true;
     phase_ = Phase::stopping;
@@ -89,12 +89,12 @@ void Agent::act(const StartAgent&) {
   begin_again();
 }
 
-// P14: an agent that dies again and again before it is of use is started more and more slowly.
+// P14: restarts an agent that repeatedly dies early with increasing delays.
 void Agent::begin_again() {
   if (early_deaths_ == 0) return spawn();
   if (early_deaths_ >= early_deaths_max) {
     SIM_PROBE("agent died early too often");
-    early_deaths_ = 0;  // whoever asks again gets another round
+    early_deaths_ = 0;  // the next request starts the count again
     ports_.frames.write({}, FrameAgentExited{{.why = "crash_loop", .stderr_tail = stderr_told()}});
     return;
   }
@@ -148,14 +148,14 @@ void Agent::send(const std::string& bytes) {
 }
 
 void Agent::initialize_timed_out() {
-  if (paused_) {  // its answer may wait in the pipe
+  if (paused_) {  // its answer may still be in the pipe
     return arm(phase_timer_, setup_.launch.times.initialize_ms, &Agent::initialize_timed_out);
   }
   SIM_PROBE("agent never answered initialize");
   end_by("no answer to initialize");
 }
 
-// We have had enough of it.
+// Ends the agent because of its behaviour.
 void Agent::end_by(std::string why) {
   if (!process_ || phase_ == Phase::stopping) return;
   ending_ = std::move(why);
@@ -175,7 +175,7 @@ void Agent::stop(std::move_only_function<void()> stopped) {
     return;
   }
   if (ending_.empty()) ending_ = "stopped";
-  if (phase_ == Phase::stopping) return;  // the ladder runs already
+  if (phase_ == Phase::stopping) return;  // it is already being ended
   if (turn_ && !turn_->cancelling) {
     SIM_PROBE("execution stopped in the middle of a turn");
     std::string out;
@@ -198,8 +198,8 @@ void Agent::kill() {
   if (!process_) return;
   SIM_PROBE("agent ended by SIGKILL");
   process_->signal(SIGKILL);
-  // What is left is a pipe's worth. Its end is told behind it, and must not wait for an ack that
-  // may never come.
+  // At most a pipe's worth of output is left. The end is reported after it, and must not wait for
+  // an ack that may never come.
   draining_ = true;
   process_->resume_output();
 }
@@ -211,15 +211,15 @@ void Agent::pause() {
 
 void Agent::resume() {
   paused_ = false;
-  last_sign_ms_ = ports_.clock.now().since_boot.ms;  // nobody listened until now
-  late_replay_ms_ = last_sign_ms_;                   // and a replay may have waited in the pipe
+  last_sign_ms_ = ports_.clock.now().since_boot.ms;  // we did not read until now
+  late_replay_ms_ = last_sign_ms_;                   // a replay may have waited in the pipe
   if (process_) process_->resume_output();
 }
 
 void Agent::on_error_output(std::string_view bytes) {
   if (bytes.size() > stderr_tail_bytes) bytes.remove_prefix(bytes.size() - stderr_tail_bytes);
   stderr_tail_ += bytes;
-  // Cut seldom, so that a flood of short lines does not move the whole of it for each.
+  // Trim rarely, so that a flood of short lines does not move the whole tail for each line.
   if (stderr_tail_.size() > 2 * stderr_tail_bytes) {
     stderr_tail_.erase(0, stderr_tail_.size() - stderr_tail_bytes);
   }
@@ -248,7 +248,7 @@ void Agent::dispatch_all() {
 void Agent::on_output_end() {
   client_->feed_end(events_);
   dispatch_all();
-  // An agent that cannot speak any more is of no use, even if it lives on.
+  // An agent that can no longer write is useless, even if it lives on.
   if (phase_ != Phase::stopping)
     arm(ladder_timer_, setup_.launch.times.term_grace_ms, &Agent::kill);
 }
@@ -275,7 +275,7 @@ void Agent::on_exit(const ProcessExit& exit) {
     told.stderr_tail += "\n[perdure] lost with it, as it was said to be at work: " + work;
   }
   if (turn_ && turn_->timed_out) write(FrameRunFailed{run, too_long()});
-  // Only a limit of the session's own is the run's failure; a machine without memory interrupts it.
+  // Only the session's own limit fails the run; a machine out of memory interrupts it.
   if (turn_ && !turn_->timed_out && exit.oom == OomEvidence::group && !met.empty()) {
     write(
         FrameRunFailed{run, {.code = "out_of_memory", .message = "the agent was ended at " + met}});
@@ -298,7 +298,7 @@ void Agent::on_exit(const ProcessExit& exit) {
   normaliser_.forget_work();
   phase_ = Phase::stopping;
   if (!restart_) ports_.frames.write(run, FrameAgentExited{std::move(told)});
-  // Not from inside its own call.
+  // The process must not be destroyed inside its own callback.
   ports_.loop.post([this] {
     process_.reset();
     client_.reset();
@@ -306,7 +306,7 @@ void Agent::on_exit(const ProcessExit& exit) {
   });
 }
 
-// Nothing of the agent stays behind: what its group did not hold is found by its mark (P4).
+// Nothing of the agent is left running: processes outside its group are found by the mark (P4).
 void Agent::sweep() {
   if (ports_.processes.kill_marked(setup_.mark) > 0) {
     SIM_PROBE("remains of an agent take their time");

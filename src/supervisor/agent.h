@@ -1,7 +1,7 @@
-// One agent process and the conversation with it. Commands of the daemon go in, frames come out. It
-// trusts nothing the agent says about itself: prompts are serialised here, replayed history is kept
-// out (C10), settings are applied again before the first prompt (R9), a cancel ends in SIGKILL if
-// it must (X4), and whatever happens the process's end is one frame.
+// One agent process and the conversation with it. The daemon's commands go in, frames come out. It
+// trusts nothing the agent says about itself: it serialises prompts, drops replayed history (C10),
+// applies settings again before the first prompt (R9) and escalates an ignored cancel to SIGKILL
+// (X4). The end of the process is always exactly one frame.
 #pragma once
 
 #include <cstdint>
@@ -30,21 +30,21 @@
 
 namespace perdure {
 
-// Where frames go: to the spool, in order.
+// Receives frames for the spool, in order.
 class FrameSink {
  public:
   virtual ~FrameSink() = default;
   virtual void write(RunId run, FrameBody body) = 0;
-  // Outlives this process when it returns. An error: it was not written and will not be.
+  // When this returns, the frame outlives the process. On an error it is never written.
   virtual Result<> write_now(RunId run, FrameBody body) = 0;
 };
 
-// Serves what an agent asks of its client: files and terminals, where they are offered.
+// Serves the agent's requests to its client: files and terminals, if offered.
 class AgentRequests {
  public:
   using Reply = std::move_only_function<void(std::expected<std::string, acp::RpcError>)>;
   virtual ~AgentRequests() = default;
-  // False: there is no such method here. Else the reply comes, now or later.
+  // Returns false if the method is unknown. Otherwise the reply comes now or later.
   virtual bool serve(const std::string& method, const std::string& params, Reply reply) = 0;
 };
 
@@ -53,14 +53,14 @@ struct AgentPorts {
   Loop& loop;
   Processes& processes;
   FrameSink& frames;
-  AgentRequests* requests = nullptr;  // none: everything is refused
+  AgentRequests* requests = nullptr;  // null: every request is refused
 };
 
 struct AgentSetup {
   AgentLaunch launch;
   std::string cwd;
-  std::vector<std::string> environment;  // NAME=value, besides what the launch names
-  std::string mark;  // NAME=value in the environment of every process of the agent, and of no other
+  std::vector<std::string> environment;  // NAME=value, in addition to the launch's
+  std::string mark;                      // NAME=value, set only for this agent's processes
 };
 
 class Agent final : private ProcessEvents {
@@ -68,7 +68,7 @@ class Agent final : private ProcessEvents {
   Agent(AgentPorts ports, AgentSetup setup);
   ~Agent() override;
 
-  // The commands of wire/effect.h. None of them fails: what goes wrong is a frame.
+  // The commands of wire/effect.h. None returns an error: failures are reported as frames.
   void act(const StartAgent& command);
   void act(const OpenSession& command);
   void act(const SendPrompt& command);
@@ -77,11 +77,11 @@ class Agent final : private ProcessEvents {
   void act(const AnswerRequest& command);
   void act(const SetOptions& command);
 
-  // Ends the agent in good order: end of input, SIGTERM, SIGKILL. Calls back once no process of it
-  // is left, at once when there is none.
+  // Ends the agent in order: end of input, SIGTERM, SIGKILL. Calls back when none of its processes
+  // is left; immediately if there is none.
   void stop(std::move_only_function<void()> stopped);
 
-  // Backpressure: its output is not read.
+  // Backpressure: while paused, the agent's output is not read.
   void pause();
   void resume();
 
@@ -93,39 +93,39 @@ class Agent final : private ProcessEvents {
 
  private:
   enum class Phase { none, starting, ready, opening, open, stopping };
-  // A session that is being opened. Conversation that comes meanwhile is history: counted and
-  // hashed, not told.
+  // A session that is being opened. Conversation that arrives during this time is history: it is
+  // counted and hashed, not reported.
   struct Opening {
     OpenSession command;
     std::optional<acp::SessionOpened> answer;
     std::deque<acp::OptionValue> to_apply;
     BoundedTexts observed{{options_known_max, agent_ids_bytes_max}};
     std::vector<acp::Updated> early;  // kept for later: not history
-    std::size_t early_bytes = 0;      // of all that came, kept or not
+    std::size_t early_bytes = 0;      // of everything received, kept or not
     std::uint64_t replayed_prompts = 0;
     std::uint64_t replayed_updates = 0;
     Sha256 replay_hash;
     bool in_user_message = false;
     std::string user_message_id;
-    bool without_mcp = false;  // X15: tried again with an empty list
+    bool without_mcp = false;  // X15: retried with an empty list
   };
   struct Turn {
     RunId run;
-    std::size_t prompts_open = 1;  // steered ones too: each gets an answer, the last one ends it
+    std::size_t prompts_open = 1;  // including steered ones; the turn ends with the last answer
     bool cancelling = false;
     bool clears = false;
-    bool timed_out = false;           // it is being ended for its length
-    std::int64_t ends_ms = 0;         // when it has lasted too long; 0: never
-    std::int64_t asked_since_ms = 0;  // it waits for a person, whose time is not the turn's
-    std::optional<std::int64_t> stalled_since_ms;  // told, with the last sign of life at this time
-    std::string said;                              // the beginning of what the agent said
-    bool did_more = false;                         // than saying something
+    bool timed_out = false;           // it is being ended for exceeding its time limit
+    std::int64_t ends_ms = 0;         // when the time limit expires; 0: no limit
+    std::int64_t asked_since_ms = 0;  // waiting for a person since then; does not count
+    std::optional<std::int64_t> stalled_since_ms;  // reported, with this last sign of life
+    std::string said;                              // the beginning of the agent's text
+    bool did_more = false;                         // more than text
   };
   struct Permission {
     acp::RpcId id;
     RunId run;
   };
-  // Which call was answered, and the session that it named.
+  // The call that was answered, and the session id in the answer.
   struct OpenAnswer {
     acp::Call call = acp::Call::open_new;
     std::string session_id;
@@ -137,7 +137,7 @@ class Agent final : private ProcessEvents {
   void on_output_end() override;
   void on_exit(const ProcessExit& exit) override;
 
-  // Process life: agent.cc
+  // Process lifetime: agent.cc
   void spawn();
   void begin_again();
   void send(const std::string& bytes);
@@ -154,7 +154,7 @@ class Agent final : private ProcessEvents {
   std::string exit_reason(const ProcessExit& exit) const;
   std::string stderr_told() const;
 
-  // Messages of the agent: agent_events.cc
+  // Messages from the agent: agent_events.cc
   void dispatch(acp::Event event);
   void dispatch_all();
   void on(acp::Initialized event);
@@ -214,27 +214,27 @@ class Agent final : private ProcessEvents {
   std::optional<acp::AgentAbilities> abilities_;
   Normaliser normaliser_;
   std::string session_id_;
-  // X5: what comes for them is nobody's.
+  // X5: sessions whose opening failed; their updates are dropped.
   RecentTexts refused_sessions_{{sessions_refused_max, agent_ids_bytes_max}};
-  bool history_gate_ = false;                  // behind a load or resume, until the first prompt
-  std::uint64_t late_replay_ = 0;              // updates that this gate kept out
-  std::int64_t late_replay_ms_ = 0;            // when the last of them came
-  std::optional<std::int64_t> held_since_ms_;  // a prompt waits for the end of a late replay
+  bool history_gate_ = false;                  // from a load or resume until the first prompt
+  std::uint64_t late_replay_ = 0;              // updates that this gate dropped
+  std::int64_t late_replay_ms_ = 0;            // when the last of them arrived
+  std::optional<std::int64_t> held_since_ms_;  // a prompt waits for a late replay to end
   std::optional<Opening> opening_;
   std::optional<Turn> turn_;
   std::deque<SendPrompt> waiting_;
   TurnCommands commands_{ports_.loop, ports_.processes};
-  std::deque<acp::OptionValue> setting_;  // SetOptions under way, one after the other
+  std::deque<acp::OptionValue> setting_;  // SetOptions in progress, one at a time
   std::map<std::string, Permission> permissions_;
-  std::map<acp::RpcId, std::uint64_t> asked_;  // by the agent, not yet answered: which request
+  std::map<acp::RpcId, std::uint64_t> asked_;  // unanswered agent requests: id, our number
   std::uint64_t requests_ = 0;
-  std::string stderr_tail_;  // and a little more than is told
-  std::string ending_;       // why we end it; empty: we do not
+  std::string stderr_tail_;  // and a little more than is reported
+  std::string ending_;       // why we end the agent; empty if we do not
   bool restart_ = false;
   bool paused_ = false;
-  bool draining_ = false;  // killed: its last output is read, paused or not
+  bool draining_ = false;  // killed: its last output is read even if paused
   bool first_start_ = true;
-  std::uint64_t early_deaths_ = 0;  // in a row, before a session was open (P14)
+  std::uint64_t early_deaths_ = 0;  // in a row, before a session opened (P14)
   std::int64_t last_sign_ms_ = 0;   // of life
   std::uint64_t updates_dropped_ = 0;
   std::vector<acp::Event> events_;

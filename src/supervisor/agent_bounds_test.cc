@@ -1,5 +1,5 @@
-// G8: everything that an agent, or a daemon that has lost its measure, can make grow stops growing,
-// and what happens then is what limits.h says. And R4: what comes late of a replay.
+// G8: everything that an agent, or a misbehaving daemon, can make grow is bounded, and limits.h
+// says what happens at each bound. R4: late parts of a replay are dropped.
 #include <string>
 
 #include <gmock/gmock.h>
@@ -121,7 +121,7 @@ TEST_F(AgentBounds, G7_an_id_that_two_options_share_or_that_is_empty_is_not_offe
   EXPECT_EQ(asked.options_left_out, 3U);
 }
 
-// Serves nobody: every request stays open.
+// Accepts every request and never answers.
 class Deaf final : public AgentRequests {
  public:
   bool serve(const std::string&, const std::string&, Reply reply) override {
@@ -165,7 +165,7 @@ TEST_F(AgentBounds, X5_G8_of_the_sessions_that_were_refused_the_oldest_is_forgot
   update(words, "old-1");
   update(words, "old-" + std::to_string(sessions_refused_max));
   EXPECT_EQ(frames_.size(), before);
-  update(words, "old-0");  // somebody's, for all we know
+  update(words, "old-0");  // forgotten, so it may be another session's
   EXPECT_EQ(told<AgentUpdate>().size(), 1U);
   EXPECT_TRUE(told<MessageAgent>().empty());
 }

@@ -1,4 +1,4 @@
-// What a cancelled turn leaves running is ended, and nothing else; the next prompt waits for it.
+// A cancelled turn's remaining commands, and only they, are ended; the next prompt waits for this.
 #include <csignal>
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ class CommandsOfATurn : public AgentOnStage {
   static constexpr ProcessBirth command{51, 2};
   static constexpr ProcessBirth helper{52, 2};
 
-  // A turn under way whose tool has started a command.
+  // Begins a turn whose tool has started a command.
   RunId begin_with_command() {
     open();
     processes_.below = {server};
@@ -47,7 +47,7 @@ TEST_F(CommandsOfATurn, P4_X4_a_cancel_ends_what_the_turn_started_and_nothing_ol
   EXPECT_THAT(processes_.sent, ElementsAre(Pair(SIGTERM, ProcessSet{command, helper})));
   EXPECT_EQ(processes_.below, ProcessSet{server});
   EXPECT_THAT(child().signals, IsEmpty()) << "the agent itself goes on";
-  // Told before the end of its run, and as a part of it.
+  // Reported before the run ends, as a part of it.
   EXPECT_THAT(notes(), ElementsAre(R"({"perdure":"commands_ended","processes":2})"));
   EXPECT_EQ(told<FrameRunFinished>().at(0).stop_reason, "cancelled");
   EXPECT_EQ(frames_.at(frames_.size() - 2).run, run);

@@ -1,4 +1,4 @@
-// What the agent says, each message once. Nothing here may fail because of what it says.
+// Handles each message from the agent. Nothing here may fail because of its content.
 #include <utility>
 #include <variant>
 
@@ -10,9 +10,9 @@
 namespace perdure {
 namespace {
 
-constexpr std::size_t error_text_bytes_max = 2048;  // of what a turn said, looked at for an error
+constexpr std::size_t error_text_bytes_max = 2048;  // of a turn's text that is checked for an error
 
-// What an id may take: its share, so that all that are open together stay within the whole.
+// An id's share of the total, so that all open requests together stay within it.
 constexpr std::size_t request_id_bytes_max = agent_ids_bytes_max / agent_requests_open_max;
 
 bool is_history(const acp::UpdateBody& body) {
@@ -54,7 +54,7 @@ void Agent::on(acp::Updated event) {
   const bool is_ours = event.session_id.empty() || event.session_id == session_id_;
   if (is_ours && history_gate_ && !turn_ && is_history(event.update.body)) {
     SIM_PROBE("replay behind its answer dropped");
-    ++updates_dropped_;  // R4: the replay goes on behind its answer
+    ++updates_dropped_;  // R4: the replay continues after its answer
     ++late_replay_;
     late_replay_ms_ = ports_.clock.now().since_boot.ms;
     return;
@@ -64,7 +64,7 @@ void Agent::on(acp::Updated event) {
     return;
   }
   if (is_ours) return show(std::move(event));
-  // Another session of the same agent, a sub-agent's perhaps: kept as it came.
+  // Another session of the same agent, perhaps a sub-agent: kept unchanged.
   write(AgentUpdate{std::move(event.update.raw)});
 }
 
@@ -87,7 +87,7 @@ void Agent::note_said(const std::vector<FrameBody>& frames) {
   }
 }
 
-// Conversation is history here, and settings are what the agent woke up with: told when it is open.
+// Conversation is history here. Settings are initial values, reported once the session is open.
 void Agent::gate(acp::Updated event) {
   Opening& opening = *opening_;
   const bool fresh = opening.command.method == OpenMethod::fresh;
@@ -142,7 +142,7 @@ void Agent::on(acp::PermissionAsked event) {
   asked.options = options_offered(std::move(asked.options));
   asked.options_left_out = event.choices.size() - asked.options.size();
   frames.emplace_back(std::move(asked));
-  // An id that is used again while its first question is open: that question is nobody's now (X18).
+  // An agent that reuses the id of an open question drops that question (X18).
   std::erase_if(permissions_, [&](const auto& entry) {
     if (entry.second.id != event.id) return false;
     SIM_PROBE("permission id used again while its question is open");
@@ -154,7 +154,7 @@ void Agent::on(acp::PermissionAsked event) {
   write_all(frames);
 }
 
-// Only what is still open gets an answer: the agent may be late, and name what was answered.
+// Only open questions get an answer: the agent may withdraw one that was already answered.
 void Agent::on(acp::AskedNoMore event) {
   bool is_open = asked_.erase(event.id) > 0;
   for (const auto& [request, permission] : permissions_) {
@@ -171,8 +171,7 @@ void Agent::on(acp::AskedNoMore event) {
 }
 
 void Agent::on(acp::Asked event) {
-  // By the time the reply comes the agent may have taken its question back, asked another under the
-  // same id, or be gone.
+  // Before the reply comes, the agent may withdraw its request, reuse the id for another, or end.
   const bool no_room = asked_.size() >= agent_requests_open_max && !asked_.contains(event.id);
   if (no_room || event.id.text.size() > request_id_bytes_max) {
     std::string out;
@@ -207,14 +206,14 @@ void Agent::on(acp::CallFailed event) {
       if (!is_awaited({event.call, event.session_id})) return;
       const bool has_servers = !setup_.launch.mcp_servers.text.empty();
       if (event.failure == acp::Failure::invalid_params && has_servers && !opening_->without_mcp) {
-        opening_->without_mcp = true;  // X15: some want none on load
+        opening_->without_mcp = true;  // X15: some agents accept none on load
         return call_open();
       }
       return fail_open(open_failure(event.failure), error_text(event.error));
     }
     case acp::Call::prompt: return fail_turn(event);
     case acp::Call::set_option:
-      // Visible, and no reason to go no further (R9).
+      // Visible, but not a reason to stop (R9).
       write(AgentUpdate{option_refused(event.error)});
       if (phase_ == Phase::opening) return option_answered();
       if (!setting_.empty()) setting_.pop_front();
@@ -237,7 +236,7 @@ void Agent::on(acp::OptionSet event) {
 
 void Agent::on(acp::Answered) {}
 
-// Kept where a person can find it: with what the agent writes to stderr.
+// Kept with the agent's stderr, where a person can find it.
 void Agent::on(acp::Noise event) { on_error_output("[stdout] " + event.text + "\n"); }
 
 void Agent::on(acp::Notified event) {

@@ -1,5 +1,5 @@
-// One Agent with a process that says what a test wants, on a clock moved by hand; its frames are
-// kept. The helpers play the agent's half of the protocol, version 1.
+// One Agent with a scripted process, on a clock that the test advances; keeps its frames. The
+// helpers play the agent's half of protocol version 1.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +56,7 @@ class AgentOnStage : public ::testing::Test, protected FrameSink {
     loop_.run();
   }
 
-  // Everything that was written to the agent, and how often a method is among it.
+  // Every message that was written to the agent, and how many have a given method.
   std::vector<acp::RpcMessage> heard() {
     std::vector<acp::RpcMessage> messages;
     std::string_view rest = child().input;
@@ -74,7 +74,7 @@ class AgentOnStage : public ::testing::Test, protected FrameSink {
     for (const acp::RpcMessage& message : heard()) count += message.method == method ? 1 : 0;
     return count;
   }
-  // Answers to a request of the agent.
+  // Counts the answers to one request of the agent.
   std::size_t answers(const std::string& id) {
     std::size_t count = 0;
     for (const acp::RpcMessage& message : heard()) {
@@ -82,7 +82,7 @@ class AgentOnStage : public ::testing::Test, protected FrameSink {
     }
     return count;
   }
-  // Answers the last request of that method.
+  // Answers the last request with that method.
   void answer(std::string_view method, const std::string& result) {
     std::string id;
     for (const acp::RpcMessage& message : heard()) {

@@ -1,5 +1,5 @@
-// Opening a session: one rung of the ladder, tried as the daemon says. It is open when the agent
-// answered, its replay has drained and the settings are what they were (R4, R9, X14).
+// Opens a session: one rung of the ladder, as the daemon commands. It is open when the agent has
+// answered, its replay has drained and the settings are restored (R4, R9, X14).
 #include <algorithm>
 #include <utility>
 
@@ -31,7 +31,7 @@ void Agent::act(const OpenSession& command) {
   call_open();
 }
 
-// At most a slot's length, as make_launch says it: a clock that was set back delays nothing more.
+// make_launch sets it at most one slot ahead. Capped, in case the clock was set back since.
 std::int64_t Agent::early_for_load_ms() const {
   if (opening_->command.method != OpenMethod::load) return 0;
   const std::int64_t early_ms = setup_.launch.times.load_not_before.ms - ports_.clock.now().wall.ms;
@@ -52,11 +52,11 @@ void Agent::call_open() {
   arm(phase_timer_, setup_.launch.times.open_quiet_ms, &Agent::open_went_quiet);
 }
 
-// X8: an agent that still replays is not one that hangs.
+// X8: an agent that still replays is not hanging.
 void Agent::open_went_quiet() {
   const std::int64_t quiet_ms = ports_.clock.now().since_boot.ms - last_sign_ms_;
   std::int64_t left_ms = setup_.launch.times.open_quiet_ms - quiet_ms;
-  if (paused_) left_ms = setup_.launch.times.open_quiet_ms;  // it is we who do not listen
+  if (paused_) left_ms = setup_.launch.times.open_quiet_ms;  // we are not reading
   if (left_ms > 0) return arm(phase_timer_, left_ms, &Agent::open_went_quiet);
   SIM_PROBE("agent silent while it opens a session");
   fail_open(OpenFailure::timeout, "the agent was silent for " +
@@ -64,7 +64,7 @@ void Agent::open_went_quiet() {
                                       " s while it opened the session");
 }
 
-// An answer that comes after its rung was given up must not pass for that of the next one.
+// A late answer to an abandoned rung must not count for the next one.
 bool Agent::is_awaited(const OpenAnswer& answer) const {
   if (phase_ != Phase::opening || opening_->answer) return false;
   const OpenSession& command = opening_->command;
@@ -97,7 +97,7 @@ void Agent::settled() {
   if (opening_->command.method == OpenMethod::load && left_ms > 0) {
     return arm(phase_timer_, left_ms, &Agent::settled);
   }
-  // A model may bring modes of its own: model first, then mode, then the rest (X14).
+  // A model may bring its own modes: apply model first, then mode, then the rest (X14).
   const auto& wanted = opening_->command.options;
   for (const char* const first : {"model", "mode"}) {
     if (const auto found = wanted.find(first); found != wanted.end()) {
@@ -111,7 +111,7 @@ void Agent::settled() {
   apply_next_option();
 }
 
-// One that was asked for before this session was opened comes too early.
+// Ignores the answer to a setting that was requested before this session opened.
 void Agent::option_answered() {
   if (opening_->answer) apply_next_option();
 }
@@ -144,7 +144,7 @@ void Agent::finish_open() {
   early_deaths_ = 0;
   const std::string& said = opening.answer->session_id;
   session_id_ = said.empty() ? opening.command.agent_session_id : said;
-  // A resume must not replay, and some agents do all the same.
+  // A resume must not replay, but some agents do.
   history_gate_ = opening.command.method != OpenMethod::fresh;
   late_replay_ = 0;
   late_replay_ms_ = 0;

@@ -1,5 +1,5 @@
-// The times and ladders of an agent's life, each second of them on a clock moved by hand; and what
-// an agent says late, twice or without end.
+// The timeouts and escalations of an agent's life, on a manual clock; and agent messages that are
+// late, repeated or endless.
 #include "supervisor/agent.h"
 
 #include <csignal>
@@ -62,7 +62,7 @@ TEST_F(AgentTest, P13_a_limit_that_is_told_as_the_only_words_of_a_good_turn_is_a
   ASSERT_EQ(told<FrameRunFailed>().size(), 1U);
   EXPECT_EQ(told<FrameRunFailed>()[0].failure.code, "rate_limited");
   EXPECT_TRUE(told<FrameRunFailed>()[0].failure.reset_at.has_value());
-  // Words about a limit are no limit.
+  // Text that mentions a limit is not a limit.
   prompt();
   chunk("agent_message_chunk", "The server says Error: 429 Rate limit reached.");
   answer("session/prompt", R"({"stopReason":"end_turn"})");
@@ -178,12 +178,12 @@ TEST_F(AgentTest, R4_a_load_is_open_when_its_replay_has_settled) {
   chunk("agent_message_chunk", "later still");
   EXPECT_TRUE(told<MessageAgent>().empty());
   prompt();
-  loop_.advance_ms(300);  // the replay has to be quiet once more
+  loop_.advance_ms(300);  // the replay must be quiet again
   chunk("agent_message_chunk", "new");
   EXPECT_EQ(told<MessageAgent>().size(), 1U);
 }
 
-// By the bytes as they came: what two loads replayed can be told apart without being kept.
+// Hashes the received bytes: two loads' replays can be compared without keeping them.
 TEST_F(AgentTest, C10_a_replay_is_hashed_update_by_update) {
   start();
   agent_->act(OpenSession{.method = OpenMethod::load, .agent_session_id = "s1"});
@@ -207,7 +207,7 @@ TEST_F(AgentTest, C10_without_a_replay_there_is_no_hash) {
   EXPECT_EQ(told<FrameSessionOpened>()[0].replay_sha256, Hash{});
 }
 
-// docs/decisions/0007: an id comes from the answer that opened the session, and from nowhere else.
+// docs/decisions/0007: an id comes only from the answer that opened the session.
 TEST_F(AgentTest, K40_an_id_in_an_update_or_in_the_end_of_a_turn_is_kept_raw_and_not_taken) {
   open();
   prompt();
@@ -333,7 +333,7 @@ TEST_F(AgentTest, a_stop_closes_the_input_then_terminates_then_kills) {
   loop_.advance_ms(3'000);
   EXPECT_THAT(child().signals, ElementsAre(SIGTERM, SIGKILL));
   EXPECT_EQ(stopped, 0U);
-  processes_.marked_left = 2;  // two of its children hide
+  processes_.marked_left = 2;  // two hidden children
   exit({.signal = SIGKILL});
   EXPECT_EQ(stopped, 0U);
   loop_.advance_ms(1'000);
@@ -383,7 +383,7 @@ TEST_F(AgentTest, P15_what_was_at_work_beyond_its_turn_is_reported_as_lost) {
   EXPECT_THAT(told_tail, HasSubstr("subagent Explore; tool npm run dev"));
   EXPECT_THAT(told_tail, Not(HasSubstr("Review")));
   EXPECT_THAT(told_tail, Not(HasSubstr("ls")));
-  // The next one has nothing of it.
+  // The next agent starts with an empty tail.
   open();
   exit({.code = 0});
   EXPECT_EQ(told<FrameAgentExited>().back().exit.stderr_tail, "");

@@ -1,5 +1,5 @@
-// Turns: one at a time, whatever the agent would do with two (trap 6). A turn ends by the agent's
-// answer or by the end of its process, never by our guess.
+// Turns run one at a time: agents differ in what they do with two (trap 6). A turn ends with the
+// agent's answer or with its process, never by a guess.
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -54,12 +54,12 @@ bool Agent::has_room_for(const SendPrompt& command) const {
   };
   std::size_t bytes = bytes_of(command);
   for (const SendPrompt& one : waiting_) bytes += bytes_of(one);
-  // One alone is the business of the pipe to the agent.
+  // The pipe to the agent limits a single prompt.
   return waiting_.empty() ||
          (waiting_.size() < queue_prompts_max && bytes <= agent_unread_bytes_max);
 }
 
-// The prompt that waits first, when nothing of what was before is under way any more.
+// Starts the first waiting prompt once nothing earlier is in progress.
 void Agent::begin_next() {
   if (phase_ != Phase::open || turn_ || waiting_.empty() || commands_.is_ending()) return;
   if (const std::int64_t left_ms = replay_settles_ms(); left_ms > 0) {
@@ -73,14 +73,14 @@ void Agent::begin_next() {
   begin_turn(next);
 }
 
-// R4: how long to wait before a prompt, so that what still comes of a load is not taken for its
-// answer. An agent that never falls silent is not waited for longer than for an opening.
+// R4: how long to delay a prompt so that the rest of a load's replay is not taken for its answer.
+// The limit for an agent that never goes quiet is the same as for an opening.
 std::int64_t Agent::replay_settles_ms() const {
   if (!history_gate_) return 0;
   const std::int64_t now_ms = ports_.clock.now().since_boot.ms;
   if (held_since_ms_ && now_ms - *held_since_ms_ >= setup_.launch.times.open_quiet_ms) return 0;
   const std::int64_t settle_ms = setup_.launch.times.load_settle_ms;
-  if (paused_) return settle_ms;  // it is we who do not listen
+  if (paused_) return settle_ms;  // we are not reading
   return late_replay_ms_ == 0 ? 0 : settle_ms - (now_ms - late_replay_ms_);
 }
 
@@ -107,21 +107,21 @@ void Agent::begin_turn(const SendPrompt& command) {
   }
 }
 
-// C23: told before it is given. A prompt that is not told stays in the daemon's queue.
+// C23: report a steered prompt before giving it. An unreported one stays in the daemon's queue.
 void Agent::act(const SteerPrompt& command) {
   if (!takes_steer(command.run)) {
     SIM_PROBE("steered prompt comes behind its turn");
     return;
   }
-  // In the spool before it is given: an agentctl that is killed in between has not told less than
-  // it did. Without room for that it is not given.
+  // Write it to the spool first: if agentctl is killed in between, no steered prompt is unreported.
+  // If the spool is full, the prompt is not given.
   if (!ports_.frames.write_now(command.run, FrameSteerTaken{command.message})) return;
   std::string out;
   turn_->prompts_open += client_->steer(out, session_id_, prompt_blocks(command.prompt, ""));
   send(out);
 }
 
-// A turn that is being ended is none to put more into.
+// A turn that is being ended takes no more prompts.
 bool Agent::takes_steer(RunId run) const {
   return setup_.launch.steer && phase_ == Phase::open && turn_ && turn_->run == run &&
          !turn_->cancelling && !turn_->timed_out;
@@ -134,7 +134,7 @@ void Agent::act(const CancelPrompt& command) {
     ports_.frames.write(command.run, FrameRunFinished{command.run, "cancelled"});
     return;
   }
-  if (!turn_ || turn_->run != command.run || turn_->cancelling) return;  // N9: not this one
+  if (!turn_ || turn_->run != command.run || turn_->cancelling) return;  // N9: a different turn
   turn_->cancelling = true;
   std::string out;
   client_->cancel(out, session_id_);
@@ -153,7 +153,7 @@ void Agent::cancel_permissions() {
   send(out);
 }
 
-// X4: it does not listen. Its process is what we can end.
+// X4: the agent ignores the cancel, so its process is ended.
 void Agent::cancel_ignored() {
   SIM_PROBE("cancel ignored by the agent");
   end_by("the agent ignored a cancel");
@@ -170,7 +170,7 @@ void Agent::act(const AnswerRequest& command) {
   }
   permissions_.erase(found);
   note_wait();
-  last_sign_ms_ = ports_.clock.now().since_boot.ms;  // until now it waited for us
+  last_sign_ms_ = ports_.clock.now().since_boot.ms;  // until now it was waiting for us
   send(out);
 }
 
@@ -196,8 +196,8 @@ void Agent::set_next_option() {
   }
 }
 
-// Copilot ends a turn that its provider refused as a good one, with the error as its only words:
-// "Error: 429 Rate limit reached …". Taken for a failure only where the whole turn is nothing else.
+// Copilot ends a turn that its provider refused as successful, with the error as its only text:
+// "Error: 429 Rate limit reached …". It counts as a failure only if the turn contains nothing else.
 std::optional<RunFailed> Agent::failure_told_as_text() const {
   constexpr std::string_view begin = "Error: ";
   const std::string_view said = turn_->said;
@@ -233,7 +233,7 @@ void Agent::on(acp::TurnEnded event) {
   end_turn(FrameRunFinished{turn_->run, std::move(event.stop_reason)});
 }
 
-// C23: the turn goes on with what was steered into it.
+// C23: the turn continues with the prompt that was steered into it.
 bool Agent::is_answered_in_part() {
   if (turn_->prompts_open == 1) return false;
   SIM_PROBE("turn goes on for a steered prompt");
@@ -253,8 +253,8 @@ void Agent::fail_turn(const acp::CallFailed& event) {
   end_turn(FrameRunFailed{turn_->run, run_failure(event, ports_.clock.now().wall)});
 }
 
-// O26: nobody asked for this cancel; it came with the end of the whole execution. The run gets no
-// end here, and the daemon calls it interrupted.
+// O26: this cancel is part of ending the whole execution; no client requested it. The run is not
+// ended here: the daemon records it as interrupted.
 bool Agent::ends_with_execution() const { return stopped_ && !turn_->cancelling; }
 
 void Agent::leave_turn() {
@@ -267,13 +267,13 @@ void Agent::leave_turn() {
 void Agent::end_turn(FrameBody end) {
   write(std::move(end));
   leave_turn();
-  if (phase_ != Phase::open) return;  // the ladder of its end goes on
+  if (phase_ != Phase::open) return;  // the agent is already being ended
   disarm(ladder_timer_);
   begin_next();
 }
 
 // A tool that the agent left open may have a command that still runs: `cancelled` does not mean
-// that it was stopped. The next prompt waits until it is.
+// that it stopped. The next prompt waits until it has.
 void Agent::end_commands() {
   if (phase_ != Phase::open || normaliser_.tools_in_flight() == 0) return;
   const auto ended = [this](std::size_t killed) {
@@ -290,7 +290,7 @@ RunFailed Agent::too_long() const {
                      std::to_string(setup_.launch.times.run_ms) + " ms and was ended"};
 }
 
-// The time between a question and its answer is a person's, and does not count.
+// Time spent waiting for a person's answer does not count.
 void Agent::note_wait() {
   if (!turn_ || turn_->ends_ms == 0) return;
   const std::int64_t now_ms = ports_.clock.now().since_boot.ms;
@@ -301,7 +301,7 @@ void Agent::note_wait() {
   }
 }
 
-// A turn that lasts too long is cancelled, by the same ladder as a person's cancel.
+// Cancels a turn that exceeds its time limit, with the same escalation as a person's cancel.
 void Agent::look_at_length() {
   if (!turn_ || turn_->cancelling) return;
   const std::int64_t left_ms = turn_->ends_ms - ports_.clock.now().since_boot.ms;
@@ -313,12 +313,12 @@ void Agent::look_at_length() {
   act(CancelPrompt{.run = turn_->run});
 }
 
-// P6: quiet, although nothing is known to be under way.
+// P6: the agent is quiet although nothing is known to be in progress.
 void Agent::look_for_stall() {
   if (!turn_) return;
   const std::int64_t quiet_ms = ports_.clock.now().since_boot.ms - last_sign_ms_;
   const std::int64_t left_ms = setup_.launch.times.stall_ms - quiet_ms;
-  // Nor is one quiet to whom we do not listen.
+  // An agent whose output we do not read is not stalled either.
   const bool waits = paused_ || normaliser_.tools_in_flight() > 0 || !permissions_.empty();
   if (left_ms > 0 || waits) {
     turn_->stalled_since_ms.reset();

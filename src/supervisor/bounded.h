@@ -1,5 +1,5 @@
-// Texts that an agent chose and that are remembered for a while: ids, names, settings. An agent may
-// invent any number of any length, so both are limited. See limits.h for what happens then.
+// Remembers texts that an agent chose: ids, names, settings. An agent may invent any number of any
+// length, so both are limited; limits.h says what happens at each limit.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,12 @@ struct TextLimits {
   std::size_t bytes_max = 0;  // of keys and values together
 };
 
-// A map that refuses what it has no room for.
+// A map that refuses entries beyond its limits.
 class BoundedTexts {
  public:
   explicit BoundedTexts(TextLimits limits) : limits_(limits) {}
 
-  // False: there is no room, and nothing is changed.
+  // Returns false and changes nothing if the entry does not fit.
   bool set(const std::string& key, std::string value = {}) {
     const auto found = texts_.find(key);
     const std::size_t given_back =
@@ -46,7 +46,7 @@ class BoundedTexts {
     bytes_ = 0;
     has_refused_ = false;
   }
-  // Null: it is not here.
+  // Returns null if absent.
   const std::string* find(const std::string& key) const {
     const auto found = texts_.find(key);
     return found == texts_.end() ? nullptr : &found->second;
@@ -54,7 +54,7 @@ class BoundedTexts {
   bool contains(const std::string& key) const { return texts_.contains(key); }
   std::size_t size() const { return texts_.size(); }
   std::size_t bytes() const { return bytes_; }
-  // Something was refused since the last clear().
+  // Whether an entry was refused since the last clear().
   bool has_refused() const { return has_refused_; }
   auto begin() const { return texts_.begin(); }
   auto end() const { return texts_.end(); }
@@ -66,7 +66,7 @@ class BoundedTexts {
   bool has_refused_ = false;
 };
 
-// A short list that forgets the oldest for the newest. One that is too long by itself is not kept.
+// A short list that drops the oldest entries to fit the newest. Too long an entry is not kept.
 class RecentTexts {
  public:
   explicit RecentTexts(TextLimits limits) : limits_(limits) {}
@@ -88,7 +88,7 @@ class RecentTexts {
       return true;
     });
   }
-  // Null: it is not here.
+  // Returns null if absent.
   const std::string* find(const std::string& key) const {
     for (const auto& [known, value] : texts_) {
       if (known == key) return &value;

@@ -5,8 +5,8 @@
 namespace perdure {
 namespace {
 
-// A line for each start. The file begins anew when it is this long, some 1,800 starts: nobody is
-// late by so many.
+// One line per start. The file is truncated at this size, about 1,800 starts: no start is late by
+// that many.
 constexpr std::uint64_t notes_bytes_max = 64UL << 10;
 
 }  // namespace

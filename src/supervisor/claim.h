@@ -1,6 +1,6 @@
-// What an agentctl makes its own before it does anything: under its session's lock, its only start,
-// and then its spool. Whoever starts an execution that is over, however late, is refused here, and
-// not only by a daemon that may have slept between its look and its deed.
+// The claims of an agentctl before it does anything else, under its session's lock: its only start,
+// then its spool. A late start of an execution that is over fails here: the daemon's own check is
+// not enough, because the daemon may have slept between the check and the start.
 #pragma once
 
 #include "base/result.h"
@@ -9,13 +9,13 @@
 
 namespace perdure {
 
-// Both for whoever holds the session's lock; starts are noted in its file.
-// conflict: this execution was started before, also when nothing else is left of it.
+// Both require the session's lock; starts are recorded in the lock file. conflict: this execution
+// was started before, even if nothing else is left of it.
 Result<> check_start(Folder& run_folder, const Bootstrap& bootstrap);
-// Once nothing is left that could refuse it.
+// Call this when nothing else can refuse the start.
 Result<> note_start(Folder& run_folder, const Bootstrap& bootstrap);
 
-// conflict: somebody wrote here before, also when all of it was acked and cut.
+// conflict: the spool was used before, even if all of it was acked and removed.
 Result<> claim_spool(Folder& folder);
 
 }  // namespace perdure

@@ -1,4 +1,4 @@
-// Who may begin, and who comes too late.
+// Which start may begin, and which comes too late.
 #include "supervisor/claim.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ TEST(StartClaim, PROC5_an_execution_starts_once_also_when_its_spool_is_gone) {
   ASSERT_TRUE(claim_start(run, 5));
   EXPECT_FALSE(claim_start(run, 4));
   EXPECT_FALSE(claim_start(run, 5));
-  EXPECT_TRUE(claim_start(run, 3));  // of an older journal that was restored
+  EXPECT_TRUE(claim_start(run, 3));  // from an older journal that was restored
 }
 
 TEST(StartClaim, a_look_at_it_notes_nothing) {

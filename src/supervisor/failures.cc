@@ -1,4 +1,4 @@
-// One table a question; see failures.h.
+// One table for each function; see failures.h.
 #include "supervisor/failures.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What an agent's refusal means to the ladder, and how a person reads it.
+// Maps an agent's errors to classes of the resume ladder and to text for people.
 #pragma once
 
 #include <cstdint>
@@ -11,27 +11,25 @@
 
 namespace perdure {
 
-// Which class of C4 a failed load, resume or new belongs to.
+// The C4 class of a failed load, resume or new.
 OpenFailure open_failure(acp::Failure failure);
 
-// Message, code and details, on one line; agents often say only in `data` what happened (R1). Of
-// each at most agent_error_bytes_max: an error must fit into a frame, whatever an agent makes of
-// it.
+// Message, code and details, on one line; agents often put the cause only in `data` (R1). Each part
+// is at most agent_error_bytes_max, so that every error fits into a frame.
 std::string error_text(const acp::RpcError& error);
 
-// The same for a setting that the agent never offered: it was not even asked.
+// The error for a setting that the agent never offered, so that no request was sent.
 acp::RpcError no_such_option(const acp::OptionValue& option);
 
-// For an agent that asks more than anybody answers at once.
+// The error for an agent with too many unanswered requests.
 acp::RpcError too_many_requests();
 
-// The update that shows that a setting could not be applied.
+// The update that reports a setting that could not be applied.
 RawJson option_refused(const acp::RpcError& error);
-// The same of one of several prompts in a turn that goes on.
+// The update that reports one refused prompt in a turn that continues.
 RawJson prompt_refused(const acp::RpcError& error);
 
-// What agentctl did by itself and how often, as an update of its own: see
-// docs/protocol/agentctl.md.
+// An action of agentctl itself, with a count, as an update: see docs/protocol/agentctl.md.
 struct OwnNote {
   std::string what;
   std::string counted;  // what the number counts

@@ -1,5 +1,5 @@
-// What an agent's errors become: a class for the ladder, and a text that a person can read and a
-// frame can hold.
+// An agent's errors become a class for the ladder and a text that is readable and fits into a
+// frame.
 #include "supervisor/failures.h"
 
 #include <string>
@@ -22,7 +22,7 @@ TEST(Failures, C4_each_failure_has_its_class) {
   EXPECT_EQ(open_failure(Failure::version), OpenFailure::startup);
 }
 
-// Only a failure that says so may lose the agent's own session.
+// Only a failure that says so may give up the agent's own session.
 TEST(Failures, C4_only_what_allows_a_fresh_session_is_of_a_class_that_does) {
   for (int i = 0; i <= static_cast<int>(acp::Failure::other); ++i) {
     const auto failure = static_cast<acp::Failure>(i);

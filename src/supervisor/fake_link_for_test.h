@@ -1,5 +1,5 @@
-// Two ends of a link on a FakeLoop. Bytes arrive in order and whole, unless a test lets them get
-// stuck; what was sent before an end was closed still arrives.
+// Two ends of a link on a FakeLoop. Bytes arrive complete and in order unless a test blocks them;
+// bytes sent before an end was closed still arrive.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace perdure {
 
-// What both ends share. A test keeps it to hold bytes back.
+// State shared by both ends. A test keeps it to hold bytes back.
 class FakeWire : public std::enable_shared_from_this<FakeWire> {
  public:
   explicit FakeWire(FakeLoop& loop) : loop_(loop) {}
@@ -27,7 +27,7 @@ class FakeWire : public std::enable_shared_from_this<FakeWire> {
             std::make_unique<End>(shared_from_this(), 1)};
   }
 
-  // From now on nothing arrives; unsent bytes pile up at their senders.
+  // Stops delivery; unsent bytes pile up at their senders.
   void block() { is_blocked_ = true; }
   void unblock() {
     is_blocked_ = false;

@@ -1,5 +1,5 @@
-// A loop whose time is moved by hand and processes that do what a test says: for what depends on
-// order. Events come from run(), as from a real loop.
+// A loop with a manual clock, and scripted processes, for tests that depend on order. Events come
+// from run(), as from a real loop.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ class FakeLoop final : public Loop {
   }
   void cancel(TimerId timer) override { timers_.erase(timer); }
 
-  // Until nothing is posted any more.
+  // Until no posted task is left.
   void run() {
     while (!tasks_.empty()) {
       Task task = std::move(tasks_.front());
@@ -37,7 +37,7 @@ class FakeLoop final : public Loop {
       task();
     }
   }
-  // Timers run in the order in which they are due, each at its own time.
+  // Timers run in due order, each at its own time.
   void advance_ms(std::int64_t ms) {
     const std::int64_t until_ms = now_ms_ + ms;
     for (auto at = next_timer(); at != timers_.end() && at->second.first <= until_ms;
@@ -66,7 +66,7 @@ class FakeLoop final : public Loop {
   std::int64_t now_ms_ = 0;
 };
 
-// The time of the loop, on both clocks.
+// The loop's time, on both clocks.
 class FakeClock final : public Clock {
  public:
   explicit FakeClock(const FakeLoop& loop) : loop_(loop) {}
@@ -82,7 +82,7 @@ class FakeProcesses final : public Processes {
  public:
   struct Child {
     SpawnSpec spec;
-    ProcessEvents* events = nullptr;  // null: nobody holds it any more
+    ProcessEvents* events = nullptr;  // null: no longer owned
     std::string input;
     bool input_closed = false;
     bool is_paused = false;
@@ -116,7 +116,7 @@ class FakeProcesses final : public Processes {
     return reached;
   }
 
-  // Ends a child as if it had written this.
+  // Ends a child as if it had written this output.
   void finish(std::size_t index, std::string_view output, int code = 0) {
     Child& child = *children.at(index);
     if (!output.empty() && child.events != nullptr) child.events->on_output(output);
@@ -129,10 +129,10 @@ class FakeProcesses final : public Processes {
 
   std::vector<std::shared_ptr<Child>> children;
   std::optional<Error> refusal;
-  ProcessSet below;                              // the family of the agent, without its root
-  ProcessSet stubborn;                           // of them: SIGTERM does not end it
+  ProcessSet below;                              // the agent's descendants, without the root
+  ProcessSet stubborn;                           // those that ignore SIGTERM
   std::vector<std::pair<int, ProcessSet>> sent;  // by signal_each()
-  std::size_t marked_left = 0;  // processes that hide: one less with every kill_marked()
+  std::size_t marked_left = 0;                   // hidden processes; each kill_marked() ends one
 
  private:
   class Held final : public Process {

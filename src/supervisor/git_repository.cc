@@ -9,15 +9,15 @@ namespace {
 
 constexpr std::size_t filters_max = 64;
 
-// A filter is a program that git runs on a file's contents, also for a status, when it has to look
-// inside. Those of the user's own settings stay; the repository's are set to nothing.
+// A filter is a program that git runs on a file's contents, even for a status if it has to look
+// inside. The user's own filters stay; the repository's are set to nothing.
 Result<std::vector<std::string>> without_filters(const GitOutput& config) {
   if (config.cut) return fail(Code::denied, "the settings of the repository are too long");
   const auto names = parse_git_local_filters(config.output);
   if (names.size() > filters_max) return fail(Code::denied, "the repository has too many filters");
   std::vector<std::string> settings;
   for (const std::string& name : names) {
-    // `-c` splits at the first sign: the setting would be another one.
+    // `-c` splits at the first '=', so it would set a different key.
     if (name.contains('=')) return fail(Code::denied, "a filter of the repository has a '='");
     for (const auto* key : {".clean=", ".smudge=", ".process=", ".required=false"}) {
       settings.push_back("filter." + name + key);

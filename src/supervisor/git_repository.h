@@ -1,5 +1,5 @@
-// What must be known of a repository before git may read it for us: where the workspace lies in it,
-// and which settings have to be overruled so that reading runs no program of the repository's own.
+// What we must know about a repository before git may read it: where the workspace lies in it, and
+// which settings to override so that reading runs no program that the repository names.
 #pragma once
 
 #include <functional>
@@ -13,20 +13,20 @@
 namespace perdure {
 
 struct GitRepository {
-  std::string cwd;     // absolute; where jobs run
-  std::string prefix;  // of the cwd below the top of the repository, with a slash; empty: the top
+  std::string cwd;     // absolute; jobs run here
+  std::string prefix;  // the cwd below the top, with a trailing slash; empty: the top
   std::vector<std::string> settings;  // for each reading job
 
-  // A raw path from the top as one from the cwd. Empty: it is not below it.
+  // Converts a raw path from the top to one from the cwd. Empty if it is not below the cwd.
   std::string_view below(std::string_view path) const;
 };
 
-// Asks git. not_found: no repository. denied: one of another user, or one whose filters cannot be
-// turned off.
+// Runs git. not_found: not a repository. denied: another user's repository, or one with filters
+// that cannot be disabled.
 void open_git_repository(GitRunner& git, std::string cwd,
                          std::move_only_function<void(Result<GitRepository>)> then);
 
-// The error for a job that git itself refused.
+// The error for a job that git refused.
 Error git_refusal(const GitOutput& output);
 
 }  // namespace perdure

@@ -11,14 +11,14 @@ namespace {
 
 constexpr std::size_t error_text_bytes_max = 8UL << 10;
 
-// Output that does not depend on anybody's taste, and nothing that runs a program unasked.
+// Makes output independent of user settings, and prevents programs from running unasked.
 constexpr std::string_view always[] = {
-    "core.fsmonitor=false",  // may be a program; asked by every status
+    "core.fsmonitor=false",  // may be a program; run by every status
     "core.quotePath=false",
     "core.pager=cat",
     "color.ui=false",
     "i18n.logOutputEncoding=UTF-8",
-    "safe.bareRepository=explicit",  // files that look like a repository are not one
+    "safe.bareRepository=explicit",  // ignores files that imitate a bare repository
     "submodule.recurse=false",
     "status.submoduleSummary=false",
     "diff.submodule=short",
@@ -26,7 +26,7 @@ constexpr std::string_view always[] = {
     "maintenance.auto=false",
     "advice.detachedHead=false",
 };
-// Settings of a repository that name a program which a reading command would run.
+// Repository settings that name a program which a reading command would run.
 constexpr std::string_view reading[] = {
     "log.showSignature=false", "gpg.program=false",
     "gpg.ssh.program=false",   "gpg.x509.program=false",
@@ -36,7 +36,7 @@ constexpr std::string_view reading[] = {
     "protocol.allow=never",
 };
 
-// A GIT_… of the outside world could point git elsewhere or make it run things. These may stay.
+// An inherited GIT_… variable could point git elsewhere or make it run programs. These may stay.
 bool passes_on(std::string_view variable) {
   if (!variable.starts_with("GIT_")) {
     return !variable.starts_with("LC_ALL=") && !variable.starts_with("PAGER=");
@@ -66,7 +66,7 @@ SpawnSpec git_spawn_spec(const GitJob& job, const std::vector<std::string>& envi
   if (runs_nothing) {
     for (const auto value : reading) set(value);
   }
-  // A commit's hooks are the user's; a read or a stage runs none.
+  // A commit runs the user's hooks; a read or a stage runs none.
   if (job.access != GitAccess::write_with_hooks) set("core.hooksPath=/dev/null");
   for (const auto& value : job.settings) set(value);
   spec.command.insert(spec.command.end(), job.arguments.begin(), job.arguments.end());
@@ -75,7 +75,7 @@ SpawnSpec git_spawn_spec(const GitJob& job, const std::vector<std::string>& envi
                                "GIT_EDITOR=:", "GIT_SEQUENCE_EDITOR=:", "GIT_NO_LAZY_FETCH=1"}) {
     spec.environment.emplace_back(variable);
   }
-  // A partial clone would fetch what it lacks, by a transport that may be any program.
+  // A partial clone would fetch missing objects through a transport, which may be any program.
   if (runs_nothing) spec.environment.emplace_back("GIT_ALLOW_PROTOCOL=none");
   std::ranges::copy(job.environment, std::back_inserter(spec.environment));
   return spec;
@@ -121,7 +121,7 @@ class GitRunner::Running final : public ProcessEvents {
   JobId id() const { return waiting_.id; }
   bool writes() const { return waiting_.job.access != GitAccess::read; }
   Done take_done() { return std::exchange(waiting_.done, nullptr); }
-  // From here on it may outlive the runner for a moment, and must not touch it.
+  // After this it may briefly outlive the runner and must not access it.
   void end() {
     ended_ = true;
     cancel_timer();
@@ -194,7 +194,7 @@ void GitRunner::cancel(JobId id) {
 void GitRunner::start_next() {
   while (!queue_.empty() && running_.size() < git_processes_max) {
     const bool writes = queue_.front().job.access != GitAccess::read;
-    // Two writers would meet at the lock of the index. Order is kept: nobody overtakes.
+    // Two writers would collide at the index lock. Order is kept: no job overtakes another.
     if (writes && writing_ > 0) return;
     Waiting next = std::move(queue_.front());
     queue_.pop_front();
@@ -223,7 +223,7 @@ void GitRunner::finish(Running& running, Result<GitOutput> outcome) {
   running.end();
   if (running.writes()) --writing_;
   Done done = running.take_done();
-  // We may be inside one of its events: it goes once that has returned.
+  // We may be inside one of its events: destroy it after that event returns.
   setup_.loop.post([gone = std::shared_ptr<Running>(std::move(at->second))] {});
   running_.erase(at);
   setup_.loop.post([this, alive = std::weak_ptr(alive_)] {

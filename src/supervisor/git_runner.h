@@ -1,5 +1,5 @@
-// Runs git: few at once, in order, with a limit of time and output each. A repository's own
-// settings may name programs; a reading job runs none of them, whatever the repository says.
+// Runs git: a few jobs at once, in order, each with a time and output limit. A repository's
+// settings may name programs; a reading job never runs them.
 #pragma once
 
 #include <cstddef>
@@ -19,30 +19,30 @@
 
 namespace perdure {
 
-// What a job does to the repository. Writing jobs run one at a time and may run filters, as a user
-// who types the command expects; `write_with_hooks` runs hooks too, `write_without_programs` no
-// program at all.
+// The effect of a job on the repository. Writing jobs run one at a time and may run filters, as
+// users expect of the same command; `write_with_hooks` also runs hooks, `write_without_programs`
+// runs no program at all.
 enum class GitAccess { read, write, write_with_hooks, write_without_programs };
 
 struct GitJob {
   std::vector<std::string> arguments;  // the subcommand first
-  std::vector<std::string> settings;   // more `-c` values: name=value
+  std::vector<std::string> settings;   // additional `-c` values: name=value
   std::string cwd;                     // absolute
   std::string input;                   // for its stdin
   GitAccess access = GitAccess::read;
   enum class Pathspecs { literal, patterns } pathspecs = Pathspecs::literal;
   std::size_t output_bytes_max = git_output_bytes_max;
-  std::int64_t time_ms = 0;                   // 0: the limit of its access
-  std::vector<std::string> environment = {};  // more of it: NAME=value
-  // Takes the output as it comes instead of keeping it; false: it wants no more.
+  std::int64_t time_ms = 0;                   // 0: the default of its access
+  std::vector<std::string> environment = {};  // additional: NAME=value
+  // Receives the output instead of keeping it; returns false to stop the job.
   std::move_only_function<bool(std::string_view)> sink;
 };
 
 struct GitOutput {
   int exit_code = 0;
   std::string output;
-  std::string error_text;  // its beginning
-  bool cut = false;        // ended by us: at the limit of output, or because the sink had enough
+  std::string error_text;  // the beginning of stderr
+  bool cut = false;        // we ended it: output limit reached, or the sink returned false
 };
 
 class GitRunner {
@@ -53,19 +53,19 @@ class GitRunner {
   struct Setup {
     Loop& loop;
     Processes& processes;
-    std::vector<std::string> environment;  // NAME=value: PATH, HOME and what else the user has
+    std::vector<std::string> environment;  // NAME=value: the user's PATH, HOME, …
   };
   explicit GitRunner(Setup setup);
-  // Kills what runs; nobody is told.
+  // Kills running jobs without calling their `done`.
   ~GitRunner();
   GitRunner(const GitRunner&) = delete;
   GitRunner& operator=(const GitRunner&) = delete;
 
   // `done` is called once, from the loop or before this returns. limit_reached: the queue is full.
-  // unavailable: there is no git, it took too long, or a signal ended it. What git itself refuses
-  // is no error here: look at the exit code.
+  // unavailable: git is missing, timed out or was ended by a signal. A failure of git itself is not
+  // an error here: check the exit code.
   JobId run(GitJob job, Done done);
-  // Takes it from the queue or kills it; its `done` is never called.
+  // Removes it from the queue or kills it; its `done` is never called.
   void cancel(JobId id);
 
  private:
@@ -84,10 +84,10 @@ class GitRunner {
   std::shared_ptr<char> alive_ = std::make_shared<char>();
 };
 
-// The environment and the arguments of a job, as a spawn has them; apart so that a test sees them.
+// The environment and arguments of a job; a separate function so that tests can check them.
 SpawnSpec git_spawn_spec(const GitJob& job, const std::vector<std::string>& environment);
 
-// What git said when it refused, on one line, for a person.
+// Git's error output, on one line, for a person.
 std::string git_complaint(const GitOutput& output);
 
 }  // namespace perdure

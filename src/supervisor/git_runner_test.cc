@@ -1,5 +1,5 @@
-// How git is run: in order, few at once, bounded, and with nothing of the outside world that could
-// lead it astray. With scripted processes and a clock moved by hand.
+// How git runs: in order, a few jobs at once, bounded, and without harmful settings from its
+// environment. Uses scripted processes and a manual clock.
 #include "supervisor/git_runner.h"
 
 #include <optional>

@@ -8,7 +8,7 @@
 namespace perdure {
 namespace {
 
-// Takes the text up to the mark from the front; nothing when the mark is not there.
+// Removes and returns the text up to the mark; nothing if the mark is missing.
 std::optional<std::string_view> take_until(std::string_view& text, char mark) {
   const std::size_t end = text.find(mark);
   if (end == std::string_view::npos) return std::nullopt;
@@ -68,7 +68,7 @@ void take_header(std::string_view line, GitStatus& out) {
   }
 }
 
-// A line of a changed file: `fields` space-separated words stand before its path.
+// A line about a changed file: `fields` space-separated words precede its path.
 std::optional<GitFileStatus> changed_file(std::string_view line, std::size_t fields) {
   GitFileStatus file;
   for (std::size_t i = 0; i < fields; ++i) {
@@ -194,7 +194,7 @@ std::vector<std::string> parse_git_local_filters(std::string_view output) {
     const auto key = take_until(output, '\0');
     if (!scope || !key) return out;
     if (*scope != "local" && *scope != "worktree" && *scope != "unknown") continue;
-    // filter.NAME.clean: the name itself may have dots.
+    // filter.NAME.clean: the name may contain dots.
     constexpr std::string_view section = "filter.";
     const std::size_t last_dot = key->rfind('.');
     if (!key->starts_with(section) || last_dot < section.size()) continue;

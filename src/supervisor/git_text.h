@@ -1,5 +1,5 @@
-// What git prints for programs, as values. Pure; every parser takes any bytes, since the output may
-// be cut: what is incomplete at the end is left out.
+// Parses git's machine-readable output. Pure; every parser accepts any bytes. Output may be cut, so
+// an incomplete last item is dropped.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace perdure {
 
-// The raw paths below count from the top of the repository.
+// The raw paths below are relative to the repository's top.
 
 enum class GitChange {
   none,
@@ -31,7 +31,7 @@ ENUM_TEXT(GitChange, "none", "modified", "type_changed", "added", "deleted", "re
 
 struct GitFileStatus {
   std::string path;
-  std::string from;  // of a rename or copy
+  std::string from;  // for a rename or copy
   GitChange staged = GitChange::none;
   GitChange unstaged = GitChange::none;
   std::string conflict;  // e.g. both_modified
@@ -41,7 +41,7 @@ struct GitStatus {
   std::string oid;     // empty: no commit yet
   std::string branch;  // empty: detached
   std::string upstream;
-  std::optional<std::int64_t> ahead;  // absent: the upstream is gone, or there is none
+  std::optional<std::int64_t> ahead;  // absent: no upstream, or it was deleted
   std::optional<std::int64_t> behind;
   std::vector<GitFileStatus> files;
 };
@@ -56,7 +56,7 @@ struct GitFileDiff {
 };
 struct GitDiff {
   std::vector<GitFileDiff> files;
-  std::string_view text;  // unified; a slice of the output
+  std::string_view text;  // unified diff; a slice of the output
 };
 // Of `--numstat -p -z`.
 GitDiff parse_git_diff(std::string_view output);
@@ -88,8 +88,8 @@ struct GitWorktree {
 // Of `worktree list --porcelain`; the first one is the main worktree.
 std::vector<GitWorktree> parse_git_worktrees(std::string_view output);
 
-// The names of the filters that the repository's own settings define, each once. Of
-// `config --list --show-scope --name-only -z`.
+// The names of the filters that the repository's own settings define, each once. From `config
+// --list --show-scope --name-only -z`.
 std::vector<std::string> parse_git_local_filters(std::string_view output);
 
 }  // namespace perdure

@@ -1,4 +1,4 @@
-// What git prints, as values: real samples, every place where the output may be cut, and any bytes.
+// Parses git's output: real samples, output cut at every place, and arbitrary bytes.
 #include "supervisor/git_text.h"
 
 #include <string>

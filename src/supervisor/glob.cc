@@ -33,8 +33,8 @@ bool in_set(std::string_view set, char c) {
   return found != inverted;
 }
 
-// The set that starts behind a bracket; none when it is never closed (then `[` is a letter). A
-// closing bracket that comes first belongs to the set.
+// The set that starts after a bracket; none if it is never closed (then `[` is a letter). A closing
+// bracket in first place belongs to the set.
 std::optional<std::string_view> set_at(std::string_view rest) {
   std::size_t from = rest.starts_with('!') || rest.starts_with('^') ? 1 : 0;
   const std::size_t end = rest.find(']', from + 1);
@@ -95,7 +95,7 @@ bool glob_matches(std::string_view pattern, std::string_view path, LetterCase le
     pattern.remove_prefix(1);
   }
   const std::vector<Step> steps = steps_of(pattern);
-  // reached[i]: the first i steps match what was read so far.
+  // reached[i]: the first i steps match the text read so far.
   std::vector<char> reached(steps.size() + 1, 0);
   const auto skip_empty = [&] {
     for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -109,11 +109,11 @@ bool glob_matches(std::string_view pattern, std::string_view path, LetterCase le
     for (std::size_t i = 0; i < steps.size(); ++i) {
       if (reached[i] == 0 || !takes(steps[i], c, letters)) continue;
       next[repeats(steps[i]) ? i : i + 1] = 1;
-      // Whole folders only: what follows starts behind a slash.
+      // Whole folders only: the rest starts after a slash.
       if (steps[i].kind == Step::Kind::folders && c == '/') next[i + 1] = 1;
     }
     reached = std::move(next);
-    // `folders` matches nothing only at its beginning, so it is not skipped in the middle.
+    // `folders` matches the empty text only at its beginning, so it is not skipped in the middle.
     for (std::size_t i = 0; i < steps.size(); ++i) {
       if (reached[i] == 0 || !repeats(steps[i])) continue;
       if (steps[i].kind != Step::Kind::folders || c == '/') reached[i + 1] = 1;

@@ -1,4 +1,4 @@
-// Name patterns, by a table; and one that would take for ever if it were matched by backtracking.
+// Name patterns, as a table; and one for which a backtracking matcher would hang.
 #include "supervisor/glob.h"
 
 #include <string>

@@ -1,4 +1,4 @@
-// Which service answers which name; see docs/protocol/workspace.md for the calls.
+// Maps method names to services; see docs/protocol/workspace.md for the calls.
 #include "supervisor/hosted_workspace.h"
 
 #include <utility>

@@ -1,5 +1,5 @@
-// The workspace of an execution as the supervisor hosts it: the daemon's calls on one side, what
-// the agent may ask over ACP on the other, both confined to one folder. Everything in it is lazy.
+// The workspace of an execution as the supervisor hosts it: serves the daemon's calls and the
+// agent's ACP requests, both confined to one folder. Everything is allocated on first use.
 #pragma once
 
 #include <memory>
@@ -33,7 +33,7 @@ class HostedWorkspace final : public WorkspacePort, public AgentRequests {
   void set_on_shell_news(std::move_only_function<void(std::string)> on_news) override;
   void stop() override;
 
-  // Only what the profile offers to the agent.
+  // Serves only what the profile offers to the agent.
   bool serve(const std::string& method, const std::string& params,
              AgentRequests::Reply reply) override;
 

@@ -14,7 +14,7 @@
 namespace perdure {
 namespace {
 
-// What a lender must have said to be asked for this; empty: nobody is ever asked for it.
+// The ability that a lender must offer for this method; empty: the method is never lent.
 std::string_view ability_of(std::string_view method) {
   if (method == "fs/read_text_file") return "fs_read";
   if (method == "fs/write_text_file") return "fs_write";
@@ -56,7 +56,7 @@ void Lending::lend(std::string_view json, WorkspacePort::Reply reply) {
   setup_.loop.cancel(std::exchange(absent_, 0));
   last_ = terms;
   Lender lender{std::move(terms), std::move(reply), 0};
-  // What was handed to it and got lost on the way comes again.
+  // Resend a request that was handed to this lender and lost on the way.
   const auto lost = std::ranges::find_if(lent_, [&](const auto& entry) {
     return entry.second.lender == lender.terms.lender && entry.first > lender.terms.got;
   });
@@ -100,7 +100,7 @@ bool Lending::is_there(std::string_view ability) const {
                              [&](const Lender& lender) { return has(lender.terms, ability); });
 }
 
-// An editor may reach more than the workspace; the agent may not.
+// An editor may have access beyond the workspace; the agent may not.
 bool Lending::is_inside(std::string_view params) const {
   return tree_path_of(JsonView(params)["path"].text(), setup_.roots).has_value();
 }
@@ -121,7 +121,7 @@ bool Lending::offer(const std::string& method, const std::string& params, AgentR
   if (!is_terminal && !is_inside(params)) return false;
   const std::uint64_t id = ++last_id_;
   Lent lent{{}, method, params, std::move(reply), 0};
-  // Waiting for a program's end is as long as the program.
+  // Waiting for a program's end may take as long as the program.
   if (method != "terminal/wait_for_exit") {
     lent.timer = setup_.loop.after_ms(lend_answer_ms, [this, id] { take_back(id); });
   }
@@ -130,7 +130,7 @@ bool Lending::offer(const std::string& method, const std::string& params, AgentR
   return true;
 }
 
-// Each lender that waits gets one request; the newest lender first.
+// Gives one request to each waiting lender, the newest lender first.
 void Lending::hand_out() {
   for (auto& [id, lent] : lent_) {
     if (!lent.lender.empty()) continue;
@@ -153,7 +153,7 @@ void Lending::hand(Lender lender, std::uint64_t id) {
   lender.reply(request_json(id, lent.method, lent.params));
 }
 
-// A lender asks once at a time: its earlier question has nobody who waits for it.
+// A lender has one request at a time: an earlier one is no longer awaited.
 void Lending::drop_lender(const std::string& name) {
   const auto found = std::ranges::find_if(
       waiting_, [&](const Lender& lender) { return lender.terms.lender == name; });

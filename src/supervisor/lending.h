@@ -1,6 +1,6 @@
-// Files and terminals that an editor lends to the agent: the editor's side asks for what the agent
-// wants next, and brings the answers. While nobody lends, and for what lies outside of the
-// workspace, the agent is served by the workspace as ever.
+// Files and terminals that an editor lends to the agent. The editor polls for the agent's next
+// request and returns the answer. The workspace serves the agent if no editor lends, and for paths
+// outside the workspace.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@
 
 namespace perdure {
 
-// Who lends, and what.
+// The lender and what it lends.
 struct LendParams {
-  std::string lender;     // unlike that of every other one
-  std::uint64_t got = 0;  // the last request that it has received
+  std::string lender;     // unique per lender
+  std::uint64_t got = 0;  // the last request that it received
   bool fs_read = false;
   bool fs_write = false;
   bool terminal = false;
@@ -38,7 +38,7 @@ struct LendParams {
 class Lending {
  public:
   using AgentReply = AgentRequests::Reply;
-  // Serves a request that no lender has answered.
+  // Serves a request that no lender answered.
   using Workspace =
       std::function<void(const std::string& method, const std::string& params, AgentReply reply)>;
   struct Setup {
@@ -51,13 +51,13 @@ class Lending {
   Lending(const Lending&) = delete;
   Lending& operator=(const Lending&) = delete;
 
-  // agent.lend: replied with {"request":{id,method,params}} as soon as the agent wants something
-  // that is lent, with {"request":null} after lend_hold_ms. Whoever lends asks again at once.
+  // agent.lend: replied with {"request":{id,method,params}} when the agent needs something that is
+  // lent, or with {"request":null} after lend_hold_ms. A lender calls again immediately.
   void lend(std::string_view params, WorkspacePort::Reply reply);
-  // agent.lent: {id, result} or {id, error}. not_found: the agent was answered by somebody else.
+  // agent.lent: {id, result} or {id, error}. not_found: the request was already answered elsewhere.
   Result<std::string> give_back(std::string_view params);
 
-  // False: nobody lends that, and the reply is still the caller's.
+  // Returns false if no editor lends that; the reply is still the caller's.
   bool offer(const std::string& method, const std::string& params, AgentReply& reply);
 
  private:
@@ -67,7 +67,7 @@ class Lending {
     Loop::TimerId timer = 0;
   };
   struct Lent {
-    std::string lender;  // empty: handed out to nobody yet
+    std::string lender;  // empty: not handed out yet
     std::string method;
     std::string params;
     AgentReply reply;
@@ -87,9 +87,9 @@ class Lending {
   Setup setup_;
   std::deque<Lender> waiting_;
   std::map<std::uint64_t, Lent> lent_;
-  std::set<std::string> terminals_;  // that a lender has made
-  LendParams last_;                  // what was lent last; counts while its lender may come back
-  Loop::TimerId absent_ = 0;         // nobody waits; when it runs out nobody lends
+  std::set<std::string> terminals_;  // created by a lender
+  LendParams last_;                  // the latest terms; valid while the lender may return
+  Loop::TimerId absent_ = 0;         // no lender is waiting; lending ends when this fires
   std::uint64_t last_id_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// What an editor lends: handed out once, brought back, and served by the workspace where nobody
-// lends it.
+// Requests that an editor serves: handed out once, answered, and served by the workspace if no
+// editor lends.
 #include "supervisor/lending.h"
 
 #include <gmock/gmock.h>
@@ -34,7 +34,7 @@ struct LendingOnStage {
                    told.push_back(result ? *result : result.error().message());
                  });
   }
-  // Whether a lender takes it.
+  // Offers a request; whether a lender takes it.
   bool ask(const std::string& method, const std::string& params = read) {
     Lending::AgentReply reply = [this](std::expected<std::string, acp::RpcError> answer) {
       answers.push_back(answer ? *answer : answer.error().message);
@@ -57,7 +57,7 @@ TEST(Lending, X30_a_request_goes_to_the_editor_and_its_answer_to_the_agent) {
   EXPECT_TRUE(stage.ask("fs/read_text_file"));
   ASSERT_EQ(stage.told.size(), 1U);
   EXPECT_THAT(stage.told[0], HasSubstr(R"("id":1,"method":"fs/read_text_file")"));
-  // It has not asked again yet, and is still there.
+  // It has not polled again yet but still counts as present.
   EXPECT_TRUE(stage.ask("fs/write_text_file"));
   stage.lend("e", 1);
   ASSERT_EQ(stage.told.size(), 2U);

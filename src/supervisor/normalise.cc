@@ -1,4 +1,4 @@
-// Which field of which variant means what; see normalise.h for the rules.
+// Maps fields of each update variant to journal events; see normalise.h for the rules.
 #include "supervisor/normalise.h"
 
 #include <utility>
@@ -43,7 +43,7 @@ std::string tool_text(const acp::ToolUpserted& tool) {
   return tool.content ? files_text(*tool.content) : std::string();
 }
 
-// How many bytes there are before a character of which the rest is missing.
+// The length without an incomplete character at the end.
 std::size_t whole_bytes(std::string_view bytes) {
   for (std::size_t back = 1; back <= 3 && back <= bytes.size(); ++back) {
     const auto byte = static_cast<unsigned char>(bytes[bytes.size() - back]);
@@ -64,8 +64,8 @@ bool has_ended(const std::string& status) {
   return status == "completed" || status == "failed" || status == "cancelled";
 }
 
-// Output that comes beside is for clients that show a terminal; where the whole is told, it is in
-// that already.
+// Separate output is for clients that show a terminal; if the whole text is reported, it already
+// contains that output.
 template <class Body>
 FrameBody tool_frame(const acp::ToolUpserted& tool, RawJson update) {
   Body body{.tool_call_id = tool.tool_call_id,
@@ -101,7 +101,7 @@ void Normaliser::note_tool(const acp::ToolUpserted& tool) {
   }
 }
 
-// A state says that it works or rests; without one the last word stands.
+// A state says whether it works or rests; without one, the last state holds.
 void Normaliser::note_subagent(const acp::SubagentShown& shown) {
   if (shown.session_id.empty()) return;
   const std::string key = subagent_key(shown.session_id);
@@ -158,13 +158,13 @@ void Normaliser::tool_output(ToolUpdate update, std::vector<FrameBody>& frames) 
                                .update = std::move(update.update)});
 }
 
-// Agents name a terminal by its tool call where they do not show it as content of one.
+// Agents that do not show a terminal as tool content name it by its tool call.
 std::string Normaliser::tool_of(const std::string& terminal) const {
   if (const std::string* const tool = terminals_.find(terminal)) return *tool;
   return known_tools_.contains(terminal) ? terminal : std::string();
 }
 
-// Bytes may be cut inside a character: what is missing of it comes with the next.
+// Bytes may be cut inside a character: its rest comes with the next piece.
 std::string Normaliser::terminal_text(const acp::TerminalOutput& output) {
   std::string bytes;
   if (cut_terminal_ == output.terminal_id) bytes = std::move(cut_bytes_);
@@ -299,7 +299,7 @@ void Normaliser::update(acp::SessionUpdate update, std::vector<FrameBody>& frame
 void Normaliser::end_turn() {
   for (const auto& [id, title] : open_tools_) working_.set(id, "tool " + title);
   open_tools_.clear();
-  // An update of an earlier turn's tool is still an update, as long as there is room to know it.
+  // An update of an earlier turn's tool must still be recognised, as long as there is room.
   if (known_tools_.has_refused()) known_tools_.clear();
   shown_.clear();
   shown_bytes_ = 0;

@@ -1,5 +1,5 @@
-// From an agent's updates to frames: what each variant becomes, that tools are upserts, that a
-// setting is told once, and that nothing the agent said is left out.
+// Converts an agent's updates to frames: the frame of each variant, tools as upserts, each setting
+// reported once, and nothing of the agent's data left out.
 #include "supervisor/normalise.h"
 
 #include <string>
@@ -49,11 +49,11 @@ TEST(Normalise, messages) {
   const std::string thought =
       R"({"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"Hm"}})";
   expect_becomes(thought, MessageThought{"", "Hm", {thought}});
-  // Not text: nothing to read out, and all of it kept.
+  // Not text: nothing to extract; the whole update is kept.
   const std::string image = R"({"sessionUpdate":"agent_message_chunk",)"
                             R"("content":{"type":"image","mimeType":"image/png","data":"AA=="}})";
   expect_becomes(image, MessageAgent{"", "", {image}});
-  // The journal has what a person typed; an agent's echo of it is not a second message.
+  // The journal already has the user's prompt; an agent's echo of it is not a second message.
   const std::string echo =
       R"({"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"do it"}})";
   expect_becomes(echo, AgentUpdate{{echo}});
@@ -75,7 +75,7 @@ TEST(Normalise, tools) {
   const std::string update =
       R"({"sessionUpdate":"tool_call_update","toolCallId":"t1","status":"completed"})";
   expect_becomes(update, ToolCall{.tool_call_id = "t1", .status = "completed", .update = {update}});
-  // Without an id it is no tool of ours.
+  // Without an id it is not treated as a tool.
   const std::string nameless = R"({"sessionUpdate":"tool_call","title":"?"})";
   expect_becomes(nameless, AgentUpdate{{nameless}});
 }
@@ -175,12 +175,12 @@ TEST(Normalise, the_first_mention_of_a_tool_is_its_call_and_all_others_are_updat
   EXPECT_STREQ(kind_of({.tool_call_id = "a", .announced = true}), "update");
   EXPECT_STREQ(kind_of({.tool_call_id = "b"}), "call");
   EXPECT_STREQ(kind_of({.tool_call_id = "a", .status = "completed"}), "update");
-  // A permission request may be the first to show it.
+  // A permission request may be its first mention.
   Bodies frames;
   normaliser.tool({.tool_call_id = "c", .title = "rm"}, {}, frames);
   EXPECT_EQ(frames, (Bodies{ToolCall{.tool_call_id = "c", .title = "rm"}}));
   EXPECT_STREQ(kind_of({.tool_call_id = "c"}), "update");
-  // Agents go on about tools of an earlier turn.
+  // Agents may still update tools of an earlier turn.
   normaliser.end_turn();
   EXPECT_STREQ(kind_of({.tool_call_id = "a", .status = "failed"}), "update");
 }
@@ -200,7 +200,7 @@ TEST(Normalise, P6_knows_which_tools_are_under_way) {
   EXPECT_EQ(after("b", "cancelled"), 0U);
   EXPECT_EQ(after("d", "failed"), 0U);
   EXPECT_EQ(after("e", "an agent's own word"), 1U);
-  // A status that comes late does not bring an ended tool back.
+  // A late status does not reopen an ended tool.
   EXPECT_EQ(after("a", "in_progress"), 1U);
   normaliser.end_turn();
   EXPECT_EQ(normaliser.tools_in_flight(), 0U);
@@ -254,7 +254,7 @@ TEST(Normalise, R9_a_setting_is_told_once_until_it_changes) {
   EXPECT_EQ(told(normaliser, config),
             (Bodies{Mode{"mode", "ask", {config}}, Mode{"web", "true", {}}}));
   EXPECT_EQ(told(normaliser, config), Bodies{});
-  // A new session of the agent: what it says is told as if for the first time.
+  // A new agent session: its settings are reported as if for the first time.
   normaliser.forget_options();
   EXPECT_EQ(told(normaliser, mode), (Bodies{Mode{"mode", "auto", {mode}}}));
 }
@@ -265,7 +265,7 @@ TEST(Normalise, remembers_a_bounded_number_of_settings) {
     ASSERT_EQ(options_told(normaliser, {{"o" + std::to_string(i), "v"}}).size(), 1U);
   }
   ASSERT_EQ(options_told(normaliser, {{"one more", "v"}}).size(), 1U);
-  EXPECT_EQ(options_told(normaliser, {{"o1", "v"}}).size(), 1U);  // forgotten, so told again
+  EXPECT_EQ(options_told(normaliser, {{"o1", "v"}}).size(), 1U);  // forgotten, so reported again
   EXPECT_EQ(options_told(normaliser, {{"o1", "v"}}).size(), 0U);
 }
 
@@ -276,7 +276,7 @@ acp::MessageWhole whole(std::string id, std::string text) {
   return {.message_id = std::move(id), .text = std::move(text)};
 }
 
-// The text that the frames of a message add up to.
+// The text that a message's frames add up to.
 class Shown {
  public:
   Shown() { normaliser_.expect_whole_messages(); }
@@ -319,8 +319,8 @@ TEST(NormaliseWhole, thoughts_too_and_never_what_a_person_typed) {
   EXPECT_EQ(shown(acp::MessageWhole{acp::Speaker::agent, "v", std::nullopt}), "(hm)");
 }
 
-// The journal only ever grows: a message that was changed stays as it was shown, and the update
-// that changed it is there whole.
+// The journal is append-only: a changed message stays as it was shown, and the update that changed
+// it is kept whole.
 TEST(NormaliseWhole, a_changed_message_is_not_shown_twice) {
   Normaliser normaliser;
   normaliser.expect_whole_messages();
@@ -359,7 +359,7 @@ TEST(NormaliseWhole, remembers_a_bounded_number_of_messages) {
   EXPECT_EQ(shown(whole("1", "x")), before + "x");  // forgotten, so shown again
 }
 
-// The text that the records of one tool add up to, as the transcript does it.
+// The text that a tool's records add up to, computed like the transcript does.
 class ToolOutput {
  public:
   ToolOutput& operator<<(std::string_view json) {
@@ -395,7 +395,7 @@ TEST(NormaliseOutput, content_of_a_tool_that_comes_piece_by_piece_is_added) {
           R"({"type":"diff","changes":[{"operation":"modify","path":"a.cc"}],)"
           R"("patch":{"text":"@"}}})";
   EXPECT_EQ(tool.text(), "one, twochanged a.cc\n");
-  // The whole, where it comes at last, takes the place of the pieces.
+  // The whole text, if it comes at the end, replaces the pieces.
   tool << R"({"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed","content":)"
           R"([{"type":"content","content":{"type":"text","text":"one, two, three"}}]})";
   EXPECT_EQ(tool.text(), "one, two, three");
@@ -412,7 +412,7 @@ TEST(NormaliseOutput, a_piece_may_be_the_first_mention_of_its_tool) {
   EXPECT_EQ(normaliser.tools_in_flight(), 1U);
 }
 
-// As codex tells it in version 1: output stands beside the update, for clients with a terminal.
+// As codex sends it in version 1: output next to the update, for clients with a terminal.
 TEST(NormaliseOutput, deltas_beside_an_update_are_added) {
   ToolOutput tool;
   tool << R"({"sessionUpdate":"tool_call","toolCallId":"c1","title":"make","kind":"execute",)"
@@ -424,14 +424,14 @@ TEST(NormaliseOutput, deltas_beside_an_update_are_added) {
           R"("_meta":{"terminal_output_delta":{"data":"linking\n","terminal_id":"c1"},)"
           R"("terminal_exit":{"exit_code":0,"signal":null,"terminal_id":"c1"}}})";
   EXPECT_EQ(tool.text(), "compiling\nlinking\n");
-  // Where an update has both, the whole counts.
+  // If an update has both, the whole counts.
   tool << R"({"sessionUpdate":"tool_call_update","toolCallId":"c1",)"
           R"("rawOutput":{"formatted_output":"all of it"},)"
           R"("_meta":{"terminal_output_delta":{"data":"of it","terminal_id":"c1"}}})";
   EXPECT_EQ(tool.text(), "all of it");
 }
 
-// And in version 2: a terminal of its own, shown by a tool; bytes in base64.
+// In version 2: a separate terminal, shown by a tool; bytes in base64.
 TEST(NormaliseOutput, a_terminal_s_output_belongs_to_the_tool_that_shows_it) {
   ToolOutput tool;
   tool << R"({"sessionUpdate":"terminal_update","terminalId":"x","command":"make"})"
@@ -444,11 +444,11 @@ TEST(NormaliseOutput, a_terminal_s_output_belongs_to_the_tool_that_shows_it) {
   tool << R"({"sessionUpdate":"terminal_update","terminalId":"x","output":{"data":"dGhyZWU="},)"
           R"("exitStatus":{"exitCode":0}})";
   EXPECT_EQ(tool.text(), "three");
-  // Some give the terminal the name of its tool call, and do not show it.
+  // Some agents give the terminal the id of its tool call and do not show it.
   tool << R"({"sessionUpdate":"tool_call_update","toolCallId":"c2","status":"in_progress"})"
        << R"({"sessionUpdate":"terminal_output_chunk","terminalId":"c2","data":"Zm91cg=="})";
   EXPECT_EQ(tool.text(), "four");
-  // Nobody's: kept, and shown nowhere.
+  // Belongs to no tool: kept but not shown.
   tool << R"({"sessionUpdate":"terminal_output_chunk","terminalId":"y","data":"Zml2ZQ=="})";
   EXPECT_EQ(tool.text(), "four");
   EXPECT_EQ(tool.kept(), 2U);
@@ -463,7 +463,7 @@ TEST(NormaliseOutput, P8_a_character_that_is_cut_between_two_pieces_stays_whole)
   tool << R"({"sessionUpdate":"tool_call_update","toolCallId":"t"})" << piece("4oI=")
        << piece("rCE=");  // e2 82, ac 21
   EXPECT_EQ(tool.text(), "\u20ac!");
-  tool << piece("/0E=");  // ff 41: no character at all
+  tool << piece("/0E=");  // ff 41: not a valid character
   EXPECT_EQ(tool.text(), "\u20ac!\ufffdA");
 }
 

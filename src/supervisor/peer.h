@@ -1,5 +1,5 @@
-// One connection to an agentctl: bytes to packets, and when it came. What a packet means is the
-// supervisor's business.
+// One connection to an agentctl: turns bytes into packets and records when it came. The supervisor
+// interprets the packets.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class Supervisor::Peer final : private LinkEvents {
     send(std::move(bytes));
   }
 
-  bool is_dropped = false;  // takes and gives nothing more; destroyed soon
+  bool is_dropped = false;  // sends and receives nothing more; destroyed soon
 
  private:
   void on_bytes(std::string_view bytes) override;

@@ -1,5 +1,5 @@
-// Who may say what: a peer shows the secret first; the owner with the highest epoch is obeyed, and
-// each of its numbered commands once.
+// Access rules: a peer presents the secret first. The owner with the highest epoch is obeyed, and
+// each of its numbered commands is executed once.
 #include <algorithm>
 #include <utility>
 
@@ -14,7 +14,7 @@ namespace perdure {
 namespace {
 
 constexpr std::int64_t attach_wait_ms = 10'000;
-constexpr std::uint64_t window_frames_max = 1UL << 32;  // a larger window is none
+constexpr std::uint64_t window_frames_max = 1UL << 32;  // a larger window is unlimited
 
 }  // namespace
 
@@ -30,7 +30,7 @@ void Supervisor::Peer::on_bytes(std::string_view bytes) {
 }
 
 void Supervisor::on_link(std::unique_ptr<Link> link) {
-  if (peers_.size() >= links_max) return;  // closed by its end
+  if (peers_.size() >= links_max) return;  // the destructor closes the link
   const std::uint64_t number = ++peers_ever_;
   peers_.push_back(std::make_unique<Peer>(*this, number, std::move(link)));
   ports_.loop.after_ms(attach_wait_ms, [this, exists = exists_, number] {
@@ -45,7 +45,7 @@ Supervisor::Peer* Supervisor::find_peer(std::uint64_t number) {
   return found == peers_.end() ? nullptr : found->get();
 }
 
-// Not from inside its own call.
+// A peer must not be destroyed inside its own callback.
 void Supervisor::drop(Peer& peer) {
   if (peer.is_dropped) return;
   peer.is_dropped = true;
@@ -90,7 +90,7 @@ Result<> Supervisor::on_owner_packet(Peer& peer, const Packet& packet) {
       return {};
     case PacketType::stop: stop(TRY(decode_stop(packet.body)).reason); return {};
     case PacketType::call: return call(peer, TRY(decode_call(packet.body)));
-    default: return {};  // of a later version: to be ignored
+    default: return {};  // from a later version: ignored
   }
 }
 
@@ -146,7 +146,7 @@ Result<> Supervisor::probe(Peer& peer, const ProbePacket& packet) {
   return {};
 }
 
-// A number acts once: what was sent again after a broken link is only confirmed again.
+// Each number executes once: a command repeated after a broken link is only confirmed again.
 Result<> Supervisor::obey(std::string_view body) {
   const Effect effect = TRY(decode_effect(body));
   const auto* command = get_if<SendCommand>(&effect);

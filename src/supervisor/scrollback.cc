@@ -10,8 +10,8 @@ Scrollback::Scrollback(std::size_t bytes_max) : bytes_max_(bytes_max) { CHECK(by
 
 void Scrollback::append(std::string_view bytes) {
   if (bytes.size() > bytes_max_) {
-    // What would be overwritten by this very call only moves the numbers; but the ring has to be
-    // full for a byte's place to be known, so its old contents serve as filling.
+    // Bytes that this same call would overwrite only advance the numbers. The ring must be full for
+    // a byte's place to be defined, so its old contents serve as filling.
     const std::size_t skipped = bytes.size() - bytes_max_;
     kept_.resize(bytes_max_);
     end_ += skipped;

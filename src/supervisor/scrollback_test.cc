@@ -1,4 +1,4 @@
-// The ring of a shell's output against the obvious model: the whole output in one string.
+// Compares a shell's ring with a simple model: the whole output in one string.
 #include "supervisor/scrollback.h"
 
 #include <string>

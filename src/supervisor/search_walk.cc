@@ -40,7 +40,7 @@ SearchWalk::Progress SearchWalk::look_at_folder() {
   const Folder folder = std::move(folders_.back());
   folders_.pop_back();
   const auto page = files_.list(folder.path, {.after = folder.after, .entries_max = page_entries});
-  if (!page) return Progress::going_on;  // gone, or not ours to read: nothing to find there
+  if (!page) return Progress::going_on;  // deleted or unreadable: nothing to find
   if (page->more) folders_.push_back({folder.path, page->entries.back().name});
   for (const FileEntry& entry : page->entries) {
     const TreePath path = folder.path.child(entry.name);
@@ -58,13 +58,13 @@ SearchWalk::Progress SearchWalk::look_at_folder() {
       unread_.push_back(path);
     }
   }
-  std::ranges::reverse(unread_);  // taken from the back, so in the order of names
+  std::ranges::reverse(unread_);  // taken from the back, so in name order
   return Progress::going_on;
 }
 
 SearchWalk::Progress SearchWalk::look_at_file(const TreePath& path) {
   const auto part = files_.read(path, {0, search_file_bytes_max});
-  // What is no text is passed over, as git does: a NUL near the beginning tells.
+  // Like git, skips binary files: those with a NUL near the beginning.
   constexpr std::size_t looked_at = 8000;
   if (!part || std::string_view(part->bytes).substr(0, looked_at).contains('\0')) {
     return Progress::going_on;

@@ -1,5 +1,5 @@
-// Walks a tree of files for a search outside of a repository: one step is one page of a folder or
-// one file. Symlinks are not followed and `.git` is not entered, so a walk ends.
+// Walks a file tree for a search outside a repository: one step is one page of a folder or one
+// file. It does not follow symlinks or enter `.git`, so every walk ends.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct SearchQuery {
 };
 
 struct SearchMatch {
-  std::string path;          // raw, from the workspace
+  std::string path;          // raw, relative to the workspace
   std::uint64_t line = 0;    // from 1; 0: the name matched
   std::uint64_t column = 0;  // in bytes, from 1
   std::string text;
@@ -28,12 +28,12 @@ struct SearchMatch {
 
 class SearchWalk {
  public:
-  // Takes a match; false: it wants no more.
+  // Takes a match; returns false when it wants no more.
   using OnMatch = std::move_only_function<bool(SearchMatch)>;
 
   SearchWalk(FileTree& files, TreePath folder, SearchQuery query, OnMatch on_match);
 
-  enum class Progress { going_on, finished, stopped };  // stopped: by a limit, or enough matches
+  enum class Progress { going_on, finished, stopped };  // stopped: a limit, or enough matches
   Progress step();
 
  private:
@@ -50,7 +50,7 @@ class SearchWalk {
   SearchQuery query_;
   OnMatch on_match_;
   std::vector<Folder> folders_;   // a stack
-  std::vector<TreePath> unread_;  // files whose names match, of the page in hand
+  std::vector<TreePath> unread_;  // matching files of the current page
   std::size_t files_seen_ = 0;
 };
 

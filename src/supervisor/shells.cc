@@ -59,8 +59,8 @@ class Shells::Shell final : public ProcessEvents {
   bool has_ended() const { return state_.exit.has_value(); }
   void set_size(TerminalSize size) { state_.size = size; }
 
-  bool news_told = false;  // and not read since
-  bool closed = false;     // it may outlive the shells for a moment, and must not touch them
+  bool news_told = false;  // reported and not read since
+  bool closed = false;     // it may briefly outlive the shells and must not access them
 
  private:
   Shells& shells_;
@@ -148,7 +148,7 @@ Result<ShellOutput> Shells::read(ShellId id, std::uint64_t offset) {
 
 Result<> Shells::close(ShellId id) {
   TRY(find(id))->closed = true;
-  // We may be in one of its events: it goes once that has returned.
+  // We may be inside one of its events: destroy it after that event returns.
   auto gone = shells_.extract(id);
   setup_.loop.post([shell = std::shared_ptr<Shell>(std::move(gone.mapped()))] {});
   return {};

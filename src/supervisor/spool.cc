@@ -1,5 +1,5 @@
-// Segments are cut as wholes: one goes when its last frame is acked and a later one has begun. So
-// the disk holds at most one segment more than what nobody has acked.
+// Whole segments are removed: one is removed when its last frame is acked and a later segment has
+// begun. So the disk holds at most one segment more than the unacked frames.
 #include "supervisor/spool.h"
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 namespace perdure {
 namespace {
 
-// Read at once; a longer frame is read in one piece of its own.
+// Bytes read at once; a longer frame is read in one piece of its own.
 constexpr std::size_t read_bytes = 256UL << 10;
-// A buffer that grew for a large frame is given back.
+// A buffer that grew beyond this for a large frame is freed.
 constexpr std::size_t recent_kept_bytes = 64UL << 10;
 
 }  // namespace
@@ -26,7 +26,7 @@ FrameNo Spool::add(std::string_view frame) {
   return next_++;
 }
 
-// A part that the failed append left ends within this frame, which is the last: nobody reads it.
+// A partial frame of the failed append ends within this one, the last: it is never read.
 Result<> Spool::add_now(std::string_view frame) {
   const std::size_t before = pending_.size();
   add(frame);
@@ -45,7 +45,7 @@ Result<> Spool::flush() {
   const std::string name = spool_segment_name(begins ? pending_first_ : segments_.back().first);
   const std::uint64_t before = begins ? 0 : segments_.back().bytes;
   if (may_be_torn_) {
-    // Behind the part that a failed append left, nobody would find what comes now.
+    // Frames after a partial frame could not be found, so remove the partial frame first.
     TRY_VOID(begins ? folder_.remove(name) : folder_.truncate(name, before));
   }
   may_be_torn_ = true;
@@ -87,12 +87,12 @@ Result<> Spool::ack(FrameNo number) {
                                             std::to_string(written_));
   }
   acked_ = std::max(acked_, number);
-  // What cannot be removed just now is not the daemon's business: it goes with a later ack, and
-  // until then it counts.
+  // Failure to remove a segment is not reported to the daemon: a later ack retries, and until then
+  // its bytes count.
   while (segments_.size() > 1 && segments_[1].first <= acked_ + 1) {
     if (!remove_first()) return {};
   }
-  // All of a large last segment is acked: the next frame begins a new one, and this one can go.
+  // A large last segment is acked completely: remove it; the next frame begins a new one.
   const bool is_done = segments_.size() == 1 && acked_ == written_ &&
                        (is_cut_ || segments_.back().bytes >= limits_.segment_bytes);
   if (is_done && remove_first()) is_cut_ = false;
@@ -101,7 +101,7 @@ Result<> Spool::ack(FrameNo number) {
 
 bool Spool::cut() {
   if (segments_.empty()) return true;
-  // Behind a part of a frame no other segment may begin: the next flush takes that part away.
+  // No segment may begin after a partial frame: the next flush removes that frame first.
   if (may_be_torn_) return false;
   is_cut_ = true;
   static_cast<void>(ack(acked_));
@@ -150,7 +150,7 @@ Result<> Spool::read(FrameNo after, TakeFrame take) {
   return {};
 }
 
-// A reader that keeps up needs no look at the disk.
+// A reader that keeps up needs no disk access.
 void Spool::read_recent(FrameNo after, TakeFrame& take) {
   SpoolWalk walk(recent_, 0);
   while (walk.next()) {
@@ -169,7 +169,7 @@ Result<bool> Spool::read_piece(Place& place, FrameNo after, TakeFrame& take) {
     }
   }
   const std::string name = spool_segment_name(segments_[place.segment].first);
-  // Behind its known end there may be frames of an append that failed: nobody was told of them.
+  // After the known end there may be frames of a failed append, which were never reported.
   const std::uint64_t there = segments_[place.segment].bytes - place.at;
   std::string bytes = TRY(folder_.read(name, place.at, std::min<std::uint64_t>(there, read_bytes)));
   SpoolWalk walk(bytes, 0);

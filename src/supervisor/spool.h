@@ -1,6 +1,6 @@
-// The spool: every frame is written here before anything else happens to it, numbered from 1, and
-// stays until the daemon says that its journal has it. Written to the kernel, not to the disk: it
-// must outlive every process, while the journal outlives the power.
+// The spool: every frame is written here first, numbered from 1, and stays until the daemon acks
+// it, which means that its journal has it. Frames are written to the kernel without fsync: the
+// spool must survive every process, while the journal survives a power failure.
 #pragma once
 
 #include <algorithm>
@@ -22,40 +22,40 @@ class Spool {
     std::uint64_t bytes_max = 0;
     std::uint64_t segment_bytes = 0;
   };
-  // False: no more.
+  // Returns false to stop.
   using TakeFrame = std::move_only_function<bool(FrameNo number, std::string_view frame)>;
 
-  // The folder outlives the spool; it is empty at the start of an execution. Segments are at most
-  // an eighth of the whole, so that acks make room.
+  // The folder outlives the spool; it is empty at the start of an execution. A segment is at most
+  // an eighth of the limit, so that acks free space.
   Spool(Folder& folder, Limits limits)
       : folder_(folder),
         limits_{limits.bytes_max, std::min(limits.segment_bytes, limits.bytes_max / 8)} {}
 
-  // Gives the frame its number. It is in the kernel's hands after the next flush().
+  // Gives the frame its number. The next flush() hands it to the kernel.
   FrameNo add(std::string_view frame);
-  // Adds the frame and writes everything. After an error this one was not added; what was before is
+  // Adds the frame and writes everything. On an error this frame was not added; earlier ones are
   // kept.
   Result<> add_now(std::string_view frame);
-  // Writes what was added. After an error nothing of it counts as written, everything is kept, and
-  // it may be tried again.
+  // Writes what was added. On an error none of it counts as written, all of it is kept, and the
+  // caller may retry.
   Result<> flush();
   FrameNo last() const { return next_ - 1; }  // written or not
   FrameNo written() const { return written_; }
   FrameNo acked() const { return acked_; }
-  // Everything up to this number may go; lower numbers than before change nothing. A number beyond
-  // what was written is invalid_argument. A segment that cannot be removed goes with a later ack.
+  // Allows removal up to this number; a lower one than before changes nothing. invalid_argument: it
+  // was not written yet. A segment that cannot be removed is removed with a later ack.
   Result<> ack(FrameNo number);
 
-  // Takes what is acked out of the files at once, for text that was taken back in the journal.
-  // False: frames that nobody acked stand in the same file. It goes with the ack of the last one.
+  // Removes acked frames from the files at once, for text that was deleted in the journal. False:
+  // unacked frames share the file; it is removed when the last one is acked.
   bool cut();
 
-  // Gives the written frames behind `after` in order, until the taker has enough. Frames that were
-  // acked may be gone: invalid_argument when `after` is below them.
+  // Gives the written frames after `after` in order, until the taker stops. invalid_argument:
+  // frames after `after` were acked and removed.
   Result<> read(FrameNo after, TakeFrame take);
 
   std::uint64_t bytes() const { return bytes_ + pending_.size(); }
-  // There is no room: the agent must not be read until there is some again.
+  // Full: do not read the agent until has_room_again().
   bool is_full() const { return bytes() >= limits_.bytes_max; }
   bool has_room_again() const { return bytes() <= limits_.bytes_max / 2; }
 
@@ -64,7 +64,7 @@ class Spool {
     FrameNo first = 0;
     std::uint64_t bytes = 0;
   };
-  // Where the frame `next` starts. Frames are mostly asked for in order: no search then.
+  // Where the frame `next` starts. Frames are usually read in order: no search then.
   struct Place {
     FrameNo next = 0;
     std::size_t segment = 0;
@@ -76,23 +76,23 @@ class Spool {
   void forget_recent();
   void read_recent(FrameNo after, TakeFrame& take);
   Place find(FrameNo number) const;
-  // Reads on from the place; false when the taker has enough.
+  // Reads on from the place; false when the taker stopped.
   Result<bool> read_piece(Place& place, FrameNo after, TakeFrame& take);
 
   Folder& folder_;
   Limits limits_;
   std::deque<Segment> segments_;
-  std::string pending_;        // entries that are not written yet
+  std::string pending_;        // entries not yet written
   FrameNo pending_first_ = 0;  // the number of the first of them
-  std::string recent_;         // the entries that were written last, and where
+  std::string recent_;         // the entries written last, and where
   Place recent_place_;
   std::uint64_t bytes_ = 0;   // of all segments
-  bool is_cut_ = false;       // the next frame begins a segment
-  bool may_be_torn_ = false;  // the last append failed, and may have left a part
+  bool is_cut_ = false;       // the next frame starts a segment
+  bool may_be_torn_ = false;  // the last append failed and may have left a partial frame
   FrameNo next_ = 1;
   FrameNo written_ = 0;
   FrameNo acked_ = 0;
-  Place place_;  // behind the frame that was read last
+  Place place_;  // after the frame that was read last
 };
 
 }  // namespace perdure

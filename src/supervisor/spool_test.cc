@@ -1,6 +1,6 @@
-// The spool against a plain list of frames: whatever is added, flushed, acked and read, in any
-// order and with a disk that fails, what comes out is what went in; and what a stranger finds on
-// the disk afterwards is exactly the frames that were written.
+// Compares the spool with a plain list of frames: adds, flushes, acks and reads in any order, with
+// a failing disk, return the frames that were added. Afterwards the disk holds exactly the frames
+// that were written.
 #include "supervisor/spool.h"
 
 #include <iterator>
@@ -23,7 +23,7 @@ using Frames = std::map<FrameNo, std::string>;
 constexpr Spool::Limits small{.bytes_max = 8000, .segment_bytes = 600};
 constexpr std::size_t no_end = SIZE_MAX;
 
-// What read() gives behind `after`, at most so many.
+// The frames that read() gives after `after`, at most frames_max.
 Result<Frames> read_frames(Spool& spool, FrameNo after, std::size_t frames_max = no_end) {
   Frames frames;
   FrameNo next = after + 1;
@@ -37,7 +37,7 @@ Result<Frames> read_frames(Spool& spool, FrameNo after, std::size_t frames_max =
   return frames;
 }
 
-// What a daemon finds on the disk when the agentctl is gone: every whole entry of every segment.
+// The frames a daemon finds on disk when the agentctl is gone: every whole entry of every segment.
 Frames frames_on_disk(const MemoryFolder& folder) {
   Frames frames;
   for (const auto& [name, bytes] : folder.files()) {
@@ -130,7 +130,7 @@ TEST(Spool, a_taker_that_has_enough_gets_the_rest_next_time) {
 TEST(Spool, takes_frames_longer_than_what_is_read_at_once) {
   MemoryFolder folder;
   Spool spool(folder, {.bytes_max = 64UL << 20, .segment_bytes = 8UL << 20});
-  // Around the size of one read, where its end cuts a heading or a frame.
+  // Sizes around one read, so that its end cuts a heading or a frame.
   std::vector<std::string> frames;
   for (const std::size_t bytes : {10UL, 262'120UL, 262'128UL, 262'144UL, 3'000'000UL, 0UL, 7UL,
                                   262'090UL, 262'144UL - 16, 262'144UL - 17, 5UL}) {
@@ -162,7 +162,7 @@ TEST(Spool, PROC5_segments_go_behind_the_acks_and_no_sooner) {
       ASSERT_EQ(read_frames(spool, acked)->size(), 40 - acked);
     }
     ASSERT_EQ(spool.bytes(), folder.bytes());
-    // The first segment that is there holds the next frame, or is the last.
+    // The first segment on disk holds the next frame or is the last.
     if (folder.files().size() > 1) {
       ASSERT_GT(*spool_segment_first(std::next(folder.files().begin())->first), acked + 1);
     }
@@ -257,7 +257,7 @@ TEST(Spool, PROC5_is_full_at_its_limit_and_has_room_again_at_half) {
     ASSERT_LT(acked, last);
     ASSERT_TRUE(spool.ack(++acked).has_value());
   }
-  // Roughly half of it was to be acked: not all, not next to nothing.
+  // Roughly half should be acked: neither all nor almost none.
   EXPECT_GT(acked, last / 3);
   EXPECT_LT(acked, last * 3 / 4);
 }
@@ -311,7 +311,7 @@ TEST(Spool, C23_DISK2_a_frame_for_now_is_written_at_once_or_never) {
 }
 
 TEST(Spool, PROC5_an_append_torn_at_any_byte_is_mended_before_the_next) {
-  // The first write of a segment, and one behind others.
+  // The first write of a segment, and one after others.
   for (const std::size_t before : {0UL, 2UL}) {
     for (std::size_t kept = 0; kept < 80; ++kept) {
       MemoryFolder folder;
@@ -322,7 +322,7 @@ TEST(Spool, PROC5_an_append_torn_at_any_byte_is_mended_before_the_next) {
       folder.tear_next_append(kept);
       spool.add("torn off somewhere in the middle");
       ASSERT_EQ(code_of(spool.flush()), Code::storage_unknown);
-      // Should the agentctl die now: only whole frames are found.
+      // If the agentctl died now, only whole frames would be found.
       const Frames found = frames_on_disk(folder);
       ASSERT_GE(found.size(), before);
       ASSERT_LE(found.size(), before + 1);
@@ -364,7 +364,7 @@ TEST(Spool, damage_on_the_disk_is_said_and_not_served) {
   }
 }
 
-// The model: all frames ever added, and how many of them are written and acked.
+// The model: all frames ever added, and the numbers of the last written and acked ones.
 struct Model {
   std::vector<std::string> frames;
   FrameNo written = 0;
@@ -388,7 +388,7 @@ class SpoolCourse {
       case 3: flush_torn(); break;
       case 4: ack(); break;
       case 5: read(*rc::gen::inRange<FrameNo>(0, model_.written + 2)); break;
-      case 6: read(have_); break;  // on from where the last reading ended
+      case 6: read(have_); break;  // continues where the last read ended
       default: finish(); break;
     }
     check();
@@ -405,7 +405,7 @@ class SpoolCourse {
     Frames found = frames_on_disk(folder_);
     const FrameNo first = found.empty() ? model_.written + 1 : found.begin()->first;
     RC_ASSERT(first <= model_.acked + 1);
-    // A torn append may have brought whole frames of which nobody was told.
+    // A torn append may leave whole frames that were never reported as written.
     for (const auto& [number, frame] : found) RC_ASSERT(frame == model_.frames[number - 1]);
     for (FrameNo n = model_.acked + 1; n <= model_.written; ++n) RC_ASSERT(found.contains(n));
   }

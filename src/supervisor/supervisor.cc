@@ -1,4 +1,4 @@
-// Frames on their way: encoded, spooled, sent, acked; and the beginning and end of the execution.
+// The path of frames: encoded, spooled, sent, acked; and the beginning and end of the execution.
 #include "supervisor/supervisor.h"
 
 #include <algorithm>
@@ -17,9 +17,9 @@ namespace {
 constexpr std::int64_t look_around_ms_max = 10'000;
 constexpr std::int64_t look_around_ms_min = 20;
 constexpr std::int64_t disk_retry_ms = 1'000;
-constexpr std::int64_t last_read_ms = 2'000;  // for the owner to take the last frames
+constexpr std::int64_t last_read_ms = 2'000;  // for the owner to read the last frames
 
-// Often enough that none of the times is missed by much.
+// Often enough that none of the limits is overrun by much.
 std::int64_t look_around_ms(const Bootstrap& bootstrap) {
   const std::int64_t shortest_ms =
       std::min({bootstrap.orphan_ms, bootstrap.abandoned_ms, bootstrap.idle_ms});
@@ -85,7 +85,7 @@ Result<> Supervisor::write_now(RunId run, FrameBody body) {
   return written;
 }
 
-// Once for everything that one read of the agent brought.
+// Flushes once for everything that one read of the agent brought.
 void Supervisor::flush_soon() {
   if (flush_posted_ || flush_timer_ != 0) return;
   flush_posted_ = true;
@@ -102,7 +102,7 @@ void Supervisor::flush() {
   const Result<> flushed = spool_.flush();
   if (!flushed) {
     SIM_PROBE("spool could not be written");
-    // No room, or no folder: the agent waits, and what it said is kept here. It is tried again.
+    // No room or no folder: keep the output here, pause the agent and retry.
     adjust_backpressure();
     flush_timer_ = ports_.loop.after_ms(disk_retry_ms, [this] {
       flush_timer_ = 0;
@@ -180,7 +180,7 @@ void Supervisor::stop(std::string reason) {
   });
 }
 
-// The last frames are in the spool for whoever comes; an owner that is here may take them first.
+// The last frames stay in the spool; a connected owner gets time to read them first.
 void Supervisor::finish_when_read() {
   const bool over = finish_timer_ != 0;
   if (!over || !ended_) return;
@@ -192,10 +192,10 @@ void Supervisor::finish_when_read() {
   });
 }
 
-// Nobody needs to tell an agentctl that it was forgotten.
+// An agentctl notices on its own that it was forgotten.
 void Supervisor::look_around() {
   look_timer_ = ports_.loop.after_ms(look_around_ms(bootstrap_), [this] { look_around(); });
-  // A segment that could not be removed may be what the agent waits for, and no ack will follow.
+  // The agent may be waiting for a segment that could not be removed; no ack will retry it.
   CHECK(spool_.ack(spool_.acked()).has_value(), "an ack is refused when it is repeated");
   adjust_backpressure();
   if (owner_.peer || !stopping_.empty()) return;

@@ -1,6 +1,6 @@
-// agentctl's core: one execution of one session. It numbers and spools what the agent says, obeys
-// the numbered commands of whichever daemon owns it, and belongs to none: a daemon that goes away
-// changes nothing here. Deterministic: the world comes in through its ports.
+// agentctl's core: one execution of one session. It numbers and spools the agent's output and obeys
+// the numbered commands of the daemon that owns it. It outlives that daemon: a disconnect changes
+// nothing here. Deterministic: all I/O goes through its ports.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@
 
 namespace perdure {
 
-// Who this process is, for as long as it lives.
+// Identifies this process for its lifetime.
 struct SupervisorIdentity {
   std::string instance;
   std::string build;
@@ -46,27 +46,27 @@ struct SupervisorPorts {
 
 class Supervisor final : private FrameSink {
  public:
-  // `ended` is called once, on the loop, when everything is over and the process may exit.
+  // `ended` is called once, on the loop, when the execution is over and the process may exit.
   Supervisor(SupervisorPorts ports, Bootstrap bootstrap, SupervisorIdentity identity,
              std::move_only_function<void(std::string reason)> ended);
   ~Supervisor() override;
 
-  // Says that it is ready: the first frame.
+  // Writes the first frame: ready.
   void begin();
-  // Somebody calls. Whoever does not show the secret in time is cut off.
+  // Takes a new connection. A peer that does not present the secret in time is disconnected.
   void on_link(std::unique_ptr<Link> link);
-  // The end in good order: agent, shells, last frames, then `ended`.
+  // Ends in order: agent, shells, last frames, then `ended`.
   void stop(std::string reason);
 
   HealthPacket health() const;
-  // The highest number of a command that was acted on; 0: none yet.
+  // The highest command number that was executed; 0: none yet.
   std::uint64_t commands_acted() const { return acted_; }
-  // It has decided to end; who attaches now changes nothing about that.
+  // It has decided to end; an attach no longer changes that.
   bool is_leaving() const { return !stopping_.empty(); }
 
  private:
   class Peer;
-  // The daemon that owns us, over one link.
+  // The daemon that owns this agentctl, over one link.
   struct Owner {
     Peer* peer = nullptr;
     FrameNo sent = 0;
@@ -98,7 +98,7 @@ class Supervisor final : private FrameSink {
   std::int64_t now_ms() const { return ports_.clock.now().since_boot.ms; }
 
   SupervisorPorts ports_;
-  Hash secret_;          // to know it again; its text is not kept
+  Hash secret_;          // to recognise it; its text is not kept
   Bootstrap bootstrap_;  // without the secret
   SupervisorIdentity identity_;
   std::move_only_function<void(std::string)> ended_;
@@ -112,7 +112,7 @@ class Supervisor final : private FrameSink {
   std::uint64_t acted_ = 0;
   std::int64_t began_ms_ = 0;
   std::int64_t detached_ms_ = 0;
-  std::string stopping_;  // why; empty: it goes on
+  std::string stopping_;  // the reason; empty: not stopping
   bool flush_posted_ = false;
   bool agent_paused_ = false;
   std::size_t calls_open_ = 0;

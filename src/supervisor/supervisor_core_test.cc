@@ -1,6 +1,6 @@
-// What an agentctl owes its daemon, packet by packet: who is let in, what is obeyed, how many
-// frames are under way, what happens without room on the disk, and when it leaves by itself. The
-// peer here is written by hand from the wire format.
+// Tests the agentctl protocol packet by packet: access, commands, the frame window, a full disk,
+// and when agentctl exits on its own. The test writes the peer's packets by hand from the wire
+// format.
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,7 +26,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// One connection to the agentctl, and everything that came over it.
+// One connection to the agentctl, and everything received over it.
 class TestPeer final : private LinkEvents {
  public:
   TestPeer(FakeLoop& loop, Supervisor& supervisor) : loop_(loop) {
@@ -53,7 +53,7 @@ class TestPeer final : private LinkEvents {
   }
 
   std::vector<FrameNo> frames;
-  std::vector<std::string> kinds;  // of those frames: the frame itself
+  std::vector<std::string> kinds;  // the frame itself, for each number
   std::vector<std::uint64_t> acted;
   std::optional<AttachedPacket> attached;
   std::string refused;  // the code
@@ -122,7 +122,7 @@ class SupervisorCoreTest : public ::testing::Test {
     processes_.children.back()->events->on_output(line + "\n");
     loop_.run();
   }
-  // Starts the agent and opens a session by the commands 1 and 2.
+  // Starts the agent and opens a session with commands 1 and 2.
   void open(TestPeer& peer) {
     peer.send(command(1));
     say(R"({"jsonrpc":"2.0","id":)" + last_id() + R"(,"result":{"protocolVersion":1}})");
@@ -158,7 +158,7 @@ TEST_F(SupervisorCoreTest, a_command_number_acts_once_and_a_gap_is_no_matter) {
   peer->send(command(5));
   peer->send(command(3));
   EXPECT_THAT(processes_.children[0]->signals, IsEmpty());
-  peer->send(command(9));  // a start beside a living agent ends that one
+  peer->send(command(9));  // starting again ends the running agent
   EXPECT_EQ(processes_.children[0]->signals.size(), 1U);
   EXPECT_THAT(peer->acted, ElementsAre(5, 5, 5, 9));
   const auto next = attach({.epoch = 2, .after = 1, .window = 100});
@@ -251,7 +251,7 @@ TEST_F(SupervisorCoreTest, garbage_ends_the_link_it_came_over_and_nothing_else) 
        {std::string(64, '\xff'), std::string("GET / HTTP/1.1\r\n\r\n"), std::string(64, '\0')}) {
     const auto peer = call();
     peer->send_bytes(garbage);
-    loop_.advance_ms(10'000);  // a length that never comes is only silence
+    loop_.advance_ms(10'000);  // a length that never arrives counts as silence
     EXPECT_TRUE(peer->closed);
     EXPECT_FALSE(peer->attached.has_value());
   }
@@ -290,7 +290,7 @@ TEST_F(SupervisorCoreTest, a_full_spool_stops_the_agent_until_acks_make_room) {
   for (; said < 100 && !processes_.children[0]->is_paused; ++said) chunk(text);
   EXPECT_LT(said, 20U);
   EXPECT_LE(folder_.bytes(), 20UL << 10);
-  folder_.refuse_next_change();  // the segment stays, although everything is acked
+  folder_.refuse_next_change();  // the segment stays although everything is acked
   peer->send(AckPacket{peer->frames.back()});
   EXPECT_TRUE(processes_.children[0]->is_paused);
   loop_.advance_ms(10'000);

@@ -33,7 +33,7 @@ void TurnCommands::look_later() {
   timer_ = loop_.after_ms(wait_ms, [this] { look(); });
 }
 
-// Those that came below them meanwhile are found again with each look.
+// Each look also finds processes that they have started since.
 void TurnCommands::look() {
   timer_ = 0;
   const int number = left_ms_ > 0 ? 0 : SIGKILL;

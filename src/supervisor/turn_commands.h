@@ -1,6 +1,6 @@
-// The commands of a cancelled turn. An agent may answer `cancelled` and leave what it started
-// running (trap 9), so they are ended here. The one rule: what lived before the turn, an MCP server
-// or the agent's own helpers, is never touched.
+// Ends the commands of a cancelled turn. An agent may answer `cancelled` and leave what it started
+// running (trap 9). Processes that lived before the turn (MCP servers, the agent's own helpers) are
+// never touched.
 #pragma once
 
 #include <cstddef>
@@ -14,23 +14,23 @@ namespace perdure {
 
 class TurnCommands {
  public:
-  // How many of them SIGTERM did not end.
+  // Receives how many processes SIGTERM did not end.
   using Ended = std::move_only_function<void(std::size_t killed)>;
 
-  // Both outlive it.
+  // Both must outlive this object.
   TurnCommands(Loop& loop, Processes& processes) : loop_(loop), processes_(processes) {}
   ~TurnCommands() { forget(); }
   TurnCommands(const TurnCommands&) = delete;
   TurnCommands& operator=(const TurnCommands&) = delete;
 
-  // A turn begins: what the family has now is not of it.
+  // Call when a turn begins: processes that the family has now do not belong to the turn.
   void begin(const Family& family);
-  // Ends what the family got since: SIGTERM now, SIGKILL to what is left after the grace. Gives how
-  // many there are; if any, `ended` follows when the last is gone or was killed.
+  // Ends the processes that the family got since begin(): SIGTERM now, SIGKILL after the grace.
+  // Returns their number; if any, `ended` is called when the last is gone or was killed.
   std::size_t end(const Family& family, std::int64_t grace_ms, Ended ended);
-  // Between end() and its `ended`.
+  // True from end() until its `ended`.
   bool is_ending() const { return timer_ != 0; }
-  // The agent is gone, and everything of it is ended by others: `ended` is not called any more.
+  // Call when the agent has ended and others end its processes: `ended` is no longer called.
   void forget();
 
  private:

@@ -1,4 +1,4 @@
-// Which part answers which call.
+// Maps calls to the parts that serve them.
 #include "supervisor/workspace.h"
 
 #include <utility>
@@ -78,7 +78,7 @@ void WorkspaceCalls::call(std::string_view method, std::string_view params, Repl
   reply(fail(Code::invalid_argument, "unknown method '" + escape_name(method.substr(0, 64)) + "'"));
 }
 
-// Each gives false for a method that it does not know, and has then not touched the reply.
+// Each returns false and leaves the reply untouched if it does not know the method.
 
 bool WorkspaceCalls::call_files(std::string_view method, std::string_view params, Reply& reply) {
   FileCalls& calls = file_part().calls;

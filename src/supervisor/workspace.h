@@ -1,5 +1,5 @@
-// The workspace of a session as calls with JSON: files, git, shells. Works with or without an agent
-// (L20, L24), and nothing of it is allocated before its first use.
+// A session's workspace as JSON calls: files, git, shells. Works with or without an agent (L20,
+// L24) and allocates nothing before its first use.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ struct WorkspaceSetup {
   Loop& loop;
   Processes& processes;
   FileTree& files;
-  // Where worktrees are made and removed; none: in the workspace itself.
+  // Where worktrees are made and removed; null: in the workspace itself.
   FileTree* worktrees = nullptr;
   std::vector<std::string> environment;  // NAME=value, of git and of shells: PATH, HOME, …
   std::vector<std::string> shell = {"/bin/sh"};
@@ -29,21 +29,21 @@ class WorkspaceCalls {
  public:
   using Reply = WorkspaceReply;
 
-  // What `setup` refers to outlives this.
+  // Everything that `setup` refers to must outlive this object.
   explicit WorkspaceCalls(WorkspaceSetup setup);
-  // Ends shells, searches and git; calls that are open get no reply.
+  // Ends shells, searches and git; pending calls get no reply.
   ~WorkspaceCalls();
   WorkspaceCalls(const WorkspaceCalls&) = delete;
   WorkspaceCalls& operator=(const WorkspaceCalls&) = delete;
 
-  // The methods, their parameters and results are in docs/protocol/workspace.md. The reply comes
-  // once, from the loop or before this returns; an error has changed nothing unless it says so.
-  // invalid_argument: unknown method or malformed parameters. Blocks for the disk at most.
+  // Methods, parameters and results: docs/protocol/workspace.md. The reply comes once, from the
+  // loop or before this returns; an error has changed nothing unless it says so. invalid_argument:
+  // unknown method or malformed parameters. Blocks on disk I/O at most.
   void call(std::string_view method, std::string_view params_json, Reply reply);
 
   std::size_t shells_open() const;
 
-  // Told, on the loop, that a shell has more output or has ended; once until it is read.
+  // Called on the loop when a shell has more output or has ended; once until the next read.
   void set_on_shell_news(Shells::OnNews on_news);
 
  private:

@@ -1,4 +1,4 @@
-// The calls fs.* but the search: parameters in, one FileTree call or a few, result out.
+// The fs.* calls except search: parameters in, one or a few FileTree calls, result out.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace perdure {
 
-// Makes the folders on the way that are missing, and the folder itself.
+// Creates the folder and its missing parents.
 Result<> make_folders(FileTree& files, const TreePath& folder);
 
 class FileCalls {
@@ -23,7 +23,7 @@ class FileCalls {
   Result<std::string> write(std::string_view params);
   Result<std::string> make_folder(std::string_view params);
   Result<std::string> rename(std::string_view params);
-  // A whole folder is removed part by part, so that other work goes on between.
+  // Removes a folder in steps, so that other work can run in between.
   void remove(std::string_view params, WorkspaceReply reply);
 
  private:

@@ -75,7 +75,7 @@ struct CommitParams {
   }
 };
 
-// Raw bytes for git's command line or its stdin; the workspace itself is `.`.
+// Raw path bytes for git's command line or stdin; the workspace itself is `.`.
 Result<std::vector<std::string>> raw_paths(const std::vector<std::string>& texts) {
   if (texts.size() > git_paths_max) return fail(Code::limit_reached, "too many paths in one call");
   std::vector<std::string> out;
@@ -123,7 +123,7 @@ std::string status_json(const GitRepository& repository, const GitOutput& output
   return std::move(out).take();
 }
 
-// The members `files`, `text` and `cut`.
+// Writes the members `files`, `text` and `cut`.
 void write_diff(JsonWriter& out, const GitOutput& output) {
   const GitDiff diff = parse_git_diff(output.output);
   out.key("files").begin_array();
@@ -138,7 +138,7 @@ void write_diff(JsonWriter& out, const GitOutput& output) {
   out.end_array().key("text").string(utf8_scrub(diff.text)).key("cut").boolean(output.cut);
 }
 
-// The members of one commit.
+// Writes the members of one commit.
 void write_commit(JsonWriter& out, const GitCommit& commit) {
   constexpr std::int64_t ms_per_s = 1000;
   constexpr std::int64_t seconds_max = 253'402'300'799;  // the end of the year 9999
@@ -280,7 +280,7 @@ void GitCalls::show(std::string_view json, WorkspaceReply reply) {
   if (!revision) return reply(std::unexpected(std::move(revision).error()));
   auto arguments = log_arguments();
   arguments.insert(arguments.end(), {"--max-count=1", "--end-of-options", *revision, "--"});
-  // First what the name means now; then the changes of that very commit.
+  // Resolve the name to a commit first; then diff exactly that commit.
   open_git_repository(
       git_, files_.root(),
       [this, arguments, reply = std::move(reply)](Result<GitRepository> opened) mutable {

@@ -1,5 +1,5 @@
-// The calls git.* but those of worktrees. Reads run nothing that the repository names; stage and
-// commit do what the same command does when a user types it.
+// The git.* calls except worktrees. Reads run nothing that the repository names; stage and commit
+// do what the same command does when a user types it.
 #pragma once
 
 #include <functional>
@@ -38,7 +38,7 @@ class GitCalls {
   FileTree& files_;
 };
 
-// The arguments that keep a diff free of programs and of anybody's taste.
+// The arguments that make a diff independent of external programs and user settings.
 std::vector<std::string> git_diff_arguments(std::string_view subcommand);
 
 }  // namespace perdure

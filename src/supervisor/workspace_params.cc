@@ -56,7 +56,7 @@ void write_stat(JsonWriter& out, const FileStat& stat) {
 }
 
 std::string_view without_cut_character(std::string_view bytes) {
-  // At most three bytes can be the beginning of a character that goes on.
+  // At most the last three bytes can begin an incomplete character.
   for (std::size_t back = 1; back <= 3 && back <= bytes.size(); ++back) {
     const auto byte = static_cast<unsigned char>(bytes[bytes.size() - back]);
     if ((byte & 0xc0U) == 0x80U) continue;

@@ -1,5 +1,5 @@
-// How the workspace's calls read their parameters and write contents: shared by the files that
-// serve them. Unknown members are refused: a mistyped `expected` must not become an overwrite.
+// Reads parameters and writes contents for the files that serve workspace calls. Unknown members
+// are rejected: a mistyped `expected` must not become an overwrite.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace perdure {
 
-// Gets the result as JSON, once. May be called before the call that took it returns.
+// Receives the result as JSON, once; possibly before the call that took it returns.
 using WorkspaceReply = std::move_only_function<void(Result<std::string>)>;
 
 // The parameters of a call; empty text counts as {}.
@@ -27,24 +27,24 @@ Result<Params> read_params(std::string_view json) {
   return std::move(read.value);
 }
 
-// A version as opaque text, and back.
+// Converts a version to opaque text and back.
 std::string version_text(const FileVersion& version);
 Result<FileVersion> parse_version(std::string_view text);
 
 // `"kind":…,"bytes":…,"modified_at":…,"mode":…` and, for a plain file, its version.
 void write_stat(JsonWriter& out, const FileStat& stat);
 
-// The member `text` when the bytes are text, else `base64`.
+// The member is `text` if the bytes are text, otherwise `base64`.
 enum class ContentForm { automatic, text, base64 };
 ENUM_TEXT(ContentForm, "auto", "text", "base64");
-// `at_end`: nothing follows these bytes. Gives how many bytes were written: in the form of text a
-// character that is cut at the end is left for the next part. invalid_argument: text was asked for,
-// and this is none.
+// `at_end`: nothing follows these bytes. Returns how many bytes were written: the text form leaves
+// a character cut at the end for the next part. invalid_argument: text was requested, but the bytes
+// are not text.
 enum class PartEnd { more_follows, at_end };
 Result<std::size_t> write_content(JsonWriter& out, std::string_view bytes, ContentForm form,
                                   PartEnd end);
 
-// Bytes without the beginning of a character whose rest is missing.
+// The bytes without an incomplete character at their end.
 std::string_view without_cut_character(std::string_view bytes);
 
 }  // namespace perdure

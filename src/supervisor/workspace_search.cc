@@ -15,7 +15,7 @@
 namespace perdure {
 namespace {
 
-// Of a line that git prints, as much as a path, two numbers and a shown line can take.
+// How much of a line printed by git is kept: room for a path, two numbers and a shown line.
 constexpr std::size_t record_bytes_kept = 4096 + 64 + search_line_bytes_max;
 
 struct SearchParams {
@@ -77,8 +77,8 @@ std::optional<SearchMatch> parse_grep_record(std::string_view record) {
 
 }  // namespace
 
-// One search from its call to its answer. It leaves the map, and with it the world, from a task of
-// its own on the loop.
+// One search from its call to its answer. Its removal from the map, which destroys it, is a
+// separate task on the loop.
 class SearchCalls::Search {
  public:
   Search(SearchCalls& calls, Key key, SearchParams params, WorkspaceReply reply)
@@ -140,7 +140,7 @@ class SearchCalls::Search {
     }
   }
 
-  // Patterns need git's matcher, which works without a repository too.
+  // Regular expressions need git's matcher, which also works without a repository.
   void start_outside(Code why) {
     if (params_.regex && !params_.content.empty()) {
       if (why == Code::unavailable) {
@@ -178,7 +178,7 @@ class SearchCalls::Search {
     run(std::move(job), '\n', &Search::take_line);
   }
 
-  // Reads records that end with the mark; of a long one only the beginning is kept.
+  // Reads records that end with the mark; only the beginning of a long one is kept.
   void run(GitJob job, char mark, bool (Search::*take_record)(std::string_view)) {
     job.sink = [this, mark, take_record](std::string_view bytes) {
       while (!bytes.empty()) {
@@ -198,7 +198,7 @@ class SearchCalls::Search {
         const bool busy = output.error().code() == Code::limit_reached;
         return busy ? finish_failed(output.error()) : finish(Ending::cut);
       }
-      // 1 is "nothing found"; more is a complaint, about the expression above all.
+      // Exit code 1 means "nothing found"; above 1 git reports an error, usually in the expression.
       if (output->exit_code > 1) {
         return finish_failed({Code::invalid_argument, git_complaint(*output)});
       }
@@ -223,7 +223,7 @@ class SearchCalls::Search {
     return take(*std::move(match));
   }
 
-  // One more than wanted is how a search learns that it was cut.
+  // One match more than wanted shows that the result was cut.
   bool take(SearchMatch match) {
     if (matches_.size() == wanted_) return false;
     if (match.text.size() > search_line_bytes_max) {

@@ -1,6 +1,6 @@
-// The call fs.search: names by a pattern, contents by a text, both or one. In a repository git
-// looks, and what it ignores stays unseen; elsewhere we walk, a little at a time. Every search
-// ends: by its matches, its files, its time, or its caller.
+// The fs.search call: by name pattern, content, or both. In a repository git searches and skips
+// ignored files; elsewhere we walk the tree in small steps. Every search ends: by its match, file
+// or time limit, or when the caller cancels it.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class SearchCalls {
   SearchCalls& operator=(const SearchCalls&) = delete;
 
   void search(std::string_view params, WorkspaceReply reply);
-  // Ends the searches with that id; each is answered with what it has found.
+  // Ends the searches with that id; each answers with its matches so far.
   Result<std::string> cancel(std::string_view params);
 
  private:

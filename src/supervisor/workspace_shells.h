@@ -1,4 +1,4 @@
-// The calls shell.*: parameters in, one call of Shells, result out.
+// The shell.* calls: decodes parameters, calls Shells, writes the result.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace perdure {
 
-// The text of a shell's id in calls: `sh_3`.
+// A shell's id as text in calls: `sh_3`.
 std::string shell_id_text(ShellId id);
 Result<ShellId> parse_shell_id(std::string_view text);
 

@@ -34,7 +34,7 @@ struct RemoveParams {
 
 void write_worktree(JsonWriter& out, const GitWorktree& worktree, const std::string& home) {
   out.begin_object().key("absolute_path").string(escape_name(worktree.path));
-  // Only what lies in the home can be named in a call.
+  // A call can name only worktrees in the home.
   if (worktree.path.starts_with(home + "/")) {
     out.key("path").string(escape_name(std::string_view(worktree.path).substr(home.size() + 1)));
   }
@@ -43,7 +43,7 @@ void write_worktree(JsonWriter& out, const GitWorktree& worktree, const std::str
   out.key("gone").boolean(worktree.prunable).end_object();
 }
 
-// The first few names, for a sentence.
+// The first few names, for an error message.
 std::string some_names(const std::vector<std::string>& paths) {
   constexpr std::size_t shown = 3;
   std::string out;
@@ -60,10 +60,10 @@ std::string counted(std::size_t count, const std::string& thing) {
 
 }  // namespace
 
-// A removal on its way through the questions, with what speaks against it.
+// A removal while its checks run, with the reasons against it.
 struct WorktreeCalls::Removal {
   GitWorktree worktree;
-  GitRepository repository;  // as seen from the worktree
+  GitRepository repository;  // from the worktree's cwd
   std::vector<std::string> reasons;
   WorkspaceReply reply;
 };
@@ -95,7 +95,7 @@ void WorktreeCalls::add(std::string_view json, WorkspaceReply reply) {
     text = path.text();
     std::string branch = TRY(checked_git_name(std::move(params.branch)));
     std::string base = params.base.empty() ? "" : TRY(checked_git_name(std::move(params.base)));
-    // The folders on the way are made by us, beneath the home; git makes only the last one.
+    // We create the parent folders, beneath the home; git creates only the last one.
     TRY_VOID(make_folders(trees_.home, path.parent()));
     if (trees_.home.stat(path)) return fail(Code::conflict, text + ": is there already");
     std::vector<std::string> out = {"worktree", "add", "--quiet"};
@@ -158,7 +158,7 @@ void WorktreeCalls::remove(std::string_view json, WorkspaceReply reply) {
   });
 }
 
-// One question; an answer that cannot be had keeps the worktree.
+// Runs one check; if it fails, the worktree is kept.
 void WorktreeCalls::run(Removal removal, GitJob job, Step step) {
   job.cwd = removal.repository.cwd;
   job.settings = removal.repository.settings;
@@ -242,7 +242,7 @@ void WorktreeCalls::decide(Removal removal) {
     }
     return removal.reply(fail(Code::conflict, std::move(message)));
   }
-  // Without --force git looks once more for itself, right before it removes.
+  // Without --force git checks again itself, right before it removes.
   GitJob job{.arguments = {"worktree", "remove", "--", removal.worktree.path},
              .settings = removal.repository.settings,
              .cwd = trees_.files.root(),

@@ -1,5 +1,5 @@
-// The calls git.worktree_*. A worktree is removed only when nothing is lost with it: no change, no
-// untracked file, no unfinished merge or rebase, no commit that is nowhere else.
+// The git.worktree_* calls. A worktree is removed only if nothing is lost: no change, no untracked
+// file, no unfinished merge or rebase, no commit that exists nowhere else.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ namespace perdure {
 
 class WorktreeCalls {
  public:
-  // `home`: the folder under which worktrees are made and removed.
+  // `home`: the folder in which worktrees are made and removed.
   struct Trees {
     FileTree& files;
     FileTree& home;

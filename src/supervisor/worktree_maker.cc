@@ -63,15 +63,15 @@ void WorktreeMaker::look(std::string output) {
                                            " no longer belongs to its repository " +
                                            request_.git_folder + ": its file .git was changed."));
   }
-  // Asked for again: nobody has worked in it yet.
+  // A repeated request: the worktree is already there.
   if (!disk_.real_path(request_.path + "/.git").empty()) {
     return finish(WorktreeAnswer{.git_folder = certain_git_folder()});
   }
   add(Branch::made);
 }
 
-// Only the folder and its file .git: no file is checked out by what the repository's configuration
-// says.
+// Adds only the folder and its `.git` file: the repository's configuration must not determine how
+// files are checked out.
 void WorktreeMaker::add(Branch branch) {
   GitJob job{.arguments = {"worktree", "add", "--no-checkout", "--quiet"},
              .cwd = request_.repository,
@@ -120,8 +120,8 @@ void WorktreeMaker::checked_out(std::string) {
   finish(WorktreeAnswer{.git_folder = certain_git_folder()});
 }
 
-// Whoever writes the folder could make its `.git` lead anywhere. It is certain where nothing is
-// followed: a `.git` right above, or the one that was asked for.
+// A program that can write the folder could point its `.git` anywhere. The git folder is certain
+// only if no link is followed: a `.git` directly above, or the requested one.
 std::string WorktreeMaker::certain_git_folder() const {
   if (!request_.git_folder.empty()) return request_.git_folder;
   std::string above = disk_.real_path(request_.repository);

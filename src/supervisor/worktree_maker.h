@@ -1,6 +1,6 @@
-// Makes a worktree without running a program that its repository names: no hook, no filter, no
-// fsmonitor. The repository may belong to an agent, so that files are not checked out by its own
-// configuration, but by one made for this purpose.
+// Makes a worktree without running any program that the repository names: no hook, filter or
+// fsmonitor. The repository may belong to an agent, so files are checked out with a configuration
+// made for this purpose, not the repository's.
 #pragma once
 
 #include <functional>
@@ -15,19 +15,19 @@ namespace perdure {
 
 class WorktreeMaker {
  public:
-  // What it needs of the machine's files; each answers with an empty text or false for no.
+  // The file operations it needs; an empty text or false means no.
   struct Disk {
     std::function<std::string(const std::string& path)> real_path;
-    // A folder for git of one's own at `path`, with this text as its configuration.
+    // Makes a separate git folder at `path` with this configuration text.
     std::function<Result<>(const std::string& path, const std::string& config)> make_git_folder;
     std::function<void(const std::string& path)> remove_folder;
   };
   using Done = std::move_only_function<void(Result<WorktreeAnswer>)>;
 
-  // `scratch` is a name that no file of a repository has. All outlive it.
+  // `scratch` is a name that no file of a repository has. The arguments must outlive this object.
   WorktreeMaker(GitRunner& git, Disk disk, WorktreeRequest request, std::string scratch);
 
-  // conflict, with git's own words, where git refuses.
+  // conflict, with git's message, if git refuses.
   void start(Done done);
 
  private:
@@ -41,7 +41,7 @@ class WorktreeMaker {
   void check_out(std::string output);
   void checked_out(std::string output);
   void finish(Result<WorktreeAnswer> answer);
-  // Takes back what was added.
+  // Undoes what was added.
   void give_up(Error error);
   std::string certain_git_folder() const;
 
@@ -50,7 +50,7 @@ class WorktreeMaker {
   WorktreeRequest request_;
   std::string scratch_;  // a path in the worktree
   std::string common_;   // the repository's `.git`
-  std::string format_;   // of its objects
+  std::string format_;   // its object format
   Done done_;
 };
 

@@ -33,7 +33,7 @@ void check_family(FamilyStage& stage) {
   for (const ProcessBirth& one : before) started.erase(one);
   EXPECT_EQ(pids(started), later);
 
-  // Only a look, and not for somebody else who has the number.
+  // Signal 0 only checks, and ignores another process that reuses the number.
   EXPECT_EQ(processes.signal_each(started, 0), started);
   ProcessSet others;
   for (const ProcessBirth& one : started) others.insert({one.pid, one.started + 1'000'000});

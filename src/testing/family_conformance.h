@@ -1,5 +1,5 @@
-// What offspring() and signal_each() of env/process.h promise, checked against a stage: the real
-// processes and the simulated ones play the same piece.
+// Checks what offspring() and signal_each() of env/process.h guarantee, on a stage: real and
+// simulated processes run the same checks.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,23 @@ class FamilyStage {
  public:
   enum class Birth {
     below,  // a child of the root
-    away,   // the same, in a session of its own
-    left    // one whose parent has ended
+    away,   // a child in its own session
+    left    // a child whose parent has ended
   };
   virtual ~FamilyStage() = default;
   virtual Processes& processes() = 0;
-  // Of a root that has nobody yet.
+  // With a root that has no children yet.
   virtual Family family() = 0;
-  // Gives its number once it lives.
+  // Returns its number when it is alive.
   virtual std::int64_t bear(Birth how) = 0;
-  // A process beside the root that is not of the family.
+  // A process next to the root that is not in the family.
   virtual std::int64_t bear_stranger() = 0;
   virtual bool lives(std::int64_t pid) = 0;
-  // False: it does not go.
+  // Returns false if it does not end.
   virtual bool until_gone(std::int64_t pid) = 0;
 };
 
-// Fails the running test where something does not hold.
+// Fails the running test if a guarantee is violated.
 void check_family(FamilyStage& stage);
 
 }  // namespace perdure

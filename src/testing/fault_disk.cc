@@ -99,7 +99,7 @@ std::optional<FaultKind> FaultDisk::truncate(DiskFile& file, std::uint64_t size)
   return std::nullopt;
 }
 
-// A sync that failed leaves what it was for in doubt, and no later one makes that good.
+// A failed sync leaves its changes in doubt, and no later sync resolves that.
 std::optional<FaultKind> FaultDisk::settle_sync(DiskFile& file) {
   const auto fault = count({.op = DiskOp::sync, .file = file.name_});
   for (DiskFile::Change& change : file.changes_) {

@@ -1,6 +1,6 @@
-// A disk in memory that fails on request. Each file has what was synced and, behind it, the changes
-// since: a power cut keeps, loses, tears or garbles exactly those. A failed sync makes no later one
-// good: its changes stay in doubt until they are written again, as on Linux. Deterministic by seed.
+// A disk in memory that fails on request. Each file has its synced content and the changes after
+// it: a power cut keeps, loses, tears or garbles exactly those. No later sync repairs a failed one:
+// its changes stay in doubt until they are written again, as on Linux. Deterministic by seed.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace perdure {
 
 enum class DiskOp : std::uint8_t { open, read, write, sync, truncate, remove, rename };
 
-// A set of kinds of operation.
+// A set of operation kinds.
 class DiskOps {
  public:
   constexpr DiskOps(std::initializer_list<DiskOp> ops) {
@@ -35,15 +35,15 @@ class DiskOps {
 
 enum class FaultKind {
   eio,
-  full,         // a write fails for want of space; other operations fail as with eio
+  full,         // a write fails for lack of space; other operations fail as with eio
   short_write,  // half of the bytes are written, then as full
-  full_behind,  // as full, but the bytes are there: stale ones in their place were the same
+  full_behind,  // as full, but the data is correct: the stale bytes were the same
   power_cut,    // from here on nothing reaches the disk and everything fails, until crash()
 };
 
 enum class FaultTime { once, from_then_on };
 
-// Which operation fails, and how. `at` counts the operations in `ops` from when the plan was made.
+// Which operation fails, and how. `at` counts the operations in `ops` since the plan was made.
 struct FaultPlan {
   std::uint64_t at = 0;  // 1: the next one; 0: none
   DiskOps ops = DiskOps::all();
@@ -51,13 +51,13 @@ struct FaultPlan {
   FaultTime time = FaultTime::once;
 };
 
-// What the disk holds after a crash, of the changes that were not synced.
+// The fate of unsynced changes in a crash.
 enum class CrashOutcome {
-  process_only,  // the machine stays up: all of them are still in the page cache, still unsynced
+  process_only,  // the machine stays up: all changes stay in the page cache, unsynced
   kept,          // all reached the disk
   lost,          // none did
-  torn,          // of each, some 512-byte sectors did
-  garbage,       // of each, some sectors did, some did not, some hold random bytes
+  torn,          // some 512-byte sectors of each did
+  garbage,       // some sectors of each did, some did not, some hold random bytes
 };
 
 struct LoggedOp {
@@ -68,13 +68,13 @@ struct LoggedOp {
   std::uint64_t bytes = 0;
 };
 
-// One file. Owned by the disk and by every handle that is open on it.
+// One file. Owned by the disk and by every open handle.
 class DiskFile {
  public:
   explicit DiskFile(std::string name) : name_(std::move(name)) {}
 
   const std::string& name() const { return name_; }
-  // What a process sees.
+  // The contents as a process sees them.
   std::string& current() { return current_; }
 
  private:
@@ -99,39 +99,38 @@ class FaultDisk {
  public:
   explicit FaultDisk(std::uint64_t seed) : random_(seed) {}
 
-  // Replaces the plan and starts its count anew.
+  // Replaces the plan and restarts its count.
   void plan(FaultPlan plan);
   // Whether the planned operation was reached.
   bool fault_hit() const { return fault_hit_; }
-  // The operations since the plan was made that it counts.
+  // How many operations the plan has counted.
   std::uint64_t ops_counted() const { return counted_; }
-  // Writes that would let all files together grow beyond this fail with `full`. Nothing: no bound.
+  // Writes that would grow the total beyond this fail with `full`. Absent: no limit.
   void set_capacity(std::optional<std::uint64_t> bytes) { capacity_bytes_ = bytes; }
   std::uint64_t bytes_used() const;
 
-  // Everything that was asked since clear_log(), in order.
+  // All operations since clear_log(), in order.
   const std::vector<LoggedOp>& log() const { return log_; }
   void clear_log();
-  // DISK1: how many syncs were asked for after the first one that failed, in the log.
+  // DISK1: how many syncs in the log came after the first failed one.
   std::uint64_t syncs_after_failed_sync() const { return syncs_after_failed_; }
   bool sync_has_failed() const { return sync_has_failed_; }
 
-  // Ends this life of the machine, or of the process. Removes the plan and the capacity.
+  // Ends this life of the machine or process. Removes the plan and the capacity.
   void crash(CrashOutcome outcome);
-  // Counts crashes; what was opened in an earlier life is of no use any more.
+  // Counts crashes; handles opened in an earlier life are unusable.
   std::uint64_t life() const { return life_; }
 
-  // For damage: the bytes of a file as a process sees them, and a silent change of them on the
-  // disk.
+  // For damage: a file's bytes as a process sees them, and a silent change of them on disk.
   std::optional<std::string> contents(std::string_view name) const;
   void overwrite(std::string_view name, std::uint64_t offset, std::string_view bytes);
-  // Puts a file there, synced.
+  // Creates a file, synced.
   void put(std::string name, std::string bytes);
   std::vector<std::string> names() const;
 
-  // The operations. Each counts, logs, and gives the fault it met, if any.
+  // The operations. Each counts, logs, and returns the fault it hit, if any.
   struct Opened {
-    std::shared_ptr<DiskFile> file;  // null: it failed, or is not there and was not to be made
+    std::shared_ptr<DiskFile> file;  // null: it failed, or it does not exist and was not created
     std::optional<FaultKind> fault;
   };
   enum class OpenMode { existing, create };
@@ -140,14 +139,14 @@ class FaultDisk {
   std::optional<FaultKind> read(DiskFile& file, std::uint64_t offset, std::uint64_t bytes);
   std::optional<FaultKind> write(DiskFile& file, std::uint64_t offset, std::string_view bytes);
   std::optional<FaultKind> truncate(DiskFile& file, std::uint64_t size);
-  // The first sync of a new file syncs the folder too, as SQLite's unix VFS does for a journal and
-  // a WAL: all names are durable then.
+  // The first sync of a new file also syncs the folder, like SQLite's unix VFS for a journal and a
+  // WAL: all names are durable then.
   std::optional<FaultKind> sync(const std::shared_ptr<DiskFile>& file);
-  // As a plain fdatasync: the bytes, and no name.
+  // Like fdatasync: the bytes, but no names.
   std::optional<FaultKind> sync_bytes(const std::shared_ptr<DiskFile>& file);
-  // As an fsync of a folder: the names that begin so, and no bytes.
+  // Like fsync of a folder: the names with this prefix, but no bytes.
   std::optional<FaultKind> sync_names(const std::string& prefix);
-  // One that is not there is left alone.
+  // Does nothing if the file does not exist.
   struct Renaming {
     std::string from;
     std::string to;
@@ -172,7 +171,7 @@ class FaultDisk {
 
   std::mt19937_64 random_;
   Names names_;          // as a process sees them
-  Names durable_names_;  // as they are on the disk
+  Names durable_names_;  // as they are on disk
   FaultPlan plan_;
   std::uint64_t counted_ = 0;
   bool fault_hit_ = false;

@@ -1,4 +1,4 @@
-// Shows that the disk model loses what it must, keeps what it must, and fails when told to.
+// The disk model loses what it must, keeps what it must, and fails as planned.
 #include "testing/fault_disk.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The disk of a files store in memory: a FaultDisk that fails where the test planned it. A file's
-// name and its bytes are made durable apart, as POSIX has it. Single-threaded.
+// The disk of a files store in memory: a FaultDisk that fails where the test planned it. As in
+// POSIX, a file's name and its bytes become durable separately. Single-threaded.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace perdure {
 
-// What was opened before a crash() of the disk gives errors for all that is asked of it. The disk
-// outlives what is made here.
+// Handles opened before a crash() of the disk return errors for everything. The disk must outlive
+// the result.
 std::unique_ptr<JournalDisk> make_fault_files(FaultDisk& disk);
 
 }  // namespace perdure

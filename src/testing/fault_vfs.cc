@@ -20,7 +20,7 @@ int error_of(DiskOp op, FaultKind kind) {
     case DiskOp::sync: return SQLITE_IOERR_FSYNC;
     case DiskOp::truncate: return SQLITE_IOERR_TRUNCATE;
     case DiskOp::remove: return SQLITE_IOERR_DELETE;
-    case DiskOp::rename: break;  // SQLite asks for none
+    case DiskOp::rename: break;  // SQLite never renames
   }
   CHECK(false, "unknown operation");
 }
@@ -40,8 +40,8 @@ std::string next_name() {
 
 }  // namespace
 
-// The functions SQLite calls. Each takes the lock of its VFS; of a handle from before a crash it
-// asks nothing.
+// The functions that SQLite calls. Each takes the lock of its VFS and ignores the file of a handle
+// from before a crash.
 struct FaultVfsCalls {
   struct File {
     sqlite3_file base;
@@ -244,7 +244,7 @@ struct FaultVfsCalls {
     FaultVfs& vfs = vfs_of(sqlite_vfs);
     std::lock_guard lock(vfs.mutex_);
     const auto size = vfs.disk_.size_of(name);
-    // As the unix VFS does: an empty journal counts as not there.
+    // Like the unix VFS: an empty journal counts as missing.
     *result = flags == SQLITE_ACCESS_EXISTS ? size.value_or(0) > 0 : size.has_value();
     return SQLITE_OK;
   }
@@ -261,10 +261,10 @@ struct FaultVfsCalls {
     return bytes;
   }
 
-  // Nobody waits: a busy handler that sleeps goes on at once.
+  // No real waiting: a sleeping busy handler continues at once.
   static int sleep(sqlite3_vfs*, int microseconds) { return microseconds; }
 
-  // 2026-01-01, always.
+  // Always 2026-01-01.
   static int current_time_ms(sqlite3_vfs*, sqlite3_int64* julian_ms) {
     *julian_ms = 212'633'985'600'000LL;
     return SQLITE_OK;
@@ -354,7 +354,7 @@ int FaultVfs::lock(Handle& handle, int wanted) {
     default:
       if (other_holds(handle, SQLITE_LOCK_RESERVED)) return SQLITE_BUSY;
       if (other_holds(handle, SQLITE_LOCK_SHARED)) {
-        handle.lock = SQLITE_LOCK_PENDING;  // keeps new readers away until the last has gone
+        handle.lock = SQLITE_LOCK_PENDING;  // blocks new readers until the last has finished
         return SQLITE_BUSY;
       }
       break;

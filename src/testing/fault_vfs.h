@@ -1,5 +1,5 @@
-// An SQLite VFS over a FaultDisk: what SQLite asks of a disk goes to the model, which fails where
-// the test planned it. Locks and WAL shared memory work between the connections of this process.
+// An SQLite VFS over a FaultDisk: SQLite's disk operations go to the model, which fails where the
+// test planned it. Locks and WAL shared memory work between this process's connections.
 #pragma once
 
 #include <cstdint>
@@ -18,41 +18,41 @@ namespace perdure {
 
 class FaultVfs {
  public:
-  // Registers a VFS of a name of its own, with an empty disk. Also seeds SQLite's own generator, so
+  // Registers a VFS under a unique name, with an empty disk. Also seeds SQLite's own generator, so
   // that equal runs write equal bytes.
   explicit FaultVfs(std::uint64_t seed = 1);
-  // Every connection must be closed before.
+  // All connections must be closed first.
   ~FaultVfs();
   FaultVfs(const FaultVfs&) = delete;
   FaultVfs& operator=(const FaultVfs&) = delete;
 
   const std::string& name() const { return name_; }
 
-  // Gives the disk to `use` while no connection is in an operation.
+  // Passes the disk to `use` while no connection is in an operation.
   template <class Use>
   auto with_disk(Use use) {
     std::lock_guard lock(mutex_);
     return use(disk_);
   }
-  // The disk without a lock, for tests of one thread.
+  // The disk without a lock, for single-threaded tests.
   FaultDisk& disk() { return disk_; }
 
-  // Stops the process, or the machine, now. Every connection that is open gets errors for all it
-  // asks from here on, and its closing changes nothing. Until the last of them is closed nothing
-  // can be opened or removed: SQLite does not say which connection asks for that.
+  // Stops the process or the machine now. From here on every open connection gets errors for
+  // everything, and closing it changes nothing. Until the last of them is closed, nothing can be
+  // opened or removed: SQLite does not say which connection is calling.
   void crash(CrashOutcome outcome);
 
  private:
   friend struct FaultVfsCalls;
 
-  // WAL shared memory of one database, and its eight locks.
+  // One database's WAL shared memory and its eight locks.
   struct SharedMemory {
     std::vector<std::unique_ptr<std::byte[]>> regions;
     int shared[SQLITE_SHM_NLOCK] = {};
     bool exclusive[SQLITE_SHM_NLOCK] = {};
     int users = 0;
   };
-  // What is behind one sqlite3_file.
+  // The state of one sqlite3_file.
   struct Handle {
     FaultVfs* vfs = nullptr;
     std::shared_ptr<DiskFile> file;
@@ -61,7 +61,7 @@ class FaultVfs {
     int persist_wal = 0;
     int lock = SQLITE_LOCK_NONE;
     std::shared_ptr<SharedMemory> memory;
-    unsigned shared_locks = 0;  // of the memory, as bits
+    unsigned shared_locks = 0;  // of the shared memory, as bits
     unsigned exclusive_locks = 0;
   };
 

@@ -1,5 +1,5 @@
 // Drives a real SQLite (WAL, synchronous=FULL, two connections) through the fault VFS: committed
-// transactions survive every crash, uncommitted ones never appear, every planned fault is reported.
+// transactions survive every crash, others never appear, and every fault is reported.
 #include "testing/fault_vfs.h"
 
 #include <string>
@@ -21,7 +21,7 @@ class Connection {
   int run(const std::string& sql) {
     return sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, nullptr);
   }
-  // The first column of the first row as text; "error" or "" otherwise.
+  // The first column of the first row as text; otherwise "error" or "".
   std::string query(const std::string& sql) {
     sqlite3_stmt* statement = nullptr;
     if (sqlite3_prepare_v2(db_, sql.c_str(), -1, &statement, nullptr) != SQLITE_OK) return "error";
@@ -97,7 +97,7 @@ TEST(FaultVfs, S1_CommittedSurvivesAndUncommittedNeverAppears) {
         Connection writer(vfs);
         Connection reader(vfs, SQLITE_OPEN_READONLY);
         ASSERT_EQ(writer.set_up(), SQLITE_OK);
-        // Small enough a cache that an open transaction spills into the WAL.
+        // A cache small enough that an open transaction spills into the WAL.
         writer.run("PRAGMA cache_size=5; PRAGMA wal_autocheckpoint=20");
         for (int n = 1; n <= 40; ++n) ASSERT_EQ(writer.insert(n), SQLITE_OK);
         EXPECT_EQ(reader.query("SELECT max(n) FROM t"), "40");
@@ -115,7 +115,7 @@ TEST(FaultVfs, S1_CommittedSurvivesAndUncommittedNeverAppears) {
   }
 }
 
-// The model has teeth: who does not sync loses what was committed.
+// The model detects missing syncs: without them, committed data is lost.
 TEST(FaultVfs, WithoutSyncsCommitsAreLost) {
   FaultVfs vfs;
   {
@@ -158,7 +158,7 @@ TEST(FaultVfs, S1_PowerCutAtEveryOperation) {
   EXPECT_GT(n, 50U);
 }
 
-// A single failing operation is always reported or harmless, and the file stays whole.
+// A single failing operation is reported or harmless, and the file stays intact.
 TEST(FaultVfs, EveryFaultIsReportedOrHarmless) {
   for (FaultKind kind : {FaultKind::eio, FaultKind::full, FaultKind::short_write}) {
     for (FaultTime time : {FaultTime::once, FaultTime::from_then_on}) {

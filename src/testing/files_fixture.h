@@ -1,5 +1,5 @@
-// What the tests of store_files/ share: a store on a disk in memory, appends that are carried out
-// at once, and the files to look at and to damage.
+// Shared by the tests of store_files/: a store on a disk in memory, appends that are executed at
+// once, and access to the files to inspect and damage them.
 #pragma once
 
 #include <fstream>
@@ -54,12 +54,12 @@ class FilesTest : public testing::Test {
     if (opened) return {Code::internal, "it opened"};
     return opened.error();
   }
-  // As kill -9 does: what was written is still there.
+  // Like kill -9: everything written survives.
   void kill() {
     disk_.crash(CrashOutcome::process_only);
     open();
   }
-  // Everything in its place, and no log any more.
+  // Moves everything to its place and empties the log.
   void settle() { ASSERT_TRUE(store_->shut_down()); }
 
   Result<> commit(Append batch) {

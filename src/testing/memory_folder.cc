@@ -1,4 +1,4 @@
-// Files as strings, sorted by name; see memory_folder.h for what can be made to go wrong.
+// Files as strings, sorted by name; memory_folder.h lists the possible faults.
 #include "testing/memory_folder.h"
 
 #include <utility>

@@ -1,6 +1,6 @@
-// A folder in memory, for tests and the simulator. It keeps to the contract of env/folder.h, and
-// where that leaves room for bad luck a test may ask for it: a disk without room, an append of
-// which only a part arrived. A copy is what another process would find.
+// A folder in memory, for tests and the simulator. It follows the contract of env/folder.h and can
+// inject the failures that this allows: a full disk, a partial append. A copy shows what another
+// process would find.
 #pragma once
 
 #include <cstddef>
@@ -25,16 +25,16 @@ class MemoryFolder final : public Folder {
   Result<> truncate(const std::string& name, std::uint64_t bytes) override;
   Result<> remove(const std::string& name) override;
 
-  // From here on every append is refused with disk_full and changes nothing, until there is room.
+  // From here on every append fails with disk_full and changes nothing, until make_room().
   void fill_disk() { is_full_ = true; }
   void make_room() { is_full_ = false; }
-  // Of the next append only the first bytes arrive, at most all: it fails with storage_unknown and
-  // leaves them there, as a write that was cut off does. The ones after it are whole again.
+  // The next append writes only the first bytes, at most all of them, and fails with
+  // storage_unknown, like a write that was cut off. Later appends succeed.
   void tear_next_append(std::size_t bytes_kept) { kept_of_next_ = bytes_kept; }
   // The next remove or truncate fails with `internal` and changes nothing.
   void refuse_next_change() { refuses_change_ = true; }
 
-  // What is in it, for a test to look at and to damage.
+  // The contents, for a test to inspect and damage.
   std::map<std::string, std::string>& files() { return files_; }
   const std::map<std::string, std::string>& files() const { return files_; }
   std::uint64_t bytes() const;

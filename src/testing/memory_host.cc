@@ -5,7 +5,7 @@
 namespace perdure {
 namespace {
 
-// Whoever has opened a folder sees what others do in it.
+// All users of an open folder see each other's changes.
 class SharedFolder final : public Folder {
  public:
   explicit SharedFolder(std::shared_ptr<MemoryFolder> folder) : folder_(std::move(folder)) {}

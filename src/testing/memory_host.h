@@ -1,5 +1,5 @@
-// A host whose folders are in memory, for tests of those who work through one. Nobody listens there
-// and nothing is known of its processes, unless a test says so in a host of its own.
+// A host whose folders are in memory, for tests of code that works through a host. It has no
+// listeners and no known processes unless a test's own host provides them.
 #pragma once
 
 #include <map>

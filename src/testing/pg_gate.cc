@@ -17,7 +17,7 @@
 namespace perdure {
 namespace {
 
-// A Bind of the statement that writes a group: an empty portal's name, then the statement's.
+// A Bind of the statement that writes a group: an empty portal name, then the statement's name.
 const std::string group_mark("\0group\0", 7);
 
 void send_all(int fd, std::string_view bytes) {
@@ -28,14 +28,14 @@ void send_all(int fd, std::string_view bytes) {
   }
 }
 
-// Empty: the other side is gone.
+// Empty: the other side has disconnected.
 std::string receive(int fd) {
   std::array<char, 65536> buffer{};
   const ssize_t got = ::recv(fd, buffer.data(), buffer.size(), 0);
   return got <= 0 ? std::string() : std::string(buffer.data(), static_cast<std::size_t>(got));
 }
 
-// Closing alone would wait for whoever polls it.
+// Closing alone would not wake a thread that polls it.
 void close_fd(int& fd) {
   if (fd < 0) return;
   ::shutdown(fd, SHUT_RDWR);

@@ -1,5 +1,5 @@
-// A gate on TCP between a client and a PostgreSQL server, which cuts, holds or swallows what goes
-// through it at the commit that it was armed for. Bytes pass otherwise as they are.
+// A TCP gate between a client and a PostgreSQL server. It cuts, holds or swallows the traffic at
+// the commit that it was armed for, and otherwise passes bytes unchanged.
 #pragma once
 
 #include <atomic>
@@ -12,17 +12,17 @@ namespace perdure {
 
 class PgGate {
  public:
-  // What happens to the next group of appends that comes by.
+  // The fate of the next group of appends that passes.
   enum class Strike {
     none,
-    before,   // cut, and nothing of it reaches the server
-    middle,   // cut when half of it was sent
-    after,    // the server does it, and its answer is cut off
-    silence,  // the server does it; its answer does not come, and nothing is closed
+    before,   // cut; nothing of it reaches the server
+    middle,   // cut after half of it was sent
+    after,    // the server executes it, but its answer is cut off
+    silence,  // the server executes it; its answer never arrives, nothing is closed
     freeze,   // nothing of it reaches the server, and nothing is closed
-    ghost,    // cut; what was sent stays on its way until release()
+    ghost,    // cut; the sent bytes stay in transit until release()
   };
-  enum class Door { open, shut };  // shut: new connections are closed at once, and old ones are
+  enum class Door { open, shut };  // shut: closes old and new connections at once
 
   explicit PgGate(std::string server_socket);
   ~PgGate();
@@ -31,11 +31,11 @@ class PgGate {
 
   int port() const { return port_; }
   void arm(Strike strike);
-  // The door shuts with the strike.
+  // The door shuts at the strike.
   void arm_and_shut(Strike strike);
   bool has_struck() const { return has_struck_; }
   void set(Door door);
-  // Sends what a ghost held on to the server; what it answers.
+  // Sends a ghost's held bytes to the server; returns its answer.
   std::string release();
 
  private:

@@ -1,5 +1,5 @@
-// What the tests of store_postgres/ share: a store in a database of its own, and appends that are
-// carried out at once.
+// Shared by the tests of store_postgres/: a store in its own database, and appends that are
+// executed at once.
 #pragma once
 
 #include <chrono>
@@ -64,7 +64,7 @@ class PostgresTest : public testing::Test {
   void idle() {
     while (store_->idle_step()) {}
   }
-  // As a person with psql.
+  // Like a person with psql.
   void sql(const std::string& text) {
     const auto link = PgLink::open(options_.place, {});
     ASSERT_TRUE(link) << link.error().message();

@@ -1,5 +1,5 @@
-// Several nodes on one database, for tests: each is a store that the test steps itself, so that one
-// that is not stepped is a daemon that was stopped in the middle of its work.
+// Several nodes on one database, for tests. The test steps each store itself, so a store that it
+// does not step is a daemon that was stopped during its work.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ namespace perdure::postgres_test {
 
 class PostgresNodesTest : public PostgresTest {
  protected:
-  // Opens a node, or a next life of it. `home` is that of the node unless it is given.
+  // Opens a node, or its next life. The default `home` is the node's earlier one.
   PostgresStore& node(const std::string& name, const std::string& home = "") {
     PostgresOptions options = options_;
     options.node = name;
@@ -63,7 +63,7 @@ class PostgresNodesTest : public PostgresTest {
     sql("UPDATE perdure.nodes SET heartbeat = now() - interval '1 hour' WHERE name = '" + name +
         "'");
   }
-  // How many wait for a lock in a statement with that text, of which the server shows 1 KiB.
+  // How many backends wait for a lock in a statement with that text (of which 1 KiB is seen).
   std::int64_t waiting_count(const std::string& text) {
     return count(
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND "
@@ -81,7 +81,7 @@ class PostgresNodesTest : public PostgresTest {
   std::map<std::string, std::vector<std::unique_ptr<PostgresStore>>> nodes_;
 };
 
-// Holds up whoever changes a table, until it is destroyed or told to let go.
+// Blocks changes of a table until it is destroyed or released.
 class PostgresBarrier {
  public:
   struct Where {

@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds ready_wait{60};
 
-// The folder of the server's programs; empty when there are none.
+// The folder of the server's programs; empty if there are none.
 std::string programs() {
   std::vector<std::string> folders;
   std::error_code error;
@@ -56,7 +56,7 @@ const passwd* runner() {
   return nullptr;
 }
 
-// A child as the user that runs the server, which ends with this program.
+// Starts a child as the server's user; it ends with this program.
 pid_t spawn(const std::vector<std::string>& command, const std::string& log) {
   const passwd* const user = runner();
   std::vector<char*> words;
@@ -136,7 +136,7 @@ Result<> PostgresServer::wait_ready() {
   while (Clock::now() < deadline) {
     if (PgLink::open(place, {.connect = std::chrono::milliseconds(1000)})) return {};
     int status = 0;
-    // After a crash the memory of the one before may still be in use for a moment.
+    // After a crash the previous server's shared memory may still be in use briefly.
     if (::waitpid(pid_, &status, WNOHANG) == pid_) return launch();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
@@ -170,7 +170,7 @@ std::string PostgresServer::through_port(const std::string& place, int port) {
 std::string PostgresServer::tables_with(const std::string& place, const std::string& text) {
   const auto link = PgLink::open(place, {});
   CHECK(link.has_value(), link ? "" : link.error().message());
-  // A table's row as text shows its bytes in hexadecimal digits.
+  // As text, a table's row shows bytes as hexadecimal digits.
   constexpr const char* sql = R"(
 SELECT coalesce(string_agg(found.name || E'\n', ''), '') FROM (
   SELECT c.relname AS name, (xpath('/row/n/text()', query_to_xml(format(

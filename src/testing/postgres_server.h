@@ -1,5 +1,5 @@
-// A PostgreSQL server of a test program's own: made with initdb in a temporary folder, reached by a
-// socket in it, gone with the program. Tests get a database each.
+// A test program's own PostgreSQL server: created with initdb in a temporary folder, reached
+// through a socket in it, removed with the program. Each test gets its own database.
 #pragma once
 
 #include <memory>
@@ -13,29 +13,29 @@ namespace perdure {
 
 class PostgresServer {
  public:
-  // Why no server can be started here; empty when one can. Cheap.
+  // Why no server can be started here; empty if one can. Cheap.
   static std::string missing();
-  // The program's own server, started by the first who asks.
+  // The program's own server, started on first use.
   static PostgresServer& shared();
 
-  // fsync costs time and shows nothing here: a killed server keeps what it wrote.
+  // fsync takes time without a benefit here: a killed server keeps its writes.
   enum class Sync { off, on };
   static Result<std::unique_ptr<PostgresServer>> start(Sync sync);
   ~PostgresServer();
   PostgresServer(const PostgresServer&) = delete;
   PostgresServer& operator=(const PostgresServer&) = delete;
 
-  // A new, empty database, as a place for libpq.
+  // Creates an empty database; returns its place for libpq.
   std::string new_database();
-  // The same database by way of another port on this host.
+  // The same database through another port of this host.
   static std::string through_port(const std::string& place, int port);
-  // The tables of Perdure with rows that hold this text, as text or as bytes, one per line.
+  // The Perdure tables with rows that contain this text, as text or as bytes, one per line.
   static std::string tables_with(const std::string& place, const std::string& text);
-  // Where the server listens: a unix socket.
+  // The unix socket on which the server listens.
   std::string socket_path() const { return folder_ + "/.s.PGSQL.5432"; }
 
-  // SIGKILL to the postmaster, as a crash of the machine would end it. start_again() waits until
-  // the server has recovered.
+  // Sends SIGKILL to the postmaster, like a machine crash. start_again() waits until the server has
+  // recovered.
   void kill_hard();
   Result<> start_again();
   pid_t pid() const { return pid_; }

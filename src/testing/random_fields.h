@@ -1,5 +1,5 @@
-// Random values for anything with a field list, for tests only. `full` fills every field with
-// something that is not its default; otherwise about half of them stay as they are.
+// Random values for every type with a field list, for tests only. `full` gives every field a
+// non-default value; otherwise about half of them keep the default.
 #pragma once
 
 #include <array>

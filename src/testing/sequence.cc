@@ -27,7 +27,7 @@ struct Marker {
   bool is_end = false;
 };
 
-// The text begins with "<p".
+// Requires that the text begins with "<p".
 std::optional<Marker> take_marker(std::string_view& text) {
   if (!take(text, "<p")) return std::nullopt;
   Marker marker;

@@ -1,5 +1,5 @@
-// The proof that every chunk of the test agent came exactly once and in order: its text carries
-// markers, <pPROMPT:CHUNK> before each chunk and <pPROMPT:end=CHUNKS> at the end of a whole turn.
+// Proves that every chunk of the test agent came once and in order, by markers in its text:
+// <pPROMPT:CHUNK> before each chunk and <pPROMPT:end=CHUNKS> at the end of a complete turn.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct SeenTurn {
   bool operator==(const SeenTurn&) const = default;
 };
 
-// What the joined text of all agent_message_chunks of a session holds, by the prompt's number. A
-// gap, a repetition, a wrong order or anything behind a turn's end is `damaged`.
+// The contents of the joined text of a session's agent_message_chunks, by prompt number. A gap, a
+// repetition, a wrong order or text after a turn's end is `damaged`.
 Result<std::map<std::uint64_t, SeenTurn>> read_sequence(std::string_view text);
 
 }  // namespace perdure::testagent

@@ -1,5 +1,5 @@
 // The suite that every Store engine must pass: one test for each sentence of store/store.h. An
-// engine's test file gives a factory to register_store_conformance() and that is all.
+// engine's test file only passes a factory to register_store_conformance().
 #pragma once
 
 #include <functional>
@@ -9,19 +9,18 @@
 
 namespace perdure {
 
-// An engine, open on a disk of its own that starts empty. The tests are its only user, on one
-// thread.
+// An engine, open on its own disk that starts empty. Only the tests use it, on one thread.
 class StoreUnderTest {
  public:
   virtual ~StoreUnderTest() = default;
 
-  // The store that is open now; every reopening gives another.
+  // The currently open store; every reopening gives another.
   virtual Store& store() = 0;
-  // Runs the writer until it has nothing to do; all Dones have run, and search has caught up.
+  // Runs the writer until it is idle: all Dones have run, and search is up to date.
   virtual void pump() = 0;
-  // Closes in good order and opens again.
+  // Closes in order and opens again.
   virtual void reopen() = 0;
-  // Abandons the store without closing it, as kill -9 or a power cut does, and opens again.
+  // Abandons the store without closing it, as by kill -9 or a power cut, and opens again.
   virtual void crash_reopen() = 0;
 };
 

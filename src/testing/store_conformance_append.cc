@@ -1,4 +1,4 @@
-// Conformance: what append() promises. Numbers, refusals, order, groups.
+// Conformance of append(): numbers, refusals, order, groups.
 #include <algorithm>
 
 #include "base/limits.h"
@@ -11,7 +11,7 @@ namespace {
 const SessionId first = conformance_session(1);
 const SessionId second = conformance_session(2);
 
-// A batch that carries one of everything, to see that a refused one leaves nothing.
+// A batch with one of everything, to check that a refused one leaves nothing.
 Append laden_batch(SessionId session, Seq expected_head, const std::string& name) {
   return {.session = session,
           .expected_head = expected_head,
@@ -98,7 +98,7 @@ void dones_run_once_and_in_order(ConformanceBench& bench) {
   }
   bench.pump();
   for (std::size_t number : numbers) EXPECT_EQ(bench.runs(number), 1);
-  // In order within each session: even numbers are the first's, odd the second's.
+  // In order per session: even numbers are the first's, odd ones the second's.
   for (std::size_t parity : {0, 1}) {
     std::vector<std::size_t> of_session;
     for (std::size_t number : bench.order()) {

@@ -1,5 +1,5 @@
-// Conformance: what a crash leaves. Whole batches, in order, every acknowledged one among them; and
-// a randomised run against the plain model.
+// Conformance after a crash: whole batches in order, including every acknowledged one; and a
+// randomised run against the plain model.
 #include <algorithm>
 #include <random>
 
@@ -82,7 +82,7 @@ void epochs_grow_and_the_log_id_stays(ConformanceBench& bench) {
   }
 }
 
-// Draws batches, keeps the model in step, and judges the store by it.
+// Draws batches, updates the model, and compares the store with it.
 class RandomRun {
  public:
   RandomRun(ConformanceBench& bench, std::uint64_t seed) : bench_(bench), random_(seed) {}
@@ -197,7 +197,7 @@ class RandomRun {
     expect_store_equals(bench_.store(), durable_);
   }
 
-  // Of each session a prefix of the batches that were under way may have become durable.
+  // For each session, a prefix of the batches in flight may have become durable.
   void crash() {
     bench_.crash_reopen();
     for (const Pending& pending : pending_) {

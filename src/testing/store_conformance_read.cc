@@ -1,4 +1,4 @@
-// Conformance: what the reads promise. Ranges, limits, lists, search.
+// Conformance of the reads: ranges, limits, lists, search.
 #include "testing/store_conformance_tests.h"
 
 namespace perdure {
@@ -60,7 +60,7 @@ void unknown_things(ConformanceBench& bench) {
   EXPECT_FALSE(store.answer("none")->has_value());
   ASSERT_TRUE(store.find_ref("none"));
   EXPECT_FALSE(store.find_ref("none")->has_value());
-  // Of an unknown session either is right: there is none of it.
+  // For an unknown session, both an error and an empty result are right.
   if (auto outbox = store.outbox(first)) EXPECT_TRUE(outbox->empty());
   if (auto snapshot = store.snapshot(first)) EXPECT_FALSE(snapshot->has_value());
 }
@@ -145,7 +145,7 @@ void search_finds_the_newest_first(ConformanceBench& bench) {
   EXPECT_TRUE(hits->at(2).snippet.contains("\x02needle\x03")) << hits->at(2).snippet;
   EXPECT_EQ(bench.store().search({.query = "needle", .limit = 2})->size(), 2U);
   EXPECT_TRUE(bench.store().search({.query = "absent", .limit = 10})->empty());
-  // Whatever a person types is a query, not an error.
+  // Any text that a person types is a query, not an error.
   for (const char* query : {"", "\"", "*", "a OR", "NEAR(", "col:x", "-", "'; --"}) {
     EXPECT_TRUE(bench.store().search({.query = query, .limit = 5})) << query;
   }

@@ -1,5 +1,5 @@
-// Conformance: what travels with the records. Outbox, answers, refs, blobs, snapshots, cursors; and
-// the removal of a session.
+// Conformance of data stored with records: outbox, answers, refs, blobs, snapshots, cursors; and of
+// the removal of sessions.
 #include "testing/store_conformance_tests.h"
 
 namespace perdure {
@@ -62,7 +62,7 @@ void a_key_has_one_answer(ConformanceBench& bench) {
                       .answers = {{.key = "fresh", .answer = "2"}, {.key = "k", .answer = "2"}}}),
         Code::conflict);
   }
-  // Twice in one batch: there is no first answer, so the caller is wrong either way.
+  // Twice in one batch: neither answer is the first, so the caller is wrong either way.
   const auto twice =
       bench.append({.session = second,
                     .records = {"b"},
@@ -90,7 +90,7 @@ void a_key_has_one_answer(ConformanceBench& bench) {
 void sessions_are_found_by_refs(ConformanceBench& bench) {
   bench.append({.session = first, .records = {"a"}, .refs = {"run_1", "agent session/ä"}});
   bench.append({.session = second, .records = {"a"}, .refs = {"run_2"}});
-  // The same again is nothing new.
+  // A repeated ref is not an error.
   EXPECT_EQ(bench.append({.session = first, .expected_head = 1, .refs = {"run_1", "run_3"}}),
             std::nullopt);
   for (int i = 0; i < 2; ++i) {
@@ -131,7 +131,7 @@ void a_blob_goes_with_the_last_who_has_it(ConformanceBench& bench) {
     EXPECT_TRUE(bench.store().blob(blob.hash).value_or("") == blob.bytes);
     bench.crash_reopen();
   }
-  // Named twice it is had once.
+  // A blob named twice is owned once.
   EXPECT_EQ(bench.append({.session = third, .records = {"a"}, .blob_refs = {blob.hash, blob.hash}}),
             std::nullopt);
   ASSERT_TRUE(bench.store().remove(second));
@@ -160,7 +160,7 @@ void a_blob_can_be_shared_within_a_group(ConformanceBench& bench) {
   EXPECT_TRUE(bench.store().blob(blob.hash));
 }
 
-// A redaction takes a blob from everybody: the secret is in it.
+// A redaction removes a blob from all sessions: it contains the secret.
 void a_redacted_blob_is_nobodys(ConformanceBench& bench) {
   const Blob blob = blob_of("secret blob");
   bench.append({.session = first, .records = {"a"}, .blobs = {blob}});

@@ -1,4 +1,4 @@
-// The inside of the conformance suite: what its files of tests share. Engines include
+// The internals of the conformance suite, shared by its test files. Engines include
 // testing/store_conformance.h instead.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace perdure {
 
-// A store under test, and the Dones it was given.
+// A store under test, with the outcomes of its Dones.
 class ConformanceBench {
  public:
   explicit ConformanceBench(StoreUnderTest& under_test) : under_test_(under_test) {}
@@ -25,20 +25,20 @@ class ConformanceBench {
   void crash_reopen() { under_test_.crash_reopen(); }
   StoreUnderTest& under_test() { return under_test_; }
 
-  // Queues the batch with the store's own epoch. The number names its outcome.
+  // Queues the batch with the store's own epoch. The returned number identifies its outcome.
   std::size_t queue(Append batch);
-  // The same, with the epoch that the batch carries.
+  // The same, with the batch's own epoch.
   std::size_t queue_as_is(Append batch);
-  // Queues, pumps, and gives the code of the refusal, or nothing when the batch was taken.
+  // Queues and pumps; returns the refusal's code, or nothing if the batch was accepted.
   std::optional<Code> append(Append batch);
   std::optional<Code> append_as_is(Append batch);
 
-  // How often the Done of a batch has run, with what code in the end, and which Dones ran when.
+  // How often a batch's Done has run, its final code, and the order of all Dones.
   int runs(std::size_t number) const { return outcomes_->at(number).runs; }
   std::optional<Code> refusal(std::size_t number) const { return outcomes_->at(number).refusal; }
   const std::vector<std::size_t>& order() const { return *order_; }
 
-  Seq head(SessionId session);  // 0 for an unknown one
+  Seq head(SessionId session);  // 0 for an unknown session
 
  private:
   struct Outcome {

@@ -1,4 +1,4 @@
-// What a store must hold, said in the plainest way: maps, and no disk. Tests apply to it what was
+// A store's required contents in the simplest form: maps, and no disk. Tests apply what was
 // acknowledged and compare it with the store after every crash.
 #pragma once
 
@@ -30,15 +30,15 @@ struct StoreModel {
   std::map<Hash, std::string> blobs;
 
   Seq head(SessionId session) const;
-  // The code with which a store of this epoch must refuse the batch; nothing when it must take it.
+  // The code with which a store of this epoch must refuse the batch; absent if it must accept it.
   std::optional<Code> refusal(const Append& batch, std::uint64_t epoch) const;
-  // Takes a batch that is not refused.
+  // Applies a batch that must be accepted.
   void apply(const Append& batch);
-  // Takes its blobs too, unless another session has them.
+  // Also removes its blobs, unless another session has them.
   void remove(SessionId session);
 };
 
-// Adds a GoogleTest failure for every difference between what the store reads and the model: heads,
+// Adds a GoogleTest failure for every difference between the store's reads and the model: heads,
 // records, outboxes, cursors, snapshots, listings, answers, refs, blobs.
 void expect_store_equals(Store& store, const StoreModel& model);
 

@@ -95,7 +95,7 @@ void TestAgent::feed_end() {
   if (switches_.exit_on_eof) exit_cleanly();
 }
 
-// What agents do then: they say so, and go on without its tools.
+// Like real agents: reports it and continues without the server's tools.
 void TestAgent::server_ended() {
   act(WriteStderr{"mcp: the server \"tools\" ended\n"});
   for (const auto& [id, session] : sessions_) {

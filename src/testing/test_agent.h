@@ -1,7 +1,6 @@
-// The scripted test agent without I/O: bytes of its stdin and the time go in, what it does comes
-// out. The program perdure-testagent and the simulator run this same core, so a misbehaviour that
-// one of them shows can be replayed in the other. It reads no clock and no environment, and draws
-// from its seed only.
+// The scripted test agent without I/O: stdin bytes and the time go in, its acts come out. The
+// program perdure-testagent and the simulator run this same core, so a misbehaviour seen in one can
+// be replayed in the other. It reads no clock and no environment, and draws only from its seed.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +22,7 @@
 
 namespace perdure::testagent {
 
-// What the process does, in this order.
+// The process's acts, in this order.
 struct WriteStdout {
   std::string bytes;
 };
@@ -32,13 +31,13 @@ struct WriteStderr {
 };
 struct SpawnChild {
   ChildKind kind = ChildKind::child;  // a process that sleeps until it is killed
-  bool serves = false;                // its end is to be told: server_ended()
+  bool serves = false;                // its end must be reported: server_ended()
 };
 // The last act.
 struct ExitProcess {
   int code = 0;
 };
-// The last act: the process ends by a signal, without any cleaning up.
+// The last act: the process ends by a signal, without cleanup.
 struct KillItself {
   int signal = 9;
 };
@@ -47,36 +46,36 @@ using Act = std::variant<WriteStdout, WriteStderr, SpawnChild, ExitProcess, Kill
 struct TestAgentSetup {
   Switches switches;
   std::uint64_t seed = 1;
-  std::int64_t now_ms = 0;  // since 1970; later ticks never go back
-  // Taken at the start: at most one living process may have it (PROC1). Empty: none besides those
-  // of its agent sessions.
+  std::int64_t now_ms = 0;  // since 1970; never decreases in later ticks
+  // Taken at the start: at most one living process may hold it (PROC1). Empty: only the locks of
+  // its agent sessions.
   std::string lock;
 };
 
-// Exit code after a violation of PROC1.
+// The exit code after a violation of PROC1.
 inline constexpr int exit_violation = 70;
 
 class TestAgent {
  public:
-  // `home` outlives the agent.
+  // `home` must outlive the agent.
   TestAgent(TestAgentSetup setup, AgentHome& home);
 
-  // Bytes of its stdin, cut anywhere. Happens at the time of the last tick.
+  // Stdin bytes, cut anywhere. Counts as happening at the last tick's time.
   void feed(std::string_view bytes);
   void feed_end();
   void tick(std::int64_t now_ms);
   // SIGTERM arrived.
   void terminate();
-  // The child that serves it is gone.
+  // The child that serves it has ended.
   void server_ended();
 
-  // What it did since the last call.
+  // Its acts since the last call.
   std::vector<Act> take_acts();
-  // When it wants to be ticked next; none: only when input arrives.
+  // When it wants the next tick; absent: only when input arrives.
   std::optional<std::int64_t> wake_at_ms() const;
-  // False: whoever feeds it must leave its stdin alone, so that the pipe fills up.
+  // If false, do not read its stdin, so that the pipe fills up.
   bool reads_stdin() const;
-  // Did its last act.
+  // Whether it did its last act.
   bool has_ended() const { return ended_; }
   std::uint64_t frames_written() const { return frames_written_; }
 
@@ -92,9 +91,9 @@ class TestAgent {
     std::uint64_t thoughts = 0;
     std::uint64_t tools = 0;
     std::deque<Step> steps;
-    std::int64_t progress = 0;  // within the first step
+    std::int64_t progress = 0;  // within the current step
     std::int64_t not_before_ms = 0;
-    std::int64_t paced_from_ms = 0;  // when the present paced step began
+    std::int64_t paced_from_ms = 0;  // when the current paced step began
     std::string open_tool;
     std::size_t asks_open = 0;
     bool hangs = false;
@@ -107,7 +106,7 @@ class TestAgent {
     std::optional<Turn> turn;
     std::deque<Prompt> waiting;
   };
-  // A question to the client that has no answer yet.
+  // An unanswered request to the client.
   struct Ask {
     std::string session_id;
     std::int64_t prompt_number = 0;
@@ -137,7 +136,7 @@ class TestAgent {
                       const OpenFaults& faults, Opening opening);
   std::optional<KeptSession> restored(const std::string& session_id, const OpenFaults& faults);
   bool take_lock(const std::string& name);
-  // A session id that neither the home knows nor `taken` is: equal seeds draw equal numbers.
+  // A session id that is neither in the home nor `taken`: equal seeds draw equal numbers.
   std::string unused_id(const std::string& taken);
   struct Shown {
     std::string session_id;  // empty: none
@@ -198,7 +197,7 @@ class TestAgent {
   std::multimap<std::string, Ask> asks_;  // by the JSON text of their id, which may be reused
   std::int64_t last_ask_ = 0;
   std::int64_t limited_until_ms_ = -1;
-  std::multimap<std::int64_t, std::string> later_;  // lines by their time
+  std::multimap<std::int64_t, std::string> later_;  // lines by due time
   std::vector<Act> acts_;
   std::size_t unread_bytes_ = 0;  // in acts_
   std::int64_t stderr_left_ = 0;

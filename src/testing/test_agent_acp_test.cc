@@ -1,5 +1,5 @@
-// The test agent against the product's own reading of ACP: what the well-behaved agent writes is
-// understood whole, in both versions, and noise stands apart without costing a frame.
+// Parses the test agent's output with the product's ACP code: everything that a well-behaved agent
+// writes is understood, in both versions, and noise costs no frame.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -16,7 +16,7 @@
 namespace perdure::testagent {
 namespace {
 
-// One life, spoken to by acp::Client. Permissions are allowed at once.
+// One life of the agent, driven by acp::Client. Permissions are allowed at once.
 class ClientTalk {
  public:
   ClientTalk(SharedHome& shared, const std::vector<std::string>& switches, std::int64_t version)
@@ -53,7 +53,7 @@ class ClientTalk {
     return static_cast<std::size_t>(std::ranges::count_if(
         events, [](const acp::Event& event) { return std::holds_alternative<T>(event); }));
   }
-  // The joined text of what the agent said; and how many updates of one type came.
+  // The joined text of the agent's messages, and how many updates of one type came.
   std::string text() const {
     std::string joined;
     for (const acp::Event& event : events) {
@@ -142,7 +142,7 @@ TEST(TestAgentLines, P8_noise_before_json_is_kept_apart) {
   EXPECT_EQ(read_sequence(talk.text())->at(1), (SeenTurn{50, true}));
   EXPECT_GT(talk.count<acp::Noise>(), 2U);
   talk.end_input();
-  EXPECT_EQ(talk.updates<acp::TitleShown>(), 1U);  // the last line, which had no end
+  EXPECT_EQ(talk.updates<acp::TitleShown>(), 1U);  // the last line, which was not terminated
 }
 
 TEST(TestAgentLines, P8_broken_lines_cost_nothing_but_themselves) {
@@ -192,7 +192,7 @@ TEST(TestAgentLines, P13_the_reset_time_is_understood) {
   ASSERT_NE(failed, nullptr);
   EXPECT_EQ(failed->failure, acp::Failure::rate_limited);
   ASSERT_TRUE(failed->reset_at);
-  EXPECT_EQ(failed->reset_at->ms / 1000, 60);  // the client cuts fractions of a second off
+  EXPECT_EQ(failed->reset_at->ms / 1000, 60);  // the client drops fractions of a second
 }
 
 }  // namespace

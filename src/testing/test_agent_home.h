@@ -1,6 +1,5 @@
-// What the test agent keeps between its lives: one text a session, one lock a name. The real
-// program has a folder of files, the simulator a map; a lock belongs to a process and falls with
-// it.
+// The test agent's storage across lives: one text per session, one lock per name. The real program
+// uses a folder of files, the simulator a map; a process's locks are released when it ends.
 #pragma once
 
 #include <map>
@@ -11,32 +10,32 @@
 
 namespace perdure::testagent {
 
-// One process's view of the home.
+// One process's access to the home.
 class AgentHome {
  public:
   virtual ~AgentHome() = default;
-  // The text kept for a session; none when there is no such session.
+  // A session's stored text; absent if the session does not exist.
   virtual std::optional<std::string> get(const std::string& session_id) = 0;
   virtual void put(const std::string& session_id, const std::string& text) = 0;
   virtual void remove(const std::string& session_id) = 0;
   // Session ids, sorted.
   virtual std::vector<std::string> list() = 0;
-  // Takes the lock of this name for this process; true as well when it has it already. False:
-  // another living process holds it.
+  // Takes the named lock for this process; also true if it already holds it. False: another living
+  // process holds it.
   virtual bool lock(const std::string& name) = 0;
   virtual void unlock(const std::string& name) = 0;
-  // A line for whoever judges: something happened that never may (PROC1).
+  // Reports a line about something that must never happen (PROC1).
   virtual void report_violation(const std::string& line) = 0;
 };
 
-// The home of simulated agents. Outlives every view.
+// The home of simulated agents. Must outlive every MemoryHome on it.
 struct SharedHome {
   std::map<std::string, std::string> sessions;
   std::set<std::string> locks;
   std::vector<std::string> violations;
 };
 
-// A simulated process's view: destroying it lets its locks go, as the kernel does.
+// A simulated process's access: destroying it releases its locks, as the kernel does.
 class MemoryHome : public AgentHome {
  public:
   explicit MemoryHome(SharedHome& shared) : shared_(shared) {}

@@ -1,5 +1,5 @@
-// How the test agent opens sessions: session/new, load and resume, and every way in which real
-// agents get the last two wrong. Whatever is sent comes in the order of its time, the answer too.
+// How the test agent opens sessions: session/new, load and resume, with every way in which real
+// agents get the last two wrong. Everything is sent in time order, including the answer.
 #include <algorithm>
 #include <cstdio>
 #include <utility>
@@ -78,7 +78,7 @@ void TestAgent::open_new(const ClientMessage& message) {
   if (switches_.persist_unprompted) save(opened);
 }
 
-// Says why not, or says nothing at all, and gives true.
+// If it refuses, sends the reason, or nothing at all, and returns true.
 bool TestAgent::refuses_to_open(const ClientMessage& message, const OpenFaults& faults) {
   if (switches_.auth_required == "new" && !authenticated_) {
     frame(demo::error_line(message.id, {-32000, "Authentication required", {}}));
@@ -100,7 +100,7 @@ bool TestAgent::refuses_to_open(const ClientMessage& message, const OpenFaults& 
   return true;
 }
 
-// The session as it comes back; none: there is nothing to come back to.
+// The restored session; absent: there is nothing to restore.
 std::optional<KeptSession> TestAgent::restored(const std::string& session_id,
                                                const OpenFaults& faults) {
   const auto text = home_.get(session_id);
@@ -123,7 +123,7 @@ void TestAgent::reopen(const ClientMessage& message, Opening opening) {
   const LooseObject params(message.params.text);
   const std::string asked = params.text("sessionId");
   auto kept = restored(asked, faults);
-  if (!kept) kept.emplace();  // only an error is coming
+  if (!kept) kept.emplace();  // only an error follows
   if (faults.other_id) kept->id = unused_id(asked);
   const bool opens = !faults.error && !faults.hang;
   if (opens) {

@@ -1,4 +1,4 @@
-// How the test agent opens sessions: what a well-behaved one restores, and what each load and
+// How the test agent opens sessions: the restore of a well-behaved one, and what each load and
 // resume switch breaks. Lives share a home, so a second Talk is the agent after a restart.
 #include <string>
 #include <vector>
@@ -18,7 +18,7 @@ using ::testing::Not;
 
 constexpr std::int64_t later_ms = Talk::start_ms + 600'000;
 
-// A first life with two prompts; the id of its session.
+// Runs a first life with two prompts; returns its session's id.
 std::string lived(SharedHome& home, const std::vector<std::string>& switches = {}) {
   Talk talk(home, switches);
   const std::string id = talk.open();

@@ -1,5 +1,5 @@
-// What leaves the test agent: frames with the noise that was asked for, the frame at which it dies,
-// and lines that wait for their time. After its last act nothing is written any more.
+// The test agent's output: frames with the requested noise, the frame at which it dies, and lines
+// that wait for their time. After its last act nothing is written.
 #include <algorithm>
 #include <utility>
 
@@ -8,7 +8,7 @@
 namespace perdure::testagent {
 namespace {
 
-// Beyond this no step runs until the output was taken: a flood needs no memory.
+// Above this no step runs until the output was taken: a flood needs no memory.
 constexpr std::size_t output_bytes_max = 256UL << 10;
 constexpr std::int64_t stderr_piece_bytes = 64L << 10;
 constexpr int signal_abort = 6;

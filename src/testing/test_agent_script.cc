@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t count_max = 1'000'000;
 constexpr std::int64_t size_max = std::int64_t{1} << 30;
 
-// What a probe asks of every agent, in words that a model understands.
+// The prompts that a probe sends to every agent, worded so that a model understands them.
 struct PlainWords {
   std::string_view words;
   std::string_view script;
@@ -40,7 +40,7 @@ std::optional<std::int64_t> number_of(std::string_view word) {
   return value;
 }
 
-// The rest of `text` behind the words before the n-th one.
+// The rest of `text` from its n-th word on.
 std::string rest_from(std::string_view text, const std::vector<std::string_view>& words,
                       std::size_t n) {
   if (n >= words.size()) return {};

@@ -1,5 +1,5 @@
-// What a prompt tells the test agent to do: verbs joined by `;`, so that a test needs no files. A
-// prompt without a known verb is answered like `say 3`, as an agent answers whatever it is told.
+// A prompt's instructions to the test agent: verbs joined by `;`, so that a test needs no files. A
+// prompt without a known verb is answered like `say 3`, as an agent answers any prompt.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@ namespace testagent {
 enum class Verb {
   say,          // say N: N chunks
   chunks,       // chunks N BYTES: N chunks of that size
-  paced,        // paced N MS: N chunks at fixed times, each with the time at which it was due
+  paced,        // paced N MS: N chunks at fixed times, each with its due time
   think,        // think N: N chunks of thought
-  tool,         // tool N: N tool calls, one after the other
-  sleep_tool,   // sleep_tool MS: a tool call that takes that long
+  tool,         // tool N: N tool calls in sequence
+  sleep_tool,   // sleep_tool MS: a tool call of that duration
   output,       // output N: a tool call whose output comes in N pieces
   permission,   // permission N [concurrent] [reused_id]
   plan,         // a plan, and its items done one by one
   usage,        // usage N
   title,        // title WORDS
   commands,     // available commands
-  mode,         // says the mode and the model that it has
-  recall,       // says all earlier prompts that it still knows
+  mode,         // reports its mode and model
+  recall,       // reports all earlier prompts that it remembers
   sleep,        // sleep MS
   hang,         // nothing more, until cancelled
   crash,        // crash [kill|abort|segv]
@@ -40,11 +40,11 @@ enum class Verb {
   compact,      // keeps a summary of them
   error,        // error CODE TEXT: the turn ends with it
   stop,         // stop REASON: the turn ends with this stop reason
-  call,         // call METHOD JSON: asks the client, and says what it answered
-  raw,          // raw TEXT: a line on stdout as it stands
-  huge,         // one chunk of so many bytes; by switch only
-  broken_utf8,  // a chunk with bytes that are no UTF-8; by switch only
-  exit_asking,  // asks a permission and exits; by switch only
+  call,         // call METHOD JSON: calls the client and reports the answer
+  raw,          // raw TEXT: an unmodified line on stdout
+  huge,         // one chunk of this many bytes; by switch only
+  broken_utf8,  // a chunk with invalid UTF-8; by switch only
+  exit_asking,  // requests a permission and exits; by switch only
 };
 
 struct Step {
@@ -57,7 +57,7 @@ struct Step {
   bool operator==(const Step&) const = default;
 };
 
-// Counts are cut to a million, sizes to a GiB.
+// Counts are limited to a million, sizes to a GiB.
 std::deque<Step> parse_script(std::string_view prompt);
 
 }  // namespace testagent

@@ -1,6 +1,5 @@
-// A session as the test agent remembers it: what it knows (prompts), what it would replay
-// (history), and what is set. Stored as one JSON text; a text that does not read back counts as no
-// session.
+// A session as the test agent remembers it: known prompts, the history for a replay, and settings.
+// Stored as one JSON text; a text that cannot be read counts as no session.
 #pragma once
 
 #include <cstdint>
@@ -34,9 +33,9 @@ struct KeptSession {
   std::string mode = "ask";
   std::string model = "small";
   std::int64_t created_ms = 0;
-  std::int64_t prompt_count = 0;  // ever, forgotten ones too: numbers are never used twice
+  std::int64_t prompt_count = 0;  // in total, including forgotten ones: numbers are never reused
   std::int64_t tokens_used = 0;
-  std::vector<std::string> prompts;  // that it still knows
+  std::vector<std::string> prompts;  // that it remembers
   std::vector<HistoryItem> history;
 
   FIELDS {
@@ -52,8 +51,8 @@ struct KeptSession {
     visit("history", self.history);
   }
 
-  // Appends to the last item when it is of the same kind and id; long texts are cut there, and the
-  // oldest items leave when there are too many.
+  // Appends to the last item if it has the same kind and id. Long texts are cut, and the oldest
+  // items are dropped when there are too many.
   void remember(HistoryItem item);
   void forget();     // as `/clear` does
   void summarise();  // as `/compact` does: one line instead of everything
@@ -64,10 +63,10 @@ std::optional<KeptSession> decode_session(std::string_view text);
 
 std::vector<demo::OptionView> session_options(const KeptSession& session);
 
-// The updates that a replay of this session consists of.
+// The updates of a replay of this session.
 std::vector<demo::Update> replay_updates(const KeptSession& session,
                                          const OpenFaults::Replay& replay, demo::Dialect dialect);
-// Usage as it was counted once already, for agents that replay it.
+// Usage that was counted before, for agents that replay it.
 demo::Update replayed_usage(const KeptSession& session);
 
 }  // namespace perdure::testagent

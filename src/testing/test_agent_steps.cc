@@ -1,5 +1,5 @@
-// What each verb of a script does. A step that streams does one piece at a time, so that time,
-// cancels and other sessions come in between. Every chunk is numbered: <pPROMPT:CHUNK>.
+// The action of each verb of a script. A streaming step runs one piece at a time, so that time,
+// cancels and other sessions can interleave. Every chunk is numbered: <pPROMPT:CHUNK>.
 #include <algorithm>
 #include <utility>
 
@@ -19,7 +19,7 @@ constexpr int signal_abort = 6;
 constexpr int signal_kill = 9;
 constexpr int signal_segv = 11;
 
-// Text of others cannot look like a marker of ours.
+// Foreign text must not look like one of our markers.
 std::string without_markers(std::string text) {
   std::ranges::replace(text, '<', '(');
   return text;
@@ -35,8 +35,8 @@ struct OutputPiece {
   std::string text;
 };
 
-// Version 1 as codex does it: pieces stand beside the update, for clients that show a terminal.
-// Version 2 has updates for them, of the call and of the terminal that bears its name.
+// Version 1 like codex: pieces are next to the update, for clients that show a terminal. Version 2
+// has updates for them: of the call and of the terminal with its name.
 std::string print_piece(const OutputPiece& piece, Dialect dialect) {
   const auto& [tool, number, text] = piece;
   JsonWriter json;
@@ -77,7 +77,7 @@ void TestAgent::say(Session& session, Turn& turn, std::string_view payload) {
   turn.not_before_ms = now_ms_ + switches_.pace_ms;
 }
 
-// say, chunks, flood, huge: `progress` counts chunks, for a flood bytes.
+// say, chunks, flood, huge: `progress` counts chunks; for a flood, bytes.
 TestAgent::Progress TestAgent::stream(Session& session, Turn& turn, const Step& step) {
   const bool floods = step.verb == Verb::flood;
   if (turn.progress >= step.count) return Progress::next_step;
@@ -95,8 +95,8 @@ TestAgent::Progress TestAgent::stream(Session& session, Turn& turn, const Step& 
   return turn.progress < step.count ? Progress::again : Progress::next_step;
 }
 
-// Chunk n is due n periods after the first look at the step, whatever became of those before it: a
-// reader that subtracts the time in the text counts every delay, the agent's own too.
+// Chunk n is due n periods after the step began, independent of earlier chunks: subtracting the
+// time in the text measures every delay, including the agent's own.
 TestAgent::Progress TestAgent::stream_paced(Session& session, Turn& turn, const Step& step) {
   if (turn.progress >= step.count) return Progress::next_step;
   if (turn.progress == 0) turn.paced_from_ms = now_ms_;
@@ -152,7 +152,7 @@ TestAgent::Progress TestAgent::run_output(Session& session, Turn& turn, const St
   return Progress::next_step;
 }
 
-// As codex and auggie do it: the command outlives the cancel.
+// Like codex and auggie: the command outlives the cancel.
 TestAgent::Progress TestAgent::run_command(Session& session, Turn& turn, const Step& step) {
   open_tool(session, turn);
   const ChildKind kind = step.text == "setsid"     ? ChildKind::setsid
@@ -230,7 +230,8 @@ TestAgent::Progress TestAgent::run_plan(Session& session, Turn& turn) {
 
 TestAgent::Progress TestAgent::recall(Session& session, Turn& turn) {
   const std::vector<std::string> prompts = session.kept.prompts;
-  const std::size_t earlier = prompts.empty() ? 0 : prompts.size() - 1;  // the last is this one
+  const std::size_t earlier = prompts.empty() ? 0 : prompts.size() - 1;  // the last is the current
+                                                                         // one
   say(session, turn, "I know " + std::to_string(earlier) + " earlier prompts\n");
   for (std::size_t i = 0; i < earlier; ++i) {
     say(session, turn, "recall " + std::to_string(i + 1) + ": " + prompts[i] + "\n");
@@ -269,7 +270,7 @@ TestAgent::Progress TestAgent::run_step(Session& session, Turn& turn, const Step
   }
 }
 
-// Those that are over at once.
+// Steps that complete at once.
 TestAgent::Progress TestAgent::run_other_step(Session& session, Turn& turn, const Step& step) {
   KeptSession& kept = session.kept;
   switch (step.verb) {
@@ -337,7 +338,7 @@ TestAgent::Progress TestAgent::run_ending_step(Turn& turn, const Step& step) {
     case Verb::exit: act(ExitProcess{static_cast<int>(step.count)}); break;
     case Verb::error:
       turn.error = demo::RpcFault{step.count, step.text.empty() ? "Internal error" : step.text, {}};
-      turn.steps.resize(1);  // this one; nothing follows
+      turn.steps.resize(1);  // the current step; no more follow
       break;
     case Verb::stop:
       turn.stop_reason = step.text.empty() ? "refusal" : step.text;

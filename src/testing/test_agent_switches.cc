@@ -54,7 +54,7 @@ Result<> flag(Switches& switches, std::string_view value) {
   return set_flag(switches.*member, value);
 }
 
-// A count by its member; the bare name means `otherwise`.
+// A count by its member; the name without a value means `otherwise`.
 template <std::int64_t Switches::* member, std::int64_t otherwise>
 Result<> number(Switches& switches, std::string_view value) {
   switches.*member = value.empty() ? otherwise : TRY(count(value));
@@ -107,7 +107,7 @@ Result<> open_error(Switches& switches, std::string_view value) {
   if (!words.empty()) fault.code = TRY(whole_number(words[0]));
   if (words.size() > 1) fault.message = words[1];
   if (words.size() > 2) {
-    // The details may hold commas: they are the whole rest.
+    // The details may contain commas: they are the whole rest.
     JsonWriter details;
     details.begin_object().key("details");
     details.string(std::string_view(words[2].data(), value.data() + value.size()));
@@ -252,7 +252,7 @@ Result<> exit_at_start(Switches& switches, std::string_view value) {
   return {};
 }
 
-// The number of lines that are read before it stops reading.
+// The number of lines that it reads before it stops reading.
 Result<> never_reads_stdin(Switches& switches, std::string_view value) {
   switches.reads_stdin_lines = value.empty() ? 0 : TRY(count(value));
   return {};

@@ -1,6 +1,6 @@
 // The switches of the scripted test agent: how it departs from a well-behaved agent. Each has one
-// name and a value in words; an unknown name or a value that makes no sense is an error and changes
-// nothing. docs/testagent.md explains them, and a test compares the names there with these.
+// name and a value in words; an unknown name or an invalid value is an error and changes nothing.
+// docs/testagent.md explains them, and a test compares the names there with these.
 #pragma once
 
 #include <cstdint>
@@ -14,26 +14,26 @@
 
 namespace perdure::testagent {
 
-// What a load or a resume does instead of restoring the session.
+// A load's or resume's behaviour instead of restoring the session.
 struct OpenFaults {
   struct Replay {
-    std::int64_t frames = -1;  // -1: the history as it is
+    std::int64_t frames = -1;  // -1: the unmodified history
     bool after_answer = false;
     bool without_ids = false;
     bool merged = false;       // all text in one blob
     bool tools_twice = false;  // each tool call is mentioned twice
     std::int64_t gap_ms = 0;   // between two frames
   };
-  bool missing = false;  // the ability is not advertised and the method unknown
+  bool missing = false;  // the ability is not advertised, and the method is unknown
   Replay replay;
   std::optional<demo::RpcFault> error;
   bool hang = false;
   bool other_id = false;
-  bool empty_success = false;  // "restored", whatever the id, and nothing is known
+  bool empty_success = false;  // "restored" for any id, but the session is empty
   bool null_result = false;
   bool without_session_id = false;
-  std::int64_t late_frames = 0;  // replay that comes behind the answer
-  std::int64_t late_ms = 200;    // and how far behind
+  std::int64_t late_frames = 0;  // replay after the answer
+  std::int64_t late_ms = 200;    // how long after it
 };
 
 enum class Death { killed, aborted, exited, half_line };
@@ -58,7 +58,7 @@ struct StdoutNoise {
 
 struct RateLimit {
   std::int64_t reset_s = 0;
-  bool as_text = false;  // an ordinary answer that says so, instead of an error
+  bool as_text = false;  // a normal answer that describes the error
 };
 
 enum class ChildKind { none, child, setsid, reexec, stubborn };
@@ -77,12 +77,12 @@ struct Switches {
   bool exit_on_eof = true;
   bool ignores_sigterm = false;
   std::int64_t reads_stdin_lines = -1;  // then never again; -1: always
-  std::int64_t stderr_bytes = 0;        // at the start, and with each prompt
+  std::int64_t stderr_bytes = 0;        // at the start and with each prompt
 
   bool never_complete = false;
   bool ignore_cancel = false;
-  bool cancel_leaves_tools = false;  // a cancelled turn does not say how its open tool ended
-  bool mcp_server = false;           // a child from the start, whose end is told
+  bool cancel_leaves_tools = false;  // a cancelled turn does not report the end of its open tool
+  bool mcp_server = false;           // a child from the start, whose end is reported
   std::optional<CrashAt> crash_at;
   PermissionSwitch permission;
   bool permission_then_exit = false;
@@ -102,17 +102,16 @@ struct Switches {
   bool persist_unprompted = false;
   bool usage_replay = false;
   std::int64_t clear_after = 0;    // forgets everything before this prompt's number
-  std::int64_t compact_after = 0;  // keeps a summary only
+  std::int64_t compact_after = 0;  // keeps only a summary
   bool updates_before_new = false;
-  bool mcp_refused = false;  // any list of servers that is not empty
-  std::uint64_t odd_per_million =
-      0;  // chance of a misbehaviour with each step, drawn from the seed
+  bool mcp_refused = false;           // refuses any non-empty list of servers
+  std::uint64_t odd_per_million = 0;  // probability of a misbehaviour per step, drawn from the seed
 };
 
 // `name` or `name=value`.
 Result<> apply_switch(Switches& switches, std::string_view word);
 
-// One switch a line; blank lines and lines that begin with # say nothing. The error names the line.
+// One switch per line; blank lines and lines with # are ignored. The error names the line.
 Result<Switches> parse_scenario(std::string_view text);
 
 // Every name, in the order of the documentation.

@@ -1,5 +1,5 @@
-// A conversation with the core of the test agent, for tests: requests go in, lines come out, time
-// passes only when told to. One Talk is one life of the agent; homes outlive lives.
+// A conversation with the core of the test agent, for tests: requests go in, lines come out, and
+// time passes only on command. One Talk is one life of the agent; homes outlive lives.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ class Talk {
     settle();
   }
 
-  // Gives the id of the request.
+  // Returns the request's id.
   std::int64_t request(const std::string& method, const std::string& params) {
     const std::int64_t id = ++last_id_;
     send(R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":")" + method +
@@ -53,7 +53,7 @@ class Talk {
   }
 
   void initialize() { request("initialize", R"({"protocolVersion":1,"clientCapabilities":{}})"); }
-  // session/new; the session's id.
+  // Calls session/new; returns the session's id.
   std::string open() {
     initialize();
     const std::int64_t id = request("session/new", R"({"cwd":"/somewhere","mcpServers":[]})");
@@ -80,7 +80,7 @@ class Talk {
          R"(,"result":{"outcome":{"outcome":"selected","optionId":")" + option + R"("}}})");
   }
 
-  // Lets time pass; everything that becomes due happens at its time.
+  // Lets time pass; everything happens at its due time.
   void pass_ms(std::int64_t ms) {
     const std::int64_t end = now_ms_ + ms;
     while (true) {
@@ -110,7 +110,7 @@ class Talk {
   }
   void forget_output() { lines_.clear(), out_.clear(), err_.clear(); }
 
-  // Lines that answer this request.
+  // The lines that answer this request.
   std::vector<std::string> answers(std::int64_t id) const {
     std::vector<std::string> found;
     for (const std::string& line : lines_) {
@@ -124,14 +124,14 @@ class Talk {
   demo::LooseObject result(std::int64_t id) const { return demo::LooseObject(part(id, "result")); }
   demo::LooseObject error(std::int64_t id) const { return demo::LooseObject(part(id, "error")); }
   std::string stop_reason(std::int64_t id) const { return result(id).text("stopReason"); }
-  // The raw member of the only answer; empty when there is none.
+  // The raw member of the only answer; empty if there is none.
   std::string part(std::int64_t id, std::string_view member) const {
     const auto found = answers(id);
     if (found.size() != 1) return {};
     const demo::LooseObject message(found.front());
     return std::string(message.raw(member));
   }
-  // The bodies of all updates of this kind, and their sessions.
+  // The bodies of all updates of this kind.
   std::vector<std::string> updates(std::string_view kind) const {
     std::vector<std::string> found;
     for (const std::string& line : lines_) {

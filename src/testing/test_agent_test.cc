@@ -1,4 +1,4 @@
-// Turns of the test agent: what each verb and each switch plays, seen through its lines alone.
+// Turns of the test agent: the behaviour of each verb and switch, observed only through its lines.
 #include "testing/test_agent.h"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ TEST(TestAgentTurn, paced_chunks_name_the_time_they_were_due_even_when_late) {
   talk.prompt("paced 4 50");
   talk.pass_ms(49);
   EXPECT_EQ(talk.updates("agent_message_chunk").size(), 1U);
-  talk.agent().tick(Talk::start_ms + 130);  // nobody let it run for a while
+  talk.agent().tick(Talk::start_ms + 130);  // it did not run for a while
   talk.pass_ms(200);
   const std::vector<std::string> chunks = talk.updates("agent_message_chunk");
   ASSERT_GE(chunks.size(), 4U);
@@ -82,7 +82,7 @@ TEST(TestAgentTurn, N9_cancel_ends_a_hanging_turn_and_the_session_goes_on) {
   EXPECT_TRUE(talk.answers(hanging).empty());
   talk.cancel();
   EXPECT_EQ(talk.stop_reason(hanging), "cancelled");
-  talk.cancel();  // late: hits nothing
+  talk.cancel();  // late: has no effect
   EXPECT_EQ(talk.stop_reason(talk.prompt("say 1")), "end_turn");
 }
 
@@ -263,7 +263,7 @@ TEST(TestAgentTurn, X30_background_updates_come_after_the_end) {
   EXPECT_THAT(talk.text(), ::testing::Not(HasSubstr("<b1:")));
   talk.pass_ms(1000);
   EXPECT_THAT(talk.text(), HasSubstr("<b1:3>"));
-  // Version 2 wants an id on every chunk.
+  // Version 2 requires an id on every chunk.
   EXPECT_THAT(talk.updates("agent_message_chunk").back(),
               HasSubstr("\"messageId\":\"background-1"));
   expect_whole_turn(talk, 1, 1);
@@ -335,7 +335,7 @@ TEST(TestAgentTurn, P8_stdout_noise_stands_around_good_lines) {
   EXPECT_TRUE(talk.out().ends_with("}\r\n"));
   EXPECT_FALSE(is_utf8(talk.out()));
   const auto id = talk.request("session/new", R"({"cwd":"/x"})");
-  EXPECT_TRUE(talk.answers(id).empty());  // the noise hides it from a naive reader
+  EXPECT_TRUE(talk.answers(id).empty());  // the noise hides it from a simple reader
   talk.agent().feed_end();
   std::string last;
   for (const Act& act : talk.agent().take_acts()) {

@@ -1,6 +1,5 @@
 // The life of a turn in the test agent: accepted, run step by step as time and answers allow, ended
-// once. What a turn said is kept at its end only; what was asked is kept at once, as real agents
-// do.
+// once. Like real agents, it stores a prompt at once, but a turn's output only at its end.
 #include <algorithm>
 #include <utility>
 
@@ -18,7 +17,7 @@ namespace {
 constexpr std::size_t waiting_prompts_max = 100;
 constexpr std::int64_t background_gap_ms = 20;
 
-// What steers: the last line that is not blank. History that was put before the prompt is above it.
+// The instructions: the last non-blank line. History inserted before the prompt is above it.
 std::string_view last_line(std::string_view text) {
   const std::size_t end = text.find_last_not_of(" \t\r\n");
   if (end == std::string_view::npos) return {};
@@ -110,7 +109,7 @@ void TestAgent::start_turn(Session& session, Prompt prompt) {
   session.turn = std::move(turn);
 }
 
-// Switches act on every turn: what comes first here is played first.
+// Switches act on every turn: steps added first run first.
 void TestAgent::add_switched_steps(Turn& turn) const {
   std::deque<Step> first;
   if (switches_.rate_limit && switches_.rate_limit->as_text) {
@@ -141,7 +140,7 @@ void TestAgent::add_switched_steps(Turn& turn) const {
   turn.steps.insert(turn.steps.begin(), first.begin(), first.end());
 }
 
-// One step at most; false: nothing can be done now.
+// Runs at most one step; false: nothing can run now.
 bool TestAgent::run_turn(Session& session) {
   if (!session.turn || ended_) return false;
   Turn& turn = *session.turn;
@@ -175,7 +174,7 @@ void TestAgent::misbehave(Session& session) {
     case 3: act(WriteStdout{"garbage { \x01\xff ]\n"}); break;
     case 4: act(WriteStdout{R"({"jsonrpc":"2.0","id":)"}), act(ExitProcess{1}); break;
     case 5: turn.steps.push_front({.verb = Verb::huge, .size = 2 << 20}); break;
-    case 6: answer_turn(session, turn); break;  // and once more at the end
+    case 6: answer_turn(session, turn); break;  // once more at the end
     case 7: turn.not_before_ms = now_ms_ + static_cast<std::int64_t>(random() % 5000); break;
     case 8: turn.background += 1; break;
     default: act(WriteStderr{"a warning that means nothing\n"}); break;
@@ -249,7 +248,7 @@ void TestAgent::cancel(Session& session) {
 
 void TestAgent::on_answer(const ClientMessage& message) {
   const auto at = asks_.find(message.id.json);
-  if (at == asks_.end()) return;  // late, or never asked
+  if (at == asks_.end()) return;  // late, or never requested
   const Ask ask = at->second;
   asks_.erase(at);
   const auto found = sessions_.find(ask.session_id);

@@ -1,5 +1,5 @@
-// perdure-testagent as a process: what only a real one can show. Every wait is for a condition with
-// a deadline; every process that a test starts is gone when it ends.
+// perdure-testagent as a process: behaviour that only a real process has. Every wait is for a
+// condition with a deadline; every process that a test starts has ended when the test ends.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -45,7 +45,7 @@ bool wait_for(const std::function<bool()>& condition) {
 class Agent {
  public:
   explicit Agent(const std::string& home, std::vector<std::string> switches = {}) {
-    // Grandchildren that lose their parent become ours, so that none is left behind.
+    // Orphaned grandchildren become our children, so that none is left over.
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     std::vector<std::string> words = {PERDURE_TESTAGENT, "--home", home};
     for (std::string& one : switches) {
@@ -94,7 +94,7 @@ class Agent {
   bool out_has(std::string_view text) {
     return wait_for([&] { return out().find(text) != std::string::npos; });
   }
-  // Waits for its end; the status as waitpid gives it.
+  // Waits for its end; returns the status from waitpid.
   int end() {
     const bool ended = wait_for([&] {
       read_all();
@@ -111,7 +111,7 @@ class Agent {
     if (!status_ && waitpid(pid_, &status, WNOHANG) == pid_) status_ = status;
     return !status_;
   }
-  // initialize, session/new; the session's id.
+  // Calls initialize and session/new; returns the session's id.
   std::string open() {
     write(R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}})");
     write(
@@ -124,7 +124,7 @@ class Agent {
     write(R"({"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":")" + session +
           R"(","prompt":[{"type":"text","text":")" + text + R"("}]}})");
   }
-  // Processes whose parent is the agent, or this test since the agent is gone.
+  // Children of the agent, or of this test if the agent has ended.
   std::vector<int> children() const {
     std::vector<int> found;
     for (const int parent : {pid_, getpid()}) {
@@ -139,7 +139,7 @@ class Agent {
   }
 
  private:
-  // Those that a test has started itself.
+  // The agents that a test itself started.
   static std::set<int>& agents() {
     static std::set<int> pids;
     return pids;
@@ -240,7 +240,7 @@ TEST_F(TestagentProcess, P4_X17_children_outlive_their_parent) {
     EXPECT_EQ(std::ranges::count_if(children, [](int pid) { return getsid(pid) == pid; }), 1);
     kill(agent.pid(), SIGKILL);
     agent.end();
-    // Both are ours now, alive, and the lock fell with the agent all the same.
+    // Both are our children now and alive; the agent's lock was released nevertheless.
     EXPECT_EQ(agent.children(), children);
     Agent next(home_);
     next.write(R"({"jsonrpc":"2.0","id":9,"method":"session/load","params":{"sessionId":")" + id +

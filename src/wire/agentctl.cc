@@ -1,5 +1,5 @@
-// Packets: u32 length of what follows, u8 type, body; little-endian. Bodies are JSON objects by the
-// field codec, but for frames, which are carried as the spool has them.
+// Packets: u32 length of the rest, u8 type, body; little-endian. Bodies are JSON objects encoded by
+// the field codec, except frames, which have the spool's encoding.
 #include "wire/agentctl.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace perdure {
 namespace {
 
 constexpr std::size_t length_bytes = 4;
-// A buffer that grew for one large packet is given back.
+// A buffer that grew for one large packet is released.
 constexpr std::size_t buffer_kept_bytes = 64UL << 10;
 
 void append_heading(std::string& out, PacketType type, std::size_t body_bytes) {
@@ -65,7 +65,7 @@ void append_packet(std::string& out, const RefusedPacket& packet) {
 void append_packet(std::string& out, const ActedPacket& packet) {
   append_fields(out, PacketType::acted, packet);
 }
-// What is answered may be as long as an agent or a file made it.
+// A reply may be as long as an agent or a file makes it.
 void append_packet(std::string& out, const ReplyPacket& packet) {
   std::string body = encode_fields(packet);
   if (body.size() >= packet_bytes_max) {
@@ -126,7 +126,7 @@ Result<std::optional<Packet>> PacketReader::next() {
                 "a packet of " + std::to_string(length) + " bytes");
   }
   if (!knows_length || rest.size() < length_bytes + length) {
-    // Packets given out before are behind us: their bytes go.
+    // Packets returned earlier are consumed: drop their bytes.
     buffer_.erase(0, at_);
     at_ = 0;
     if (buffer_.empty() && buffer_.capacity() > buffer_kept_bytes) buffer_ = {};

@@ -1,6 +1,6 @@
-// The protocol between a daemon and an agentctl: packets on one stream of bytes, whatever carries
-// it. A packet is a length, a type and a body; docs/protocol/agentctl.md is its contract. Here is
-// only form: who may send what when is the business of supervisor/ and executors/.
+// The protocol between a daemon and an agentctl: packets on a byte stream over any transport. A
+// packet is a length, a type and a body; docs/protocol/agentctl.md is its contract. This file
+// defines only the format; supervisor/ and executors/ define which side may send what and when.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace perdure {
 
-// Versions of the protocol that this build speaks. They are agreed on at every attach (X32).
+// Protocol versions that this build supports, negotiated at every attach (X32).
 inline constexpr std::int64_t agentctl_version_min = 1;
 inline constexpr std::int64_t agentctl_version_max = 1;
 
@@ -46,9 +46,9 @@ struct AttachPacket {
   std::int64_t version_min = agentctl_version_min;
   std::int64_t version_max = agentctl_version_max;
   std::string secret;
-  std::uint64_t epoch = 0;   // of the owner; a lower one than the last is refused
+  std::uint64_t epoch = 0;   // of the owner; lower than a previous one: refused
   FrameNo after = 0;         // the last frame that the daemon has
-  std::uint64_t window = 0;  // how many frames may be on their way without an ack
+  std::uint64_t window = 0;  // how many frames may be in flight without an ack
   BootId boot;
   FIELDS {
     visit("version_min", self.version_min);
@@ -60,7 +60,7 @@ struct AttachPacket {
     visit("boot_id", self.boot);
   }
 };
-// Asks for one health packet; the agentctl then closes the link. Nothing else changes.
+// Requests one health packet; the agentctl then closes the link. Nothing else changes.
 struct ProbePacket {
   std::int64_t version_min = agentctl_version_min;
   std::int64_t version_max = agentctl_version_max;
@@ -98,10 +98,10 @@ struct AttachedPacket {
   std::int64_t pid = 0;
   std::int64_t pid_started = 0;
   std::string host_boot;
-  std::string build;  // of the agentctl: a newer daemon asks an older one to leave when idle
+  std::string build;  // of the agentctl: a newer daemon asks an older one to exit when idle
   FrameNo first = 0;  // the spool holds first … last
   FrameNo last = 0;
-  std::uint64_t acted = 0;  // the highest command acted on
+  std::uint64_t acted = 0;  // the highest command executed
   FIELDS {
     visit("version", self.version);
     visit("instance", self.instance);
@@ -132,7 +132,7 @@ struct ActedPacket {
 struct ReplyPacket {
   std::uint64_t id = 0;
   RawJson result;
-  std::string code;  // empty: it went well
+  std::string code;  // empty: success
   std::string message;
   FIELDS {
     visit("id", self.id);
@@ -141,7 +141,7 @@ struct ReplyPacket {
     visit("message", self.message);
   }
 };
-// L23: what this executor and its agent can do, measured where it was.
+// L23: the capabilities of this executor and its agent, measured where they run.
 struct HealthPacket {
   std::int64_t version = 0;
   std::string instance;
@@ -179,7 +179,7 @@ struct LeavingPacket {
   FIELDS { visit("reason", self.reason); }
 };
 
-// A shell has output that was not read yet, or has ended. Told once until it is read.
+// A shell has unread output or has ended. Sent once until the output is read.
 struct ShellNewsPacket {
   std::string shell;
   FIELDS { visit("shell_id", self.shell); }
@@ -200,10 +200,10 @@ void append_packet(std::string& out, const HealthPacket& packet);
 void append_packet(std::string& out, const LeavingPacket& packet);
 void append_packet(std::string& out, const ShellNewsPacket& packet);
 
-// The health as JSON: the same answer to the calls Health and Capabilities.
+// The health as JSON: the reply to both Health and Capabilities.
 std::string encode_health(const HealthPacket& packet);
 
-// Takes the body of a packet of that type, any bytes; members that are not known are passed over.
+// Decode the body of a packet of that type from any bytes; unknown members are ignored.
 Result<AttachPacket> decode_attach(std::string_view body);
 Result<ProbePacket> decode_probe(std::string_view body);
 Result<AckPacket> decode_ack(std::string_view body);
@@ -217,7 +217,7 @@ Result<HealthPacket> decode_health(std::string_view body);
 Result<LeavingPacket> decode_leaving(std::string_view body);
 Result<ShellNewsPacket> decode_shell_news(std::string_view body);
 
-// A frame packet: its number, then the bytes of wire/frame.h as the spool has them.
+// A frame packet: its number, then the bytes of wire/frame.h as in the spool.
 void append_frame_packet(std::string& out, FrameNo number, std::string_view frame);
 struct NumberedFrame {
   FrameNo number = 0;
@@ -226,17 +226,16 @@ struct NumberedFrame {
 Result<NumberedFrame> decode_frame_packet(std::string_view body);
 
 struct Packet {
-  PacketType type{};  // may be one that this build does not know: to be ignored
+  PacketType type{};  // may be unknown to this build: then ignored
   std::string_view body;
 };
 
-// Cuts a stream into packets.
+// Splits a stream into packets.
 class PacketReader {
  public:
   void feed(std::string_view bytes) { buffer_ += bytes; }
-  // The next whole packet, nothing when more bytes are needed, limit_reached when a packet is
-  // longer than packet_bytes_max: the link is then of no more use. The body is valid until the next
-  // call.
+  // The next whole packet; absent if more bytes are needed; limit_reached if a packet is longer
+  // than packet_bytes_max, which makes the link unusable. The body is valid until the next call.
   Result<std::optional<Packet>> next();
   std::size_t buffered_bytes() const { return buffer_.size() - at_; }
 
@@ -245,7 +244,7 @@ class PacketReader {
   std::size_t at_ = 0;
 };
 
-// Says why the other side's versions do not fit, or the version to speak.
+// The version to speak, or an error that states why the versions do not fit.
 struct VersionRange {
   std::int64_t min = 0;
   std::int64_t max = 0;

@@ -1,5 +1,5 @@
-// docs/protocol/agentctl.md is a contract that strangers build from: its tables have exactly the
-// packets, frames, commands, fields, limits and bytes of this code, no more and no fewer.
+// docs/protocol/agentctl.md is a contract for independent implementations: its tables must have
+// exactly the packets, frames, commands, fields, limits and bytes of this code.
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -47,7 +47,7 @@ Rows rows_under(const std::string& heading) {
     found = found || inside;
     if (!inside || !line.starts_with("| `")) continue;
     const std::size_t first = line.find("` | ");
-    // A bar inside a cell is written with a backslash.
+    // A bar inside a cell is escaped with a backslash.
     const std::size_t second = line.find(" | ", first + 4);
     std::string cell = line.substr(first + 4, second - first - 4);
     for (std::size_t at = 0; (at = cell.find("\\|", at)) != std::string::npos;) cell.erase(at, 1);

@@ -1,5 +1,5 @@
-// Packets: every one reads back, a stream may be cut anywhere, and whatever a peer sends is a
-// packet or an error that ends that peer's link and nothing else.
+// Packets: every one decodes to what was encoded, a stream may be split anywhere, and any input
+// from a peer is a packet or an error that ends only that peer's link.
 #include "wire/agentctl.h"
 
 #include <string>
@@ -21,7 +21,7 @@ struct Taken {
   bool operator==(const Taken&) const = default;
 };
 
-// All packets that are whole. An error is left for the caller to find by calling next() again.
+// All whole packets. To see an error, the caller calls next() again.
 std::vector<Taken> take_all(PacketReader& reader) {
   std::vector<Taken> out;
   while (true) {
@@ -109,7 +109,7 @@ TEST(WirePacket, garbage_is_an_error) {
   EXPECT_EQ(code_of(decode_frame_packet("1234567")), Code::invalid_argument);
 }
 
-// Golden bytes: the heading, the numbers' order and the types are the protocol.
+// Golden bytes: the header, the order of the numbers and the types are the protocol.
 TEST(WirePacket, looks_like_this) {
   std::string out;
   append_packet(out, AckPacket{.frame = 7});
@@ -215,7 +215,7 @@ TEST(WirePacketReader, a_packet_without_a_type_ends_the_link) {
   reader.feed(stream);
   EXPECT_EQ(take_all(reader).size(), 1U);
   EXPECT_EQ(code_of(reader.next()), Code::invalid_argument);
-  EXPECT_EQ(code_of(reader.next()), Code::invalid_argument);  // and it stays so
+  EXPECT_EQ(code_of(reader.next()), Code::invalid_argument);  // and it stays that way
 }
 
 TEST(WirePacketReader, a_packet_that_is_too_long_ends_the_link_before_it_is_read) {
@@ -249,7 +249,7 @@ TEST(WirePacketReader, takes_the_longest_packet_there_may_be) {
   EXPECT_EQ(take_all(reader).size(), 1U);
 }
 
-// The largest frame fits into a packet: else it could be spooled and never sent.
+// The largest frame fits into a packet: otherwise it could be spooled and never sent.
 static_assert(frame_bytes_max + 9 <= packet_bytes_max);
 
 TEST(WireVersion, X32_both_sides_speak_the_highest_version_that_they_share) {

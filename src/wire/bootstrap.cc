@@ -1,4 +1,4 @@
-// Bootstrap message and answer by the field codec.
+// Bootstrap message and answer, encoded by the field codec.
 #include "wire/bootstrap.h"
 
 #include <utility>
@@ -8,7 +8,7 @@
 namespace perdure {
 namespace {
 
-// The version stands before everything else: another one may mean something else by any member.
+// The version is checked first: another version may change the meaning of any member.
 Result<> check_version(std::string_view text) {
   TRY_VOID(json_validate(text));
   Members members;
@@ -30,7 +30,7 @@ Result<WithUnknown<T>> decode_versioned(std::string_view text) {
   return decode_fields<T>(text);
 }
 
-// The names alone: a value may be a secret.
+// Only the names: a value may be a secret.
 void append_names(std::string& out, std::string_view unknown) {
   for (JsonWalk walk(unknown); walk.next();) {
     if (walk.quoted_key() == "\"agent\"" || walk.quoted_key() == "\"times\"") {

@@ -1,5 +1,5 @@
 // The one message that starts an agentctl, and its one answer. Both are JSON objects on one line
-// and carry their version; an agentctl that does not know the version refuses.
+// with a version; an agentctl that does not know the version refuses to start.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,17 @@ namespace perdure {
 
 inline constexpr std::int64_t bootstrap_version = 1;
 
-// How long the agentctl waits for its agent; each has a default that suits most.
+// How long the agentctl waits for its agent; the defaults suit most agents.
 struct AgentTimes {
   std::int64_t initialize_ms = 60'000;
-  std::int64_t open_quiet_ms = 90'000;  // X8: without any sign of life while a session is opened
-  std::int64_t load_settle_ms = 300;    // R4: quiet behind a load's answer before it counts as done
+  std::int64_t open_quiet_ms = 90'000;    // X8: without any sign of life while a session opens
+  std::int64_t load_settle_ms = 300;      // R4: silence after a load's answer before it is done
   std::int64_t cancel_grace_ms = 10'000;  // then SIGTERM to the whole group
   std::int64_t term_grace_ms = 3'000;     // then SIGKILL
-  std::int64_t stop_grace_ms = 2'000;  // between end of input and SIGTERM at an orderly stop (X12)
-  std::int64_t stall_ms = 600'000;  // P6: quiet for so long, no tool in flight: said to be stalled
-  std::int64_t backoff_ms = 1'000;  // P14: before the first restart of one that died early; doubles
-  std::int64_t run_ms = 0;          // a turn of which more is ended, and has failed; 0: no limit
+  std::int64_t stop_grace_ms = 2'000;     // from end of input to SIGTERM at an orderly stop (X12)
+  std::int64_t stall_ms = 600'000;        // P6: no output for this long, no tool running: stalled
+  std::int64_t backoff_ms = 1'000;  // P14: before the first restart after an early death; doubles
+  std::int64_t run_ms = 0;          // a longer turn is ended and fails; 0: no limit
   Timestamp load_not_before;        // no session/load before this; zero: at once
   FIELDS {
     visit("initialize_ms", self.initialize_ms);
@@ -46,16 +46,16 @@ struct AgentTimes {
   }
 };
 
-// The agent to run, from its profile. Nothing here enters the journal.
+// The agent to run, from its profile. None of this enters the journal.
 struct AgentLaunch {
   std::vector<std::string> command;
   std::map<std::string, std::string> environment;
   std::int64_t protocol_version = 1;
-  bool fs = false;                          // fs/* is offered to the agent
-  bool terminal = false;                    // terminal/* is offered to the agent
-  bool steer = false;                       // takes a prompt into a running turn
+  bool fs = false;                          // offer fs/* to the agent
+  bool terminal = false;                    // offer terminal/* to the agent
+  bool steer = false;                       // accepts prompts during a turn
   RawJson mcp_servers;                      // an array; absent: none
-  std::vector<std::string> clear_commands;  // X26: prompts after which the agent knows nothing more
+  std::vector<std::string> clear_commands;  // X26: prompts that clear the agent's context
   AgentTimes times;
   FIELDS {
     visit("command", self.command);
@@ -75,21 +75,21 @@ struct Bootstrap {
   SessionId session;
   ExecId exec;
   Gen gen = 0;
-  std::string secret;  // every attach must show it
-  std::string owner;   // the data folder that it belongs to; the same ids in a copy are not ours
+  std::string secret;  // required for every attach
+  std::string owner;   // the data folder that it belongs to; distinguishes copies with the same ids
   std::string run_folder;  // holds <exec>.sock and <session>.lock
   std::string spool_folder;
   std::string cwd;
-  // How the daemon reaches the socket, where its paths are not those of the agentctl. Empty: alike.
+  // The socket's URL for the daemon if its paths differ from the agentctl's. Empty: the same.
   std::string url;
-  std::string container_id;  // where it runs in one
+  std::string container_id;  // if it runs in one
   HiddenFolders hide;
-  bool survive = true;  // C9: false: ends with the link of its daemon
-  AgentLimits limits;   // of the agent and all that it starts; run_ms is among the agent's times
+  bool survive = true;  // C9: false: ends when the link to its daemon breaks
+  AgentLimits limits;   // of the agent and all its descendants; the agent's times include run_ms
   std::uint64_t spool_bytes = spool_bytes_max;
-  std::int64_t orphan_ms = 60'000;              // nobody ever attached: it ends
-  std::int64_t abandoned_ms = 7 * 86'400'000L;  // nobody attached for so long: it ends
-  std::int64_t idle_ms = 600'000;               // nobody attached, nothing running: it ends
+  std::int64_t orphan_ms = 60'000;              // never attached for this long: it exits
+  std::int64_t abandoned_ms = 7 * 86'400'000L;  // not attached for this long: it exits
+  std::int64_t idle_ms = 600'000;               // not attached and idle for this long: it exits
   AgentLaunch agent;
   FIELDS {
     visit("v", self.version);
@@ -121,7 +121,8 @@ struct BootstrapAnswer {
   std::int64_t pid = 0;
   std::int64_t pid_started = 0;
   std::string host_boot;
-  std::string code;  // empty: it runs. Else a code of base/result.h, and nothing was left behind
+  std::string code;  // empty: it runs. Otherwise a code of base/result.h, and nothing was left
+                     // behind
   std::string message;
   FIELDS {
     visit("v", self.version);
@@ -135,22 +136,22 @@ struct BootstrapAnswer {
   }
 };
 
-// Whose a process is: NAME=value in the environment of the agentctl and of all that is below it. A
-// copy of a data folder has the same ids, and another owner: its daemon must not end our agents.
+// Identifies a process: NAME=value in the environment of the agentctl and all its descendants. A
+// copy of a data folder has the same ids but another owner: its daemon must not end our agents.
 struct OwnedExec {
   ExecId exec;
   std::string owner;
 };
 std::string exec_mark(const OwnedExec& owned);
-// Of the file in the run folder that whoever runs a session's agent holds.
+// The name of the file in the run folder that is locked while a session's agent runs.
 std::string session_lock_name(SessionId session);
 std::string session_mark(const Bootstrap& bootstrap);
-// All of them, with the plain ids for people and programs to read.
+// All marks, with the plain ids for people and programs to read.
 std::vector<std::string> marks_of(const Bootstrap& bootstrap);
 
 std::string encode_bootstrap(const Bootstrap& bootstrap);
-// Any bytes. format_too_new for another version; members that are not known are refused too: an
-// agentctl must not run an agent under rules that it does not understand.
+// Any bytes. format_too_new for another version. Unknown members are rejected, too: an agentctl
+// must not run an agent under rules that it does not understand.
 Result<Bootstrap> decode_bootstrap(std::string_view text);
 std::string encode_bootstrap_answer(const BootstrapAnswer& answer);
 Result<BootstrapAnswer> decode_bootstrap_answer(std::string_view text);

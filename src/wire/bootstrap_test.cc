@@ -1,5 +1,5 @@
-// The message that starts an agentctl and its answer: both read back, and an agentctl that does not
-// understand all of what it is told does not start.
+// The message that starts an agentctl and its answer: both decode to what was encoded, and an
+// agentctl that does not understand the whole message does not start.
 #include "wire/bootstrap.h"
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace perdure {
 namespace {
 
-// Compared as text: the structs have no operator==, and their field lists are what counts.
+// Compared as text: the structs have no operator==, and only their field lists matter.
 Bootstrap any_bootstrap(std::uint64_t seed, RandomFields::Fill fill) {
   RandomFields random(seed, fill);
   auto out = random.make<Bootstrap>();
@@ -108,7 +108,7 @@ TEST(WireBootstrap, X32_refuses_another_version) {
   EXPECT_EQ(decode_bootstrap_answer(R"({"v":2})").error().code(), Code::format_too_new);
 }
 
-// A later version may have moved or retyped anything: it is named before anything else is judged.
+// A later version may have moved or retyped anything: the version is checked before all else.
 TEST(WireBootstrap, X32_another_version_is_named_whatever_else_is_in_it) {
   EXPECT_EQ(error_of(R"({"v":2,"gen":"three"})").code(), Code::format_too_new);
   EXPECT_EQ(decode_bootstrap_answer(R"({"v":2,"pid":"x"})").error().code(), Code::format_too_new);

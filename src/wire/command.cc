@@ -1,4 +1,4 @@
-// Commands by the field codec, each under its kind.
+// Commands encoded by the field codec, each under its kind.
 #include "wire/command.h"
 
 #include <utility>
@@ -28,7 +28,7 @@ bool encode_one(Kinds<Bodies...>, const InputBody& command, std::string& out) {
   return (try_encode<Bodies>(command, out) || ...);
 }
 
-// What a decode found out about one object.
+// The results of decoding one object.
 struct Reading {
   Members& members;
   Decoded decoded = {};

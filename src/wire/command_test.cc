@@ -1,5 +1,5 @@
-// Commands between two daemons: every kind comes back as it went out, and what is not wholly
-// understood is refused.
+// Commands between two daemons: every kind decodes to what was encoded, and commands that are not
+// fully understood are rejected.
 #include "wire/command.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Effects by the field codec, each under its kind; see effect.h for why nothing is passed over.
+// Effects encoded by the field codec, each under its kind; effect.h explains why none is ignored.
 #include "wire/effect.h"
 
 #include <type_traits>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view send_command = "send_command";
 
-// The members of a SendCommand besides its body.
+// The members of a SendCommand except its body.
 struct CommandAddress {
   ExecId exec;
   Gen gen = 0;
@@ -45,7 +45,7 @@ void append_effect(std::string& out, const auto& effect) {
   append_members(out, effect);
 }
 
-// Reads one alternative of a variant from members when the kind is its own.
+// Decodes one alternative of a variant from members if the kind matches.
 template <class Body, class Variant>
 bool try_kind(std::string_view kind, Members& members, Variant& out, Decoded& result,
               std::string& unknown) {
@@ -58,7 +58,7 @@ bool try_kind(std::string_view kind, Members& members, Variant& out, Decoded& re
   }
 }
 
-// False when no alternative has this kind.
+// False if no alternative has this kind.
 template <class... Bodies>
 bool decode_kind(std::string_view kind, Members& members, OneOf<Kinds<Bodies...>>& out,
                  Decoded& result, std::string& unknown) {

@@ -1,5 +1,5 @@
-// Effects in the outbox and replies under idempotency keys: both come back as they went in, and an
-// effect that is not wholly understood is refused.
+// Effects in the outbox and replies under idempotency keys: both decode to what was encoded, and an
+// effect that is not fully understood is rejected.
 #include "wire/effect.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// What the records of both journals have in front: number, time, kind, and the hash of the record
-// before. One reading of it, for sessions and for the node.
+// The common members of the records in both journals: number, time, kind, and the hash of the
+// previous record. Sessions and the node share this decoder.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace perdure {
 
-// Takes a member that must be there; the error names it.
+// Takes a required member; the error names it.
 template <class T>
 Decoded take_required(Members& members, std::string_view name, T& out) {
   const std::string_view raw = members.take(name);

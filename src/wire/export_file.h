@@ -1,5 +1,5 @@
-// The portable file of a session, as it is written: lines of JSON, a head, records and blobs, and
-// an end with a checksum over all before it. runtime/transfer.h reads it back.
+// Writes the portable file of a session: lines of JSON, a head, records and blobs, and an end with
+// a checksum of all before it. runtime/transfer.h reads it.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct ExportHead {
   std::string log_id;
   Timestamp at;
   std::string made_by;  // the program's version
-  RawJson git;          // branch, commit and changes of the workspace; absent: not known
+  RawJson git;          // branch, commit and changes of the workspace; absent: unknown
   FIELDS {
     visit("perdure_export", self.version);
     visit("session_id", self.session);
@@ -41,11 +41,11 @@ struct ExportHead {
   }
 };
 
-// The checksum behind one more line.
+// The checksum after one more line.
 Hash export_sum(const Hash& before, std::string_view line);
 
-// Gives the lines, each with its newline, and keeps the counts that the last one tells. The order
-// is the caller's: one head, then records and the blobs they name, then one end.
+// Renders the lines, each with its newline, and keeps the counts for the last one. The caller is
+// responsible for the order: one head, then records and the blobs they name, then one end.
 class ExportLines {
  public:
   std::string head(const ExportHead& head);
@@ -61,8 +61,8 @@ class ExportLines {
   Hash sum_;
 };
 
-// The session that a program's own session becomes here: always the same one, so that a second
-// adoption finds the first.
+// The id of the session into which a program's own session is adopted: always the same, so that a
+// second adoption finds the first.
 struct AdoptedName {
   std::string agent;
   std::string agent_session_id;

@@ -1,5 +1,5 @@
-// The codec of field lists: what is left out reads back as the default, what is wrong is named by
-// its path, what is unknown is kept at its place.
+// The codec of field lists: omitted members read back as the default, errors name their path, and
+// unknown members keep their position.
 #include "base/fields_json.h"
 
 #include <string>

@@ -1,5 +1,5 @@
-// Frames by the field codec, each under its kind. Unknown members of a known kind are passed over:
-// the agent's own update, which is what must survive, is a member that is kept whole.
+// Frames encoded by the field codec, each under its kind. Unknown members of a known kind are
+// ignored: the agent's own update, which must be preserved, is a member that is kept whole.
 #include "wire/frame.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace perdure {
 namespace {
 
-// False when no kind of frame has this name.
+// False if no kind of frame has this name.
 template <class... Bodies>
 bool decode_kind(std::string_view kind, Members& members, OneOf<Kinds<Bodies...>>& out,
                  Decoded& result) {
@@ -29,8 +29,8 @@ bool decode_kind(std::string_view kind, Members& members, OneOf<Kinds<Bodies...>
   return (try_kind.template operator()<Bodies>() || ...);
 }
 
-// A value that becomes a member is one level deeper there, and may be too deep to be read again. As
-// a text it is still whole.
+// A value that becomes a member is one level deeper there, and may then be too deep to be read. As
+// a text it is still complete.
 void make_readable(RawJson& value) {
   const auto opens = [](char c) { return c == '{' || c == '['; };
   if (std::ranges::count_if(value.text, opens) < static_cast<std::ptrdiff_t>(json_depth_max))
@@ -98,7 +98,7 @@ std::string encode_bounded_frame(RunId run, FrameBody body, std::size_t bytes_ma
       },
       body);
   std::string frame = encode_frame(run, body);
-  // A text grows sixfold at most when it is escaped, and no kind has more than six: they fit.
+  // Escaping makes a text at most six times as long, and no kind has more than six texts: they fit.
   const Kept texts{.json_bytes = bytes_max / 64};
   const Kept little{.json_bytes = bytes_max / 64,
                     .text_bytes = bytes_max / 64,

@@ -1,5 +1,5 @@
-// Frames of an agentctl as bytes: what the spool keeps and the link carries. The execution they
-// belong to is said once, outside: a spool and a link each serve one.
+// Frames of an agentctl as bytes, for the spool and the link. They do not name their execution:
+// each spool and each link serves one.
 #pragma once
 
 #include <cstddef>
@@ -15,19 +15,19 @@ namespace perdure {
 
 inline constexpr std::int64_t frame_version = 1;
 
-// {"v":1,"kind":"message.agent","run_id":…,…}. Number, exec and gen are not in it.
+// {"v":1,"kind":"message.agent","run_id":…,…}. Number, exec and gen are not included.
 std::string encode_frame(RunId run, const FrameBody& body);
 
-// The same for what an agent said: always a frame that decode_frame() takes, and never longer than
-// frame_bytes_max. Of a longer one its raw JSON is left out, and says so:
-// {"perdure":"too_long","bytes":…}; if that is not enough, its texts and lists are cut. JSON that
-// would be too deep is kept as a text: {"perdure":"too_deep","json":…}. Kind, run and place stay.
+// The same for an agent's output: always a frame that decode_frame() accepts, and never longer than
+// frame_bytes_max. If it is longer, raw JSON is replaced by {"perdure":"too_long","bytes":…}; if
+// that does not suffice, texts and lists are cut. JSON that would be too deep is kept as a text:
+// {"perdure":"too_deep","json":…}. Kind, run and position stay.
 std::string encode_bounded_frame(RunId run, FrameBody body,
                                  std::size_t bytes_max = frame_bytes_max);
 
-// Takes any bytes. The number, exec and gen of the result are left to the caller. A kind that is
-// not known becomes an agent.update that keeps the whole frame (X25), so that an old daemon loses
-// nothing of a newer agentctl; format_too_new for a later version, invalid_argument for what is no
+// Accepts any bytes. The caller sets the result's number, exec and gen. An unknown kind becomes an
+// agent.update that contains the whole frame (X25), so that an old daemon loses nothing from a
+// newer agentctl; format_too_new for a later version, invalid_argument for anything that is not a
 // frame.
 Result<Frame> decode_frame(std::string_view bytes);
 

@@ -1,5 +1,5 @@
-// Frames as bytes: every kind reads back as it was written, what a newer agentctl says is kept
-// whole, and bytes that are no frame are an error and nothing else.
+// Frames as bytes: every kind decodes to what was encoded, a newer agentctl's output is kept whole,
+// and bytes that are not a frame only cause an error.
 #include "wire/frame.h"
 
 #include <set>
@@ -29,7 +29,7 @@ Error error_of(std::string_view bytes) {
   return decoded ? Error(Code::internal, "decoded") : decoded.error();
 }
 
-// The names of a body's fields, in their order.
+// The names of a body's fields, in order.
 template <class Body>
 std::vector<std::string> field_names() {
   std::vector<std::string> names;
@@ -105,7 +105,7 @@ TEST(WireFrame, the_token_of_a_question_never_leaves_the_daemon) {
   EXPECT_EQ(encode_frame(run, asked), bytes);
 }
 
-// Fills every field with as much as it takes, of what takes the most room when it is escaped.
+// Fills every field to its limit with the content that grows most when escaped.
 template <class T>
 void fill(T& value, std::size_t bytes) {
   if constexpr (std::same_as<T, std::string>) {
@@ -157,7 +157,7 @@ TEST(WireFrame, X22_what_is_left_out_first_is_the_agents_own_update) {
   EXPECT_EQ(get<Plan>(cut.body).text, accents.substr(0, 1024));
 }
 
-// An agent may say what is as deep as a message can be: a frame that holds it must still be read.
+// An agent's message may have the maximum depth: a frame that holds it must still be readable.
 TEST(WireFrame, P8_a_frame_of_any_depth_can_be_read) {
   for (std::size_t depth = 1; depth <= json_depth_max + 2; ++depth) {
     const RawJson update{std::string(depth, '[') + std::string(depth, ']')};
@@ -169,7 +169,7 @@ TEST(WireFrame, P8_a_frame_of_any_depth_can_be_read) {
       EXPECT_EQ(kept.text, R"({"perdure":"too_deep","json":")" + update.text + R"("})");
     }
   }
-  // Many brackets are not deep.
+  // Many brackets need not be deep.
   RawJson wide{"[1"};
   for (std::size_t i = 0; i < 2 * json_depth_max; ++i) wide.text += ",[]";
   wide.text += "]";
@@ -184,10 +184,10 @@ TEST(WireFrame, X25_an_unknown_kind_is_kept_whole) {
   const Frame frame = decode(bytes);
   EXPECT_EQ(frame.run, run);
   EXPECT_EQ(get<AgentUpdate>(frame.body).update.text, bytes);
-  // And so it is journalled, and read again.
+  // The journalled form can be read again.
   const Frame again = decode(encode_frame(frame.run, frame.body));
   EXPECT_EQ(get<AgentUpdate>(again.body).update.text, bytes);
-  // White space around it is not part of it: a value inside of another has none.
+  // Surrounding white space is not part of it: a nested value has none.
   EXPECT_EQ(get<AgentUpdate>(decode("\t " + bytes + "\r\n ").body).update.text, bytes);
 }
 

@@ -1,5 +1,5 @@
-// Names that reach git's command line from outside: of a branch, of a commit. The one rule: git
-// takes an argument that begins with `-` for an option, so no such name passes.
+// External names used on git's command line: of a branch, of a commit. git treats an argument that
+// begins with `-` as an option, so no such name is accepted.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace perdure {
 
-// The name as it came: no option, no control character, of bounded length. Otherwise
-// invalid_argument.
+// The name unchanged, if it is not an option, has no control character and is not too long.
+// Otherwise invalid_argument.
 Result<std::string> checked_git_name(std::string name);
 
 }  // namespace perdure

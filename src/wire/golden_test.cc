@@ -1,5 +1,5 @@
-// Journals of the past, kept as files: they decode for ever, and what is written today is what was
-// written then, byte for byte. And the document describes exactly what the code does.
+// Old journals, kept as files: they decode forever, and encoding today gives the same bytes as it
+// did then. And the document describes exactly what the code does.
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -52,7 +52,7 @@ TEST(GoldenJournal, O33_O37_S10_v0_is_read) {
     const auto decoded = verifier.add(line);
     ASSERT_TRUE(decoded.has_value()) << decoded.error().message();
     EXPECT_EQ(decoded->version, 0);
-    // Written anew in the present format it says the same.
+    // Encoded again in the current format it has the same meaning.
     const Event& event = decoded->record.event;
     const auto again =
         decode_record(encode_record(decoded->record.seq, Hash{}, event, decoded->extra));
@@ -105,7 +105,7 @@ TEST(GoldenJournal, J6_S10_a_journal_of_v0_folds_to_the_state_of_its_twin_in_v1)
             InterruptReason::process_exit);
 }
 
-// The row of a kind in the document's tables.
+// A kind's row in the document's tables.
 std::string document_row(const KindSchema& schema) {
   std::string fields;
   for (const FieldSchema& field : schema.fields) {

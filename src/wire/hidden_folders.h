@@ -1,6 +1,6 @@
-// The folders that agents and shells do not see, but for what of them is their cwd. Each goes with
-// its identity (folder_identity() of env_posix): an agent that can move it, or what is above it,
-// shall not have another one hidden in its place. All empty: they see everything.
+// The folders hidden from agents and shells, except for their cwd. Each has its identity
+// (folder_identity() of env_posix), so that an agent that moves it or a folder above it cannot have
+// another folder hidden instead. All empty: nothing is hidden.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace perdure {
 
 struct HiddenFolders {
   std::string folder;
-  std::string identity;  // empty, as from older daemons: any folder that is there
-  std::string also;      // a second one; what of `folder` is in it stays as above
+  std::string identity;  // empty, as from older daemons: any existing folder
+  std::string also;      // a second one; where it overlaps `folder`, the rule above applies
   std::string also_identity;
   bool empty() const { return folder.empty(); }
   FIELDS {

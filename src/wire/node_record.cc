@@ -54,7 +54,7 @@ Result<NodeRecord> decode_node_record(std::string_view bytes) {
   }
   std::string rest;
   members.append_rest(rest);
-  if (!rest.empty()) rest.pop_back();  // the comma behind the last member
+  if (!rest.empty()) rest.pop_back();  // the comma after the last member
   out.fields.text = "{" + std::move(rest) + "}";
   return out;
 }

@@ -1,5 +1,5 @@
 // Records of the node journal as bytes: the envelope and the chain of a session's records, without
-// what belongs to runs and executions. What a kind's own fields mean is the node's business.
+// the members for runs and executions. The node defines the meaning of a kind's own fields.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace perdure {
 
-// The format that is written. Newer ones are refused.
+// The format that is written. Newer ones are rejected.
 inline constexpr std::int64_t node_record_version = 1;
 
 struct NodeRecord {
   std::uint64_t seq = 0;
   Timestamp at;
   std::string kind;
-  Hash prev;       // of the record before; all zero in the first
+  Hash prev;       // of the previous record; all zero in the first
   RawJson fields;  // an object with the kind's own members
   bool operator==(const NodeRecord&) const = default;
 };
@@ -28,20 +28,20 @@ struct NodeRecord {
 // The bytes to store. `fields` must be a valid object without members of the envelope's names.
 std::string encode_node_record(const NodeRecord& record);
 
-// Takes any bytes. format_too_new for a later version; limit_reached beyond record_bytes_max;
-// invalid_argument, naming the field, for everything else that is no record.
+// Accepts any bytes. format_too_new for a later version; limit_reached beyond record_bytes_max;
+// invalid_argument, naming the field, for anything else that is not a record.
 Result<NodeRecord> decode_node_record(std::string_view bytes);
 
-// Checks a node journal record by record: numbers without a gap, each holding the hash of the one
-// before.
+// Verifies a node journal record by record: consecutive numbers, each record with the hash of the
+// previous one.
 class NodeChain {
  public:
   NodeChain() = default;
-  // Goes on behind a record that is known to be good.
+  // Continues after a record that is known to be good.
   NodeChain(std::uint64_t seq, const Hash& hash) : seq_(seq), hash_(hash) {}
 
-  // `damaged` when the record does not follow, or is none; format_too_new is passed on. After an
-  // error the chain stands where it stood.
+  // `damaged` if the bytes are not a record or do not follow; format_too_new is passed on. After an
+  // error the chain's position is unchanged.
   Result<NodeRecord> add(std::string_view bytes);
 
   std::uint64_t seq() const { return seq_; }

@@ -1,4 +1,5 @@
-// Bytes of node records: they read back as written, and no bit of a chain changes unnoticed (J2).
+// Bytes of node records: they decode to what was encoded, and changed bits of a chain are found
+// (J2).
 #include "wire/node_record.h"
 
 #include <string>

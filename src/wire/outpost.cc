@@ -1,4 +1,4 @@
-// Everything by the field codec. Members that are not known are ignored: either side may be newer.
+// All messages use the field codec. Unknown members are ignored: either side may be newer.
 #include "wire/outpost.h"
 
 #include <algorithm>

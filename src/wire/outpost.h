@@ -1,6 +1,6 @@
-// What a daemon and the outpost on another host say to each other: JSON objects, one a line. The
-// first line of a connection proves who calls and says what the connection is for: calls, or the
-// bytes of one agentctl's socket.
+// The protocol between a daemon and the outpost on another host: JSON objects, one per line. The
+// first line of a connection authenticates the caller and states its use: calls, or the bytes of
+// one agentctl's socket.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ inline constexpr std::int64_t outpost_version = 1;
 struct OutpostHello {
   std::int64_t version = outpost_version;
   std::string secret;
-  ExecId exec;        // given: everything behind this line is for its agentctl; else calls follow
+  ExecId exec;        // if set: the rest is for its agentctl; otherwise calls follow
   std::string owner;  // of that execution
   FIELDS {
     visit("v", self.version);
@@ -38,7 +38,7 @@ struct OutpostWelcome {
   std::int64_t version = outpost_version;
   std::string build;
   std::string host_boot;
-  std::string code;  // empty: welcome. Else a code of base/result.h, and the connection ends
+  std::string code;  // empty: welcome. Otherwise a code of base/result.h, and the connection ends
   std::string message;
   FIELDS {
     visit("v", self.version);
@@ -56,9 +56,9 @@ enum class OutpostVerb {
   kill,       // mark -> OutpostLeft
   list,       // exec, owner -> OutpostFiles: its spool
   read,       // exec, owner, name, offset -> OutpostPiece
-  remove,     // exec, owner: socket and spool of one that is dead
+  remove,     // exec, owner: socket and spool of a dead one
   workspace,  // session, cwd, branch -> Workspace
-  forget,     // session, owner: what was made for one that is deleted
+  forget,     // session, owner: data of a deleted session
 };
 ENUM_TEXT(OutpostVerb, "ping", "start", "life", "kill", "list", "read", "remove", "workspace",
           "forget");
@@ -92,7 +92,7 @@ struct OutpostCall {
 
 struct OutpostReply {
   std::uint64_t id = 0;
-  std::string code;  // empty: done. Else a code of base/result.h
+  std::string code;  // empty: done. Otherwise a code of base/result.h
   std::string message;
   RawJson result;
   FIELDS {
@@ -113,7 +113,7 @@ struct OutpostLife {
 };
 
 struct OutpostLeft {
-  std::uint64_t left = 0;  // processes that do not end
+  std::uint64_t left = 0;  // processes that did not end
   FIELDS { visit("left", self.left); }
 };
 
@@ -136,7 +136,7 @@ struct OutpostPiece {
   FIELDS { visit("base64", self.base64); }
 };
 
-// How an outpost that was started says where it is, and how it is known; one line on its stdout.
+// The address and identity of a started outpost; one line on its stdout.
 struct OutpostSight {
   std::int64_t version = outpost_version;
   std::string build;
@@ -144,7 +144,7 @@ struct OutpostSight {
   std::string fingerprint;  // SHA-256 of its certificate, in hex
   std::string secret;
   std::int64_t pid = 0;
-  std::uint64_t pid_started = 0;  // with host_boot: which process; older outposts write neither
+  std::uint64_t pid_started = 0;  // with host_boot, identifies the process; 0: older outpost
   std::string host_boot;
   bool was_running = false;
   std::string code;
@@ -189,25 +189,25 @@ Result<OutpostFiles> decode_files(std::string_view json);
 Result<OutpostPiece> decode_piece(std::string_view json);
 Result<Workspace> decode_workspace(std::string_view json);
 
-// Whether the text can be the owner of an execution: it becomes the name of a folder.
+// Whether the text can name the owner of an execution: it becomes the name of a folder.
 bool is_owner(std::string_view text);
 
-// Lines out of bytes that are cut anywhere.
+// Assembles lines from bytes split anywhere.
 class OutpostLines {
  public:
   explicit OutpostLines(std::size_t bytes_max) : bytes_max_(bytes_max) {}
   void set_limit(std::size_t bytes_max) { bytes_max_ = bytes_max; }
   void add(std::string_view bytes) { text_ += bytes; }
-  // The next whole line, without its newline; none yet. limit_reached: it is too long.
+  // The next whole line, without its newline; absent if incomplete. limit_reached: it is too long.
   Result<std::optional<std::string>> next();
-  // What came behind the last line that was taken.
+  // The bytes after the last line taken.
   std::string take_rest();
 
  private:
   std::size_t bytes_max_;
   std::string text_;
   std::size_t at_ = 0;        // of the next line
-  std::size_t searched_ = 0;  // up to here there is no newline
+  std::size_t searched_ = 0;  // no newline before this position
 };
 
 }  // namespace perdure

@@ -1,4 +1,4 @@
-// The outpost's lines: there and back, limits, and who may be an owner.
+// The outpost's lines: encoding and decoding, limits, and valid owners.
 #include "wire/outpost.h"
 
 #include <gtest/gtest.h>

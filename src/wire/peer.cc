@@ -1,4 +1,4 @@
-// By the field codec; what is not wholly understood is refused, as with commands.
+// Encoded by the field codec; as with commands, anything not fully understood is rejected.
 #include "wire/peer.h"
 
 #include <charconv>
@@ -33,7 +33,7 @@ Hash signature(std::string_view key, const PeerLetter& letter) {
   return hmac_sha256(key, text);
 }
 
-// Takes the text up to the next point away.
+// Removes the text up to the next dot and returns it.
 std::string_view next_part(std::string_view& text) {
   const std::string_view part = text.substr(0, text.find('.'));
   text.remove_prefix(std::min(text.size(), part.size() + 1));
@@ -102,7 +102,7 @@ Result<> PeerNonces::take(const PeerLetter& letter, BootTime now) {
     return fail(Code::unavailable, "too many calls of other daemons in a minute");
   }
   nonces_.insert(letter.nonce);
-  // For as long as its time could be taken for now, wherever in the minute before and after it is.
+  // As long as its time could count as current, anywhere in the minute before and after it.
   seen_.push_back({{now.ms + 2 * peer_clock_ms}, letter.nonce});
   return {};
 }

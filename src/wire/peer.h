@@ -1,6 +1,6 @@
-// What one daemon of a shared store says to another: a command for a session of that one, or a
-// whole request of a client. Signed with the secret that their store keeps for them; the signature
-// names path, time and the hash of the body, so that it can be checked before the body is read.
+// Messages between daemons of a shared store: a command for a session of the other daemon, or a
+// whole request of a client. Each is signed with the secret in their store; the signature covers
+// path, time and the hash of the body, so that it can be verified before the body is read.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +23,15 @@ inline constexpr std::int64_t peer_version = 1;
 inline constexpr std::string_view peer_submit_path = "/api/peer/submit";
 inline constexpr std::string_view peer_call_path = "/api/peer/call";
 inline constexpr const char* peer_signature_header = "X-Perdure-Peer";
-// On an answer that the request itself got, not the way to it.
+// On an answer of the request itself, as opposed to its transport.
 inline constexpr const char* peer_answer_header = "X-Perdure-Peer-Answer";
 
 struct PeerSubmit {
   std::int64_t version = peer_version;
-  std::string node;  // who hands it over
+  std::string node;  // the sender
   SessionId session;
   std::string by;
-  std::string key;  // never empty: sent again it acts once
+  std::string key;  // never empty: a repeat takes effect once
   Hash body_hash;
   RawJson input;  // wire/command.h
   bool operator==(const PeerSubmit&) const = default;
@@ -46,7 +46,7 @@ struct PeerSubmit {
   }
 };
 
-// Whom the gate of the sender found behind the request.
+// The principal that the sender's gate found for the request.
 struct PeerPrincipal {
   std::string id;
   std::string scope;
@@ -70,7 +70,7 @@ struct PeerCall {
   std::string node;
   std::string method;
   std::string target;  // path and query as the client sent them
-  SessionId session;   // that the path means
+  SessionId session;   // named by the path
   std::string idempotency_key;
   std::string content_type;
   std::string body;
@@ -91,11 +91,11 @@ struct PeerCall {
 
 std::string encode_peer_submit(const PeerSubmit& submit);
 std::string encode_peer_call(const PeerCall& call);
-// Take any bytes: invalid_argument, and format_too_new for a later version or an unknown member.
+// Accept any bytes: invalid_argument, and format_too_new for a later version or an unknown member.
 Result<PeerSubmit> decode_peer_submit(std::string_view text);
 Result<PeerCall> decode_peer_call(std::string_view text);
 
-// What is signed. A letter is for one receiver, and its nonce is used once.
+// The signed content. A letter is for one receiver, and its nonce is used once.
 struct PeerLetter {
   std::string path;
   std::string receiver;  // the name of the node
@@ -110,16 +110,16 @@ struct PeerHeader {
   std::string_view receiver;
   std::string_view value;
 };
-// unauthenticated: not by this key, for another path or receiver, or of another time than now.
-// Whether its nonce is new is the business of PeerNonces, and whether the body fits, the caller's.
+// unauthenticated: another key, path or receiver, or not the current time. PeerNonces checks that
+// its nonce is new, and the caller checks the body.
 Result<PeerLetter> check_peer_header(std::string_view key, const PeerHeader& header, Timestamp now);
 
-// The letters that came within the time in which one is good, so that none acts twice.
+// The letters received during the time in which one is valid, so that none takes effect twice.
 class PeerNonces {
  public:
-  // `began`: letters before it may have come to an earlier life of the receiver.
+  // `began`: earlier letters may have been received in an earlier life of the receiver.
   explicit PeerNonces(Timestamp began) : began_(began) {}
-  // unauthenticated: it came before. unavailable: peer_nonces_max are remembered.
+  // unauthenticated: received before. unavailable: peer_nonces_max are remembered.
   Result<> take(const PeerLetter& letter, BootTime now);
 
  private:

@@ -1,5 +1,5 @@
-// What daemons say to each other comes back as it went out, and a signature serves its own letter,
-// path, key and time only.
+// Messages between daemons decode to what was encoded, and a signature is valid only for its own
+// letter, path, key and time.
 #include "wire/peer.h"
 
 #include <gtest/gtest.h>
@@ -74,7 +74,7 @@ TEST(WirePeer, a_letter_acts_once_and_never_in_a_later_life) {
   EXPECT_TRUE(nonces.take(letter("a", peer_clock_ms), {.ms = 0}));
   EXPECT_FALSE(nonces.take(letter("a", peer_clock_ms), {.ms = 0}));
   EXPECT_TRUE(nonces.take(letter("b", 0), {.ms = 1}));
-  // Signed by a clock that is a minute ahead, it is good for two minutes.
+  // Signed by a clock that is a minute ahead, it is valid for two minutes.
   EXPECT_FALSE(nonces.take(letter("a", peer_clock_ms), {.ms = 2 * peer_clock_ms - 1}));
   EXPECT_EQ(nonces.take(letter("c", -1), {.ms = 2}).error().code(), Code::unauthenticated);
   for (std::size_t i = 2; i < peer_nonces_max; ++i) {

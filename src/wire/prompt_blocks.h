@@ -1,4 +1,4 @@
-// A prompt as an agent gets it: ACP content blocks, with the history that is injected around them.
+// A prompt as the agent receives it: ACP content blocks, surrounded by the injected history.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace perdure {
 
-// A JSON array. `history` is that of SendPrompt: with one, K30's sections are blocks of their own
-// in front of what was typed and behind it; without one the prompt stands alone.
+// A JSON array. `history` is that of SendPrompt: if set, K30's sections are separate blocks before
+// and after the typed text; otherwise the prompt stands alone.
 std::string prompt_blocks(const Prompt& prompt, const std::string& history);
 
 }  // namespace perdure

@@ -1,4 +1,4 @@
-// What an agent is sent of a prompt, with and without a history.
+// The blocks sent to an agent for a prompt, with and without a history.
 #include "wire/prompt_blocks.h"
 
 #include <gtest/gtest.h>

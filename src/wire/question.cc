@@ -35,7 +35,7 @@ bool is_number(std::string_view raw) {
   return raw.starts_with('-') || (!raw.empty() && raw[0] >= '0' && raw[0] <= '9');
 }
 
-// The words of a list of texts; nothing when one is something else.
+// The words of a list of texts; absent if an element is not a text.
 std::optional<Words> words_of(std::string_view raw) {
   if (!raw.starts_with('[')) return std::nullopt;
   Words words;
@@ -62,7 +62,7 @@ std::string joined(const Words& words) {
   return text;
 }
 
-// Members of a tool's raw input by what they mean to a rule.
+// Members of a tool's raw input by their meaning for a rule.
 constexpr auto command_names = std::to_array<std::string_view>({"command", "cmd"});
 constexpr auto folder_names = std::to_array<std::string_view>(
     {"cwd", "workdir", "working_directory", "workingDirectory", "directory", "dir_path"});
@@ -70,18 +70,18 @@ constexpr auto path_names = std::to_array<std::string_view>(
     {"file_path", "filePath", "path", "absolute_path", "absolutePath", "abs_path", "notebook_path",
      "file", "filename", "old_path", "new_path", "oldPath", "newPath", "source", "destination",
      "target_file", "paths", "files", "file_paths"});
-// Patterns and texts: of no rule's concern as long as they cannot lead elsewhere.
+// Patterns and texts: rules ignore them as long as they cannot refer to other places.
 constexpr auto pattern_names =
     std::to_array<std::string_view>({"pattern", "glob", "query", "regex", "include"});
 constexpr auto content_names = std::to_array<std::string_view>(
     {"content", "old_string",  "new_string", "oldString", "newString",  "old_text",     "new_text",
      "oldText", "newText",     "old_str",    "new_str",   "new_source", "unified_diff", "diff",
      "text",    "output_mode", "type",       "cell_id",   "cell_type",  "edit_mode"});
-// Flags of tools that search and edit: they choose among what the paths name.
+// Flags of tools that search and edit: they select among what the paths name.
 constexpr auto flag_names =
     std::to_array<std::string_view>({"-n", "-i", "multiline", "case_sensitive", "recursive",
                                      "respect_git_ignore", "respectGitIgnore", "replaceAll"});
-// Of any tool: they change nothing about what is done.
+// Of any tool: they do not change what is done.
 constexpr auto harmless_names =
     std::to_array<std::string_view>({"description",   "timeout",
                                      "timeout_ms",    "run_in_background",
@@ -96,7 +96,7 @@ constexpr auto harmless_names =
                                      "replace_all",   "max_output_tokens",
                                      "yield_time_ms"});
 
-// Reads one agent's words about a tool call, mention by mention.
+// Reads one agent's statements about a tool call, mention by mention.
 class Reader {
  public:
   void add_update(std::string_view raw) {
@@ -145,7 +145,7 @@ class Reader {
     add_tool(*tool);
   }
 
-  // A later mention takes the place of an earlier one; places are gathered from all.
+  // A later mention replaces an earlier one; paths are collected from all.
   void add_tool(const JsonObject& tool) {
     if (const auto kind = text_of(tool.find("kind"))) question_.tool_kind = *kind;
     if (const std::string_view raw = tool.find("rawInput"); !says_nothing(raw)) {
@@ -228,8 +228,8 @@ class Reader {
       command_clear_ = command_clear_ && args_.has_value();
       return;
     }
-    // Nothing else may go with a command: a variable, an input or another shell changes it, and
-    // so does a flag that is false: `"sandbox": false`.
+    // A command must stand alone: a variable, an input or another shell changes it, and so does a
+    // flag that is false: `"sandbox": false`.
     command_clear_ = false;
     if (is_one_of(name, path_names)) return add_paths(value);
     if (is_one_of(name, content_names) || is_number(value)) return;

@@ -1,6 +1,6 @@
-// What a permission question is about, out of what its agent sent: the parameters of
-// session/request_permission, and the updates of the tool call that it names. Everything is an
-// agent's word. What is not understood makes the question unclear, never narrower.
+// The subject of a permission question, derived from the agent's data: the parameters of
+// session/request_permission, and the updates of the tool call that it names. All of it is the
+// agent's claim. Anything not understood makes the question unclear, never narrower.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@
 namespace perdure {
 
 // `params` as the record keeps them; `updates` are earlier mentions of the same tool call, oldest
-// first. Any bytes: what cannot be read gives a question without a kind.
+// first. Any bytes: unreadable data gives a question without a kind.
 Question read_question(std::string_view params, std::span<const std::string> updates);
 
 }  // namespace perdure

@@ -1,4 +1,4 @@
-// Questions as agents write them, and as hostile ones might.
+// Questions in the forms that agents send, and hostile ones.
 #include "wire/question.h"
 
 #include <gmock/gmock.h>

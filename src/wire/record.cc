@@ -1,5 +1,5 @@
 // The record format, its chain, and records as served. Bytes are validated once and then read as
-// slices; what nobody took is what nobody knows.
+// slices; members that no field takes are the unknown ones.
 #include "wire/record.h"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ DecodeBody find_kind(std::string_view text) {
   return at != kinds_by_text.end() && at->text == text ? at->decode : nullptr;
 }
 
-// The members every record has. A null Origin field is left out.
+// The members of every record. A null Origin field is omitted.
 struct Envelope {
   std::int64_t version = record_version;
   std::uint64_t seq = 0;
@@ -95,7 +95,7 @@ RawJson as_object(std::string members) {
   return RawJson{'{' + std::move(members)};
 }
 
-// What a tombstone keeps of the event that it replaced.
+// The part of the replaced event that a tombstone keeps.
 Decoded decode_kept(std::string_view raw, Event& event) {
   Members members;
   if (auto d = members.read(raw); !d) return d;
@@ -119,7 +119,7 @@ Decoded decode_tombstone(Members& members, std::string_view kept, DecodedRecord&
   return decoded;
 }
 
-// Everything behind `v`.
+// Everything after `v`.
 Decoded decode_v1(Members& members, DecodedRecord& out) {
   Envelope envelope;
   if (auto d = decode_envelope(members, envelope); !d) return d;
@@ -158,7 +158,7 @@ std::unexpected<Error> too_new(std::int64_t version) {
                                         std::to_string(record_version));
 }
 
-// Reads `v`. A record without it is of format 0, or none.
+// Reads `v`. Without it, this is format 0 or not a record at all.
 Result<std::int64_t> decode_version(Members& members) {
   const std::string_view raw = members.take("v");
   if (raw.empty()) return 0;
@@ -173,7 +173,7 @@ bool is_tombstone(std::string_view bytes) {
   return object && object->find("kind") == "\"redacted\"";
 }
 
-// All of a tombstone up to its hash.
+// A tombstone up to its hash.
 std::string render_tombstone_head(const DecodedRecord& record, const Hash& original) {
   std::string out = "{";
   if (record.version > 0) out += "\"v\":" + std::to_string(record.version) + ",";
@@ -186,7 +186,7 @@ std::string render_tombstone_head(const DecodedRecord& record, const Hash& origi
 
 constexpr std::string_view kept_begin = ",\"kept\":{\"kind\":\"";
 
-// Nothing vouches for a tombstone's own bytes but their form.
+// A tombstone's own bytes are not covered by a hash; only their form is checked.
 bool has_tombstone_form(const DecodedRecord& record, std::string_view bytes) {
   const std::string head = render_tombstone_head(record, *record.redacted);
   if (record.version != kept_tombstone_version) return bytes == head + "}";
@@ -198,7 +198,7 @@ struct TypeOfKind {
   std::string_view kind;
   RecordType type;
 };
-// Kinds that are not here are `system`.
+// Kinds not listed here are `system`.
 constexpr auto types = std::to_array<TypeOfKind>({
     {"message.user", RecordType::user_message},
     {"message.agent", RecordType::agent_message},
@@ -228,7 +228,7 @@ RecordType type_of(std::string_view kind, std::string_view status) {
   return at == types.end() ? RecordType::system : at->type;
 }
 
-// Puts `id` and `type` in front of the members of a record that is valid JSON.
+// Puts `id` and `type` before the members of a record that is valid JSON.
 Result<std::string> splice_served(SessionId session, std::string_view bytes, Members& members) {
   std::uint64_t seq = 0;
   std::string kind;
@@ -283,7 +283,7 @@ Result<DecodedRecord> decode_record(std::string_view bytes) {
   DecodedRecord out;
   out.version = TRY(decode_version(members));
   if (out.version == 0) return decode_record_v0(bytes);
-  // We write nothing else in that format, so this is of a later version.
+  // This version writes only tombstones in that format, so a later version wrote this.
   if (out.version == kept_tombstone_version && !is_tombstone(bytes)) return too_new(out.version);
   if (auto d = decode_v1(members, out); !d) return std::unexpected(std::move(d).error().error());
   return out;

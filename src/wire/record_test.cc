@@ -1,5 +1,5 @@
-// Journal records: every kind reads back as it was written, nothing unknown is lost, nothing newer
-// is misread, and nobody can change a stored byte unseen.
+// Journal records: every kind decodes to what was encoded, unknown members are kept, newer records
+// are not misread, and no stored byte can be changed undetected.
 #include "wire/record.h"
 
 #include <set>
@@ -34,7 +34,7 @@ Event event_of(EventBody body, RunId run = {}) {
   return Event{Timestamp{1'763'209'615'123}, Origin{.run = run}, std::move(body)};
 }
 
-// A whole journal of one record of every kind, the unknown one too.
+// A whole journal with one record of every kind, including an unknown one.
 std::vector<std::string> journal(std::uint64_t seed) {
   std::vector<std::string> records;
   Hash prev;
@@ -212,7 +212,7 @@ TEST(RecordChain, J1_X22_finds_a_gap_a_repetition_and_a_swap) {
     EXPECT_EQ(added.error().code(), Code::damaged);
     EXPECT_EQ(verifier.seq(), 2U);
   }
-  EXPECT_TRUE(verifier.add(records[2]).has_value());  // an error left it where it was
+  EXPECT_TRUE(verifier.add(records[2]).has_value());  // an error leaves its position unchanged
   EXPECT_TRUE(ChainVerifier(2, record_hash(records[1])).add(records[2]).has_value());
 }
 

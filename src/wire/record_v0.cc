@@ -1,5 +1,5 @@
-// Rewrites a record of format 0 as one of format 1, member by member after the types of the schema,
-// and lets the present decoder read it: there is one place that says what a record means.
+// Converts a record of format 0 to format 1, member by member according to the schema's types, and
+// passes it to the current decoder, so that only one place defines what a record means.
 #include "wire/record_v0.h"
 
 #include <algorithm>
@@ -14,10 +14,10 @@
 namespace perdure {
 namespace {
 
-// A member on its way into the present format.
+// A member being converted to the current format.
 struct Mapped {
   std::string name;
-  std::string value;     // raw JSON; empty: left out
+  std::string value;     // raw JSON; empty: omitted
   bool changed = false;  // the original is kept under "v0"
 };
 
@@ -42,13 +42,13 @@ Result<Timestamp> parse_old_timestamp(std::string_view text) {
   return parse_timestamp(std::string(text.substr(0, 19)) + fraction + "Z");
 }
 
-// `prefix` with its underscore. An id of ours stays.
+// `prefix` includes its underscore. Perdure's own ids stay unchanged.
 std::string map_id(std::string_view prefix, std::string_view text) {
   if (text.starts_with(prefix) && Ulid::parse(text.substr(prefix.size()))) return quoted(text);
   return quoted(std::string(prefix) + foreign_ulid(text).text());
 }
 
-// A plain time becomes a deadline that runs on the wall clock from the record's own time.
+// A plain time becomes a deadline on the wall clock, starting at the record's own time.
 Result<std::string> map_deadline(std::string_view text, Timestamp record_at) {
   Deadline deadline;
   deadline.wall = TRY(parse_old_timestamp(text));
@@ -56,7 +56,7 @@ Result<std::string> map_deadline(std::string_view text, Timestamp record_at) {
   return encode_fields(deadline);
 }
 
-// What stands for a text that the enum does not have: nullptr when nothing does.
+// Replaces a text that the enum does not have; nullptr if no replacement exists.
 const char* enum_fallback(std::string_view name) {
   if (name == "wait_kind") return "input";
   if (name == "reason") return "process_exit";
@@ -72,7 +72,7 @@ bool enum_has(std::string_view type, std::string_view text) {
   return false;
 }
 
-// Changes a text member to what the field's type asks for.
+// Converts a text member to the field's type.
 Result<> map_text(const FieldSchema& field, std::string_view text, Timestamp record_at,
                   Mapped& out) {
   const std::string_view type = field.type;
@@ -90,7 +90,7 @@ Result<> map_text(const FieldSchema& field, std::string_view text, Timestamp rec
   return {};
 }
 
-// Names that format 0 wrote otherwise.
+// Names that differ in format 0.
 std::string present_name(std::string_view kind, std::string_view name, std::string_view raw) {
   if (kind == "run.waiting" && name == "deadline_at") return "deadline";
   if (kind == "token.minted" && name == "expires_at") return "expires";
@@ -122,7 +122,7 @@ Result<Mapped> map_member(const OldRecord& record, std::string_view name, std::s
   return out;
 }
 
-// The record's text in format 1, with the originals of what changed.
+// The record's text in format 1, with the originals of the changed members.
 Result<std::string> upgrade(const JsonObject& old) {
   if (!old.find("prev").empty()) return fail(Code::invalid_argument, "v: it is missing");
   for (const std::string_view name : {"seq", "ts", "kind"}) {

@@ -1,5 +1,5 @@
-// Format 0, the records of the recovery plan: they are read, under ids that stay the same from
-// record to record, and what had to change is kept beside.
+// Format 0, the records of the recovery plan: they are read, with ids that are the same in every
+// record, and the originals of changed members are kept.
 #include "wire/record_v0.h"
 
 #include <string>

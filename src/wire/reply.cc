@@ -1,4 +1,4 @@
-// Replies by the field codec.
+// Replies encoded by the field codec.
 #include "wire/reply.h"
 
 #include <concepts>

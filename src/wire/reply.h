@@ -1,5 +1,5 @@
 // The machine's answer to a command as JSON: stored under the idempotency key, so that a retry gets
-// the first answer, and shown to clients.
+// the first answer, and returned to clients.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace perdure {
 
-// {"seq":17,"run_id":"run_…","message_id":"msg_…","placed":"started"}: only what applies is there.
+// {"seq":17,"run_id":"run_…","message_id":"msg_…","placed":"started"}: only members that apply.
 std::string encode_reply(const Reply& reply);
 
-// Takes any bytes; invalid_argument names the field. Members of a later version are passed over.
+// Accepts any bytes; invalid_argument names the field. Members of a later version are ignored.
 Result<Reply> decode_reply(std::string_view text);
 
 }  // namespace perdure

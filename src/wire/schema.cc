@@ -1,4 +1,4 @@
-// Walks the field lists of all kinds and says their types as the document does.
+// Walks the field lists of all kinds and names their types as the document does.
 #include "wire/schema.h"
 
 #include <algorithm>

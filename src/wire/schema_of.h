@@ -1,5 +1,5 @@
-// How a field list is said in a document: each field with its type in words. For wire/schema.cc and
-// for the tests that hold a document to the structs it describes.
+// Describes a field list as in a document: each field with its type in words. For wire/schema.cc
+// and for the tests that compare documents with the structs they describe.
 #pragma once
 
 #include <concepts>
@@ -18,7 +18,7 @@ namespace perdure {
 template <class T>
 std::string type_text();
 
-// The documents' names of the structs that several others hold.
+// The documents' names of structs used in several others.
 template <class T>
 inline constexpr std::string_view struct_name;
 template <>

@@ -10,7 +10,7 @@
 namespace perdure {
 namespace {
 
-// Output that comes in pieces is a text of its own, beside the one with its tool's name.
+// Output that arrives in pieces is a separate text from the one with its tool's name.
 constexpr std::string_view output_key = "output ";
 
 struct Words {
@@ -83,7 +83,7 @@ std::optional<std::size_t> TextFolder::open_with(std::string_view key) const {
   return static_cast<std::size_t>(found - texts_.begin());
 }
 
-// Thoughts and words of one message are two texts with the place of the earlier one.
+// Thoughts and words of one message are two texts with the position of the earlier one.
 std::size_t TextFolder::begin(std::uint64_t seq, const SearchPiece& piece) {
   SearchText text{.seq = seq,
                   .first = seq,
@@ -115,7 +115,7 @@ std::optional<TextFolder::Placed> TextFolder::add(std::uint64_t seq, const Searc
     if (!open.is_open) found.reset();
   }
   Placed placed{.index = found.value_or(0), .is_new = !found};
-  // A stream that has become too long goes on in another text of the same message.
+  // A stream that has become too long continues in another text of the same message.
   if (found && texts_[*found].is_stream && texts_[*found].bytes >= search_text_bytes_max) {
     placed = {.index = begin(seq, piece), .is_new = true};
     texts_[*found].is_open = false;

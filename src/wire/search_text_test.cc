@@ -1,4 +1,4 @@
-// What a session can be found by: texts by message, put together as the transcript does it.
+// The searchable texts of a session: one per message, assembled as in the transcript.
 #include "wire/search_text.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// One line of heading with the version and the SHA-256 of what follows, then the state as JSON.
+// A header line with the version and the SHA-256 of the rest, then the state as JSON.
 #include "wire/snapshot.h"
 
 #include "base/fields_json.h"

@@ -1,4 +1,4 @@
-// Snapshots: the state comes back whole, or not at all.
+// Snapshots: the state is restored completely or not at all.
 #include "wire/snapshot.h"
 
 #include <gtest/gtest.h>
@@ -19,8 +19,8 @@ TEST(Snapshot, gives_back_the_state) {
   }
 }
 
-// The names by which the plan lists them are aliases of ours: provider is the agent, last_seq the
-// head, recovery the last boot and how the last run ended.
+// The plan lists them by other names: provider is the agent, last_seq the head, recovery the last
+// boot and the end of the last run.
 TEST(Snapshot, O2_O6_holds_what_a_fast_start_needs) {
   State state;
   state.head = 41;

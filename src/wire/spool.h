@@ -1,6 +1,6 @@
-// The spool of an agentctl: numbered entries in segment files, each checksummed, so that a daemon
-// reads exactly what was written whole, also when the agentctl was killed in the middle of a write.
-// A segment is named after its first number; docs/protocol/agentctl.md has the format.
+// The spool of an agentctl: numbered entries in segment files, each with a checksum, so that a
+// daemon reads exactly the complete entries, also if the agentctl was killed during a write. A
+// segment is named after its first number; docs/protocol/agentctl.md has the format.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ inline constexpr std::string_view spool_magic = "PdSpool1";
 
 // "00000000000000000001.spool"
 std::string spool_segment_name(std::uint64_t first);
-// Nothing when the name is not that of a segment.
+// Absent if the name is not that of a segment.
 std::optional<std::uint64_t> spool_segment_first(std::string_view name);
 
 // Appends magic (for a new segment) or one entry: length, checksum, number, payload.
@@ -28,18 +28,18 @@ struct SpoolEntry {
   std::string_view payload;
 };
 
-// Walks the entries of a segment's bytes, which outlive it. Stops for good at the first byte that
-// is not part of a whole, intact entry.
+// Walks the entries of a segment's bytes, which outlive it. Stops permanently at the first byte
+// that is not part of a whole, intact entry.
 class SpoolWalk {
  public:
-  // `at` is where an entry starts; spool_magic.size() is the first one's place.
+  // `at` is the start of an entry; the first one is at spool_magic.size().
   SpoolWalk(std::string_view bytes, std::size_t at) : bytes_(bytes), at_(at) {}
 
   bool next();
   const SpoolEntry& entry() const { return entry_; }
-  std::size_t at() const { return at_; }  // behind the last entry that was whole
-  // After next() gave false: how many bytes an entry needs that is cut off here, as far as its
-  // length says; 0 when what follows is damaged or nothing.
+  std::size_t at() const { return at_; }  // after the last whole entry
+  // After next() returned false: how many bytes a truncated entry here needs, according to its
+  // length; 0 if the rest is damaged or empty.
   std::size_t wanted() const { return wanted_; }
 
  private:

@@ -1,5 +1,5 @@
-// A segment of the spool as a reader finds it after any death of its writer: cut or changed at any
-// byte, it gives exactly the whole entries before that place.
+// A segment of the spool after any death of its writer: truncated or changed at any byte, it gives
+// exactly the whole entries before that position.
 #include "wire/spool.h"
 
 #include <cstdint>
@@ -25,7 +25,7 @@ const Entries sample{{7, "first"},
 
 struct Segment {
   std::string bytes{spool_magic};
-  std::vector<std::size_t> ends;  // behind each entry
+  std::vector<std::size_t> ends;  // the end of each entry
 };
 
 Segment segment_of(const Entries& entries) {
@@ -41,7 +41,7 @@ Entries walk(std::string_view bytes, std::size_t at = spool_magic.size()) {
   Entries out;
   SpoolWalk walk(bytes, at);
   while (walk.next()) out.emplace_back(walk.entry().number, walk.entry().payload);
-  EXPECT_FALSE(walk.next());  // for good
+  EXPECT_FALSE(walk.next());  // permanently
   return out;
 }
 
@@ -49,7 +49,7 @@ Entries first_of(const Entries& entries, std::size_t count) {
   return {entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(count)};
 }
 
-// How many entries end at or before this place.
+// The number of entries that end at or before this position.
 std::size_t whole_before(const Segment& segment, std::size_t at) {
   std::size_t count = 0;
   while (count < segment.ends.size() && segment.ends[count] <= at) ++count;
@@ -72,7 +72,7 @@ TEST(WireSpool, names_its_segments_after_their_first_frame) {
   }
 }
 
-// The format, byte for byte: a change of it is a change of the magic too.
+// The format, byte for byte: if it changes, the magic must change, too.
 TEST(WireSpool, looks_like_this) {
   std::string bytes(spool_magic);
   append_spool_entry(bytes, 0x0102, "hello");
@@ -88,7 +88,7 @@ TEST(WireSpool, reads_back_what_was_written) {
   const Segment segment = segment_of(sample);
   EXPECT_EQ(walk(segment.bytes), sample);
   EXPECT_EQ(segment.ends[0], spool_magic.size() + spool_entry_overhead + 5);
-  // From any entry on.
+  // Starting at any entry.
   for (std::size_t i = 0; i < sample.size(); ++i) {
     EXPECT_EQ(walk(segment.bytes, segment.ends[i]),
               Entries(sample.begin() + static_cast<std::ptrdiff_t>(i) + 1, sample.end()));
@@ -106,7 +106,7 @@ TEST(WireSpool, PROC5_cut_at_any_byte_it_gives_the_whole_entries_before) {
     while (walk.next()) {}
     const std::size_t start = whole == 0 ? spool_magic.size() : segment.ends[whole - 1];
     ASSERT_EQ(walk.at(), start);
-    // What is wanted is never more than the entry has, and more than is there.
+    // Never more bytes than the entry has, and always more than exist.
     const std::size_t rest = size - start;
     if (rest == 0) {
       ASSERT_EQ(walk.wanted(), 0U);
@@ -128,7 +128,7 @@ TEST(WireSpool, PROC5_with_any_bit_flipped_it_gives_the_whole_entries_before) {
 
 TEST(WireSpool, garbage_behind_the_last_entry_changes_nothing) {
   const Segment segment = segment_of(sample);
-  // A file system that gives zeros or old blocks for what never reached the disk.
+  // A file system that returns zeros or old blocks for data that never reached the disk.
   for (const std::size_t count : {1UL, 15UL, 16UL, 17UL, 4096UL}) {
     EXPECT_EQ(walk(segment.bytes + std::string(count, '\0')), sample) << count;
     EXPECT_EQ(walk(segment.bytes + std::string(count, '\xff')), sample) << count;

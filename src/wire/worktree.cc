@@ -13,7 +13,7 @@ std::string encode_worktree_request(const WorktreeRequest& request) {
 
 Result<WorktreeRequest> decode_worktree_request(std::string_view text) {
   WithUnknown<WorktreeRequest> decoded = TRY(decode_fields<WorktreeRequest>(text));
-  // A member that is not known may be one that hides something.
+  // An unknown member may be one that hides something.
   if (!decoded.unknown.text.empty()) {
     return fail(Code::format_too_new, "the order for a worktree has members that are not known");
   }
@@ -24,7 +24,7 @@ Result<WorktreeRequest> decode_worktree_request(std::string_view text) {
     return fail(Code::invalid_argument,
                 "the order for a worktree lacks one of session_id, repository, path, branch");
   }
-  // git makes a branch by running `git branch NAME`, which would take `-D` for an option.
+  // git creates a branch by running `git branch NAME`, which would treat `-D` as an option.
   if (!checked_git_name(value.branch)) {
     return fail(Code::invalid_argument, "branch: not the name of a branch");
   }

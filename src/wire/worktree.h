@@ -1,5 +1,4 @@
-// The one message of `perdure-agentctl worktree`, and its one answer: JSON objects on one line
-// each.
+// The one message of `perdure-agentctl worktree`, and its one answer: one JSON object per line.
 #pragma once
 
 #include <string>
@@ -13,13 +12,13 @@
 namespace perdure {
 
 struct WorktreeRequest {
-  SessionId session;       // whose worktree it becomes
+  SessionId session;       // to which the worktree will belong
   std::string repository;  // a folder in it
-  std::string path;        // where it goes: an empty folder
-  std::string branch;      // made at HEAD, or taken if it exists and is checked out nowhere
+  std::string path;        // an empty folder for the worktree
+  std::string branch;      // created at HEAD, or used if it exists and is checked out nowhere
   // The `.git` folder that `repository` must belong to; empty: any.
   std::string git_folder;
-  HiddenFolders hide;  // `path` stays visible, and `repository` if it lies in one of them
+  HiddenFolders hide;  // but not `path`, nor `repository` if it lies in one of them
   FIELDS {
     visit("session_id", self.session);
     visit("repository", self.repository);
@@ -31,9 +30,9 @@ struct WorktreeRequest {
 };
 
 struct WorktreeAnswer {
-  std::string code;  // empty: it was made. Otherwise a code of base/result.h
+  std::string code;  // empty: created. Otherwise a code of base/result.h
   std::string message;
-  // The `.git` folder that it belongs to, where that is certain: see docs/operations/containers.md.
+  // The `.git` folder that it belongs to, if that is certain: see docs/operations/containers.md.
   std::string git_folder;
   FIELDS {
     visit("code", self.code);

@@ -1,4 +1,4 @@
-// An order for a worktree: what git would take for something else is refused where git runs.
+// An order for a worktree: names that git would misinterpret are rejected where git runs.
 #include "wire/worktree.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// acpx, a headless client written elsewhere: it keeps the session that it made, and finds it again.
+// acpx, a third-party headless client: it keeps the session that it created, and finds it again.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
@@ -38,7 +38,7 @@ export default function (test) {
     const { sessions } = await daemon.api("GET", "/api/sessions");
     const id = sessions[0].id;
     const [ready] = await daemon.events(id, "executor.ready");
-    // acpx's owner and `perdure acp`; the daemon, the agent and its agentctl stay.
+    // Kills acpx's owner and `perdure acp`; the daemon, the agent and its agentctl survive.
     const { killed } = daemon.killWhere((words) => words.includes("acpx") || / acp /.test(words));
     assert.ok(killed > 0, "something of acpx's was alive");
     const second = await run(acpx, daemon, ["--approve-all", "prompt", "say 1"]);

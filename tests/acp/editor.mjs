@@ -1,5 +1,5 @@
-// An editor as far as ACP knows one: the SDK's own client, which validates what it is told, on `perdure acp` or on
-// the daemon's /acp. Every message that Perdure prints is held to the published schema besides.
+// A test editor: the SDK's own client, which validates what it receives, on `perdure acp` or on the
+// daemon's /acp. Every message that Perdure prints is also checked against the published schema.
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ export function environment(daemon) {
     PERDURE_CONFIG: join(daemon.folder, "config.toml"), PERDURE_WEB_TEST: daemon.folder };
 }
 
-// What Perdure printed, checked; `asked` are the methods of the requests that it answers.
+// Perdure's output, checked; `asked` are the methods of the requests that it answers.
 export class Wire {
   problems = [];
   lines = [];
@@ -42,7 +42,7 @@ export class Wire {
   }
 }
 
-// A stream of bytes with every line shown to `look` on its way.
+// Passes a byte stream on and shows every line of it to `look`.
 function watched(look) {
   let rest = "";
   const decoder = new TextDecoder();
@@ -61,7 +61,7 @@ export class Editor {
   updates = [];
   questions = [];
 
-  // `answer` gets a question and gives an option's id, or nothing to leave it open.
+  // `answer` receives a question and returns an option's id, or nothing to leave it open.
   static async start({ daemon, sdk, schemas, words = ["--no-start", "--agent", "test"], answer = () => undefined, files }) {
     const editor = new Editor();
     editor.process = spawn(program, ["acp", ...words], { env: environment(daemon), stdio: ["pipe", "pipe", "pipe"] });
@@ -97,7 +97,8 @@ export class Editor {
     });
     const writable = new WritableStream({
       write(message) {
-        const text = JSON.stringify(message, null, 1);  // newlines between tokens mean nothing in a frame
+        // newlines between tokens must not matter within a frame
+        const text = JSON.stringify(message, null, 1);
         wire.sent(text);
         socket.send(text);
       },
@@ -107,7 +108,7 @@ export class Editor {
     return editor;
   }
 
-  // `files`, a Map of what is open in the editor by its path, makes one that lends its files.
+  // `files`, a Map from path to open text, makes an editor that lends its files.
   async begin(sdk, stream, wire, answer, files) {
     this.wire = wire;
     let client = sdk.client({ name: "test-editor" });
@@ -143,7 +144,7 @@ export class Editor {
     return this.agent.request("session/load", { sessionId, cwd, mcpServers: [] });
   }
 
-  // Of one session and kind, in order.
+  // Updates of one session and kind, in order.
   of(sessionId, kind) {
     return this.updates.filter((one) => one.sessionId === sessionId && one.update.sessionUpdate === kind)
       .map((one) => one.update);

@@ -1,5 +1,5 @@
-// Perdure as an agent, driven by programs that we did not write: the protocol's SDK and acpx, against real daemons and
-// the test agent. Prints a TAP line for each test.
+// Perdure as an agent, driven by third-party programs: the protocol's SDK and acpx, against real
+// daemons and the test agent. Prints one TAP line per test.
 //
 //   tools/node.sh tests/acp/run.mjs [NAME…]   NAME: part of a test's name
 import { spawnSync } from "node:child_process";

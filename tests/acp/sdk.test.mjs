@@ -1,4 +1,4 @@
-// The SDK's client on `perdure acp`: what an editor sees, through kills of either side.
+// The SDK's client on `perdure acp`: the editor's view while either side is killed.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { until } from "../web/harness/wait.mjs";
 import { environment, program } from "./editor.mjs";
 
 const allow = (question) => question.options.find((option) => option.kind === "allow_once").optionId;
-// The numbers of the chunks of a prompt, in the order told.
+// The chunk numbers of a prompt, in the order received.
 const numbers = (text, prompt) => [...text.matchAll(new RegExp(`<p${prompt}:(\\d+)>`, "g"))].map((match) => Number(match[1]));
 const upTo = (count) => Array.from({ length: count }, (_, at) => at + 1);
 

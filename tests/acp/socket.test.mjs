@@ -1,4 +1,4 @@
-// The daemon's /acp: the same core, over a WebSocket, with the rights of whoever opened it.
+// The daemon's /acp: the same core over a WebSocket, with the rights of the token that opened it.
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// A real agentctl with the test agent: what it does with a good agent and with bad ones.
+// A real agentctl with the test agent, well-behaved and misbehaving.
 #include <csignal>
 #include <fstream>
 #include <memory>
@@ -48,7 +48,7 @@ TEST_F(Agentctl, N5_a_question_asked_while_nobody_is_attached_waits) {
   driver.prompt("sleep 200; chunks 1000 64; permission 1; say 3");
   ASSERT_TRUE(driver.until([&] { return driver.acted == 3; }));
   const FrameNo last = driver.frames.back().number;
-  driver_.reset();  // the daemon is gone, in the middle of the turn
+  driver_.reset();  // the daemon disconnects in the middle of the turn
 
   DriverSetup again = setup();
   driver_ = std::make_unique<Driver>(again);
@@ -58,7 +58,7 @@ TEST_F(Agentctl, N5_a_question_asked_while_nobody_is_attached_waits) {
   EXPECT_EQ(driver_->frames.front().number, last + 1);
   const auto* asked = driver_->last<FramePermission>();
   driver_->command_numbered(4, AnswerRequest{asked->request, asked->options.front().id});
-  driver_->command_numbered(4, AnswerRequest{asked->request, "another"});  // acts once
+  driver_->command_numbered(4, AnswerRequest{asked->request, "another"});  // takes effect once
   ASSERT_TRUE(driver_->until_frame("run.finished"));
   EXPECT_EQ(driver_->count("permission.asked"), 1U);
   EXPECT_NE(driver_->text().find(asked->options.front().id), std::string::npos);
@@ -71,7 +71,7 @@ TEST_F(Agentctl, P1_a_killed_agent_is_told_with_its_signal) {
   ASSERT_TRUE(driver.until_frame("agent.exited"));
   EXPECT_EQ(driver.last<FrameAgentExited>()->exit.signal, SIGKILL);
   EXPECT_EQ(driver.last<FrameAgentExited>()->exit.why, "crashed");
-  // A new life of the agent in the same execution.
+  // A new agent process in the same execution.
   driver.command(StartAgent{});
   ASSERT_TRUE(driver.until_frame("agent.started", 2));
 }

@@ -1,5 +1,5 @@
-// Real processes of a real agent: what a cancelled turn left running is ended, what was there
-// before is not, and a tool server that dies takes nobody with it.
+// Real processes of a real agent: processes that a cancelled turn left running are ended, earlier
+// ones are not, and the death of a tool server affects no other process.
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
@@ -45,12 +45,12 @@ class AgentCommands : public Agentctl {
     }
     return count;
   }
-  // Executed, not only forked: in between a process has no environment to be known by.
+  // True only after exec: between fork and exec a process lacks the environment that identifies it.
   static bool runs(pid_t pid) {
     return read_whole("/proc/" + std::to_string(pid) + "/cmdline").find("--sleep") !=
            std::string::npos;
   }
-  // A turn whose command runs; gives who was there before.
+  // Starts a turn whose command runs; returns the processes from before it.
   Pids begin_command(Driver& driver, const std::string& how) {
     const Pids before = pids(driver);
     const std::size_t calls = driver.count("tool.call");
@@ -107,7 +107,7 @@ TEST_F(AgentCommands, P4_a_command_that_ignores_the_signal_is_killed_and_the_nex
   ASSERT_TRUE(driver.until_frame("run.finished", 2));
   EXPECT_EQ(driver.last<FrameRunFinished>()->run, next);
   EXPECT_EQ(pids(driver), before);
-  // Killed first, and only then prompted.
+  // The kill comes before the prompt.
   std::size_t killed_at = 0;
   std::size_t said_at = 0;
   for (std::size_t i = 0; i < driver.frames.size(); ++i) {
@@ -142,7 +142,7 @@ TEST_F(AgentCommands, P16_a_tool_server_that_dies_does_not_end_the_session) {
     if (stat && all.contains(static_cast<pid_t>(stat->parent))) server = pid;
   }
   ASSERT_NE(server, 0);
-  // In the middle of a turn, which goes on.
+  // Mid-turn; the turn continues.
   driver.prompt("say 1; sleep 300; say 2");
   ASSERT_TRUE(driver.until_frame("message.agent", driver.count("message.agent") + 1));
   kill(server, SIGKILL);

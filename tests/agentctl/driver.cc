@@ -1,4 +1,4 @@
-// See driver.h. Waiting is running the loop: nothing here sleeps.
+// See driver.h. Waiting means running the loop: nothing here sleeps.
 #include "driver.h"
 
 #include <cstdio>
@@ -31,7 +31,7 @@ void prepare_folder(const std::string& folder) {
   }
 }
 
-// Processes are found by the id of their execution: those of two tests that run at once differ.
+// Processes are found by their execution's id: two tests running at once use different ids.
 Bootstrap make_bootstrap(const DriverSetup& setup) {
   const ExecId exec(Ulid{2, (std::hash<std::string>{}(setup.folder) << 16) | setup.number});
   Bootstrap bootstrap{.session = SessionId(Ulid{1, 1}),
@@ -113,7 +113,7 @@ void Driver::on_frame(FrameNo number, std::string_view bytes) {
   ack_soon();
 }
 
-// Once for what one read brought, as the daemon acks once for a commit.
+// One ack for all frames of one read, as the daemon sends one per commit.
 void Driver::ack_soon() {
   if (!acks || std::exchange(ack_posted_, true)) return;
   loop->post([this] {

@@ -1,6 +1,6 @@
-// A daemon in miniature for tests: one real agentctl, driven through executors/ as the daemon will.
-// What it has seen it can keep in a file, as the daemon keeps its journal, and go on from there in
-// another process.
+// A miniature daemon for tests: one real agentctl, driven through executors/ as by the daemon. It
+// can store received frames on disk, like the daemon's journal, and continue from there in another
+// process.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@
 namespace perdure {
 
 struct DriverSetup {
-  std::string folder;  // holds run/, spool/, agent/, place/; made by prepare_folder()
+  std::string folder;  // contains run/, spool/, agent/, place/; made by prepare_folder()
   std::string agentctl;
-  std::uint64_t number = 1;  // of the execution: its ids come from it
+  std::uint64_t number = 1;  // of the execution: its ids derive from it
   std::vector<std::string> agent_command;
-  std::string journal;  // a file; empty: none
+  std::string journal;  // path; empty: none
   std::function<void(Bootstrap&)> adjust;
   std::function<void(LocalSetting&)> adjust_setting;
 };
@@ -41,20 +41,20 @@ class Driver final : private ExecutionEvents {
   ~Driver() override;
 
   void start();
-  void attach();  // behind the last frame in the journal
+  void attach();  // from the frame after the last one in the journal
   // Each command gets the next number.
   std::uint64_t command(CommandBody body);
   void command_numbered(std::uint64_t number, CommandBody body);
   void stop() { execution_->stop(); }
   LocalExecution& execution() { return *execution_; }
 
-  // Runs the loop until the condition holds; false when that takes longer than a generous bound.
+  // Runs the loop until the condition holds; false after a generous time limit.
   bool until(const std::function<bool()>& condition, int bound_ms = 30'000);
   bool until_frame(std::string_view kind, std::size_t count = 1);
   bool until_gone() {
     return until([this] { return gone; });
   }
-  // The usual beginning: ready, agent started, session open.
+  // The usual start: ready, agent started, session open.
   bool open_session();
   // Sends a prompt and waits for the end of its run.
   bool run(const std::string& prompt);
@@ -83,7 +83,7 @@ class Driver final : private ExecutionEvents {
   bool gone = false;
   std::string proof;
   bool acks = true;
-  std::function<void(const Frame&)> on_each;  // after it was kept, before it is acked
+  std::function<void(const Frame&)> on_each;  // called after it was stored, before it is acked
 
   std::unique_ptr<EpollLoop> loop;
 

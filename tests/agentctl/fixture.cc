@@ -1,4 +1,4 @@
-// See fixture.h. Looks at /proc only at processes that carry the mark of the test's executions.
+// See fixture.h. Looks at /proc only for processes that carry the mark of the test's executions.
 #include "fixture.h"
 
 #include <csignal>
@@ -158,7 +158,7 @@ std::uint64_t status_kib(pid_t pid, std::string_view name) {
 std::uint64_t folder_bytes(const std::string& folder) {
   std::uint64_t bytes = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    std::error_code gone;  // a segment may be acked away meanwhile
+    std::error_code gone;  // a segment may be acked and deleted at the same time
     const std::uint64_t size = entry.file_size(gone);
     if (!gone) bytes += size;
   }

@@ -1,5 +1,5 @@
-// What the tests of this folder share: a folder of their own, executions in it, and looks at the
-// machine from outside. When a test ends no process of its executions may be left.
+// Shared by the tests in this folder: a folder per test, executions in it, and views of the machine
+// from outside. Each test must end all processes of its executions.
 #pragma once
 
 #include <cstdint>
@@ -25,26 +25,26 @@ class Agentctl : public testing::Test {
 
   DriverSetup setup(const std::vector<std::string>& switches = {});
   Driver& begin(DriverSetup setup);
-  // The next execution of the session: the one before was stopped.
+  // The session's next execution, after the previous one was stopped.
   Driver& begin_next(const std::vector<std::string>& switches = {}, const Adjust& adjust = {});
-  // Ready, and its agent initialized.
+  // Waits until ready, and initializes its agent.
   bool start_agent(Driver& driver);
-  // Whether it was opened.
+  // Returns whether it was opened.
   bool open(Driver& driver, OpenSession command);
   bool load(Driver& driver, const std::string& id) {
     return open(driver, {OpenMethod::load, id, {}});
   }
   void stop(Driver& driver);
-  // The agent's id of a session that had these prompts, in an execution that is over.
+  // Returns the agent's id of a session that had these prompts, in an execution that has ended.
   std::string lived(const std::vector<std::string>& prompts);
   // The result of a workspace call, or "error: …".
   std::string call(Driver& driver, std::string_view method, const std::string& params);
   void kill_agentctl() const;
   pid_t agentctl_pid() const { return static_cast<pid_t>(driver_->attaches.back().pid); }
 
-  // Everything that the agent is told and says goes into files on its way. Its exit code is lost.
+  // Writes all traffic of the agent into files. The agent's exit code is lost.
   void record(DriverSetup& setup) const;
-  // The recorded lines that hold this text.
+  // The recorded lines that contain this text.
   std::vector<std::string> told(std::string_view text) const;
   std::vector<std::string> said(std::string_view text) const;
 
@@ -62,13 +62,13 @@ std::vector<std::string> lines_with(const std::string& path, std::string_view te
 std::vector<pid_t> marked_processes(const std::string& mark);
 std::vector<pid_t> agent_processes(const Driver& driver);
 std::vector<pid_t> exec_processes(const Driver& driver);
-// A sanitizer keeps what was freed for a while: bounds of memory say nothing there.
+// A sanitizer delays freeing memory, so memory limits cannot be checked.
 #if __has_feature(address_sanitizer)
 inline constexpr bool is_memory_measured = false;
 #else
 inline constexpr bool is_memory_measured = true;
 #endif
-// A line of /proc/PID/status in KiB, e.g. VmRSS; 0: there is none.
+// A value from /proc/PID/status in KiB, e.g. VmRSS; 0: there is none.
 std::uint64_t status_kib(pid_t pid, std::string_view name);
 std::uint64_t folder_bytes(const std::string& folder);
 
@@ -76,7 +76,7 @@ struct Ran {
   int exit_code = -1;
   std::string output;
 };
-// perdure-agentctl with this verb and input, to its end.
+// Runs perdure-agentctl with this verb and input to its end.
 Ran run_agentctl(const std::string& folder, const std::string& verb, const std::string& input);
 
 }  // namespace perdure

@@ -1,5 +1,5 @@
-// How long an agentctl lives: with its daemon, without one, forgotten, stopped, killed; and how it
-// refuses to live at all.
+// How long an agentctl lives: with its daemon, without one, abandoned, stopped, killed; and when it
+// refuses to start.
 #include <csignal>
 #include <filesystem>
 #include <memory>
@@ -25,7 +25,7 @@ class Lifetime : public Agentctl {
     if (looks_on_) driver_.reset();  // it has nothing to stop
     Agentctl::TearDown();
   }
-  // A driver that only looks on, until it attaches.
+  // A driver that only observes, until it attaches.
   Driver& leave_alone() {
     driver_.reset();
     driver_ = std::make_unique<Driver>(setup());
@@ -96,7 +96,7 @@ TEST_F(Lifetime, an_idle_one_ends_and_so_does_an_abandoned_one) {
   same.number = 2;
   driver_ = std::make_unique<Driver>(same);
   ASSERT_TRUE(until_no_process(*driver_));
-  // Its last words are there for whoever comes after all.
+  // A later daemon can still read its last frames.
   driver_->execution().attach(2, 0);
   ASSERT_TRUE(driver_->until_gone());
   EXPECT_EQ(driver_->count("agent.exited"), 1U);
@@ -120,14 +120,14 @@ TEST_F(Lifetime, delete_cleans_up_after_one_that_was_killed) {
     EXPECT_FALSE(std::filesystem::exists(bootstrap.spool_folder));
   }
   EXPECT_EQ(run_agentctl(folder_, "delete", "garbage").exit_code, 1);
-  // PROC5: a start of it that somebody asked for long ago comes too late.
+  // PROC5: a start that was requested earlier arrives too late.
   const auto late =
       decode_bootstrap_answer(run_agentctl(folder_, "start", encode_bootstrap(bootstrap)).output);
   ASSERT_TRUE(late);
   EXPECT_EQ(late->code, "conflict");
   EXPECT_THAT(late->message, HasSubstr("ran before"));
   EXPECT_FALSE(std::filesystem::exists(bootstrap.spool_folder));
-  // The session is free for the next one.
+  // The session is free for the next execution.
   looks_on_ = false;
   Driver& next = begin_next();
   EXPECT_TRUE(next.open_session());
@@ -170,7 +170,7 @@ TEST_F(Lifetime, X32_a_bootstrap_that_cannot_be_obeyed_is_refused_and_leaves_not
     EXPECT_FALSE(std::filesystem::exists(good.spool_folder)) << one.text;
     EXPECT_FALSE(socket_exists(good)) << one.text;
   }
-  Driver& driver = begin_next();  // nothing is in the way
+  Driver& driver = begin_next();  // nothing blocks it
   EXPECT_TRUE(driver.open_session());
 }
 

@@ -1,5 +1,5 @@
-// Opening a session of the agent: every wrong answer that agents give to load and resume, replays
-// that come when nobody wants them, and settings that must be what they were.
+// Opening a session of the agent: every wrong answer of agents to load and resume, unexpected
+// replays, and settings that must be restored.
 #include <string>
 #include <vector>
 
@@ -15,13 +15,13 @@ using testing::HasSubstr;
 
 class Opening : public Agentctl {
  protected:
-  // What was told as conversation; a replay must add nothing to it.
+  // The number of conversation frames; a replay must add none.
   static std::size_t conversation(const Driver& driver) {
     return driver.count("message.agent") + driver.count("message.thought") +
            driver.count("tool.call") + driver.count("tool.update") + driver.count("plan") +
            driver.count("usage");
   }
-  // Loads in an agent with these switches, and gives what it was answered.
+  // Loads the session in an agent with these switches, and returns the result.
   FrameSessionOpened loaded(const std::string& switched, const std::string& id) {
     Driver& driver = begin_next({switched});
     EXPECT_TRUE(start_agent(driver));
@@ -55,7 +55,7 @@ TEST_F(Opening, R1_X9_P11_another_id_is_told_as_it_is) {
   const FrameSessionOpened opened = loaded("load_other_id", id);
   EXPECT_NE(opened.agent_session_id, "");
   EXPECT_NE(opened.agent_session_id, id);
-  EXPECT_TRUE(driver_->run("say 1"));  // in the session that there is
+  EXPECT_TRUE(driver_->run("say 1"));  // in the existing session
   EXPECT_EQ(driver_->count("run.finished"), 1U);
 }
 
@@ -120,7 +120,7 @@ TEST_F(Opening, R3_X5_replays_of_every_form_are_counted_and_kept_out) {
 
 TEST_F(Opening, R4_a_replay_that_goes_on_behind_its_answer_is_not_live) {
   const std::string id = lived({"say 3"});
-  // Inside the time that we wait for silence, and behind it.
+  // Within the time that agentctl waits for silence, and after it.
   struct Case {
     const char* late;
     std::uint64_t counted;
@@ -192,7 +192,7 @@ TEST_F(Opening, R9_X14_model_mode_and_options_are_set_again_in_order) {
   EXPECT_THAT(set[0], HasSubstr("large"));
   EXPECT_THAT(set[1], HasSubstr("plan"));
   EXPECT_EQ(driver.count("session.opened"), 1U);
-  // What cannot be set is visible, and stops nothing.
+  // A setting that cannot be applied is reported, and blocks nothing.
   ASSERT_EQ(driver.count("agent.update"), 1U);
   EXPECT_THAT(driver.last<AgentUpdate>()->update.text, HasSubstr("option_refused"));
   ASSERT_TRUE(driver.run("mode"));
@@ -243,8 +243,8 @@ TEST_F(Opening, X8_a_slow_replay_that_goes_on_does_not_time_out) {
 TEST_F(Opening, X7_an_answer_to_a_call_that_was_given_up_opens_nothing_else) {
   const std::string id = lived({"say 2"});
   const std::string other = lived({"say 5", "say 1"});
-  // The first load is given up, and answered while the second goes on; in between the agent is
-  // never quiet for long, since both replay in turn.
+  // The first load times out and is answered during the second; both replay in turn, so the agent
+  // is never quiet for long.
   Driver& driver = begin_next({"load_replay=4,gap_ms:400"}, [](Bootstrap& bootstrap) {
     bootstrap.agent.times.open_quiet_ms = 300;
   });
@@ -252,8 +252,8 @@ TEST_F(Opening, X7_an_answer_to_a_call_that_was_given_up_opens_nothing_else) {
   const std::int64_t began_ms = driver.now_ms();
   ASSERT_FALSE(load(driver, id));
   ASSERT_TRUE(driver.until([&] { return driver.now_ms() >= began_ms + 600; }));
-  ASSERT_TRUE(open(driver, {}));  // makes the agent look at its clock
-  // The answer to the first is none to the second, whose own would come too late.
+  ASSERT_TRUE(open(driver, {}));  // makes the agent read its clock
+  // The first load's answer is not taken for the second's, whose own would come too late.
   EXPECT_FALSE(load(driver, other));
 }
 

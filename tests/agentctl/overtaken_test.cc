@@ -1,5 +1,5 @@
-// A start that loses its starter: the daemon died, or let go of it, between the moment in which the
-// agentctl had made the execution its own and the moment in which it could say so.
+// A start that loses its starter: the daemon dies or gives up after the agentctl has claimed the
+// execution and before it can report that.
 #include <csignal>
 #include <filesystem>
 #include <memory>
@@ -23,8 +23,8 @@ class Overtaken : public Agentctl {
     Agentctl::TearDown();
   }
 
-  // Stops an agentctl where it has not answered yet, ends its starter, and lets it go on. The
-  // driver is the next daemon.
+  // Stops an agentctl before it has answered, ends its starter, and continues it. The driver is the
+  // next daemon.
   void overtake(const Adjust& adjust = {}) {
     DriverSetup same = setup();
     same.adjust = adjust;
@@ -33,7 +33,7 @@ class Overtaken : public Agentctl {
       setting.environment.emplace_back("FAILPOINT=agentctl.before_answer=1*stop");
     };
     same.adjust_setting = [](LocalSetting& setting) {
-      setting.when_locked = WhenLocked::take_over;  // as the daemon has it
+      setting.when_locked = WhenLocked::take_over;  // the daemon's setting
     };
     driver_ = std::make_unique<Driver>(same);
     auto starter = std::make_unique<Driver>(stopping);
@@ -80,7 +80,7 @@ TEST_F(Overtaken, PROC4_PROC6_one_that_nobody_asks_for_again_ends_as_an_orphan) 
   const Bootstrap& bootstrap = driver_->bootstrap();
   EXPECT_FALSE(
       std::filesystem::exists(bootstrap.run_folder + "/" + bootstrap.exec.text() + ".sock"));
-  // It served until then: its frames are there for whoever comes after all, and end it with proof.
+  // It served until then: a later daemon can read its frames, which prove its end.
   driver_->execution().attach(2, 0);
   ASSERT_TRUE(driver_->until_gone());
   EXPECT_EQ(driver_->count("executor.ready"), 1U);

@@ -1,5 +1,5 @@
-// Questions of the agent: each has one name of ours and gets one answer, whatever ids the agent
-// uses and whoever is attached when it comes.
+// Questions of the agent: each has one id of ours and gets one answer, whichever ids the agent uses
+// and whichever daemon is attached.
 #include <memory>
 #include <string>
 #include <vector>
@@ -50,7 +50,7 @@ TEST_F(Permission, X18_an_id_used_again_is_another_question) {
   ASSERT_TRUE(driver.until_frame("permission.asked", 2));
   const auto questions = asked(driver);
   EXPECT_NE(questions[0].request, questions[1].request);
-  // The first is answered: this must not reach the second, which has its id.
+  // The first is answered: this must not reach the second, which reuses its id.
   driver.command(AnswerRequest{questions[0].request, "allow_always"});
   driver.command(AnswerRequest{questions[1].request, "reject_once"});
   ASSERT_TRUE(driver.until_frame("run.finished"));
@@ -87,7 +87,7 @@ TEST_F(Permission, N6_the_first_answer_wins) {
   ASSERT_TRUE(driver.until_frame("run.finished"));
   EXPECT_THAT(driver.text(), HasSubstr("reject_once"));
   EXPECT_THAT(driver.text(), Not(HasSubstr("allow_always")));
-  // Behind the end of its turn it reaches nobody.
+  // After the end of its turn it has no effect.
   driver.command(AnswerRequest{request, "allow_always"});
   ASSERT_TRUE(driver.run("say 1"));
   EXPECT_THAT(driver.text(), Not(HasSubstr("allow_always")));
@@ -116,7 +116,7 @@ TEST_F(Permission, N6_N7_an_answer_on_a_breaking_link_is_delivered_once) {
   const std::string request = asked(driver)[0].request;
   const FrameNo last = driver.frames.back().number;
   driver.command_numbered(10, AnswerRequest{request, "allow_once"});
-  driver_.reset();  // nobody knows whether it arrived
+  driver_.reset();  // it is unknown whether it arrived
 
   driver_ = std::make_unique<Driver>(recorded);
   driver_->execution().attach(2, last);
@@ -138,8 +138,8 @@ TEST_F(Permission, N7_X18_an_agent_that_leaves_with_its_question_open) {
   EXPECT_EQ(driver.frames.back().run, run) << "the exit ends its run";
   EXPECT_EQ(driver.last<FrameAgentExited>()->exit.why, "exited");
   const std::string id = driver.last<FrameSessionOpened>()->agent_session_id;
-  driver.command(AnswerRequest{asked(driver)[0].request, "allow_once"});  // nobody is there
-  // The next life asks by another name, and the old answer does not reach it.
+  driver.command(AnswerRequest{asked(driver)[0].request, "allow_once"});  // nothing is attached
+  // The next process asks with another id, and the old answer does not reach it.
   ASSERT_TRUE(start_agent(driver));
   ASSERT_TRUE(load(driver, id));
   driver.prompt("say 1");

@@ -1,4 +1,4 @@
-// What agents do to their process and their output, and what is told of it.
+// What agents do to their process and their output, and how it is reported.
 #include <csignal>
 #include <filesystem>
 #include <string>
@@ -38,7 +38,7 @@ TEST_F(AgentProcess, P1_an_abort_in_a_tool_is_told_with_its_signal_and_its_run) 
   EXPECT_THAT(exit->exit.stderr_tail, HasSubstr("nothing to see"));
   EXPECT_EQ(driver.frames.back().run, second);
   EXPECT_NE(run, second);
-  // The session can be had again.
+  // The session can be opened again.
   const std::string id = driver.last<FrameSessionOpened>()->agent_session_id;
   ASSERT_TRUE(start_agent(driver));
   ASSERT_TRUE(load(driver, id));
@@ -52,7 +52,7 @@ TEST_F(AgentProcess, P2_exit_zero_in_a_turn_leaves_a_session_that_can_be_prompte
   ASSERT_TRUE(driver.until_frame("agent.exited"));
   EXPECT_EQ(driver.last<FrameAgentExited>()->exit.why, "exited");
   EXPECT_EQ(driver.count("message.agent"), 1U);
-  // A prompt that comes too late fails by itself, and nothing hangs.
+  // A prompt that comes too late fails at once, and nothing hangs.
   driver.prompt("say 1");
   ASSERT_TRUE(driver.until_frame("run.failed"));
   EXPECT_EQ(driver.last<FrameRunFailed>()->failure.code, "agent_not_ready");
@@ -237,7 +237,7 @@ TEST_F(AgentProcess, X17_a_launcher_that_forwards_no_signal_ends_with_its_agent)
                               });
   ASSERT_TRUE(driver.open_session());
   ASSERT_TRUE(driver.run("spawn_child setsid; say 1"));
-  // The child has its mark once it has become another program.
+  // The child has its mark only after its exec.
   EXPECT_TRUE(driver.until([&] { return agent_processes(driver).size() >= 3; }));
   stop(driver);
   EXPECT_TRUE(agent_processes(driver).empty());

@@ -1,5 +1,5 @@
-// C19: an attached agentctl that is stopped is neither alive nor dead to the daemon, and when it
-// goes on nothing is lost. Through hosting/, with a real agentctl and SIGSTOP.
+// C19: to the daemon, an attached agentctl that is stopped is neither alive nor dead; after it
+// continues, nothing is lost. Through hosting/, with a real agentctl and SIGSTOP.
 #include <csignal>
 #include <memory>
 #include <string>
@@ -110,7 +110,7 @@ TEST_F(Stopped, C19_one_that_is_stopped_is_missed_and_comes_back_with_nothing_lo
     ASSERT_TRUE(until_ms_later(1'000));
     EXPECT_FALSE(gone_);
     EXPECT_EQ(detaches_, static_cast<std::size_t>(round)) << "told once";
-    // A call is refused at once instead of hanging with it.
+    // A call is rejected at once instead of hanging with it.
     std::string answer;
     agentctls_->call(exec_, "fs.list", "{}", [&](const Result<std::string>& got) {
       answer = got ? *got : std::string(code_name(got.error().code()));

@@ -1,4 +1,4 @@
-// Who gets to know what: environments, arguments, and who may speak to an agentctl.
+// Which process sees which data: environments, arguments, and access to an agentctl.
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -18,7 +18,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// One link by hand, for what a daemon of this version never says.
+// A hand-made link, for messages that a daemon of this version never sends.
 class Caller final : private AgentctlClientEvents {
  public:
   explicit Caller(Driver& driver) : driver_(driver), host_(*driver.loop) {
@@ -66,7 +66,7 @@ TEST_F(Secrets, X31_an_agent_has_the_environment_that_was_named_and_no_other) {
   ASSERT_TRUE(driver.open_session());
   ASSERT_EQ(call(driver, "shell.open", R"({"command":["/bin/sh"]})"), R"({"shell":"sh_1"})");
   ASSERT_TRUE(driver.run("spawn_child setsid; say 1"));
-  // A process that was just begun has no environment of its own yet.
+  // A process that was just forked does not have its own environment yet.
   ASSERT_TRUE(driver.until([&] { return exec_processes(driver).size() >= 4; }))
       << "agentctl, agent, its child, a shell";
   const auto processes = exec_processes(driver);
@@ -113,7 +113,7 @@ TEST_F(Secrets, X32_versions_are_agreed_on_or_the_link_is_refused) {
   ASSERT_TRUE(newer.until_answered());
   ASSERT_TRUE(newer.refused);
   EXPECT_EQ(newer.refused->code, "format_too_new");
-  // A range that holds ours is served by ours, and the refused epoch has left no trace.
+  // A range that includes our version is accepted, and the rejected epoch has left no trace.
   Caller wider(driver);
   wider.client().probe({.version_min = 1, .version_max = 100, .secret = driver.bootstrap().secret});
   ASSERT_TRUE(wider.until_answered());

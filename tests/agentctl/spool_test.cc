@@ -1,4 +1,4 @@
-// The spool when nobody acks: the agent waits, memory and disk are bounded, nothing is lost.
+// The spool without acks: the agent waits, memory and disk are bounded, nothing is lost.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -12,7 +12,7 @@ namespace perdure {
 namespace {
 
 constexpr std::uint64_t limit_bytes = 2UL << 20;
-// A segment is an eighth of the limit; what one read of the agent brought is written whole.
+// A segment is an eighth of the limit; the data of one read from the agent is written whole.
 constexpr std::uint64_t disk_bytes_max = limit_bytes + limit_bytes / 8 + (512UL << 10);
 
 class Backpressure : public Agentctl {
@@ -29,7 +29,7 @@ class Backpressure : public Agentctl {
   static std::uint64_t spool_bytes(const Driver& driver) {
     return folder_bytes(driver.bootstrap().spool_folder);
   }
-  // The agent floods, nobody acks, and the spool is full.
+  // The agent floods without acks until the spool is full.
   static bool fill(Driver& driver) {
     driver.acks = false;
     driver.prompt("say 1; flood 16000000; say 1");
@@ -42,7 +42,7 @@ TEST_F(Backpressure, P7_PROC5_X24_a_flood_that_nobody_acks_waits_and_arrives_who
   ASSERT_TRUE(driver.open_session());
   const std::uint64_t before_kib = status_kib(agentctl_pid(), "VmRSS");
   ASSERT_TRUE(fill(driver));
-  // It stays so: what comes on the link now was sent before, and the agent is blocked.
+  // It stays so: data now arriving was sent before, and the agent is blocked.
   const std::int64_t end_ms = driver.now_ms() + 500;
   while (driver.now_ms() < end_ms) {
     ASSERT_THAT(call(driver, "Health", "{}"), testing::HasSubstr(R"("agent":"busy")"));
@@ -74,10 +74,10 @@ TEST_F(Backpressure, a_full_spool_does_not_keep_an_abandoned_agentctl_alive) {
   ASSERT_TRUE(fill(driver));
   const FrameNo last = driver.frames.back().number;
   DriverSetup same = setup();
-  driver_.reset();  // and nobody comes back in time
+  driver_.reset();  // and no daemon returns in time
   driver_ = std::make_unique<Driver>(same);
   ASSERT_TRUE(driver_->until([&] { return exec_processes(*driver_).empty(); }));
-  // What the agent said is in the spool, up to its end.
+  // All of the agent's output is in the spool, up to its end.
   driver_->execution().attach(2, last);
   ASSERT_TRUE(driver_->until_gone());
   EXPECT_EQ(driver_->frames.front().number, last + 1);
@@ -91,7 +91,7 @@ TEST_F(Backpressure, a_stop_is_obeyed_while_the_spool_is_full) {
   ASSERT_TRUE(driver.open_session());
   ASSERT_TRUE(fill(driver));
   driver.stop();
-  // The last frames are read from the dead one's spool, and acked from there.
+  // The last frames are read from the dead agentctl's spool, and acked there.
   ASSERT_TRUE(driver.until([&] { return exec_processes(driver).empty(); }));
   driver.acks = true;
   driver.execution().ack(driver.frames.back().number);

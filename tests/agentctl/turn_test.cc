@@ -31,7 +31,7 @@ TEST_F(AgentTurn, P6_silence_is_told_once_and_the_turn_goes_on) {
   EXPECT_EQ(driver.count("run.stalled"), 1U);
   EXPECT_GE(driver.last<FrameRunStalled>()->quiet_ms, 100);
   EXPECT_EQ(driver.last<FrameRunFinished>()->stop_reason, "end_turn");
-  // Another silence is told again.
+  // A second silence is reported again.
   ASSERT_TRUE(driver.run("sleep 300; say 1; sleep 300; say 1"));
   EXPECT_EQ(driver.count("run.stalled"), 3U);
 }

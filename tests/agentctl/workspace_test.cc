@@ -1,4 +1,4 @@
-// The workspace beside the agent: what an agent may ask of its client, and shells that outlive the
+// The workspace beside the agent: requests of an agent to its client, and shells that outlive the
 // daemon that opened them.
 #include <cstdlib>
 #include <fstream>
@@ -18,14 +18,14 @@ using testing::Not;
 
 class WorkspaceLink : public Agentctl {
  protected:
-  // What is behind `"name":` in an object, up to the next delimiter.
+  // The value after `"name":` in an object, up to the next delimiter.
   static std::string member(const std::string& json, const std::string& name) {
     const std::size_t at = json.find("\"" + name + "\":");
     if (at == std::string::npos) return "";
     const std::size_t begin = at + name.size() + 3;
     return json.substr(begin, json.find_first_of(",}", begin) - begin);
   }
-  // Reads from the offset until the text is there.
+  // Reads from the offset until the text appears.
   std::string read_until(Driver& driver, const std::string& offset, const std::string& text) {
     std::string got;
     driver.until([&] {
@@ -87,7 +87,7 @@ TEST_F(WorkspaceLink, L24_a_shell_outlives_the_daemon_and_is_read_on_from_an_off
   ASSERT_THAT(got, HasSubstr("one2"));
   const std::string offset = member(got, "next_offset");
   ASSERT_NE(offset, "");
-  // It goes on while nobody is attached.
+  // It continues while no daemon is attached.
   ASSERT_EQ(call(driver, "shell.input", R"({"shell":"sh_1","text":"sleep 0.2; echo t$((3+4))\n"})"),
             "{}");
   const FrameNo last = driver.frames.back().number;
@@ -109,7 +109,7 @@ TEST_F(WorkspaceLink, PROC6_a_shell_and_its_children_end_with_the_execution) {
   call(driver, "shell.input",
        R"({"shell":"sh_1","text":"setsid sleep 1000 & sleep 1001 & echo up$((1+1))\n"})");
   ASSERT_THAT(read_until(driver, "0", "up2"), HasSubstr("up2"));
-  // One in the middle of its exec has no environment for a moment.
+  // A process in the middle of its exec briefly has no environment.
   EXPECT_TRUE(driver.until([&] { return exec_processes(driver).size() >= 4; }));
   stop(driver);
   EXPECT_TRUE(exec_processes(driver).empty());

@@ -1,4 +1,4 @@
-// A daemon with real agents, each in a home of its own, and the model that they all talk to.
+// A daemon with real agents, each with its own home, and the model that all of them use.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,8 @@ import { node } from "./table.mjs";
 export const startMs = 90_000; // for an agent to start and open a session on a busy machine
 export const turnMs = 60_000;
 
-// Gives why an agent is not there, or null. What is there is not looked for in the registry again.
+// Returns why an agent is unavailable, or null. An installed agent is not looked up in the registry
+// again.
 export function install(agent) {
   try {
     const bin = node.bin(installed(node.folder, node.packages).cache);
@@ -28,7 +29,7 @@ export function install(agent) {
 export class AgentDaemon extends Daemon {
   environments = new Map();
 
-  // `homes`: where the agents' homes are, if not in a folder of this daemon's own.
+  // `homes`: the folder of the agents' homes, if not this daemon's own.
   config({ agents, model, homes = this.folder }) {
     this.model = model;
     this.homes = homes;
@@ -51,7 +52,7 @@ export class AgentDaemon extends Daemon {
     return join(this.homes, "agent", agent.name);
   }
 
-  // Of the command line in the surroundings of an agent: gives what it printed.
+  // Runs the command line in an agent's environment; returns its output.
   run(agent, words) {
     const env = { ...this.environments.get(agent.name), PERDURE_HOME: this.home };
     return execFileSync(this.program("perdure"), words, { env, encoding: "utf8", timeout: turnMs });

@@ -1,5 +1,5 @@
-// `perdure agents probe` on real agents, against a model that does what the probe asks it: prints what each step
-// says, and then the rows of the table in docs/agents.md.
+// `perdure agents probe` on real agents, against a model that does what the probe asks: prints the
+// result of each step, and then the rows of the table in docs/agents.md.
 //
 //   tools/node.sh tests/agents/probe.mjs [NAME…]
 import { execFile } from "node:child_process";

@@ -1,7 +1,9 @@
-// Real agents against a scripted model: a TAP line for each scene of each agent. Agents come from the npm registry
-// into build/agents; one that cannot be had is skipped with its reason.
+// Real agents against a scripted model: one TAP line per scene of each agent. Agents are installed
+// from the npm registry into build/agents; an agent that cannot be installed is skipped with the
+// reason.
 //
-//   tools/node.sh tests/agents/run.mjs [--list] [--keep] [NAME…]   NAME: an agent's, or part of a test's
+//   tools/node.sh tests/agents/run.mjs [--list] [--keep] [NAME…]   NAME: an agent's, or part of
+//                                                                  a test's
 import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -20,7 +22,7 @@ function say(name, started, problem) {
   console.log([...lines, `${problem ? "not ok" : "ok"} - ${name} # ${seconds} s`].join("\n"));
 }
 
-// Every scene needs the one before: after a failure the rest has failed, too.
+// Every scene needs the previous one: after a failure the rest fails too.
 async function runAgent(agent, next, wanted) {
   const bench = await startBench([agent, next], scenario);
   const stage = { ...bench, agent, next };
@@ -48,7 +50,7 @@ async function runAgent(agent, next, wanted) {
   return broken === null;
 }
 
-// One is enough here: the others are for `tests/agents/probe.mjs`, which takes minutes.
+// One is enough here: the others are in `tests/agents/probe.mjs`, which takes minutes.
 const probedName = "opencode_L23_a_probe_measures_what_it_can_do";
 
 async function runProbe(agent) {

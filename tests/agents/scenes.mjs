@@ -1,5 +1,6 @@
-// What each real agent goes through, in one session from its first prompt to its handover. A scene begins where
-// the one before has ended, as a user's day does; the model's log says what the agent really knew.
+// The scenes of each real agent, in one session from its first prompt to its handover. A scene
+// starts where the previous one ended, as in a user's day; the model's log shows what the agent
+// really knew.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +11,7 @@ const injectionHeader = "=== EXECUTION HISTORY ===";
 
 const ends = (events) => events.filter(({ kind }) => /^run\.(completed|failed|cancelled|interrupted)$/.test(kind));
 
-// The messages of the last request that asked for this.
+// The messages of the last request that matched this rule.
 const lastAsked = (model, rule) => model.requests.filter((one) => one.rule === rule).at(-1);
 
 const countOf = (request, words) =>
@@ -121,7 +122,7 @@ async function handOver(stage) {
   assert.ok(countOf(request, "FIFTH-SAID") >= 1, "the next agent knows what the one before said");
 }
 
-// Another daemon, which knows nothing: what the agent itself has on the disk is all that there is.
+// Another daemon without any records: all it has is the agent's own data on disk.
 async function adopt(stage) {
   const { daemon, model, agent } = stage;
   const other = await AgentDaemon.start({ agents: [agent], model, homes: daemon.folder });

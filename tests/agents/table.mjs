@@ -1,11 +1,12 @@
-// The real agents that are tested, as data: package, program, and what makes each talk to a model of ours
-// instead of its maker's. `forget` names what holds its sessions, below its home: without it ids are unknown. It is prepared again then.
+// The tested real agents as data: package, program, and the settings that make each use our model
+// instead of its vendor's. `forget` names the folder of its sessions, below its home: without it
+// the agent's ids become unknown. It is then prepared again.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 const arch = process.arch === "arm64" ? "arm64" : "x64";
 
-// Node as the programs need it; the machine's own may be older.
+// The Node.js version that the programs need; the machine's own may be older.
 export const node = { folder: "agents/node", packages: { [`node-linux-${arch}`]: "22.23.3" },
   bin: (cache) => join(cache, "node_modules", `node-linux-${arch}`, "bin") };
 
@@ -21,7 +22,7 @@ export const agents = [
   {
     name: "opencode",
     packages: { "opencode-ai": "1.18.33" },
-    // The package's own program is only put in its place by a script of the package, which we do not run.
+    // The package's own program is only installed by a script of the package, which we do not run.
     command: (modules) => [join(modules, `opencode-linux-${arch}/bin/opencode`), "acp"],
     rung: "resume",
     env: () => ({ OPENCODE_DISABLE_AUTOUPDATE: "1", OPENCODE_DISABLE_MODELS_FETCH: "1", OPENCODE_DISABLE_LSP_DOWNLOAD: "1" }),
@@ -82,7 +83,7 @@ export const agents = [
   },
 ];
 
-// Measured by a probe, not taken through the scenes.
+// Measured by a probe, not run through the scenes.
 export const probedOnly = [
   {
     name: "copilot",

@@ -14,7 +14,7 @@
 namespace perdure {
 namespace {
 
-constexpr std::int64_t client_answer_ms = 3'000;  // a daemon that is stopped says nothing
+constexpr std::int64_t client_answer_ms = 3'000;  // a stopped daemon sends nothing
 
 void add(std::vector<std::string>& found, const std::vector<std::string>& more) {
   found.insert(found.end(), more.begin(), more.end());
@@ -28,7 +28,8 @@ std::string make_folder() {
   return name;
 }
 
-// All daemons start the same agent with the same home: two lives of a session's agent meet there.
+// All daemons start the same agent with the same home: two processes of one session's agent would
+// meet there.
 std::string config_of(const std::string& folder) {
   return "[agents.test]\ncommand = ['" + std::string(PERDURE_TESTAGENT) + "', '--home', '" +
          folder + "/agent']\nnative_session_resume = true\n";
@@ -116,7 +117,7 @@ PgRows ClusterRun::ask(const PgStatement& statement, std::size_t number) {
 }
 
 std::size_t ClusterRun::owned_by(std::size_t number) {
-  // A session whose creation was cut off has a lease and is nothing that anybody could take over.
+  // A session whose creation was cut off has a lease but cannot be taken over.
   return ask({"count_sessions",
               "SELECT count(*) FROM perdure.leases JOIN perdure.sessions ON id = session "
               "WHERE node = $1"},
@@ -175,7 +176,7 @@ void ClusterRun::judge_all(std::vector<std::string>& found) {
   }
 }
 
-// ACK2 of creations: one that got no answer and was sent to another daemon made one session.
+// ACK2 for creations: a request that got no answer and was sent to another daemon made one session.
 void ClusterRun::look_for_strangers(std::vector<std::string>& found) {
   const std::vector<std::string> ids = session_ids();
   const std::set<std::string> known(ids.begin(), ids.end());

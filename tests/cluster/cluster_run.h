@@ -1,5 +1,5 @@
-// Some daemons on one database and one folder of executions, clients that go from one to another,
-// and the judgement of what they leave. Whoever breaks something says which daemon.
+// Several daemons on one database and one folder of executions, clients that move between them, and
+// the checks of their results. Callers that break something name the daemon.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ class ClusterRun {
     int clients = 8;
     std::uint64_t seed = 1;
     std::int64_t lease_secs = 2;
-    enum class Homes { one, apart } homes = Homes::one;  // whether they reach each other's agents
+    // whether they can reach each other's agents
+    enum class Homes { one, apart } homes = Homes::one;
   };
   explicit ClusterRun(const Setup& setup);
   ~ClusterRun();
@@ -38,18 +39,19 @@ class ClusterRun {
   bool is_shared();
 
   void start_clients();
-  // Needs a daemon that serves.
+  // Needs a running daemon.
   void stop_clients();
 
-  // How many sessions are this daemon's. The database is asked: a daemon that were asked might look
-  // whose they are, and take them over for that.
+  // How many sessions this daemon owns. Reads the database: querying a daemon might make it check
+  // ownership and take them over.
   std::size_t owned_by(std::size_t number);
-  // Which they are, for whoever asks why.
+  // Which sessions these are, for error messages.
   std::string leases_of(std::size_t number);
 
-  // With the clients stopped and all daemons up: everything comes to rest and is compared.
+  // Call with the clients stopped and all daemons running: brings everything to rest and compares
+  // it.
   std::vector<std::string> findings();
-  // Stops all: no process may be left, and the chains must be whole.
+  // Stops everything: no process may be left, and the chains must be intact.
   std::vector<std::string> end();
 
   CrashClient::Counts counts() const;

@@ -1,6 +1,6 @@
-// Three real daemons on one real PostgreSQL, eight clients that go from one to another, and a loop
-// that kills one with SIGKILL or stops it for longer than its lease. At the end every journal,
-// every stream and /proc must agree. How much: PERDURE_CLUSTER_KILLS, PERDURE_CLUSTER_PAUSES,
+// Three real daemons on one real PostgreSQL, eight clients that move between them, and a loop that
+// kills one with SIGKILL or stops it for longer than its lease. At the end every journal, every
+// stream and /proc must agree. How much: PERDURE_CLUSTER_KILLS, PERDURE_CLUSTER_PAUSES,
 // PERDURE_CLUSTER_NODES; which: PERDURE_CRASH_SEED.
 #include <algorithm>
 #include <chrono>
@@ -36,7 +36,7 @@ std::int64_t now_ms() {
 
 class ClusterLong : public testing::Test {
  protected:
-  // How long it takes, from now on, until each of the victim's sessions is another daemon's.
+  // Measures how long it takes until other daemons own all of the victim's sessions.
   void await_takeover(std::size_t victim) {
     if (run_->size() == 1) return;
     const std::int64_t began = now_ms();
@@ -53,7 +53,7 @@ class ClusterLong : public testing::Test {
     }
   }
 
-  // Mostly the one with the most sessions.
+  // Usually the one with the most sessions.
   std::size_t choose_victim() {
     std::size_t victim = dice_() % run_->size();
     if (dice_() % 4 == 0 || run_->size() == 1) return victim;
@@ -82,7 +82,7 @@ class ClusterLong : public testing::Test {
     await_takeover(victim);
     poll(nullptr, 0, static_cast<int>(dice_() % 1'000));
     run_->node(victim).signal(SIGCONT);
-    // It may find that it was replaced, and end: then whoever runs it starts it again.
+    // It may detect that it was replaced, and exit; then restart it, as a supervisor would.
     poll(nullptr, 0, static_cast<int>(200 + dice_() % 500));
     if (run_->node(victim).until_exit(0) == -1) return;
     ++ended_;

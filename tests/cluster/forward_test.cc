@@ -1,5 +1,5 @@
-// Two real daemons on one database: what a client asks of the one that does not have the session is
-// done by the one that has it, and the answer is the same.
+// Two real daemons on one database: a request to the daemon that does not own the session is
+// executed by its owner, with the same response.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@
 namespace perdure {
 namespace {
 
-// What a shell of the session prints, asked of this daemon.
+// Output of a shell in the session, requested from this daemon.
 std::string shell_output(ApiClient& api, const std::string& session, const std::string& command) {
   const std::string path = "/api/sessions/" + session + "/shells";
   JsonWriter open;
@@ -120,14 +120,14 @@ TEST_F(Forward, TOK3_agents_see_neither_the_data_folders_nor_the_shared_executio
   EXPECT_NE(in_shell("ls " + own + "/run").find("perdure.sock"), std::string::npos);
 }
 
-// The layout that docs/operations/many-nodes.md advises.
+// The layout that docs/operations/many-nodes.md recommends.
 TEST(SharedFolder, TOK3_agents_see_no_data_folder_inside_of_the_shared_executions) {
   if (const std::string reason = PostgresServer::missing(); !reason.empty()) {
     GTEST_SKIP() << reason;
   }
   const Confinement here = try_namespaces();
   if (here.level == ConfinementLevel::none) GTEST_SKIP() << here.reason;
-  DaemonProcess folders;  // and the end of whatever is left
+  DaemonProcess folders;  // and ends all remaining processes
   const std::string shared = folders.folder() + "/shared";
   const std::string own = shared + "/a";
   std::filesystem::create_directories(shared + "/b");
@@ -182,7 +182,7 @@ TEST_F(Forward, a_daemon_that_is_gone_is_named) {
   prompt_and_wait(*here_, "say 1", "k1");
   EXPECT_EQ(there_->get(path()).at("session.node"), "n1");
   run_->node(0).kill_daemon();
-  // Either it is said that it cannot be reached, or the session was taken over in time.
+  // Either the daemon reports the session as unreachable, or it was taken over in time.
   const ApiReply reply = there_->get(path("/fs/list?path=."));
   if (!reply.ok()) {
     EXPECT_EQ(reply.at("error.code"), "unavailable") << reply.body;
@@ -192,7 +192,7 @@ TEST_F(Forward, a_daemon_that_is_gone_is_named) {
   EXPECT_EQ(there_->get(path()).at("session.node"), "null");
 }
 
-// A daemon that reads along learns of the new owner, whoever that is.
+// A daemon that only reads learns of any new owner.
 TEST(Three, files_are_found_again_at_every_daemon_after_the_owners_death) {
   if (const std::string reason = PostgresServer::missing(); !reason.empty()) {
     GTEST_SKIP() << reason;
@@ -233,8 +233,7 @@ TEST_F(Forward, the_audit_trail_of_both_daemons_is_one_and_both_show_it) {
   EXPECT_NE(nodes[0], nodes[1]);
 }
 
-// A daemon that has read the text forgets it as well, and its own life after the owner's brings
-// nothing back.
+// A daemon that has read the text forgets it as well, and its own ownership later restores nothing.
 TEST_F(Forward, X21_a_redaction_at_one_daemon_takes_the_text_from_both) {
   const std::string password = "hunter2correcthorse";
   const std::string database = run_->store();
@@ -251,7 +250,7 @@ TEST_F(Forward, X21_a_redaction_at_one_daemon_takes_the_text_from_both) {
                                       std::string("/api/sessions"), "/api/search?q=" + password}) {
       const ApiReply reply = api.get(target);
       EXPECT_TRUE(reply.ok()) << target << reply.body;
-      // What was searched for is part of the answer.
+      // A search echoes its own query.
       const bool is_search = target.starts_with("/api/search");
       if (reply.body.contains(is_search ? session_ : password)) all += target + "\n";
     }

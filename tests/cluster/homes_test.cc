@@ -1,5 +1,5 @@
-// Two real daemons whose agents live apart: one that takes a session over cannot reach its agent,
-// and neither starts a second one nor calls the first one dead.
+// Two real daemons whose agents are separate: a daemon that takes over a session cannot reach its
+// agent, and must neither start a second one nor declare the first one dead.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ class Homes : public testing::Test {
     ASSERT_TRUE(started) << started.error().message();
     there_ = std::make_unique<ApiClient>(run_->node(1).endpoint());
   }
-  // In the middle of a turn its daemon dies, and the other one has it then.
+  // Its daemon dies mid-turn, and the other one takes the session over.
   void lose_the_owner() {
     ApiClient here(run_->node(0).endpoint());
     session_ = here.create_session({});
@@ -69,7 +69,7 @@ TEST_F(Homes, C19_an_agent_out_of_reach_is_unknown_until_a_daemon_at_its_home_ha
 
 TEST_F(Homes, C19_a_person_declares_it_dead_and_its_run_is_interrupted_once) {
   ASSERT_NO_FATAL_FAILURE(lose_the_owner());
-  // The whole host is gone, which nobody can see from here.
+  // The whole host is gone, which is not visible from here.
   run_->node(0).kill_hosted();
   ASSERT_TRUE(run_->node(0).until_no_hosted());
   EXPECT_EQ(shown("liveness"), "unknown");

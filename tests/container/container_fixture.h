@@ -1,5 +1,5 @@
-// A daemon whose test agent lives in containers of an engine of its own. One engine serves all
-// tests of a program; what a test left in it is an error of that test.
+// A daemon whose test agent lives in containers of a private engine. One engine serves all tests of
+// a program; anything that a test leaves in it is an error of that test.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@
 
 namespace perdure {
 
-// The engine of that kind, started when it is first asked for; an error: it cannot run here.
+// The engine of that kind, started on first use; an error: it cannot run here.
 inline Result<EngineProcess*> shared_engine(EngineKind kind) {
   struct Kept {
     std::unique_ptr<EngineProcess> engine;
@@ -44,7 +44,7 @@ class ContainerTest : public DaemonTest, public ::testing::WithParamInterface<En
     daemon_.reset();
   }
 
-  // `more` are lines of TOML in front of everything.
+  // `more` are lines of TOML placed first.
   void begin_with_containers(const std::string& more = {}) {
     DaemonSetup setup;
     setup.agent_lines = std::string("runtime = 'local_docker'\nimage = '") + test_image + "'\n";

@@ -1,5 +1,5 @@
-// What becomes of a session whose container, or whose engine, is lost: what was said is kept, a
-// run has one end, and what is not known is not taken for dead.
+// A session whose container or engine is lost: its output is kept, a run has one end, and an
+// unknown state is not taken for dead.
 #include <csignal>
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ TEST_P(ContainerLoss, K33_frames_of_a_dead_container_are_read_from_its_spool) {
   const std::string container = container_of(session);
   const std::string exec = field(session, "agent_execution_id");
   daemon_->kill_daemon();
-  // Said to nobody but the spool.
+  // Only the spool has it.
   const std::string spool = daemon_->home() + "/spool/" + exec;
   const auto has_last_chunk = [&] {
     std::error_code error;
@@ -74,7 +74,7 @@ TEST_P(ContainerLoss, L16_a_container_removed_by_hand_is_missed_by_name) {
   ASSERT_NO_FATAL_FAILURE(begin_with_containers());
   const std::string session = hang();
   const std::string container = container_of(session);
-  // While nobody looks: one who does may see it end before it is gone.
+  // While no daemon runs: a running one may see its end before it is gone.
   daemon_->kill_daemon();
   engine_->remove_all();
   ASSERT_NO_FATAL_FAILURE(begin_again());
@@ -86,14 +86,14 @@ TEST_P(ContainerLoss, L16_a_container_removed_by_hand_is_missed_by_name) {
 }
 
 TEST_P(ContainerLoss, L16_an_engine_that_is_down_is_unknown_not_dead_and_prompts_are_held) {
-  // dockerd ends its containers with itself unless told otherwise; podman's go on.
+  // By default dockerd ends its containers with itself; podman's continue.
   if (GetParam() == EngineKind::docker) GTEST_SKIP() << "only podman's containers outlive it";
   ASSERT_NO_FATAL_FAILURE(begin_with_containers());
   const std::string session = hang();
   const std::string container = container_of(session);
   const pid_t inside = std::stoi(json_at(engine_->inspect(container), "State.Pid"));
   engine_->kill_engine();
-  // An engine is not needed as long as the agentctl answers.
+  // No engine is needed as long as the agentctl responds.
   EXPECT_EQ(field(session, "liveness"), "alive");
   daemon_->kill_daemon();
   kill(inside, SIGKILL);
@@ -105,7 +105,7 @@ TEST_P(ContainerLoss, L16_an_engine_that_is_down_is_unknown_not_dead_and_prompts
   EXPECT_TRUE(client_->prompt({.session = session, .text = "say 2"}).ok());
   EXPECT_EQ(client_->count(session, "run.interrupted"), 0u);
   EXPECT_EQ(client_->count(session, "executor.stopped"), 0u);
-  // Nobody can be started meanwhile, and is told so at once.
+  // Until then no agent can start, and the daemon says so at once.
   const ApiReply refused = client_->post("/api/sessions", R"({"agent":"test"})");
   EXPECT_EQ(refused.status, 503) << refused.body;
   EXPECT_EQ(refused.at("error.code"), "engine_unavailable");

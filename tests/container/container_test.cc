@@ -1,5 +1,5 @@
-// Sessions whose agentctl and agent live in a container: a turn, a daemon that dies in the middle
-// of one, limits, refusals, and what is left when it is over. The engine is real.
+// Sessions whose agentctl and agent live in a container: turns, a daemon that dies during one,
+// limits, errors, and cleanup. The engine is real.
 #include <fstream>
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ TEST_P(Containers, L5_L13_K39_a_session_in_a_container_runs_a_turn) {
   const std::string seen = engine_->inspect(containers[0]);
   EXPECT_NE(seen.find(R"("perdure.managed":"true")"), std::string::npos) << seen;
   EXPECT_NE(seen.find(R"("perdure.session":")" + session + "\""), std::string::npos) << seen;
-  // The agent is a process of that container, and the socket is on our side of the mount.
+  // The agent is a process of that container, and the socket is on the host's side of the mount.
   const std::string executors = client_->get("/api/executors").body;
   const std::string row = json_list(executors, "executors").at(0);
   EXPECT_EQ(json_at(row, "container_id"), containers[0]);
@@ -79,7 +79,7 @@ TEST_P(Containers, H3_limits_are_the_containers_and_an_agent_without_memory_says
   }
   EXPECT_EQ(json_at(exited, "why"), "out_of_memory") << exited;
   EXPECT_TRUE(until_count(session, "run.interrupted", 1));
-  // The container is still there: the next prompt starts another agent in it.
+  // The container still exists: the next prompt starts another agent in it.
   ASSERT_TRUE(client_->prompt({.session = session, .text = "say 2"}).ok());
   EXPECT_TRUE(until_count(session, "run.completed", 2)) << daemon_->log();
 }
@@ -147,7 +147,7 @@ TEST_P(Containers, L13_stop_and_delete_leave_nothing_behind) {
            entries("/spool") == 0;
   };
   EXPECT_TRUE(until(is_clean, 20'000));
-  // It comes back in a container of its own.
+  // It is restored in a new container.
   ASSERT_TRUE(client_->prompt({.session = session, .text = "say 2"}).ok());
   ASSERT_TRUE(until_count(session, "run.completed", 2)) << daemon_->log();
   EXPECT_EQ(engine_->containers().size(), 1u);
@@ -161,7 +161,7 @@ TEST_P(Containers, L13_stop_and_delete_leave_nothing_behind) {
   }
 }
 
-// What runs inside may write its worktree, but never says by it what the next container gets.
+// Processes inside may write the worktree, but that must not affect the next container's mounts.
 TEST_P(Containers, SEC2_a_git_file_that_is_rewritten_mounts_nothing_of_the_host) {
   ASSERT_NO_FATAL_FAILURE(begin_with_containers());
   const std::string repository = daemon_->folder() + "/repository";
@@ -193,7 +193,7 @@ TEST_P(Containers, SEC2_a_git_file_that_is_rewritten_mounts_nothing_of_the_host)
     EXPECT_TRUE(has_tree);
   };
   expect_own_mounts(first);
-  // Inside it cannot be written at all. Another one who works in the folder may write it.
+  // It is not writable inside. Another process that works in the folder may write it.
   const std::string line = "gitdir: " + daemon_->home() + "/x/y\n";
   const std::string shells = "/api/sessions/" + session + "/shells";
   JsonWriter command;
@@ -233,7 +233,7 @@ TEST_P(Containers, K33_containers_of_nobody_go_at_the_next_start) {
       std::string(R"({"Image":")") + test_image + R"(","Cmd":["/bin/sleep","600"],"Labels":)" +
           R"({"perdure.managed":"true","perdure.owner":")" + owner + R"("}})");
   ASSERT_EQ(made.status, 201) << made.body;
-  // Of another data folder: not ours to remove.
+  // Belongs to another data folder: not ours to remove.
   ASSERT_EQ(engine_
                 ->call("POST", "/containers/create?name=perdure-other",
                        std::string(R"({"Image":")") + test_image +

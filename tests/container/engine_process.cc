@@ -1,4 +1,4 @@
-// podman is told to keep everything below its own folder and to use runc; dockerd makes no bridge.
+// podman keeps everything below its own folder and uses runc; dockerd makes no bridge.
 #include "engine_process.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ std::string found_program(const std::string& name) {
   return {};
 }
 
-// The loader and the libraries that a program needs, by their paths.
+// The paths of the loader and the libraries that a program needs.
 std::vector<std::string> libraries_of(const std::string& program) {
   std::vector<std::string> out;
   std::istringstream words(run_program({found_program("ldd"), program}, {"PATH=/usr/bin"}).output);
@@ -52,7 +52,7 @@ void copy_into(const std::string& root, const std::string& path) {
   fs::copy_file(path, root + path, fs::copy_options::overwrite_existing);
 }
 
-// Engines leave mounts below their folders; the innermost goes first.
+// Engines leave mounts below their folders; the innermost is unmounted first.
 void unmount_below(const std::string& folder) {
   std::vector<std::string> points;
   std::ifstream mounts("/proc/self/mountinfo");
@@ -154,7 +154,8 @@ Result<> EngineProcess::start() {
   pid_ = fork();
   if (pid_ == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (chdir(folder_.c_str()) != 0) _exit(126);  // podman's monitors leave a file where they are
+    // podman's monitors write a file into their working folder
+    if (chdir(folder_.c_str()) != 0) _exit(126);
     dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), 0);
     dup2(output, 1);
     dup2(output, 2);
@@ -210,7 +211,7 @@ Result<> EngineProcess::make_image() {
     fs::create_directories(root + "/bin");
     fs::create_symlink(found_program("busybox"), root + "/bin/" + name);
   }
-  // Under its own path, so that a daemon's config means the same inside and outside.
+  // At its own path, so that a daemon's config means the same inside and outside.
   for (const char* program : {PERDURE_TESTAGENT, PERDURE_AGENTCTL}) {
     for (const std::string& path : libraries_of(program)) copy_into(root, path);
   }

@@ -1,6 +1,6 @@
-// A real container engine for tests, in a folder of its own: podman's service or dockerd, its
-// store, and one image made here of busybox and the test agent. Nothing is pulled, and nothing of
-// it is left when the object ends: no container, no mount, no folder.
+// A real container engine for tests, in its own folder: podman's service or dockerd, its store, and
+// one image made here of busybox and the test agent. Nothing is pulled, and the destructor removes
+// everything: containers, mounts, the folder.
 #pragma once
 
 #include <string>
@@ -24,22 +24,22 @@ class EngineProcess {
   EngineProcess(const EngineProcess&) = delete;
   EngineProcess& operator=(const EngineProcess&) = delete;
 
-  // Starts it and makes the image. unavailable: this machine cannot, and why.
+  // Starts it and makes the image. unavailable: why this machine cannot run it.
   Result<> prepare();
   Result<> start();
   Result<> make_image();
-  // SIGKILL to the engine alone. Containers of podman go on; it says nothing about them.
+  // SIGKILL to the engine only. podman's containers continue without it.
   void kill_engine();
 
   std::string socket() const { return folder_ + "/engine.sock"; }
-  std::string config_lines() const;  // TOML for a daemon that is to use it
+  std::string config_lines() const;  // TOML for a daemon that uses it
 
   struct Answer {
     int status = 0;
     std::string body;
   };
   Answer call(const std::string& method, const std::string& target, const std::string& body = {});
-  // Ids of all containers, those that ended too.
+  // Ids of all containers, including those that have ended.
   std::vector<std::string> containers();
   std::string inspect(const std::string& container) {
     return call("GET", "/containers/" + container + "/json").body;

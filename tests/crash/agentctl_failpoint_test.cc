@@ -1,6 +1,6 @@
-// The white box for agentctl: it is killed, or stopped for a while, exactly at each of its marked
-// places (base/failpoint.h). Afterwards every frame was read exactly once and in order, no process
-// is left, and the session's next execution works.
+// White-box test for agentctl: it is killed, or stopped for a while, exactly at each of its
+// failpoints (base/failpoint.h). Afterwards every frame was read exactly once and in order, no
+// process is left, and the session's next execution works.
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -44,7 +44,7 @@ bool is_stopped(pid_t pid) {
   return behind_name != std::string::npos && text.substr(behind_name + 2, 1) == "T";
 }
 
-// Hits that pass before the one that counts, so that a turn is under way.
+// Hits to skip before the one that counts, so that a turn is under way.
 std::string passes(std::string_view point) {
   if (point.starts_with("agentctl.")) return "";
   return point.starts_with("command.") ? "2*off->" : "10*off->";
@@ -60,7 +60,7 @@ class AgentctlFailpointLong : public testing::TestWithParam<std::string_view> {
   }
   void TearDown() override {
     EXPECT_FALSE(std::filesystem::exists(folder_ + "/agent/violations"));
-    // Of a test that failed on its way.
+    // Left by a failed test.
     for (const std::uint64_t number : {1UL, 2UL}) {
       const std::string exec = make_bootstrap(setup(number)).exec.text();
       for (const pid_t pid : processes_with("PERDURE_EXEC=" + exec)) kill(pid, SIGKILL);
@@ -79,7 +79,7 @@ class AgentctlFailpointLong : public testing::TestWithParam<std::string_view> {
     };
     return made;
   }
-  // The usual beginning and a turn, each step as soon as the one before is told.
+  // The usual start and one turn; each step starts as soon as the previous one is reported.
   static void work(Driver& driver) {
     driver.on_each = [&driver](const Frame& frame) {
       const std::string_view kind = frame_kind(frame);
@@ -96,10 +96,10 @@ class AgentctlFailpointLong : public testing::TestWithParam<std::string_view> {
     const auto turns = testagent::read_sequence(driver.text());
     EXPECT_TRUE(turns) << turns.error().message();
   }
-  // What the spool holds ends where the reader ended.
+  // The spool's last entry is the reader's last frame.
   static void expect_spool_read(const Driver& driver) {
     const auto folder = PosixFolder::open(driver.bootstrap().spool_folder);
-    if (!folder) return;  // it was never made
+    if (!folder) return;  // it was never created
     const FrameNo last = driver.frames.empty() ? 0 : driver.frames.back().number;
     auto spool = SpoolReader::create(**folder, last);
     ASSERT_TRUE(spool) << spool.error().message();
@@ -138,7 +138,7 @@ TEST_P(AgentctlFailpointLong, C19_PROC5_a_pause_at_a_marked_place_loses_nothing)
     for (const pid_t pid : processes_with(mark)) stopped = is_stopped(pid) ? pid : stopped;
     return stopped != 0;
   })) << "the point was not met";
-  driver.loop->pump_for_ms(300);  // nobody takes silence for death
+  driver.loop->pump_for_ms(300);  // silence must not be taken for death
   EXPECT_FALSE(driver.gone);
   ASSERT_EQ(kill(stopped, SIGCONT), 0);
   ASSERT_TRUE(driver.until_frame("run.finished"));

@@ -1,6 +1,6 @@
-// SIGKILL in the middle of turns: of whoever reads, and of the agentctl itself. Afterwards every
-// frame was read exactly once, in order, and no process is left (PROC4, PROC5, PROC6). How many
-// kills: PERDURE_READER_KILLS and PERDURE_AGENTCTL_KILLS.
+// SIGKILL in the middle of turns: to the reader, and to the agentctl itself. Afterwards every frame
+// was read exactly once, in order, and no process is left (PROC4, PROC5, PROC6). Number of kills:
+// PERDURE_READER_KILLS and PERDURE_AGENTCTL_KILLS.
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -62,7 +62,7 @@ class AgentctlKillLong : public testing::Test {
             .agent_command = {PERDURE_TESTAGENT, "--home", folder_ + "/agent"}};
   }
 
-  // Whether the reader ends by itself before this much time is over.
+  // Whether the reader exits on its own within this time.
   static bool ends_within(pid_t reader, std::int64_t us) {
     const int pidfd = static_cast<int>(syscall(SYS_pidfd_open, reader, 0));
     pollfd ended{.fd = pidfd, .events = POLLIN};
@@ -103,7 +103,7 @@ TEST_F(AgentctlKillLong, PROC5_killed_readers_lose_and_repeat_nothing) {
   int epoch = 0;
   for (int killed = 0; killed < kills;) {
     const pid_t reader = start_reader(++epoch);
-    // The first life starts the agentctl; it may be killed once that is known to it.
+    // The first reader starts the agentctl; it may be killed once it knows that.
     for (int left = 60'000; epoch == 1 && !journal_has_begun(); --left) {
       ASSERT_GT(left, 0) << "no frame in a minute";
       ASSERT_FALSE(ends_within(reader, 1'000));
@@ -131,7 +131,7 @@ TEST_F(AgentctlKillLong, PROC5_killed_readers_lose_and_repeat_nothing) {
   const auto turns = testagent::read_sequence(driver.text());
   ASSERT_TRUE(turns) << turns.error().message();
   for (const auto& [number, turn] : *turns) EXPECT_TRUE(turn.ended) << number;
-  EXPECT_EQ(driver.count("permission.asked"), turns->size());  // asked once, answered once
+  EXPECT_EQ(driver.count("permission.asked"), turns->size());  // one question, one answer
   EXPECT_EQ(driver.count("run.finished"), turns->size());
   std::printf("%d readers killed, %zu frames, %zu turns\n", kills, driver.frames.size(),
               turns->size());
@@ -161,7 +161,7 @@ TEST_F(AgentctlKillLong, PROC4_a_killed_agentctl_leaves_its_frames_and_no_proces
     }
     const auto turns = testagent::read_sequence(driver.text());
     ASSERT_TRUE(turns) << turns.error().message();
-    // What the spool still holds ends where the reader ended.
+    // The last entry left in the spool is the reader's last frame.
     const auto folder = PosixFolder::open(driver.bootstrap().spool_folder).value();
     auto spool = SpoolReader::create(*folder, driver.frames.back().number).value();
     const auto more = spool.next();

@@ -1,6 +1,6 @@
-// A daemon in miniature as a process that can be killed at any moment: keeps every frame in its
-// journal before it acks it, answers frames with commands numbered after them, and goes on from the
-// journal in its next life. Prompts go on until there is a file `finish` in the folder.
+// A miniature daemon as a process that can be killed at any moment: stores every frame in its
+// journal before it acks it, answers frames with commands numbered after them, and continues from
+// the journal in its next run. It prompts until the folder has a file `finish`.
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -38,7 +38,8 @@ class KilledReader {
     if (!driver_.until([this] { return !driver_.attaches.empty() || driver_.gone; })) {
       return exit_stuck;
     }
-    // What an earlier life decided may not have been sent, or sent and not heard: again, by number.
+    // Decisions of an earlier run may not have been sent or not have arrived: send them again, by
+    // number.
     caught_up_ = true;
     const std::uint64_t acted = driver_.acted;
     const std::size_t known = driver_.frames.size();

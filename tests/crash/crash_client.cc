@@ -1,4 +1,4 @@
-// What a client does next is drawn from its seed; what it was told is kept, and nothing is guessed.
+// A client's next action is drawn from its seed; it stores what it received, and guesses nothing.
 #include "crash_client.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace perdure {
 namespace {
 
-// No more than this is under way in a session, so that turns end while the harness runs.
+// Limit of prompts under way in one session, so that turns end while the harness runs.
 constexpr std::uint64_t open_prompts_max = 3;
 
 std::uint64_t open_prompts(const EventReader& reader, std::size_t sent) {
@@ -31,7 +31,7 @@ CrashClient::CrashClient(CrashClientSetup setup)
 }
 
 CrashClient::~CrashClient() {
-  abandoned_ = true;  // a test that failed has no daemon to wait for
+  abandoned_ = true;  // after a failed test no daemon will respond
   stop();
   sessions_.clear();
   close(log_);
@@ -192,7 +192,7 @@ void CrashClient::cancel(const std::string& session) {
 
 void CrashClient::reconnect(Owned& owned) {
   const std::uint64_t last = owned.reader->last();
-  // Mostly behind the last one, sometimes earlier: what comes again must be the same.
+  // Usually after the last one, sometimes earlier: repeated records must be identical.
   owned.reader->open_behind(draw(5) == 0 ? draw(last + 1) : last);
 }
 

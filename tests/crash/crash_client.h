@@ -1,7 +1,7 @@
-// One of the clients of the crash harness: a thread that makes sessions, prompts, answers, cancels
-// and reads, and keeps in a log of its own (synced before each request leaves and after each
-// answer) what it sent and what it was told. A request without an answer may have happened or not;
-// it is sent again, with the same key, until something is known.
+// One client of the crash harness: a thread that creates sessions, prompts, answers, cancels and
+// reads. It logs what it sent and received (synced before each request leaves and after each
+// response). A request without a response may have taken effect or not; it is repeated with the
+// same key until its result is known.
 #pragma once
 
 #include <atomic>
@@ -21,15 +21,15 @@ namespace perdure {
 
 struct CrashClientSetup {
   HttpEndpoint daemon;
-  // Of several daemons on one store: now and then, and when one does not answer, it goes to
-  // another.
+  // With several daemons on one store: it sometimes moves to another, and also if one does not
+  // respond.
   std::vector<HttpEndpoint> others = {};
   std::int64_t answer_ms = 20'000;
-  std::string log;  // a file
+  std::string log;  // path
   int number = 0;
   std::uint64_t seed = 1;
   std::size_t sessions_max = 2;
-  std::vector<std::string> scripts;  // of the test agent, one is drawn for each prompt
+  std::vector<std::string> scripts;  // of the test agent; one is drawn per prompt
 };
 
 class CrashClient {
@@ -38,34 +38,34 @@ class CrashClient {
   ~CrashClient();
 
   void start();
-  // Ends the thread; requests that have no answer yet are tried until the daemon gives one.
+  // Ends the thread; unanswered requests are repeated until the daemon responds.
   void stop();
 
-  // The rest after stop() only.
-  // For each session of this client: what it sent there, and what its stream showed.
+  // Call the rest only after stop(). For each session of this client: what it sent there, and what
+  // its stream showed.
   struct Owned {
     std::map<std::string, SentPrompt> prompts;
     std::unique_ptr<EventReader> reader;
   };
   const std::map<std::string, Owned>& sessions() const { return sessions_; }
   ApiClient& api() { return client_; }
-  // Reads each session to its head; says where that did not come.
+  // Reads each session to its head; returns the sessions whose head never came.
   std::vector<std::string> read_to_the_heads();
   struct Judged {
     std::vector<std::string> wrong;
     std::uint64_t records = 0;
   };
-  // What it was told and shown against what the journals say.
+  // Compares its responses and streams with the journals.
   Judged judge_sessions();
 
   struct Counts {
     std::uint64_t requests = 0;
-    std::uint64_t unanswered = 0;  // and sent again
+    std::uint64_t unanswered = 0;  // and then repeated
     std::uint64_t prompts = 0;
     std::uint64_t answers = 0;  // of permissions
     std::uint64_t connections = 0;
     std::uint64_t moves = 0;  // to another daemon
-    std::uint64_t stale = 0;  // answers of one that was not the owner any more
+    std::uint64_t stale = 0;  // responses of a former owner
     Counts& operator+=(const Counts& other);
   };
   Counts counts() const;
@@ -80,7 +80,7 @@ class CrashClient {
   void reconnect(Owned& owned);
   void move_on();
   void pump(int wait_ms);
-  // Until there is an answer that is not 503.
+  // Retries without a response and on 503.
   ApiReply call_until_answered(const ApiCall& call);
   void note(const std::string& line);
   std::uint64_t draw(std::uint64_t below) { return dice_() % below; }

@@ -1,5 +1,5 @@
-// A daemon with some clients at work, and the whole judgement of what they leave: used by whoever
-// breaks something meanwhile.
+// A daemon with several clients at work, and all checks of their results: used by tests that break
+// something during the run.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,19 @@ class CrashRun {
     int clients = 8;
     std::uint64_t seed = 1;
     std::size_t sessions_max = 2;  // of each client
-    std::string store = "sqlite";  // the engine of the daemon, or a database
+    std::string store = "sqlite";  // the daemon's engine, or a database
   };
   explicit CrashRun(const Setup& setup);
 
   DaemonProcess& daemon() { return daemon_; }
   void start_clients();
-  // Needs a daemon that serves: what has no answer yet gets one.
+  // Needs a running daemon: unanswered requests are completed first.
   void stop_clients();
 
-  // With the clients stopped: brings all sessions to rest, lets the clients catch up, and compares
-  // everything. Sentences of what is wrong.
+  // Call with the clients stopped: brings all sessions to rest, lets the clients catch up, and
+  // compares everything. Returns one sentence per error.
   std::vector<std::string> findings();
-  // Stops the sessions and the daemon: no process may be left, and the store's file must be whole.
+  // Stops the sessions and the daemon: no process may be left, and the store's file must be intact.
   std::vector<std::string> end();
 
   CrashClient::Counts counts() const;

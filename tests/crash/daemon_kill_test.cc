@@ -1,8 +1,8 @@
 // The crash harness on the real programs: eight clients work against a daemon while it, agentctls
 // and agents are killed or stopped at random moments; then everything heals, and the journal, the
-// clients' logs, the store's file and /proc must agree. How many rounds: PERDURE_DAEMON_KILLS;
-// which ones: PERDURE_CRASH_SEED. Once on each engine. Each check reads whole journals, so many
-// seeds go farther than many rounds.
+// clients' logs, the store's file and /proc must agree. Rounds: PERDURE_DAEMON_KILLS; seed:
+// PERDURE_CRASH_SEED. Once per engine. Each check reads whole journals, so a larger number of seeds
+// covers more than a larger number of rounds.
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
@@ -36,7 +36,7 @@ struct Kills {
 
 class DaemonKillLong : public testing::TestWithParam<std::string> {
  protected:
-  // SIGKILL, or a moment of SIGSTOP, to one process of that kind, if there is one.
+  // SIGKILL, or a short SIGSTOP, to one process of that kind, if there is one.
   bool strike(ProcessKind kind, int number) {
     std::vector<MarkedProcess> all = run_.daemon().processes();
     std::erase_if(all, [&](const MarkedProcess& process) { return process.kind != kind; });

@@ -1,5 +1,5 @@
-// Stories about the daemon's life, on the real programs: starts that collide, ends that are not
-// orderly, and what is found afterwards. Ids as in docs/requirements.txt.
+// Stories of the daemon's life on the real programs: colliding starts, disorderly ends, and the
+// state afterwards. Ids as in docs/requirements.txt.
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -32,7 +32,7 @@ std::size_t daemons(const DaemonProcess& daemon) {
   return found;
 }
 
-// One that nobody of this test is the parent of.
+// Daemons that are not children of this test.
 void end_daemons(const DaemonProcess& daemon) {
   for (const MarkedProcess& process : daemon.processes()) {
     if (process.kind == ProcessKind::daemon) kill(process.pid, SIGTERM);
@@ -45,7 +45,7 @@ class DaemonStory : public testing::Test {
   std::string status(const std::string& session) {
     return api_.get("/api/sessions/" + session).at("session.status");
   }
-  // A session in the middle of a turn that ends only when it is let go.
+  // A session in the middle of a turn that ends only when the test answers it.
   std::string busy_session(const std::string& more = "") {
     const std::string session = api_.create_session({.more = more});
     EXPECT_TRUE(api_.prompt({.session = session, .text = "say 2; permission 1; say 1"}).ok());
@@ -118,7 +118,7 @@ TEST_F(DaemonStory, D4_two_daemons_started_at_once_are_one) {
     starters.emplace_back([&] { one = run({"serve", "--background"}); });
   }
   for (std::thread& starter : starters) starter.join();
-  // One that was refused says so before it is gone.
+  // A rejected daemon prints the reason before it exits.
   EXPECT_TRUE(until([&] { return daemons(daemon_) == 1; }));
   int winners = 0;
   for (const ProgramRun& one : runs) {
@@ -177,7 +177,7 @@ TEST_F(DaemonStory, D7_a_daemon_that_does_not_stop_is_not_joined_by_a_second_one
   ASSERT_TRUE(daemon_.start());
   const std::string session = busy_session();
   daemon_.signal(SIGSTOP);
-  daemon_.signal(SIGTERM);  // heard only when it goes on
+  daemon_.signal(SIGTERM);  // delivered only after it continues
   EXPECT_EQ(run({"serve"}).exit_code, exit_refused);
   EXPECT_EQ(daemons(daemon_), 1u);
   daemon_.signal(SIGCONT);
@@ -258,7 +258,7 @@ TEST_F(DaemonStory, S12_a_data_folder_that_cannot_be_made_is_refused_with_its_na
   EXPECT_NE(started.output.find(place), std::string::npos) << started.output;
 }
 
-// By the engines that are backed up here; a database has its own ways.
+// For the engines with backups; a database has its own tools.
 class BackupStory : public DaemonStory, public testing::WithParamInterface<const char*> {};
 
 INSTANTIATE_TEST_SUITE_P(Engines, BackupStory, testing::Values("sqlite", "files"),
@@ -285,7 +285,7 @@ TEST_P(BackupStory, S13_a_backup_taken_while_writing_is_a_prefix_and_serves_in_a
   ASSERT_EQ(heal(there, {waiting, writing}), "");
   const JudgedSession copy{writing, there.records(writing), {}};
   for (const std::string& wrong : judge(copy, Rest::quiet)) ADD_FAILURE() << wrong;
-  // The copy knows nothing of agents that are another daemon's.
+  // The copy knows nothing of another daemon's agents.
   EXPECT_EQ(status(waiting), "waiting") << "the agent of the first home was touched";
   ASSERT_EQ(heal(api_, {waiting, writing}), "");
   const std::vector<std::string> original = api_.records(writing);
@@ -311,7 +311,7 @@ TEST_F(DaemonStory, U12_a_clean_start_puts_everything_aside_and_ends_the_agents)
   for (const auto& entry : fs::directory_iterator(daemon_.home() + "/archive")) kept = entry.path();
   ASSERT_FALSE(kept.empty());
   EXPECT_TRUE(judge_store(kept + "/perdure.db").empty());
-  // It can be brought back.
+  // It can be restored.
   daemon_.setup().arguments.clear();
   for (const char* name : {"perdure.db", "wait.key"}) {
     fs::rename(kept + "/" + name, daemon_.home() + "/" + name);

@@ -1,6 +1,6 @@
-// A daemon whose journal is in a database, and a database that goes away, at rest and during a
-// start: the daemon lives, says so, and serves again by itself. And a second daemon of the same
-// name.
+// A daemon whose journal is in a database, and a database that becomes unavailable, at rest and
+// during a start: the daemon stays alive, reports it, and recovers automatically. And a second
+// daemon with the same name.
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -31,7 +31,7 @@ class Database : public testing::Test {
   }
 };
 
-// A daemon behind a gate, with one session.
+// A daemon with one session, connected through a gate.
 struct Gated {
   bool start() {
     if (!daemon.start()) return false;
@@ -42,7 +42,7 @@ struct Gated {
     sent.emplace(key, SentPrompt{.text = text});
     return client.prompt({.session = session, .text = text, .key = key}).ok();
   }
-  // A prompt that nobody can record is refused.
+  // A prompt that cannot be recorded is rejected.
   void leave() {
     gate.set(PgGate::Door::shut);
     const ApiReply refused = client.prompt({.session = session, .text = "say 1", .key = "away"});
@@ -54,7 +54,7 @@ struct Gated {
     gate.set(PgGate::Door::open);
     return until([&] { return prompt("say 1", "back"); });
   }
-  // A commit whose answer is cut off: the client is answered all the same, and once.
+  // A commit whose response is cut off: the client still gets one response.
   void prompt_with_cut_answer() {
     gate.arm(PgGate::Strike::after);
     EXPECT_TRUE(prompt("say 1", "cut"));
@@ -64,7 +64,7 @@ struct Gated {
     return until(
         [&] { return client.get("/api/sessions/" + session).at("session.status") == "idle"; });
   }
-  // It is idle before a run begins, too.
+  // Also waits until it is idle, so that the next run can begin.
   bool have_completed(std::size_t runs) {
     return until([&] { return client.count(session, "run.completed") == runs; }) && is_idle();
   }
@@ -78,7 +78,8 @@ struct Gated {
     for (const std::string& wrong : judge_database(place)) ADD_FAILURE() << wrong;
   }
 
-  // Before start(): every agentctl stops when it can be attached to, and has not said so.
+  // Call before start(): every agentctl stops when it becomes attachable, before it has reported
+  // that.
   void stop_before_answers() {
     const std::string folder = daemon.folder() + "/bin";
     fs::create_directory(folder);
@@ -92,7 +93,7 @@ struct Gated {
     daemon.setup().config = "[sessions]\nconfine = false\n";
     daemon.write_config();
   }
-  // Those that are on their way count, and those who wait for their answer.
+  // Including those that are starting, and those that wait for their answer.
   std::vector<pid_t> agentctls() const {
     std::vector<pid_t> found;
     for (const MarkedProcess& process : daemon.processes()) {
@@ -100,7 +101,7 @@ struct Gated {
     }
     return found;
   }
-  // 0: none is.
+  // 0: none is stopped.
   pid_t stopped_agentctl() const {
     for (const pid_t pid : agentctls()) {
       const Result<ProcStat> stat = read_proc_stat(pid);
@@ -135,7 +136,7 @@ TEST_F(Database, ACK1_J2_a_database_that_goes_away_at_some_moment_of_a_start_doe
   Gated at;
   ASSERT_TRUE(at.start()) << at.daemon.output();
   ASSERT_TRUE(at.prompt("say 2", "first"));
-  ASSERT_TRUE(at.is_idle());  // still, and some moments have passed
+  ASSERT_TRUE(at.is_idle());  // still, after some time
   at.leave();
   ASSERT_TRUE(at.come_back()) << at.daemon.output();
   at.prompt_with_cut_answer();
@@ -143,7 +144,7 @@ TEST_F(Database, ACK1_J2_a_database_that_goes_away_at_some_moment_of_a_start_doe
   at.expect_nothing_lost_or_doubled();
 }
 
-// A daemon that cannot ask whose a session is lets go neither of it nor of its start.
+// A daemon that cannot query a session's owner gives up neither the session nor its start.
 TEST_F(Database, ACK1_X16_a_start_that_is_under_way_is_waited_for_though_the_database_is_away) {
   Gated at;
   at.stop_before_answers();

@@ -1,5 +1,5 @@
-// The white box beside the random kills: the daemon ends exactly at each marked place
-// (base/failpoint.h) while clients work, and what they were told must hold afterwards.
+// The white-box complement to random kills: the daemon ends exactly at each failpoint
+// (base/failpoint.h) while clients work, and everything that it acknowledged must hold afterwards.
 #include "base/failpoint.h"
 
 #include <csignal>
@@ -20,7 +20,7 @@ std::string test_name(const testing::TestParamInfo<std::string_view>& point) {
   return name;
 }
 
-// Hits that pass before the one that kills, so that some work is under way.
+// Hits to skip before the one that kills, so that some work is under way.
 std::string passes(std::string_view point) {
   const bool at_once =
       point.starts_with("reattach") || point.starts_with("checkpoint") || point == "shutdown";
@@ -33,7 +33,7 @@ TEST_P(FailpointLong, ACK1_ACK2_RUN1_STREAM1_PROC5_death_at_a_marked_place_loses
   const std::string_view point = GetParam();
   CrashRun run({.clients = 3, .seed = 7});
   DaemonProcess& daemon = run.daemon();
-  // The life before: some agents are at work, and are there to be attached again.
+  // The previous run: leaves agents at work, to be attached again.
   ASSERT_TRUE(daemon.start());
   run.start_clients();
   ASSERT_TRUE(until([&] { return daemon.processes().size() >= 5; }));

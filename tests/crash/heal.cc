@@ -1,4 +1,4 @@
-// One look at a session after the other; each look does at most what a person would.
+// Checks one session after the other; each check does at most what a person would.
 #include "heal.h"
 
 #include "daemon_process.h"
@@ -6,7 +6,7 @@
 namespace perdure {
 namespace {
 
-// Whether it rests already; else does what a person would.
+// Whether it is already at rest; otherwise does what a person would.
 bool brought_to_rest(ApiClient& api, const std::string& session) {
   const std::string path = "/api/sessions/" + session;
   const ApiReply reply = api.get(path);

@@ -1,5 +1,5 @@
-// After the faults: brings every session to rest by answering what is asked and letting go what is
-// held, as a person would. What is not at rest then will never be (Q1).
+// After the faults: brings every session to rest by answering questions and releasing held prompts,
+// as a person would. A session that is not at rest then never will be (Q1).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace perdure {
 
-// Empty when every session has come to rest; else what the last one looked like.
+// Empty if every session has come to rest; otherwise the state of the last one.
 std::string heal(ApiClient& api, const std::vector<std::string>& sessions,
                  std::int64_t wait_ms = 90'000);
 

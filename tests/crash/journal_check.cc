@@ -1,4 +1,4 @@
-// One pass over the records, which remembers what each invariant needs of those before.
+// One pass over the records; keeps what each invariant needs from earlier ones.
 #include "journal_check.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ bool is_end(const std::string& kind) {
          kind == "run.interrupted";
 }
 
-// A record as it is stored: served ones have `id` and `type` in front.
+// A record as stored: served records start with `id` and `type`.
 std::string stored(const std::string& served) {
   const std::size_t at = served.find("\"v\":");
   return at == std::string::npos ? served : "{" + served.substr(at);
@@ -117,7 +117,7 @@ class Judge {
     }
   }
 
-  // Each execution's text was numbered by the agent itself.
+  // The agent itself numbered the text of each execution.
   void check_text() {
     for (const auto& [exec, text] : texts_) {
       const auto turns = testagent::read_sequence(text);

@@ -1,4 +1,4 @@
-// The judge itself: a sound journal passes, and each way in which one can be wrong is named.
+// The checker itself: a sound journal passes, and each possible error is named.
 #include "journal_check.h"
 
 #include <string>
@@ -16,7 +16,8 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-// Members behind `prev` of each record; numbers, chain and what is served in front are made.
+// `bodies` are the members after `prev` of each record; numbers, chain and served prefix are
+// generated.
 JudgedSession journal(const std::vector<std::string>& bodies) {
   JudgedSession session{.id = "sess_1"};
   std::string prev(64, '0');

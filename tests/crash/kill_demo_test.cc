@@ -1,5 +1,5 @@
-// The demo of docs/demo.md, as a test: a turn and an open question outlive kill -9 of the daemon; a
-// turn that dies with everything else is said to be interrupted, once, and its session goes on.
+// The demo of docs/demo.md as a test: a turn and an open question outlive kill -9 of the daemon; a
+// turn that dies with everything else is reported as interrupted, once, and its session continues.
 #include <set>
 #include <string>
 #include <vector>
@@ -29,7 +29,7 @@ class Demo : public testing::Test {
     }
     return ids;
   }
-  // Everything that a reader had before is still there, byte for byte.
+  // Every record that a reader had before still exists, byte for byte.
   void expect_kept(const std::string& session, const std::vector<std::string>& before) {
     const std::vector<std::string> now = api_.records(session);
     ASSERT_GE(now.size(), before.size());
@@ -51,7 +51,7 @@ TEST_F(Demo, D1_U2_A31_N5_O13_O26_a_turn_and_a_question_outlive_the_daemon) {
       json_at(json_list(shown(asking).body, "session.pending").at(0), "perm_id");
   const std::vector<std::string> asked = api_.records(asking);
 
-  // The daemon alone dies. Agents do not notice.
+  // Only the daemon dies. Agents do not notice.
   const std::vector<std::string> counted = api_.records(counting);
   daemon_.kill_daemon();
   ASSERT_TRUE(daemon_.start());
@@ -64,7 +64,7 @@ TEST_F(Demo, D1_U2_A31_N5_O13_O26_a_turn_and_a_question_outlive_the_daemon) {
   EXPECT_EQ(api_.count(counting, "run.interrupted"), 0u);
   EXPECT_EQ(api_.count(counting, "run.started"), 1u);
 
-  // Somebody else answers.
+  // Another client answers.
   ApiClient other(daemon_.endpoint());
   EXPECT_TRUE(other.post("/api/permissions/" + question, R"({"option_id":"allow_once"})").ok());
   ASSERT_TRUE(until([&] { return api_.count(asking, "run.completed") == 1; }));
@@ -82,12 +82,12 @@ TEST_F(Demo, D1_U2_A31_N5_O13_O26_a_turn_and_a_question_outlive_the_daemon) {
   EXPECT_EQ(hash(asking), answered_hash);
   const std::string interrupted_hash = hash(counting);
 
-  // It comes back with a receipt, and history is what it was.
+  // It is restored with a receipt, and the history is unchanged.
   const ApiReply resumed = api_.post("/api/sessions/" + counting + "/resume");
   ASSERT_TRUE(resumed.ok()) << resumed.body;
   EXPECT_EQ(resumed.at("receipt.rung"), "2") << resumed.body;  // session/resume
   EXPECT_EQ(hash(counting), interrupted_hash);
-  EXPECT_EQ(api_.count(counting, "run.started"), 1u);  // K22: nobody prompted it
+  EXPECT_EQ(api_.count(counting, "run.started"), 1u);  // K22: it was not prompted
   ASSERT_TRUE(api_.prompt({.session = counting, .text = "what do you remember?"}).ok());
   ASSERT_TRUE(until([&] { return api_.count(counting, "run.completed") == 1; }));
   EXPECT_EQ(api_.count(counting, "run.interrupted"), 1u);

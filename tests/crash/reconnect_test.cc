@@ -1,6 +1,5 @@
 // N1: a thousand connections to one session's stream, each cut by its client at some moment and
-// begun again at some cursor, while the session grows. What they showed, put together, is the
-// journal.
+// reopened at some cursor, while the session grows. Their combined output is the journal.
 #include <cstdint>
 #include <random>
 #include <string>
@@ -27,14 +26,14 @@ TEST(ReconnectLong, N1_STREAM1_a_thousand_reconnects_show_the_journal_byte_for_b
   EventReader reader(client, session);
   std::uint64_t prompts = 0;
   while (reader.connections() < reconnects) {
-    // Always some turn under way.
+    // Keeps a turn under way.
     if (reader.connections() % 20 == 0) {
       const std::string text = "chunks 40 200; sleep 20; tool 2; think 3; chunks 60 50";
       const ApiReply reply = client.prompt({.session = session, .text = text});
       prompts += reply.ok();
     }
     reader.open_behind(dice() % 3 == 0 ? dice() % (reader.last() + 1) : reader.last());
-    // Cut in the middle of whatever comes: after so many portions, or at once.
+    // Cut at any point: after a number of portions, or at once.
     for (std::uint64_t portion = dice() % 4; portion > 0; --portion) client.io().run_for_ms(5);
     ASSERT_EQ(reader.wrong(), "");
   }

@@ -1,4 +1,4 @@
-// JSON is looked up by path and never by position; a reply that does not parse has no members.
+// Looks up JSON by path, never by position; a reply that cannot be parsed has no members.
 #include "api_client.h"
 
 #include <iostream>

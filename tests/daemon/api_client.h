@@ -1,5 +1,5 @@
-// The API as tests use it: blocking calls over one HttpIo, so one client a thread. Nothing is
-// retried here: a test that retries does so with its own key, and knows why.
+// The API as tests use it: blocking calls over one HttpIo, so one client per thread. Never retries:
+// a test that retries uses its own key.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ struct ApiCall {
 };
 
 struct ApiReply {
-  int status = 0;  // 0: no answer came
+  int status = 0;  // 0: no response
   std::string body;
   bool ok() const { return status >= 200 && status < 300; }
-  // The value of a path of members, "session.id"; texts without their quotes, others raw. Empty
-  // when there is none.
+  // The value at a path of members, "session.id"; texts without quotes, others raw. Empty if
+  // missing.
   std::string at(std::string_view path) const;
 };
 
@@ -41,7 +41,7 @@ class ApiClient {
     return call({.method = "POST", .path = path, .body = body});
   }
 
-  // Short ways; an empty text when it is refused.
+  // Shortcuts; they return an empty text on an error.
   struct NewSession {
     std::string agent = "test";
     std::string more = {};  // further members, such as R"("survive":false)"
@@ -59,15 +59,15 @@ class ApiClient {
   // How many records of this kind there are.
   std::size_t count(const std::string& session, std::string_view kind);
 
-  // Opens a shell of the session and waits until the command is over: `text` is what was printed.
-  // The refusal if no shell opens.
+  // Opens a shell in the session and waits until the command has ended: `text` is its output.
+  // Returns the error if no shell opens.
   struct ShellCommand {
     std::string session;
     std::string command;
   };
   ApiReply run_in_shell(const ShellCommand& wanted);
 
-  // Calls and streams from here on go to another daemon.
+  // Later calls and streams go to another daemon.
   void turn_to(HttpEndpoint to) { to_ = std::move(to); }
   void use_token(std::string token) { token_ = std::move(token); }
   HttpIo& io() { return *io_; }
@@ -80,7 +80,7 @@ class ApiClient {
   std::string token_;
 };
 
-// A member of an object as ApiReply::at gives it.
+// A member of an object, as by ApiReply::at.
 std::string json_at(std::string_view json, std::string_view path);
 // The raw elements of an array.
 std::vector<std::string> json_list(std::string_view json, std::string_view path);

@@ -1,5 +1,5 @@
-// The fixture itself: a daemon that is started, killed and started again keeps a session, and
-// nothing is left behind when it ends.
+// The fixture itself: a daemon that is started, killed and restarted keeps its session, and nothing
+// is left when it ends.
 #include <csignal>
 #include <filesystem>
 
@@ -46,8 +46,8 @@ TEST(DaemonFixture, K1_U16_a_session_is_listed_after_a_kill_of_the_daemon) {
   EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
-// C19 through everything: the agentctl of a running turn is stopped for longer than the daemon
-// waits for a sign of it.
+// C19 end to end: the agentctl of a running turn is stopped for longer than the daemon's silence
+// limit.
 TEST(StoppedAgentctlLong, C19_H2_its_liveness_is_unknown_until_it_goes_on_and_nothing_is_lost) {
   DaemonProcess daemon;
   const Result<> started = daemon.start();

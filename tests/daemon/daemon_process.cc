@@ -1,4 +1,4 @@
-// Processes are found by their environment in /proc, where a zombie has none and counts as gone.
+// Processes are found by their environment in /proc; a zombie has none and counts as gone.
 #include "daemon_process.h"
 
 #include <algorithm>
@@ -58,8 +58,8 @@ struct Started {
   const std::vector<std::string>& environment;
 };
 
-// With stdout and stderr there. The child runs nothing between fork and exec that may not run in a
-// child of a process with threads.
+// Sends stdout and stderr to `output`. Between fork and exec the child calls only functions that
+// are safe in a child of a multi-threaded process.
 pid_t start_program(const Started& what, int output, int death_signal) {
   std::vector<char*> words;
   for (const std::string& word : what.words) words.push_back(const_cast<char*>(word.c_str()));
@@ -97,7 +97,7 @@ bool until(const std::function<bool()>& condition, std::int64_t wait_ms) {
 std::string read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
-  // Of a process that has just ended reading fails: then there is nothing.
+  // Reading fails for a process that has just ended: the text is then empty.
   if (file) text << file.rdbuf();
   return std::move(text).str();
 }

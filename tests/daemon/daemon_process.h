@@ -1,16 +1,16 @@
 // A real `perdure serve` for tests of several folders: its own data folder below the tests'
-// temporary one, a config that declares scripted test agents, and everything it started found again
-// by a mark.
+// temporary one, a config with scripted test agents, and a mark that finds all processes it
+// started.
 //
 //   DaemonProcess daemon;                        // folders and config; nothing runs yet
 //   ASSERT_TRUE(daemon.start());                 // serves
-//   ApiClient client(daemon.endpoint());         // one a thread
+//   ApiClient client(daemon.endpoint());         // one per thread
 //   const std::string session = client.create_session({.agent = "test"});
 //   daemon.kill_daemon();                        // SIGKILL; agentctls and agents live on
-//   ASSERT_TRUE(daemon.start());                 // the next life
+//   ASSERT_TRUE(daemon.start());                 // the next run
 //
-// The mark is HOME, which the daemon passes on to agentctls and agents: processes() lists whoever
-// has it. When the object ends, so do all of them, and the folder is removed.
+// The mark is HOME, which the daemon passes on to agentctls and agents: processes() lists every
+// process that has it. The destructor ends all of them and removes the folder.
 #pragma once
 
 #include <cstdint>
@@ -33,16 +33,16 @@ struct TestAgentSetup {
 
 struct DaemonSetup {
   std::vector<TestAgentSetup> agents = {TestAgentSetup{}};
-  std::string config = {};                    // TOML put in front: top-level keys and tables
-  std::string agent_lines = {};               // TOML of each test agent's table
-  std::string program = PERDURE_PROGRAM;      // agentctl is looked for beside it
-  std::vector<std::string> arguments = {};    // behind `serve`
+  std::string config = {};                    // TOML placed first: top-level keys and tables
+  std::string agent_lines = {};               // TOML for each test agent's table
+  std::string program = PERDURE_PROGRAM;      // agentctl is expected next to it
+  std::vector<std::string> arguments = {};    // after `serve`
   std::vector<std::string> environment = {};  // NAME=value, for the daemon
 };
 
 enum class ProcessKind { daemon, agentctl, agent, other };
 
-// A living process (no zombie) with the mark.
+// A living process (not a zombie) with the mark.
 struct MarkedProcess {
   pid_t pid = 0;
   ProcessKind kind = ProcessKind::other;
@@ -57,25 +57,25 @@ class DaemonProcess {
   DaemonProcess(const DaemonProcess&) = delete;
   DaemonProcess& operator=(const DaemonProcess&) = delete;
 
-  // spawn() and until_ready().
+  // Calls spawn() and until_ready().
   Result<> start();
-  // Does not wait. The daemon dies with the thread that called this.
+  // Does not wait. The daemon dies with the calling thread.
   Result<> spawn();
-  // unavailable: it ended (its output is in the message), or was not ready in time.
+  // unavailable: it exited (its output is in the message), or was not ready in time.
   Result<> until_ready(std::int64_t wait_ms = 60'000);
   bool is_running() const { return pid_ > 0; }
   pid_t pid() const { return pid_; }
   void signal(int number) const;
-  // SIGKILL to the daemon alone, and its end awaited.
+  // Sends SIGKILL to the daemon only, and waits for its end.
   void kill_daemon();
-  // SIGTERM; the exit code, or 128 + the signal that ended it.
+  // Sends SIGTERM; returns the exit code, or 128 + the signal that ended it.
   int stop();
-  // Awaits the end of a daemon that ends by itself; -1 when it does not.
+  // Waits for a daemon that exits on its own; -1 if it does not.
   int until_exit(std::int64_t wait_ms = 60'000);
 
-  // Everything with the mark, the daemon included.
+  // Every process with the mark, including the daemon.
   std::vector<MarkedProcess> processes() const;
-  // SIGKILL to every agentctl, agent and child of theirs, until none is left.
+  // Sends SIGKILL to every agentctl, agent and child process, until none is left.
   void kill_hosted() const;
   bool until_no_hosted(std::int64_t wait_ms = 30'000) const;
 
@@ -87,15 +87,15 @@ class DaemonProcess {
   std::string agent_home() const { return folder_ + "/agent"; }
   std::string config_file() const { return folder_ + "/config.toml"; }
   std::string admin_token() const;
-  // PROC1: what a test agent writes that found another one with its session.
+  // PROC1: whether a test agent reported another one with its session.
   bool had_two_agents() const;
-  // Of all lives.
+  // From all runs.
   std::string output() const;
   std::string log() const;
 
   DaemonSetup& setup() { return setup_; }
   void write_config() const;
-  // Of this or another program with the same folders: its words, behind the program's name.
+  // The environment that gives this or another program the same folders.
   std::vector<std::string> environment() const;
 
  private:
@@ -104,7 +104,7 @@ class DaemonProcess {
   pid_t pid_ = 0;
 };
 
-// Runs a program to its end with this environment; what it wrote to stdout and stderr.
+// Runs a program to its end with this environment; returns its stdout and stderr.
 struct ProgramRun {
   int exit_code = -1;
   std::string output;
@@ -115,7 +115,7 @@ ProgramRun run_program(const std::vector<std::string>& words,
 // Polls until it holds; false at the deadline.
 bool until(const std::function<bool()>& condition, std::int64_t wait_ms = 60'000);
 std::string read_text(const std::string& path);
-// The files below a folder that hold the text.
+// The files below a folder that contain the text.
 std::vector<std::string> files_with(const std::string& folder, const std::string& text);
 
 }  // namespace perdure

@@ -1,5 +1,4 @@
-// A test with one daemon of its own and a client of it; what most tests of a whole daemon begin
-// with.
+// A test with its own daemon and a client; the base of most tests of a whole daemon.
 #pragma once
 
 #include <cstddef>

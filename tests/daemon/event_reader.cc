@@ -1,4 +1,4 @@
-// Frames are cut at blank lines; a connection that breaks inside of one loses only that half.
+// Frames end at blank lines; a connection that breaks within one loses only that frame.
 #include "event_reader.h"
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// A client's view of one session's event stream over many connections: each begins behind the last
-// record that it has. What a daemon sends twice, out of order or not at all is noted as wrong.
+// A client's view of one session's event stream over many connections: each starts after the last
+// record that it has. Repeated, misordered or missing records are errors.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ class EventReader final : public HttpBodyEvents {
       : client_(client), session_(std::move(session)) {}
   ~EventReader() override;
 
-  // Connects, or connects again, behind the last record; from `after` when one is given, which
-  // forgets nothing: records that come again must equal those that came before.
+  // Connects or reconnects after the last record, or after `after` if given. Keeps known records:
+  // repeated ones must be equal to them.
   void open();
   void open_behind(std::uint64_t after);
   void close() { call_.reset(); }
@@ -28,11 +28,11 @@ class EventReader final : public HttpBodyEvents {
   bool was_refused() const { return status_ != 0 && status_ != 200; }
 
   std::uint64_t last() const { return records_.size(); }
-  // records()[n - 1] is the record of seq n as it was served.
+  // records()[n - 1] is the record with seq n, as served.
   const std::vector<std::string>& records() const { return records_; }
-  // Ends of runs among them.
+  // The number of run ends among them.
   std::uint64_t runs_ended() const { return runs_ended_; }
-  // The first thing that was wrong; empty when nothing was.
+  // The first error; empty if there is none.
   const std::string& wrong() const { return wrong_; }
   std::uint64_t resets() const { return resets_; }
   std::uint64_t connections() const { return connections_; }

@@ -1,5 +1,5 @@
-// Sessions that an agent's own program left on the disk: found, taken over once, read, and gone on
-// with. The scripted agent stands in for the program.
+// Sessions that an agent's own program left on disk: found, adopted once, read, and continued. The
+// scripted agent stands in for the program.
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -28,7 +28,7 @@ class Adopt : public DaemonTest {
   std::string folder() const { return claude_home() + "/projects/-ws-project"; }
   std::string file_of(const std::string& id) const { return folder() + "/" + id + ".jsonl"; }
 
-  // A file that the real program wrote, for a folder that there is here.
+  // A file written by the real program, with a folder that exists here.
   std::string native_text() const {
     std::string text = read_text(PERDURE_E2E "/../golden/adopt/claude.jsonl");
     const std::string from = "/ws/project";
@@ -40,7 +40,7 @@ class Adopt : public DaemonTest {
   static void write(const std::string& path, const std::string& text) {
     std::ofstream(path, std::ios::binary) << text;
   }
-  // One line of JSON a session.
+  // Prints one line of JSON per session.
   ProgramRun adopt(std::vector<std::string> words) {
     std::vector<std::string> all = {daemon_->setup().program, "adopt", "--json"};
     all.insert(all.end(), words.begin(), words.end());
@@ -101,7 +101,7 @@ TEST_F(Adopt, a_session_is_listed_adopted_once_and_goes_on_with_its_history) {
   EXPECT_EQ(sessions(), 1u);
   EXPECT_EQ(client_->records(session).size(), records);
 
-  // This agent knows no such session: the ladder asked for it, and then history went along.
+  // This agent does not know the session: the ladder tries it, and then sends the history.
   ASSERT_TRUE(client_->prompt({.session = session, .text = "say 1"}).ok());
   ASSERT_TRUE(until_count(session, "run.completed", 3));
   EXPECT_EQ(json_at(record(session, "context.attempt"), "failure"), "session_unknown");
@@ -111,7 +111,7 @@ TEST_F(Adopt, a_session_is_listed_adopted_once_and_goes_on_with_its_history) {
 }
 
 TEST_F(Adopt, a_session_that_the_agent_still_has_is_restored_by_its_own_id) {
-  // What the agent's own program would have left: a session in its home.
+  // Stands in for a session left by the agent's own program.
   const std::string before =
       client_->create_session({.agent = "claude", .more = R"("cwd":")" + project_ + "\""});
   ASSERT_TRUE(client_->prompt({.session = before, .text = "say 1"}).ok());
@@ -176,7 +176,7 @@ TEST_F(Adopt, files_are_only_read_and_links_not_followed) {
   EXPECT_EQ(sessions(), 1u);
   EXPECT_EQ(read_text(file_of(native_id)), text);
   EXPECT_EQ(fs::last_write_time(file_of(native_id)), written);
-  // A file that is named is meant.
+  // A named file is adopted even from elsewhere.
   const ProgramRun named = adopt({elsewhere + "/11111111-b61c-4987-b823-beca965a2a9b.jsonl"});
   EXPECT_EQ(named.exit_code, 0) << named.output;
   EXPECT_EQ(sessions(), 2u);

@@ -1,4 +1,4 @@
-// The audit trail of a real daemon: on both engines of one machine, over kills and restarts, on the
+// The audit trail of a real daemon: on both local engines, across kills and restarts, on the
 // command line, in the log.
 #include <algorithm>
 #include <filesystem>
@@ -64,7 +64,7 @@ TEST_P(AuditEnd, the_trail_outlives_kills_is_read_by_the_command_line_and_holds_
   EXPECT_THAT(shown.output, HasSubstr("\"ci\", scope operate"));
   const ProgramRun lines = run({"audit", "--json", "--since", "1h"});
   EXPECT_EQ(static_cast<std::uint64_t>(std::ranges::count(lines.output, '\n')), last);
-  // Not among the sessions, and sound.
+  // The trail is not listed among the sessions, and is intact.
   EXPECT_EQ(json_list(client_->get("/api/sessions").body, "sessions").size(), 1U);
   EXPECT_EQ(run({"verify"}).exit_code, 0);
 }
@@ -91,7 +91,7 @@ TEST_P(AuditEnd, what_happens_while_no_daemon_runs_leaves_no_entry_of_its_own) {
       << R"({"name":"box","host":"127.0.0.1","port":1,"secret":"s","fingerprint":")"
       << std::string(64, 'a') << "\"}\n";
   ASSERT_TRUE(daemon_->start());
-  // Nothing waits for the entries of the stop and the start.
+  // The entries of the stop and the start are written asynchronously.
   std::vector<std::string> after;
   until([&] {
     after = entries();
@@ -103,7 +103,7 @@ TEST_P(AuditEnd, what_happens_while_no_daemon_runs_leaves_no_entry_of_its_own) {
   EXPECT_THAT(json_at(after[before + 1], "text"), HasSubstr("remotes: box"));
 }
 
-// Each change of the rules is on disk when it is answered, and so is each answer that a rule gave.
+// Each change of the rules is on disk before it is acknowledged, and so is each answer by a rule.
 TEST_P(AuditEnd, rules_that_are_added_removed_or_answer_are_in_the_trail) {
   begin({.arguments = {"--store", GetParam()}});
   const auto add = [&](const std::string& body) {
@@ -131,7 +131,7 @@ TEST_P(AuditEnd, rules_that_are_added_removed_or_answer_are_in_the_trail) {
   }
   ASSERT_TRUE(client_->call({.method = "DELETE", .path = "/api/rules/" + exact}).ok());
   EXPECT_EQ(client_->call({.method = "DELETE", .path = "/api/rules/rule_none"}).status, 404);
-  // The outcome of an action is written after its answer.
+  // The outcome of an action is written after its response.
   ASSERT_TRUE(until([&] { return count("rule.remove") == 3; }));
   daemon_->kill_daemon();
   ASSERT_TRUE(daemon_->start());

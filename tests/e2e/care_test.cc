@@ -1,5 +1,5 @@
-// The daemon cares for itself and its data while it serves: limits of sessions, restarts, copies of
-// its folder, a folder that is taken away, verification and leftovers.
+// The daemon maintains itself and its data while it serves: limits of sessions, restarts, backups,
+// a missing folder, verification and leftovers.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -30,7 +30,7 @@ class Care : public DaemonTest {
     EXPECT_TRUE(until_count(session, "run.waiting", 1));
     return session;
   }
-  // Answers its question and awaits the end.
+  // Answers its question and waits for the end.
   void let_go(const std::string& session) {
     const std::string permission = json_at(record(session, "permission.requested"), "perm_id");
     const ApiReply answered =
@@ -53,7 +53,7 @@ TEST_F(Care, G8_a_turn_longer_than_its_limit_has_failed_and_the_session_goes_on)
   ASSERT_TRUE(until_count(session, "run.failed", 1));
   EXPECT_EQ(json_at(record(session, "run.failed"), "code"), "run_time_limit");
   EXPECT_EQ(client_->count(session, "run.cancelled"), 0u);
-  // What a person takes to answer is not the turn's time.
+  // The time a person takes to answer does not count towards the turn's limit.
   const std::string asking = client_->create_session({.more = R"("limits":{"run_ms":2000})"});
   ASSERT_TRUE(client_->prompt({.session = asking, .text = "permission 1; say 1"}).ok());
   ASSERT_TRUE(until_count(asking, "run.waiting", 1));
@@ -96,7 +96,8 @@ TEST_F(Care, G8_P1_an_agent_at_its_limit_of_memory_is_said_to_be_out_of_memory) 
   EXPECT_EQ(field(session, "is_resumable"), "true");
 }
 
-// docs/decisions/0008: nobody was told of what was cut, so the store says it, and no session.
+// docs/decisions/0008: the cut part was never acknowledged, so the store reports it, and no session
+// does.
 TEST_F(Care, C20_S2_a_torn_end_that_was_cut_is_said_in_the_log_and_by_verify) {
   begin({.arguments = {"--store", "files"}});
   const std::string session = client_->create_session({});
@@ -248,7 +249,7 @@ TEST_F(Care, D6_a_restart_asked_for_from_inside_a_session_finishes_and_the_sessi
   const std::string session = client_->create_session({.agent = "inside"});
   const std::string restart =
       "PERDURE_HOME=" + daemon_->home() + " " + daemon_->setup().program + " restart";
-  // As it says itself, one that has only just started is asked again in a moment.
+  // A daemon that has just started rejects a restart with an error that says to retry.
   const std::string loop = "for i in $(seq 100); do " + restart + " && break; sleep 0.1; done";
   ASSERT_TRUE(client_->prompt({.session = session, .text = loop}).ok());
   ASSERT_TRUE(until_count(session, "run.completed", 1));
@@ -286,7 +287,7 @@ TEST_F(Care, X17_a_copy_of_the_data_folder_leaves_the_originals_agents_alone) {
   ASSERT_TRUE(until([&] {
     return there.get("/api/sessions/" + session).at("session.status") == "interrupted_waiting";
   }));
-  // It is the copy's session now: with an agent of its own, beside the original's.
+  // It now belongs to the copy, with its own agent, next to the original.
   ASSERT_TRUE(there.prompt({.session = session, .text = "say 1"}).ok());
   there.post("/api/sessions/" + session + "/resume");
   EXPECT_TRUE(until([&] { return there.count(session, "run.completed") >= 1; }));
@@ -366,7 +367,7 @@ TEST_F(Care, S11_verify_and_gc_work_while_the_daemon_serves) {
   const ProgramRun verified = run({"verify", "--json"});
   EXPECT_EQ(verified.exit_code, 0) << verified.output;
   EXPECT_NE(verified.output.find("\"records\""), std::string::npos) << verified.output;
-  // One that belongs to nobody, from long ago; and one that may be on its way to the journal.
+  // An old one that no session owns, and a new one whose session may not be in the journal yet.
   const std::string workspaces = daemon_->home() + "/workspaces";
   const std::string old = workspaces + "/session_sess_00000000000000000000000001";
   fs::create_directory(old);

@@ -1,5 +1,5 @@
-// Two disks that may be full on their own: the one that an agent works on and the one that the
-// journal is on. Each refuses what needs it, says which it is, and leaves the other's work alone.
+// Two disks that can be full separately: the agent's disk and the journal's. A full one rejects
+// only the work that needs it, is named in the error, and does not affect the other.
 #include <filesystem>
 #include <fstream>
 
@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A disk of its own for a folder, gone with the object.
+// A small disk, mounted for one folder; unmounted by the destructor.
 class SmallDisk {
  public:
   SmallDisk(std::string folder, const char* options) : folder_(std::move(folder)) {
@@ -28,7 +28,7 @@ class SmallDisk {
   SmallDisk(const SmallDisk&) = delete;
   SmallDisk& operator=(const SmallDisk&) = delete;
   bool is_mounted() const { return mounted_; }
-  // Takes all the room that there is.
+  // Takes all free space.
   void fill() const {
     const int file = open((folder_ + "/filler").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     const std::string bytes(4096, 'x');

@@ -1,4 +1,4 @@
-// Q4, PROC6: what a session had on the machine while it lived goes with it: processes, sockets,
+// Q4, PROC6: everything that a session had on the machine is removed with it: processes, sockets,
 // locks, spools, temporary files, values of its environment.
 #include <algorithm>
 #include <filesystem>
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 class Ownership : public DaemonTest {
  protected:
-  // A session whose agent has started processes inside and outside of its group.
+  // A session whose agent has started processes inside and outside its process group.
   std::string busy_session() {
     const std::string session = client_->create_session({.more = R"("env":{"CANARY":"bird"})"});
     const ApiReply sent = client_->prompt(
@@ -37,8 +37,8 @@ class Ownership : public DaemonTest {
     return static_cast<std::size_t>(
         std::ranges::count(daemon_->processes(), session, &MarkedProcess::session));
   }
-  // Everything in the data folder that is named after the session or an execution of it, but for
-  // the workspace and the store.
+  // All files in the data folder named after the session or one of its executions, except the
+  // workspace and the store.
   std::vector<std::string> files_of(const std::string& session) {
     std::vector<std::string> names = {session};
     for (const std::string& record : client_->records(session)) {
@@ -80,8 +80,8 @@ TEST_F(Ownership, Q4_PROC6_a_session_that_was_stopped_and_archived_owns_nothing_
   std::vector<std::string> left;
   const auto owns_nothing = [&] {
     left = files_of(session);
-    // It may be brought back: the values of its environment are kept for that, and the file that a
-    // lock would be on, which nobody holds.
+    // It may be restored: its environment's values are kept for that, and so is its lock file,
+    // which is not locked.
     std::erase_if(left, [](const std::string& path) {
       return path.contains("/env/") || (path.ends_with(".lock") && is_free(path));
     });

@@ -1,5 +1,5 @@
-// `perdure agents probe` as a user meets it: what the scripted agent does well and badly is found
-// out, kept, and shown, and nothing of it stays behind.
+// `perdure agents probe` end to end: it finds, stores and shows the scripted agent's strengths and
+// faults, and leaves nothing behind.
 #include <map>
 #include <string>
 #include <vector>
@@ -19,7 +19,7 @@ class Probe : public DaemonTest {
     all.insert(all.end(), words.begin(), words.end());
     return run_program(all, daemon_->environment());
   }
-  // The outcome of each step, and what it says.
+  // The outcome of each step, and its message.
   struct Found {
     std::map<std::string, std::string> outcome;
     std::map<std::string, std::string> says;

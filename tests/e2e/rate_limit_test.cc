@@ -1,4 +1,4 @@
-// P12, P13: a limit of the agent's provider and a missing login, as a client meets them.
+// P12, P13: a usage limit of the agent's provider and a missing login, as a client sees them.
 #include <string>
 
 #include <gtest/gtest.h>

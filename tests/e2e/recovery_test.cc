@@ -1,5 +1,5 @@
-// What a user finds after a restart, told by the API of a real daemon: the log alone decides, a
-// replay starts nothing, and what cannot go on says so and stays readable.
+// The state after a restart, through the API of a real daemon: the log alone decides, a replay
+// starts nothing, and a session that cannot continue says so and stays readable.
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -29,7 +29,7 @@ class Recovery : public DaemonTest {
     EXPECT_TRUE(until_count(session, "run.completed", 1));
     return session;
   }
-  // In the middle of a turn, with some text said.
+  // Leaves a session mid-turn, with some text written.
   std::string hang() {
     const std::string session = client_->create_session({});
     EXPECT_TRUE(client_->prompt({.session = session, .text = "say 2; tool 1; hang"}).ok());
@@ -40,7 +40,7 @@ class Recovery : public DaemonTest {
                 const std::string& body = "{}") {
     return client_->post("/api/sessions/" + session + "/" + verb, body);
   }
-  // How many chunks of its first turn the transcript has: 1, 2, 3 … and nothing else of it.
+  // The number of chunks of its first turn in the transcript: 1, 2, 3 … and nothing else of it.
   std::size_t chunks_shown(const std::string& session) {
     const std::string transcript =
         client_->get("/api/sessions/" + session + "/transcript?limit=500").body;
@@ -65,7 +65,7 @@ TEST_F(Recovery, L2_O1_C8_the_log_alone_decides_and_nobody_has_to_look) {
   daemon_->kill_daemon();
   daemon_->kill_hosted();
   begin_again();
-  // The last status that was recorded is `running`; what is served was derived anew.
+  // The last recorded status is `running`; the served one is derived again.
   EXPECT_EQ(field(session, "status"), "interrupted_startup");
   const std::vector<std::string> after = client_->records(session);
   ASSERT_GT(after.size(), before.size());
@@ -80,7 +80,7 @@ TEST_F(Recovery, L2_O1_C8_the_log_alone_decides_and_nobody_has_to_look) {
   EXPECT_EQ(agents(), 0u);
 }
 
-// The text of a turn is not kept until its end: what came before a kill is there after it.
+// The text of a turn is stored before its end: text from before a kill survives it.
 TEST_F(Recovery, X2_an_agent_killed_after_the_nth_chunk_leaves_chunks_one_to_n) {
   begin();
   for (const std::size_t n : {1U, 2U, 5U}) {
@@ -108,8 +108,8 @@ TEST_F(Recovery, X2_a_kill_of_everything_after_the_nth_chunk_leaves_chunks_one_t
   for (const auto& [session, n] : said) EXPECT_EQ(chunks_shown(session), n) << session;
 }
 
-// What a start would need now says nothing of what lives: its agent is called something else in the
-// config, and fewer agents may be live than are.
+// The requirements of a start do not apply to live agents: the config gives their agent another
+// name, and permits fewer live agents than there are.
 TEST_F(Recovery, PROC3_C19_H3_a_turn_goes_on_whatever_a_new_config_says_of_its_agent) {
   begin();
   const std::vector<std::string> sessions{hang(), hang()};
@@ -125,7 +125,7 @@ TEST_F(Recovery, PROC3_C19_H3_a_turn_goes_on_whatever_a_new_config_says_of_its_a
     EXPECT_EQ(field(session, "status"), "running");
   }
   EXPECT_EQ(agents(), 2U);
-  // It is not merely alive: what a person says reaches it.
+  // It is not merely alive: requests reach it.
   EXPECT_TRUE(post(sessions[0], "cancel").ok());
   EXPECT_TRUE(until_count(sessions[0], "run.cancelled", 1));
 }
@@ -147,7 +147,7 @@ TEST_F(Recovery, C13_an_imported_session_has_its_workspace_before_it_has_an_agen
   EXPECT_TRUE(listed.ok()) << listed.body;
   EXPECT_NE(listed.body.find("here.txt"), std::string::npos) << listed.body;
   EXPECT_EQ(field(session, "executor_status"), "ready");
-  // The agent that is named then is started in its place.
+  // The newly named agent is started instead.
   const ApiReply resumed = post(session, "resume", R"({"with":"test"})");
   EXPECT_TRUE(resumed.ok()) << resumed.body;
   ASSERT_TRUE(client_->prompt({.session = session, .text = "say 1"}).ok());
@@ -160,7 +160,7 @@ TEST_F(Recovery, H3_a_workspace_takes_no_place_of_an_agent) {
   const std::string session = client_->create_session({});
   const std::string path = "/api/sessions/" + session;
   EXPECT_TRUE(client_->get(path + "/fs/list").ok());
-  // A shell does, and so does an agent: each says why it is refused, at once.
+  // A shell needs a slot, and so does an agent: each is rejected at once, with the reason.
   const ApiReply refused = client_->post(path + "/shells");
   EXPECT_EQ(refused.at("error.code"), "limit_reached") << refused.body;
   EXPECT_NE(refused.at("error.message").find("live_agents"), std::string::npos) << refused.body;
@@ -176,7 +176,7 @@ TEST_F(Recovery, H3_a_workspace_takes_no_place_of_an_agent) {
   EXPECT_TRUE(until_count(session, "run.completed", 1)) << client_->records(session).back();
 }
 
-// An observer looks into idle sessions; then the operator's prompt finds its place, also after a
+// An observer looks into idle sessions; then the operator's prompt still gets a slot, also after a
 // restart, which finds the agentctls of those looks again.
 TEST_F(Recovery, H3_N12_an_observer_takes_nothing_that_an_operator_then_lacks) {
   begin({.config = "[limits]\nlive_agents = 2\n"});
@@ -209,7 +209,7 @@ TEST_F(Recovery, H3_of_too_many_workspaces_the_one_used_longest_ago_ends) {
   for (std::size_t i = 0; i < workspaces_live_max + 2; ++i) {
     sessions.push_back(client_->create_session({}));
     EXPECT_TRUE(client_->get("/api/sessions/" + sessions.back() + "/fs/list").ok());
-    // The first one is looked at again and again.
+    // The first one is viewed repeatedly.
     EXPECT_TRUE(client_->get("/api/sessions/" + sessions.front() + "/fs/list").ok());
   }
   EXPECT_TRUE(until_count(sessions[1], "executor.stopped", 1));
@@ -235,7 +235,7 @@ TEST_F(Recovery, A1_replay_starts_nothing_and_resume_starts_one_agent) {
   const ApiReply resumed = post(session, "resume");
   EXPECT_TRUE(resumed.ok()) << resumed.body;
   EXPECT_TRUE(until([&] { return agents() == 1; }));
-  // The messages are what they were: a resume adds to the log and retells nothing.
+  // The messages are unchanged: a resume adds to the log and repeats nothing.
   EXPECT_EQ(json_list(client_->get(path + "/transcript").body, "messages"),
             json_list(transcript, "messages"));
 }
@@ -289,7 +289,7 @@ TEST_F(Recovery, A30_O4_a_question_of_an_agent_that_was_lost_cannot_be_answered)
       client_->post("/api/permissions/" + permission, R"({"option_id":"allow_once"})").status / 100,
       4);
   EXPECT_EQ(client_->count(session, "run.resumed"), 0u);
-  // A new run asks anew: with another token, which the old secret does not open.
+  // A new run asks again: with another token, which the old secret does not match.
   ASSERT_TRUE(client_->prompt({.session = session, .text = "permission 1"}).ok());
   post(session, "resume");
   ASSERT_TRUE(until_count(session, "token.minted", 2));
@@ -440,7 +440,7 @@ TEST_F(Recovery, K28_users_are_recorded_when_sent_and_agents_when_handled) {
     const bool is_talk = kind.starts_with("message.") || kind.starts_with("tool.");
     if (is_talk && (kinds.empty() || kinds.back() != kind)) kinds.push_back(kind);
   }
-  // The turn never ended, and all of it is there in order.
+  // The turn never ended, and all of it is present, in order.
   ASSERT_GE(kinds.size(), 4u);
   EXPECT_EQ(kinds[0], "message.user");
   EXPECT_EQ(kinds[1], "message.agent");
@@ -463,7 +463,7 @@ TEST_F(Recovery, H3_at_the_limit_new_agents_are_refused_and_old_ones_go_on) {
   EXPECT_TRUE(until_count(first, "run.completed", 2));
   ASSERT_TRUE(post(first, "stop").ok());
   ASSERT_TRUE(daemon_->until_no_hosted());
-  // What was held goes on when a person says so.
+  // A person releases the held prompt.
   EXPECT_TRUE(until([&] { return post(second, "resume").ok(); }));
   EXPECT_TRUE(until([&] { return agents() == 1; }));
 }

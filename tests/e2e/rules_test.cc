@@ -1,4 +1,4 @@
-// Typed permission rules as a person meets them: a real daemon, real agents, the command line.
+// Typed permission rules end to end: a real daemon, real agents, the command line.
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -13,7 +13,7 @@ namespace {
 
 class Rules : public DaemonTest {
  protected:
-  // The test agent asks this.
+  // The test agent's question.
   void ask(const std::string& session, const std::string& tool) {
     const std::string options =
         R"("options":[{"optionId":"yes","name":"Allow","kind":"allow_once"},)"
@@ -34,7 +34,7 @@ class Rules : public DaemonTest {
     EXPECT_EQ(made.status, 201) << made.body;
     return made.at("rule.id");
   }
-  // Of the question number `n`, when it is answered: "yes by rule:…".
+  // The answer to question number `n`, once answered: "yes by rule:…".
   std::string answer(const std::string& session, std::size_t n) {
     std::vector<std::string> found;
     until([&] {
@@ -75,7 +75,8 @@ TEST_F(Rules, RULE10_one_rule_allows_one_asks_one_denies_and_each_answer_names_i
   EXPECT_NE(shown.find("(rule:" + allows + ")"), std::string::npos) << shown;
   EXPECT_NE(shown.find("(rule:" + denies + ")"), std::string::npos) << shown;
 
-  // The daemon dies and comes back: the same rules, and the question is still a person's.
+  // The daemon is killed and restarted: it has the same rules, and the question is still open for a
+  // person.
   daemon_->kill_daemon();
   ASSERT_TRUE(daemon_->start());
   ASSERT_TRUE(until([&] { return field(session, "pending") != "[]"; }));

@@ -1,5 +1,5 @@
-// The reader of command lines against real shells: what an allow rule takes for a simple command,
-// every shell on this machine runs as exactly that command.
+// The parser of command lines against real shells: every shell on this machine runs what an allow
+// rule considers a simple command as exactly that command.
 #include "session/shell_words.h"
 
 #include <filesystem>
@@ -24,7 +24,7 @@ class RealShell : public ::testing::Test {
     folder_ = fs::temp_directory_path() / ("perdure-shell-words-" + std::to_string(getpid()));
     fs::create_directories(folder_ / "bin");
     fs::create_directories(folder_ / "work");
-    // Files that a glob would find.
+    // Files that a glob would match.
     for (const char* const name : {"a", "b", "-", "ab"}) std::ofstream(folder_ / "work" / name);
     const fs::path show = folder_ / "bin" / "show";
     std::ofstream(show) << "#!/bin/sh\nfor word in show \"$@\"; do printf '[%s]' \"$word\"; done\n";

@@ -1,5 +1,5 @@
-// How the daemon starts: on a port that is taken, with everything put aside, and what the contract
-// promises to be served.
+// How the daemon starts: on an occupied port, with all data archived, and whether it serves what
+// the contract promises.
 #include <csignal>
 #include <cstddef>
 #include <filesystem>
@@ -59,7 +59,7 @@ TEST(Start, D5_the_socket_of_a_dead_daemon_is_replaced_and_one_of_the_living_is_
   EXPECT_TRUE(daemon.start());
 }
 
-// A service's output lies in a journal that others may read.
+// A service's output is in a journal that others may read.
 TEST(Start, a_service_manager_is_told_and_no_key_is_in_its_journal) {
   const std::string name = "perdure-start-test-" + std::to_string(getpid());
   const int manager = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -77,7 +77,7 @@ TEST(Start, a_service_manager_is_told_and_no_key_is_in_its_journal) {
   close(manager);
 }
 
-// docker logs, nohup and supervisord keep what is written to a pipe or a file.
+// docker logs, nohup and supervisord store everything written to a pipe or to files.
 TEST(Start, SEC14_a_launch_token_is_written_to_a_terminal_only) {
   DaemonProcess piped;
   ASSERT_TRUE(piped.start());
@@ -135,7 +135,7 @@ TEST(Start, U12_a_clean_start_puts_everything_aside_and_destroys_nothing) {
 
 TEST(Start, S7_U12_a_first_start_that_was_cut_off_is_begun_again) {
   DaemonProcess daemon;
-  // No journal can be made there.
+  // No journal can be created there.
   fs::create_directories(daemon.home() + "/perdure.db");
   fs::permissions(daemon.home(), fs::perms::owner_all);
   ASSERT_FALSE(daemon.start());
@@ -144,7 +144,7 @@ TEST(Start, S7_U12_a_first_start_that_was_cut_off_is_begun_again) {
   ASSERT_TRUE(started) << started.error().message();
   ASSERT_EQ(daemon.stop(), 0);
 
-  // Of a version that wrote its key first; a clean start takes it away.
+  // Left by a version that wrote its key first; a clean start removes it.
   fs::remove(daemon.home() + "/perdure.db");
   for (const char* const tail : {"-wal", "-shm", ".reserve"}) {
     fs::remove(daemon.home() + "/perdure.db" + tail);
@@ -155,7 +155,7 @@ TEST(Start, S7_U12_a_first_start_that_was_cut_off_is_begun_again) {
   EXPECT_TRUE(clean) << clean.error().message();
 }
 
-// What scripts rely on; it only ever grows.
+// Scripts rely on these; the list only ever grows.
 constexpr const char* contract_fields[] = {"id",
                                            "task_id",
                                            "title",

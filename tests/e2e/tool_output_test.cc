@@ -1,5 +1,5 @@
-// Output of a tool that comes in pieces, from the agent's bytes to what a client reads: each piece
-// is a record of its own, and the transcript shows them joined, now and after a restart.
+// Tool output in pieces, from the agent's bytes to the client: each piece is its own record, and
+// the transcript shows them joined, now and after a restart.
 #include <gtest/gtest.h>
 
 #include "daemon_test.h"
@@ -9,7 +9,7 @@ namespace {
 
 class ToolOutput : public DaemonTest {
  protected:
-  // The pieces of one turn as the journal has them.
+  // The pieces of one turn in the journal.
   std::string pieces_of(const std::string& session) {
     std::string joined;
     for (const std::string& record : client_->records(session)) {
@@ -28,7 +28,7 @@ class ToolOutput : public DaemonTest {
     }
     return contents;
   }
-  // `form` is what the agent's own updates have in this manner of sending.
+  // `form` names the fields that the agent's own updates have in this format.
   void expect_pieces_joined(const std::vector<std::string>& form) {
     const std::string session = client_->create_session({});
     ASSERT_TRUE(client_->prompt({.session = session, .text = "output 4; say 1"}).ok());

@@ -1,5 +1,5 @@
-// A real `perdure serve` whose disk fails: it is gone within a second, has acknowledged nothing
-// that hangs on the failed sync, and its next life tells what became of it.
+// A real `perdure serve` whose disk fails: it exits within one second, has acknowledged nothing
+// that depends on the failed sync, and its next run shows the outcome.
 #include <fstream>
 #include <string>
 
@@ -36,7 +36,7 @@ TEST_P(FailingSync, S6_DISK1_a_real_daemon_is_gone_and_has_answered_nobody) {
   EXPECT_EQ(client_->call(rename).status, 0) << "nobody is answered";
   EXPECT_EQ(daemon_->until_exit(), exit_storage) << daemon_->log();
 
-  // The fault is over: what was acknowledged is there, and the retry tells.
+  // The fault is over: acknowledged data exists, and the retry shows the outcome.
   daemon_->setup().environment.clear();
   ASSERT_TRUE(daemon_->start()) << daemon_->output();
   client_ = std::make_unique<ApiClient>(daemon_->endpoint());

@@ -1,5 +1,5 @@
-// DISK2: a disk without room refuses cleanly, takes cancels and ends from the reserve, keeps what
-// was acknowledged, and serves again, without a restart, when there is room.
+// DISK2: on a full disk the store fails cleanly, accepts cancels and ends from the reserve, keeps
+// acknowledged data, and works again without a restart once there is room.
 #include <memory>
 #include <string>
 
@@ -27,7 +27,7 @@ class FullDisk : public ::testing::TestWithParam<EngineKind> {
 
   enum class Weight { ordinary, essential };
 
-  // The refusal, or nothing; the model follows.
+  // The error, or nothing; updates the model.
   std::optional<Code> append(Weight weight, std::size_t bytes = 20'000) {
     Append batch{.session = session,
                  .epoch = store_->epoch(),
@@ -35,7 +35,7 @@ class FullDisk : public ::testing::TestWithParam<EngineKind> {
                  .records = {std::string(bytes, 'r')},
                  .outbox_add = {{model_.head(session) + 1, "effect"}},
                  .essential = weight == Weight::essential};
-    std::optional<Code> refusal = Code::internal;  // not answered
+    std::optional<Code> refusal = Code::internal;  // until the callback runs
     store_->append(batch, [&](Result<> result) {
       refusal = result ? std::nullopt : std::optional(result.error().code());
     });
@@ -44,7 +44,7 @@ class FullDisk : public ::testing::TestWithParam<EngineKind> {
     return refusal;
   }
 
-  // Leaves so much room beyond what is used, and fills it.
+  // Leaves this much room beyond the used space, and fills it.
   void fill(std::uint64_t room_bytes) {
     capacity_bytes_ = engine_->disk().bytes_used() + room_bytes;
     engine_->disk().set_capacity(capacity_bytes_);
@@ -83,7 +83,7 @@ TEST_P(FullDisk, DISK2_ServesAgainWithoutARestart) {
   for (int i = 0; i < 100 && store_->idle_step(); ++i) {}
   EXPECT_TRUE(engine_->retry_space(*store_));
   EXPECT_EQ(append(Weight::ordinary), std::nullopt);
-  // And again: the reserve is there a second time.
+  // And again: the reserve has been restored.
   fill(100'000);
   EXPECT_EQ(append(Weight::essential, 300), std::nullopt);
   expect_store_equals(*store_, model_);
@@ -96,7 +96,7 @@ TEST_P(FullDisk, DISK2_ACrashOnAFullDiskLosesNothing) {
     EXPECT_EQ(append(Weight::essential, 300), std::nullopt);
     engine_->crash(outcome);
     store_.reset();
-    // Still full: it opens, shows everything, and says disk_full.
+    // Still full: it opens, shows everything, and reports disk_full.
     engine_->disk().set_capacity(capacity_bytes_);
     open();
     ASSERT_TRUE(store_);
@@ -110,7 +110,7 @@ TEST_P(FullDisk, DISK2_ACrashOnAFullDiskLosesNothing) {
   }
 }
 
-// Others have taken the last byte: nothing opens, nothing is lost.
+// Other programs took the last byte: the store does not open, and loses nothing.
 TEST_P(FullDisk, DISK2_WithoutAnyRoomItDoesNotOpenAndLosesNothing) {
   fill(100'000);
   engine_->crash(CrashOutcome::lost);

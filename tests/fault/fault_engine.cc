@@ -84,7 +84,8 @@ class FaultFilesEngine final : public FaultEngine {
                                  .new_log_id = "log",
                                  .reserve_bytes = reserve_bytes}));
   }
-  // Every line and file that is not one of the last moments before the crash vouches for itself.
+  // Every line and file proves its own integrity, except those from the last moments before the
+  // crash.
   void check_integrity() override {
     auto opened = FilesStore::open({.disk = make_fault_files(disk_), .reserve_bytes = 0});
     ASSERT_TRUE(opened) << opened.error().message();

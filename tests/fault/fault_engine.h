@@ -1,5 +1,5 @@
-// An engine over the fault disk, as the sweeps need it: opened anew for every life of the process,
-// crashed, and looked at afterwards. One for each engine.
+// An engine over the fault disk, for the sweeps: opened for every run of the process, crashed, and
+// checked afterwards. One per engine.
 #pragma once
 
 #include <functional>
@@ -16,13 +16,13 @@ class FaultEngine {
   virtual ~FaultEngine() = default;
   virtual FaultDisk& disk() = 0;
   virtual void crash(CrashOutcome outcome) = 0;
-  // With thresholds so small that everything that happens in the background is part of a short
-  // workload.
+  // With thresholds so small that all background work happens within a short workload.
   virtual Result<std::unique_ptr<StoreEngine>> open(std::function<void(const Error&)> on_fatal) = 0;
-  // With the thresholds of a product, and that reserve.
+  // With production thresholds and this reserve.
   virtual Result<std::unique_ptr<StoreEngine>> open_plain(
       std::function<void(const Error&)> on_fatal, std::size_t reserve_bytes) = 0;
-  // With no store open: adds a failure for what the engine itself finds wrong with its files.
+  // Call with no store open: adds a test failure for every error that the engine finds in its
+  // files.
   virtual void check_integrity() = 0;
   virtual bool retry_space(StoreEngine& store) = 0;
 };

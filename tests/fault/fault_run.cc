@@ -1,4 +1,4 @@
-// One workload on an engine over the fault disk, and what must hold after it.
+// One workload on an engine over the fault disk, and its invariants afterwards.
 #include "fault_run.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 constexpr int rounds = 17;  // of eight batches with one or two records: 204 records
 constexpr int batches_a_round = 8;
 constexpr std::uint64_t sessions = 5;
-constexpr int steps_max = 1000;  // more in one go is a livelock
+constexpr int steps_max = 1000;  // more without a pause is a livelock
 
 SessionId session_of(std::uint64_t n) {
   return SessionId(Ulid{.high = 0x0192'0000'0000'0000, .low = n});
@@ -30,7 +30,7 @@ bool FaultRun::go(FaultPlan plan) {
   if (!open()) restart(after_fatal_);
   for (int round = 0; round < rounds && !::testing::Test::HasFailure(); ++round) {
     if (round == rounds / 2) {
-      // A planned restart, so that faults meet closing and recovery as well.
+      // A planned restart, so that faults also hit closing and recovery.
       end_life();
       if (!open()) restart(after_fatal_);
     }
@@ -73,7 +73,7 @@ void FaultRun::step() {
 }
 
 void FaultRun::queue_batch(int round, int place) {
-  // With five sessions, some batches of a group build on others in it.
+  // With five sessions, some batches of a group depend on others in it.
   const auto n = static_cast<std::uint64_t>(round * 3 + place);
   Append batch{.session = session_of(1 + n % sessions), .epoch = store_->epoch()};
   batch.expected_head = model_.head(batch.session);
@@ -82,7 +82,7 @@ void FaultRun::queue_batch(int round, int place) {
   }
   const std::uint64_t number = ++batches_;
   const Seq head = batch.expected_head;
-  // The number makes a retry differ from the batch that was refused; keys and rows are the same.
+  // The number distinguishes a retry from the failed batch; keys and rows are the same.
   const std::string name = std::to_string(number);
   const std::string place_name = batch.session.text() + "/" + std::to_string(head);
   batch.records.assign(1 + (round + place) % 2, "record " + name + std::string(300, 'r'));
@@ -126,7 +126,8 @@ void FaultRun::end_life() {
   hit_ = hit_ || engine_->disk().fault_hit();
   store_.reset();
   fatals_ += life_fatals_;
-  // While the file is being made there is nothing to lose, and SQLite rolls its own journal back.
+  // While the file is being created there is nothing to lose, and SQLite rolls its own journal
+  // back.
   if (was_open_) EXPECT_EQ(engine_->disk().syncs_after_failed_sync(), 0U) << "DISK1";
 }
 
@@ -138,7 +139,7 @@ void FaultRun::restart(CrashOutcome outcome) {
   ASSERT_TRUE(open()) << "no fault, and the store does not open: " << open_error_;
   resolve_pending();
   expect_store_equals(*store_, model_);
-  // What recovery has shown must not be taken back by a power cut right behind it.
+  // A power cut right after recovery must not undo what recovery has shown.
   engine_->crash(CrashOutcome::lost);
   end_life();
   engine_->check_integrity();

@@ -1,7 +1,7 @@
-// One run of the disk-fault sweep: a workload of 200 records over five sessions on an engine
-// over the fault disk, with one planned fault, every restart it leads to, and the judgement
-// after each. What was acknowledged is there, what was refused is not, and what was neither is
-// there whole or not at all.
+// One run of the disk-fault sweep: a workload of 200 records over five sessions on an engine over
+// the fault disk, with one planned fault, every restart it causes, and the checks after each.
+// Acknowledged data exists, failed data does not, and data in doubt exists completely or not at
+// all.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ namespace perdure {
 
 class FaultRun {
  public:
-  // `after_fatal` is what a crash makes of unsynced writes, whenever the run has to restart.
+  // `after_fatal` decides the fate of unsynced writes whenever the run must restart.
   FaultRun(EngineKind kind, std::uint64_t seed, CrashOutcome after_fatal);
   ~FaultRun();
 
-  // The whole of it. False when the planned operation was never reached: the sweep is over.
+  // Runs everything. False if the planned operation was never reached: the sweep is over.
   bool go(FaultPlan plan);
 
-  // Of the whole run.
+  // For the whole run.
   int fatals() const { return fatals_; }
   int restarts() const { return restarts_; }
   const std::map<Code, int>& refusals() const { return refusals_; }
@@ -40,7 +40,7 @@ class FaultRun {
   void queue_batch(int round, int place);
   void answered(std::uint64_t number, const Result<>& result);
   void step();
-  // The process ends here, cleanly or not, and another begins without faults.
+  // Ends this process, cleanly or not, and starts the next one without faults.
   void restart(CrashOutcome outcome);
   void end_life();
   void resolve_pending();
@@ -55,7 +55,7 @@ class FaultRun {
   int fatals_ = 0;
   int restarts_ = 0;
   bool hit_ = false;
-  bool was_open_ = false;  // in this life or an earlier one
+  bool was_open_ = false;  // in this or an earlier process
   std::string open_error_;
   std::map<Code, int> refusals_;
 };

@@ -1,6 +1,5 @@
-// Recovery itself is cut off at every change it makes, and again in the next try: what was
-// acknowledged before is never in danger from it. All commits are in the log, the last among them
-// acknowledged or in doubt.
+// Recovery itself is cut off at each of its changes, and again at the next try: it never endangers
+// acknowledged data. All commits are in the log, the last one acknowledged or in doubt.
 #include <memory>
 #include <string>
 
@@ -38,7 +37,7 @@ class World {
     return opened ? *std::move(opened) : nullptr;
   }
 
-  // Cuts the power at the n-th change of a recovery; false when there are not so many.
+  // Cuts the power at the n-th change of a recovery; false if there are fewer.
   bool cut(std::uint64_t n) {
     engine->disk().plan({.at = n, .ops = changes, .kind = FaultKind::power_cut});
     open();

@@ -1,4 +1,4 @@
-// The sweep: operation 1 fails, then 2, 3 … until the workload ends without meeting the fault. For
+// The sweep: operation 1 fails, then 2, 3 … until the workload ends without reaching the fault. For
 // every kind of fault, transient and persistent, and for every outcome of a power cut.
 #include <cstdlib>
 #include <iostream>
@@ -21,7 +21,7 @@ struct Tally {
   int refusals = 0;
 };
 
-// One point of a sweep; false when the fault was not met any more.
+// One point of a sweep; false if the fault was not reached.
 bool visit(EngineKind kind, FaultPlan plan, CrashOutcome outcome, Tally& tally) {
   FaultRun run(kind, plan.at, outcome);
   if (!run.go(plan)) return false;
@@ -32,8 +32,8 @@ bool visit(EngineKind kind, FaultPlan plan, CrashOutcome outcome, Tally& tally) 
   return true;
 }
 
-// All points, from SWEEP_AT on where that is set, to see a failure again. Without an outcome each
-// point gets the next one in turn, so that each kind of fault meets each of them many times.
+// All points, or those from SWEEP_AT on, to repeat a failure. Without an outcome the points cycle
+// through all of them, so that each kind of fault meets each outcome many times.
 void sweep(EngineKind kind, const std::string& name, FaultPlan plan,
            std::optional<CrashOutcome> outcome = {}) {
   Tally tally;
@@ -82,7 +82,7 @@ TEST_P(StoreSweep, DISK2_ShortWriteOnce) {
   sweep(GetParam(), "short write once", {.ops = {DiskOp::write}, .kind = FaultKind::short_write});
 }
 
-// A refused commit can be whole in the log: the page that found no room was there already.
+// A failed commit can be complete in the log: the page that found no room was already there.
 TEST_P(StoreSweep, DISK2_FullBehindTheBytesOnce) {
   sweep(GetParam(), "full behind the bytes once",
         {.ops = {DiskOp::write}, .kind = FaultKind::full_behind});

@@ -1,5 +1,5 @@
 // Loaded into a real daemon by LD_PRELOAD: once the file that SYNC_FAULT names exists, every fsync
-// and fdatasync fails with EIO. The one rule: before that it changes nothing.
+// and fdatasync fails with EIO. Until then it changes nothing.
 #include <cerrno>
 #include <cstdlib>
 

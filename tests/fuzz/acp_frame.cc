@@ -1,5 +1,5 @@
-// Any bytes of an agent, cut anywhere: what is handed on is valid JSON, memory stays within the
-// limit, and the cuts make no difference. The first byte is the size of the pieces.
+// Any bytes of an agent, cut anywhere: all output is valid JSON, memory stays within the limit, and
+// the cuts make no difference. The first byte is the size of the pieces.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -15,7 +15,7 @@
 namespace perdure::acp {
 namespace {
 
-constexpr std::size_t line_bytes_max = 700;  // small, so that lines beyond it are met
+constexpr std::size_t line_bytes_max = 700;  // small, so that longer lines occur
 
 std::vector<std::string> read_in_pieces(std::string_view bytes, std::size_t piece_bytes) {
   Collected collected;

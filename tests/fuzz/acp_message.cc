@@ -1,5 +1,5 @@
 // Any JSON as a message, an update and an error: parse, print and parse again agree; and any bytes
-// given to both halves of a connection, with calls open, do no harm.
+// given to both halves of a connection, with calls open, cause no failure.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -41,7 +41,7 @@ void check_message(std::string_view object) {
   CHECK(parse_rpc_error(again->error) == parse_rpc_error(message->error));
 }
 
-// Printing settles what was told in another dialect or left out; from then on nothing changes.
+// Printing normalises other dialects and omitted fields; after that nothing changes.
 void check_update(std::string_view raw) {
   const SessionUpdate update = parse_update(raw);
   CHECK(update.raw.text == raw);
@@ -93,7 +93,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   using namespace perdure;
   const std::string_view all(reinterpret_cast<const char*>(bytes), size);
   acp::check_halves(all);
-  // Printing puts everything on one line, so that line breaks between tokens would differ.
+  // Printing puts everything on one line, so line breaks between tokens would differ.
   if (all.find_first_of("\n\r") != std::string_view::npos || !json_validate(all)) return 0;
   acp::check_message(all);
   acp::check_update(all);

@@ -1,7 +1,7 @@
 // Bytes as a script for an agent, its daemon and the time: the real supervisor between the agent
-// and the link, and on one half of the inputs the real session machine behind it. Everything is in
-// memory. After every step all that the three sides can see is judged, and in the end everything
-// must come to its end.
+// and the link, and for half of the inputs the real session machine at the other end of the link.
+// Everything is in memory. After every step everything that the three sides see is checked, and
+// finally everything must end.
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -25,7 +25,7 @@ using namespace perdure;
 
 constexpr std::size_t steps_max = 300;
 constexpr std::uint64_t spool_bytes = 32UL << 10;
-// Above the limit: what one reading of the agent and a few commands may become.
+// Above the limit: the output of one read from the agent and a few commands.
 constexpr std::uint64_t spool_slack_bytes = 64UL << 10;
 
 // One agentctl, from its start to its end.
@@ -100,7 +100,7 @@ class FuzzedWorld {
     if (dice_.one_in(2)) bytes += '\n';
     if (!life_->agent) return;
     if (dice_.one_in(4)) return life_->agent->complain(bytes);
-    // Two messages and a part of a third in one reading are as good as one.
+    // Two messages and part of a third in one read are equivalent to one.
     if (dice_.one_in(2)) bytes += life_->agent->message(dice_) + life_->agent->message(dice_);
     life_->agent->say(bytes);
   }
@@ -156,7 +156,7 @@ class FuzzedWorld {
     loop_.advance_ms(times_ms[dice_.below(std::size(times_ms))]);
   }
 
-  // What a person does.
+  // An action of a person.
   void client_input() {
     const State& state = machine_.state();
     switch (dice_.below(8)) {
@@ -182,7 +182,7 @@ class FuzzedWorld {
     }
   }
 
-  // What a daemon might send, in any order.
+  // A command that a daemon might send, in any order.
   void command() {
     SendCommand command{.exec = life_->daemon->execution().exec,
                         .gen = life_->daemon->execution().gen,
@@ -272,7 +272,7 @@ class FuzzedWorld {
     }
   }
 
-  // Until nothing happens any more without the agent, a person or the time.
+  // Until nothing more happens without the agent, a person or time.
   void settle() {
     for (std::size_t round = 0; round < 1000; ++round) {
       loop_.run();
@@ -324,7 +324,7 @@ class FuzzedWorld {
     if (has_machine_) feed(ExecutorGone{execution.exec, execution.gen, "pidfd"});
   }
 
-  // Heals everything: then every frame arrives, and the agentctl ends when it is told to.
+  // Heals everything: then every frame arrives, and the agentctl ends on request.
   void end() {
     acks_always_ = true;
     acked_ = 0;

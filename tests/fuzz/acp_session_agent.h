@@ -1,6 +1,5 @@
-// The agent of the acp_session fuzzer: says what the bytes tell it to, right or wrong, and judges
-// what it is told. Its books are its own: what it asked and what was asked of it are read from the
-// bytes of both directions.
+// The agent of the acp_session fuzzer: sends what the bytes dictate, valid or not, and checks what
+// it receives. It tracks requests independently, from the bytes of both directions.
 #pragma once
 
 #include <algorithm>
@@ -79,7 +78,7 @@ class FuzzedAgent final : private acp::LineSink {
     if (lives()) child_->events->on_error_output(bytes);
   }
 
-  // One message of a table, its fields by the dice.
+  // One message from a table, with random fields.
   std::string message(Dice& dice) {
     switch (dice.below(16)) {
       case 0: return error_answer(dice);
@@ -265,7 +264,7 @@ class FuzzedAgent final : private acp::LineSink {
   bool has_exited_ = false;
   std::map<std::string, std::string> open_;        // our requests by id: which method
   std::map<std::string, std::uint64_t> asked_;     // by the agent, by id: how often
-  std::map<std::string, std::uint64_t> answered_;  // the same, of the answers
+  std::map<std::string, std::uint64_t> answered_;  // the same, for the answers
 };
 
 }  // namespace perdure

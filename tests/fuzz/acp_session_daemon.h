@@ -1,5 +1,5 @@
-// The daemon of the acp_session fuzzer: one execution over a link that comes and goes. Whatever
-// happens, frames come in order, decode, stay within the window, and a run has one end.
+// The daemon of the acp_session fuzzer: one execution over a link that connects and disconnects. In
+// every case frames arrive in order, decode, stay within the window, and a run has one end.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ class FuzzedDaemon final : private AgentctlClientEvents {
     if (!stopping_.empty()) client_->stop(stopping_);
   }
   void detach() { client_.reset(); }
-  // An owner of before, or somebody who never was one.
+  // As a former owner, or as one that never was.
   void attach_wrongly(Supervisor& supervisor, const AttachPacket& packet) {
     FakeWire::Ends ends = std::make_shared<FakeWire>(loop_)->ends();
     std::string bytes;
@@ -74,7 +74,7 @@ class FuzzedDaemon final : private AgentctlClientEvents {
     stopping_ = reason;
     if (client_) client_->stop(reason);
   }
-  // The agentctl is gone: what it left behind is the rest.
+  // The agentctl is gone: reads the frames that it left.
   void read_rest(Folder& folder) {
     detach();
     Result<SpoolReader> reader = SpoolReader::create(folder, last_);

@@ -1,5 +1,5 @@
-// Any bytes as a session file of another program: the first one says which. Never a crash, and what
-// is read makes a journal whose chain verifies.
+// Any bytes as a session file of another program, selected by the first byte. Never a crash, and a
+// parsed session makes a journal whose chain verifies.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 // Both ends of the link between daemon and agentctl, and the spool: any bytes are packets or an
-// error, however they are cut; what a decoder takes it writes and reads again without a difference;
-// and a spool gives the same entries after anything that was put behind them.
+// error, however they are cut; every decoded packet encodes and decodes without a difference; and
+// bytes appended to a spool do not change its entries.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -65,7 +65,7 @@ void check_frame(std::string_view bytes) {
   CHECK(again->run == frame->run);
   CHECK(again->body.index() == frame->body.index());
   CHECK(encode_frame(again->run, again->body) == written);
-  // Line breaks between the tokens of a kept value become spaces; but for them it is the same.
+  // Line breaks between tokens of a stored value become spaces; otherwise it is unchanged.
   if (bytes.find_first_of("\r\n") == std::string_view::npos) CHECK(again->body == frame->body);
 }
 
@@ -117,7 +117,7 @@ std::size_t count_entries(std::string_view bytes) {
   return count;
 }
 
-// The input as frames of a spool, its end cut off at each place that the input names.
+// The input as frames of a spool, cut off at each place that the input names.
 void check_spool(std::string_view bytes) {
   count_entries(bytes);
   std::string segment;

@@ -1,5 +1,5 @@
-// A fuzz target with a planted bug. ./test fails when libFuzzer does not find it: then the fuzzers
-// are not looking at anything.
+// A fuzz target with a planted bug. If libFuzzer does not find it, ./test fails: then the fuzzers
+// do not work.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

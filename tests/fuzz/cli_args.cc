@@ -1,6 +1,6 @@
-// Any words as a command line, as completion asks for it and as it is run: an error with exit code
-// 2 or a call of the table, whose words and values are all from the input. Agent output besides:
-// what is left of any bytes is harmless text.
+// Any words as a command line, for completion and for running: an error with exit code 2, or a call
+// from the table whose words and values all come from the input. Also agent output: after cleaning,
+// any bytes are harmless text.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
-// Bytes as a life of a session: each step is drawn from them by the decoder of the random driver,
-// decided, folded and checked. Ends the process on a broken invariant, and when the journal folds
-// to another state than the live one.
+// Bytes as a life of a session: the decoder of the random driver draws each step from them; it is
+// decided, folded and checked. Ends the process on a broken invariant, and if the journal folds to
+// another state than the live one.
 #include <cstddef>
 #include <cstdint>
 #include <span>

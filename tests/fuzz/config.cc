@@ -1,5 +1,5 @@
-// Any bytes given as config.toml are an error that names the file, or settings which, shown and
-// read again, are the same settings. Secrets are not shown, so they are left out of the comparison.
+// Any bytes as config.toml are an error that names the file, or settings that print and parse to
+// the same settings. Secrets are not printed, so they are not compared.
 #include "main/config.h"
 
 #include <cstddef>

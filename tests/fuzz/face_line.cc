@@ -1,6 +1,6 @@
-// Any bytes of an editor, and a daemon that answers anything: what comes out is one valid message a
-// line, and no request is answered twice. A line that begins with `=` answers the oldest call,
-// with `#` it is the next record of a session; everything else is the editor's.
+// Any bytes of an editor, and a daemon that answers anything: the output is one valid message per
+// line, and no request is answered twice. A line that begins with `=` answers the oldest call, one
+// with `#` is a session's next record; everything else is the editor's.
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -51,7 +51,7 @@ class Story final : acp::LineSink {
     auto& [session, seq] = *followed_.begin();
     face_.on_record(session, ++seq, json);
   }
-  // A request may stand behind noise on its line: the same reader says where.
+  // A request may follow noise on its line: the same reader finds it.
   void note_request(std::string_view text) { requests_.feed(std::string(text) + "\n", *this); }
   void on_object(std::string_view json) override {
     const auto message = acp::parse_rpc(json);

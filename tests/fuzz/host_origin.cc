@@ -1,6 +1,6 @@
-// Any bytes as a Host and as an Origin, given to our parser and to a slow one that is written here
-// on other lines: by regular expressions, and addresses by the system. Both must agree on whether
-// the text is one of ours, and what was accepted must mean one thing only.
+// Any bytes as a Host and as an Origin, given to our parser and to a slow, independent one: regular
+// expressions, and the system's functions for addresses. Both must agree on whether the text is one
+// of ours, and an accepted text must have exactly one meaning.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -24,8 +24,8 @@ std::string lower(std::string text) {
   return text;
 }
 
-// An address in brackets: what the system reads and writes again in the same letters. IPv4 at the
-// end is written with dots by the system and in hex by browsers.
+// An address in brackets that the system parses and prints unchanged. The system prints a trailing
+// IPv4 part with dots, browsers in hex.
 bool is_reference_ipv6(const std::string& text) {
   in6_addr address{};
   if (inet_pton(AF_INET6, text.c_str(), &address) != 1) return false;
@@ -105,7 +105,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   const auto authority = perdure::parse_authority(text);
   const bool is_ours = authority && own.has_host(*authority);
   CHECK(is_ours == (text == "127.0.0.1:7433" || perdure::lower(text) == "localhost:7433"));
-  // Whatever --listen is given, nothing but loopback is taken without TLS.
+  // For any --listen, only loopback is accepted without TLS.
   const auto listen = perdure::check_listen_host(text, perdure::Transport::plain);
   if (listen) CHECK(listen->host.starts_with("127.") || listen->host == "::1");
   return 0;

@@ -1,6 +1,6 @@
 // Any bytes sent to a connection of the server, in portions: never a crash, never a request that
-// the strict rules forbid. What our reader takes and Beast's takes too, both take for the same
-// request.
+// the strict rules forbid. A request accepted by both our reader and Beast's means the same to
+// both.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -23,7 +23,7 @@ namespace http = boost::beast::http;
 
 constexpr std::size_t body_bytes_max = 1000;
 
-// The rules once more, by plain search.
+// The rules again, by plain search.
 void check_rules(const HttpRequest& request) {
   CHECK(request.path.starts_with('/'));
   CHECK(!request.path.contains('\0') && !request.path.contains('\n'));
@@ -54,7 +54,7 @@ void compare_with_beast(std::string_view bytes) {
   theirs.header_limit(1U << 20U);
   boost::system::error_code error;
   const std::size_t used = theirs.put({head.data(), head.size()}, error);
-  // It refuses more: values of Connection, for one. What both take must be the same.
+  // It rejects more, such as some values of Connection. If both accept, the results must be equal.
   if (error || !theirs.is_header_done()) return;
   CHECK(used == head.size());
   CHECK(theirs.get().method_string() == ours->request.method);
@@ -143,7 +143,7 @@ void serve(std::string_view bytes, std::size_t portion) {
     stream->make_writable();
   }
   stream->end();
-  // Every connection whose peer has ended ends, after what it has to say.
+  // Every connection whose peer has ended ends too, after its remaining output.
   for (std::size_t i = 0; i < 100'000 && !(stage->is_forgotten && stage->is_quiet()); ++i) {
     stage->go_on();
     stream->make_writable();

@@ -1,4 +1,4 @@
-// Bytes as a journal of somebody else's that was imported, and as what happens in it then: see
+// Bytes as an imported foreign journal, and as later events in it: see
 // session/foreign_journal_for_test.h. Ends the process on a broken CHECK.
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Any bytes given to the record decoder are an error or a record, and a record that was read can be
-// written and read again without a difference; a flipped bit never goes unseen by the chain.
+// Any bytes given to the record decoder yield an error or a record that encodes and decodes without
+// a difference; the chain detects every flipped bit.
 #include <cstddef>
 #include <cstdint>
 #include <functional>

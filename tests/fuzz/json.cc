@@ -1,5 +1,5 @@
-// Any bytes given to the JSON reader: an error or a value, never a crash or a read outside of the
-// input. What was accepted reads back the same after it was taken apart and written again.
+// Any bytes given to the JSON reader: an error or a value, never a crash or a read beyond the
+// input. An accepted value is the same after it is taken apart, written and read again.
 #include "base/json.h"
 
 #include <cstddef>
@@ -17,7 +17,8 @@ bool lies_within(std::string_view part, std::string_view whole) {
   return part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size();
 }
 
-// Each reader gives a value or an error, and a value that can be written gives the same text again.
+// Each reader returns a value or an error, and a value that can be written gives the same text
+// again.
 void read_scalar(std::string_view raw) {
   if (const auto text = json_string(raw)) {
     CHECK(is_utf8(*text));

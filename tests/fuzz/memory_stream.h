@@ -1,5 +1,6 @@
-// A connection in memory, for fuzzers: the driver gives it the peer's bytes in portions, as far as
-// they are wanted, and what is written is counted, sometimes only after a refusal.
+// A connection in memory, for fuzzers: the driver delivers the peer's bytes in portions, only while
+// the reader wants them. It accepts writes a few bytes at a time, and sometimes makes the writer
+// wait.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +25,7 @@ class MemoryStream final : public ByteStream {
       wants_write_ = true;
       return {Transfer::would_wait};
     }
-    // At most a few bytes of each: whoever writes must go on where it was stopped.
+    // Accepts at most a few bytes at once: the writer must resume where it stopped.
     const std::size_t taken = std::min<std::size_t>(parts[0].size(), 7);
     written += parts[0].substr(0, taken);
     return {Transfer::some, taken};

@@ -1,5 +1,5 @@
 // Any bytes given to the decoder of another daemon's commands are an error or a command, and a
-// command that was read is written and read again without a difference.
+// decoded command encodes and decodes without a difference.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -1,6 +1,6 @@
-// Any bytes as a question of an agent and as a command line. What an allow rule matches must be a
-// simple command by a second reader, written here on other lines; and a deny rule for the same
-// words must match it too.
+// Any bytes as an agent's question and as a command line. If an allow rule matches a command,
+// another, independent reader must find it simple too; and a deny rule for the same words must
+// match it.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace perdure {
 namespace {
 
-// Whether each letter outside of quotes stands for itself, and quotes hold nothing that expands.
+// Whether each letter outside quotes is literal, and quotes contain nothing that expands.
 bool is_harmless(std::string_view text) {
   char quote = 0;
   for (const char c : text) {

@@ -1,5 +1,5 @@
-// Any bytes given to the snapshot decoder are an error or exactly what the encoder writes. The
-// checksum keeps a fuzzer out, so the input is also given the heading that makes it right.
+// Any bytes given to the snapshot decoder are an error or exactly what the encoder writes. A
+// checksum would stop the fuzzer, so the input is also tried with a correct heading.
 #include "wire/snapshot.h"
 
 #include <cstddef>

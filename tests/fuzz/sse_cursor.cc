@@ -1,5 +1,5 @@
-// Any bytes as a stream's cursor: a number below 2^64 in decimal digits or a refusal, whether it
-// comes as Last-Event-ID or as ?after=; and any text as the data of a frame stays inside of it.
+// Any bytes as a stream's cursor, in Last-Event-ID or in ?after=: a decimal number below 2^64 or an
+// error; and any text as the data of a frame stays within that frame.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -27,7 +27,7 @@ void try_cursor(std::string_view text) {
   CHECK(!stream_cursor(by_header).has_value());
 }
 
-// No line of the data can be taken for a line of the frame.
+// No line of the data can be mistaken for a line of the frame.
 void try_frame(std::string_view data) {
   const std::string frame = encode_sse({.event = "record", .id = 7, .data = data});
   CHECK(frame.starts_with("id: 7\nevent: record\ndata: "));

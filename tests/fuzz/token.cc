@@ -1,5 +1,5 @@
-// Any bytes as credentials: headers that hold them are read without a crash, and nothing but the
-// exact text of a secret has its form.
+// Any bytes as credentials: headers that contain them never crash the parser, and only the exact
+// text of a secret has its form.
 #include <cstddef>
 #include <cstdint>
 #include <string>

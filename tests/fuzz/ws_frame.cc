@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t message_bytes_max = 300;
 
-// Answers every message with itself.
+// Echoes every message.
 struct Echo final : WebSocketEvents {
   void on_open() override { CHECK(++opened == 1 && closed == 0); }
   void on_text(std::string_view text) override {

@@ -1,6 +1,6 @@
-// A daemon that is stopped, restarted or killed with everything in flight: streams, sockets,
-// shells, webhooks that wait for an answer or for their retry, container calls, turns. It ends
-// cleanly each time, and the next life serves. ./test runs this under ASan and TSan, too.
+// A daemon is stopped, restarted or killed with everything in flight: streams, sockets, shells,
+// webhooks that wait for a response or a retry, container calls, turns. It ends cleanly each time,
+// and the next one serves. ./test also runs this under ASan and TSan.
 #include <csignal>
 #include <memory>
 #include <string>
@@ -13,7 +13,7 @@
 namespace perdure {
 namespace {
 
-constexpr std::size_t hook_calls_min = 2;  // one waits for its retry, one for its answer
+constexpr std::size_t hook_calls_min = 2;  // one waits for its retry, one for its response
 
 class Lifecycle : public DaemonTest {
  protected:
@@ -43,7 +43,7 @@ class Lifecycle : public DaemonTest {
     client_ = std::make_unique<ApiClient>(daemon_->endpoint());
   }
 
-  // A request whose connection stays open; nothing of what comes back is read.
+  // A request whose connection stays open; the response is not read.
   void send(const std::string& method, const std::string& target, const std::string& more = "",
             const std::string& body = "") {
     flying_.push_back(RawConnection::to_socket(daemon_->home() + "/run/perdure.sock"));
@@ -54,7 +54,7 @@ class Lifecycle : public DaemonTest {
     }
     flying_.back().send(text + "\r\n" + body);
   }
-  // The same, once its answer has begun.
+  // The same, but returns once the response has begun.
   void open(const std::string& target, const std::string& more, int status) {
     send("GET", target, more);
     EXPECT_EQ(flying_.back().read_answer().status, status) << target;
@@ -66,7 +66,7 @@ class Lifecycle : public DaemonTest {
          101);
   }
 
-  // Everything that a daemon can be in the middle of; returns once all of it is under way.
+  // Every kind of work that a daemon can be doing; returns once all of it is under way.
   void put_in_flight() {
     const std::size_t hooks = hook_->calls();
     const std::size_t engine_calls = engine_->calls();
@@ -88,7 +88,7 @@ class Lifecycle : public DaemonTest {
     open_socket(path + "/shell");
     send("POST", "/api/sessions", "", R"({"agent":"test","runtime":"local_docker","image":"x"})");
     send("GET", path + "/fs/search?content=nothing");
-    send("POST", path + "/prompt", "Content-Length: 99\r\n");  // its body never comes
+    send("POST", path + "/prompt", "Content-Length: 99\r\n");  // its body is never sent
     ASSERT_TRUE(until_count(talking, "message.agent", 5));
     ASSERT_TRUE(until([&] { return hook_->calls() >= hooks + hook_calls_min; }));
     ASSERT_TRUE(until([&] { return engine_->calls() > engine_calls; }));
@@ -126,7 +126,7 @@ TEST_F(Lifecycle, D6_a_restart_with_everything_in_flight_comes_back) {
 
 TEST_F(Lifecycle, a_stop_while_a_restart_is_under_way_is_clean) {
   ASSERT_NO_FATAL_FAILURE(put_in_flight());
-  // Within a second of its start a daemon refuses to restart.
+  // Within a second of its start a daemon rejects a restart.
   ASSERT_TRUE(until([&] { return client_->post("/api/restart").status == 202; }));
   daemon_->signal(SIGTERM);
   const int code = daemon_->until_exit();
@@ -143,7 +143,7 @@ TEST_F(Lifecycle, a_kill_with_everything_in_flight_is_followed_by_a_life_that_se
   }
 }
 
-// The first signal asks for an orderly end, the second for one at once.
+// The first signal requests an orderly end, the second an immediate one.
 TEST_F(Lifecycle, a_second_signal_ends_it_at_once) {
   ASSERT_NO_FATAL_FAILURE(put_in_flight());
   daemon_->signal(SIGTERM);

@@ -1,4 +1,4 @@
-// A thread of its own accepts and never answers, so that calls of the daemon stay in flight.
+// A separate thread accepts and never responds, so that the daemon's calls stay in flight.
 #include "listener.h"
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// Somebody whom a daemon calls, and who answers nothing: a webhook, a container engine. Each call
-// is hung up on at once, or held open until the listener goes.
+// A server that the daemon calls and that never responds: a webhook, a container engine. It closes
+// each call at once, or holds it open until the listener ends.
 #pragma once
 
 #include <atomic>
@@ -14,11 +14,7 @@ namespace perdure {
 
 class SilentListener {
  public:
-  enum class Does {
-    hang_up,
-    hold,
-    alternate
-  };  // alternate: the first is hung up on, the next held
+  enum class Does { hang_up, hold, alternate };  // alternate: closes the first call, holds the next
   static std::unique_ptr<SilentListener> on_tcp(Does does);
   static std::unique_ptr<SilentListener> on_socket(const std::string& path, Does does);
   ~SilentListener();

@@ -1,5 +1,5 @@
 // The same with daemons on one database: one is stopped while calls to another one, which does not
-// answer, are in flight, and while clients go from one to the other.
+// respond, are in flight, and while clients move from one to the other.
 #include <csignal>
 #include <memory>
 #include <string>
@@ -56,7 +56,7 @@ TEST_F(PeersLifecycle, a_stop_with_calls_to_a_silent_daemon_in_flight_is_clean) 
     flying.back().send("GET /api/sessions/" + session +
                        "/fs/list HTTP/1.1\r\nHost: localhost\r\n\r\n");
   }
-  // Behind those requests in the daemon's order of work, so that they are under way.
+  // The daemon handles this after those requests, so they are under way.
   ASSERT_TRUE(other.get("/healthz").ok());
   EXPECT_EQ(run_->node(1).stop(), 0) << run_->node(1).output();
   run_->node(0).signal(SIGCONT);

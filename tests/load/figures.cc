@@ -1,4 +1,4 @@
-// Reads of /proc for a process, and the raw baselines on threads of their own.
+// Reads a process's figures from /proc, and measures the raw baselines on separate threads.
 #include "figures.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What the load program measures with: quantiles of times, a process's memory and CPU, and raw
-// baselines taken while the load runs, since a shared machine makes bare figures worth little.
+// Measurements for the load program: quantiles of times, a process's memory and CPU, and raw
+// baselines measured during the load, since bare figures from a shared machine mean little.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ class Times {
   void add(double ms) { all_.push_back(ms); }
   void add(const Times& other) { all_.insert(all_.end(), other.all_.begin(), other.all_.end()); }
   std::size_t count() const { return all_.size(); }
-  // The time below which this share of all lies; 0 when there is none.
+  // The quantile for this share; 0 if there are no times.
   double at(double share) const;
   // "p50 1.2  p99 3.4  p99.9 5.6 ms (1200)"
   std::string text() const;
@@ -34,12 +34,12 @@ class Times {
 struct Usage {
   double cpu_s = 0;  // of all threads, user and system
   double resident_mib = 0;
-  double anonymous_mib = 0;  // of it, what is not a file's
+  double anonymous_mib = 0;  // the part not backed by a file
 };
 Usage usage_of(pid_t process);
 
-// Ten times a second, on threads of its own: an append of 4 KiB with fdatasync, and an echo of 300
-// bytes over loopback TCP. Made in the folder whose disk is meant.
+// Ten times per second, on separate threads: an append of 4 KiB with fdatasync, and an echo of 300
+// bytes over loopback TCP. `folder` selects the disk.
 class Baselines {
  public:
   explicit Baselines(std::string folder);
@@ -51,7 +51,7 @@ class Baselines {
     Times sync;
     Times echo;
   };
-  // Ends the threads. Once.
+  // Ends the threads. Call once.
   Taken take();
 
  private:

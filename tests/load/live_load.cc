@@ -1,5 +1,5 @@
-// One turn after the other for each session, at fixed times; the clients read in between, on the
-// same thread, so that whatever delays the program is charged to the daemon, never the other way.
+// One turn after another for each session, at fixed times; the clients read in between on the same
+// thread, so that delays of this program count against the daemon, never the other way.
 #include "live_load.h"
 
 #include <algorithm>
@@ -17,13 +17,13 @@ namespace perdure::load {
 namespace {
 
 constexpr double turn_s = 2;         // a session gets a prompt this often, if that is enough
-constexpr int turn_events_min = 20;  // and less often where it would say too little
-constexpr int other_records = 7;     // of a turn, beside its chunks
-constexpr double turn_share = 0.93;  // of the time between two prompts, in which chunks come
+constexpr int turn_events_min = 20;  // and less often if turns would be too short
+constexpr int other_records = 7;     // per turn, in addition to its chunks
+constexpr double turn_share = 0.93;  // share of the time between two prompts in which chunks come
 constexpr std::size_t connects_at_once = 100;
 constexpr double settle_ms = 120'000;
 
-// What a session is asked, again and again.
+// One session's prompts, sent repeatedly.
 struct Turns {
   double gap_ms = 0;
   int chunks = 0;
@@ -82,7 +82,7 @@ class LiveLoad {
         clients_.push_back(std::make_unique<SseClient>(
             *io_, door_, SseClient::Order{.session = session}, figures_.seen));
       }
-      // The backlog of a listening socket is not what is measured here.
+      // The backlog of a listening socket is not measured here.
       if (clients_.size() % connects_at_once == 0) read_until_connected();
     }
     read_until_connected();
@@ -94,7 +94,7 @@ class LiveLoad {
     });
   }
 
-  // Every agent has started and said something, every client has read it.
+  // Every agent has started and written something, every client has read it.
   Result<> warm_up() {
     for (std::size_t i = 0; i < sessions_.size(); ++i) prompt({steady_ms(), i}, "say 1");
     if (wait_for_ends()) return {};
@@ -131,11 +131,12 @@ class LiveLoad {
 
   void read_for(double ms) {
     io_->run_for_ms(std::max(0, static_cast<int>(ms)));
-    // A call is not dropped from inside its own callback.
+    // A call must not be destroyed within its own callback.
     for (const std::uint64_t number : std::exchange(done_, {})) calls_.erase(number);
   }
 
-  // Spread over the time between two prompts, so that sessions do not all turn at once.
+  // Spread over the time between two prompts, so that sessions do not start their turns all at
+  // once.
   void send_prompts(double begun) {
     const double share = turns_.gap_ms / static_cast<double>(sessions_.size());
     const double end = begun + shape_.seconds * 1000.0;
@@ -164,7 +165,7 @@ class LiveLoad {
     return false;
   }
 
-  // Records in all sessions, as far as a client saw them.
+  // Records in all sessions, as far as a client has seen them.
   std::uint64_t heads() const {
     std::map<std::string, std::uint64_t> last;
     for (const auto& client : clients_) {

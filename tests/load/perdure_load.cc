@@ -1,6 +1,6 @@
-// perdure-load: a real daemon with real agentctls and test agents under load, and what it took.
-// Exits with 1 when anything was lost, repeated or refused, whatever the times were: those are for
-// people, who know what else the machine was doing.
+// perdure-load: a real daemon with real agentctls and test agents under load, and its measurements.
+// Exits with 1 if anything was lost, repeated or rejected. The times do not affect the exit code:
+// people judge them, who know what else the machine was doing.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

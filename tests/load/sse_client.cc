@@ -1,4 +1,4 @@
-// A frame is looked at once and dropped: no record is kept.
+// Each frame is parsed once and dropped: no record is kept.
 #include "sse_client.h"
 
 #include <charconv>
@@ -7,7 +7,7 @@
 namespace perdure::load {
 namespace {
 
-// The number behind the first `name` in the text; 0 when there is none.
+// The number after the first `name` in the text; 0 if there is none.
 std::uint64_t number_behind(std::string_view text, std::string_view name) {
   const std::size_t at = text.find(name);
   if (at == std::string_view::npos) return 0;

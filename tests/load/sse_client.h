@@ -1,6 +1,6 @@
-// A reader of one session's events that keeps nothing but counts, so that thousands fit beside the
-// daemon they measure. Records must come as 1, 2, 3 … behind the cursor: whatever is missing,
-// repeated or out of order is counted, and so is the delay of each chunk behind its due time.
+// A reader of one session's events that keeps only counts, so that thousands fit next to the daemon
+// they measure. Records must come as 1, 2, 3 … after the cursor: missing, repeated and misordered
+// ones are counted, and so is each chunk's delay after its due time.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@ class SseClient final : public HttpBodyEvents {
     std::string session;
     std::uint64_t after = 0;
   };
-  // The delays are added to `delays`, which outlives the client.
+  // Adds the delays to `delays`, which must outlive the client.
   SseClient(HttpIo& io, const Door& door, Order order, Times& delays);
 
   const std::string& session() const { return order_.session; }
-  std::uint64_t last() const { return last_; }      // the record that came last
+  std::uint64_t last() const { return last_; }      // the last record received
   std::uint64_t head() const { return head_; }      // of the session when the stream began
   std::uint64_t chunks() const { return chunks_; }  // those with a due time
   std::uint64_t completed() const { return completed_; }

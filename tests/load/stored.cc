@@ -1,4 +1,4 @@
-// The store is filled through its own library, with records as the machine would have made them.
+// Fills the store through its own library, with records as the machine would make them.
 #include "stored.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ constexpr int chunks_a_turn = 16;
 constexpr int connects_at_once = 200;
 constexpr double connect_wait_ms = 120'000;
 
-// A session that talked in turns of a prompt, some chunks and an end.
+// A session with turns of a prompt, some chunks and an end.
 class Talker {
  public:
   Talker(SessionId id, Timestamp at) : at_(at) {
@@ -121,7 +121,7 @@ Result<RestartFigures> run_restart(DaemonProcess& daemon, const std::vector<std:
     heads.push_back(std::strtoull(head.c_str(), nullptr, 10));
     if (heads.back() <= behind) return fail(Code::unavailable, session + " has too few records");
   }
-  daemon.kill_daemon();  // what was just read is not to be in memory
+  daemon.kill_daemon();  // drops everything just read from memory
   TRY_VOID(daemon.start());
   const Door door = door_of(daemon, Over::unix_socket);
   const std::unique_ptr<HttpIo> io = HttpIo::create();

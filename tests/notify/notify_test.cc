@@ -47,7 +47,7 @@ class Receiver final : public HttpHandler {
   }
   std::vector<HttpRequest> requests;
   std::vector<int> statuses;
-  std::shared_ptr<HttpExchange>* keep = nullptr;  // given: nothing is answered
+  std::shared_ptr<HttpExchange>* keep = nullptr;  // if set: sends no response
 };
 
 class Notify : public ::testing::Test {
@@ -108,7 +108,7 @@ TEST_F(Notify, a_webhook_that_refuses_is_tried_again) {
   EXPECT_EQ(receiver_.requests[0].body, receiver_.requests[1].body);
 }
 
-// The fixture's loop goes after its io, as the daemon's did: what still waits in the loop must not
+// The fixture's loop is destroyed after its io, as in the daemon: work left in the loop must not
 // use the io.
 TEST_F(Notify, an_end_while_a_delivery_waits_for_its_retry_leaves_nothing_behind) {
   receiver_.statuses = {503};

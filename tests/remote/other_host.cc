@@ -1,4 +1,4 @@
-// Every step is a program of the system, so that a person can do the same by hand.
+// Every step runs a system program, so that a person can do the same by hand.
 #include "other_host.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* path_text = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
 
-// The file of a program.
+// The path of a program.
 std::string program(const std::string& name) {
   for (const char* folder : {"/usr/sbin/", "/usr/bin/", "/sbin/", "/bin/"}) {
     if (access((folder + name).c_str(), X_OK) == 0) return folder + name;
@@ -120,7 +120,7 @@ Result<> OtherHost::reboot() {
   return boot();
 }
 
-// At the far end: the daemon's own interface stays up, so that nothing tells it.
+// At the far end: the daemon's own interface stays up, so that it gets no signal of the cut.
 void OtherHost::cut() const {
   here({"nsenter", "-t", std::to_string(init_), "-n", "ip", "link", "set", "cable1", "down"});
 }

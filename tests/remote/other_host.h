@@ -1,6 +1,6 @@
-// Another host for tests: namespaces of network, processes and mounts, behind a cable that can be
-// pulled. It has the files of this machine and a boot id of its own; a reboot ends every process in
-// it and gives it another.
+// Another host for tests: namespaces of network, processes and mounts, connected by a cable that
+// can be cut. It has this machine's files and its own boot id; a reboot ends every process in it
+// and changes the boot id.
 #pragma once
 
 #include <string>
@@ -16,8 +16,8 @@ namespace perdure {
 
 class OtherHost {
  public:
-  // Moves the calling program into a network of its own, for good: this end of the cable.
-  // unavailable: this machine makes no such namespaces.
+  // Moves the calling program permanently into a separate network: this end of the cable.
+  // unavailable: this machine does not support such namespaces.
   static Result<> prepare_here();
   // The folder is for its own files.
   OtherHost(std::string folder, std::string home);
@@ -26,16 +26,16 @@ class OtherHost {
   OtherHost& operator=(const OtherHost&) = delete;
 
   Result<> boot();
-  // Everything that runs on it ends at once, without a word on the cable.
+  // Ends every process on it at once, without a message on the cable.
   Result<> reboot();
-  // The cable: nothing goes either way, and nobody is told.
+  // The cable: drops all packets in both directions, without notification.
   void cut() const;
   void join() const;
-  // A program there, to its end.
+  // Runs a program there to its end.
   ProgramRun run(std::vector<std::string> words) const;
-  // The outpost there; started when it does not run.
+  // The outpost there; starts it if it does not run.
   Result<OutpostSight> start_outpost() const;
-  // Its sshd, with keys made for it; what ssh needs to get there without a question.
+  // Its sshd, with generated keys; returns the options that ssh needs to connect without prompts.
   Result<std::string> start_sshd();
 
   std::string address() const { return "10.77.0.2"; }
@@ -47,7 +47,7 @@ class OtherHost {
   std::string home_;  // of its user
   std::vector<std::string> environment_;
   pid_t keeper_ = 0;  // unshare
-  pid_t init_ = 0;    // the first process there, by its number here
+  pid_t init_ = 0;    // the first process there, by its pid here
   int boots_ = 0;
   void end();
 };

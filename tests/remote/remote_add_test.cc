@@ -1,5 +1,5 @@
-// `perdure remote …` over a real sshd: the programs are copied, the outpost starts, a session runs
-// there; and the words for what goes wrong.
+// `perdure remote …` over a real sshd: copies the programs, starts the outpost, runs a session
+// there; and the error messages.
 #include <gtest/gtest.h>
 
 #include "remote_fixture.h"
@@ -35,14 +35,14 @@ TEST_F(RemoteAdd, L5_a_host_is_added_by_ssh_and_runs_a_session) {
   EXPECT_EQ(std::filesystem::status(file).permissions(),
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   ASSERT_NO_FATAL_FAILURE(start_daemon());
-  const std::string work = host_->folder() + "/work";  // beside what was brought
+  const std::string work = host_->folder() + "/work";  // next to the copied programs
   std::filesystem::create_directories(work);
   const ProgramRun made =
       perdure({"run", "test", "-d", "--remote", "box", "--cwd", work, "paced 40 50"});
   ASSERT_EQ(made.exit_code, 0) << made.output;
   const std::string session = made.output.substr(0, made.output.find('\n'));
   ASSERT_TRUE(until_count(session, "message.agent", 2)) << daemon_->log();
-  // Once more brings newer programs; who works there does not notice.
+  // A repeat installs newer programs; running sessions do not notice.
   const ProgramRun again =
       perdure({"remote", "add", "box", target, "--ssh-options", ssh_options_, "--folder", folder});
   EXPECT_EQ(again.exit_code, 0) << again.output;

@@ -1,4 +1,4 @@
-// One daemon with a session on another host and one in a container: its death is neither's.
+// One daemon with a session on another host and one in a container: its death ends neither.
 #include <gtest/gtest.h>
 
 #include "../container/container_fixture.h"

@@ -1,5 +1,5 @@
-// A daemon here and an outpost on another host, known to each other; what most tests of remote
-// sessions begin with.
+// A daemon here and an outpost on another host, known to each other; the base of most tests of
+// remote sessions.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,7 @@
 
 namespace perdure {
 
-// Once for the program; an error: such hosts cannot be made here.
+// Once per program; an error: such hosts cannot be made here.
 inline const Result<>& hosts_can_be_made() {
   static const Result<> prepared = OtherHost::prepare_here();
   return prepared;
@@ -50,7 +50,7 @@ class RemoteTest : public DaemonTest {
     ASSERT_TRUE(sight) << sight.error().message();
     sight_ = *sight;
   }
-  // As `perdure remote add` leaves it.
+  // As written by `perdure remote add`.
   void write_remote() const {
     std::filesystem::create_directories(daemon_->home() + "/remotes");
     JsonWriter json;
@@ -76,7 +76,7 @@ class RemoteTest : public DaemonTest {
   std::string text_of(const std::string& session) {
     return client_->get("/api/sessions/" + session + "/transcript").body;
   }
-  // Every piece of the first turn, once.
+  // Every piece of the first turn, exactly once.
   void expect_whole(const std::string& session, int pieces) {
     const std::string text = text_of(session);
     for (int piece = 1; piece <= pieces; ++piece) {

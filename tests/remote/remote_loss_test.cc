@@ -1,5 +1,5 @@
-// What becomes of a session whose host, network or outpost is lost: unknown is not dead, prompts
-// wait, what was said is kept, and a run has one end.
+// A session whose host, network or outpost is lost: unknown is not dead, prompts wait, output is
+// kept, and a run has one end.
 #include <csignal>
 #include <cstdlib>
 
@@ -21,7 +21,7 @@ class RemoteLoss : public RemoteTest {
 
 TEST_F(RemoteLoss, L36_a_network_cut_in_mid_turn_is_unknown_prompts_wait_and_the_turn_is_whole) {
   ASSERT_NO_FATAL_FAILURE(begin_with_remote());
-  // PERDURE_CUT_MS=60000 is the long one, by hand.
+  // PERDURE_CUT_MS=60000 is the long form, run by hand.
   const char* const asked = std::getenv("PERDURE_CUT_MS");
   const std::int64_t cut_ms = asked ? std::atoll(asked) : 0;
   const int pieces = 80 + static_cast<int>(cut_ms / 50);
@@ -68,7 +68,7 @@ TEST_F(RemoteLoss, K35_a_daemon_that_starts_while_the_host_is_out_of_reach_finds
   ASSERT_NO_FATAL_FAILURE(start_daemon());
   EXPECT_EQ(field(session, "liveness"), "unknown");
   EXPECT_TRUE(client_->prompt({.session = session, .text = "say 2"}).ok());
-  // It says why it knows nothing.
+  // It states why the liveness is unknown.
   EXPECT_TRUE(until([&] {
     return field(session, "liveness_reason").find("remote box") != std::string::npos;
   })) << field(session, "liveness_reason");
@@ -84,7 +84,7 @@ TEST_F(RemoteLoss, C19_an_outpost_that_hangs_is_silence_too) {
   ASSERT_TRUE(until_count(session, "message.agent", 3)) << daemon_->log();
   const std::string pid = std::to_string(sight_.pid);
   ASSERT_EQ(host_->run({"/bin/sh", "-c", "kill -STOP " + pid}).exit_code, 0);
-  // The kernel there answers for it: only a question that it does not answer tells.
+  // The kernel there still accepts for it: only a request without a response reveals it.
   ASSERT_TRUE(until_liveness(session, "unknown")) << daemon_->log();
   EXPECT_EQ(client_->count(session, "run.interrupted"), 0u);
   ASSERT_EQ(host_->run({"/bin/sh", "-c", "kill -CONT " + pid}).exit_code, 0);
@@ -97,7 +97,7 @@ TEST_F(RemoteLoss, C19_a_reboot_of_the_other_host_ends_the_run_once_and_resume_s
   const std::string session = hang();
   const Result<> rebooted = host_->reboot();
   ASSERT_TRUE(rebooted) << rebooted.error().message();
-  // Without its outpost nothing is known of it.
+  // Without its outpost its state is unknown.
   ASSERT_TRUE(until_liveness(session, "unknown")) << daemon_->log();
   EXPECT_EQ(client_->count(session, "run.interrupted"), 0u);
   ASSERT_NO_FATAL_FAILURE(start_outpost());
@@ -144,7 +144,7 @@ TEST_F(RemoteLoss, C19_one_that_is_declared_dead_is_ended_when_its_host_is_back)
   const std::string old = field(session, "agent_execution_id");
   host_->cut();
   ASSERT_TRUE(until_liveness(session, "unknown")) << daemon_->log();
-  // Its resume cannot start anything yet, and does not pretend to.
+  // Its resume cannot start anything yet, and does not claim to.
   ApiCall declared{.method = "POST",
                    .path = "/api/sessions/" + session + "/resume",
                    .body = R"({"declare_dead":true})"};
@@ -156,7 +156,7 @@ TEST_F(RemoteLoss, C19_one_that_is_declared_dead_is_ended_when_its_host_is_back)
   }
   EXPECT_NE(stopped.find("declared by"), std::string::npos) << stopped;
   EXPECT_EQ(client_->count(session, "run.interrupted"), 1u);
-  EXPECT_EQ(agentctls(), 1u);  // the old one, which nobody hears
+  EXPECT_EQ(agentctls(), 1u);  // the old one, which is unreachable
   host_->join();
   ASSERT_TRUE(until([&] {
     return client_->prompt({.session = session, .text = "say 2"}).ok() &&

@@ -1,5 +1,5 @@
-// Sessions whose agentctl and agent live on another host: a turn, a daemon that dies in the middle
-// of one, folders there, and who is refused. The host is made of namespaces; the network is real.
+// Sessions whose agentctl and agent live on another host: turns, a daemon that dies during one,
+// folders there, and access control. The host is made of namespaces; the network is real.
 #include <vector>
 
 #include <arpa/inet.h>
@@ -17,7 +17,7 @@ namespace {
 
 class Remotes : public RemoteTest {};
 
-// Connections over which nothing is said.
+// Connections that send nothing.
 std::vector<int> connect_silently(const std::string& host, std::uint16_t port, std::size_t count) {
   sockaddr_in address{.sin_family = AF_INET, .sin_port = htons(port)};
   inet_pton(AF_INET, host.c_str(), &address.sin_addr);
@@ -44,7 +44,7 @@ TEST_F(Remotes, L5_L13_K35_a_session_on_another_host_runs_a_turn_and_is_found_by
   ASSERT_TRUE(until_count(session, "run.completed", 1)) << daemon_->log();
   expect_whole(session, 60);
   EXPECT_GE(client_->count(session, "executor.reattached"), 1u);
-  // A daemon that is told to stop does so in good order, and leaves the other host alone.
+  // A daemon that receives a stop request exits in good order, and does not affect the other host.
   ASSERT_TRUE(client_->prompt({.session = session, .text = "hang"}).ok());
   ASSERT_TRUE(until_count(session, "run.started", 2)) << daemon_->log();
   EXPECT_EQ(daemon_->stop(), 0) << daemon_->output();
@@ -99,7 +99,7 @@ TEST_F(Remotes, L13_stop_and_delete_leave_nothing_behind_on_either_host) {
       },
       20'000))
       << daemon_->log();
-  // It comes back there.
+  // It is restored there.
   ASSERT_TRUE(client_->prompt({.session = session, .text = "say 2"}).ok());
   ASSERT_TRUE(until_count(session, "run.completed", 2)) << daemon_->log();
   const ApiReply deleted = client_->call(
@@ -185,7 +185,7 @@ TEST_F(Remotes, SEC3_no_session_of_the_other_host_works_in_the_outposts_folder) 
   EXPECT_EQ(client_->count(session, "agent.started"), 0u);
 }
 
-// Connections that say nothing, more than the outpost keeps, stand there before the daemon comes.
+// More silent connections than the outpost keeps exist before the daemon connects.
 TEST_F(Remotes, L18_silent_connections_do_not_cut_the_host_off) {
   ASSERT_NO_FATAL_FAILURE(start_outpost());
   const auto flood = connect_silently(host_->address(), static_cast<std::uint16_t>(sight_.port),
@@ -229,7 +229,7 @@ TEST_F(Remotes, L18_another_certificate_and_another_secret_are_refused) {
   EXPECT_EQ(refused.at("error.code"), "remote_unavailable") << refused.body;
   EXPECT_NE(refused.at("error.message").find("secret"), std::string::npos) << refused.body;
   EXPECT_FALSE(std::filesystem::exists(host_->outpost_folder() + "/workspaces"));
-  // With what is right it works at once, without a restart of the daemon.
+  // After the correction it works at once, without a restart of the daemon.
   sight_ = right;
   write_remote();
   const std::string session = session_with("say 1");

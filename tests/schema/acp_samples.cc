@@ -1,6 +1,6 @@
-// One line for everything that our ACP printers can say, in each protocol version, for the check
-// against the published schema: {"schema":…,"answers":method,"message":…}. `answers` names the
-// request that a result is for.
+// One line for every output of our ACP printers, in each protocol version, for the check against
+// the published schema: {"schema":…,"answers":method,"message":…}. `answers` names the request that
+// a result belongs to.
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -70,7 +70,7 @@ void print_client_calls(Dialect dialect) {
   print(out, {schema_of(dialect), "error"});
 }
 
-// Setting an option needs a session that has shown some.
+// Setting an option requires a session that has announced some.
 void print_client_options(Dialect dialect) {
   Client client({.protocol_version = dialect == Dialect::v1 ? 1 : 2});
   std::string out;

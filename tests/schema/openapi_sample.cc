@@ -1,5 +1,5 @@
-// Prints the OpenAPI document of every route that the daemon has; tools/check_openapi.mjs gives it
-// to a linter. Nothing is served: the handlers are only put into the table.
+// Prints the OpenAPI document of every route of the daemon; tools/check_openapi.mjs passes it to a
+// linter. Serves nothing: the handlers are only put into the table.
 #include <cstdio>
 
 #include "api/api.h"

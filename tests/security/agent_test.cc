@@ -1,5 +1,5 @@
-// A hosted agent that tries to grant its own question (TOK3). Each attempt is made by a real
-// process inside of the session, is refused, and leaves the question open.
+// A hosted agent that tries to grant its own question (TOK3). A real process in the session makes
+// each attempt; each is rejected and leaves the question open.
 #include <filesystem>
 
 #include <unistd.h>
@@ -13,7 +13,7 @@ namespace {
 TEST_F(HostileAgent, TOK3_cannot_answer_or_mint_over_the_unix_socket) {
   ask();
   const std::string to = daemon_->socket() + " ";
-  // The socket is there for it: it may look.
+  // It can use the socket: reading is permitted.
   EXPECT_TRUE(has(request(to + "GET /api/sessions ''"), "status=200"));
   const std::string tries[] = {grant(),
                                "POST /api/tokens '{\"name\":\"x\",\"scopes\":[\"admin\"]}'",
@@ -67,7 +67,8 @@ TEST_F(HostileAgent, TOK3_a_stolen_admin_token_over_tcp_answers_nothing) {
   const std::string orphan = request(to + grant() + token + " orphan");
   EXPECT_TRUE(has(orphan, "status=403")) << orphan;
   expect_open();
-  // The same token from outside of a session works: it was the place that was refused.
+  // The same token works from outside a session: the caller's place was the reason for the
+  // rejection.
   const RawAnswer answer = daemon_->with_token(daemon_->process.admin_token(),
                                                {.method = "POST",
                                                 .target = "/api/permissions/" + permission_,
@@ -168,7 +169,7 @@ TEST_F(HostileAgent, TOK3_its_environment_holds_no_token_of_ours) {
   EXPECT_FALSE(has(saw, "PERDURE_CONFIG"));
 }
 
-// Nobody can tell such a program from one inside a session.
+// The daemon cannot distinguish such a program from a session's process.
 TEST_F(HostileAgent, a_program_of_the_user_in_a_sandbox_of_its_own_is_refused_and_told_why) {
   const std::vector<std::string> sandbox = {"/usr/bin/unshare", "--user", "--map-current-user"};
   const auto run = [&](std::vector<std::string> words) {

@@ -1,6 +1,6 @@
-// The daemon never acts on files that an agent wrote: no program of a repository runs when a
-// worktree is made, no session works in the data folder, and a restart that was asked for from
-// inside runs what runs already.
+// The daemon never acts on files that an agent wrote: creating a worktree runs no program of a
+// repository, no session works in the data folder, and a restart requested from inside runs the
+// same program again.
 #include <filesystem>
 #include <fstream>
 
@@ -25,10 +25,10 @@ class AgentsFiles : public InsideTest {
   ProgramRun sh(const std::string& command) const {
     return run_program({"/bin/sh", "-c", command}, daemon_->process.environment());
   }
-  // A program that says by a file that it ran.
+  // A program that creates a file when it runs.
   std::string planted() const { return folder("loot") + "/program"; }
   bool has_run() const { return fs::exists(folder("loot") + "/ran"); }
-  // A repository that names a program wherever git could run one, when a worktree is made of it.
+  // A repository that names a program wherever git could run one when it creates a worktree.
   std::string hostile_repository() {
     const std::string repo = folder("repo");
     write_file(planted(), "#!/bin/sh\necho \"$0 $*\" >> " + folder("loot") + "/ran\ncat\n");
@@ -66,7 +66,7 @@ class AgentsFiles : public InsideTest {
 TEST_F(AgentsFiles, SEC1_making_a_worktree_runs_no_program_of_the_repository) {
   ASSERT_NO_FATAL_FAILURE(start());
   const std::string repo = hostile_repository();
-  // The trap works: git by hand falls into it.
+  // The trap works: plain git runs the program.
   sh("cd " + repo + " && git worktree add -q -b trap ../trap");
   ASSERT_TRUE(has_run());
   fs::remove(folder("loot") + "/ran");
@@ -80,7 +80,7 @@ TEST_F(AgentsFiles, SEC1_making_a_worktree_runs_no_program_of_the_repository) {
       client().post("/api/sessions/" + made.at("session_id") + "/fork", R"({"branch":"two"})");
   EXPECT_EQ(forked.status, 201) << forked.body;
   EXPECT_FALSE(has_run()) << read_text(folder("loot") + "/ran");
-  // It is a worktree like any other.
+  // It is a normal worktree.
   const ProgramRun status = sh("cd " + path +
                                " && git -c core.fsmonitor=false "
                                "-c filter.evil.clean=cat -c filter.evil.process= "
@@ -88,7 +88,7 @@ TEST_F(AgentsFiles, SEC1_making_a_worktree_runs_no_program_of_the_repository) {
   EXPECT_NE(status.output.find("perdure/" + made.at("session_id")), std::string::npos)
       << status.output;
   EXPECT_EQ(status.output.find("file.txt"), std::string::npos) << status.output;
-  // What the journal knows of it, for containers.
+  // The journal's facts about it, for containers.
   EXPECT_NE(client()
                 .records(made.at("session_id"))
                 .front()
@@ -146,7 +146,7 @@ TEST_F(AgentsFiles, SEC1_git_for_a_worktree_does_not_see_the_data_folder) {
     GTEST_SKIP() << here.reason;
   }
   ASSERT_NO_FATAL_FAILURE(start());
-  // A repository whose .git leads into the workspace of another session.
+  // A repository whose .git points into another session's workspace.
   const std::string victim = client().create_session({});
   const std::string workspace = home() + "/workspaces/session_" + victim;
   ASSERT_EQ(sh("cd " + workspace +
@@ -163,7 +163,7 @@ TEST_F(AgentsFiles, SEC1_git_for_a_worktree_does_not_see_the_data_folder) {
 
 class DataFolders : public AgentsFiles {
  protected:
-  // Folders in which nobody may work.
+  // Folders in which no session may work.
   std::vector<std::string> forbidden(const std::string& victim) {
     const std::string outside = folder("links");
     std::error_code ignored;
@@ -265,8 +265,8 @@ TEST_F(DataFolders, SEC3_a_symlink_that_is_swapped_afterwards_starts_no_agent_th
   }
 }
 
-// The daemon looks when it starts an agentctl; this is the look of the agentctl itself, for what
-// happens between the two.
+// The daemon checks when it starts an agentctl; this tests the agentctl's own check, for changes
+// between the two.
 TEST_F(DataFolders, SEC3_agentctl_itself_starts_nothing_in_the_data_folder) {
   ASSERT_NO_FATAL_FAILURE(start());
   const auto start_in = [&](const std::string& cwd) {
@@ -316,7 +316,7 @@ TEST_F(Restart, SEC14_a_restart_from_inside_runs_the_program_that_runs_already) 
   struct stat running{};
   const std::string exe = "/proc/" + std::to_string(daemon_->process.pid()) + "/exe";
   ASSERT_EQ(stat(exe.c_str(), &running), 0);
-  // The agent puts a program and a configuration of its own in the place of the daemon's.
+  // The agent replaces the daemon's program and configuration with its own.
   write_file(bin_ + "/perdure.new", "#!/bin/sh\ntouch " + folder("loot") + "/ran\nsleep 1\n");
   fs::permissions(bin_ + "/perdure.new", fs::perms::owner_all);
   fs::rename(bin_ + "/perdure.new", bin_ + "/perdure");
@@ -337,7 +337,7 @@ TEST_F(Restart, SEC14_a_restart_from_inside_runs_the_program_that_runs_already) 
   ASSERT_EQ(stat(exe.c_str(), &now), 0);
   EXPECT_EQ(now.st_ino, running.st_ino);
   EXPECT_EQ(ask_one(agent, {"GET", "/api/sessions/" + agent}).status, 200);
-  // Or every stream would be cut each second, for as long as the agent likes.
+  // Otherwise an agent could cut every stream once per second, indefinitely.
   ASSERT_TRUE(until([&] {
     return ask_one(agent, {"POST", "/api/restart", "{}"}).body.contains("once in 10 minutes");
   }));

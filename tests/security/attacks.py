@@ -187,7 +187,7 @@ def close(port, token, path, body, folder):
         connection.sendall(text_of(path, body, token))
         connection.close()
     leave_word(folder, "left")
-    one_more_request(tcp(port))  # answered behind those that were left alone
+    one_more_request(tcp(port))  # answered after the closed connections
     print("closed")
 
 
@@ -200,7 +200,7 @@ def pass_on(port, token, path, body, folder):
     socket.send_fds(one, [b"x"], [connection.fileno()])
     connection.close()
     leave_word(folder, "left")
-    wait_for_word(folder, "judged")  # while nobody holds the connection
+    wait_for_word(folder, "judged")  # while no process holds the connection
     received = socket.recv_fds(other, 1, 1)[1]
     print(answer(socket.socket(fileno=received[0])))
 
@@ -295,7 +295,7 @@ def open_held(to, kind, token):
     try:
         connection.sendall(text)
         if to.isdigit():
-            connection.recv(1)  # known by now
+            connection.recv(1)  # identified by now
     except OSError:
         pass  # it was closed at once
     return connection
@@ -375,7 +375,8 @@ def mint_alone(path, report, leave):
         leave_control_group()
     agentctl = os.getppid()
     os.kill(agentctl, signal.SIGKILL)
-    while agentctl != 1 and os.getppid() == agentctl:  # 1: in a process namespace nothing ends it
+    # 1: in a process namespace it cannot be ended
+    while agentctl != 1 and os.getppid() == agentctl:
         time.sleep(0.01)
     connection = unix(path)
     connection.sendall(text_of("/api/tokens", MINT))

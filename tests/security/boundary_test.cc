@@ -1,6 +1,5 @@
-// Processes of a session that want to be taken for somebody outside: each program was seen to get
-// the rights of an admin before callers were told apart by their namespaces. SECURITY.md says what
-// holds where.
+// Processes of a session that pretend to be outside: each program got an admin's rights before
+// callers were distinguished by their namespaces. SECURITY.md says what holds where.
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -30,7 +29,7 @@ class Boundary : public HostileAgent {
     return name + " " + std::to_string(daemon_->port) + " " + daemon_->process.admin_token() +
            " /api/permissions/" + permission_ + R"( '{"option_id":"allow"}')";
   }
-  // An attack that goes on beside the test: both leave words for each other in a folder.
+  // An attack that runs next to the test: they exchange messages as files.
   void begin(const std::string& words) {
     fs::create_directory(steps());
     attacker_ = client().create_session({.agent = "hostile"});
@@ -44,7 +43,7 @@ class Boundary : public HostileAgent {
   bool until_step(const std::string& name) const {
     return until([&] { return fs::exists(steps() + "/" + name); });
   }
-  // The daemon is held, so that it sees what the attacker has left, and nothing earlier.
+  // The daemon is stopped, so that it sees only the final state that the attacker left.
   void ask_while_held() {
     ASSERT_TRUE(until_step("ready"));
     kill(daemon_->process.pid(), SIGSTOP);
@@ -94,8 +93,8 @@ TEST_F(Boundary, PROC4_security_4_nothing_outlives_a_stopped_session) {
   EXPECT_TRUE(until([&] { return processes_named("sleep " + word).empty(); }, 20'000));
 }
 
-// The number of the process that connected is given out again to one outside of every session
-// before the request is sent.
+// The pid of the process that connected is reused by one outside every session before the request
+// is sent.
 class ReusedNumber : public Boundary {
  protected:
   void SetUp() override {
@@ -113,7 +112,7 @@ class ReusedNumber : public Boundary {
     }
     Boundary::TearDown();
   }
-  // Starts the attack; the number of the process that will connect.
+  // Starts the attack; returns the pid of the process that will connect.
   pid_t begin_attack(const std::string& when) {
     begin("reuse_number " + daemon_->socket() + " " + steps() + " " + when);
     EXPECT_TRUE(until_step("named"));
@@ -124,7 +123,7 @@ class ReusedNumber : public Boundary {
     }
     return 0;
   }
-  // A process of ours gets that number. Root says which comes next; others use numbers up.
+  // A process of ours gets that pid. Root sets the next pid; other users consume pids up to it.
   void take_number(pid_t wanted) {
     std::ofstream("/proc/sys/kernel/ns_last_pid") << wanted - 1;
     pid_t last = wanted - 1;
@@ -164,7 +163,7 @@ TEST_F(ReusedNumber, TOK3_security_5_after_the_connection_was_accepted_mints_not
   expect_refused();
 }
 
-// The daemon is held, so that it finds the connection when its maker's number is somebody else's.
+// The daemon is stopped, so that it finds the connection after its maker's pid was reused.
 TEST_F(ReusedNumber, TOK3_security_5_before_the_connection_was_accepted_mints_nothing) {
   const pid_t caller = begin_attack("waiting");
   ASSERT_NE(caller, 0);
@@ -178,8 +177,7 @@ TEST_F(ReusedNumber, TOK3_security_5_before_the_connection_was_accepted_mints_no
   expect_refused();
 }
 
-// What has ended in a session and was waited for by nobody is there still, with numbers that are
-// looked at first.
+// Zombies of a session stay in /proc, and their pids are checked first.
 TEST_F(Boundary, TOK3_zombies_of_a_session_refuse_no_person) {
   ask();
   ASSERT_TRUE(has(run("zombies 100"), "left"));
@@ -226,7 +224,7 @@ TEST_F(Boundary, TOK3_security_6_a_connection_in_flight_answers_nothing) {
   expect_open();
 }
 
-// Who could put a socket of its own there would be the daemon for the owner's next command.
+// A process that could put its own socket there would serve the owner's next command as the daemon.
 TEST_F(Boundary, TOK3_the_daemons_socket_cannot_be_moved_replaced_or_locked) {
   const std::string run = fs::path(daemon_->socket()).parent_path();
   const std::string saw =
@@ -244,14 +242,14 @@ TEST_F(Boundary, TOK3_the_daemons_socket_cannot_be_moved_replaced_or_locked) {
   EXPECT_TRUE(has(after, "status=200")) << "a session sees the socket of each life: " << after;
 }
 
-// Whoever has the daemon's port gets its clients, the page's key among what they send.
+// A process that takes the daemon's port receives its clients' requests, including the page's key.
 TEST_F(Boundary, SEC14_nobody_takes_the_port_while_the_daemon_restarts) {
   const std::string saw = run("grab " + daemon_->socket() + " " + std::to_string(daemon_->port));
   EXPECT_TRUE(has(saw, "held")) << saw;
   EXPECT_EQ(client().get("/healthz").status, 200);
 }
 
-// The session that comes next is as confined as this one was, and starts.
+// The next session is confined like this one, and starts.
 TEST_F(Boundary, PROC4_a_session_cannot_use_up_the_namespaces_of_others) {
   if (geteuid() == 0) GTEST_SKIP() << "an agent that is root has the limits of the machine";
   const std::string saw = run("use_up");
@@ -263,7 +261,7 @@ TEST_F(Boundary, PROC4_a_session_cannot_use_up_the_namespaces_of_others) {
   EXPECT_EQ(client().get("/api/sessions/" + next).at("session.confinement"), "full");
 }
 
-// What would bring the data folder into sight of the session that comes next.
+// Changes that would make the data folder visible to the next session.
 TEST_F(Boundary, TOK5_the_folders_above_the_data_folder_cannot_be_moved) {
   if (geteuid() == 0) GTEST_SKIP() << "root can undo any mount";
   const fs::path data = daemon_->process.home();

@@ -1,6 +1,5 @@
-// TOK5: secrets that were used in every way are looked for afterwards in all that the daemon keeps,
-// logs and starts. A search that would find nothing proves nothing, so it is shown to find a
-// prompt.
+// TOK5: searches for secrets, used in every way, in everything that the daemon stores, logs and
+// starts. As a control, the search must find a prompt.
 #include "guarded_daemon.h"
 
 namespace perdure {
@@ -37,7 +36,7 @@ TEST(Canary, TOK5_no_secret_is_in_store_journal_log_spool_argv_or_environment) {
   }));
   const std::string secret = client.get("/api/waits/" + wait + "/secret").at("secret");
   ASSERT_FALSE(secret.empty());
-  // Used rightly, used wrongly, and in places where a log might quote it.
+  // Used correctly, used wrongly, and in places where a log might quote it.
   daemon.with_token(token, {});
   daemon.with_token(token, {.target = "/api/none?x=" + token});
   daemon.with_token(token, {.method = "POST", .target = "/api/sessions", .body = "{" + token});

@@ -1,5 +1,5 @@
-// A process of a session that holds as many connections to the daemon as it gets: the owner outside
-// gets through all the same.
+// A process of a session holds as many connections to the daemon as it gets: the owner outside can
+// still connect.
 #include <algorithm>
 #include <charconv>
 
@@ -12,7 +12,7 @@ namespace {
 
 class BoundaryConnections : public HostileAgent {
  protected:
-  // The programs of it stay until the session ends.
+  // Its programs stay until the session ends.
   std::string hold(const std::string& to, std::size_t count, const std::string& words) {
     return attack("/usr/bin/python3 " + std::string(attacks) + "/attacks.py hold " + to + " " +
                   std::to_string(count) + " " + words);
@@ -25,7 +25,7 @@ class BoundaryConnections : public HostileAgent {
     std::from_chars(text.data() + at + name.size() + 2, text.data() + text.size(), value);
     return value;
   }
-  // By the command line and by a new connection, for work and for the one remedy.
+  // By the command line and by a new connection, for work and for stopping the session.
   void expect_the_owner_gets_through() {
     const ProgramRun listed = run_program({PERDURE_PROGRAM, "ls"}, daemon_->process.environment());
     EXPECT_EQ(listed.exit_code, 0) << listed.output;
@@ -56,7 +56,7 @@ TEST_F(BoundaryConnections, N16_half_requests_and_streams_lock_no_other_session_
     ASSERT_TRUE(has(saw, "held=")) << saw;
     EXPECT_LE(metric("perdure_connections"), http_insiders_per_session_max + 8) << kind;
   }
-  // A caller that the kernel does not tell in time counts among those whose session is not known.
+  // A caller that the kernel does not identify in time counts as one with an unknown session.
   EXPECT_LE(metric("perdure_streams"), http_insiders_per_session_max + 8);
   expect_the_owner_gets_through();
   const std::string greedy = attacker_;

@@ -1,4 +1,4 @@
-// See guarded_daemon.h. Nothing here waits for time to pass, only for a condition.
+// See guarded_daemon.h. Nothing here waits for a fixed time, only for conditions.
 #include "guarded_daemon.h"
 
 #include <charconv>

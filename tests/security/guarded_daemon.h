@@ -1,5 +1,5 @@
-// The daemon that the security tests attack: one a suite, over its TCP port and its unix socket,
-// with short ways to send a request as some stranger, page or token would.
+// The daemon that the security tests attack: one per suite, over its TCP port and its unix socket,
+// with helpers that send requests as a stranger, a page or a token.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ using Headers = std::vector<std::pair<std::string, std::string>>;
 struct RawRequest {
   std::string method = "GET";
   std::string target = "/api/sessions";
-  Headers headers = {};  // Host, Content-Length and Connection: close come by themselves
+  Headers headers = {};  // Host, Content-Length and Connection: close are added automatically
   std::string body = {};
-  std::optional<std::string> host = {};  // instead of the right one; an empty one: none
+  std::optional<std::string> host = {};  // instead of the right one; empty: no Host header
 };
 
-// What a page holds after a login.
+// A page's credentials after a login.
 struct PageLogin {
   std::string cookie;  // name=value
   std::string key;
@@ -35,7 +35,7 @@ struct PageLogin {
 class GuardedDaemon {
  public:
   explicit GuardedDaemon(DaemonSetup setup = {}) : process(std::move(setup)) {}
-  // Starts it and learns its port. An empty text, or what was wrong.
+  // Starts it and determines its port. Returns an empty text, or the error.
   std::string start();
 
   std::string authority() const { return "127.0.0.1:" + std::to_string(port); }
@@ -51,7 +51,7 @@ class GuardedDaemon {
   std::string make_token(const std::string& body) const;
   std::string make_launch_token() const;
   PageLogin log_in() const;
-  // What a well-behaved page sends with a change.
+  // The headers of a well-behaved page's change.
   Headers page_headers(const PageLogin& login) const;
   ApiClient client() const { return ApiClient(process.endpoint()); }
 

@@ -1,5 +1,5 @@
-// A daemon with a hosted agent that does what a prompt says, in a shell: what the attacks of a
-// process inside a session start from.
+// A daemon with a hosted agent that runs prompts in a shell: the base for attacks by processes of
+// that session.
 #pragma once
 
 #include <csignal>
@@ -59,7 +59,7 @@ class HostileAgent : public ::testing::Test {
     ASSERT_FALSE(permission_.empty());
     ASSERT_FALSE(wait_.empty());
   }
-  // A second session of the same agent, which attacks; what it saw.
+  // Runs an attack in a second session of the same agent; returns its output.
   std::string attack(const std::string& command) {
     if (attacker_.empty()) attacker_ = client().create_session({.agent = "hostile"});
     const std::size_t before = client().count(attacker_, "run.completed");
@@ -102,7 +102,7 @@ inline bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// Numbers of processes whose command line is these words.
+// Pids of processes with exactly this command line.
 inline std::vector<pid_t> processes_named(const std::string& words) {
   std::vector<pid_t> found;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
@@ -116,7 +116,7 @@ inline std::vector<pid_t> processes_named(const std::string& words) {
   return found;
 }
 
-// When a test is over, however it ends, processes of that command line end too.
+// Ends all processes with that command line when the test ends, even if it fails.
 struct EndedWithTest {
   std::string words;
   ~EndedWithTest() {

@@ -1,4 +1,4 @@
-// Runs commands as a process inside a session, and reads what they printed.
+// Runs commands as a session's process, and returns their output.
 #include "inside.h"
 
 #include <filesystem>

@@ -28,12 +28,12 @@ class InsideTest : public ::testing::Test {
   ApiClient client() const { return daemon_->client(); }
   // A session of the hostile agent.
   std::string hostile_session(const std::string& more = {});
-  // Runs a command line as that session's agent; what it printed.
+  // Runs a command line as that session's agent; returns its output.
   std::string run_inside(const std::string& session, const std::string& command);
   std::vector<InsideAnswer> ask_inside(const std::string& session,
                                        const std::vector<InsideRequest>& requests);
   InsideAnswer ask_one(const std::string& session, const InsideRequest& request);
-  // Where tests put what agents work on.
+  // Where tests put files that agents work on.
   std::string folder(const std::string& name) const;
 
   std::unique_ptr<GuardedDaemon> daemon_;

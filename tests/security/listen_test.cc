@@ -1,5 +1,5 @@
-// Where the daemon listens, and who gets through to its files and sockets: no address that others
-// reach without TLS, in whatever spelling, and nothing for another user of the machine.
+// Where the daemon listens, and access to its files and sockets: no non-loopback address without
+// TLS, in any spelling, and no access for another user of the machine.
 #include <filesystem>
 
 #include <pwd.h>
@@ -30,7 +30,8 @@ TEST(Listen, N16_the_command_line_is_no_way_around) {
   EXPECT_NE(daemon.output().find("TLS"), std::string::npos) << daemon.output();
 }
 
-// What another user of this machine can do with the folder; true: the check ran and held.
+// Tries to access the folder as another user of this machine; 0: every access was denied; 77:
+// skipped.
 int as_nobody(const std::string& home) {
   const passwd* const nobody = getpwnam("nobody");
   if (!nobody) return 77;
@@ -50,7 +51,7 @@ TEST(Listen, N16_another_user_reaches_neither_socket_nor_token) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root to become another user";
   GuardedDaemon daemon;
   ASSERT_EQ(daemon.start(), "");
-  // The folders above would stop them already; here only the daemon's own do.
+  // The parent folders would already deny it; here only the daemon's own folders do.
   std::filesystem::permissions(daemon.process.folder(), std::filesystem::perms(0755));
   EXPECT_EQ(as_nobody(daemon.process.home()), 0);
 }
@@ -60,7 +61,7 @@ TEST(Listen, N16_the_kernels_word_on_the_uid_counts_even_where_the_folders_are_o
   if (geteuid() != 0 || !nobody) GTEST_SKIP() << "needs root to become another user";
   GuardedDaemon daemon;
   ASSERT_EQ(daemon.start(), "");
-  // The folder for temporary files may be ours alone.
+  // The folder for temporary files may be private.
   std::filesystem::permissions(std::filesystem::path(daemon.process.folder()).parent_path(),
                                std::filesystem::perms::others_exec,
                                std::filesystem::perm_options::add);

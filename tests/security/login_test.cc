@@ -1,5 +1,6 @@
-// How a page gets in, and each half of it alone: the launch token works once, a cookie without its
-// key is worth nothing, a change needs what no form can send, and a ticket opens one WebSocket.
+// How a page signs in, and each half of the credentials alone: the launch token works once, a
+// cookie without its key is worthless, a change needs a header that no form can send, and a ticket
+// opens one WebSocket.
 #include "guarded_daemon.h"
 
 namespace perdure {
@@ -45,7 +46,7 @@ TEST_F(Login, N16_a_cookie_alone_and_a_key_alone_authorise_nothing) {
   EXPECT_EQ(daemon().tcp({.headers = daemon().page_headers(login)}).status, 200);
   EXPECT_EQ(daemon().tcp({.headers = daemon().page_headers({.cookie = login.cookie})}).status, 401);
   EXPECT_EQ(daemon().tcp({.headers = daemon().page_headers({.key = login.key})}).status, 401);
-  // The halves of two logins make no whole.
+  // The halves of two logins do not combine.
   EXPECT_EQ(daemon().tcp({.headers = daemon().page_headers({login.cookie, other.key})}).status,
             401);
   EXPECT_EQ(daemon().tcp({.headers = {{"Cookie", login.cookie}}}).status, 401);
@@ -103,7 +104,7 @@ TEST_F(Login, TOK1_a_ticket_opens_one_websocket) {
                            .headers = upgrade({{"Origin", daemon().origin()}})};
   EXPECT_EQ(daemon().tcp(request).status, 101);
   EXPECT_EQ(daemon().tcp(request).status, 401);
-  // It is for a WebSocket and for nothing else.
+  // It is valid only for a WebSocket.
   EXPECT_EQ(daemon().tcp({.target = "/api/sessions?ticket=" + ticket()}).status, 401);
 }
 
@@ -113,7 +114,7 @@ TEST_F(Login, N16_many_failures_are_held_back_and_the_right_token_is_not) {
     connection.send(daemon().text_of({.headers = {{"Authorization", "Bearer " + token}}}));
     return connection.read_answer().status;
   };
-  // All at once: one behind the other each would wait for longer.
+  // All at once: in sequence each would wait longer.
   std::vector<RawConnection> wrong;
   for (int i = 0; i < 60; ++i) {
     wrong.push_back(RawConnection::to_port(daemon().port, 1));
@@ -134,8 +135,8 @@ TEST_F(Login, N16_each_failure_from_an_address_waits_longer_and_the_right_token_
     EXPECT_EQ(connection.read_answer().status, token == "wrong" ? 401 : 200);
     return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began).count();
   };
-  for (int i = 0; i < 3; ++i) took_ms("wrong");  // at once, as far as the machine is quick
-  // An answer never comes early, however busy the machine is.
+  for (int i = 0; i < 3; ++i) took_ms("wrong");  // at once, as far as the machine permits
+  // A response never comes early, however busy the machine is.
   EXPECT_GE(took_ms("wrong"), 50);
   EXPECT_GE(took_ms("wrong"), 100);
   EXPECT_GE(took_ms("wrong"), 200);

@@ -1,5 +1,5 @@
-// What SECURITY.md says about each kind of machine. tools/on_machine.sh makes the kinds and names
-// the present one in PERDURE_MACHINE; otherwise it is the machine on which ./test runs.
+// The statements of SECURITY.md about each kind of machine. tools/on_machine.sh creates the kinds
+// and names the current one in PERDURE_MACHINE; otherwise it is the machine that runs ./test.
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 struct Machine {
   std::string_view name;
   std::string_view level;
-  std::string_view reason;  // how it begins
+  std::string_view reason;  // its beginning
   bool hides_data = true;
   bool has_process_namespace = false;
   bool has_group = false;
@@ -55,7 +55,7 @@ class OnMachine : public HostileAgent {
     return "/usr/bin/python3 " + std::string(attacks) + "/attacks.py " + words;
   }
   std::string daemon_pid() const { return std::to_string(daemon_->process.pid()); }
-  // Yama may keep processes of one user from tracing each other.
+  // Yama may prevent processes of one user from tracing each other.
   static bool may_trace_others() {
     const std::string scope = read_text("/proc/sys/kernel/yama/ptrace_scope");
     return scope.empty() || scope == "0\n";
@@ -71,7 +71,7 @@ class OnMachine : public HostileAgent {
                client().count(attacker_, "executor.error") >
            0;
   }
-  // Starts a turn of the attacker that does not end by itself.
+  // Starts a turn of the attacker that runs until it is stopped.
   void begin_attack(const std::string& command) {
     if (attacker_.empty()) attacker_ = client().create_session({.agent = "hostile"});
     EXPECT_TRUE(client().prompt({.session = attacker_, .text = command}).ok());
@@ -128,7 +128,7 @@ TEST_F(OnMachine, a_session_has_namespaces_of_its_own_as_far_as_the_machine_allo
   EXPECT_TRUE(has(saw, own("net"))) << saw;
 }
 
-// Signals go to a process of the same user in whatever user namespace it is, traces do not.
+// Signals reach a process of the same user in any user namespace, traces do not.
 TEST_F(OnMachine, other_processes_are_seen_signalled_and_traced_only_where_the_page_says_so) {
   const std::string proc = "/proc/" + daemon_pid();
   const std::string saw =
@@ -171,7 +171,7 @@ TEST_F(OnMachine, TOK3_a_caller_below_its_agentctl_is_recognised) {
   expect_open();
 }
 
-// A process that shed its environment and tries to end the agentctl above it.
+// A process that cleared its environment and tries to end the agentctl above it.
 class Shed : public OnMachine {
  protected:
   std::string report() const { return daemon_->process.folder() + "/report"; }
@@ -182,7 +182,7 @@ TEST_F(Shed, TOK3_it_mints_only_without_namespaces_and_control_groups) {
   const std::size_t before = tokens();
   begin_attack(script("shed " + daemon_->socket() + " " + report()));
   if (machine_.has_group) {
-    // The group ended it, or its call was refused before.
+    // The group ended it, or its call was denied before.
     ASSERT_TRUE(until([&] { return executor_has_ended(); }));
     EXPECT_FALSE(has(read_text(report()), "status=2")) << read_text(report());
   } else {
@@ -196,7 +196,7 @@ TEST_F(Shed, TOK3_after_leaving_its_control_group_it_mints_only_without_namespac
   const std::size_t before = tokens();
   begin_attack(script("shed " + daemon_->socket() + " " + report() + " leave"));
   if (machine_.has_group && !is("none")) {
-    // Where there are mounts of its own it cannot leave, and is ended with the group.
+    // With separate mounts it cannot escape, and ends with the group.
     ASSERT_TRUE(until([&] { return executor_has_ended(); }));
     EXPECT_FALSE(has(read_text(report()), "status=2")) << read_text(report());
   } else {

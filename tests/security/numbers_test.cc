@@ -1,4 +1,4 @@
-// The numbers that SECURITY.md names are those of the code: whoever changes one changes the page.
+// The numbers in SECURITY.md are those of the code: a change of one requires a change of the page.
 #include <algorithm>
 #include <string>
 

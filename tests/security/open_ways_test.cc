@@ -1,5 +1,5 @@
-// The ways that SECURITY.md lists as open: each is shown once, so that the page neither promises
-// too much nor warns of what cannot happen any longer.
+// The open ways listed in SECURITY.md: each is demonstrated once, so that the page neither promises
+// too much nor warns of ways that are closed by now.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -24,7 +24,7 @@ class OpenWay : public HostileAgent {
   }
 };
 
-// As `at` or a tmux server: a program of the user outside of every session.
+// Like `at` or a tmux server: a program of the user outside every session.
 TEST_F(OpenWay, a_program_outside_starts_a_process_that_outlives_the_session) {
   const std::string path = daemon_->process.folder() + "/obey.sock";
   FILE* const outside = popen(script("obey " + path).c_str(), "r");
@@ -69,7 +69,7 @@ TEST_F(OpenWay, TOK3_a_token_found_elsewhere_serves_for_reads_only) {
   expect_open();
 }
 
-// The first git of PATH lies in a folder that the agent can write.
+// The first git in PATH is in a folder that the agent can write.
 class ForeignGit : public OpenWay {
  protected:
   void SetUp() override {

@@ -1,5 +1,5 @@
-// Host, Origin and Sec-Fetch-Site on the real socket: names that only look like ours, with the
-// right token in hand, since these checks come before it.
+// Host, Origin and Sec-Fetch-Site on the real socket: names that only resemble ours, sent with the
+// right token, since these checks come before the token's.
 #include "guarded_daemon.h"
 
 namespace perdure {
@@ -105,8 +105,8 @@ TEST_F(Place, N16_a_page_cannot_come_in_over_the_unix_socket_as_its_user) {
   EXPECT_EQ(daemon().unix_socket({}).status, 200);
 }
 
-// ssh -L forwards the socket, and a page's own name is resolved to that end: nothing else tells
-// such a GET from one of a program.
+// ssh -L forwards the socket, and DNS rebinding maps a page's own name to that end: only the Host
+// distinguishes such a GET from a program's.
 TEST_F(Place, SEC14_a_rebound_name_reads_nothing_over_a_forwarded_socket) {
   EXPECT_EQ(daemon().unix_socket({.host = "evil.example:8080"}).status, 421);
   EXPECT_EQ(daemon().unix_socket({.headers = {{"User-Agent", "Mozilla/5.0"}}, .host = "x"}).status,

@@ -1,4 +1,4 @@
-// See raw_http.h: bytes are sent as they are, so that a request may be as wrong as it likes.
+// See raw_http.h: bytes are sent unchanged, so that a request may be arbitrarily malformed.
 #include "raw_http.h"
 
 #include <algorithm>

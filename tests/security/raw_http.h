@@ -1,5 +1,5 @@
-// HTTP as an attacker writes it: the bytes go out as they stand, so that a test can send what no
-// decent client would. The rule: what comes back is only read, never repaired.
+// HTTP as an attacker writes it: bytes are sent unchanged, so that a test can send what no normal
+// client would. The rule: responses are only read, never repaired.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 namespace perdure {
 
 struct RawAnswer {
-  int status = 0;  // 0: the connection ended without an answer
+  int status = 0;  // 0: the connection ended without a response
   std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
   std::string body;
 
-  // The first value; empty when there is none.
+  // The first value; empty if there is none.
   std::string header(std::string_view name) const;
   bool has(std::string_view name) const;
 };
@@ -33,15 +33,15 @@ class RawConnection {
 
   bool is_open() const { return fd_ >= 0; }
   void send(std::string_view bytes) const;
-  // One answer, with its body as far as Content-Length or chunks say; a stream's head and what has
-  // come with it.
+  // One response, with its body as given by Content-Length or chunks; for a stream, its head and
+  // the data received with it.
   RawAnswer read_answer();
-  // Reads and drops until the other side closes; false at the deadline.
+  // Reads and discards until the other side closes; false at the deadline.
   bool until_closed(std::int64_t wait_ms);
 
  private:
   explicit RawConnection(int fd) : fd_(fd) {}
-  // More bytes into unread_; false when there are none to come.
+  // Reads more bytes into unread_; false if there are no more.
   bool read_more(std::int64_t wait_ms);
 
   int fd_ = -1;

@@ -1,5 +1,5 @@
-// What a process inside a session sees of the others, and what it may do to them: by default its
-// own session and those that it made, and nothing else exists for it.
+// Which sessions a process inside one can see and change: by default its own session and those it
+// created; others do not exist for it.
 #include <algorithm>
 #include <array>
 
@@ -24,7 +24,7 @@ class Reach : public InsideTest {
     EXPECT_EQ(made.status, 201) << made.body;
     return made.at("session_id");
   }
-  // What changes a session's files, shells or settings, or takes it away.
+  // Requests that change a session's files, shells or settings, or delete it.
   static std::vector<InsideRequest> changes_of(const std::string& session) {
     const std::string path = "/api/sessions/" + session;
     return {{"DELETE", path + "?confirm=true"},
@@ -54,7 +54,7 @@ class Reach : public InsideTest {
   std::string victim_;
 };
 
-// Every route that the daemon says it has, about a session that is not the caller's.
+// Every route that the daemon lists, for a session that is not the caller's.
 TEST_F(Reach, SEC9_for_a_process_inside_a_session_the_others_do_not_exist_on_any_route) {
   ASSERT_NO_FATAL_FAILURE(begin(""));
   const std::string openapi = client().get("/openapi.json").body;
@@ -82,7 +82,7 @@ TEST_F(Reach, SEC9_for_a_process_inside_a_session_the_others_do_not_exist_on_any
   const std::vector<InsideAnswer> answers = ask_inside(agent_, requests);
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const std::string what = requests[i].method + " " + requests[i].path;
-    // A socket's route may say first that it needs an upgrade.
+    // A WebSocket route may respond first that it needs an upgrade.
     EXPECT_TRUE(answers[i].status == 404 || answers[i].status == 426)
         << what << ": " << answers[i].status << " " << answers[i].body;
     EXPECT_EQ(answers[i].body.find("hidden-title-77"), std::string::npos) << what;
@@ -155,7 +155,7 @@ TEST_F(Reach, SEC9_it_drives_the_sessions_that_it_made_and_changes_nothing_of_th
   const std::string copy = forked.at("session.id");
   EXPECT_EQ(json_at(client().records(copy).front(), "parent"), agent_);
   EXPECT_EQ(ask_one(agent_, {"GET", "/api/sessions/" + copy}).status, 200);
-  // After a restart of the daemon the journal says so.
+  // After a restart of the daemon this comes from the journal.
   daemon_->process.kill_daemon();
   ASSERT_TRUE(daemon_->process.start());
   EXPECT_EQ(ask_one(agent_, {"GET", path}).status, 200);
@@ -209,7 +209,7 @@ TEST_F(Reach, SEC9_of_its_own_session_it_changes_files_and_title_and_deletes_not
   EXPECT_EQ(client().get(path).status, 200);
 }
 
-// A process that starts agents takes no place of a person, and what it started does not go on
+// A process that starts agents takes no slot reserved for people, and its agents do not outlive it
 // unnoticed.
 TEST_F(Reach, SEC9_H3_what_it_starts_takes_some_places_and_ends_with_its_maker) {
   ASSERT_NO_FATAL_FAILURE(begin(""));
@@ -254,7 +254,7 @@ TEST_F(Reach, SEC9_H3_what_it_starts_takes_some_places_and_ends_with_its_maker) 
 
 TEST_F(Reach, SEC9_H3_the_last_places_are_for_sessions_that_people_made) {
   ASSERT_NO_FATAL_FAILURE(begin("[limits]\nlive_agents = 6"));
-  // Its own and the other session are live; 3 are for people.
+  // Its own and the other session are live; 3 slots are for people.
   const std::string first = make_child();
   const std::string second = make_child();
   ASSERT_TRUE(client().prompt({.session = first, .text = "hang"}).ok());
@@ -305,7 +305,7 @@ TEST_F(Reach, SEC9_the_setting_is_read_and_shown) {
 
 class BoundShell : public Reach {
  protected:
-  // What a shell of the agent's session prints for that command, opened with the token.
+  // Output of that command in a shell of the agent's session, opened with the token.
   std::string in_shell(const std::string& token, const std::string& command) {
     ApiClient bound = client();
     bound.use_token(token);

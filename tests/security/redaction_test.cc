@@ -1,6 +1,6 @@
-// A password that was pasted is taken back: afterwards it is in no file of the data folder and in
-// no row of the database, while the agent lives, after it has stopped, and after another daemon has
-// opened the folder.
+// A pasted password is redacted: afterwards it is in no file of the data folder and in no row of
+// the database, while the agent lives, after it has stopped, and after another daemon has opened
+// the folder.
 #include <algorithm>
 #include <filesystem>
 
@@ -55,7 +55,8 @@ class Redaction : public DaemonTest, public ::testing::WithParamInterface<const 
   std::string rows() const {
     return database_.empty() ? "" : PostgresServer::tables_with(database_, password);
   }
-  // What the answer says is left. PostgreSQL keeps old rows in its own files for a time.
+  // The remaining places named in the response. PostgreSQL keeps old rows in its own files for a
+  // time.
   void expect_none_left(const std::string& answer) const {
     const std::vector<std::string> left = json_list(answer, "left");
     ASSERT_EQ(left.size(), database_.empty() ? 0U : 1U) << answer;
@@ -69,7 +70,7 @@ class Redaction : public DaemonTest, public ::testing::WithParamInterface<const 
 };
 
 TEST_P(Redaction, X21_SEC10_a_pasted_password_is_in_no_file_afterwards) {
-  // Typed, said again by the agent (so that its spool has it), and waiting to be sent.
+  // Typed, repeated by the agent (so that its spool has it), and waiting to be sent.
   say(std::string("it is ") + password + "\nsay 1");
   say("recall");
   ASSERT_TRUE(client_->prompt({.session = session_, .text = "hang"}).ok());
@@ -94,7 +95,7 @@ TEST_P(Redaction, X21_SEC10_a_pasted_password_is_in_no_file_afterwards) {
   EXPECT_FALSE(client_->get("/api/sessions/" + session_ + "/export").body.contains(password));
   EXPECT_FALSE(client_->get(std::string("/api/search?q=") + password).body.contains(session_));
 
-  // The session goes on, and neither its end nor another life brings anything back.
+  // The session continues, and neither its end nor a restart brings anything back.
   ASSERT_TRUE(client_->post("/api/sessions/" + session_ + "/cancel").ok());
   ASSERT_TRUE(until_count(session_, "run.cancelled", 1));
   say("say 1");
@@ -110,7 +111,7 @@ TEST_P(Redaction, X21_SEC10_a_pasted_password_is_in_no_file_afterwards) {
   say("say 1");
 }
 
-// A crash right behind the answer: what was said to be gone is gone.
+// After a crash right after the response, everything reported as removed is still removed.
 TEST_P(Redaction, X21_J2_a_redaction_that_was_answered_outlives_the_daemon) {
   say(std::string("it is ") + password + "\nsay 1");
   const ApiReply redacted = redact(seqs_with(password));
@@ -140,7 +141,7 @@ TEST_P(Redaction, X21_a_fork_is_named_and_redacted_by_itself) {
 INSTANTIATE_TEST_SUITE_P(Stores, Redaction, ::testing::Values("sqlite", "files", "postgres"),
                          [](const auto& store) { return std::string(store.param); });
 
-// What Perdure was given as a secret it does not hand on, wherever an agent or a person put it.
+// Perdure does not pass on the secrets it was given, wherever an agent or a person put them.
 TEST_F(DaemonTest, X21_SEC7_known_secrets_leave_neither_by_notification_nor_by_export_nor_log) {
   const std::string told = ::testing::TempDir() + "told-" + std::to_string(getpid());
   begin({.config = "[notify]\ndebounce_ms = 1\ncommand = [\"/bin/sh\", \"-c\", \"cat >> " + told +

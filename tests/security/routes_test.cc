@@ -1,5 +1,5 @@
-// Every route of the running daemon, asked by a stranger: the table comes from the daemon's own
-// /openapi.json, so that a route added later is walked too.
+// Every route of the running daemon, requested without credentials: the table comes from the
+// daemon's own /openapi.json, so that routes added later are covered.
 #include <map>
 #include <set>
 

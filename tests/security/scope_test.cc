@@ -1,5 +1,6 @@
-// What a lesser token may not do, and how a right ends: scopes come from the stored row, a session
-// out of scope does not exist, and a revoked token is refused at once, its open streams within 5 s.
+// The limits of a token with fewer scopes, and how a right ends: scopes come from the stored row, a
+// session out of scope does not exist, and a revoked token is rejected at once, its open streams
+// within 5 s.
 
 #include "guarded_daemon.h"
 
@@ -12,7 +13,7 @@ class Scopes : public SecuritySuite {
                         const std::string& body) {
     return daemon().with_token(token, {.method = "POST", .target = target, .body = body});
   }
-  // A session with an open question; the question's id.
+  // Opens a question in the session; returns its id.
   static std::string ask_something(const std::string& session) {
     ApiClient client = daemon().client();
     client.prompt({.session = session, .text = "permission 1"});
@@ -62,7 +63,7 @@ TEST_F(Scopes, N16_an_operator_cannot_make_itself_an_admin) {
   EXPECT_EQ(post(operate, "/api/tokens", R"({"name":"x","scopes":["admin"]})").status, 403);
   EXPECT_EQ(post(operate, "/api/launch", "{}").status, 403);
   EXPECT_EQ(post(operate, "/api/backup", R"({"path":"/tmp/x"})").status, 403);
-  // What a client says about itself counts for nothing.
+  // A client's own statements about its scope have no effect.
   const RawAnswer answer = daemon().with_token(
       operate, {.target = "/api/tokens?scope=admin",
                 .headers = {{"X-Scope", "admin"}, {"X-Perdure-Scopes", "admin"}}});

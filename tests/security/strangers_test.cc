@@ -1,4 +1,4 @@
-// Connections without credentials, far more than there are places for: the owner notices nothing.
+// Connections without credentials, far more than there are slots: the owner notices nothing.
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -16,7 +16,7 @@ class Strangers : public SecuritySuite {};
 
 TEST_F(Strangers, N16_a_thousand_silent_connections_lock_nobody_out) {
   constexpr std::size_t flood_size = 1000;
-  // Less than a stranger has to show credentials: it is the next one who drives it out.
+  // Shorter than the time a stranger has to present credentials: the next stranger displaces it.
   constexpr std::int64_t wait_ms = 10'000;
   const std::string token = daemon().process.admin_token();
   RawConnection known = daemon().connect();
@@ -36,7 +36,7 @@ TEST_F(Strangers, N16_a_thousand_silent_connections_lock_nobody_out) {
   EXPECT_FALSE(daemon().client().create_session({}).empty());
   known.send(request);
   EXPECT_EQ(known.read_answer().status, 200) << "who has shown a token stays";
-  // The oldest went.
+  // The oldest were closed.
   for (std::size_t i = 0; i + http_strangers_max < flood.size(); ++i) {
     ASSERT_TRUE(flood[i].until_closed(wait_ms)) << i;
   }
@@ -54,8 +54,8 @@ TEST_F(Strangers, N16_a_flood_from_one_address_leaves_the_others_alone) {
   EXPECT_EQ(other.read_answer().status, 200);
 }
 
-// A thousand descriptors, as many systems give: neither strangers nor callers who are known leave
-// the daemon without those that it needs to start an agent.
+// A thousand descriptors, a common system limit: neither strangers nor known callers take the
+// descriptors that the daemon needs to start an agent.
 class FewDescriptors : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -70,7 +70,7 @@ class FewDescriptors : public ::testing::Test {
     ASSERT_EQ(daemon_->start(), "");
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
-  // `say` goes over each connection.
+  // Sends `say` over each connection.
   void flood(const std::string& say) {
     for (std::size_t i = 0; i < 1000; ++i) {
       const auto source = static_cast<std::uint8_t>(2 + i % 250);

@@ -1,6 +1,5 @@
 // The whole route table of a real daemon, called by every kind of principal with every method, as a
-// WebSocket and not, and with broken bodies. Each request gets an answer that is no 500, and the
-// daemon lives.
+// WebSocket and not, and with broken bodies. No request gets a 500, and the daemon survives.
 #include <filesystem>
 #include <fstream>
 
@@ -31,7 +30,7 @@ class Walk : public ::testing::Test {
                     const std::string& token = "") const {
     return std::string(attacks) + "/walk.py " + to + " " + table_ + " " + session + " " + token;
   }
-  // From outside of every session.
+  // From outside every session.
   void walk(const std::string& to, const std::string& token, const std::string& session) {
     const ProgramRun run = run_program(
         {"/bin/sh", "-c", "/usr/bin/python3 " + words(to, session, token)}, {"PATH=/usr/bin"});
@@ -85,7 +84,7 @@ TEST_F(Walk, a_hosted_process_gets_an_answer_from_every_route) {
   ApiClient client = daemon_->client();
   const std::string hostile = client.create_session({.agent = "hostile"});
   const std::string program = "/usr/bin/python3 ";
-  // It may cancel the turn and stop the session that it runs in, so another one is named.
+  // It may cancel the turn and stop the session that it runs in, so the requests name another one.
   const ApiReply reply = client.prompt(
       {.session = hostile, .text = program + words(daemon_->socket(), session_) + " 2>&1"});
   ASSERT_TRUE(reply.ok()) << reply.body;

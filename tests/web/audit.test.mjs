@@ -1,4 +1,4 @@
-// The audit trail on the page: who did what, newest first, with the outcome of what failed.
+// The audit trail on the page: who did what, newest first, including failed actions.
 import assert from "node:assert/strict";
 
 export default function (suite) {

@@ -1,4 +1,4 @@
-// An editor and a browser on one session: what one begins, the other sees while it happens.
+// An editor and a browser on one session: each sees live what the other starts.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { join, resolve } from "node:path";
@@ -10,7 +10,7 @@ import { until } from "./harness/wait.mjs";
 
 const program = resolve(root, process.env.PERDURE_PROGRAMS ?? "build/dev", "perdure");
 
-// As much of an editor as this needs; tests/acp has those that other people wrote.
+// A minimal editor for this test; tests/acp has third-party ones.
 class Editor {
   told = [];
   #answers = new Map();
@@ -55,7 +55,8 @@ export default function (suite) {
     await one.enter(`/s/${sessionId}`);
     const prompt = (text) => editor.ask("session/prompt", { sessionId, prompt: [{ type: "text", text }] });
 
-    // Begun in the editor, seen in the browser before it ends; the editor goes, the turn does not.
+    // Starts in the editor and is visible in the browser before it ends; the editor disconnects,
+    // the turn continues.
     void prompt("say 2; permission 1; say 3").catch(() => {});
     await log(one.page).getByText("say 2; permission 1; say 3").waitFor();
     const allow = one.page.getByRole("button", { name: /^Allow once/ });
@@ -65,7 +66,7 @@ export default function (suite) {
     await allow.click();
     await daemon.untilIdle(sessionId);
 
-    // The next editor gets the whole of it, and sees what the browser begins.
+    // The next editor receives the whole session, and sees what the browser starts.
     const next = new Editor(daemon);
     await next.ask("initialize", { protocolVersion: 1, clientCapabilities: {} });
     await next.ask("session/load", { sessionId, cwd: join(daemon.folder, "work"), mcpServers: [] });

@@ -1,13 +1,13 @@
 // Every page in both themes and sizes: no accessibility violation, nothing wider than the screen,
-// nothing refused by the policy; pictures of all of them are in build/web-shots. A page is opened once
-// for a size; themes and narrower screens are tried on it where it stands.
+// no policy violation; pictures of all of them are in build/web-shots. Each page is opened once per
+// size; themes and narrower screens are then tried in place.
 import assert from "node:assert/strict";
 
 import { sizes } from "./harness/browser.mjs";
 import { colourRules, everyRule, tooSmall, tooWide, violations } from "./harness/fit.mjs";
 import { settled } from "./harness/wait.mjs";
 
-// What the pages show: a task, sessions in several states.
+// The content of the pages: a task, sessions in several states.
 async function furnish(daemon) {
   const { task } = await daemon.api("POST", "/api/tasks", { title: "Invoice pagination drops rows", description: "Rows go missing" });
   const tour = await daemon.session({ agent: "demo", title: "Fix cursor and add tests", prompt: "find the bug", task_id: task.id });
@@ -53,7 +53,7 @@ export default function (suite) {
   let furnished = null;
   const walks = {};
 
-  // Through all pages once for a size; each test below reads its part of what was found.
+  // Visits all pages once per size; each test below checks its part of the findings.
   async function walk({ daemon, person }, size) {
     const world = await (furnished ??= furnish(daemon));
     const one = await person({ size });

@@ -1,5 +1,5 @@
-// Whatever an agent or a person writes is shown as text: nothing runs, nothing is fetched, nothing of
-// the page is covered or faked. The guard of every page fails the test if anything is even tried.
+// Any text of an agent or a person is shown as text: nothing runs, nothing is fetched, no part of
+// the page is covered or faked. The guard of every page fails the test on any attempt.
 import assert from "node:assert/strict";
 
 import { bare, log, saidOnPage, untilSaid } from "./harness/transcript.mjs";

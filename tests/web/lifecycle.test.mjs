@@ -1,5 +1,5 @@
-// What browsers do to pages: they freeze them, put them away and bring them back, open a dozen at once, and withhold half
-// of their abilities from an address without TLS.
+// What browsers do to pages: they freeze them, cache and restore them, open a dozen at once, and
+// disable features on an address without TLS.
 import assert from "node:assert/strict";
 
 import { launchBrowser, Person } from "./harness/browser.mjs";
@@ -9,7 +9,7 @@ import { until } from "./harness/wait.mjs";
 
 const tabs = 12;
 
-// What is asked of a page by protocol alone: Playwright itself loses sight of one that comes back as it was.
+// Queries the page by protocol: Playwright loses track of a page restored from the cache.
 async function valueOf(cdp, expression) {
   const { result } = await cdp.send("Runtime.evaluate", { expression, returnByValue: true });
   return result.value;
@@ -40,7 +40,7 @@ export default function (suite) {
       const session = await daemon.session({ agent: "paced", title: "Put away", prompt: "say 3" });
       await daemon.untilIdle(session.id);
       const one = await Person.sitDown(browser, daemon);
-      one.expect(/favicon\.ico/); // of the page in between
+      one.expect(/favicon\.ico/); // from the page visited in between
       await one.enter(`/s/${session.id}`);
       await untilSaid(one.page, "<p1:end=3>");
       const cdp = await one.context.newCDPSession(one.page);

@@ -1,4 +1,5 @@
-// What the page asks for, and when: rows first, nothing twice, nothing of what is gone; and what opening a page may do.
+// The page's requests and their order: rows first, nothing twice, nothing for deleted sessions; and
+// the side effects of opening a page.
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 
@@ -14,7 +15,7 @@ async function turns(daemon, session, count, text = "think 2; say 3; tool 2; say
   }
 }
 
-// Every answer's scripts, in bytes as gzip sends them, up to the first rows on the screen.
+// The gzip sizes of all scripts loaded up to the first rows on the screen.
 async function scriptsBeforeRows(person, path) {
   const scripts = new Map();
   const gather = async (answer) => {
@@ -40,8 +41,8 @@ async function scriptsBeforeRows(person, path) {
   return early.filter((name) => scripts.has(name)).map((name) => ({ name, bytes: scripts.get(name) }));
 }
 
-// From now on the first two tries of each file that matches fail, as with a daemon that is down. A script that index.html
-// names is left out: without it there is no page that could try again.
+// From now on the first two requests of each matching file fail, as if the daemon were down.
+// Scripts named in index.html are exempt: without them no page could retry.
 async function failAtFirst(person, pattern) {
   const named = (await person.daemon.askOpenly("GET", "/")).body.match(/\/assets\/[^"]+\.js/g);
   const tries = new Map();
@@ -88,7 +89,7 @@ export default function (suite) {
       const timeline = person.page.locator(".timeline");
       const composer = person.page.locator("form.composer");
       await Promise.all([timeline.waitFor(), composer.waitFor()]);
-      // From its first frame, not some time later.
+      // From its first frame on.
       assert.equal(await styleOf(timeline, "display"), "grid");
       assert.equal(await styleOf(composer, "position"), "relative");
       await until(async () => (await bareSheets(person.page)).length === 0, "every sheet is there");
@@ -107,7 +108,7 @@ export default function (suite) {
     await log(person.page).locator("[data-key]").nth(1).waitFor();
     await settled(person.page);
     const asked = [];
-    // Parts of the page that are fetched while nothing else happens do not count.
+    // Parts that the page prefetches while idle do not count.
     person.page.on("request", (request) => void (/\/api\//.test(request.url()) && asked.push(new URL(request.url()).pathname)));
     await daemon.api("POST", `/api/sessions/${session.id}/prompt`, { text: "paced 200 10" });
     await daemon.untilIdle(session.id);
@@ -118,7 +119,7 @@ export default function (suite) {
     const session = await daemon.session({ agent: "test", title: "Goes away" });
     await turns(daemon, session, 2);
     const person = await sitDown();
-    // The workspace comes last, and asks for these: not while the session goes.
+    // The workspace loads last, with these requests; the session must not be deleted before them.
     const last = [/\/git\/status/, /\/shells$/].map((path) => person.page.waitForResponse(path));
     await person.enter(`/s/${session.id}`);
     await log(person.page).locator("[data-key]").nth(1).waitFor();

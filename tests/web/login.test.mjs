@@ -1,4 +1,4 @@
-// Getting in: by a launch token once, and by what the browser keeps from then on.
+// Signing in: once by a launch token, and afterwards by the key that the browser keeps.
 import assert from "node:assert/strict";
 
 export default function (suite) {

@@ -1,4 +1,4 @@
-// What a page holds on to while a session goes on and on: the same after many turns as after some.
+// The page's memory while a session keeps running: the same after many turns as after a few.
 // bench/web/budgets.mjs memory --minutes N is the long form.
 import assert from "node:assert/strict";
 
@@ -38,9 +38,9 @@ export default function (suite) {
     assert.ok(many.heap < some.heap + 1.5, `the heap grew from ${some.heap} to ${many.heap} MB`);
     assert.ok(many.nodes < some.nodes * 1.5 + 500, `${some.nodes} to ${many.nodes} nodes`);
     assert.ok(many.listeners < some.listeners + 40, `${some.listeners} to ${many.listeners} listeners`);
-    // It began with the whole session, and does not have all of it any more.
+    // It started with the whole session, and has since dropped rows.
     assert.equal(await log(one.page).locator("[data-key]").last().getAttribute("aria-setsize"), "-1");
-    // Pages of older rows are read until the first one is there again.
+    // Scrolls up through pages of older rows until the first one is back.
     await until(async () => {
       await toTop(one.page);
       return await log(one.page).getByText("the very first").count() > 0;

@@ -1,5 +1,5 @@
-// What opening a session does, and what it does not: one request brings all, an agent that was lost in
-// its work is brought back once, and everything else waits for a click.
+// What opening a session does: one request loads everything, an agent lost during work is resumed
+// once, and everything else waits for a click.
 import assert from "node:assert/strict";
 
 import { log, untilSaid } from "./harness/transcript.mjs";
@@ -22,7 +22,7 @@ async function withTurn(daemon, body) {
   return daemon.untilIdle(session.id);
 }
 
-// The daemon and every process of its agents are gone, and the daemon is back.
+// Kills the daemon and all processes of its agents, then restarts the daemon.
 async function powerCut(daemon) {
   await daemon.kill();
   daemon.killAgents();

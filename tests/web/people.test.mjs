@@ -1,5 +1,5 @@
-// Whole ways through the page, as people go them: a newcomer's, one with the keyboard alone, deleting,
-// making another session, looking into the past.
+// Whole journeys through the page: a first visit, keyboard only, deleting, creating another
+// session, viewing the past.
 import assert from "node:assert/strict";
 
 import { bare, log, mounted, readAll, untilSaid } from "./harness/transcript.mjs";

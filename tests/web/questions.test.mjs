@@ -1,5 +1,5 @@
-// Approval means that the person saw it: what is asked is shown whole, nothing that is typed answers, every choice has its
-// name, and no button stands where another one was a moment ago.
+// Approval requires that the person saw the request: it is shown completely, typing never answers,
+// every choice has its name, and no button appears where another one was a moment ago.
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 
@@ -46,7 +46,7 @@ export default function (suite) {
     await until(() => hasFocus(composer(one.page)), "the composer has the focus");
     await one.page.keyboard.type("Yes, but only the install part");
     assert.equal(await composer(one.page).inputValue(), "Yes, but only the install part");
-    // Nor where nothing has the focus.
+    // Nor without any focus.
     await composer(one.page).fill("");
     await one.page.evaluate(() => document.activeElement.blur());
     for (const sentence of ["Yes", "yes", "Add a test first", "No idea"]) await one.page.keyboard.type(sentence);
@@ -125,7 +125,7 @@ export default function (suite) {
       assert.equal(await answers.count(), 0, "no answer before the end");
       await one.shot("question-clamped");
       await one.page.keyboard.press("Control+.");
-      // To jump to the end shows nothing of what lies between.
+      // Jumping to the end does not count what lies between as shown.
       const box = card(one.page).getByRole("group", { name: "What is asked for" });
       await box.evaluate((element) => { element.scrollTop = 0; });
       await box.evaluate((element) => { element.scrollTop = element.scrollHeight; });
@@ -142,7 +142,8 @@ export default function (suite) {
     }
   });
 
-  // The last row of an inbox that is longer than the screen: its request is read line by line, and the answers wait for the last one.
+  // The last row of an inbox that is longer than the screen: its answers stay disabled until the
+  // request has been scrolled through to its last line.
   suite.test("B3_a_request_below_the_fold_has_no_answer_before_all_of_it_was_on_the_screen", async ({ daemon, person }) => {
     const before = [];
     for (const at of [1, 2, 3, 4, 5]) before.push(await asking(daemon, `Fold ${at}`, run(`echo ${at}`)));
@@ -156,12 +157,13 @@ export default function (suite) {
       const [allow, more] = [/^Allow once/, /^More answers/].map((name) => item.getByRole("button", { name }));
       await item.locator(".asked").getByText("make step-6").waitFor({ state: "attached" });
       await until(() => allow.isVisible(), "the buttons are drawn");
-      // Everything that answers. A choice from the menu gives the focus back, which would scroll.
+      // Every answer button. A choice from the menu returns the focus, which would scroll.
       const press = () => item.locator(".acts button:not([popovertarget])").evaluateAll((all) => all.forEach((each) => {
         HTMLElement.prototype.focus = () => {};
         each.click();
       }));
-      // How much of the request is shown, from its top: none of it, its first half, all but its last line.
+      // How much of the request is shown, from its top: none of it, its first half, all but its
+      // last line.
       for (const part of [0, 0.5, 0.8]) {
         const shown = await item.evaluate((element, wanted) => {
           const [asked, scroller] = [element.querySelector(".asked"), document.querySelector("main")];
@@ -186,7 +188,7 @@ export default function (suite) {
       await one.leave();
     }
     assert.deepEqual(await resolved(daemon, session), []);
-    // So that the inbox of the next test has room.
+    // Clears the inbox for the next test.
     for (const { id } of [...before, session]) await daemon.api("POST", `/api/sessions/${id}/cancel`);
   });
 
@@ -213,7 +215,7 @@ export default function (suite) {
     for (const name of ["first", "second", "third"]) sessions.push(await asking(daemon, `Moves ${name}`, run(`echo ${name}`)));
     for (const size of ["phone", "desktop"]) {
       const one = await person({ size });
-      // The contents of the questions come late, one after the other.
+      // The contents of the questions arrive late, one after the other.
       let late = 0;
       await one.page.route(/\/events\?.*permission/, async (route) => {
         late += 1;
@@ -227,7 +229,7 @@ export default function (suite) {
             if (!button.checkVisibility({ visibilityProperty: true })) continue;
             const name = `${button.closest("li").querySelector("a").textContent} ${button.textContent.trim()}`;
             const { left, top, width, height } = button.getBoundingClientRect();
-            // Beside the top of all rows: the list itself may be scrolled.
+            // Relative to the top of all rows: the list itself may be scrolled.
             const all = document.querySelector("main li").parentElement.getBoundingClientRect().top;
             (window.places[name] ??= new Set()).add([left, top - all, width, height].map(Math.round).join(" "));
           }
@@ -237,7 +239,7 @@ export default function (suite) {
       });
       await one.enter("/");
       for (const name of ["first", "second", "third"]) {
-        // A request that was not on the screen yet cannot be answered.
+        // A request that has not been on the screen cannot be answered.
         await row(one.page, `Moves ${name}`).scrollIntoViewIfNeeded();
         await untilReady(button(row(one.page, `Moves ${name}`), /^Allow once/));
       }
@@ -249,7 +251,7 @@ export default function (suite) {
     }
   });
 
-  // What is answered keeps its place for a while, and what is new comes below.
+  // An answered row keeps its place for a while, and new ones are added below.
   async function stays(daemon, one, [first, second]) {
     await one.shot("question-inbox");
     const placeOf = async (title) => (await button(row(one.page, title), /^Allow once/).boundingBox());
@@ -275,7 +277,7 @@ export default function (suite) {
     const allow = button(card(one.page), /^Allow once/);
     await untilReady(allow);
     const [shown] = await card(one.page).evaluateAll((all) => all.map((each) => each.dataset.permission));
-    // Looked at in the page, at the moment in which the next card comes.
+    // Checked within the page, at the moment when the next card appears.
     await card(one.page).evaluate((element, first) => {
       const look = () => {
         const now = document.querySelector("[data-permission]");

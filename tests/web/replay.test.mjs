@@ -1,5 +1,5 @@
-// What the page shows is what the journal has, whatever happens to daemon, socket and page: no bubble
-// is missing, none is there twice.
+// The page shows exactly the journal's content after any failure of daemon, socket or page: no
+// bubble is missing or doubled.
 import assert from "node:assert/strict";
 
 import { bare, faultsOfMarkers, log, mounted, readAll, saidOnPage, scrolled, untilSaid } from "./harness/transcript.mjs";
@@ -8,7 +8,7 @@ import { until } from "./harness/wait.mjs";
 const assistantText = async (daemon, id) => bare((await daemon.transcript(id))
   .filter((one) => one.role === "assistant").map((one) => one.content).join(""));
 
-// The page's WebSocket goes through here; `bend` may change what arrives.
+// Routes the page's WebSocket through here; `bend` may change incoming messages.
 async function bendSocket(page, bend) {
   await page.routeWebSocket(/\/ws/, (socket) => {
     const server = socket.connectToServer();
@@ -16,7 +16,8 @@ async function bendSocket(page, bend) {
   });
 }
 
-// Records that came together as messages of their own: how many come together hangs on how busy the machine is.
+// Splits records that arrived together into single messages: how many are combined depends on the
+// machine's load.
 function singly(message) {
   const frame = JSON.parse(String(message));
   if (frame.action !== "session.records") return [message];
@@ -70,7 +71,7 @@ export default function (suite) {
     assert.deepEqual([...faultsOfMarkers(shown, 1, 30), ...faultsOfMarkers(shown, 2, 60)], []);
     assert.ok(!asked.some((query) => query.includes("tail=80")), `nothing is loaded again: ${asked.join(" ")}`);
 
-    // Deleted while nobody looked: the page that was kept says so.
+    // Deleted while it was not shown: the cached page reports it.
     await go(other.id);
     one.expect(new RegExp(`status of 404 .*${session.id}`));
     await one.page.evaluate((id) => { window.link = document.querySelector(`a[href="/s/${id}"]`)?.cloneNode(); document.body.append(window.link); }, session.id);
@@ -124,7 +125,8 @@ export default function (suite) {
     const session = await daemon.session({ agent: "paced", title: "Odd frames" });
     const one = await person();
     let bent = 0;
-    // Fixed dice, not every n-th frame: a period that fits the length of a replay would lose the same frame for ever.
+    // Seeded randomness, not every n-th frame: a period that divides the length of a replay would
+    // lose the same frame every time.
     let dice = 20_261_115;
     const falls = (sides) => {
       dice = (Math.imul(dice, 1_664_525) + 1_013_904_223) >>> 0;
@@ -223,7 +225,7 @@ export default function (suite) {
     await untilSaid(one.page, "<p1:100>", 30_000);
     const box = await log(one.page).boundingBox();
     await scrolled(one.page, -900);
-    // The entry that is read: the one that reaches over the upper edge.
+    // The entry being read: the one that crosses the upper edge.
     const entries = (await mounted(one.page)).filter((row) => row.text !== "");
     const before = entries.findLast((row) => row.top <= box.y + 10) ?? entries[0];
     const seq = (await daemon.api("GET", `/api/sessions/${session.id}`)).session.seq;

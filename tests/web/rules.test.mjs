@@ -1,5 +1,5 @@
-// Rules that are made on the page: of a question and in the settings. A rule is tried before it is saved, and to save it
-// answers nothing that the person did not mean to answer.
+// Rules made on the page: from a question and in the settings. A rule is tried before it is saved,
+// and saving it answers only what the person meant to answer.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -16,7 +16,7 @@ async function asking(daemon, title, spec, more = {}) {
   const session = await daemon.session({ agent: "asking", title, prompt: JSON.stringify(spec), cwd: join(daemon.folder, "work"), ...more });
   return daemon.until(session.id, (now) => now.pending.length > 0 && now.status === "waiting", `${title} asks`);
 }
-// A question of the past with its answer.
+// A past question with its answer.
 async function asked(daemon, title, command, option) {
   const session = await asking(daemon, title, run(command));
   await daemon.api("POST", `/api/permissions/${session.pending[0].perm_id}`, { option_id: option });
@@ -37,7 +37,7 @@ const untilReady = (one) => until(async () => await one.count() > 0 && await one
 const wordsOf = async (locator) => (await locator.innerText()).replaceAll(/\s+/g, " ");
 const row = (page, title) => page.getByRole("main").locator("li").filter({ hasText: title }).first();
 
-// The page, or what lies over it.
+// The page, or a dialog over it.
 const wide = async (page) => [await tooWide(page), ...await page.locator("dialog[open], dialog[open] .body").evaluateAll((all) => all.map((each) => each.scrollWidth - each.clientWidth))]
   .filter((px) => px > 0).map((px) => `${px} px too wide`);
 
@@ -47,7 +47,7 @@ async function openDialog(one, session) {
   await always(one.page).click();
   await dialog(one.page).waitFor();
 }
-// What the page sends to change something, in order.
+// The page's changing requests, in order.
 function sent(page) {
   const all = [];
   page.on("request", (request) => {
@@ -98,7 +98,7 @@ export default function (suite) {
     assert.deepEqual(requests, [["/api/rules", { effect: "allow", argv: ["make", "check"], folder }]]);
     assert.deepEqual(await resolved(daemon, session), [], "to save is no answer");
     assert.equal((await typedRules(daemon))[0].by.split(":")[0], "browser");
-    // The next question is answered by it.
+    // The rule answers the next question.
     const next = await daemon.session({ agent: "asking", title: "Next", prompt: JSON.stringify(run("make check --all")), cwd: folder });
     await daemon.untilIdle(next.id);
     assert.match((await resolved(daemon, next))[0].by, /^rule:rule_/);
@@ -274,7 +274,7 @@ export default function (suite) {
         await one.page.keyboard.press("Escape");
         await dialog(one.page).waitFor({ state: "hidden" });
         assert.ok(await item.getByRole("button", { name: /^More answers/ }).evaluate((each) => each === document.activeElement), "the focus is where it was");
-        // What lies over a page goes with it.
+        // Navigating away closes a dialog over the page.
         await item.getByRole("link", { name: "Review" }).click();
         await untilReady(always(one.page));
         await always(one.page).click();
@@ -302,7 +302,7 @@ export default function (suite) {
     const list = one.page.getByRole("list", { name: "Rules" });
     const [tryIt, keep] = ["Try it", "Save rule"].map((name) => form.getByRole("button", { name }));
     assert.ok(!await tryIt.isEnabled() && !await keep.isEnabled(), "nothing is said yet");
-    // What the daemon refuses is said as it says it.
+    // The daemon's error is shown in its own words.
     await form.getByLabel("The command starts with").fill("sudo make");
     await tryIt.click();
     await form.getByRole("alert").filter({ hasText: "'sudo' runs other commands, so that this would allow any command" }).waitFor();
@@ -311,7 +311,7 @@ export default function (suite) {
     await tryIt.click();
     await form.getByText(/Would have allowed 1 of \d+ questions? of the last 30 days\./).waitFor();
     await until(() => keep.isEnabled(), "it may be saved");
-    // Only what was tried: with another word it has to be tried again.
+    // Only a tried rule can be saved: after an edit it must be tried again.
     await form.getByLabel("The command starts with").fill("just build now");
     await until(async () => !await keep.isEnabled(), "it may not be saved");
     await form.getByLabel("The command starts with").fill("just build");

@@ -1,8 +1,9 @@
-// Runs the tests of the page in a real browser against real daemons, and prints a TAP line for each.
-// Pictures of what failed, and of every page, are in build/web-shots. A file has a daemon and a browser of
-// its own, and so many files run at once (--jobs); whatever happens, both are ended with the file.
+// Runs the tests of the page in a real browser against real daemons, and prints one TAP line per
+// test. Pictures of failures, and of every page, are in build/web-shots. Each file has its own
+// daemon and browser, and several files run at once (--jobs); both always end with the file.
 //
-//   tools/node.sh tests/web/run.mjs [--list] [--jobs=N] [NAME…]   NAME: part of a test's name, or of its file's
+//   tools/node.sh tests/web/run.mjs [--list] [--jobs=N] [NAME…]   NAME: part of a test's name,
+//                                                                 or of its file's
 import { readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -23,7 +24,7 @@ async function suites() {
   return found;
 }
 
-// The file's name, or its beginning, stands for all of its tests.
+// A file's name, or its beginning, selects all of its tests.
 function chosenOf(all, wanted) {
   const isWanted = (suite, test) => wanted.length === 0 ||
     wanted.some((word) => test.name.includes(word) || suite.file.startsWith(word));

@@ -1,4 +1,4 @@
-// How the page comes to the browser: its files, their headers, and nothing else.
+// How the page is served: its files, their headers, and nothing else.
 import assert from "node:assert/strict";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 
@@ -31,7 +31,8 @@ export default function (suite) {
       const brotli = await daemon.askOpenly("GET", path, { "Accept-Encoding": "gzip, deflate, br, zstd" });
       assert.equal(plain.headers["cache-control"], "public, max-age=31536000, immutable", path);
       assert.match(plain.headers["content-type"], /\.js$/.test(path) ? /^text\/javascript/ : /^text\/css/, path);
-      if (!gzip.headers["content-encoding"] && plain.bytes.length < 1000) continue; // too small to gain by it
+      // too small to benefit
+      if (!gzip.headers["content-encoding"] && plain.bytes.length < 1000) continue;
       assert.equal(gzip.headers["content-encoding"], "gzip", path);
       assert.equal(brotli.headers["content-encoding"], "br", path);
       assert.deepEqual(gunzipSync(gzip.bytes), plain.bytes, path);
@@ -49,14 +50,14 @@ export default function (suite) {
     const tried = await visitor.page.evaluate(async () => {
       const outcome = {};
       try { document.body.insertAdjacentHTML("beforeend", "<b>x</b>"); outcome.html = "done"; } catch { outcome.html = "refused"; }
-      // Later: what the debugger itself runs may do everything.
+      // Deferred: code run directly by the debugger is exempt from the policy.
       outcome.code = await new Promise((done) => setTimeout(() => {
         try { (0, eval)("1"); done("done"); } catch { done("refused"); }
       }));
       try { await fetch("http://127.0.0.2:9/"); outcome.host = "done"; } catch { outcome.host = "refused"; }
       try { window.trustedTypes.createPolicy("other", {}); outcome.policy = "done"; } catch { outcome.policy = "refused"; }
       const script = document.createElement("script");
-      try { script.textContent = "window.ran = true"; document.body.append(script); } catch { /* as it should be */ }
+      try { script.textContent = "window.ran = true"; document.body.append(script); } catch { /* expected */ }
       outcome.script = window.ran ? "done" : "refused";
       const box = document.createElement("div");
       box.setAttribute("style", "width: 7px");

@@ -1,6 +1,6 @@
-// How large the built page may be, and how large it is: what comes before the first paint, what is
-// loaded when it is needed, and all that the program carries. Sizes are of build/web/dist, in bytes as
-// gzip sends them, fonts as they are.
+// The built page's size and its budget: what loads before the first paint, what loads on demand,
+// and everything embedded in the program. Sizes are of build/web/dist, in bytes as gzip sends them;
+// fonts count at their file size.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -15,7 +15,7 @@ const read = (name) => readFileSync(join(dist, "assets", name));
 const gz = (name) => gzipSync(read(name), { level: 9 }).length;
 const sum = (list, size) => list.reduce((total, name) => total + size(name), 0);
 
-// What index.html names, and what that imports in turn without being asked again.
+// The files named in index.html, and their static imports.
 function before(suffix) {
   const html = readFileSync(join(dist, "index.html"), "utf8");
   const found = new Set([...html.matchAll(/\/assets\/([^"]+)/g)].map((match) => match[1]));
@@ -26,7 +26,7 @@ function before(suffix) {
   return [...found].filter((name) => name.endsWith(suffix));
 }
 
-// Chunks that are loaded later and hold this text.
+// Lazily loaded chunks that contain this text.
 function later(text) {
   const first = new Set(before(".js"));
   return names().filter((name) => name.endsWith(".js") && !first.has(name) && read(name).toString().includes(text));
@@ -35,7 +35,8 @@ function later(text) {
 const told = (list, size) => list.map((name) => `  ${name} ${size(name)}`).join("\n");
 const measured = (list, size, most) => ({ bytes: sum(list, size), most, detail: told(list, size) });
 
-// Everything that a browser could ever load, in its smallest form. The program carries gzip besides.
+// Everything that a browser could load, in its smallest form. The program also embeds gzip
+// versions.
 function embedded() {
   const all = readdirSync(dist, { recursive: true, withFileTypes: true }).filter((one) => one.isFile())
     .map((one) => join(one.parentPath ?? one.path, one.name));
@@ -46,7 +47,7 @@ function embedded() {
   return measured(all, size, 700 * KB);
 }
 
-// Latin faces: what an English page loads at first.
+// Latin fonts: those that an English page loads first.
 const firstFonts = () => names().filter((name) => /latin-(?!ext)/.test(name) && /\.woff2$/.test(name) && !/italic/.test(name));
 
 export const sizeBudgets = [

@@ -1,5 +1,5 @@
-// Every state that a session can be in, made by a real daemon: what its chip says, what is explained, which
-// buttons there are, and whether something can be written. Pictures: build/web-shots/state-*.
+// Every session state, produced by a real daemon: its chip, its explanation, its buttons, and
+// whether text can be entered. Pictures: build/web-shots/state-*.
 import assert from "node:assert/strict";
 
 import { settled, until } from "./harness/wait.mjs";
@@ -14,7 +14,8 @@ const stopped = async (daemon, session) => {
   await daemon.until(session.id, (now) => !now.is_agent_running, "it is stopped");
 };
 
-// `make`: of the session; `then`: until it is so; `lost`: its agent is lost with the daemon's machine.
+// `make`: how to create the session; `then`: what to wait for; `lost`: its agent is lost with the
+// daemon's machine.
 const states = {
   created: { make: { agent: "test" }, chip: "Ready", composer: true },
   agent_starting: { make: { agent: "slow", prompt: "say 1" }, chip: "Starting agent", says: /is starting|being brought/, buttons: ["Cancel"], composer: true },

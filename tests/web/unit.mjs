@@ -1,5 +1,5 @@
-// What of the page can be tested without a browser: its unit tests, its types with Svelte's
-// accessibility warnings as errors, and the sizes that its budget allows. Prints a TAP line for each.
+// Tests of the page without a browser: its unit tests, its types with Svelte's accessibility
+// warnings as errors, and the sizes in its budget. Prints one TAP line per test.
 //
 //   tools/node.sh tests/web/unit.mjs [--list]
 import { execFileSync, spawnSync } from "node:child_process";
@@ -59,7 +59,7 @@ function unitTests() {
   if (seen === 0 || (done.code !== 0 && failures === 0)) report(false, "vitest", done.output.slice(-4000));
 }
 
-// Names as they stand in the files: a list must not cost a run.
+// Reads the names from the files: listing them must not run the tests.
 function list() {
   const files = readdirSync(join(web, "src"), { recursive: true }).filter((name) => name.endsWith(".test.ts"));
   for (const file of files.sort()) {

@@ -1,4 +1,4 @@
-// Questions to a person: seen by every browser, answered once, and never by accident.
+// Questions to a person: visible in every browser, answered once, and never by accident.
 import assert from "node:assert/strict";
 
 import { until } from "./harness/wait.mjs";
@@ -11,7 +11,7 @@ async function asking(daemon, title, script = "permission 1; say 1") {
 const allow = (page) => page.getByRole("button", { name: /^Allow once/ }).first();
 const deny = (page) => page.getByRole("button", { name: /^Deny(?! and)/ }).first();
 
-// A button that is there and may be pressed.
+// An enabled button.
 const untilReady = (button) => until(async () => await button.count() > 0 && await button.isEnabled(), "the answer may be given");
 
 export default function (suite) {
@@ -25,7 +25,7 @@ export default function (suite) {
     }
     await one.shot("permission");
     await two.shot("permission");
-    // Whoever is later may find the button gone.
+    // The slower one may find the button gone.
     await Promise.all([allow(one.page), deny(two.page)].map((button) => button.click({ timeout: 3000 }).catch(() => {})));
     await daemon.untilIdle(session.id);
     const resolved = await daemon.events(session.id, "permission.resolved");

@@ -1,4 +1,5 @@
-// The workspace and the way around: shells on a desk and in a hand, search, the past by hand, and deleting to the end.
+// The workspace and navigation: shells on a desktop and a phone, search, dragging through the past,
+// and deleting completely.
 import assert from "node:assert/strict";
 
 import { bare, log, readAll, untilSaid } from "./harness/transcript.mjs";
@@ -18,7 +19,7 @@ async function withTurns(daemon, title, prompts) {
 const rowsOf = (page) => page.locator(".xterm-rows").first().innerText();
 const times = (text, word) => text.split(word).length - 1;
 
-// The page in the past is what the daemon says it was.
+// The page in the past matches the daemon's state at that record.
 async function expectPast(daemon, id, page) {
   await page.getByRole("button", { name: /^Back to live/ }).waitFor();
   await settled(page);
@@ -109,7 +110,8 @@ export default function (suite) {
     await one.enter(`/s/${session.id}`);
     await untilSaid(one.page, "<p4:end=5>");
     const slider = await timelineOf(one.page);
-    // `hover` finds the timeline where it is then: a line above the page may come or go and move it.
+    // `hover` finds the timeline's current position: a line above it may appear or disappear and
+    // move it.
     const { x, y, width } = await slider.boundingBox();
     await slider.hover({ position: { x: width * 0.97, y: 5 } });
     await one.page.mouse.down();

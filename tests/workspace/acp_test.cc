@@ -1,4 +1,4 @@
-// What an agent asks for over ACP, served on real files and processes.
+// Requests of an agent over ACP, served on real files and processes.
 #include "base/limits.h"
 #include "fixture.h"
 #include "supervisor/acp_services.h"
@@ -128,7 +128,7 @@ TEST_F(AcpRequests, a_command_alone_is_a_line_for_the_shell) {
 
 TEST_F(AcpRequests, output_is_cut_in_front_at_a_character) {
   const std::string terminal =
-      create(R"("command":"printf 'aé€😀é'","outputByteLimit":8)");  // the cut is inside the €
+      create(R"("command":"printf 'aé€😀é'","outputByteLimit":8)");  // the cut is within the €
   ok("terminal/wait_for_exit", on(terminal));
   const std::string output = ok("terminal/output", on(terminal));
   EXPECT_EQ(at(output, "output"), "😀é");

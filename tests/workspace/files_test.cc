@@ -117,7 +117,7 @@ TEST_F(WorkspaceSearch, in_a_repository_ignored_files_stay_unseen) {
 
 TEST_F(WorkspaceSearch, outside_of_a_repository_it_walks) {
   fill();
-  fs::create_directories(root_ / ".git");  // not a repository, and not looked into
+  fs::create_directories(root_ / ".git");  // not a repository, and not searched
   put(root_ / ".git/x.cc", "needle");
   const std::string names = done("fs.search", R"({"name":"*.cc"})");
   EXPECT_EQ(at(names, "matches.0.path"), "src/one.cc");
@@ -151,7 +151,7 @@ TEST_F(WorkspaceSearch, can_be_cancelled_and_answers_with_what_it_has) {
   ASSERT_TRUE(answer && *answer);
   EXPECT_EQ(at(**answer, "cancelled"), "true");
   EXPECT_EQ(at(done("fs.search_cancel", R"({"search_id":"s2"})"), "cancelled"), "0");
-  // The place is free again.
+  // The slot is free again.
   done("fs.search", R"({"name":"f1"})");
   done("fs.search", R"({"name":"f2"})");
 }

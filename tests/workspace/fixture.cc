@@ -82,7 +82,7 @@ bool WorkspaceFixture::run_until(const std::function<bool()>& condition) {
 
 void WorkspaceFixture::TearDown() {
   workspace_.reset();
-  loop_->pump();  // what was left to free
+  loop_->pump();  // runs the remaining cleanup
   processes_.reset();
   loop_.reset();
   fs::remove_all(base_);

@@ -1,5 +1,5 @@
-// A workspace in a temporary folder with the real services on it, and a repository if a test wants
-// one. Nothing of the machine's own git settings is seen.
+// A workspace in a temporary folder with the real services on it, and a repository if a test needs
+// one. The machine's own git settings are hidden.
 #pragma once
 
 #include <filesystem>
@@ -28,18 +28,18 @@ class WorkspaceFixture : public ::testing::Test {
   void SetUp() override;
   void TearDown() override;
 
-  // Runs the loop until the condition holds; false when a minute has passed without.
+  // Runs the loop until the condition holds; false after one minute.
   bool run_until(const std::function<bool()>& condition);
-  // The services on a folder, with everything else as it is.
+  // Starts the services on this root, with everything else unchanged.
   void serve(const std::filesystem::path& root);
 
-  // One call, awaited.
+  // One call; waits for its result.
   Result<std::string> call(std::string_view method, std::string_view params = "{}");
-  // One that must succeed.
+  // A call that must succeed.
   std::string done(std::string_view method, std::string_view params = "{}");
-  // One that must fail.
+  // A call that must fail.
   Error refused(std::string_view method, std::string_view params = "{}");
-  // A shell command in a folder below the root, outside of the services. Must succeed.
+  // Runs a shell command in a folder below the root, without the services. Must succeed.
   void sh(std::string_view command, std::string_view folder = "");
 
   // A repository at the root with one commit of `a.txt` on the branch main.
@@ -55,7 +55,7 @@ class WorkspaceFixture : public ::testing::Test {
   std::unique_ptr<WorkspaceCalls> workspace_;
 };
 
-// The member of an object as a raw value, or of its members: "branch.name", "files.0.path".
+// The member of an object as a raw value, or a nested one: "branch.name", "files.0.path".
 std::string at(std::string_view json, std::string_view path);
 
 }  // namespace perdure::test

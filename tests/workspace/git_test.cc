@@ -1,4 +1,4 @@
-// The calls git.* on real repositories made here.
+// The calls git.* on real repositories created here.
 #include "fixture.h"
 
 namespace perdure::test {
@@ -12,7 +12,7 @@ class WorkspaceGit : public WorkspaceFixture {
     WorkspaceFixture::SetUp();
     make_repository();
   }
-  // The status of one file: "staged/unstaged", or nothing when it is not in the list.
+  // The status of one file: "staged/unstaged", or empty if it is not listed.
   std::string status_of(std::string_view path) {
     const std::string status = done("git.status", R"({"untracked":"all"})");
     const std::string files = at(status, "files");

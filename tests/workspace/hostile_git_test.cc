@@ -1,6 +1,5 @@
-// A repository whose settings name programs at every place that is known: a read runs none of them.
-// Each program leaves a mark with its name; the test that plain git does run them keeps this
-// honest.
+// A repository whose settings name programs at every known place: a read runs none of them. Each
+// program leaves a mark with its name; another test shows that plain git does run them.
 #include "fixture.h"
 
 namespace perdure::test {
@@ -57,7 +56,7 @@ class HostileRepository : public WorkspaceFixture {
   void set(const std::string& key, const std::string& name) {
     sh("git config " + key + " \"" + mark(name) + ";false\"");
   }
-  // Contents stay, times change: git has to look inside.
+  // The contents stay, the times change: git must read the files.
   void touch_all() {
     put(root_ / "f.txt", "Filtered\n");
     put(root_ / "t.txt", "Text\n");
@@ -152,7 +151,7 @@ TEST_F(HostileRepository, a_missing_object_is_not_fetched_by_a_program) {
 }
 
 TEST_F(HostileRepository, files_that_look_like_a_repository_are_none) {
-  // A bare repository as checked-out files: git in that folder would take it for its own.
+  // A bare repository as checked-out files: git in that folder would use it as its own.
   sh("git init -q --bare sub/trap && git -C sub/trap config core.fsmonitor \"" + mark("trap") +
      "\" && git -C sub/trap config core.bare false && "
      "git -C sub/trap config core.worktree ..");

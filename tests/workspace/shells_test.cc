@@ -1,5 +1,4 @@
-// Shells on real terminals: several at once, read on from where one was, bounded, and gone when
-// they are closed.
+// Shells on real terminals: several at once, read from an offset, bounded, and ended when closed.
 #include <signal.h>
 
 #include "base/base64.h"
@@ -18,7 +17,7 @@ class WorkspaceShells : public WorkspaceFixture {
     return done("shell.read", R"({"shell":")" + shell + R"(","as":"base64","offset":)" +
                                   std::to_string(offset) + "}");
   }
-  // Everything from an offset, in as many reads as it takes; moves the offset.
+  // Everything from an offset, in as many reads as needed; advances the offset.
   std::string read(const std::string& shell, std::uint64_t& offset) {
     std::string out;
     while (true) {
@@ -78,7 +77,7 @@ TEST_F(WorkspaceShells, whoever_comes_back_reads_exactly_the_rest) {
            R"(do echo line $i; i=$((i+1)); done"]})");
   std::string all;
   std::uint64_t offset = 0;
-  // Many short visits, while it writes.
+  // Many short reads while it writes.
   EXPECT_TRUE(run_until([&] {
     all += read(shell, offset);
     return at(read_part(shell, offset), "exit") != "null";
@@ -129,7 +128,7 @@ TEST_F(WorkspaceShells, closing_ends_the_whole_group) {
   const int pid = std::stoi(read(shell, offset).substr(4));
   ASSERT_EQ(::kill(pid, 0), 0);
   done("shell.close", R"({"shell":")" + shell + "\"}");
-  // Gone, or a zombie whose new parent has not looked yet.
+  // Gone, or a zombie that its new parent has not reaped yet.
   EXPECT_TRUE(run_until([&] {
     const std::string stat = get("/proc/" + std::to_string(pid) + "/stat");
     return stat.empty() || stat.find(") Z ") != std::string::npos;

@@ -1,4 +1,4 @@
-// Worktrees: made below their home, and removed only when nothing is lost with them.
+// Worktrees: created below their home, and removed only if nothing is lost with them.
 #include "fixture.h"
 
 namespace perdure::test {
@@ -16,7 +16,7 @@ class WorkspaceWorktrees : public WorkspaceFixture {
     tree_ = base_ / "trees/task/one";
     ASSERT_TRUE(fs::exists(tree_ / "a.txt"));
   }
-  // Why it is not removed; empty when it was.
+  // Why it is not removed; empty if it was.
   std::string why_not() {
     const auto result = call("git.worktree_remove", R"({"path":"task/one"})");
     if (result) return "";

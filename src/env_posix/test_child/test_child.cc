@@ -1,5 +1,5 @@
-// The child of this folder's tests: its first argument says how it behaves. Whatever happens to the
-// test, it and what it starts end by themselves after a minute.
+// The child of this folder's tests: its first argument selects its behaviour. Even if the test
+// fails, it and its own children end after a minute.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -69,7 +69,7 @@ int stubborn(int, char**) {
   rest();
 }
 
-// Everything that a child inherits, one fact a line.
+// Everything that a child inherits, one fact per line.
 int tell(int, char**) {
   for (char** entry = environ; *entry != nullptr; ++entry) say("env " + std::string(*entry) + "\n");
   char folder[4096];
@@ -93,7 +93,7 @@ int tell(int, char**) {
   return 0;
 }
 
-// A grandchild in a session of its own; `stay`: the child waits, `leave`: it ends and orphans it.
+// A grandchild in its own session; `stay`: the child waits, `leave`: it ends and orphans it.
 int away(int, char** arguments) {
   if (fork() == 0) {
     setsid();
@@ -105,7 +105,7 @@ int away(int, char** arguments) {
   return 0;
 }
 
-// As above, but the grandchild's first thread leaves: /proc shows a zombie that is none.
+// As above, but the grandchild's first thread exits: /proc shows a zombie although it still runs.
 int headless(int, char**) {
   if (fork() == 0) {
     setsid();
@@ -121,7 +121,7 @@ int headless(int, char**) {
   return 0;
 }
 
-// A grandchild that ends when told by SIGUSR1, after its parent has left: an orphan to be reaped.
+// A grandchild that ends at SIGUSR1, after its parent has ended: an orphan to be reaped.
 int orphan(int, char**) {
   const pid_t grandchild = fork();
   if (grandchild == 0) {
@@ -132,7 +132,7 @@ int orphan(int, char**) {
   return 0;
 }
 
-// A grandchild that keeps the pipes; `quiet`, or writing without end.
+// A grandchild that keeps the pipes open; `quiet`, or writing endlessly.
 int hold(int, char** arguments) {
   say("mine");
   if (fork() == 0) {
@@ -143,8 +143,8 @@ int hold(int, char** arguments) {
   return 3;
 }
 
-// A sleeper for each letter on stdin, whose number is told: `b` below us, `a` in a session of its
-// own, `l` the same, left by the one between; `d` two deep, of which the upper is told.
+// For each letter on stdin, starts a sleeper and prints its pid: `b` below us, `a` in its own
+// session, `l` the same, orphaned by its parent; `d` two levels deep, and prints the upper one's.
 int nursery(int, char**) {
   signal(SIGCHLD, SIG_IGN);
   say("ready\n");
@@ -160,7 +160,7 @@ int nursery(int, char**) {
     }
     alarm(life_s);
     if (how == 'l') {
-      // Told only when it has fallen to somebody else.
+      // Prints its pid only after it was reparented.
       while (getppid() == getpgrp()) usleep(1000);
     }
     say(std::to_string(getpid()) + "\n");
@@ -169,7 +169,7 @@ int nursery(int, char**) {
   return 0;
 }
 
-// When told, takes far more memory than a test's group has.
+// When a byte arrives, allocates far more memory than a test's group has.
 int eat(int, char**) {
   say("ready\n");
   char told = 0;
@@ -189,7 +189,7 @@ int die(int, char** arguments) {
 }
 
 int terminal(int, char**) {
-  // Blocked but while we wait, so that no change of the size is missed.
+  // Blocked except during the wait, so that no resize is missed.
   sigset_t resized;
   sigset_t none;
   sigemptyset(&none);
@@ -211,7 +211,7 @@ int terminal(int, char**) {
   }
 }
 
-// Detaches; then answers with what it has become, refuses, ends before, or is late.
+// Detaches; then answers with its new properties, refuses, ends before that, or is late.
 int go(int, char** arguments) {
   const std::string_view how = arguments[0];
   DetachSetting setting;
@@ -226,7 +226,7 @@ int go(int, char** arguments) {
     return 0;
   }
   if (how == "late") {
-    // The starter leaves first; our answer must then fail, which the exit of its file shows.
+    // The starter ends first; our answer must then fail, which removing the file shows.
     while (access(arguments[1], F_OK) != 0) usleep(1000);
     const auto answered = detached->answer("too late");
     return !answered && unlink(arguments[1]) == 0 ? 0 : 94;

@@ -19,8 +19,8 @@
 namespace perdure::sim {
 namespace {
 
-// Of processor time, which a busy machine does not stretch. One seed takes milliseconds: one that
-// takes this does not end.
+// Processor time, which a busy machine does not stretch. A seed takes milliseconds; one that takes
+// this long never ends.
 constexpr time_t seed_seconds_max = 10;
 constexpr double score_wanted = 0.9;
 
@@ -28,7 +28,7 @@ struct Mutant {
   int number;
   const char* file;
   int line;
-  int occurrence;  // of the same text in the file
+  int occurrence;  // among equal texts in the file
   const char* kind;
   const char* source;
 };
@@ -43,7 +43,7 @@ std::string name_of(const Mutant& mutant) {
 }
 
 // Lines `file | kind | source | why it changes nothing`; # begins a comment. `source #2` is the
-// second one of that text in the file.
+// second occurrence of that text in the file.
 std::set<std::string> read_equivalent(const std::string& path) {
   std::set<std::string> names;
   std::ifstream file(path);
@@ -55,7 +55,7 @@ std::set<std::string> read_equivalent(const std::string& path) {
   return names;
 }
 
-// In the child: the exit code says whether it was caught, the pipe says by which seed.
+// In the child: the exit code tells whether the mutant was caught, the pipe by which seed.
 [[noreturn]] void hunt(const Campaign& campaign, int number, int pipe) {
   active_mutant = number;
   const int null = open("/dev/null", O_WRONLY);

@@ -1,4 +1,4 @@
-// perdure-sim: runs seeds and says what broke.
+// perdure-sim: runs seeds and reports what broke.
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -54,7 +54,7 @@ int usage() {
   return 64;
 }
 
-// Flags without a value. False: not one of them.
+// Flags without a value. Returns false for anything else.
 bool take_flag(Arguments& to, std::string_view flag) {
   if (flag == "--trace") return to.campaign.options.trace = true;
   if (flag == "--twice") return to.campaign.twice = true;
@@ -81,7 +81,7 @@ bool take_value(Arguments& to, std::string_view flag, std::string_view value) {
   if (flag == "--equivalent") return to.equivalent = value, true;
   if (flag == "--agentctl") {
     to.campaign.options.agentctls =
-        value == "scripted" ? AgentctlKind::scripted : AgentctlKind::real;  // else by seed
+        value == "scripted" ? AgentctlKind::scripted : AgentctlKind::real;  // otherwise by seed
     return value == "scripted" || value == "real";
   }
   if (flag == "--store") {

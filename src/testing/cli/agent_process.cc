@@ -62,7 +62,7 @@ class Pump {
     std::string* bytes = nullptr;
   };
 
-  // The write that is first in line, if any.
+  // The next write, if any.
   Waiting first_write() {
     if (acts_.empty()) return {};
     if (auto* out = std::get_if<WriteStdout>(&acts_.front())) return {STDOUT_FILENO, &out->bytes};
@@ -70,7 +70,7 @@ class Pump {
     return {};
   }
 
-  // Gives the exit code when the process is to end.
+  // Returns the exit code when the process should end.
   std::optional<int> do_acts() {
     while (!acts_.empty()) {
       if (const Waiting write = first_write(); write.bytes) {
@@ -92,7 +92,7 @@ class Pump {
     return std::nullopt;
   }
 
-  // False: it cannot be written now. Bytes that nobody will ever read count as written.
+  // Returns false if it cannot be written now. Bytes that nothing will read count as written.
   bool write_some(const Waiting& write) {
     pollfd ready{write.descriptor, POLLOUT, 0};
     if (poll(&ready, 1, 0) <= 0) return false;
@@ -145,7 +145,7 @@ class Pump {
     char bytes[1 << 16];
     const ssize_t count = read(STDIN_FILENO, bytes, sizeof bytes);
     if (count > 0) {
-      // What it answers may depend on the time, which has gone on while nothing came.
+      // Its answer may depend on the time, which passed while no input came.
       if (acts_.empty()) agent_.tick(steady_wall_ms());
       agent_.feed({bytes, static_cast<std::size_t>(count)});
     } else if (count == 0 || errno != EINTR) {
@@ -161,7 +161,7 @@ class Pump {
   bool input_ended_ = false;
   std::optional<std::int64_t> last_words_until_;
   std::deque<Act> acts_;
-  std::size_t written_ = 0;  // of the write that is first in line
+  std::size_t written_ = 0;  // of the next write
 };
 
 }  // namespace

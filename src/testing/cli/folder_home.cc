@@ -15,7 +15,7 @@
 namespace perdure::testagent {
 
 FolderHome::FolderHome(std::string folder) : folder_(std::move(folder)) {
-  std::error_code ignored;  // whatever is wrong shows at the first use
+  std::error_code ignored;  // the first use reports any error
   std::filesystem::create_directories(folder_, ignored);
 }
 

@@ -1,6 +1,5 @@
-// The home of the real test agent: a folder with NAME.json for each session, NAME.lock for each
-// lock and a file `violations`. Locks are the kernel's: they fall with the process, however it
-// ends.
+// The real test agent's home: a folder with NAME.json per session, NAME.lock per lock and a file
+// `violations`. The kernel releases the locks with the process, however it ends.
 #pragma once
 
 #include <map>
@@ -14,14 +13,14 @@ namespace perdure::testagent {
 
 class FolderHome : public AgentHome {
  public:
-  // Makes the folder (and those above it) when it is not there.
+  // Creates the folder and its missing parents.
   explicit FolderHome(std::string folder);
   ~FolderHome() override;
   FolderHome(const FolderHome&) = delete;
   FolderHome& operator=(const FolderHome&) = delete;
 
   std::optional<std::string> get(const std::string& session_id) override;
-  // Whole or not at all, also when the process is killed meanwhile.
+  // Atomic, even if the process is killed during it.
   void put(const std::string& session_id, const std::string& text) override;
   void remove(const std::string& session_id) override;
   std::vector<std::string> list() override;
@@ -30,7 +29,7 @@ class FolderHome : public AgentHome {
   void report_violation(const std::string& line) override;
 
  private:
-  // Names that could leave the folder lead nowhere.
+  // Names that could leave the folder have no path.
   std::optional<std::string> path_of(const std::string& name, const char* ending) const;
 
   std::string folder_;

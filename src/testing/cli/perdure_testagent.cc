@@ -1,5 +1,5 @@
-// perdure-testagent: the scripted test agent as a program that speaks ACP on stdio. Everything it
-// does is decided in testing/test_agent.h; docs/testagent.md has the switches and the verbs.
+// perdure-testagent: the scripted test agent as a program that speaks ACP on stdio. Its behaviour
+// is in testing/test_agent.h; docs/testagent.md lists the switches and the verbs.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -35,7 +35,7 @@ constexpr std::string_view usage_text =
 struct Options {
   TestAgentSetup setup;
   std::string home;
-  bool is_inner = false;  // started by a launcher of the same program
+  bool is_inner = false;  // started by a launcher of this program
   bool sleeps = false;
   bool lists_switches = false;
 };
@@ -92,8 +92,8 @@ Result<Options> parse_options(const std::vector<std::string>& words) {
   return options;
 }
 
-// The launcher of `fork_child=reexec`: waits for the agent proper and ends as it did. It forwards
-// no signals, which is what makes it a trap.
+// The launcher of `fork_child=reexec`: waits for the actual agent and ends the same way. It
+// forwards no signals, which makes it a trap.
 int launch(std::vector<std::string> words) {
   words.emplace_back("--inner");
   const int pid = start_again(words, ChildKind::reexec);

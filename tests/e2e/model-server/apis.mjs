@@ -1,7 +1,9 @@
-// The four forms in which agents talk to a model. Each reads a request into one plain shape, and writes an
-// answer piece by piece, as its original does when it streams; whoever asks for no stream gets the same at once.
+// The four API formats in which agents talk to a model. Each parses a request into one common form,
+// and streams an answer piece by piece like its original; without streaming the answer is sent at
+// once.
 //
-//   request: { api, model, isStream, system, messages: [{ role, text }], tools: [{ name, schema }] }
+//   request: { api, model, isStream, system, messages: [{ role, text }], tools: [{ name, schema }]
+//   }
 //   role: user, assistant, tool
 
 const partsText = (content) => typeof content === "string" ? content
@@ -142,7 +144,7 @@ const messages = {
       const parts = typeof content === "string" ? [{ type: "text", text: content }] : content;
       for (const part of parts) {
         if (part.type === "tool_result") out.push({ role: "tool", text: partsText(part.content) });
-        // What the program itself puts beside a prompt is no prompt.
+        // Text that the program itself adds to a prompt is not a prompt.
         else if (part.type === "text" && !part.text.startsWith("<system-reminder>")) out.push({ role, text: part.text });
         else if (part.type === "tool_use") out.push({ role, text: "" });
       }

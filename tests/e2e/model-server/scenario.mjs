@@ -1,18 +1,20 @@
-// What the model says, as a file says it. A rule is chosen by a word in the last thing that the user said, its
-// step by how many tools have answered since: so the same question gets the same answer in every life of an agent.
+// The model's answers, defined by a file. A word in the user's last message selects a rule, the
+// number of tool results since then selects its step: so the same question gets the same answer in
+// every life of an agent.
 //
-//   { "begins": "=== CURRENT REQUEST ===",        the user's words of a prompt stand behind the last of these
-//     "rules": [ { "when": "word", "steps": [STEP…] } ],   the last rule without `when` is for all else
-//     "background": STEP }                         for requests that offer no tools: titles, summaries
+//   { "begins": "=== CURRENT REQUEST ===",   the user's words of a prompt follow its last
+//   occurrence
+//     "rules": [ { "when": "word", "steps": [STEP…] } ],   one without `when`, at the end: default
+//     "background": STEP }                    for requests without tools: titles, summaries
 //
-//   STEP: { "text": "…" }                          said at once
+//   STEP: { "text": "…" }                          sent at once
 //         { "text": "…", "word_ms": 50 }           word by word
-//         { "text": "…", "hold": "name", "then": "…" }   said; the rest when the hold is released
+//         { "text": "…", "hold": "name", "then": "…" }   sent; the rest when the hold is released
 //         { "tool": "shell", "command": "…", "ask": true }   a call of the agent's own shell tool
 //         { "status": 500, "message": "…" }        an error
 //         { "status": 429, "reset_s": 60 }         a rate limit and when it ends
-//         { "echo": "history" }                    one line for each message that the model was shown
-//         { "recall": "PATTERN" }                  what first fits it in what the user has said, if anything does
+//         { "echo": "history" }                    one line per message that the model received
+//         { "recall": "PATTERN" }                  its first match in the user's words, if any
 import { readFileSync } from "node:fs";
 
 const kinds = ["text", "tool", "status", "echo", "recall"];
@@ -32,18 +34,18 @@ export function checkScenario(scenario) {
 
 export const readScenario = (file) => checkScenario(JSON.parse(readFileSync(file, "utf8")));
 
-// What the user wants now, without history that somebody put in front.
+// The user's current request, without any history placed before it.
 export function wordsOf(scenario, text) {
   const at = scenario.begins ? text.lastIndexOf(scenario.begins) : -1;
   return at < 0 ? text : text.slice(at + scenario.begins.length);
 }
 
-// Gives { rule, number, step }; nothing is remembered between requests.
+// Returns { rule, number, step }; stateless between requests.
 export function choose(scenario, request) {
   if (request.tools.length === 0) return { rule: "background", number: 0, step: scenario.background ?? { text: "A title" } };
   const isPrompt = ({ role, text }) => role === "user" && text.trim() !== "";
   const rules = scenario.rules;
-  // The last prompt that a rule knows: programs put words of their own behind it.
+  // The last prompt that a rule matches: programs append words of their own.
   for (let at = request.messages.length - 1; at >= 0; at -= 1) {
     if (!isPrompt(request.messages[at])) continue;
     const words = wordsOf(scenario, request.messages[at].text);
@@ -62,7 +64,7 @@ function stepOf(rule, since) {
 
 const shells = ["bash", "Bash", "exec_command", "shell_command", "shell", "local_shell", "run_shell_command"];
 
-// The agent's own tool for that, with what its schema demands.
+// The agent's own tool for that, with the arguments that its schema requires.
 export function toolFor(step, tools) {
   const tool = shells.map((name) => tools.find((one) => one.name === name)).find(Boolean);
   if (!tool) return null;

@@ -1,4 +1,5 @@
-// The scripted model itself: each form streams what the scenario says, and the log tells what was asked.
+// Tests the scripted model: each format streams what the scenario defines, and the log records the
+// requests.
 //
 //   node tests/e2e/model-server/selftest.mjs [--list]
 import assert from "node:assert/strict";
@@ -21,7 +22,7 @@ const scenario = { begins: "=== NOW ===", rules: [
 
 const schema = { type: "object", properties: { command: { type: "string" } }, required: ["command"] };
 
-// How each form asks, and where in its stream text and calls are.
+// The request of each format, and where in its stream text and calls are.
 const forms = {
   chat: { path: "/v1/chat/completions", body: (said) => ({ model: "m", stream: true, messages: said.map(([role, content]) => ({ role, content })),
     tools: [{ type: "function", function: { name: "bash", parameters: schema } }] }),

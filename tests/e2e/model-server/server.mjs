@@ -1,5 +1,5 @@
-// A model that says what a scenario tells it to, in the forms of four makers, on loopback. Every request is one
-// JSON line of the log, so that a test can count how often the model was shown something.
+// A model that follows a scenario, in the API formats of four vendors, on loopback. Every request
+// is one JSON line of the log, so that a test can count how often the model received something.
 //
 //   node server.mjs SCENARIO.json [LOG.jsonl]     prints its address, and serves until it is ended
 import { appendFileSync } from "node:fs";
@@ -68,13 +68,13 @@ export class ModelServer {
     return this.holds.get(name);
   }
 
-  // Lets those go on that wait at this hold, and those that come later; without a name at all.
+  // Releases requests that wait at this hold, and later ones; without a name, at every hold.
   release(name) {
     for (const [one, hold] of this.holds) if (name === undefined || one === name) hold.release();
     if (name !== undefined) this.hold(name).release();
   }
 
-  // The hold stops those that come later once more.
+  // The hold applies to later requests again.
   arm(name) {
     this.holds.delete(name);
   }
@@ -85,7 +85,7 @@ export class ModelServer {
     this.watchers.forEach((watch) => watch());
   }
 
-  // The first request that fits, now or within the time.
+  // The first matching request, now or within the time.
   seen(isIt, what, ms = 30_000) {
     return new Promise((done, fail) => {
       const look = () => {
@@ -148,7 +148,7 @@ export class ModelServer {
     answer.end();
   }
 
-  // What programs ask for besides.
+  // Other endpoints that programs use.
   serveBeside(path, answer) {
     const found = path.endsWith("/count_tokens") ? { input_tokens: 10 }
       : path.endsWith(":countTokens") ? { totalTokens: 10 }

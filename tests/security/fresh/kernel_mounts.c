@@ -136,7 +136,7 @@ int main(int count, char** arguments) {
     own_namespaces();
     mounts(arguments[2]);
     fflush(stdout);
-    // And once more below: what was not locked above may be here.
+    // Repeats the attempts in a nested namespace: mounts may be locked in one and not in the other.
     if (fork() == 0) {
       own_namespaces();
       mounts(arguments[2]);

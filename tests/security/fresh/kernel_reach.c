@@ -1,4 +1,4 @@
-// Tries to reach the daemon and agentctl by the kernel: pidfds, ptrace, /proc, descriptors.
+// Tries to reach the daemon and agentctl through the kernel: pidfds, ptrace, /proc, descriptors.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +41,7 @@ static void by_pidfd(const char* who, int pidfd) {
   tell(what, syscall(SYS_process_madvise, pidfd, &piece, 1, 20, 0));
 }
 
-// The kernel gives who connects a descriptor of the process that listens.
+// The kernel gives a connecting process a descriptor of the listening process.
 static void daemon_by_its_socket(const char* path) {
   struct sockaddr_un place = {AF_UNIX};
   int line = socket(AF_UNIX, SOCK_STREAM, 0), pidfd = -1;

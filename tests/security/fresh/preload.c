@@ -1,4 +1,4 @@
-// Loaded into whatever runs with LD_PRELOAD: tells whether that process sees the token.
+// Loaded by LD_PRELOAD into any program: reports whether that process sees the token.
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

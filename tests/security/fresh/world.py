@@ -105,7 +105,7 @@ class World:
             stderr=self.output, **more)
         self.api = Api(self.socket)
         wait_until(self.ready, 30, "the daemon serves")
-        # By its folder, so that the owner still gets in when an attack moves the path away.
+        # By folder descriptor, so that the owner can still connect after an attack moves the path.
         self.folders = [os.open(self.data / part, os.O_PATH | os.O_DIRECTORY)
                         for part in ("run", ".")]
         self.api = Api(f"/proc/{os.getpid()}/fd/{self.folders[0]}/perdure.sock")
@@ -267,7 +267,8 @@ class World:
             self.output.close()
         for folder in self.folders:
             os.close(folder)
-        for folder, names, _ in os.walk(self.root):  # an overlay leaves folders without any right
+        # an overlay leaves folders without any permissions
+        for folder, names, _ in os.walk(self.root):
             for name in names:
                 if not os.path.islink(f"{folder}/{name}"):
                     os.chmod(f"{folder}/{name}", 0o700)

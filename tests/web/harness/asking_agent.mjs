@@ -1,11 +1,12 @@
-// An agent that asks what its prompt says. The prompt is JSON: {call, asked, options}: `call` is announced as a tool call
-// before the question, `asked` is the tool call inside of the question, `options` are its answers. Any other prompt ends its
-// turn at once. It speaks version 1 of the Agent Client Protocol.
+// An agent that asks what its prompt says. The prompt is JSON: {call, asked, options}: `call` is
+// announced as a tool call before the question, `asked` is the tool call within the question,
+// `options` are its answers. Any other prompt ends its turn at once. It speaks version 1 of the
+// Agent Client Protocol.
 import { createInterface } from "node:readline";
 
 let lastId = 0;
 let turns = 0;
-const asked = new Map(); // request id -> what to do with its answer
+const asked = new Map(); // request id -> handler of its answer
 const say = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
 const update = (sessionId, body) => say({ method: "session/update", params: { sessionId, update: body } });
 

@@ -1,21 +1,22 @@
-// Pictures that were looked at and found good stand in tests/web/baselines, at half their size. A shot
-// that has one is held against it: where more than 2 % of the picture differ, or a third of what is drawn
-// on it (most of a page is paper), the page looks different now, and a person has to look again.
-// PERDURE_BASELINES=write takes the present ones instead, =print says how much each differs.
+// Pictures that a person has approved are in tests/web/baselines, at half size. A shot is compared
+// with its baseline, if there is one: if more than 2 % of the picture differ, or a third of its
+// drawn part (most of a page is paper), a person must check the page again. PERDURE_BASELINES=write
+// replaces the baselines, =print prints each difference.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { root } from "./daemon.mjs";
 
 const folder = join(root, "tests/web/baselines");
-const differsAt = 40; // of 255, in any colour: less is another smoothing of the same letters
+const differsAt = 40; // of 255, in any colour: a smaller difference comes from font smoothing
 const tolerated = { picture: 0.02, drawn: 0.35 };
 
-// Runs in a blank page. Gives the picture at half its size, and how much of it differs from the other.
+// Runs in a blank page. Returns the picture at half size, and the share that differs from the
+// other.
 async function compare({ picture, other, differsAt }) {
   const read = async (base64) => {
     const image = new Image();
-    image.src = `data:image;base64,${base64}`; // told by its first bytes
+    image.src = `data:image;base64,${base64}`; // detected by its first bytes
     await image.decode();
     return image;
   };
@@ -36,7 +37,7 @@ async function compare({ picture, other, differsAt }) {
   if (before.width !== width || before.height !== height) return { half, picture: 1, drawn: 1 };
   const then = pixelsOf(before, width, height).bytes;
   const isFar = (a, i, b, j) => Math.max(Math.abs(a[i] - b[j]), Math.abs(a[i + 1] - b[j + 1]), Math.abs(a[i + 2] - b[j + 2])) > differsAt;
-  // Drawn is what differs from its neighbour on the left: edges, which is what letters and lines are made of.
+  // A pixel counts as drawn if it differs from its left neighbour: edges, as in letters and lines.
   let differing = 0;
   let drawn = 0;
   for (let i = 4; i < then.length; i += 4) {
@@ -46,7 +47,7 @@ async function compare({ picture, other, differsAt }) {
   return { half, picture: differing / (width * height), drawn: differing / Math.max(1, drawn) };
 }
 
-// What is wrong with the picture, in words; null: nothing, or there is no baseline of that name.
+// The picture's difference in words; null: none, or no baseline with that name.
 export async function differenceFrom(browser, name, png) {
   const file = join(folder, `${name}.webp`);
   if (!existsSync(file)) return null;

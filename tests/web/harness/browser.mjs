@@ -1,6 +1,6 @@
-// Chromium as a person has it: a size, a theme, a page that is logged in. Every page is guarded: an
-// error on the console, a breach of the CSP or of Trusted Types, an exception, or a request to another
-// host fails the test that opened it, unless the test said that it expects it.
+// Chromium as a person uses it: a size, a theme, a signed-in page. Every page is guarded: an error
+// on the console, a violation of the CSP or of Trusted Types, an exception, or a request to another
+// host fails the test that opened it, unless the test expects it.
 import { existsSync, mkdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -25,16 +25,16 @@ mkdirSync(shots, { recursive: true });
 
 export function launchBrowser(options = {}) {
   const executablePath = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
-  // Signals are the runner's: it also has daemons to end.
+  // The runner handles signals: it must also end daemons.
   return chromium.launch({ executablePath, handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false, ...options, args: ["--no-sandbox", "--disable-dev-shm-usage",
     "--disable-gpu", "--force-color-profile=srgb", ...(options.args ?? [])] });
 }
 
-// A browser calls every refusal an error. A folder that is no repository has no git status, and a question that was
-// answered a moment ago suggests no rules: a page may ask each of these once, and not again.
+// A browser logs every error status as an error. A folder without a repository has no git status,
+// and a question that was just answered suggests no rules: a page may request each of these once.
 const notThere = /status of 404 .*(\/api\/(?:sessions\/[^/]+\/git\/status|permissions\/[^/]+\/rules))/;
 
-// Runs before the page's own scripts: what the browser refuses is said where the guard hears it.
+// Runs before the page's own scripts: reports policy violations to the guard.
 function reportViolations() {
   document.addEventListener("securitypolicyviolation", (event) => {
     console.error(`refused by policy: ${event.effectiveDirective} ${event.blockedURI} ${event.sample} ${event.sourceFile}:${event.lineNumber}`);
@@ -42,7 +42,7 @@ function reportViolations() {
 }
 
 export class Person {
-  // `how`: size, theme, reducedMotion, forcedColors, and what else a browser context takes.
+  // `how`: size, theme, reducedMotion, forcedColors, and other options of a browser context.
   static async sitDown(browser, daemon, how = {}) {
     const { size = "desktop", theme = "light", ...rest } = how;
     const context = await browser.newContext({ ...sizes[size], colorScheme: theme, reducedMotion: "reduce",
@@ -90,7 +90,7 @@ export class Person {
     page.on("crash", () => note("the page crashed"));
   }
 
-  // From now on such a trouble is part of the test: a killed daemon cannot answer.
+  // From now on the test expects such errors: a killed daemon cannot respond.
   expect(...patterns) {
     this.expected.push(...patterns);
   }
@@ -99,7 +99,7 @@ export class Person {
     this.expect(/net::ERR_/, /WebSocket connection to/, /status of 503/);
   }
 
-  // Logs in as a new browser does, by a launch token in the address.
+  // Signs in as a new browser does, by a launch token in the address.
   async enter(path = "/") {
     await this.page.goto(await this.daemon.launchUrl(path));
     await until(() => this.page.evaluate(() => localStorage.getItem("perdure.key") !== null), "the browser is let in");
@@ -111,7 +111,7 @@ export class Person {
     return this.page;
   }
 
-  // Kept as build output, and held against its baseline where it has one.
+  // Kept as build output, and compared with its baseline if there is one.
   async shot(name) {
     const full = `${name}.${this.size}.${this.theme}`;
     const png = await this.page.screenshot({ path: join(shots, `${full}.png`) });
@@ -119,13 +119,13 @@ export class Person {
     if (difference) this.troubles.push(difference);
   }
 
-  // What the page says of itself: where it is, its heading, the lines above it and its messages.
+  // The page's state in words: its path, headings, the lines above it and its messages.
   words() {
     return this.page.evaluate(() => [location.pathname, ...[...document.querySelectorAll("h1, .page > .line, .toasts p, [role=alert]")]
       .map((element) => element.innerText.replaceAll(/\s+/g, " ").trim())].filter(Boolean).join(" | ").slice(0, 600));
   }
 
-  // What went wrong so far, and forgets it.
+  // Returns the errors so far and clears them.
   taken() {
     return this.troubles.splice(0);
   }

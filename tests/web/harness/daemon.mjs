@@ -1,5 +1,5 @@
-// A real daemon of a test's own: folder, port and agents. It may be killed at any moment and started
-// again on the same port; what it left behind ends with the test, process by process.
+// A real daemon for one test, with its own folder, port and agents. It can be killed at any moment
+// and restarted on the same port; all of its remaining processes are ended with the test.
 import { spawn } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import http from "node:http";
@@ -24,7 +24,7 @@ function freePort() {
   });
 }
 
-// Every process that has the folder in its environment, whoever its parent is.
+// Every process with the folder in its environment, with any parent.
 function processesOf(folder) {
   return readdirSync("/proc").filter((name) => {
     if (!/^\d+$/.test(name)) return false;
@@ -56,8 +56,8 @@ export class Daemon {
     return daemon;
   }
 
-  // Agents: `test` behaves, `forgetful` cannot resume, and whatever the setup adds as name -> switches, or a command. `names` are those
-  // under which it is known besides its address.
+  // Agents: `test` behaves, `forgetful` cannot resume, and the setup's own as name -> switches, or
+  // a command. `names` are additional host names of the daemon.
   config(setup) {
     const agents = { test: {}, forgetful: { switches: ["no_load", "no_resume"], lines: [
       "supports_session_resume = false", "native_session_resume = false"] }, ...setup.agents };
@@ -101,14 +101,14 @@ export class Daemon {
     await this.up();
   }
 
-  // Every process of the session but the daemon: a power cut, as the session sees it.
+  // Kills every process of the sessions, but not the daemon: to a session this is a power cut.
   killAgents() {
     for (const pid of processesOf(this.folder)) {
       if (pid !== this.process.pid) end(pid);
     }
   }
 
-  // Those of the test whose command line fits.
+  // Kills the test's processes whose command line matches.
   killWhere(fits) {
     const chosen = processesOf(this.folder).filter((pid) => {
       try {
@@ -135,12 +135,12 @@ export class Daemon {
     return readFileSync(join(this.folder, "output"), "utf8");
   }
 
-  // Over the unix socket, as the owner. Gives {status, headers, body}.
+  // Over the unix socket, as the owner. Returns {status, headers, body}.
   ask(method, path, body) {
     return request({ socketPath: join(this.home, "run/perdure.sock"), method, path }, body);
   }
 
-  // Over TCP, as a stranger.
+  // Over TCP, without credentials.
   askOpenly(method, path, headers = {}) {
     return request({ host: "127.0.0.1", port: this.port, method, path, headers });
   }
@@ -196,7 +196,7 @@ function end(pid) {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It was faster.
+    // It ended first.
   }
 }
 

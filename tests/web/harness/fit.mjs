@@ -1,10 +1,10 @@
-// Whether everybody can use what is on the screen: accessibility rules, width, and targets that a finger hits.
+// Whether everyone can use the page: accessibility rules, width, and large enough touch targets.
 import { readFileSync } from "node:fs";
 
 import { axeSource } from "./browser.mjs";
 
 export const everyRule = { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] };
-// What may differ between two themes of one document.
+// The rules whose results may differ between two themes of one document.
 export const colourRules = { type: "rule", values: ["color-contrast", "link-in-text-block"] };
 const axe = readFileSync(axeSource(), "utf8");
 
@@ -18,7 +18,7 @@ export async function violations(page, runOnly) {
 
 export const tooWide = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 
-// Controls that a finger does not hit: the box with what a pseudo element adds around it.
+// Controls too small for a finger: the box with the area that a pseudo element adds.
 export const tooSmall = (page) => page.evaluate(() => {
   const reach = (element) => {
     const box = element.getBoundingClientRect();

@@ -1,5 +1,5 @@
-// What a test file has: tests by name, a daemon of its own that is there with the first of them, and
-// people who leave when their test ends. Names are words joined by underscores and may carry ids.
+// A test file's suite: tests by name, its own daemon, started with the first test, and people whose
+// pages close when their test ends. Names are words joined by underscores and may carry ids.
 import { Daemon } from "./daemon.mjs";
 import { Person } from "./browser.mjs";
 
@@ -11,7 +11,7 @@ export class Suite {
     this.daemon = null;
   }
 
-  // Of the daemon; before the first test.
+  // Configures the daemon; call it before the first test.
   configure(setup) {
     this.setup = setup;
   }
@@ -47,7 +47,7 @@ export class Suite {
       if (troubles.length > 0) error.stack += `\n  besides: ${troubles.slice(0, 8).join("\n  ")}`;
       throw error;
     } finally {
-      // Whoever is late finds its pages closed, and so ends too.
+      // A test past its deadline finds its pages closed, and so ends too.
       await Promise.all(people.map((person) => person.leave().catch(() => {})));
     }
   }

@@ -1,17 +1,17 @@
-// What a person can read of a transcript, from its first entry to its last: the list keeps only what
-// is near the screen, so somebody has to scroll. Entries are known by their keys.
+// Reads a whole transcript, from its first entry to its last: the list mounts only entries near the
+// screen, so this scrolls. Entries are identified by their keys.
 import { until } from "./wait.mjs";
 
 export const log = (page) => page.getByRole("log", { name: "Transcript" });
 
-// Keys and texts of what is mounted now, in order of the screen.
+// Keys and texts of the mounted entries, in screen order.
 export function mounted(page) {
   return log(page).locator("[data-key]").evaluateAll((rows) => rows
     .map((row) => ({ key: row.dataset.key, top: row.getBoundingClientRect().top, text: row.innerText }))
     .sort((a, b) => a.top - b.top));
 }
 
-// Turns the wheel over the transcript; says where that led.
+// Turns the mouse wheel over the transcript; returns the new position.
 export async function scrolled(page, by) {
   const box = await log(page).boundingBox();
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
@@ -32,7 +32,7 @@ export async function toTop(page) {
   }
 }
 
-// All entries, top to end: [{key, text}]. A key that shows up at two places is an error.
+// All entries, top to bottom: [{key, text}]. A key in two places is an error.
 export async function readAll(page) {
   await toTop(page);
   const found = new Map();
@@ -49,15 +49,15 @@ export async function readAll(page) {
   return [...found].map(([key, text]) => ({ key, text }));
 }
 
-// Without blanks, and without the brackets of markers, which markdown takes for those of a link.
+// Without spaces and without the markers' brackets, which markdown takes for links.
 export const bare = (text) => text.replace(/[\s<>]+/g, "");
 
-// Everything that was said, as one text without blanks.
+// The whole conversation as one text without spaces.
 export async function saidOnPage(page) {
   return bare((await readAll(page)).map((row) => row.text).join(" "));
 }
 
-// The markers pP:N of the test agent in a bare text: which are missing, doubled or out of order.
+// Checks the test agent's markers pP:N in a bare text: which are missing, doubled or out of order.
 export function faultsOfMarkers(text, prompt, chunks) {
   const seen = [...text.matchAll(new RegExp(`p${prompt}:(\\d+)`, "g"))].map((match) => Number(match[1]));
   const wanted = Array.from({ length: chunks }, (_, index) => index + 1);

@@ -1,4 +1,4 @@
-// Waiting for a condition with a deadline; the only way in which a test waits.
+// Waits for a condition with a deadline; tests must not wait in any other way.
 export async function until(condition, what, ms = 10_000) {
   const deadline = Date.now() + ms;
   let last = null;
@@ -14,7 +14,7 @@ export async function until(condition, what, ms = 10_000) {
   }
 }
 
-// Where the element is now, it has been for longer than a button waits that has moved (ui/still.svelte.ts).
+// The element has not moved for longer than a moved button stays disabled (ui/still.svelte.ts).
 export async function stoodStill(locator) {
   let place = "";
   let since = 0;
@@ -28,7 +28,7 @@ export async function stoodStill(locator) {
 
 const underWay = new WeakMap();
 
-// From now on it is known what the page has asked for and not got yet. Sockets stay open and are no part of it.
+// Tracks the page's unanswered requests from now on. Sockets stay open and are not counted.
 export function watchRequests(page) {
   const asked = new Set();
   underWay.set(page, asked);
@@ -36,7 +36,7 @@ export function watchRequests(page) {
   for (const end of ["requestfinished", "requestfailed"]) page.on(end, (request) => asked.delete(request));
 }
 
-// Counted in looks: on a busy machine a page that is kept from its work changes nothing either.
+// Counts checks, not time: on a busy machine a page that gets no CPU does not change either.
 async function untilQuiet(most) {
   await document.fonts.ready;
   const end = performance.now() + most;
@@ -50,7 +50,8 @@ async function untilQuiet(most) {
   observer.disconnect();
 }
 
-// The page has drawn what it has: fonts are there, nothing is loading, and nothing has changed for a moment.
+// The page is fully drawn: fonts are loaded, nothing is loading, and nothing has changed for a
+// moment.
 export async function settled(page, ms = 4000) {
   await page.locator("h1, h2").first().waitFor({ state: "attached" });
   await until(async () => await page.locator("[aria-busy=true], .skeleton").count() === 0, "nothing is loading", ms);

@@ -1,5 +1,5 @@
-// Everything that a person may need next is fetched while nothing else happens: a daemon that goes away must not
-// take away a page that was not opened yet. The terminal is left out, which is large and of no use without a daemon.
+// Prefetches the parts of the page while it is idle, so that pages not yet opened still work if the
+// daemon goes away. Leaves out the terminal: it is large, and useless while the daemon is away.
 import { patiently } from "../core/patient";
 
 const parts: (() => Promise<unknown>)[] = [
@@ -25,7 +25,7 @@ const parts: (() => Promise<unknown>)[] = [
 
 const settle = 1_000;
 
-/** The function that it gives ends that. */
+/** Returns a function that stops prefetching. */
 export function warmUp(): () => void {
   let isWanted = true;
   const idle = (call: () => void): void => {

@@ -1,13 +1,13 @@
-// Terminal output as lines of coloured runs. Only colours and weights survive; whatever moves a
-// cursor, names a window or asks the terminal something is dropped. A carriage return starts its
-// line over, as progress bars want it. Bounded: the last lines are kept, the others counted.
+// Turns terminal output into lines of coloured runs. Keeps colours and weights; drops sequences
+// that move the cursor, set the title or query the terminal. A carriage return restarts its line,
+// as progress bars expect. Bounded: keeps the last lines and counts the dropped ones.
 export interface Run {
   readonly text: string;
-  readonly cls: string; // names of classes, "" for plain text
+  readonly cls: string; // class names; "" for plain text
 }
 export interface TerminalText {
   readonly lines: readonly (readonly Run[])[];
-  readonly dropped: number; // lines before the first one given
+  readonly dropped: number; // lines dropped before the first one here
 }
 
 const palette = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"] as const;
@@ -25,7 +25,7 @@ interface Pen {
 }
 const freshPen = (): Pen => ({ fg: "", bg: "", bold: false, dim: false, italic: false, under: false, inverse: false, hidden: false });
 
-// What is hidden on purpose stays readable here: people should see what a program printed.
+// Hidden (concealed) text stays readable: people should see what a program printed.
 function classOf(pen: Pen): string {
   const names: string[] = [];
   const [front, back] = pen.inverse ? [pen.bg || "black", pen.fg || "white"] : [pen.fg, pen.bg];
@@ -52,7 +52,7 @@ function color256(n: number): string {
   return nearest(Math.floor(cube / 36) * 51, (Math.floor(cube / 6) % 6) * 51, (cube % 6) * 51);
 }
 
-// 38;5;n and 38;2;r;g;b. Gives the colour and how many numbers it took.
+// 38;5;n and 38;2;r;g;b. Returns the colour and how many numbers it used.
 function extended(codes: readonly number[], at: number): [string, number] {
   if (codes[at + 1] === 5) return [color256(codes[at + 2] ?? 0), 2];
   if (codes[at + 1] === 2) return [nearest(codes[at + 2] ?? 0, codes[at + 3] ?? 0, codes[at + 4] ?? 0), 4];
@@ -84,7 +84,7 @@ function applySgr(pen: Pen, parameters: string): void {
 }
 
 // CSI, OSC/DCS/APC/PM/SOS up to their end (or the end of the text), two-character escapes, and the
-// single characters that matter.
+// control characters handled below.
 const control =
   /\u001b\[([0-9;:?<=>!]*)[ -/]*([@-~])|\u009b([0-9;:?]*)([@-~])|\u001b[\]PX^_][\s\S]*?(?:\u0007|\u001b\\|\u009c|$)|\u001b[ -/]*[0-~]?|\r\n|[\r\n\b\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
 

@@ -1,5 +1,5 @@
-// Puts a text into the clipboard. Over plain http on a LAN there is no clipboard API; the old way
-// still works there.
+// Puts a text into the clipboard. Plain http on a LAN has no clipboard API; execCommand still works
+// there.
 export async function copyText(text: string): Promise<boolean> {
   try {
     if (navigator.clipboard) {
@@ -7,7 +7,7 @@ export async function copyText(text: string): Promise<boolean> {
       return true;
     }
   } catch {
-    // refused: try the old way
+    // rejected: try execCommand
   }
   const area = document.createElement("textarea");
   area.value = text;

@@ -1,6 +1,6 @@
-// What changed, as lines with their numbers, from a unified patch or from two texts. Lines that
-// changed into each other carry the ranges of the words that differ. Bounded: beyond `mostLines`
-// the rest is counted, not shown.
+// A diff as numbered lines, from a unified patch or from two texts. Paired removed and added lines
+// carry the ranges of the words that differ. Bounded: lines beyond `mostLines` are counted, not
+// shown.
 import { diffWordsWithSpace, parsePatch, structuredPatch, type StructuredPatch } from "diff";
 
 export interface DiffLine {
@@ -16,22 +16,22 @@ export interface Hunk {
 }
 export interface FileDiff {
   readonly path: string;
-  readonly oldPath: string; // another one: renamed
+  readonly oldPath: string; // differs from the path if renamed
   readonly isNew: boolean;
   readonly isGone: boolean;
   readonly added: number;
   readonly removed: number;
   readonly hunks: readonly Hunk[];
-  readonly leftOut: number; // lines that are not in `hunks`
+  readonly leftOut: number; // lines left out of `hunks`
 }
-// One row of the split view: what was, what is.
+// One row of the split view: old line, new line.
 export interface SplitRow {
   readonly left: DiffLine | null;
   readonly right: DiffLine | null;
 }
 
 const mostLines = 5000;
-const longestLine = 500; // beyond it words are not compared
+const longestLine = 500; // longer lines get no word comparison
 
 type Draft = { kind: DiffLine["kind"]; text: string; old: number | null; now: number | null; words: [number, number][] };
 
@@ -50,11 +50,12 @@ function wordRanges(before: string, after: string): { del: [number, number][]; a
     if (!part.added) left += size;
     if (!part.removed) right += size;
   }
-  // Two lines with little in common: marks over nearly everything say nothing.
+  // If the lines share little, marks would cover nearly everything and help no one.
   return same * 3 >= Math.min(before.trim().length, after.trim().length) ? { del, add } : null;
 }
 
-// Within a hunk a run of removed lines followed by a run of added ones is compared line by line.
+// Within a hunk, a run of removed lines is compared line by line with the run of added lines after
+// it.
 function markWords(lines: Draft[]): void {
   for (let i = 0; i < lines.length; ) {
     const dels = takeKind(lines, i, "del");
@@ -114,7 +115,7 @@ function fileOf(patch: StructuredPatch): FileDiff {
   return { path, oldPath, isNew, isGone, added, removed, hunks, leftOut: Math.max(0, total - mostLines) };
 }
 
-// A unified patch, of one file or of many. What cannot be read gives no file.
+// Parses a unified patch of one or many files. Returns no files if it cannot be parsed.
 export function diffOfPatch(patch: string): FileDiff[] {
   try {
     return parsePatch(patch).filter((file) => file.newFileName || file.oldFileName).map(fileOf);
@@ -132,7 +133,7 @@ function wholeFile(path: string, text: string, kind: "add" | "del"): FileDiff {
     removed: kind === "del" ? count : 0, hunks: count ? [{ header: "", lines }] : [], leftOut: Math.max(0, all.length - mostLines) };
 }
 
-// ACP's diff: the text before (null: a new file) and after.
+// ACP's diff: the text before (null for a new file) and after.
 export function diffOfTexts(path: string, before: string | null, after: string): FileDiff {
   if (before === null || before === "") return wholeFile(path, after, "add");
   const patch = structuredPatch(path, path, before, after, "", "", { context: 3, maxEditLength: 1500, timeout: 200 });

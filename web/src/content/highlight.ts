@@ -1,10 +1,11 @@
-// Asks the highlighter's worker, which starts with the first question. Answers are kept, so that a
-// row that comes back into view has its colours at once. Without a worker code stays plain.
+// Client of the highlighter's worker, which starts with the first request. Results are cached so
+// that a row that scrolls back into view has its colours at once. Without a worker, code stays
+// plain.
 import type { RunLine } from "./runs";
 import { workerUrl } from "./policy";
 import script from "./highlight.worker.ts?worker&url";
 
-const longest = 200_000; // characters; beyond it colours cost more than they help
+const longest = 200_000; // characters; longer code is not highlighted
 const keep = 200;
 
 let worker: Worker | null | undefined;
@@ -52,7 +53,7 @@ export function highlight(code: string, language: string | null): Promise<readon
   return answer;
 }
 
-// Svelte attachment: calls once when the element comes near the screen.
+// Svelte attachment: calls `seen` once, when the element comes near the screen.
 export function whenSeen(seen: () => void): (element: Element) => () => void {
   return (element) => {
     if (typeof IntersectionObserver === "undefined") {

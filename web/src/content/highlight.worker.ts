@@ -1,5 +1,5 @@
-// Colours code apart from the page's thread. Gives runs per line, no HTML, so that nothing of it
-// needs to be trusted.
+// Highlights code off the main thread. Returns runs per line, not HTML, so that its output need not
+// be trusted.
 import hljs from "highlight.js/lib/core";
 import bash from "highlight.js/lib/languages/bash";
 import cpp from "highlight.js/lib/languages/cpp";

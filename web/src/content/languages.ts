@@ -1,5 +1,5 @@
-// Which of the sixteen languages a fence's word or a file's name stands for. Small, so that it is
-// known before the highlighter itself is loaded.
+// Maps a fence's word or a file name to one of the sixteen languages. Small, so that it is
+// available before the highlighter is loaded.
 const aliases: Readonly<Record<string, string>> = {
   js: "javascript", jsx: "javascript", mjs: "javascript", cjs: "javascript", javascript: "javascript",
   ts: "typescript", tsx: "typescript", mts: "typescript", typescript: "typescript",

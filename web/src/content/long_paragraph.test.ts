@@ -5,7 +5,7 @@ const htmlOf = (blocks: readonly Block[]): string =>
   blocks.map((block) => (block.kind === "code" ? `[${block.code}]` : block.kind === "long" ? `<p>${block.pieces.join("")}${block.end}</p>` : block.html)).join("\n");
 const words = (html: string): string => html.replace(/<[^>]*>/g, "").replace(/\s+/g, "");
 
-// The same numbers every time.
+// Seeded, so that every run uses the same numbers.
 function dice(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {

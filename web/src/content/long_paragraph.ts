@@ -1,7 +1,7 @@
-// A long paragraph while it grows. It is kept as pieces that are drawn once, and an end that is read again with each
-// addition. A piece ends at a blank in plain text, with nothing open before it that later text could close
-// (`**`, a backtick, a bracket); past `endMax` it ends all the same, and the reading of the whole paragraph, which
-// follows when it is complete, puts that right.
+// A long paragraph while it grows: pieces that are drawn once, and an end that is parsed again with
+// each addition. A piece ends at a space in plain text, when no open mark before it (`**`, a
+// backtick, a bracket) could be closed by later text. An end longer than `endMax` is cut anyway;
+// the full parse of the completed paragraph corrects that.
 import { Lexer, type Token } from "marked";
 import { inlines, type LongBlock } from "./markdown_html";
 import type { SafeHtml } from "./policy";
@@ -12,14 +12,14 @@ const endUsual = 400;
 const endMax = 3000;
 const mayOpen = /[*_`~[<!]/;
 
-// Tokens of inline markdown alone, with the links that the text defined.
+// Parses inline markdown only, with the link definitions of the text.
 function inlineTokens(text: string, links: Links): Token[] {
   const lexer = new Lexer({ gfm: true, breaks: false });
   Object.assign(lexer.tokens.links, links);
   return lexer.inlineTokens(text);
 }
 
-// Up to where nothing that follows can change the meaning; 0: nowhere.
+// The length of the prefix whose meaning later text cannot change; 0: none.
 export function settledLength(tokens: readonly Token[], force: boolean): number {
   let offset = 0;
   let settled = 0;

@@ -1,5 +1,5 @@
-// The hostile table: whatever an agent writes, the HTML holds only our own tags and attributes; and
-// text that came in pieces gives the same blocks as the same text at once.
+// Hostile input: for any text of an agent, the HTML contains only our own tags and attributes. Text
+// that arrives in pieces gives the same blocks as the same text in one piece.
 import { describe, expect, it } from "vitest";
 import { markdownBlocks, safeHref, StreamingMarkdown, type Block } from "./markdown";
 
@@ -7,7 +7,7 @@ const htmlOf = (blocks: readonly Block[]): string =>
   blocks.map((b) => (b.kind === "html" ? b.html : b.kind === "long" ? `<p>${b.pieces.join("")}${b.end}</p>` : `[code ${b.lang.length} ${b.closed}]`)).join("\n");
 const render = (text: string): string => htmlOf(markdownBlocks(text));
 
-// Every tag and attribute that may ever leave the renderer.
+// Every tag and attribute that the renderer may emit.
 const allowedTag =
   /^<\/?(p|h2|strong|em|del|code|pre|br|hr|ul|ol|li|blockquote|table|thead|tbody|tr|th|td|a|span|div)((?: (?:class|href|title|target|rel|start|tabindex|role|aria-label)="[^"<>]*")*)>$/;
 function strayTags(html: string): string[] {

@@ -1,16 +1,17 @@
-// Markdown of an agent, while it streams. Text is cut into blocks; only the last open one is read again when
-// text is added. A long paragraph that still grows is not even that: what is added is read alone
-// (long_paragraph.ts), and the whole of it once more when a line ends, at most every 150 ms, and less often where
-// reading takes long. The last reading of a text is always the whole one, so that what is seen in the end
-// does not hang on how the text came.
+// Markdown of an agent, while it streams. The text is cut into blocks; only the last, open block is
+// parsed again when text is added. For a long paragraph only the added text is parsed
+// (long_paragraph.ts); the whole paragraph is parsed again when a line ends, at most every 150 ms,
+// and less often if parsing is slow. The last parse always covers the whole text, so the result
+// does not depend on how the text was split.
 import { Lexer, type Token } from "marked";
 import { LongParagraph, type Links } from "./long_paragraph";
 import { blockOf, isClosedFence, type Block } from "./markdown_html";
 
 export { safeHref, type Block, type CodeBlock, type HtmlBlock, type LongBlock } from "./markdown_html";
 
-// Where the open part begins: the last block; and the one before as well while the last one's first
-// line is not whole, since `*` may become `**bold**` and belong to what is above it.
+// Where the open part begins: at the last block. While the first line of the last block is
+// incomplete, also the block before it, since `*` may become `**bold**` and belong to the paragraph
+// above.
 function firstOpen(tokens: readonly Token[]): number {
   const before = (index: number): number => {
     while (index > 0 && tokens[index]?.type === "space") index -= 1;
@@ -24,32 +25,33 @@ function firstOpen(tokens: readonly Token[]): number {
   return token?.type === "code" && isClosedFence(token.raw) ? last : above;
 }
 
-// Only blank lines follow: more of this block may still come.
+// True if only blank lines follow: the block may still grow.
 function isOpenEnd(tokens: readonly Token[], index: number): boolean {
   return tokens.slice(index + 1).every((token) => token.type === "space");
 }
 
-const longFrom = 1500; // an open paragraph of so many characters is long
-const lineDecides = 200; // so much of a line in, what kind of block it is cannot change any more
-const readAgain = 150; // ms between two readings of a long block
-const share = 20; // and reading takes no more than this part of the time
+const longFrom = 1500; // an open paragraph of this many characters is long
+const lineDecides = 200; // after this many characters, a line's kind of block is decided
+const readAgain = 150; // ms between two parses of a long block
+const share = 20; // parsing takes at most 1/share of the time
 
-// One message's markdown. `update` takes the whole text so far; it costs what was added.
+// One message's markdown. `update` takes the whole text so far; its cost is proportional to the
+// added text.
 export class StreamingMarkdown {
   #text = "";
-  #stable = 0; // offset up to which blocks are final
-  #blocks: Block[] = []; // final ones
-  #tail: Block[] = []; // the others, as last given
+  #stable = 0; // blocks up to this offset are final
+  #blocks: Block[] = []; // final blocks
+  #tail: Block[] = []; // open blocks, as last returned
   #links: Links = {};
   #long: LongParagraph | null = null;
-  #readAt = 0; // when the open part was last read whole
-  #cost = 0; // and how long that took
-  #openKind = ""; // of the last token
-  #lineStart = 0; // of the last line, as far as it was read
+  #readAt = 0; // time of the last full parse of the open part
+  #cost = 0; // duration of that parse
+  #openKind = ""; // kind of the last token
+  #lineStart = 0; // start of the last line parsed
 
   constructor(private readonly now: () => number = () => performance.now()) {}
 
-  // `live`: more of it will come.
+  // `live`: more text will come.
   update(given: string, live = false): readonly Block[] {
     const text = given.includes("\r") ? given.replace(/\r\n?/g, "\n") : given;
     const grown = text.length >= this.#text.length && text.startsWith(this.#text.slice(-64), Math.max(0, this.#text.length - 64));
@@ -60,8 +62,8 @@ export class StreamingMarkdown {
     return this.#whole(live);
   }
 
-  // Text of the same line belongs to the same paragraph. A new line may end it: its kind of blocks, and not yet what
-  // is in them, is read again now and then, and at once behind an empty line.
+  // Text on the same line belongs to the same paragraph. A new line may end it: the kinds of blocks
+  // (not their content) are parsed again at intervals, and at once after an empty line.
   #mayAppend(long: LongParagraph, added: string): boolean {
     const newLine = added.lastIndexOf("\n");
     if (newLine < 0 && this.#text.length - this.#lineStart > lineDecides) return true;
@@ -107,7 +109,7 @@ export class StreamingMarkdown {
     const tokens = lexer.lex(this.#text.slice(this.#stable));
     const added = Object.keys(lexer.tokens.links).length > Object.keys(this.#links).length;
     this.#links = { ...(lexer.tokens.links as Links) };
-    // A definition may give meaning to links far above it.
+    // A definition can complete links far above it.
     if (added && this.#stable > 0) {
       this.#stable = 0;
       this.#blocks = [];
@@ -132,7 +134,7 @@ export class StreamingMarkdown {
     return tail.length ? [...this.#blocks, ...tail] : this.#blocks;
   }
 
-  // The same object for the same content, so that nobody draws it again.
+  // Returns the same object for the same content, so that it is not redrawn.
   #kept(made: Block): Block {
     const old = this.#tail.find((block) => block.key === made.key);
     if (old?.kind === "html" && made.kind === "html" && old.html === made.html) return old;
@@ -140,8 +142,8 @@ export class StreamingMarkdown {
     return same && old.lang === made.lang ? old : made;
   }
 
-  // Everything before the open block is final, as long as what was read says the same as the text:
-  // offsets into the text hang on that. Gives how many tokens are.
+  // Blocks before the open one become final as long as the tokens reproduce the text exactly,
+  // because offsets into the text depend on that. Returns the number of final tokens.
   #settle(tokens: readonly Token[]): number {
     let settled = 0;
     for (const token of tokens) {
@@ -155,7 +157,7 @@ export class StreamingMarkdown {
   }
 }
 
-// A whole text at once: for what does not stream.
+// Blocks of a complete text, which does not stream.
 export function markdownBlocks(text: string): readonly Block[] {
   return new StreamingMarkdown().update(text);
 }

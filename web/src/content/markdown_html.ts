@@ -1,12 +1,12 @@
-// Markdown's tokens as HTML. It is written here, token by token, and every text in it is escaped:
-// what marked does not know how to name cannot reach the document, raw HTML least of all.
+// Renders Markdown tokens as HTML, token by token, and escapes every text. Token types that this
+// file does not handle cannot reach the document, raw HTML included.
 import type { Token, Tokens } from "marked";
 import { escapeHtml, type SafeHtml } from "./policy";
 import { textToHtml } from "./marked_html";
 
 export interface HtmlBlock {
   readonly kind: "html";
-  readonly key: number; // where it starts in the text: stable while the text grows
+  readonly key: number; // offset in the text: stable while the text grows
   readonly html: SafeHtml;
 }
 export interface CodeBlock {
@@ -14,9 +14,9 @@ export interface CodeBlock {
   readonly key: number;
   readonly code: string;
   readonly lang: string;
-  readonly closed: boolean; // no more of it will come
+  readonly closed: boolean; // complete: it will not grow
 }
-// A long paragraph that still grows: pieces that stay as they are, and the end that is drawn again.
+// A long paragraph that still grows: final pieces, and the end that is redrawn.
 export interface LongBlock {
   readonly kind: "long";
   readonly key: number;
@@ -25,8 +25,8 @@ export interface LongBlock {
 }
 export type Block = HtmlBlock | CodeBlock | LongBlock;
 
-// Links go to the web or to a mailbox, nowhere else; a relative one has no meaning here.
-// What was asked is remembered: a block that streams is read again and again, with the same links in it.
+// Links go to the web or to a mailbox only; a relative link has no meaning here. Results are
+// cached: a streaming block is parsed repeatedly with the same links.
 const known = new Map<string, string | null>();
 const knownMax = 200;
 
@@ -52,7 +52,7 @@ function checkedHref(href: string): string | null {
   return (url.protocol === "http:" || url.protocol === "https:") && url.hostname !== "" ? url.href : null;
 }
 
-// The host is shown where the words of a link do not say it themselves.
+// The link's host, shown if the link text does not contain it.
 function targetOf(href: string, words: string): string {
   const url = new URL(href);
   if (url.protocol === "mailto:") return words.includes(url.pathname) ? "" : url.pathname;
@@ -62,7 +62,7 @@ function targetOf(href: string, words: string): string {
 function link(token: Tokens.Link): string {
   const inner = inlines(token.tokens);
   const href = safeHref(token.href);
-  // `<p1:2>` is no address but what somebody wrote.
+  // `<p1:2>` is text that someone wrote, not an address.
   if (!href && token.raw.startsWith("<")) return textToHtml(token.raw);
   if (!href) return `<span class="dead" title="${escapeHtml(`Not opened: ${token.href.slice(0, 200)}`)}">${inner}</span>`;
   const host = targetOf(href, token.text);
@@ -70,7 +70,7 @@ function link(token: Tokens.Link): string {
   return `<a href="${escapeHtml(href)}" target="_blank" rel="noopener noreferrer" title="${escapeHtml(href)}">${inner}</a>${target}`;
 }
 
-// Images are never fetched: an address would tell its host who reads this.
+// Images are never fetched: a request would reveal the reader to the image's host.
 function image(token: Tokens.Image): string {
   const words = textToHtml(token.text || "image");
   const href = safeHref(token.href);
@@ -148,8 +148,8 @@ function block(token: Token): string {
   }
 }
 
-// The page has its own outline: all of an agent's headings are one level below its title, whatever order
-// they come in, and only look different.
+// The page has its own outline: all headings of an agent are one level below its title, in any
+// order. Only their style differs.
 function heading(token: Tokens.Heading): string {
   return `<h2 class="h${token.depth}">${inlines(token.tokens)}</h2>`;
 }

@@ -1,4 +1,4 @@
-// Text as HTML, with the marks of suspicious characters in it.
+// Text as HTML, with suspicious characters marked.
 import { isPlain, segments, shownAs, type Care } from "../core/suspicious";
 import { escapeHtml } from "./policy";
 

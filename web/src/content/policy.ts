@@ -1,6 +1,6 @@
-// The page's one Trusted Types policy. HTML enters the document only as SafeHtml, which only the
-// renderer of markdown.ts makes: every text in it went through escapeHtml. Nothing else may call
-// `trusted`, and no other policy of ours exists.
+// The page's only Trusted Types policy. HTML enters the document only as SafeHtml, made only by the
+// renderer of markdown.ts, which passes every text through escapeHtml. No other code may call
+// `trusted`.
 declare const safe: unique symbol;
 export type SafeHtml = string & { readonly [safe]: true };
 
@@ -37,12 +37,12 @@ export function setContent(element: Element, html: SafeHtml): void {
   element.innerHTML = policy().createHTML(html) as string;
 }
 
-// Puts it before the element; what is there keeps its nodes.
+// Inserts the HTML before the element; existing nodes stay.
 export function appendContent(before: Element, html: SafeHtml | undefined): void {
   if (html) before.insertAdjacentHTML("beforebegin", policy().createHTML(html) as string);
 }
 
-// Svelte attachment: the element's content is this HTML, and is set again when it changes.
+// Svelte attachment: sets the element's content to this HTML, again whenever it changes.
 export function trustedContent(html: SafeHtml): (element: Element) => void {
   return (element) => setContent(element, html);
 }

@@ -1,5 +1,5 @@
-// Lines of coloured runs, the form in which code and terminal output reach the document: built from
-// text nodes, never from HTML. Characters that deceive are shown by their code.
+// Lines of coloured runs, the form in which code and terminal output reach the document: text
+// nodes, never HTML. Deceptive characters are shown by their code.
 import { isPlain, segments, shownAs } from "../core/suspicious";
 
 export interface ColourRun {
@@ -39,7 +39,7 @@ export function appendRuns(parent: Node, runs: RunLine): void {
   }
 }
 
-// Svelte attachment: the element holds these lines, parted by line breaks.
+// Svelte attachment: fills the element with these lines, separated by line breaks.
 export function lineContent(lines: readonly RunLine[]): (element: Element) => void {
   return (element) => {
     const fragment = document.createDocumentFragment();
@@ -51,7 +51,8 @@ export function lineContent(lines: readonly RunLine[]): (element: Element) => vo
   };
 }
 
-// Lays marks (ranges of a line, by offset) over its runs: a word mark of a diff over syntax colours.
+// Applies marks (offset ranges within the line) over its runs, such as a diff's word marks over
+// syntax colours.
 export function overlay(line: RunLine, ranges: readonly (readonly [number, number])[], cls: string): ColourRun[] {
   if (ranges.length === 0) return [...line];
   const out: ColourRun[] = [];

@@ -1,4 +1,4 @@
-// The highlighter's tree of scopes as lines of runs, in the five colours that the tokens have.
+// Flattens the highlighter's scope tree into lines of runs, in the five colours of the tokens.
 import type { ColourRun } from "./runs";
 
 export interface ScopeNode {

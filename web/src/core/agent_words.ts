@@ -1,11 +1,11 @@
-// What an agent can do, in words that help to choose one. Pure; from GET /api/agents.
+// Describes what an agent can do, to help choose one. Pure; from GET /api/agents.
 import type { Agent } from "./types";
 
 export interface AgentWords {
-  /** What becomes of its sessions when its process is gone. */
+  /** What happens to its sessions after its process ends. */
   resume: string;
   level: "full" | "history" | "none";
-  /** Measured by a probe, or only what the settings say. */
+  /** Measured by a probe, or only declared in the settings. */
   source: string;
 }
 
@@ -14,7 +14,7 @@ export function agentWords(agent: Agent): AgentWords {
   return { ...resumeOf(agent), source: agent.measured ? "measured" : "as configured, not measured yet" };
 }
 
-// What was seen on this machine counts more than what was written of it.
+// A probe on this machine overrides the declared ability.
 function probedResume(rung: string): Pick<AgentWords, "resume" | "level"> {
   return rung === "inject" ? { resume: "cannot resume; gets history instead", level: "history" }
     : { resume: "resumes its own sessions", level: "full" };
@@ -27,12 +27,12 @@ function resumeOf(agent: Agent): Pick<AgentWords, "resume" | "level"> {
   return { resume: "cannot resume", level: "none" };
 }
 
-/** One that a person would choose: it is installed, or the settings declare it. */
+/** True if the agent is installed or declared in the settings, so that a person may choose it. */
 export function isAtHand(agent: Agent): boolean {
   return agent.presence === "installed" || !agent.built_in;
 }
 
-/** Abilities beside resuming, for a list. */
+/** Abilities for a list, without resuming. */
 export function abilitiesOf(agent: Agent): string[] {
   const out: string[] = [];
   if (agent.steer) out.push("takes messages into a running turn");
@@ -41,12 +41,12 @@ export function abilitiesOf(agent: Agent): string[] {
   return out;
 }
 
-/** "Claude Code" of "Claude Code (npx)". */
+/** Shortens "Claude Code (npx)" to "Claude Code". */
 export function shortTitle(agent: Agent): string {
   return agent.title.replace(/ \(.*\)$/, "") || agent.name;
 }
 
-/** A branch's name from what should be done: "Fix the flaky test" gives "fix-the-flaky-test". */
+/** Makes a branch name from a prompt: "Fix the flaky test" gives "fix-the-flaky-test". */
 export function branchFrom(text: string): string {
   const line = text.split("\n")[0] ?? "";
   const words = line.toLowerCase().normalize("NFKD").replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "");

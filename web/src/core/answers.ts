@@ -1,21 +1,22 @@
-// The answers that a question offers, in words. Our own words stand for an option only where its kind occurs once and the
-// agent's name for it says no more than they do; any other option has the agent's name, with what it does beside it.
+// Labels for the answers that a question offers. Our own label replaces the agent's only if the
+// option's kind occurs once and the agent's name for it adds nothing. Any other option keeps the
+// agent's name, with a note of its effect.
 import type { PermissionOption } from "./types";
 
 export interface Answer {
   readonly option: PermissionOption;
   readonly label: string;
-  /** What it does, where the label is the agent's. */
+  /** The option's effect, if the label is the agent's. */
   readonly note: string;
   readonly effect: "allow" | "deny" | "other";
 }
 export interface Answers {
   readonly all: readonly Answer[];
-  /** The one answer that allows this once and nothing more. */
+  /** The only answer that allows this once and nothing more. */
   readonly once: Answer | undefined;
-  /** The one answer that denies this once. */
+  /** The only answer that denies this once. */
   readonly deny: Answer | undefined;
-  /** Several of one kind: a choice, and no yes or no. */
+  /** Several options of one kind: a choice, not a yes or no. */
   readonly isChoice: boolean;
 }
 
@@ -35,7 +36,7 @@ const rank = (option: PermissionOption): number => {
 };
 const effectOf = (option: PermissionOption): Answer["effect"] => (option.kind.startsWith("allow") ? "allow" : option.kind.startsWith("reject") ? "deny" : "other");
 
-/** Of an option among all that the question offered; empty: the agent's name is better. */
+/** Our label for an option; empty if the agent's name is better. */
 export function ourWordFor(option: PermissionOption, options: readonly PermissionOption[]): string {
   const isOnly = options.every((one) => one === option || one.kind !== option.kind);
   return isOnly && plain[option.kind]?.test(option.name.trim()) ? (ours[option.kind] ?? "") : "";

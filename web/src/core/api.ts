@@ -1,4 +1,5 @@
-// Every request that the page makes, by name. Answers are as docs/protocol/http.md has them; refusals are ApiError.
+// Every request of the page, by name. Responses are documented in docs/protocol/http.md; errors are
+// ApiError.
 import type { ResumeOnOpen } from "./resume_on_open";
 import { Http, type ApiError } from "./http";
 import { pageOf } from "./rows";
@@ -20,13 +21,13 @@ export interface SessionsAsk {
   cursor?: string;
 }
 
-/** What a session's page starts from: everything of one moment. */
+/** The initial data of a session's page, all from the same moment. */
 export interface SessionPageStart {
   session: Session;
   task: Task | null;
   rows: RowsPage;
   inbox: InboxCounts;
-  /** What opening the page may do by itself, as the daemon is set. */
+  /** Whether opening the page may resume the agent, per the daemon's setting. */
   resume_on_open: ResumeOnOpen;
 }
 
@@ -36,7 +37,7 @@ export class Api {
     this.http = new Http(key, onChange);
   }
 
-  // --- getting in
+  // --- sign-in
   login(token: string): Promise<{ id: string; key: string; expires: string }> {
     return this.http.json("/api/login", { method: "POST", body: { token } });
   }
@@ -46,7 +47,7 @@ export class Api {
   launch(): Promise<{ token: string; url: string; expires_ms: number }> {
     return this.http.json("/api/launch", { method: "POST" });
   }
-  /** Opens a WebSocket of the daemon: `/ws`, or a shell's path. */
+  /** Opens a WebSocket to the daemon: `/ws`, or the path of a shell. */
   async socket(path: string): Promise<WebSocket> {
     const { ticket } = await this.ticket();
     const url = new URL(path, location.href);
@@ -135,14 +136,17 @@ export class Api {
   density(id: string, buckets = 200): Promise<Density> {
     return this.http.json(`/api/sessions/${id}/density`, { query: { buckets } });
   }
-  /** A large field that a record names as `{"blob": hash, "bytes": n}` in place of its `update`. */
+  /**
+   * Fetches a large field that a record names as `{"blob": hash, "bytes": n}` in place of its
+   * `update`.
+   */
   blob<T = unknown>(id: string, hash: string): Promise<T> {
     return this.http.json(`/api/sessions/${id}/blobs/${hash}`);
   }
   async markdown(id: string): Promise<string> {
     return (await this.http.raw(`/api/sessions/${id}/transcript`, { accept: "text/markdown" })).text();
   }
-  /** What an agent that starts fresh is told with the next prompt. */
+  /** The history that a freshly started agent receives with the next prompt. */
   resumeContext(id: string): Promise<{ text: string; turns: number; turns_of: number; chars: number }> {
     return this.http.json(`/api/sessions/${id}/resume-context`);
   }
@@ -156,11 +160,14 @@ export class Api {
     return new WorkspaceApi(this.http, id);
   }
 
-  // --- what waits for a person
+  // --- items that wait for a person
   inbox(): Promise<Inbox> {
     return this.http.json("/api/inbox");
   }
-  /** `if_question`: the digest of the question that was shown; for any other it is refused. */
+  /**
+   * `if_question`: the digest of the question that was shown; the daemon rejects the answer if it
+   * differs.
+   */
   answer(permission: string, answer: ({ option_id: string } | { cancel: true }) & { if_question?: string }, key?: string): Promise<PermissionAnswer> {
     return this.http.json(`/api/permissions/${permission}`, { method: "POST", body: answer, ...(key ? { key } : {}) });
   }
@@ -171,7 +178,7 @@ export class Api {
   async ruleOffers(permission: string): Promise<RuleOffer[]> {
     return (await this.http.json<{ suggested_rules: RuleOffer[] }>(`/api/permissions/${permission}/rules`)).suggested_rules;
   }
-  /** What the rule would have done with the questions of the last 30 days. Keeps nothing. */
+  /** The rule's effect on the questions of the last 30 days. Stores nothing. */
   tryRule(rule: RuleBody): Promise<RuleTrial> {
     return this.http.json("/api/rules/test", { method: "POST", body: rule });
   }
@@ -210,7 +217,7 @@ export class Api {
   executors(): Promise<{ executors: Executor[]; next: string | null }> {
     return this.http.json("/api/executors");
   }
-  /** The newest entries, or the newest of those before this number. */
+  /** The newest entries, or the newest ones before this number. */
   audit(before?: number): Promise<AuditPage> {
     return this.http.json("/api/audit", before === undefined ? {} : { query: { before } });
   }

@@ -1,4 +1,4 @@
-// The audit trail in words. What a kind or an outcome means that this page does not know yet, its own name says.
+// The audit trail in words. Unknown kinds and outcomes are shown by their own name.
 import type { AuditEntry } from "./types";
 
 const kinds: Record<string, string> = {
@@ -52,7 +52,7 @@ export function auditWho(entry: AuditEntry): string {
   return parts.join(", ");
 }
 
-/** The newest first, each once, whatever two reads overlap. */
+/** Newest first and without duplicates, even if two reads overlap. */
 export function joinEntries(old: readonly AuditEntry[], read: readonly AuditEntry[]): AuditEntry[] {
   const all = new Map<number, AuditEntry>();
   for (const entry of [...old, ...read]) all.set(entry.seq, entry);

@@ -1,14 +1,14 @@
-// What git says of a workspace, as one list: what is committed since the base, changed, staged or new.
-// Rule: a file appears once; the diff counts lines, the status says what is not committed yet.
+// The git state of a workspace as one list: committed since the base, changed, staged or new. Rule:
+// a file appears once; line counts come from the diff, uncommitted files from the status.
 
 import type { GitChange, GitCommit, GitDiff, GitStatus, GitWorktrees } from "./workspace_types";
 
 type StatusFile = GitStatus["files"][number];
 type GitWorktree = GitWorktrees["worktrees"][number];
 
-/** What changes are counted from. */
+/** The commit that changes are counted from. */
 export interface Base {
-  /** For people: "main", or "the last commit". */
+  /** For display: "main", or "the last commit". */
   name: string;
   commit: string;
 }
@@ -24,7 +24,7 @@ export interface ChangedFile {
   binary: boolean;
   uncommitted: boolean;
   untracked: boolean;
-  /** Its part of the unified diff; empty for what the diff does not hold. */
+  /** The file's part of the unified diff; empty if the diff does not contain it. */
   patch: string;
 }
 
@@ -59,8 +59,8 @@ export const markWords: Record<Mark, string> = {
 };
 
 /**
- * The branch that the work left from. A worktree of its own is compared with the branch of the main folder; a
- * session that works in the main folder itself is compared with the last commit.
+ * The branch that the work started from. A separate worktree is compared with the branch of the
+ * main folder; a session in the main folder is compared with the last commit.
  */
 export function baseBranch(worktrees: GitWorktree[], own: string): string | null {
   const main = worktrees.find((tree) => !tree.gone && !tree.bare);
@@ -68,13 +68,15 @@ export function baseBranch(worktrees: GitWorktree[], own: string): string | null
   return main.branch;
 }
 
-/** The newest commit that both histories share, so that work on the base since then is not shown as ours. */
+/**
+ * The newest commit that both histories share, so that later work on the base is not shown as ours.
+ */
 export function forkPoint(ours: Pick<GitCommit, "oid">[], theirs: Pick<GitCommit, "oid">[]): string | null {
   const known = new Set(theirs.map((commit) => commit.oid));
   return ours.find((commit) => known.has(commit.oid))?.oid ?? null;
 }
 
-/** Cuts a unified diff of many files where each begins. */
+/** Splits a unified diff of many files into one patch per file. */
 export function splitPatch(text: string): string[] {
   if (text === "") return [];
   const starts: number[] = [];
@@ -97,7 +99,7 @@ function renamedFrom(patch: string): string {
   return /^rename from (.+)$/m.exec(patch)?.[1] ?? "";
 }
 
-/** Joins both answers. Git prints the files' patches in the order of its list. */
+/** Joins status and diff. Git prints the patches in the order of its file list. */
 export function listChanges(status: GitStatus, diff: GitDiff): ChangeList {
   const patches = splitPatch(diff.text);
   const byPath = new Map<string, ChangedFile>();
@@ -152,7 +154,7 @@ function sum(numbers: (number | null)[]): number {
   return numbers.reduce<number>((total, one) => total + (one ?? 0), 0);
 }
 
-/** A new file as a diff would show it, so that it is read the same way. */
+/** Shows a new file as a diff, so that it reads like the others. */
 export function patchOfNewFile(path: string, text: string): string {
   const lines = text.split("\n");
   const cut = lines.at(-1) === "";
@@ -163,13 +165,13 @@ export function patchOfNewFile(path: string, text: string): string {
   return `${head}@@ -0,0 +1,${lines.length} @@\n${body}\n${cut ? "" : "\\ No newline at end of file\n"}`;
 }
 
-/** The text that goes to the composer when a person comments on a line. */
+/** The text added to the composer when a person comments on one line. */
 export function lineComment(path: string, line: number, code: string, words: string): string {
   const quoted = code.trim() === "" ? "" : `\n> ${code.trim()}`;
   return `${path}:${line}${quoted}\n${words.trim()}\n`;
 }
 
-/** The file before or after one, going round. */
+/** The previous or next file, wrapping around. */
 export function neighbour(files: readonly { path: string }[], path: string | null, step: 1 | -1): string | null {
   if (files.length === 0) return null;
   const at = files.findIndex((file) => file.path === path);

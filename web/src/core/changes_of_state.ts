@@ -1,5 +1,5 @@
-// What is worth saying when sessions change: that somebody is asked, that a turn is over, that an agent is gone. Never what
-// an agent writes.
+// Changes of sessions that are worth announcing: a question opened, a turn ended, an agent stopped.
+// Never the text of an agent.
 import { faceOf } from "./session_face";
 import { markedText } from "./suspicious";
 import type { Brief } from "./types";

@@ -1,6 +1,6 @@
-// The connection with scripted sockets and a clock that somebody turns: drops of every kind give every record once (N1), a
-// foreign cursor is refused and a snapshot serves (N2), a silent loss is found (N3), sleep and new networks end in a
-// reconnect (N4).
+// The connection with scripted sockets and a manual clock: drops of every kind deliver every record
+// once (N1), a rejected cursor falls back to a snapshot (N2), a silent loss is detected (N3), sleep
+// and new networks end in a reconnect (N4).
 import { describe, expect, it } from "vitest";
 import { Connection, lookEvery, probeMax, silenceMax, type ConnectionState, type ConnectionWorld, type Follower, type SocketLike } from "./connection";
 import { ApiError } from "./http";
@@ -27,7 +27,7 @@ class Clock {
     }
     this.time = end;
   }
-  /** The machine sleeps: time goes on, nothing is called. */
+  /** The machine sleeps: time advances, no timer fires. */
   sleep(ms: number): void {
     this.time += ms;
   }
@@ -39,7 +39,7 @@ interface Sent {
   payload: Record<string, unknown>;
 }
 
-/** The daemon's end: a log of so many records, and what it is told. */
+/** The daemon's end: a log of records, and the messages it received. */
 class Daemon {
   head = 0;
   logId = "log_1";
@@ -69,7 +69,7 @@ class FakeSocket implements SocketLike {
   onclose: ((event: { code?: number }) => void) | null = null;
   sent: Sent[] = [];
   isOpen = false;
-  /** The network swallows everything, and nobody is told. */
+  /** The network drops everything without an error. */
   isDead = false;
   private sentUpTo = -1;
   constructor(private readonly daemon: Daemon) {}
@@ -101,7 +101,7 @@ class FakeSocket implements SocketLike {
   record(seq: Seq): void {
     this.say({ type: "event", action: "session.records", payload: { session_id: "s", records: [{ seq }] } });
   }
-  /** Records that the client never gets, though the socket goes on. */
+  /** Records that the client never receives, although the socket stays open. */
   skip(by: number): void {
     this.daemon.head += by;
     this.sentUpTo += by;

@@ -1,6 +1,7 @@
-// The page's one WebSocket. It is made again for as long as somebody looks at the page; subscriptions say where they
-// stand and are made again behind that, so that no record is missed and none comes twice (N1). Whoever sleeps, changes
-// the network or loses the last events finds out by a heartbeat or a probe (N3, N4). Pure: sockets, clock and dice are given.
+// The page's one WebSocket. It reconnects for as long as the page is visible. Each subscription
+// resumes from its own cursor, so that no record is missed or repeated (N1). Sleep, a network
+// change or lost events are detected by a heartbeat or a probe (N3, N4). Pure: sockets, clock and
+// randomness are passed in.
 import { ApiError } from "./http";
 import { tombstoneOf, type RecordEnvelope, type Seq, type Session, type Tombstone } from "./types";
 
@@ -14,39 +15,39 @@ export interface SocketLike {
 
 export interface ConnectionWorld {
   now(): number;
-  /** Calls once, later; the answer takes it back. */
+  /** Calls once, later; the returned function cancels it. */
   after(ms: number, call: () => void): () => void;
   random(): number;
   isVisible(): boolean;
-  /** Rejects with an ApiError where the daemon refused or is not there. */
+  /** Rejects with an ApiError if the daemon rejects the connection or cannot be reached. */
   open(): Promise<SocketLike>;
-  /** Whether a daemon answers at all; says so soon, and never rejects. */
+  /** Whether a daemon responds at all; resolves quickly and never rejects. */
   isUp(): Promise<boolean>;
 }
 
 export type ConnectionState =
   | { name: "connecting" }
   | { name: "live" }
-  /** No socket; `retryAt` 0: nobody looks, so nothing is tried. */
+  /** No socket. `retryAt` 0: the page is hidden, so no retry is scheduled. */
   | { name: "down"; since: number; retryAt: number; attempt: number }
-  /** The daemon does not know this browser (any more). */
+  /** The daemon does not accept this browser's credentials, or no longer. */
   | { name: "refused" };
 
 export interface Follower {
-  /** The last record that it has. */
+  /** The last record that the follower has. */
   cursor(): { after: Seq; log_id: string };
   /** How long the daemon may gather records before it sends them together. */
   readonly gatherMs: number;
   record(seq: Seq, record: RecordEnvelope): void;
-  /** All that came together was given to `record`. */
+  /** All records that arrived together were given to `record`. */
   settled(): void;
-  /** The session as the daemon has it now: at each (re)subscription, and whenever it changes. */
+  /** The session's current object: at each (re)subscription, and whenever it changes. */
   session(session: Session): void;
-  /** Its state changed in some way that only a look at the session tells. */
+  /** Its state changed; only reading the session shows how. */
   changed(): void;
-  /** The cursor cannot be (another life of the log), or the session is gone: start over. */
+  /** The cursor is invalid (another life of the log), or the session is gone: start over. */
   refused(error: ApiError): void;
-  /** Records up to here are there or on their way. */
+  /** Records up to here have arrived or are on their way. */
   head(seq: Seq): void;
 }
 
@@ -60,7 +61,7 @@ export const probeMax = 4_000;
 const openMax = 10_000;
 const backoffMin = 250;
 const backoffMax = 8_000;
-/** Between two looks whether a daemon is back, while the next try is further away than that. */
+/** Interval of checks whether a daemon is back, while the next retry is further away. */
 export const lookEvery = 600;
 
 interface Frame {
@@ -72,17 +73,20 @@ interface Frame {
 
 interface Subscription {
   follower: Follower;
-  /** Request whose answer is awaited: until it is there no other is sent. What still comes by the older subscription
-      is heard too, since a number says by itself whether a record fits; else a swapped one would never get through. */
+  /**
+   * The pending subscription request; no other is sent until it is answered. Records of the older
+   * subscription are still accepted, since their number shows whether they fit; otherwise a
+   * reordered record would never get through.
+   */
   awaited: number;
-  /** Where it stood when a heartbeat last found it behind. */
+  /** Its position when a heartbeat last found it behind. */
   behindAt: Seq;
 }
 
 export class Connection {
   state: ConnectionState = { name: "connecting" };
   private socket: SocketLike | null = null;
-  /** Grows with every socket: what an older one still says is not heard. */
+  /** Incremented for every socket: events of an older socket are ignored. */
   private life = 0;
   private requests = 0;
   private attempt = 0;
@@ -114,7 +118,7 @@ export class Connection {
     this.drop();
   }
 
-  /** Follows a session from where the follower stands. The answer ends that. */
+  /** Follows a session from the follower's cursor. The returned function stops following. */
   follow(id: string, follower: Follower): () => void {
     const subscription: Subscription = { follower, awaited: 0, behindAt: -1 };
     this.subscriptions.set(id, subscription);
@@ -126,13 +130,15 @@ export class Connection {
     };
   }
 
-  /** Asks for everything behind the follower's cursor once more: it has seen a gap. */
+  /** Requests every record after the follower's cursor again: the follower saw a gap. */
   resubscribe(id: string): void {
     const subscription = this.subscriptions.get(id);
     if (subscription && subscription.awaited === 0 && this.state.name === "live") this.subscribe(id, subscription);
   }
 
-  /** Somebody looks again, or the network changed: find out now whether the socket still is one. */
+  /**
+   * The page became visible or the network changed: check at once whether the socket still works.
+   */
   wake(): void {
     if (!this.isStarted) return;
     if (this.state.name === "live") return this.probe();
@@ -141,7 +147,7 @@ export class Connection {
     void this.connect();
   }
 
-  /** The page is put away, perhaps to come back as it is: a browser keeps no page that has a socket open. */
+  /** The page may enter the back/forward cache: browsers do not keep a page with an open socket. */
   rest(): void {
     if (!this.isStarted || this.state.name === "refused") return;
     this.cancelTimers();
@@ -219,7 +225,8 @@ export class Connection {
     this.setState({ name: "down", since: this.downSince, attempt: this.attempt, retryAt });
   }
 
-  // Until it is time, or a daemon that is back says so: a look costs nobody anything, a try costs a ticket and a socket.
+  // Waits for the retry time, or until a check finds the daemon back. A check is cheap; a retry
+  // costs a ticket and a socket.
   private waitFor(retryAt: number): void {
     const left = retryAt - this.world.now();
     if (left <= lookEvery) {
@@ -236,7 +243,7 @@ export class Connection {
     });
   }
 
-  // A socket that says nothing for so long is none any more, whatever the browser thinks.
+  // A socket that is silent for this long counts as dead, even if the browser reports it as open.
   private watch(): void {
     this.stopWatch?.();
     const left = Math.max(0, this.heardAt + silenceMax - this.world.now());
@@ -247,7 +254,7 @@ export class Connection {
   }
 
   private probe(): void {
-    // After a long sleep nothing is worth asking.
+    // After a long sleep a probe is pointless.
     if (this.world.now() - this.heardAt >= silenceMax) return void this.connect();
     if (this.stopProbe) return;
     this.stopProbe = this.world.after(probeMax, () => {
@@ -319,7 +326,8 @@ export class Connection {
     follower.settled();
   }
 
-  // Twice in a row behind at the same place: what is missing will not come by itself (N3).
+  // Behind at the same position twice in a row: the missing records will not arrive without a new
+  // request (N3).
   private beat(heads: Record<string, Seq> = {}): void {
     for (const [id, subscription] of this.subscriptions) {
       const head = heads[id];

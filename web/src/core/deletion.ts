@@ -1,9 +1,9 @@
-// What a deletion takes and what stays, for one session or for many.
-// Rule: a word has to be typed only where work under way or uncommitted files are lost; else a click is enough.
+// The effects of deleting one or many sessions. Rule: a word must be typed only if running work or
+// uncommitted files would be lost; otherwise a click is enough.
 
 import type { DeletePreview } from "./types";
 
-/** What git says of the folder that stays behind; null where nobody asked or nobody could tell. */
+/** The git state of the folder that remains; null if it was not requested or could not be read. */
 export interface LeftBehind {
   branch: string;
   uncommitted: string[];
@@ -37,7 +37,10 @@ export function sumDeletions(all: readonly Deletion[]): DeletionSum {
   return out;
 }
 
-/** The word to type, or nothing. The daemon keeps folders, so uncommitted files are only lost where it says so. */
+/**
+ * The word to type, or nothing. The daemon keeps folders, so uncommitted files are lost only if it
+ * reports that.
+ */
 export function wordToType(all: readonly Deletion[], losesFiles: boolean): string {
   const sum = sumDeletions(all);
   const risky = sum.running > 0 || (losesFiles && sum.uncommitted > 0);
@@ -45,7 +48,7 @@ export function wordToType(all: readonly Deletion[], losesFiles: boolean): strin
   return all.length === 1 ? firstWords(all[0]?.preview.title ?? "") : `delete ${all.length}`;
 }
 
-/** Two words of the title, as they are easy to type; never nothing. */
+/** The first two words of the title, which are easy to type; never empty. */
 export function firstWords(title: string): string {
   const words = title.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
   return words.slice(0, 2).join(" ") || "delete";

@@ -1,11 +1,12 @@
-// The journal's records as a list to read: a line for each, pieces of one message folded into one, a filter.
-// Rule: nothing is left out silently; a group says how many records it holds, and unknown kinds have a line too.
+// The journal's records as a readable list: one line per record, the pieces of one message folded
+// into one, a filter. Rule: nothing is left out silently; a group shows how many records it
+// contains, and unknown kinds get a line too.
 
 import type { RecordEnvelope } from "./types";
 
 export type JournalRecord = Pick<RecordEnvelope, "seq" | "ts" | "kind"> & Record<string, unknown>;
 
-/** Families that people filter by, in the order they are offered. */
+/** Families for the filter, in display order. */
 export const families = [
   { id: "all", name: "All kinds", prefixes: [""] },
   { id: "conversation", name: "Conversation", prefixes: ["message."] },
@@ -26,7 +27,7 @@ export function inFamily(kind: string, family: FamilyId): boolean {
   return found === undefined || found.prefixes.some((prefix) => kind.startsWith(prefix));
 }
 
-/** A line of the list: one record, or several pieces of one thing. */
+/** A line of the list: one record, or several pieces of one message. */
 export interface EventLine {
   seq: number;
   last: number;
@@ -109,7 +110,7 @@ export function tellRecord(record: JournalRecord): string {
   return tellers[record.kind]?.(record) ?? joined("by", "reason", "message")(record);
 }
 
-/** Pieces that belong together carry the same key; null stands alone. */
+/** Pieces that belong together have the same key; null for a record that stands alone. */
 function pieceKey(record: JournalRecord): string | null {
   if (record.kind === "message.agent" || record.kind === "message.thought") {
     return `${record.kind} ${text(record["run_id"])} ${text(record["agent_message_id"])}`;
@@ -126,7 +127,7 @@ export function rawLines(records: readonly JournalRecord[], family: FamilyId): E
   return records.filter((record) => inFamily(record.kind, family)).map(lineOf);
 }
 
-/** Neighbours with one key become one line. */
+/** Merges neighbours with the same key into one line. */
 export function groupedLines(records: readonly JournalRecord[], family: FamilyId): EventLine[] {
   const out: EventLine[] = [];
   let key: string | null = null;
@@ -150,7 +151,7 @@ export function groupedLines(records: readonly JournalRecord[], family: FamilyId
   return out;
 }
 
-/** Keeps records in order and each once; the newest `max` stay. */
+/** Keeps records in order and without duplicates; the newest `max` remain. */
 export function mergeRecords(have: readonly JournalRecord[], more: readonly JournalRecord[], max: number): JournalRecord[] {
   const last = have.at(-1)?.seq ?? 0;
   const first = have[0]?.seq ?? Infinity;

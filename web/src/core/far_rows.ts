@@ -1,4 +1,5 @@
-// A place far back in a session, not joined to the rows that are followed. It grows both ways until it reaches those.
+// Rows from far back in the log, not connected to the followed rows. They grow in both directions
+// until they meet those.
 import type { Row, RowsPage, Seq } from "./types";
 
 const lastSeq = (rows: Row[]): Seq => rows[rows.length - 1]?.seq ?? 0;
@@ -6,10 +7,10 @@ const lastSeq = (rows: Row[]): Seq => rows[rows.length - 1]?.seq ?? 0;
 export class FarRows {
   private rows: Row[];
   hasOlder: boolean;
-  /** There is a hole between these rows and the followed ones. */
+  /** There is a gap between these rows and the followed ones. */
   hasNewer: boolean;
 
-  /** `first`: of the rows that are followed. */
+  /** `first`: the first of the followed rows. */
   constructor(page: RowsPage, first: Seq) {
     this.rows = page.rows;
     this.hasOlder = page.has_older;
@@ -28,7 +29,7 @@ export class FarRows {
     this.rows = [...page.rows, ...this.rows];
   }
 
-  /** A page around the last row. */
+  /** Adds a page around the last row. */
   addNewer(page: RowsPage, first: Seq): void {
     const known = new Set(this.rows.map((row) => row.id));
     const fresh = page.rows.filter((row) => !known.has(row.id) && row.seq >= this.last);
@@ -36,7 +37,7 @@ export class FarRows {
     this.hasNewer = page.has_newer && this.last < first;
   }
 
-  /** What to show: this place alone, or once it is joined with all that follows. */
+  /** The rows to show: these alone, or joined with the followed rows after they meet. */
   with(followed: Row[]): Row[] {
     const first = followed[0]?.seq ?? Infinity;
     return this.hasNewer ? this.rows : [...this.rows.filter((row) => row.seq < first), ...followed];

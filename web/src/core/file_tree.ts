@@ -1,5 +1,5 @@
-// The workspace's folders as they were listed, and which of them are open.
-// Rule: a folder's listing replaces what was known of it as a whole; rows are derived, never edited.
+// The workspace's folders as listed, and which of them are open. Rule: a folder's listing replaces
+// the previous one as a whole; rows are derived, never edited.
 
 import type { FsEntry, FsList } from "./workspace_types";
 
@@ -11,7 +11,7 @@ export interface TreeRow {
   folder: boolean;
   open: boolean;
   entry: FsEntry;
-  /** Only part of the folder was listed; the row stands for the rest. */
+  /** The folder was listed only in part; this row stands for the rest. */
   rest?: boolean;
 }
 
@@ -30,7 +30,7 @@ export function nameOf(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-/** All folders above a path, outermost first: "a/b/c" gives "a", "a/b". */
+/** All parent folders of a path, outermost first: "a/b/c" gives "a", "a/b". */
 export function foldersAbove(path: string): string[] {
   const out: string[] = [];
   for (let at = path.indexOf("/"); at >= 0; at = path.indexOf("/", at + 1)) out.push(path.slice(0, at));
@@ -49,7 +49,7 @@ function inOrder(a: FsEntry, b: FsEntry): number {
 interface Listing {
   entries: FsEntry[];
   more: boolean;
-  /** The last name as the daemon sorts, which is where the next page begins. */
+  /** The last name in the daemon's sort order, where the next page begins. */
   last: string;
 }
 
@@ -57,7 +57,7 @@ export class FileTree {
   readonly #listed = new Map<string, Listing>();
   readonly #open = new Set<string>([""]);
 
-  /** A first page replaces, a later one adds. */
+  /** A first page replaces the listing; a later page extends it. */
   put(page: FsList, after = ""): void {
     const before = after === "" ? [] : (this.#listed.get(page.path)?.entries ?? []);
     const names = new Set(page.entries.map((entry) => entry.name));
@@ -66,7 +66,7 @@ export class FileTree {
     this.#listed.set(page.path, { entries, more: page.more, last });
   }
 
-  /** A folder that is gone takes all below it along. */
+  /** Removes a folder and everything below it. */
   drop(path: string): void {
     for (const known of [...this.#listed.keys()]) {
       if (known === path || known.startsWith(`${path}/`)) this.#listed.delete(known);
@@ -91,14 +91,14 @@ export class FileTree {
     else if (path !== "") this.#open.delete(path);
   }
 
-  /** Opens what lies above a path; the folders that have to be listed for it come back. */
+  /** Opens all parents of a path; returns the folders that must be listed for that. */
   reveal(path: string): string[] {
     const above = ["", ...foldersAbove(path)];
     for (const folder of above) this.#open.add(folder);
     return above.filter((folder) => !this.#listed.has(folder));
   }
 
-  /** Folders whose listings are on the screen: what has to be read again when files change. */
+  /** Folders whose listings are visible and must be read again when files change. */
   shown(): string[] {
     return [...this.#listed.keys()].filter((path) => this.#visible(path));
   }
@@ -134,7 +134,7 @@ function restRow(folder: string, depth: number, last: string): TreeRow {
 
 export type TreeMove = { to: number } | { open: string } | { close: string } | null;
 
-/** What an arrow key does in a tree, as WAI-ARIA describes it. */
+/** The effect of an arrow key in a tree, per WAI-ARIA. */
 export function treeMove(rows: TreeRow[], at: number, key: string): TreeMove {
   const row = rows[at];
   switch (key) {

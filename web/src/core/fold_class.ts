@@ -1,15 +1,15 @@
-// What a record does to the transcript before its own content is looked at. The same table as fold_class() of
-// src/session/transcript.cc; tests/shared/rows_cases.json holds both to it.
+// A record's effect on the transcript, decided before its content is read. The same table as
+// fold_class() of src/session/transcript.cc; tests/shared/rows_cases.json checks both.
 import type { RecordEnvelope } from "./types";
 
 export type FoldClass =
-  /** Bookkeeping and unknown kinds: a message streams on across it. */
+  /** Bookkeeping and unknown kinds: a streaming message continues across it. */
   | "transparent"
   /** A piece of an assistant's message. */
   | "chunk"
-  /** Ends the message that streams. */
+  /** Ends the streaming message. */
   | "flush"
-  /** Ends everything: no later record reaches behind it. */
+  /** Ends everything: no later record changes a row before it. */
   | "segment";
 
 const segment = new Set([
@@ -39,7 +39,7 @@ export function foldClass(record: RecordEnvelope): FoldClass {
   return flush.has(record.kind) ? "flush" : "transparent";
 }
 
-/** Whether the record is a row of its own: something that happened between messages. */
+/** Whether the record is a row of its own, such as a stop or a failure between messages. */
 export function isMark(record: RecordEnvelope): boolean {
   return marks.has(record.kind);
 }

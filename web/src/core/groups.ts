@@ -1,5 +1,5 @@
-// Sessions by task, as the side bar shows them. The task's own list of sessions may be older than the list of sessions, so
-// only that list counts for what a session is.
+// Sessions by task, as the side bar shows them. A task's own copy of its sessions may be out of
+// date, so session data comes only from the list of sessions.
 import type { Brief, Task } from "./types";
 
 export interface Group {
@@ -8,7 +8,7 @@ export interface Group {
   sessions: Brief[];
 }
 
-/** Tasks with their sessions, the one that changed last first; sessions without a task at the end. */
+/** Tasks with their sessions, most recently changed first; sessions without a task at the end. */
 export function groupsOf(tasks: Task[], sessions: Brief[]): Group[] {
   const groups = new Map<string, Group>(tasks.map((task) => [task.id, { id: task.id, title: task.title, sessions: [] }]));
   const rest: Group = { id: "", title: "Without a task", sessions: [] };

@@ -1,21 +1,21 @@
-// One request to the daemon: headers that a page has to bring, errors as they are documented. Nothing else of the page
-// calls fetch.
+// One request to the daemon: the headers that a page must send, and the documented errors. No other
+// code of the page calls fetch.
 import { idempotencyKey } from "./ids";
 
-/** What the daemon refused, in its own words. `code` is stable, see docs/errors. */
+/** An error of the daemon, with its message. `code` is stable, see docs/errors. */
 export class ApiError extends Error {
   constructor(
     readonly code: string,
     message: string,
     readonly actions: string[] = [],
     readonly status = 0,
-    /** Whole body of the answer, for the few errors that carry more. */
+    /** The whole response body, for the few errors that carry more. */
     readonly body: unknown = null,
   ) {
     super(message);
     this.name = "ApiError";
   }
-  /** Nobody answered: nothing is known of what became of it. */
+  /** No response: whether the request took effect is unknown. */
   get isOffline(): boolean {
     return this.code === "offline";
   }
@@ -28,7 +28,7 @@ export interface Ask {
   method?: "GET" | "POST" | "PATCH" | "DELETE";
   body?: unknown;
   query?: Record<string, string | number | boolean | string[] | null | undefined>;
-  /** Same key, same effect: a repeat gets the first answer. One is made where none is given. */
+  /** Same key, same effect: a repeat gets the first response. Generated if omitted. */
   key?: string;
   signal?: AbortSignal;
   accept?: string;
@@ -49,20 +49,20 @@ async function errorOf(response: Response): Promise<ApiError> {
   try {
     body = await response.json();
   } catch {
-    // A proxy's page, or nothing.
+    // A proxy's page, or empty.
   }
   const error = (body as { error?: { code?: string; message?: string; actions?: string[] } } | null)?.error;
   const code = error?.code ?? (response.status >= 500 ? "unavailable" : "unknown");
   return new ApiError(code, error?.message ?? `the daemon answered ${response.status}`, error?.actions ?? [], response.status, body);
 }
 
-// They answer questions and keep nothing, so they tell nothing about the disk.
+// These write nothing, so their success does not show that the disk has room.
 const keepNothing = ["/api/ticket", "/api/rules/test"];
 
 export class Http {
   constructor(
     private readonly key: () => string | null,
-    /** Told how each change ended: null, or the refusal. */
+    /** Receives the result of each change: null, or the error. */
     private readonly onChange: (refusal: ApiError | null) => void = () => undefined,
   ) {}
 

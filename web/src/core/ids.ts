@@ -1,5 +1,5 @@
-// Names that the page makes itself. `crypto.randomUUID` does not exist over plain http to another machine,
-// `getRandomValues` does everywhere.
+// Ids that the page makes. Over plain http to another machine, `crypto.randomUUID` is missing;
+// `getRandomValues` is always available.
 
 const letters = "0123456789abcdefghjkmnpqrstvwxyz";
 
@@ -11,12 +11,12 @@ export function randomName(): string {
   return out;
 }
 
-/** The key under which one POST is done once, however often it is sent. */
+/** The idempotency key of one POST: it takes effect once, however often it is sent. */
 export function idempotencyKey(): string {
   return `web-${randomName()}`;
 }
 
-/** The end of an id, as people compare ids by it. */
+/** The end of an id, which people use to compare ids. */
 export function shortId(id: string): string {
   return id.slice(-6);
 }

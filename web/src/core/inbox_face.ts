@@ -1,4 +1,4 @@
-// An item of the inbox in words and a shape: what happened, and what can be done about it from here.
+// An inbox item in words and a shape: what happened, and which actions are available here.
 import type { Brief, InboxItem } from "./types";
 
 export interface ItemFace {
@@ -15,7 +15,7 @@ export function itemFace(item: InboxItem, brief: Brief | undefined): ItemFace {
     case "input": return { glyph: "needs", short: item.text || "Asks a question", title: item.text || "Asks a question" };
     case "expired": return { glyph: "stopped", short: "A question expired", title: "A question expired" };
     case "interrupted":
-      // The turn stays cut off after its agent came back.
+      // The turn stays interrupted after its agent is back.
       if (brief && !brief.needs_resume) return { glyph: "ready", short: "A turn was cut off", title: "A turn was cut off" };
       return { glyph: "stopped", short: "Agent stopped: resume?", title: "The agent is not running" };
     case "failed": return { glyph: "failed", short: "The turn failed", title: "The turn failed" };

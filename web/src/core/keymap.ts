@@ -1,6 +1,7 @@
-// The keys of the page: every command with its usual keys. Pure. `mod` is ⌘ on a Mac and Ctrl elsewhere; keys with a space
-// between them come one after the other. A command without a modifier is a single letter: those can be turned off. Answers to
-// questions are never single letters, nor anything else that somebody may type.
+// The keys of the page: every command with its default keys. Pure. `mod` is ⌘ on a Mac and Ctrl
+// elsewhere; keys separated by a space are pressed one after the other. Commands without a modifier
+// are single letters, which can be turned off. Answers to questions never use single letters or
+// other text that a person may type.
 
 export interface KeyCommand {
   keys: string;
@@ -57,7 +58,10 @@ export interface Pressed {
   shiftKey: boolean;
 }
 
-/** One press as text: `mod+k`, `J`, `?`, `ctrl+\``. Shift is said only with a modifier: `J` has it in it. */
+/**
+ * One key press as text: `mod+k`, `J`, `?`, `ctrl+\``. Shift is written only with another modifier:
+ * `J` already implies it.
+ */
 export function chordOf(event: Pressed, isMac: boolean): string {
   const mod = isMac ? event.metaKey : event.ctrlKey;
   const ctrl = isMac && event.ctrlKey;
@@ -69,12 +73,12 @@ export function chordOf(event: Pressed, isMac: boolean): string {
   return parts.filter((part) => part !== "").join("+");
 }
 
-/** Keys as a chord is written: Ctrl and mod are one where there is no ⌘. */
+/** Normalizes keys: without a ⌘ key, Ctrl and mod are the same. */
 export function normalKeys(keys: string, isMac: boolean): string {
   return isMac ? keys : keys.replaceAll("ctrl+", "mod+");
 }
 
-/** A letter that somebody may type by speaking (WCAG 2.1.4): no modifier, one character. */
+/** A single character without a modifier, which speech input may type (WCAG 2.1.4). */
 export function isLetter(keys: string): boolean {
   return keys.split(" ").some((part) => part.length === 1);
 }
@@ -89,7 +93,7 @@ const names: Record<string, [mac: string, other: string]> = {
   Backspace: ["⌫", "Backspace"], Escape: ["Esc", "Esc"],
 };
 
-/** As people read it: `⌘K`, `Ctrl K`, `g i`. */
+/** Keys for display: `⌘K`, `Ctrl K`, `g i`. */
 export function keysShown(keys: string, isMac: boolean): string {
   return keys.split(" ").map((chord) => {
     const parts = chord === "+" ? ["+"] : chord.split("+");
@@ -98,7 +102,7 @@ export function keysShown(keys: string, isMac: boolean): string {
   }).join(" ");
 }
 
-/** Which command a row of presses means: one, a beginning of some, or none. */
+/** The command for a sequence of presses, "begins" if it starts one, or null. */
 export function lookUp(presses: string[], bound: Map<string, KeyName>): KeyName | "begins" | null {
   const text = presses.join(" ");
   const found = bound.get(text);

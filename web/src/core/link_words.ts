@@ -1,4 +1,4 @@
-// What the connection line says, and when it says nothing. Pure, so that every state has a test.
+// The text of the connection line, or none. Pure, so that tests cover every state.
 import type { ConnectionState } from "./connection";
 import { count } from "./text";
 import type { Seq } from "./types";
@@ -7,12 +7,12 @@ export interface LinkFacts {
   link: ConnectionState;
   /** The drop has lasted three seconds. */
   isDropShown: boolean;
-  /** The browser has no network. */
+  /** The browser reports no network. */
   isOffline: boolean;
-  /** The daemon came back a moment ago, after a drop that was spoken of. */
+  /** The daemon came back a moment ago, after a drop that was shown. */
   isBack: boolean;
   now: number;
-  /** Of the session that is shown; null: none. */
+  /** The session on the screen; null: none. */
   session: { last: Seq; head: Seq; notice: string } | null;
 }
 
@@ -23,9 +23,9 @@ export interface LinkWords {
   canTry: boolean;
 }
 
-/** So many records behind is worth a word. */
+/** The line is shown from this many missing records. */
 const farBehind = 200;
-/** After so long it is more than a hiccup: say what to look at. */
+/** After this many ms the drop is not a hiccup: say what to check. */
 const goneAfter = 20_000;
 
 export function linkWords(facts: LinkFacts): LinkWords | null {

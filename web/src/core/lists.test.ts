@@ -1,4 +1,4 @@
-// What lists are made of: groups of the side bar, faces of sessions, what is worth saying, what the palette finds.
+// The logic behind lists: side bar groups, session faces, announcements, palette matches.
 import { describe, expect, it } from "vitest";
 import { happenings } from "./changes_of_state";
 import { groupsOf } from "./groups";

@@ -1,6 +1,7 @@
-// Messages on their way. Each has an idempotency key and stays in storage until the daemon has said that it is on disk, so
-// neither a lost answer nor a reload sends it twice or loses it. A bubble goes when the row, or the queued prompt, that
-// carries its message id is there: it is replaced, never doubled.
+// Messages being sent. Each has an idempotency key and stays in storage until the daemon confirms
+// that it is on disk, so neither a lost response nor a reload loses or duplicates it. A bubble
+// disappears when the row or queued prompt with its message id is shown: it is replaced, never
+// doubled.
 import type { PromptWhen, RecordEnvelope, Row, Session } from "./types";
 
 export interface Sending {
@@ -10,7 +11,7 @@ export interface Sending {
   when: PromptWhen;
   at: number;
   state: "sending" | "accepted" | "failed";
-  /** Once the daemon has it. */
+  /** Set once the daemon has confirmed it. */
   message_id: string;
   error: string;
 }
@@ -41,12 +42,15 @@ export class Outbox {
   drop(key: string): void {
     this.set(this.sends.filter((one) => one.key !== key));
   }
-  /** Those that the daemon may never have heard of. */
+  /** Messages that the daemon may not have received. */
   unsent(): Sending[] {
     return this.sends.filter((one) => one.state === "sending");
   }
 
-  /** A record names the key under which it was made: the answer to the request may still be on its way, or lost. */
+  /**
+   * A record names the idempotency key of its request: the response may still be on its way, or
+   * lost.
+   */
   saw(record: RecordEnvelope): void {
     const key = record["key"];
     const id = record["message_id"];
@@ -55,7 +59,7 @@ export class Outbox {
     if (mine) this.change(mine.key, { state: "accepted", message_id: id });
   }
 
-  /** What is shown elsewhere by now needs no bubble. */
+  /** Removes bubbles whose message is now shown as a row or a queued prompt. */
   settle(rows: Row[], session: Session | null): void {
     if (this.sends.length === 0) return;
     const shown = new Set<string>();

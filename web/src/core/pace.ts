@@ -1,10 +1,10 @@
-// How often what streams is drawn: as often as usual, and less often where drawing takes long, so that it never has more
-// than a part of the main thread, whatever the machine and however large the page. Pure.
+// How often streaming content is drawn: at the usual rate, and less often if drawing is slow, so
+// that it takes only a bounded share of the main thread on any machine and any page size. Pure.
 
-/** Of the time between two updates: what one takes until the frame, and about as much again for the frame. */
+/** The pause is this many times an update's cost; the frame after it costs about as much again. */
 const share = 21;
 const longest = 150;
-/** Weight of the newest update: one that was slow by chance slows nothing down. */
+/** Weight of the newest update: a single slow update has little effect. */
 const weight = 0.25;
 
 export class Pace {
@@ -12,7 +12,7 @@ export class Pace {
 
   constructor(private readonly usual: number) {}
 
-  /** An update took so long, in ms. */
+  /** Records the duration of an update, in ms. */
   took(ms: number): void {
     this.cost += (ms - this.cost) * weight;
   }

@@ -1,15 +1,15 @@
-// What the palette offers for some letters. A match is every letter in order; letters at the beginnings of words count more,
-// so that "fca" finds "Fix cursor and add tests".
+// The palette's matches for a few letters. A match contains every letter in order; letters at the
+// start of words score higher, so that "fca" finds "Fix cursor and add tests".
 
 export interface Choice {
   id: string;
   label: string;
   detail: string;
-  /** Words that find it besides. */
+  /** Additional search words. */
   more?: string;
 }
 
-/** Greater is better; 0: no match. */
+/** Higher is better; 0: no match. */
 export function score(text: string, wanted: string): number {
   if (wanted === "") return 1;
   const low = text.toLowerCase();

@@ -1,5 +1,5 @@
-// Parts of the page that are loaded later, from a daemon that may be down just then. A part that cannot be had is
-// asked for again, for as long as it is wanted; what was loaded once stays. Its sheets: app/sheets.ts.
+// Parts of the page that are loaded later, from a daemon that may be down. A failed load is retried
+// for as long as the part is wanted; a loaded part stays. For style sheets see app/sheets.ts.
 
 const longestWait = 4_000;
 

@@ -1,8 +1,9 @@
-// Codes are read back by a reader of the test's own: format by the table of the standard, corrections by their syndromes.
+// The test has its own reader: it checks the format against the table of the standard and the error
+// correction by its syndromes.
 import { describe, expect, it } from "vitest";
 import { masks, product, qrOf, qrPath, type QrField } from "./qr";
 
-// Level M, masks 0 to 7, as the standard prints them.
+// Level M, masks 0 to 7, as printed in the standard.
 const formats = [
   "101010000010010", "101000100100101", "101111001111100", "101101101001011", "100010111111001", "100000011001110", "100111110010111", "100101010100000",
 ];

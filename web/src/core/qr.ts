@@ -1,7 +1,9 @@
-// A QR code of a text: byte mode, error correction level M, the smallest of the versions 1 to 10 that holds it (213
-// bytes). After ISO/IEC 18004; the test reads codes back. Pure.
+// A QR code of a text: byte mode, error correction level M, the smallest of the versions 1 to 10
+// that holds it (213 bytes). Implements ISO/IEC 18004; the test decodes the codes. Pure.
 
-/** Data bytes, and of each block the bytes that correct it, by version, level M. */
+/**
+ * For each version at level M: the data bytes of each block, and the correction bytes per block.
+ */
 const versions: readonly { blocks: readonly number[]; correction: number }[] = [
   { blocks: [16], correction: 10 }, { blocks: [28], correction: 16 }, { blocks: [44], correction: 26 },
   { blocks: [32, 32], correction: 18 }, { blocks: [43, 43], correction: 24 }, { blocks: [27, 27, 27, 27], correction: 16 },
@@ -45,7 +47,7 @@ function correctionOf(data: readonly number[], degree: number): number[] {
   return rest;
 }
 
-// The text's bytes with mode, length and padding in front and behind.
+// The text's bytes with mode, length and padding.
 function dataBytes(bytes: Uint8Array, version: number, room: number): number[] {
   const bits: number[] = [];
   const put = (value: number, count: number): void => {
@@ -60,7 +62,7 @@ function dataBytes(bytes: Uint8Array, version: number, room: number): number[] {
   return Array.from({ length: room }, (_, at) => bits.slice(at * 8, at * 8 + 8).reduce((all, bit) => all * 2 + bit, 0));
 }
 
-// Blocks one byte at a time in turn, then their corrections the same way.
+// Interleaves the blocks byte by byte, then their correction bytes the same way.
 function interleaved(data: readonly number[], version: number): number[] {
   const { blocks, correction } = versions[version - 1] as (typeof versions)[number];
   let from = 0;
@@ -74,7 +76,7 @@ function interleaved(data: readonly number[], version: number): number[] {
   return out;
 }
 
-/** Which fields a mask turns over. */
+/** The fields that each mask inverts. */
 export const masks: readonly ((x: number, y: number) => boolean)[] = [
   (x, y) => (x + y) % 2 === 0, (_, y) => y % 2 === 0, (x) => x % 3 === 0, (x, y) => (x + y) % 3 === 0,
   (x, y) => (Math.floor(x / 3) + Math.floor(y / 2)) % 2 === 0, (x, y) => ((x * y) % 2) + ((x * y) % 3) === 0,
@@ -124,7 +126,7 @@ export class QrField {
     this.versionBits();
   }
 
-  // Rings around a place, from the inside.
+  // Draws concentric rings around a point, innermost first.
   private square(x: number, y: number, rings: readonly boolean[]): void {
     const reach = rings.length - 1;
     for (let dy = -reach; dy <= reach; dy += 1) {
@@ -134,7 +136,7 @@ export class QrField {
     }
   }
 
-  /** Level M and the mask, twice. */
+  /** Writes level M and the mask, twice. */
   format(mask: number): void {
     const bits = ((mask << 10) | remainder(mask, 10, 0x537)) ^ 0x5412;
     const bit = (at: number): boolean => ((bits >> at) & 1) === 1;
@@ -159,7 +161,7 @@ export class QrField {
     }
   }
 
-  /** Places of data in their order: two columns at a time, upwards and downwards in turn. */
+  /** Data fields in their order: two columns at a time, alternately upwards and downwards. */
   *path(): Generator<[number, number]> {
     for (let right = this.size - 1; right >= 1; right -= 2) {
       if (right === 6) right = 5;
@@ -181,7 +183,10 @@ export class QrField {
     this.format(mask);
   }
 
-  /** How hard it is to read: long runs, squares, what looks like a corner, too much of one colour. */
+  /**
+   * Penalty for hard-to-read patterns: long runs, squares, lookalikes of a corner, imbalance of
+   * colours.
+   */
   penalty(): number {
     const lines = [...this.dark, ...this.dark.map((_, x) => this.dark.map((row) => row[x] ?? false))];
     let out = 0;
@@ -201,7 +206,7 @@ export class QrField {
   }
 }
 
-/** The code of a text, or null where it is too long. */
+/** The code of a text, or null if the text is too long. */
 export function qrOf(text: string): QrField | null {
   const bytes = new TextEncoder().encode(text);
   const version = 1 + versions.findIndex(({ blocks }, at) => bytes.length + (at + 1 < 10 ? 2 : 3) <= sum(blocks));
@@ -219,7 +224,7 @@ export function qrOf(text: string): QrField | null {
   return best;
 }
 
-/** Its dark fields as the path of an SVG, one unit a field, from 0 to its size. */
+/** Its dark fields as an SVG path, one unit per field, from 0 to its size. */
 export function qrPath(field: QrField): string {
   let out = "";
   field.dark.forEach((row, y) => {

@@ -1,5 +1,6 @@
-// What somebody is asked to allow, as the agent sent it. `isWhole` is false where a part of it is not known here: then
-// nothing may be allowed from this place, only looked at (never allow what is hidden).
+// A request that a person is asked to allow, as the agent sent it. `isWhole` is false if a part of
+// it is not available here: then it can be viewed but not allowed from this place, because hidden
+// content must never be allowed.
 import { suspiciousCount } from "./suspicious";
 import type { RecordEnvelope } from "./types";
 
@@ -11,21 +12,21 @@ export interface AskedDiff {
 export interface Question {
   /** `Run a command`, `Write a file`, or the agent's own title. */
   readonly title: string;
-  /** The same behind the agent's name: `wants to run a command`. */
+  /** The same as a phrase after the agent's name: `wants to run a command`. */
   readonly heading: string;
   readonly command: string;
   readonly cwd: string;
   readonly diffs: readonly AskedDiff[];
-  /** Files and folders that the agent names besides. */
+  /** Additional files and folders that the agent names. */
   readonly paths: readonly string[];
-  /** What the agent says about it. */
+  /** The agent's own description. */
   readonly said: string;
-  /** Anything else that it brings, a line per name. */
+  /** All remaining fields, one line per name. */
   readonly rest: string;
   readonly isWhole: boolean;
-  /** Nothing of it is known: neither what it does nor what it is called. */
+  /** Nothing is known of it: neither its action nor its name. */
   readonly isEmpty: boolean;
-  /** How many answers there was no room for. */
+  /** How many answers were left out for lack of room. */
   readonly leftOut: number;
 }
 
@@ -41,7 +42,7 @@ const verbs: Record<string, [title: string, heading: string]> = {
   search: ["Search", "wants to search"], switch_mode: ["Change the mode", "wants to change its mode"],
 };
 
-// An argument as a shell would need it, so that the borders between arguments show.
+// Quotes an argument for a shell, so that the borders between arguments are visible.
 export const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
 function commandOf(raw: Json): string {
@@ -49,7 +50,7 @@ function commandOf(raw: Json): string {
   return Array.isArray(command) ? command.map((word) => quoted(String(word))).join(" ") : text(command);
 }
 
-// Whether all of a value stands in what is shown already.
+// Whether the whole value already appears in the shown texts.
 function isShown(value: unknown, shown: readonly string[]): boolean {
   if (typeof value === "string") return value.trim() === "" || shown.some((one) => one.includes(value));
   if (value === null || typeof value !== "object") return false;
@@ -59,7 +60,8 @@ function isShown(value: unknown, shown: readonly string[]): boolean {
 
 const lineOf = (name: string, value: unknown): string => `${name}: ${typeof value === "string" && !value.includes("\n") ? value : JSON.stringify(value)}`;
 
-// The call under a question: version 2 of the protocol puts it one step deeper. A subject of another kind is its own call.
+// The tool call of a question: version 2 of the protocol nests it one level deeper. A subject of
+// another kind is its own call.
 export function callOf(update: unknown): Json {
   const asked = object(update);
   if (asked["toolCall"]) return object(asked["toolCall"]);
@@ -69,7 +71,7 @@ export function callOf(update: unknown): Json {
   return Object.keys(rest).length > 0 ? { rawInput: rest } : {};
 }
 
-// What each record before the question and the question itself say, the later ones over the earlier.
+// Merges the records before the question and the question itself; later ones override earlier ones.
 function foldOf(parts: readonly Json[]): Json {
   const out: Json = {};
   for (const part of parts) {
@@ -116,17 +118,17 @@ export function questionOf(record: RecordEnvelope, before: readonly RecordEnvelo
   };
 }
 
-/** Whether a rule could answer it: all of it and all of its answers are known. */
+/** Whether a rule could answer it: the whole question and all of its answers are known. */
 export const mayBecomeRule = (question: Question): boolean => question.isWhole && !question.isEmpty && question.leftOut === 0;
 
-/** How many characters of it a person should look at twice. */
+/** The number of suspicious characters in it. */
 export function oddIn(question: Question): number {
   const strict = [question.command, question.rest, ...question.paths, ...question.diffs.map((diff) => diff.path)];
   const loose = [question.said, ...question.diffs.flatMap((diff) => [diff.before ?? "", diff.after])];
   return strict.reduce((sum, one) => sum + suspiciousCount(one, "command"), 0) + loose.reduce((sum, one) => sum + suspiciousCount(one, "title"), 0);
 }
 
-/** Whether the question says itself what is to be done; otherwise the records of its tool call do, if anything does. */
+/** Whether the question itself describes the action; otherwise the records of its tool call may. */
 export function saysItself(record: RecordEnvelope): boolean {
   const call = callOf(record["update"]);
   return Object.keys(object(call["rawInput"])).length > 0 || list(call["content"]).length > 0;

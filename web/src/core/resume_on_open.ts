@@ -1,10 +1,10 @@
-// Whether opening a session's page brings its agent back (K6). "active" is for work that was under way when the agent was
-// lost; "always" is for every session at rest that has a conversation to go on with. What somebody has completed or
-// cancelled, and what failed, waits for a click whatever the setting is.
+// Whether opening a session's page resumes its agent (K6). "active": only if work was under way
+// when the agent was lost. "always": every session at rest that has a conversation. Completed,
+// cancelled and failed sessions wait for a click under every setting.
 import type { Session } from "./types";
 
 export type ResumeOnOpen = "active" | "always" | "never";
-/** A browser's own wish; "daemon": as the daemon is set. */
+/** This browser's preference; "daemon": use the daemon's setting. */
 export type ResumeWish = "daemon" | ResumeOnOpen;
 
 function isAtRest(session: Session): boolean {

@@ -1,4 +1,4 @@
-// Where the page is, as the address says it. Pure; the reactive value is in state/route.svelte.ts.
+// The current page as encoded in the address. Pure; the reactive value is in state/route.svelte.ts.
 
 export type Route =
   | { page: "inbox" }
@@ -8,7 +8,7 @@ export type Route =
   | { page: "session"; id: string; seq: number }
   | { page: "search"; query: string }
   | { page: "settings"; section: string }
-  /** `task`: make it in this task. */
+  /** `task`: the task that the new session belongs to. */
   | { page: "new"; task: string }
   | { page: "unknown"; path: string };
 

@@ -1,6 +1,6 @@
-// Records folded into rows, by the rules of src/session/transcript.cc. A fold may start in the middle, from rows that the
-// daemon folded: `load` finds back where it stood. A fragment is a piece of older rows: records change it, but begin
-// nothing in it.
+// Folds records into rows, by the rules of src/session/transcript.cc. A fold can start in the
+// middle, from rows that the daemon folded: `load` restores its state. A fragment is a piece of
+// older rows: records change its rows but add none.
 import { foldClass, isMark } from "./fold_class";
 import { emptyMessage } from "./rows";
 import type { MessageRow, Outcome, RecordEnvelope, Role, Row, Seq } from "./types";
@@ -8,14 +8,14 @@ import type { MessageRow, Outcome, RecordEnvelope, Role, Row, Seq } from "./type
 interface Cell {
   row: Row;
 }
-/** A tool's rows; `older`: it is there, but before what is loaded. */
+/** A tool's rows; `older`: the row exists, but before the loaded part. */
 interface Tool {
   call: Cell | "older" | null;
   result: Cell | "older" | null;
 }
 
 export interface Asked {
-  /** The last record that spoke of it. */
+  /** The last record that mentioned it. */
   seq: Seq;
   gives: boolean;
 }
@@ -31,7 +31,7 @@ export function rowBefore(a: Row, b: Row): number {
   return a.seq - b.seq || Number(a.role === "tool_result") - Number(b.role === "tool_result");
 }
 
-/** Output that goes behind what was there; only an update has it. */
+/** Output to append; only an update carries it. */
 function addedOutput(record: RecordEnvelope): string {
   return record.kind === "tool.update" ? text(record, "added") : "";
 }
@@ -44,10 +44,10 @@ export class RowFold {
   private streaming: Cell | null = null;
   private lastAssistant: Cell | null = null;
   private lastMessage: Cell | null = null;
-  /** The last record that ended everything; 0: before all that is loaded. */
+  /** The last record that ended everything; 0: before the loaded part. */
   private segment: Seq = 0;
   private isWhole = true;
-  /** Tools of which only older rows can tell what they are: a page of rows has to be asked for. */
+  /** Tools that only older rows can describe: a page of rows must be fetched. */
   readonly asked = new Map<string, Asked>();
 
   constructor(private readonly isFragment = false) {}
@@ -68,7 +68,7 @@ export class RowFold {
     return this.cells.map((cell) => cell.row);
   }
 
-  /** Rows as the daemon folded them, and the record from which on they may still change. */
+  /** Loads rows as the daemon folded them, and the record from which on they may still change. */
   load(rows: Row[], segment: Seq, hasOlder: boolean): void {
     this.segment = segment;
     this.isWhole = !hasOlder || (rows[0]?.seq ?? 0) <= segment;
@@ -112,7 +112,10 @@ export class RowFold {
     }
   }
 
-  /** Older rows, brought to where this fold stands. Rows that are here already stay as they are. */
+  /**
+   * Adds older rows, already brought up to this fold's position. Rows that are present stay as they
+   * are.
+   */
   adopt(fragment: RowFold, hasOlder: boolean): void {
     const added = fragment.cells.filter((cell) => !this.byId.has(cell.row.id));
     if (added.length > 0) {
@@ -128,13 +131,13 @@ export class RowFold {
     this.lastMessage = this.cells.findLast((cell) => cell.row.role !== "mark") ?? null;
   }
 
-  /** Names of the tools that were called by these rows up to a record. */
+  /** Names of the tools that these rows called up to `seq`. */
   calledUpTo(seq: Seq): Set<string> {
     const out = new Set<string>();
     for (const { row } of this.cells) if (row.role === "tool_call" && row.seq <= seq) out.add(row.tool_call_id);
     return out;
   }
-  /** These were called again behind this fragment: what comes now is not for its rows. */
+  /** These names were called again after this fragment: later records belong to those calls. */
   forgetTools(ids: Set<string>): void {
     for (const id of ids) this.tools.delete(id);
   }
@@ -145,18 +148,20 @@ export class RowFold {
       this.tools.set(id, tool);
       return;
     }
-    // A call that is here is a later one under the same name: what lies before it is another tool's.
+    // A call in this fold is a later one with the same name: rows before it belong to another tool.
     if (isCell(mine.call)) return;
     mine.call = tool.call;
     if (!isCell(mine.result) && isCell(tool.result)) mine.result = tool.result;
   }
 
-  /** After loading rows as of a record: tools that were asked for and are not among them lie further back. */
+  /**
+   * Call after loading rows as of a record: requested tools that are not in them lie further back.
+   */
   settleAsked(asked: Map<string, Asked>, asOf: Seq): void {
     for (const [id, { seq, gives }] of this.isWhole ? [] : asked) {
       if (seq > asOf) continue;
       const tool = this.tools.get(id) ?? { call: "older", result: null };
-      // A result never lies before its call.
+      // A result never comes before its call.
       if (gives && !isCell(tool.call)) tool.result ??= "older";
       this.tools.set(id, tool);
     }
@@ -166,7 +171,7 @@ export class RowFold {
     if (next !== "flush" && next !== "segment") return;
     this.flush();
     if (next !== "segment") return;
-    // Nobody said how these tools ended, and nobody will any more.
+    // The outcome of these tools was never reported and never will be.
     for (const cell of this.open) this.settle(cell, "unknown");
     this.open.clear();
     this.tools.clear();
@@ -217,7 +222,7 @@ export class RowFold {
     if (piece === "" || this.isFragment) return;
     const id = text(record, "agent_message_id");
     if (this.streaming) {
-      // Agents number thoughts and messages apart, so each is compared with its own kind.
+      // Agents number thoughts and messages separately, so each is compared with its own kind.
       const row = this.streaming.row as MessageRow;
       const known = isThought ? row.agent_thought_id : row.agent_message_id;
       if (known && id && known !== id) this.flush();
@@ -230,8 +235,8 @@ export class RowFold {
     this.streaming.row = { ...row, ...now, rev: record.seq };
   }
 
-  // A call begins a row; an update changes the one there is, or begins it. The first record with output or with an end
-  // begins the result.
+  // A call starts a row; an update changes the existing row or starts it. The first record with
+  // output or an end starts the result.
   private addTool(record: RecordEnvelope): void {
     const id = text(record, "tool_call_id");
     const ends = isEnd(text(record, "status"));
@@ -301,7 +306,7 @@ export class RowFold {
     }
   }
 
-  // A message that something came after had been finished.
+  // A message is complete once something follows it.
   private closeMessage(record: RecordEnvelope): void {
     if (this.isFragment || !this.lastAssistant || this.lastAssistant !== this.lastMessage) return;
     this.settle(this.lastAssistant, "interrupted", record.seq);

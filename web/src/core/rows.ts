@@ -1,4 +1,4 @@
-// Rows as they come are without what holds nothing; here every row gets all of its fields.
+// The daemon omits empty fields from rows; this fills in all of them.
 import type { MarkRow, MessageRow, RecordEnvelope, Row, RowsPage } from "./types";
 
 export function emptyMessage(): MessageRow {

@@ -1,4 +1,4 @@
-// The table that the daemon's projection is held to as well: tests/shared/rows_cases.json.
+// Runs tests/shared/rows_cases.json, which also checks the daemon's projection.
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { RowFold } from "./row_fold";

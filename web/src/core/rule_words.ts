@@ -1,5 +1,5 @@
-// Permission rules in plain words, and the words of a command that somebody typed. What an agent or a person wrote stands in
-// parts of its own (`isCode`), so that the page shows its hidden characters.
+// Permission rules in plain words, and parsing of typed commands. Text of an agent or a person is a
+// separate part (`isCode`), so that the page shows its hidden characters.
 import { quoted } from "./question";
 import { count, plural } from "./text";
 import type { RuleBody, RuleEffect, RuleTrial, TriedQuestion, TypedRule } from "./types";
@@ -14,12 +14,12 @@ export interface RuleNames {
 }
 
 export const effectWords: Readonly<Record<RuleEffect, string>> = { allow: "Allow", ask: "Ask", deny: "Deny" };
-/** Kinds of tools, as something that an agent does. */
+/** Kinds of tools, phrased as actions of an agent. */
 export const toolWords: Readonly<Record<string, string>> = {
   read: "reading files", edit: "changing files", delete: "deleting files", move: "moving files", search: "searching", execute: "running commands",
   think: "thinking", fetch: "fetching from the network", switch_mode: "changing the mode", other: "anything else",
 };
-/** An allow rule cannot name these: they can be anything. */
+/** An allow rule cannot name these kinds, because they can do anything. */
 export const neverAllowed: readonly string[] = ["execute", "switch_mode", "other"];
 
 const plain = (text: string): Part => ({ text });
@@ -27,10 +27,10 @@ const code = (text: string): Part => ({ text, isCode: true });
 const listed = (words: readonly string[]): string =>
   words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1) ?? ""}`;
 
-/** A command as its words, quoted where a shell would need it. */
+/** A command's words, quoted where a shell needs it. */
 export const commandOf = (argv: readonly string[]): string => argv.map(quoted).join(" ");
 
-/** What the rule is about: `commands that start with` npm test. */
+/** The rule's subject: `commands that start with` npm test. */
 export function ruleSubject(rule: RuleBody | TypedRule): Part[] {
   const parts: Part[] = [];
   if (rule.argv?.length) parts.push(plain(rule.effect === "allow" ? "commands that start with " : "commands that run "), code(commandOf(rule.argv)));
@@ -41,7 +41,7 @@ export function ruleSubject(rule: RuleBody | TypedRule): Part[] {
   return parts;
 }
 
-/** Where it holds: `in every session`, `in sessions that work in` /srv/app `or below`. */
+/** The rule's scope: `in every session`, `in sessions that work in` /srv/app `or below`. */
 export function ruleScope(rule: RuleBody | TypedRule, names: RuleNames): Part[] {
   const parts: Part[] = [];
   if (rule.session_id) parts.push(plain("in the session “"), { text: names.session(rule.session_id) }, plain("”"));
@@ -61,7 +61,7 @@ export function trialWords(trial: RuleTrial): string {
   if (trial.questions === 0) return `No questions were asked in ${days}.`;
   return `${deeds[trial.effect]} ${trial.matched === 0 ? "none" : count(trial.matched)} of ${plural(trial.questions, "question")} of ${days}.`;
 }
-/** What somebody should know before the rule is saved. */
+/** Warnings to show before the rule is saved. */
 export function trialWarnings(trial: RuleTrial): string[] {
   const warnings: string[] = [];
   const { answered_otherwise: otherwise, overruled } = trial;
@@ -77,19 +77,21 @@ export function answerWords(answer: string): string {
   if (answer.startsWith("reject")) return "Denied";
   return outcomes[answer] ?? answer.replaceAll("_", " ");
 }
-/** The answer then was the opposite of what the rule would have given. */
+/** The recorded answer was the opposite of the rule's. */
 export function isOtherwise(effect: RuleEffect, tried: TriedQuestion): boolean {
   if (tried.overruled || effect === "ask") return false;
   return tried.answer.startsWith(effect === "allow" ? "reject" : "allow");
 }
 
-/** Those first that were answered otherwise: they are what somebody should look at. */
+/** Questions that were answered differently come first: they need a look. */
 export function inOrder(trial: RuleTrial): TriedQuestion[] {
   const [other, same] = [true, false].map((is) => trial.list.filter((tried) => isOtherwise(trial.effect, tried) === is));
   return [...(other ?? []), ...(same ?? [])];
 }
 
-/** The words of a command as a person types them, with quotes where a word has blanks. Null: a quote is open. */
+/**
+ * Splits a typed command into words; quotes group words with spaces. Null: a quote is not closed.
+ */
 export function splitCommand(text: string): string[] | null {
   const words: string[] = [];
   let word: string | null = null;
@@ -114,7 +116,7 @@ export function splitCommand(text: string): string[] | null {
   return word === null ? words : [...words, word];
 }
 
-/** What the daemon says is wrong, without the name of the field that only the API has. */
+/** The daemon's error without the API's field name. */
 export function ruleError(cause: unknown): string {
   const message = (cause instanceof Error ? cause.message : String(cause)).replace(/^[a-z_]+: /, "");
   return message.charAt(0).toUpperCase() + message.slice(1);

@@ -1,5 +1,6 @@
-// Hits of the search over all sessions, as a page shows them: by session, with marked words, filtered.
-// Rule: the daemon marks a match with U+0002 and U+0003; nothing else of a snippet is taken for markup.
+// Hits of the search over all sessions, prepared for display: grouped by session, with matches
+// marked, filtered. Rule: the daemon marks a match with U+0002 and U+0003; no other part of a
+// snippet is treated as markup.
 
 import type { SearchHit } from "./types";
 
@@ -8,7 +9,7 @@ export interface Piece {
   match: boolean;
 }
 
-/** What is known of a session that hits are filtered by. */
+/** The session data that hits are filtered by. */
 export interface HitSession {
   id: string;
   title: string;
@@ -48,7 +49,7 @@ export function snippetPieces(snippet: string): Piece[] {
   return out;
 }
 
-/** The words that were marked, each once: what to mark in a longer text around the hit. */
+/** The distinct marked words, used to mark a longer text around the hit. */
 export function matchedWords(snippet: string): string[] {
   const found = snippetPieces(snippet).filter((piece) => piece.match).map((piece) => piece.text);
   return [...new Set(found)];
@@ -73,7 +74,7 @@ function passes(session: HitSession | undefined, filter: HitFilter, now: number)
   return filter.days === 0 || now - Date.parse(session.updated) <= filter.days * 86_400_000;
 }
 
-/** Sessions in the order of their best hit; hits of one in the order of the journal. */
+/** Sessions in the order of their best hit; hits of one session in journal order. */
 export function groupHits<S extends HitSession>(
   hits: readonly SearchHit[],
   sessions: ReadonlyMap<string, S>,

@@ -1,5 +1,5 @@
-// What a person sees of a session's state: one shape, one word, one colour. Two facts lie under it, the agent and the
-// executor; a session page shows them apart as well.
+// A session's state as one shape, one word and one colour. It combines two facts, the state of the
+// agent and of the executor; a session's page also shows them separately.
 import type { Brief, Session } from "./types";
 
 export type FaceKey =
@@ -56,14 +56,15 @@ function keyOf(session: Session | Brief): FaceKey {
   return isAgentAway(session) ? "agent_stopped" : "ready";
 }
 
-// An interrupted run stays the last one after the agent came back: the status alone does not say that it is away.
+// An interrupted run stays the last run after the agent is back: the status alone does not show
+// that the agent is away.
 function isAgentAway(session: Session | Brief): boolean {
   if (session.needs_resume) return true;
   if (!session.status.startsWith("interrupted")) return false;
   return isWhole(session) ? !session.is_agent_running : !session.is_resumable;
 }
 
-/** The row of a list, of a whole session. */
+/** The list row of a whole session. */
 export function briefOf(session: Session): Brief {
   const open = session.pending.filter((item) => item.answerable);
   return {

@@ -1,6 +1,6 @@
-// Random logs, read through everything that a network does: drops, repeats, gaps, pages answered early and late, another log.
-// The rows are compared with the truth after every step, not only at the end. Each rule of session_log.ts is then taken away
-// in turn, and the same walk has to notice.
+// Random logs under every network fault: drops, repeats, gaps, pages answered early and late,
+// another log. The rows are compared with the truth after every step, not only at the end. Then
+// each rule of session_log.ts is disabled in turn, and the same walk must detect it.
 import { describe, expect, it } from "vitest";
 import { foldClass } from "./fold_class";
 import { RowFold } from "./row_fold";
@@ -45,7 +45,7 @@ function randomRecord(seq: Seq, dice: Dice): RecordEnvelope {
   }
 }
 
-/** The daemon: a log that grows, and pages of it. */
+/** The daemon: a growing log, and pages of it. */
 class Server {
   readonly records: RecordEnvelope[] = [];
   readonly truth: Row[][] = [[]];
@@ -70,7 +70,8 @@ class Server {
     const rows = all.filter((row) => row.seq >= begin);
     return { log_id: this.logId, as_of: asOf, has_older, has_newer: before !== undefined, total: null, rows, segment_seq: this.segment(asOf, begin, before) };
   }
-  // What the daemon reads for a page: from somewhere before its first row to its end, and on to where nothing changes any more.
+  // The records that the daemon reads for a page: from before its first row to its end, and on to
+  // the point where rows no longer change.
   private segment(asOf: Seq, begin: Seq, before?: Seq): Seq {
     const isEnd = (seq: Seq): boolean => foldClass(this.records[seq - 1] as RecordEnvelope) === "segment";
     let upto = before === undefined ? asOf : before - 1;
@@ -80,7 +81,7 @@ class Server {
   }
 }
 
-/** One client, with a network that does what it likes. Throws where the rows are not the truth. */
+/** One client with an arbitrary network. Throws if the rows differ from the truth. */
 class Walk {
   private server: Server;
   private stream: Seq = 0;
@@ -107,7 +108,7 @@ class Walk {
     const tail = this.tail();
     if (tail > 0) this.log.restart(this.server.page(this.server.head - this.dice.below(2), tail));
   }
-  /** So many rows are read anew; 0: none. */
+  /** How many rows to read again; 0: none. */
   protected tail(): number {
     return this.log.needsRows ? this.log.size + 3 : 0;
   }
@@ -116,7 +117,8 @@ class Walk {
     if (!asked?.page) return;
     this.asked = null;
     const merged = this.log.endPage(asked.ticket, asked.page);
-    // A stale one tells nothing: there the refused cursor of the next subscription does.
+    // A stale page proves nothing; the rejected cursor of the next subscription detects the other
+    // log.
     if (merged === "other_log" || (merged === "stale" && this.log.logId !== this.server.logId)) this.open();
   }
   step(): void {
@@ -125,11 +127,11 @@ class Walk {
     if (does < 3) this.server.grow();
     else if (does < 7) this.deliver(++this.stream);
     else if (does === 7) this.stream += 1; // lost
-    else if (does === 8) this.deliver(1 + dice.below(this.stream + 1)); // again
+    else if (does === 8) this.deliver(1 + dice.below(this.stream + 1)); // repeated
     else if (does === 9) this.stream = this.log.last; // a new subscription
     else if (does === 10 && !this.asked && this.log.hasOlder) this.asked = { ticket: this.log.beginPage(), before: this.log.first, page: null };
     else if (does === 11 && this.asked && !this.asked.page) {
-      // Answered at some moment: sometimes of an older head than was known here.
+      // Answered at a random moment, sometimes with an older head than this client knows.
       const asOf = dice.chance(0.2) ? Math.max(this.asked.before, this.log.last - dice.below(4)) : this.server.head;
       this.asked.page = this.server.page(Math.min(asOf, this.server.head), 2, this.asked.before);
     } else if (does === 12) this.settle();
@@ -163,7 +165,7 @@ class Walk {
   }
 }
 
-/** One that now and then lets go of the rows above. */
+/** A walk that sometimes drops the rows above. */
 class TrimmingWalk extends Walk {
   protected override tail(): number {
     return super.tail() || (this.dice.chance(0.05) ? 4 : 0);

@@ -1,17 +1,18 @@
-// A session's rows in this page, exact at every moment. Rules that keep them so:
-//   another log_id      everything starts over from a page of the daemon
-//   seq <= last         dropped: it is here
-//   seq != last + 1     a gap: subscribe again behind `last`
-//   a page of rows      is true as of its `as_of`. Older than the moment it was asked for: ask again. Newer than `last`:
-//                       it waits until the stream is there. Else what came since is replayed onto its rows, and only onto
-//                       those, since all others have seen it.
+// A session's rows in this page, exact at every moment. Rules that guarantee it:
+//   another log_id      start over from a page of the daemon
+//   seq <= last         drop it: it is already applied
+//   seq != last + 1     a gap: subscribe again after `last`
+//   a page of rows      is valid as of its `as_of`. If older than the position at its request:
+//                       request it again. If newer than `last`: park it until the stream is there.
+//                       Otherwise replay later records onto its rows only; all other rows have
+//                       seen them.
 import { RowFold } from "./row_fold";
 import type { RecordEnvelope, Row, RowsPage, Seq } from "./types";
 
 export type Applied = "applied" | "dropped" | "gap";
 export type Merged = "merged" | "parked" | "again" | "other_log" | "stale";
 
-/** A page that was asked for and is not in yet. */
+/** A requested page that has not arrived yet. */
 export interface PageTicket {
   readonly begin: Seq;
   readonly life: number;
@@ -20,7 +21,7 @@ export interface PageTicket {
   merged: (() => void) | null;
 }
 
-// The row that is here, where the new one says the same. A mark never changes.
+// Keeps the existing row if the new one is equal. A mark never changes.
 function sameAs(old: Row | undefined, row: Row): Row {
   if (!old) return row;
   if (old.role === "mark" && row.role === "mark" && old.rev === row.rev) return old;
@@ -43,7 +44,10 @@ export class SessionLog {
   get size(): number {
     return this.fold.size;
   }
-  /** A record spoke of a tool that may lie further back than what is loaded: `restart` from the last rows. */
+  /**
+   * A record mentioned a tool that may lie before the loaded part: call `restart` from the last
+   * rows.
+   */
   get needsRows(): boolean {
     return this.fold.asked.size > 0;
   }
@@ -51,7 +55,7 @@ export class SessionLog {
     return (this.shown ??= this.fold.rows());
   }
 
-  /** Everything anew, from the daemon's own fold of the end. */
+  /** Replaces everything with the daemon's own fold of the end. */
   start(page: RowsPage): void {
     this.life += 1;
     this.tickets.clear();
@@ -63,11 +67,13 @@ export class SessionLog {
     this.shown = null;
   }
 
-  /** The same log from a newer page. What came behind that page is a gap, and so comes again. */
+  /**
+   * Reloads the same log from a newer page. Records after that page form a gap and are sent again.
+   */
   restart(page: RowsPage): void {
     const asked = this.fold.asked;
     const known = new Map(this.rows().map((row) => [row.id, row]));
-    // Nobody draws again what is the same.
+    // Unchanged rows keep their object, so that they are not redrawn.
     this.start({ ...page, rows: page.rows.map((row) => sameAs(known.get(row.id), row)) });
     this.fold.settleAsked(asked, page.as_of);
   }
@@ -104,7 +110,7 @@ export class SessionLog {
     return ticket.kept.filter((record) => record.seq > page.as_of);
   }
 
-  /** Before a page of rows is asked for. */
+  /** Call before requesting a page of rows. */
   beginPage(): PageTicket {
     const ticket: PageTicket = { begin: this.last, life: this.life, kept: [], page: null, merged: null };
     this.tickets.add(ticket);
@@ -115,7 +121,10 @@ export class SessionLog {
     this.tickets.delete(ticket);
   }
 
-  /** When it is in. `again`: ask once more, with another ticket. `parked`: it is merged as soon as the stream is there. */
+  /**
+   * Call when the page arrives. `again`: request it again with another ticket. `parked`: it is
+   * merged as soon as the stream reaches it.
+   */
   endPage(ticket: PageTicket, page: RowsPage): Merged {
     if (ticket.life !== this.life) return "stale";
     if (this.isOther(page)) {

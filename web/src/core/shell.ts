@@ -1,6 +1,6 @@
-// One shell of a session over its WebSocket: goes on where it was after a lost connection.
-// Rule: `offset` counts every byte that was handed over, so that a reconnect repeats and loses nothing; bytes
-// are acknowledged only once the terminal has shown them, which is what keeps a flood from piling up here.
+// One shell of a session over its WebSocket; resumes at its position after a lost connection. Rule:
+// `offset` counts every byte handed over, so that a reconnect neither repeats nor loses any. Bytes
+// are acknowledged only after the terminal has shown them, so that a flood does not pile up here.
 
 /** The part of a WebSocket that is used. */
 export interface ShellWire {
@@ -28,7 +28,7 @@ export interface ShellExit {
 export interface ShellEvents {
   state(state: ShellState): void;
   opened(shell: string, offset: number): void;
-  /** `shown` is called when the bytes are on the screen. */
+  /** Call `shown` when the bytes are on the screen. */
   bytes(bytes: Uint8Array, shown: () => void): void;
   lost(bytes: number): void;
   exit(exit: ShellExit): void;
@@ -41,7 +41,7 @@ export interface ShellOptions {
   shell: string;
   offset: number;
   size: ShellSize;
-  /** Makes the socket; it has to fetch its own ticket. */
+  /** Makes the socket; it must fetch its own ticket. */
   connect(path: string): Promise<ShellWire>;
   events: ShellEvents;
   later?: (run: () => void, ms: number) => () => void;
@@ -106,7 +106,7 @@ export class ShellSocket {
     void this.#connect();
   }
 
-  /** Now rather than at the end of the pause: the page came back, or the person asked. */
+  /** Retries at once instead of waiting: the page came back, or the person clicked. */
   retry(): void {
     if (this.#state !== "waiting" && this.#state !== "refused") return;
     this.#cancelRetry();
@@ -114,7 +114,7 @@ export class ShellSocket {
     void this.#connect();
   }
 
-  /** Keys that nobody would receive are dropped, not kept: a command must not run minutes later. */
+  /** Keys are dropped, not kept, while disconnected: a command must not run minutes later. */
   input(text: string): boolean {
     return this.inputBytes(this.#utf8.encode(text));
   }
@@ -214,7 +214,7 @@ export class ShellSocket {
   }
 
   #refused(code: string, message: string): void {
-    // A shell of an earlier life of the workspace: its offset means nothing any more.
+    // The shell belongs to an earlier life of the workspace: its offset no longer means anything.
     if (code === "not_found" || code === "invalid_argument") this.#set("gone");
     this.#options.events.error(code, message);
   }
@@ -248,7 +248,7 @@ export class ShellSocket {
   }
 }
 
-/** What the phone's keys send. */
+/** The bytes of the phone's special keys. */
 export const keyBytes: Record<string, string> = {
   esc: "\x1b",
   tab: "\t",
@@ -262,7 +262,7 @@ export const keyBytes: Record<string, string> = {
   enter: "\r",
 };
 
-/** A letter with Ctrl held, or null where there is none. */
+/** A letter with Ctrl held, or null if there is none. */
 export function withCtrl(letter: string): string | null {
   const code = letter.toUpperCase().charCodeAt(0);
   return letter.length === 1 && code >= 0x40 && code <= 0x5f ? String.fromCharCode(code & 0x1f) : null;

@@ -1,4 +1,5 @@
-// A list whose order never changes under a finger: what was there keeps its place, what is new comes behind it.
+// A list whose order does not change under a finger: existing items keep their place, new ones are
+// appended.
 
 export function steady<T>(before: string[], now: T[], keyOf: (item: T) => string): T[] {
   const place = new Map(before.map((key, i) => [key, i]));

@@ -1,8 +1,7 @@
-// Characters that make text look like something else: direction controls, invisible ones, control
-// codes, letters of another script inside of a word. They are shown by their code instead of
-// having their effect. "prose" lets pass what languages need, "title" marks look-alikes besides
-// (names of sessions, rows, lists), and "command" lets nothing pass, since people approve what
-// they read there.
+// Characters that make text look like something else: direction controls, invisible characters,
+// control codes, letters of another script within a word. They are shown by their code and have no
+// effect. "prose" permits what languages need; "title" (names of sessions, rows, lists) also marks
+// look-alikes; "command" permits none, since people approve what they read there.
 
 export type Care = "prose" | "title" | "command";
 export interface Segment {
@@ -21,15 +20,15 @@ const names: Readonly<Record<number, string>> = {
   0x00a0: "no-break space", 0x2007: "figure space", 0x202f: "narrow no-break space", 0x3000: "wide space",
 };
 
-// Always shown, wherever it stands.
+// Always marked, in any text.
 const always =
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb]|[\u{e0000}-\u{e0fff}]/u;
-// Needed by Persian, by Indic scripts and by emoji; in a command they have no use.
+// Needed by Persian, by Indic scripts and by emoji, but never in a command.
 const inCommands = /[\r\u200c\u200d\u00a0\u2000-\u200a\u202f\u205f\u3000\ufe00-\ufe0f]|[\u{e0100}-\u{e01ef}]/u;
 const alwaysAny = new RegExp(always.source, "u");
 const commandAny = new RegExp(`${always.source}|${inCommands.source}`, "u");
 
-// Letters that look Latin and are not. Marked where a word mixes them with Latin ones.
+// Letters that look Latin but are not. Marked if a word mixes them with Latin letters.
 const lookAlike = /[\u0370-\u03ff\u0400-\u052f\u0531-\u058f\u13a0-\u13ff\uff01-\uff5e\u{1d400}-\u{1d7ff}]/u;
 const mixedWord = /[\p{L}\p{N}]+/gu;
 const latin = /[A-Za-z]/;
@@ -48,8 +47,8 @@ function nameOf(character: string): string {
   return "invisible character";
 }
 
-// Fullwidth and mathematical letters have no place in a command, mixed or not. In a title fullwidth
-// ones may be Japanese.
+// Fullwidth and mathematical letters do not belong in a command, mixed or not. In a title,
+// fullwidth letters may be Japanese.
 const aloneInCommand = /[\uff01-\uff5e\u{1d400}-\u{1d7ff}]/u;
 const aloneInTitle = /[\u{1d400}-\u{1d7ff}]/u;
 
@@ -69,7 +68,7 @@ function lookAlikesOf(text: string, care: Care): Set<number> {
   return at;
 }
 
-// Quick answer for the usual case, in which there is nothing to mark.
+// Fast path for the usual text, which has nothing to mark.
 export function isPlain(text: string, care: Care): boolean {
   if ((care === "command" ? commandAny : alwaysAny).test(text)) return false;
   return care === "prose" || !lookAlike.test(text) || lookAlikesOf(text, care).size === 0;
@@ -96,18 +95,18 @@ export function segments(text: string, care: Care): Segment[] {
   return found;
 }
 
-// How many characters a person should look at twice.
+// The number of suspicious characters.
 export function suspiciousCount(text: string, care: Care): number {
   return segments(text, care).filter((segment) => segment.mark).length;
 }
 
-/** A segment as it is shown: a mark by its code, a look-alike with its own shape beside it. */
+/** A segment as shown: a mark by its code, a look-alike with both its shape and its code. */
 export function shownAs({ text, mark }: Segment): string {
   if (!mark) return text;
   return lookAlike.test(text) ? `${text} ${mark.code}` : mark.code;
 }
 
-// Where there is only plain text (the tab's title, notifications, labels): marks in brackets.
+// For plain-text places (the tab's title, notifications, labels): marks in brackets.
 export function markedText(text: string, care: Care = "title"): string {
   if (isPlain(text, care)) return text;
   return segments(text, care).map((one) => (one.mark ? `[${shownAs(one)}]` : one.text)).join("");

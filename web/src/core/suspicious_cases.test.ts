@@ -1,4 +1,4 @@
-// The command line marks the same characters: both sides read one table.
+// The command line marks the same characters; both sides are tested against one table.
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { segments, type Care } from "./suspicious";

@@ -1,13 +1,13 @@
-// Numbers and short texts as people read them.
+// Formats numbers and short texts for people.
 
-const grouped = new Intl.NumberFormat("en"); // made once: to make it costs far more than to use it
+const grouped = new Intl.NumberFormat("en"); // once: creating it is expensive
 
 /** `18,474` */
 export function count(n: number): string {
   return grouped.format(n);
 }
 
-/** `812`, `9k`, `1.2M`: where a rough size is enough. */
+/** `812`, `9k`, `1.2M`: a rough size. */
 export function rough(n: number): string {
   if (n < 1000) return String(n);
   if (n < 10_000) return `${(n / 1000).toFixed(1).replace(/\.0$/, "")}k`;
@@ -33,19 +33,19 @@ export function bytes(n: number): string {
   return `${text} ${units[unit] ?? ""}`;
 }
 
-/** The first line that says something. */
+/** The first line that is not blank. */
 export function firstLine(text: string): string {
   return text.split("\n").find((line) => line.trim() !== "")?.trim() ?? "";
 }
 
-/** At most so many characters, never half of one. */
+/** Cuts to at most `max` characters, never within one. */
 export function cut(text: string, max: number): string {
   if (text.length <= max) return text;
   const points = Array.from(text);
   return points.length <= max ? text : `${points.slice(0, max - 1).join("")}…`;
 }
 
-/** A path below somebody's home with `~` for it: `~/projects/billing`. */
+/** Replaces a home folder with `~`: `~/projects/billing`. */
 export function shortPath(path: string): string {
   return path.replace(/^\/(?:home\/[^/]+|root|Users\/[^/]+)(?=\/|$)/, "~");
 }

@@ -1,11 +1,11 @@
-// Times as people read them. Pure: the caller says what time it is now.
+// Formats times for people. Pure: the caller passes the current time.
 
 const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-// Written out: a formatter of Intl costs far more than the words are worth where text streams.
+// Written out, because creating an Intl formatter is too expensive while text streams.
 const weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"] as const;
 const months = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"] as const;
 
@@ -53,7 +53,7 @@ export function compact(at: string | number | Date, now: number): string {
   return shortDate(then, now);
 }
 
-/** In sentences: `just now`, `4 min ago`, `3 h ago`, `Tuesday 14:07`, `12 Nov`. */
+/** In sentences: `4 min ago`, `3 h ago`, `Tuesday 14:07`, `12 Nov`. */
 export function ago(at: string | number | Date, now: number): string {
   const then = new Date(at);
   const age = now - then.getTime();
@@ -88,7 +88,7 @@ export function durationShort(ms: number): string {
   return duration(ms).replace(/ (s|min|h|d)/g, (_, unit: string) => (unit === "min" ? "m" : unit));
 }
 
-/** Whole, for titles and readers: `Tuesday, 12 November 2026, 14:07:31` */
+/** Complete, for tooltips and screen readers: `Tuesday, 12 November 2026, 14:07:31` */
 export function whole(at: string | number | Date): string {
   const date = new Date(at);
   return `${weekday(date)}, ${date.getDate()} ${months[date.getMonth()] ?? ""} ${date.getFullYear()}, ${clock(date)}`;

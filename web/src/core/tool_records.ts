@@ -1,5 +1,5 @@
-// Whole records behind rows: a tool's diffs, locations and raw input. What was seen as it happened is kept; the rest is
-// asked for, once per revision of a row.
+// The whole records of a row: a tool's diffs, locations and raw input. Records seen live are kept;
+// the rest is fetched, once per revision of a row.
 import type { EventsPage, MessageRow, RecordEnvelope, Row, Seq } from "./types";
 
 type Read = (ask: { after: Seq; limit: number; kind: string }) => Promise<EventsPage>;

@@ -1,5 +1,6 @@
-// What each turn cost in tokens, from the journal's usage records; and how the agent came to know what it knows.
-// Rule: only what the agent said is shown; where it said nothing of a turn there is no row, not a zero.
+// The tokens that each turn cost, from the journal's usage records, and how the agent got its
+// context. Rule: only numbers that the agent reported are shown; a turn without a report has no
+// row, not a zero.
 import type { RecordEnvelope } from "./types";
 
 export interface TurnUsage {
@@ -8,7 +9,7 @@ export interface TurnUsage {
   ts: string;
   used: number;
   size: number;
-  /** More than the turn before, never less than zero. */
+  /** Increase over the turn before, never less than zero. */
   grown: number;
   cost: string;
 }
@@ -49,7 +50,7 @@ export function usagePerTurn(records: readonly RecordEnvelope[]): TurnUsage[] {
   return [...turns.values()];
 }
 
-/** How a boundary came about, in a sentence. */
+/** The origin of a boundary, in a sentence. */
 export function boundaryWords(record: RecordEnvelope): string {
   const words: Record<string, string> = {
     fresh: "Started fresh",

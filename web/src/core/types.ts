@@ -1,6 +1,6 @@
-// What the daemon serves, as types: docs/protocol/http.md is the source of every name here.
-// Fields that hold nothing are left out of records and rows by the daemon; `core/rows.ts` fills rows in,
-// so that a component never asks whether a text is there.
+// The daemon's responses as types; docs/protocol/http.md defines every name here. The daemon omits
+// empty fields from records and rows; `core/rows.ts` fills rows in, so that components need not
+// check for missing texts.
 
 export type Seq = number;
 
@@ -15,7 +15,7 @@ export type ResumeReason = "agent_not_running" | "agent_not_running_fresh_start"
 export interface PermissionOption {
   option_id: string;
   name: string;
-  /** `allow_once`, `allow_always`, `reject_once`, `reject_always`, or an agent's own word. */
+  /** `allow_once`, `allow_always`, `reject_once`, `reject_always`, or the agent's own kind. */
   kind: string;
 }
 
@@ -33,15 +33,15 @@ export interface Pending {
   tool_call_id?: string;
   title?: string;
   options?: PermissionOption[];
-  /** Of all that is asked: an answer that names it serves no other question. */
+  /** Digest of the whole question: an answer that names it fits no other question. */
   digest?: string;
   since: string;
   deadline?: Deadline;
-  /** Absent: no. Its deadline passed, or who asked is gone. */
+  /** Absent: not answerable, because its deadline passed or its agent is gone. */
   answerable?: boolean;
 }
 
-/** A prompt that waits for its turn. */
+/** A queued prompt. */
 export interface Queued {
   position: number;
   message_id: string;
@@ -51,7 +51,9 @@ export interface Queued {
   key?: string;
   by?: string;
   held?: boolean;
-  /** On its way into the running turn: it can be neither edited nor removed until that is over. */
+  /**
+   * Being delivered into the running turn: until that ends it can be neither edited nor removed.
+   */
   steering?: boolean;
 }
 
@@ -88,19 +90,19 @@ export interface Session {
   seq: Seq;
   as_of: Seq;
   log_id: string;
-  /** The daemon whose it is, when that is another one on the same database. */
+  /** The daemon that owns it, if that is another one on the same database. */
   node?: string | null;
   status: Status;
   state: State;
   executor_status: ExecutorStatus;
   liveness: Liveness;
-  /** Why it is unknown, where somebody knows. */
+  /** Why the liveness is unknown, if there is a reason. */
   liveness_reason?: string | null;
   runtime: string;
-  /** Of a session in a container. */
+  /** Only for a session in a container. */
   image?: string | null;
   container_id?: string | null;
-  /** How far the agent is shut in: `full`, `partial`, `none`; null: not known. */
+  /** How far the agent is confined: `full`, `partial`, `none`; null: not known. */
   confinement?: string | null;
   confinement_reason?: string | null;
   agent_execution_id: string | null;
@@ -119,9 +121,12 @@ export interface Session {
   resume_reason: ResumeReason | null;
   error_code: string | null;
   error_message: string | null;
-  /** The agent's provider takes no more until then; `at_reset`: `continued`, or why it does not go on by itself. */
+  /**
+   * The agent's provider accepts no work until `reset_at`. `at_reset`: `continued`, or why it does
+   * not continue automatically.
+   */
   limit?: { reset_at: string; at_reset: string } | null;
-  /** Only when the agent needs a login. */
+  /** Only if the agent needs a login. */
   login_hint?: string | null;
   connections: number;
   active_runs: number;
@@ -142,7 +147,7 @@ export interface Session {
   resume_context_injected: boolean;
 }
 
-/** A row of GET /api/sessions: what lists show. */
+/** A row of GET /api/sessions, for lists. */
 export interface Brief {
   id: string;
   session_id: string;
@@ -164,11 +169,11 @@ export interface Brief {
   is_resumable: boolean;
   error_message: string | null;
   damaged: boolean;
-  /** As in a session. */
+  /** As in Session. */
   node?: string | null;
 }
 
-/** A record as served. The kind's own fields stand beside the envelope. */
+/** A record as served. The fields of its kind are next to those of the envelope. */
 export interface RecordEnvelope {
   id?: string;
   type?: string;
@@ -190,7 +195,7 @@ export type Role = "user" | "assistant" | "tool_call" | "tool_result";
 export type Outcome = "open" | "done" | "interrupted" | "unknown";
 
 interface Place {
-  /** Stable: the seq of the record that opened it, `.result` behind it for a tool's result. */
+  /** Stable: the seq of the record that opened it, with `.result` appended for a tool's result. */
   id: string;
   seq: Seq;
   /** Seq of the last record that changed it. */
@@ -199,7 +204,7 @@ interface Place {
 
 export interface MessageRow extends Place {
   role: Role;
-  /** Typed, said or given back; of a tool call, its input in short. */
+  /** The text of a message or result; for a tool call, its input in short. */
   content: string;
   /** Assistant only. */
   thinking: string;
@@ -212,18 +217,20 @@ export interface MessageRow extends Place {
   tool_call_id: string;
   title: string;
   tool_kind: string;
-  /** Of a tool, in the agent's words: pending, in_progress, completed, failed, cancelled. */
+  /** A tool's status, in the agent's words: pending, in_progress, completed, failed, cancelled. */
   status: string;
   run_id: string;
   after_run: string;
   outcome: Outcome;
   steered: boolean;
-  /** Content that is more than text, as ACP has it. */
+  /** Content that is not plain text, in ACP's format. */
   blocks: unknown;
 }
 
-/** Between messages: what happened. The record is one of permission.requested, context.boundary, executor.reattached,
- *  session.stopped, run.failed, run.interrupted, resume.failed, executor.error. */
+/**
+ * An event between messages. The record is one of permission.requested, context.boundary,
+ * executor.reattached, session.stopped, run.failed, run.interrupted, resume.failed, executor.error.
+ */
 export interface MarkRow extends Place {
   role: "mark";
   record: RecordEnvelope;
@@ -236,7 +243,7 @@ export interface RowsPage {
   as_of: Seq;
   has_older: boolean;
   has_newer: boolean;
-  /** Rows below this do not change any more; 0: all of the page may. */
+  /** Rows before this no longer change; 0: every row of the page may change. */
   segment_seq: Seq;
   total: number | null;
   rows: Row[];
@@ -352,7 +359,7 @@ export interface ProbeReport {
   steps: ProbeStep[];
 }
 
-/** A probe that is under way, or the last one. */
+/** The running probe, or the last one. */
 export interface ProbeState {
   running: boolean;
   steps: ProbeStep[];
@@ -435,11 +442,11 @@ export interface SearchHit {
   session_id: string;
   seq: Seq;
   title: string;
-  /** Matches stand between \u0002 and \u0003. */
+  /** Matches are between \u0002 and \u0003. */
   snippet: string;
 }
 
-/** A rule that names one question, word for word. */
+/** A rule for one question, matched verbatim. */
 export interface Rule {
   id: string;
   session_id?: string | null;
@@ -451,7 +458,7 @@ export interface Rule {
 }
 
 export type RuleEffect = "allow" | "ask" | "deny";
-/** A typed rule as it is asked for: every part that is given must hold. */
+/** A typed rule as submitted: every given part must match. */
 export interface RuleBody {
   effect: RuleEffect;
   tools?: string[];
@@ -482,7 +489,7 @@ export interface RuleOffer {
   text: string;
   rule: RuleBody;
 }
-/** A question of the past that a rule would have decided. */
+/** A past question that a rule would have decided. */
 export interface TriedQuestion {
   session_id: string;
   session_title: string;
@@ -494,7 +501,7 @@ export interface TriedQuestion {
   /** The kind of the chosen option, or `cancelled`, `expired`, `open`. */
   answer: string;
   by: string | null;
-  /** Another rule, which asks or denies, would have come first. */
+  /** Another rule, which asks or denies, would have taken precedence. */
   overruled: boolean;
 }
 export interface RuleTrial {
@@ -521,7 +528,7 @@ export interface AuditEntry {
   outcome: string;
   text: string;
   count: number;
-  /** The number of the entry that this one is the outcome of. */
+  /** The number of the entry whose outcome this is. */
   of: Seq | null;
   node: string | null;
 }
@@ -559,7 +566,7 @@ export interface NewSession {
 export type PromptWhen = "auto" | "queue" | "interrupt" | "steer";
 export type ResumeHow = "auto" | "resume" | "load" | "inject" | "fresh";
 
-/** What is left of a session that was deleted. */
+/** What remains of a deleted session. */
 export interface Tombstone {
   title: string;
   deleted: string;

@@ -1,4 +1,4 @@
-// Files, git and shells of a session, as docs/protocol/workspace.md has them.
+// The session's files, git and shells; documented in docs/protocol/workspace.md.
 
 export interface FsEntry {
   name: string;

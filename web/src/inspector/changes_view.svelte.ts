@@ -1,5 +1,5 @@
-// The changes of one session's workspace: read from git, read again when something happened, one file selected.
-// Rule: what is shown stays until a newer reading is whole; readings never overlap.
+// The changes of one session's workspace: read from git, read again after events, one file
+// selected. Rule: the shown list stays until a newer read is complete; reads never overlap.
 import { ApiError } from "../core/api";
 import { baseBranch, forkPoint, listChanges, neighbour, patchOfNewFile, type Base, type ChangeList, type ChangedFile } from "../core/changes";
 import type { WorkspaceApi } from "../core/workspace_api";
@@ -17,7 +17,7 @@ export class ChangesView {
   layout: DiffLayout = $state("unified");
   loading = $state(false);
   error = $state("");
-  /** There is no repository: a plain sentence, not an error. */
+  /** The folder is not a repository: shown as a plain sentence, not an error. */
   noGit = $state(false);
   #busy = false;
   #isStarted = false;
@@ -33,7 +33,7 @@ export class ChangesView {
     return this.list?.files.find((file) => file.path === this.selected) ?? null;
   }
 
-  /** The patch of a file; of one that git does not know yet, made from its text. */
+  /** A file's patch; for an untracked file, one made from its text. */
   patchOf(file: ChangedFile): string {
     return file.patch !== "" ? file.patch : (this.#made.get(file.path) ?? "");
   }
@@ -48,14 +48,14 @@ export class ChangesView {
     if (file?.untracked && !this.#made.has(file.path) && !file.path.endsWith("/")) void this.#makePatch(file.path);
   }
 
-  /** The first reading; whoever comes later finds it made or under way. */
+  /** The first read; later callers do not repeat it. */
   async start(): Promise<void> {
     if (this.#isStarted) return;
     this.#isStarted = true;
     await this.refresh();
   }
 
-  /** Something may have changed. Where there was no repository git is asked again only if there is one now. */
+  /** Something may have changed. Without a repository, git is queried only after one appears. */
   async lookAgain(): Promise<void> {
     if (!this.#isStarted) return;
     if (this.noGit && !(await this.#hasRepository())) return;
@@ -67,7 +67,7 @@ export class ChangesView {
     return found?.entries.some((entry) => entry.name === ".git") ?? false;
   }
 
-  /** One reading at a time; who asks meanwhile gets one more behind it. */
+  /** One read at a time; a call during a read causes one more after it. */
   async refresh(): Promise<void> {
     if (this.#busy) return void (this.#again = true);
     this.#busy = true;

@@ -1,5 +1,6 @@
-// The records of one session for the Events panel: the newest first loaded, older ones on demand, new ones as they come.
-// Rule: records are kept in order and each once; a selected one stays selected whatever arrives.
+// The records of one session for the Events panel: loads the newest first, older ones on demand,
+// new ones live. Rule: records are in order and unique; a selected record stays selected when
+// others arrive.
 import type { Api } from "../core/api";
 import { groupedLines, mergeRecords, rawLines, type EventLine, type FamilyId, type JournalRecord } from "../core/event_list";
 
@@ -31,7 +32,7 @@ export class EventsView {
     return this.records.at(-1)?.seq ?? 0;
   }
 
-  /** Starts at the end, or around an event that a link names. */
+  /** Starts at the end, or around the event that a link names. */
   async start(head: number, seq: number): Promise<void> {
     const before = seq > 0 ? Math.min(head, seq + pageSize / 2) + 1 : head + 1;
     await this.#load({ before, limit: pageSize });
@@ -43,7 +44,7 @@ export class EventsView {
     if (first > 1 && !this.loading) await this.#load({ before: first, limit: pageSize });
   }
 
-  /** Fetches what is behind the newest; told by the session's own number. */
+  /** Fetches records after the newest one here; the session's head triggers it. */
   async catchUp(head: number): Promise<void> {
     if (this.records.length === 0 || this.loading) return;
     while ((this.#coming.at(-1)?.seq ?? this.last) < head) {
@@ -53,7 +54,7 @@ export class EventsView {
     }
   }
 
-  /** As it happens; gathered, since a stream brings a hundred a second and nobody reads them one by one. */
+  /** Buffers live records: a stream delivers a hundred per second. */
   add(record: JournalRecord): void {
     const last = this.#coming.at(-1)?.seq ?? this.last;
     if (this.records.length === 0 || record.seq !== last + 1) return;

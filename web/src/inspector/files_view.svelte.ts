@@ -1,5 +1,5 @@
-// The folders and the open file of one session's workspace.
-// Rule: a save names the version that was read; if somebody else wrote meanwhile, nothing is overwritten and both are offered.
+// The folders and the open file of one session's workspace. Rule: a save names the version that was
+// read; if the file changed since then, nothing is overwritten and the page offers both versions.
 import { ApiError } from "../core/api";
 import { FileTree, isFolder, parentOf, type TreeRow } from "../core/file_tree";
 import type { WorkspaceApi } from "../core/workspace_api";
@@ -64,7 +64,7 @@ export class FilesView {
     await this.#list(folder, this.#tree.nextAfter(folder));
   }
 
-  /** Reads again what is on the screen: something in the workspace has changed. */
+  /** Reads the visible folders and file again after a change in the workspace. */
   async refresh(): Promise<void> {
     await Promise.all(this.#tree.shown().map((path) => this.#list(path)));
     if (this.file && !this.dirty) await this.#reread(this.file.path);

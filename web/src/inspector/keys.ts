@@ -1,9 +1,9 @@
-// Keys of the inspector, bound for as long as it is there. Which keys they are is the person's: core/keymap.ts.
+// Binds the inspector's keys while it is mounted. The person can remap them: core/keymap.ts.
 import { app } from "../state/app.svelte";
 import { keys } from "../state/keys.svelte";
 import { panelIds, type PanelId, type Workbench } from "./workbench.svelte";
 
-/** The answer unbinds them. */
+/** The returned function unbinds them. */
 export function bindKeys(bench: Workbench, shown: () => void): () => void {
   const show = (tab: PanelId) => () => {
     bench.tab = tab;

@@ -1,11 +1,12 @@
-// Which lines of a long list are near the screen, where all are equally high: only those exist. The height of a line is
-// its sheet's, read from the list itself as --line-height, so that pointers and narrow screens may have their own.
+// Which lines of a long list are near the screen, if all have the same height: only those exist.
+// The line height comes from the style sheet's --line-height, so that touch and narrow screens can
+// differ.
 const around = 12;
 
 export class LineWindow {
   /** Height of one line. */
   height = $state(26);
-  /** At the end, and wants to stay there. */
+  /** Scrolled to the end, and following it. */
   atEnd = $state(true);
   #top = $state(0);
   #room = $state(600);
@@ -16,7 +17,7 @@ export class LineWindow {
   readonly first = $derived(Math.max(0, Math.floor(this.#top / this.height) - around));
   readonly end = $derived(Math.min(this.#count, Math.ceil((this.#top + this.#room) / this.height) + around));
 
-  /** Svelte attachment of the element that scrolls. */
+  /** Svelte attachment of the scrolling element. */
   readonly list = (element: HTMLElement): (() => void) => {
     this.#list = element;
     const measure = (): void => {
@@ -32,7 +33,7 @@ export class LineWindow {
       this.#list = null;
     };
   };
-  /** Svelte attachment of what is as high as all lines together. */
+  /** Svelte attachment of the element that is as high as all lines together. */
   readonly spacer = (element: HTMLElement): void => {
     $effect(() => {
       element.style.setProperty("height", `${this.#count * this.height}px`);
@@ -44,7 +45,7 @@ export class LineWindow {
     $effect(() => element.style.setProperty("transform", `translateY(${this.first * this.height}px)`));
   };
 
-  /** How many there are now, and how many of the new ones came in before the first. */
+  /** Sets the number of lines, and how many of the new ones were added at the front. */
   set(count: number, before: number): void {
     this.#count = count;
     if (!this.atEnd && before > 0 && this.#list) this.#scrollTo(this.#top + before * this.height);
@@ -64,7 +65,7 @@ export class LineWindow {
     this.atEnd = true;
     this.#place();
   }
-  /** Brings a line to the screen if it is not there. */
+  /** Scrolls to a line unless it is visible. */
   show(index: number, centre = false): void {
     const top = index * this.height;
     const isSeen = top >= this.#top && top + this.height <= this.#top + this.#room;
@@ -79,7 +80,7 @@ export class LineWindow {
   #scrollTo(top: number): void {
     const list = this.#list;
     if (!list) return;
-    // What is scrolled to has to be there first.
+    // The element needs its new height before it can be scrolled that far.
     list.firstElementChild instanceof HTMLElement && list.firstElementChild.style.setProperty("height", `${this.#count * this.height}px`);
     const before = list.scrollTop;
     list.scrollTop = Math.max(0, top);

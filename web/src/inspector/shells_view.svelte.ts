@@ -1,13 +1,13 @@
-// The shells of one session: those that run, in tabs. A shell outlives the page; closing a tab here ends it.
+// The running shells of one session, in tabs. A shell outlives the page; closing its tab ends it.
 import type { WorkspaceApi } from "../core/workspace_api";
 
 export interface ShellTab {
-  /** Ours, so that a tab keeps its terminal when the daemon names the shell. */
+  /** The page's own key, so that a tab keeps its terminal when the daemon names the shell. */
   key: number;
-  /** The daemon's; empty until it has opened. */
+  /** The daemon's name; empty until the daemon has opened the shell. */
   shell: string;
   name: string;
-  /** First byte that is still kept. */
+  /** First byte that the daemon still has. */
   from: number;
   ended: string;
 }
@@ -26,7 +26,7 @@ export class ShellsView {
     return this.tabs.filter((tab) => tab.ended === "").length;
   }
 
-  /** Takes up what runs; opens nothing. */
+  /** Attaches to running shells; opens none. */
   async load(): Promise<void> {
     try {
       const { shells } = await this.workspace.shells();
@@ -48,7 +48,7 @@ export class ShellsView {
     this.active = tab.key;
   }
 
-  /** The daemon has opened it: now its name is known too. */
+  /** The daemon has opened the shell and named it. */
   async opened(tab: ShellTab, shell: string): Promise<void> {
     tab.shell = shell;
     const found = (await this.workspace.shells().catch(() => null))?.shells.find((one) => one.shell === shell);

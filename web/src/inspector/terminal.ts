@@ -1,5 +1,6 @@
-// The screen of a shell: xterm.js with what it needs, in a chunk of its own that loads with the first shell.
-// Rule: colours come from the tokens, styles go through TerminalSheets, bytes are reported as shown only when they are.
+// The screen of a shell: xterm.js and its addons, in a chunk that loads with the first shell. Rule:
+// colours come from the tokens, styles go through TerminalSheets, bytes are reported as shown only
+// after they are.
 import { FitAddon } from "@xterm/addon-fit";
 import { SearchAddon } from "@xterm/addon-search";
 import { Unicode11Addon } from "@xterm/addon-unicode11";
@@ -10,7 +11,7 @@ import type { ShellSize } from "../core/shell";
 import { TerminalSheets } from "./terminal_sheets";
 
 export interface ScreenOptions {
-  /** On the phone keys come from a line of text below, never from here. */
+  /** On a phone, input comes from the text field below, never from here. */
   displayOnly: boolean;
   screenReader: boolean;
   onInput(text: string): void;
@@ -82,7 +83,7 @@ export class Screen {
     return this.#terminal.getSelection();
   }
 
-  /** Hidden terminals keep their size: a shell must not be told that it is one column wide. */
+  /** A hidden terminal keeps its size, so that the shell is not resized to one column. */
   fit(): void {
     if (this.#parent.clientWidth > 40 && this.#parent.clientHeight > 20) this.#fit.fit();
   }
@@ -102,7 +103,7 @@ export class Screen {
   recolour(): void {
     this.#terminal.options.theme = themeOf(this.#parent);
   }
-  /** Everything on the screen and above it, as text. */
+  /** The screen and its scrollback as text. */
   text(): string {
     const buffer = this.#terminal.buffer.active;
     const lines: string[] = [];

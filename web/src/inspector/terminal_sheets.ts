@@ -1,6 +1,7 @@
-// Lets xterm.js work under a CSP without inline styles. It makes <style> elements and sets style attributes, both of
-// which the CSP refuses; here the first become constructed sheets and the second go through the CSSOM.
-// Rule: only elements that xterm itself creates are touched, and every sheet goes when its terminal does.
+// Makes xterm.js work under a CSP without inline styles. xterm creates <style> elements and sets
+// style attributes, and the CSP rejects both; here the former become constructed sheets and the
+// latter go through the CSSOM. Rule: only elements that xterm creates are touched, and every sheet
+// is removed with its terminal.
 import type { Terminal } from "@xterm/xterm";
 
 interface Inside {
@@ -11,7 +12,7 @@ type Make = Document["createElement"];
 export class TerminalSheets {
   readonly #real: Document;
   readonly #sheets: CSSStyleSheet[] = [];
-  /** What xterm takes for the document. */
+  /** The document that xterm sees. */
   readonly document: Document;
 
   constructor(real: Document = document) {
@@ -27,7 +28,10 @@ export class TerminalSheets {
     });
   }
 
-  /** xterm 6.0 asks the page's own document for its scroll bar's style, whatever it was given; only while it opens. */
+  /**
+   * While opening, xterm 6.0 creates its scroll bar's style with the page's own document instead of
+   * the given one.
+   */
   open(terminal: Terminal, parent: HTMLElement): void {
     const own = this.#make(Document.prototype.createElement.bind(this.#real) as Make);
     Object.defineProperty(this.#real, "createElement", { value: own, configurable: true, writable: true });
@@ -36,7 +40,8 @@ export class TerminalSheets {
     } finally {
       Reflect.deleteProperty(this.#real, "createElement");
     }
-    // Cells are made by a part that takes the global document; it is told ours. A browser test watches for violations.
+    // The part of xterm that makes cells uses the global document; this replaces it. A browser test
+    // watches for violations.
     const cells = (terminal as unknown as Inside)._core?._renderService?._renderer?.value?._rowFactory;
     if (cells) cells._document = this.document;
   }
@@ -53,7 +58,7 @@ export class TerminalSheets {
     }) as Make;
   }
 
-  /** Stands where xterm wants its style element; what is written into it goes into a sheet. */
+  /** Replaces xterm's style element; text written into it goes into a sheet. */
   #sheetElement(element: HTMLElement): HTMLElement {
     const sheet = new CSSStyleSheet();
     this.#sheets.push(sheet);

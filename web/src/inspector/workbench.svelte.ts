@@ -1,5 +1,5 @@
-// What the inspector of one session knows, whichever panel is open: so that switching tabs loses nothing.
-// Rule: panels depend on the executor alone; records of the journal only tell them when to look again.
+// The state of one session's inspector, kept across its panels so that switching tabs loses
+// nothing. Rule: panels depend only on the executor; journal records only trigger a refresh.
 import { untrack } from "svelte";
 import type { RecordEnvelope, Session } from "../core/types";
 import type { WorkspaceApi } from "../core/workspace_api";
@@ -14,7 +14,7 @@ import { ShellsView } from "./shells_view.svelte";
 export type PanelId = "changes" | "files" | "shell" | "events" | "details";
 export const panelIds: readonly PanelId[] = ["changes", "files", "shell", "events", "details"];
 
-/** Why the panels cannot be used, or that they can. */
+/** Why the panels cannot be used, or `ready`. */
 export type WorkspaceState = "ready" | "starting" | "off" | "error" | "missing";
 
 const lookAgain = 400;
@@ -31,7 +31,7 @@ function mayChangeFiles(record: RecordEnvelope): boolean {
   return record.kind.startsWith("run.") || record.kind === "executor.ready";
 }
 
-/** The file that a tool says it is at, below the workspace. */
+/** The file that a tool reports as its location, if within the workspace. */
 export function placeOf(record: RecordEnvelope, folder: string): { path: string; line: number } | null {
   if (record.kind !== "tool.call" && record.kind !== "tool.update") return null;
   const update = record["update"] as { locations?: { path?: string; line?: number }[] } | undefined;
@@ -46,12 +46,14 @@ export class Workbench {
   readonly files: FilesView;
   readonly events: EventsView;
   readonly shells: ShellsView;
-  /** Which panel is in front. */
+  /** The selected panel. */
   tab: PanelId = $state("changes");
   starting = $state(false);
   startError = $state("");
   #timer = 0;
-  /** It was stopped and its workspace goes down, though it is still there: a look now would start it again. */
+  /**
+   * The session was stopped and its workspace is shutting down: a refresh now would start it again.
+   */
   #isEnding = false;
 
   constructor(readonly view: SessionView) {
@@ -60,7 +62,7 @@ export class Workbench {
     this.files = new FilesView(this.workspace, () => void this.changes.lookAgain());
     this.events = new EventsView(app.api, view.id);
     this.shells = new ShellsView(this.workspace);
-    // Read once: who makes a bench must not make another because a setting changed.
+    // Read untracked: a changed setting must not create another bench.
     this.changes.layout = untrack(() => app.settings.get("diffStyle"));
   }
 
@@ -71,7 +73,7 @@ export class Workbench {
     return this.view.session ? workspaceState(this.view.session) : "starting";
   }
 
-  /** Follows the session's records; the function that it gives ends that. */
+  /** Follows the session's records; the returned function stops that. */
   follow(): () => void {
     const stop = this.view.onRecord((record) => this.#record(record));
     const stopLooking = $effect.root(() => {
@@ -89,7 +91,7 @@ export class Workbench {
     void this.files.open(path, line);
   }
 
-  /** Any call to the workspace starts it; the agent stays as it is. */
+  /** Any call to the workspace starts it; the agent is not affected. */
   async startWorkspace(): Promise<void> {
     this.starting = true;
     this.startError = "";
@@ -103,7 +105,10 @@ export class Workbench {
     }
   }
 
-  /** Counts on the tabs are known before a panel is opened. Only where the workspace runs: looking starts nothing. */
+  /**
+   * Loads the counts on the tabs before a panel is opened, but only if the workspace runs, so that
+   * it does not start it.
+   */
   readonly #isReady = $derived(this.state === "ready");
   #look(): void {
     if (!this.#isReady) return;

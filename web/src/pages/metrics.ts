@@ -1,4 +1,4 @@
-// The few numbers of /metrics that the settings show. The format is Prometheus' text; nothing else of it is read.
+// The few numbers of /metrics that the settings show, parsed from Prometheus' text format.
 import { app } from "../state/app.svelte";
 
 export interface Metrics {

@@ -1,5 +1,6 @@
-// A search over all sessions: asks while somebody types, then reads around each hit to say who said it.
-// Rule: only the newest question may answer; what is around a hit is read for what is on the screen, a few at a time.
+// A search over all sessions: queries while the person types, then reads around each hit to find
+// its author. Rule: only the newest query may show results; context is read for visible hits, a few
+// at a time.
 import { groupHits, isFiltered, markWords, matchedWords, noFilter, snippetPieces, type HitFilter, type HitGroup, type Piece } from "../core/search_hits";
 import type { Brief, MessageRow, SearchHit } from "../core/types";
 import { app } from "../state/app.svelte";
@@ -12,7 +13,7 @@ export const hitKinds: readonly { id: HitKind; name: string }[] = [
   { id: "tool", name: "Tools" },
 ];
 
-/** Who said it and what stands around it. */
+/** The author of a hit, and the text around it. */
 export interface HitContext {
   kind: HitKind;
   who: string;
@@ -84,7 +85,7 @@ export class Search {
     if (this.#asked) await this.#readAround(this.#asked);
   }
 
-  /** Until it was read around a hit, the daemon's own snippet. */
+  /** The daemon's own snippet until the context has been read. */
   pieces(hit: SearchHit): Piece[] {
     return this.context.get(keyOf(hit))?.pieces ?? snippetPieces(hit.snippet);
   }

@@ -1,5 +1,5 @@
-// What the banner's and the menu's actions do. Each is asked for once; what goes wrong is said, and a resume
-// that failed stays in the banner until the next attempt.
+// The actions of the banner and the menu. Each runs only once at a time; errors are shown, and a
+// failed resume stays in the banner until the next attempt.
 import { ApiError } from "../core/api";
 import type { ResumeHow } from "../core/types";
 import { app } from "../state/app.svelte";
@@ -10,7 +10,7 @@ import type { Act } from "./state";
 export class SessionActions {
   resumeError = $state("");
   preview = $state(false);
-  /** Opens the panel with the records: set by the page. */
+  /** Opens the panel with the records; set by the page. */
   showEvents: () => void = () => {};
 
   constructor(readonly view: SessionView) {}

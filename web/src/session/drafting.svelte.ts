@@ -1,5 +1,5 @@
-// What is being written, kept per session in this browser's storage, and which queued message is being
-// changed, if any. Others put text into it: line comments, explanations.
+// The draft, stored per session in this browser, and the queued message being edited, if any. Line
+// comments and explanations are added to it.
 import type { Queued } from "../core/types";
 import { readStored, writeStored } from "../state/settings.svelte";
 
@@ -9,8 +9,8 @@ export class Drafting {
   text = $state("");
   editing = $state.raw<Queued | null>(null);
   focus: () => void = () => {};
-  hasBegun = false; // since the session opened, the composer has had the focus, or a person clicked elsewhere
-  #before = ""; // the draft under an edit
+  hasBegun = false; // the composer has had the focus since opening, or a person clicked elsewhere
+  #before = ""; // the draft to restore after an edit
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(readonly session: string) {
@@ -40,7 +40,7 @@ export class Drafting {
     this.focus();
   }
 
-  // Adds a paragraph: a comment on a line, an explanation.
+  // Appends a paragraph: a line comment, an explanation.
   add(text: string): void {
     this.set(this.text.trim() === "" ? text : `${this.text.trimEnd()}\n\n${text}`);
     this.focus();

@@ -1,17 +1,17 @@
-// Rows of the log as entries of the transcript: calls joined with their results and their questions,
-// quiet tools gathered into one line, older turns folded. Pure. A turn whose rows did not change gives
-// the same entries again, so that a long session costs what changed.
+// Turns rows of the log into entries of the transcript: calls joined with their results and
+// questions, quiet tools gathered into one line, older turns folded. Pure. An unchanged turn
+// returns the same entries, so that the cost depends on what changed, not on the session's length.
 import type { MarkRow, MessageRow, RecordEnvelope, Row } from "../core/types";
 
 export interface Tool {
   readonly call: MessageRow;
   readonly result: MessageRow | null;
-  readonly permission: RecordEnvelope | null; // the question that was asked for it
+  readonly permission: RecordEnvelope | null; // the question asked about this call
 }
 export interface Plan {
   readonly run: string;
-  readonly seq: number; // of the first record of it
-  readonly rev: number; // of the last one
+  readonly seq: number; // of its first record
+  readonly rev: number; // of its last record
   readonly at: string;
   readonly items: readonly { readonly content: string; readonly status: string }[];
 }
@@ -35,7 +35,7 @@ export type Entry = Place &
 export type Dot = "you" | "agent" | "small" | "needs" | "error" | "boundary";
 
 export interface Turn {
-  readonly id: string; // of its prompt's row; "0" before the first one
+  readonly id: string; // id of its prompt's row; "0" before the first prompt
   readonly rows: readonly Row[];
 }
 
@@ -121,7 +121,8 @@ function unfolded(turn: Turn, plans: readonly Plan[]): Entry[] {
   return gatherQuiet(fold.entries);
 }
 
-// The prompt, its answer, and what nobody may overlook stay; the steps between become one line.
+// Keeps the prompt, its answer, and marks that must not be missed; the steps between become one
+// line.
 function folded(turn: Turn, all: readonly Entry[], isFolded: boolean): Entry[] {
   const answer = all.findLast((entry) => entry.kind === "text");
   const stays = (entry: Entry): boolean => entry.kind === "user" || entry.kind === "mark" || entry === answer;
@@ -149,7 +150,7 @@ const sameList = <T>(a: readonly T[], b: readonly T[]): boolean => a.length === 
 export class Entries {
   #kept = new Map<string, Kept>();
 
-  // `isOpen` says whether somebody unfolded that turn.
+  // `isOpen`: whether the person unfolded that turn.
   of(rows: readonly Row[], plans: readonly Plan[], isOpen: (turn: string) => boolean): Entry[] {
     const turns = turnsOf(rows);
     const next = new Map<string, Kept>();
@@ -188,7 +189,7 @@ export function dotOf(entry: Entry, waiting: (permission: string) => boolean): D
   }
 }
 
-// Where an event is shown: the last entry that begins at it or before it.
+// The entry that shows an event: the last one that begins at or before it.
 export function indexOfSeq(entries: readonly Entry[], seq: number): number {
   let found = -1;
   entries.forEach((entry, index) => {
@@ -197,7 +198,7 @@ export function indexOfSeq(entries: readonly Entry[], seq: number): number {
   return found;
 }
 
-// The folded turn that hides the row of an event; null: it is shown.
+// The folded turn that hides the row of an event; null: it is visible.
 export function foldedTurnOf(rows: readonly Row[], entries: readonly Entry[], seq: number): string | null {
   const row = rows.findLast((one) => one.seq <= seq);
   const turn = turnsOf(rows).findLast((one) => (one.rows[0]?.seq ?? Infinity) <= seq);

@@ -1,12 +1,12 @@
-// What a session's page knows beside its rows: plans, answers to questions, and what is unfolded. Plans and
-// answers are no rows; they are read from the records around the tail once and then as they happen.
+// State of a session's page that is not in its rows: plans, answers to questions, and unfolded
+// entries. Plans and answers are read once from the records around the tail, then followed live.
 import { SvelteMap } from "svelte/reactivity";
 import type { RecordEnvelope } from "../core/types";
 import { app } from "../state/app.svelte";
 import type { SessionView } from "../state/session.svelte";
 import type { Plan } from "./entries";
 
-/** History that went along with a prompt. */
+/** History that was sent with a prompt. */
 export interface Injected {
   readonly text: string;
   readonly turns: number;
@@ -14,7 +14,7 @@ export interface Injected {
 export interface Answer {
   readonly outcome: string;
   readonly option: string;
-  readonly name: string; // of the option, as the agent called it
+  readonly name: string; // of the option, in the agent's words
   readonly by: string;
   readonly at: string;
   readonly seq: number;
@@ -23,7 +23,7 @@ export interface Answer {
 const kept = new Map<string, SvelteMap<string, boolean>>();
 const keptSessions = 30;
 
-// What somebody opened or closed stays so, also when they come back to the session.
+// Entries that a person opened or closed stay so when they return to the session.
 function disclosureOf(session: string): SvelteMap<string, boolean> {
   const old = kept.get(session) ?? new SvelteMap<string, boolean>();
   kept.delete(session);
@@ -45,7 +45,7 @@ export class Facts {
   readonly answers = new SvelteMap<string, Answer>();
   readonly injected = new SvelteMap<string, Injected>(); // by the prompt's message id
   readonly requests = new SvelteMap<string, RecordEnvelope>(); // questions, by id
-  /** The question that was on the screen, when somebody else has just answered it. */
+  /** The question on the screen, if it has just been answered elsewhere. */
   answeredElsewhere: Answer | null = $state.raw(null);
   readonly #mine = new Set<string>();
   readonly #open: SvelteMap<string, boolean>;
@@ -72,7 +72,7 @@ export class Facts {
   start(): () => void {
     return this.view.onRecord((record) => this.#take(record, true));
   }
-  /** What lies before the end of the log, once that is known. */
+  /** Reads what lies before the end of the log, once the end is known. */
   readBack(): void {
     void this.#read("plan", 20);
     void this.#read("context.injected", 10);
@@ -84,11 +84,11 @@ export class Facts {
       const page = await app.api.events(this.view.id, before > 1 ? { kind, before, limit } : { kind, limit });
       for (const record of page.events) this.#take(record);
     } catch {
-      // Without it the transcript is as true, only shorter.
+      // Optional: the transcript is correct without it, only less detailed.
     }
   }
 
-  // The answer to a question that is no longer open; asked for when it is first shown.
+  // The answer to a closed question; fetched when first shown.
   answerTo(permission: string, seq: number): Answer | null {
     const known = this.answers.get(permission);
     if (!known && !this.#asked.has(permission)) {
@@ -107,7 +107,7 @@ export class Facts {
     }
   }
 
-  // The record of a question, where it is among the rows or has just happened.
+  // The record of a question, if it is among the rows or has just happened.
   requestOf(permission: string): RecordEnvelope | null {
     const known = this.requests.get(permission);
     if (known) return known;
@@ -133,7 +133,7 @@ export class Facts {
     }, 8000);
   }
 
-  // One plan per run: a later one replaces it, at the place where the first stood.
+  // One plan per run: a later one replaces it in place.
   #plan(record: RecordEnvelope): void {
     const run = record.run_id ?? "";
     const old = this.plans.find((plan) => plan.run === run);

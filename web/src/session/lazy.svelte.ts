@@ -1,5 +1,5 @@
-// Parts that are loaded when they are first needed and are there at once from then on: a row that comes
-// back into view must not be empty for a moment.
+// Parts that are loaded on first use and then render synchronously: a row that scrolls back into
+// view must not be empty for a moment.
 import type { Component } from "svelte";
 import { patiently } from "../core/patient";
 
@@ -8,7 +8,7 @@ class Later<Part extends Component<any, any, any>> {
   #asked = false;
   constructor(readonly load: () => Promise<{ default: Part }>) {}
 
-  /** Asks for it; gives it once it is there. */
+  /** Starts loading; returns the part once it is loaded. */
   get(): Part | null {
     if (!this.#asked) {
       this.#asked = true;

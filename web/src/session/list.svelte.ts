@@ -1,23 +1,24 @@
-// The virtual list of the transcript: @tanstack/virtual-core measures and says which rows are near the
-// screen; where the screen stands is decided here, by intent. Following is true until the person scrolls
-// up, and while it is true any change goes to the end. While it is false the row at the top of the screen
-// stays where it is, whatever grows, shrinks or comes before it. A row that has the focus stays mounted.
+// The virtual list of the transcript. @tanstack/virtual-core measures rows and finds those near the
+// screen; this file sets the scroll position, by intent. Following is true until the person scrolls
+// up; while it is true, any change scrolls to the end. While it is false, the row at the top of the
+// screen stays where it is when rows grow, shrink or are added before it. A row that has the focus
+// stays mounted.
 import { elementScroll, measureElement, observeElementOffset, observeElementRect, Virtualizer, type Range, type VirtualItem } from "@tanstack/virtual-core";
 import { defaultRangeExtractor } from "@tanstack/virtual-core";
 import { afterPaint } from "../state/painted";
 
-// Several rows, the first of them at the top of the screen: an older page may join one with what came before it, and its
-// key is gone then.
+// Several candidate rows, the topmost on the screen first: an older page may merge one into the row
+// before it, and its key then disappears.
 interface Anchor {
   readonly key: string;
-  readonly offset: number; // of the screen's top below the row's top
+  readonly offset: number; // distance of the screen's top below the row's top
 }
 
 const nearEnd = 24;
 const nearTop = 1500;
 const anchorRows = 6;
-const overscan = 6; // rows beside those on the screen
-const firstOverscan = 1; // until the first of them are drawn
+const overscan = 6; // rows rendered beyond the screen on each side
+const firstOverscan = 1; // until the first rows are drawn
 const growing = 3; // rows at the end that may grow while text streams
 
 export class TranscriptList {
@@ -33,7 +34,7 @@ export class TranscriptList {
   #spacer: HTMLElement | null = null;
   #anchors: readonly Anchor[] = [];
   #pinned: string | null = null;
-  #touched = 0; // when the person last did something that scrolls
+  #touched = 0; // time of the person's last scroll input
   #holding = false; // a finger or a mouse button is down on the list
   #lastTop = 0;
   #moved = false; // by this list, since the last scroll event
@@ -43,7 +44,7 @@ export class TranscriptList {
 
   constructor() {
     this.#virtualizer = new Virtualizer<HTMLElement, HTMLElement>(this.#options());
-    // Corrections are made here alone.
+    // Only this class corrects the scroll position.
     this.#virtualizer.shouldAdjustScrollPositionOnItemSizeChange = () => false;
   }
 
@@ -71,11 +72,11 @@ export class TranscriptList {
     return [...range, index].sort((a, b) => a - b);
   }
 
-  // --- what is shown
+  // --- content
 
   update(keys: readonly string[], estimate: (index: number) => number): void {
     this.#estimate = estimate;
-    // While text streams the rows are the same ones: what grew is measured when it is drawn.
+    // While text streams the keys stay the same: rows that grew are measured when drawn.
     if (keys.length === this.#keys.length && keys.every((key, index) => key === this.#keys[index])) return;
     this.#keys = keys;
     this.#indexes = new Map(keys.map((key, index) => [key, index]));
@@ -85,8 +86,10 @@ export class TranscriptList {
     if (keys.length > 1 && this.#overscan !== overscan) afterPaint(() => this.#widen());
   }
 
-  /** What streams has grown by now: measured and followed before the frame is drawn, since whatever moves in
-      a frame costs a second one. */
+  /**
+   * Streaming rows have grown: measures and follows before the frame is drawn, since a move within
+   * a frame costs a second frame.
+   */
   grown(): void {
     if (!this.#scroller || !this.following) return;
     for (let index = this.#keys.length - 1; index >= Math.max(0, this.#keys.length - growing); index -= 1) {
@@ -95,7 +98,7 @@ export class TranscriptList {
     }
   }
 
-  /** The rows on the screen are drawn: now those beside them. */
+  /** The visible rows are drawn: now render those beyond the screen. */
   #widen(): void {
     if (this.#isOver || !this.#scroller || this.#overscan === overscan) return;
     this.#overscan = overscan;
@@ -110,7 +113,7 @@ export class TranscriptList {
     this.items = this.#virtualizer.getVirtualItems();
   }
 
-  // Puts the screen where it belongs after something changed.
+  // Corrects the scroll position after a change.
   #settle(): void {
     const scroller = this.#scroller;
     if (!scroller) return;
@@ -139,9 +142,9 @@ export class TranscriptList {
     this.#anchors = first < 0 ? [] : all.slice(first, first + anchorRows).map((item) => ({ key: String(item.key), offset: top - item.start }));
   }
 
-  // --- what the person does
+  // --- input
 
-  // Our listeners come before the virtualizer's: what the person wants is known before anything is moved.
+  // Our listeners run before the virtualizer's: the person's intent is known before anything moves.
   readonly scroller = (element: HTMLElement): (() => void) => {
     this.#scroller = element;
     const listeners: [string, EventListener][] = [
@@ -157,7 +160,7 @@ export class TranscriptList {
     const stop = this.#virtualizer._didMount();
     this.#virtualizer._willUpdate();
     const resize = new ResizeObserver(() => {
-      // The scroll bar's width, so that what is above and below lines up.
+      // The scroll bar's width, so that elements above and below line up with the list.
       element.style.setProperty("--bar", `${element.offsetWidth - element.clientWidth}px`);
       this.#settle();
     });
@@ -209,7 +212,7 @@ export class TranscriptList {
     const scroller = this.#scroller;
     if (!scroller) return;
     const byPerson = this.#holding || performance.now() - this.#touched < 1200;
-    // To ask where it stands costs a layout: not while it follows by itself.
+    // Reading the scroll position costs a layout: skip it while following.
     if (this.#moved && this.following && !byPerson) {
       this.#moved = false;
       return this.onNearEnd();
@@ -225,7 +228,7 @@ export class TranscriptList {
     if (left < nearTop) this.onNearEnd();
   }
 
-  // --- going somewhere
+  // --- navigation
 
   toEnd(): void {
     this.following = true;
@@ -248,19 +251,19 @@ export class TranscriptList {
     this.#settle();
   }
 
-  /** More may be wanted right away: where the screen stands at the top nothing scrolls any more. */
+  /** May need more at once: at the top of the list no scroll event follows. */
   askAgain(): void {
     if (!this.following && this.#scroller && this.#scroller.scrollTop < nearTop) this.onNearTop();
   }
 
-  // Whether nothing is below the screen.
+  // Whether the screen is at the end.
   get atEnd(): boolean {
     const scroller = this.#scroller;
     return !scroller || scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop <= nearEnd;
   }
 }
 
-// Svelte attachment: where a row stands.
+// Svelte attachment: the position of a row.
 export function placed(start: number): (element: HTMLElement) => void {
   return (element) => element.style.setProperty("transform", `translateY(${Math.round(start)}px)`);
 }

@@ -1,5 +1,5 @@
-// Going through a session's past: by turn, by event, or to any record. The density of its records is read
-// once and again while it grows; going anywhere asks the daemon how the session was then.
+// Moves through a session's past: by turn, by event, or to any record. The record density is read
+// again as the session grows; each move fetches the session's state at that record.
 import type { Density } from "../core/types";
 import { app } from "../state/app.svelte";
 import type { SessionView } from "../state/session.svelte";
@@ -9,10 +9,10 @@ const again = 4000;
 
 export class PastSteps {
   density: Density | null = $state.raw(null);
-  /** Where the handle is while it is being dragged; 0: nowhere. */
+  /** Position of the handle while dragging; 0: not dragging. */
   wanted = $state(0);
   #busy = false;
-  // What the daemon was last asked for; 0: nothing, or it is no longer wanted.
+  // The record last requested from the daemon; 0: none, or no longer wanted.
   #asked = 0;
   #readAt = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -27,7 +27,7 @@ export class PastSteps {
     return this.at > 1;
   }
 
-  // Read again when records came since; not more often than every few seconds.
+  // Reads the density again after new records, at most once every few seconds.
   refresh(head: number): () => void {
     if (this.density && this.density.as_of >= head) return () => {};
     this.#timer = setTimeout(() => void this.#read(), Math.max(0, this.#readAt + again - Date.now()));
@@ -40,11 +40,11 @@ export class PastSteps {
   async #readNow(): Promise<void> {
     this.#readAt = Date.now();
     try {
-      // Few records, few buckets: a short session is no row of single strokes.
+      // Few records get few buckets: otherwise a short session would be a row of single strokes.
       const buckets = Math.min(240, Math.max(24, Math.round(this.view.head / 3)));
       this.density = await app.api.density(this.view.id, buckets);
     } catch {
-      // The timeline stays as it is.
+      // Keeps the timeline as it is.
     }
   }
 
@@ -54,7 +54,7 @@ export class PastSteps {
     return bucket?.from ?? "";
   }
 
-  // Of many wishes the last one is shown; the head is the present.
+  // Only the last of several requests is shown; the head is the present.
   async to(seq: number): Promise<void> {
     const head = this.view.head;
     if (seq >= head) {
@@ -79,7 +79,7 @@ export class PastSteps {
     }
   }
 
-  // Turns are in the density: a step that comes before it, or after more than it knows of, waits for it.
+  // Turns come from the density: wait if it is not loaded or older than the head.
   async turn(by: 1 | -1): Promise<void> {
     if (!this.density || this.density.as_of < this.view.head) await this.#read();
     if (!this.density) return app.tell("The timeline could not be read; try again", "failure");

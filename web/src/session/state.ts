@@ -1,6 +1,6 @@
-// What a session's page shows for the state it is in: the chip, the workspace's word, the banner with
-// its actions, and what the composer does. One pure function over the session object, so that every row
-// of the table of states is a row of its test. Agent and executor are two facts; nothing mixes them.
+// The content of a session's page for each state: the chip, the workspace's word, the banner with
+// its actions, and the composer's behaviour. One pure function over the session object; the test
+// has one row for each row of the table of states. The agent and the executor are separate facts.
 import { resumesOnOpen, type ResumeOnOpen } from "../core/resume_on_open";
 import { faceOf, type Face } from "../core/session_face";
 import type { Pending, Session } from "../core/types";
@@ -35,21 +35,21 @@ export interface Shown {
   readonly banner: Banner | null;
   readonly composer: Composer;
   readonly canStop: boolean;
-  /** Opening the page brings the agent back, once (K6). */
+  /** Opening the page resumes the agent, once (K6). */
   readonly resumesOnOpen: boolean;
 }
-// What lies beside the session object.
+// Inputs outside the session object.
 export interface Beside {
   readonly agent: string; // its title
-  readonly resuming?: boolean; // this page has asked for the agent
-  readonly resumeError?: string; // and that failed
+  readonly resuming?: boolean; // this page has requested a resume
+  readonly resumeError?: string; // the error of that resume
   readonly resumeOnOpen?: ResumeOnOpen;
 }
 
 export interface Workspace {
-  readonly live: boolean; // panels work
+  readonly live: boolean; // the panels work
   readonly word: string;
-  readonly reason: string; // why they do not
+  readonly reason: string; // why they do not work
 }
 
 export function workspaceOf(session: Session): Workspace {
@@ -73,7 +73,7 @@ const resumes: Composer = { mode: "resume", placeholder: "Or just write. Sending
 
 export const openQuestions = (session: Session): Pending[] => session.pending.filter((item) => item.answerable === true);
 
-// Whether the agent can take up its own session, as far as is known before it is tried.
+// Whether the agent can reopen its own session, as far as is known before a try.
 export function resumesItself(session: Session): boolean {
   const able = session.acp_caps.resume || session.acp_caps.load || session.agent_execution_id === null;
   return able && session.metadata.resume_token !== null && session.supports_session_resume && session.resume_reason !== "agent_not_running_fresh_start";
@@ -206,7 +206,7 @@ function failedActions(session: Session): Action[] {
   return resumesItself(session) ? [resume, fresh] : [{ ...fresh, primary: true }, newSession];
 }
 
-// A turn that was cut can be asked for again.
+// An interrupted turn can be sent again.
 function retry(session: Session): Action[] {
   return session.last_run?.end === "interrupted" ? [{ act: "retry", label: "Retry the last prompt" }] : [];
 }

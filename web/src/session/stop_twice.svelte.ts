@@ -1,4 +1,4 @@
-// Escape stops the agent when it is pressed twice within a second; a click on Stop is meant.
+// Escape stops the agent only if pressed twice within one second; a click on Stop acts at once.
 const within = 1000;
 
 export class StopTwice {
@@ -6,12 +6,12 @@ export class StopTwice {
   #timer: ReturnType<typeof setTimeout> | undefined;
   constructor(readonly stop: () => Promise<void>) {}
 
-  /** A button: at once. */
+  /** A click: stops at once. */
   press(): void {
     this.#disarm();
     void this.stop().catch(() => {});
   }
-  /** A key: the second one counts. */
+  /** A key press: the second one stops. */
   key(): void {
     if (this.armed) return this.press();
     this.armed = true;

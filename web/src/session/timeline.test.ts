@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Density } from "../core/types";
 import { axisOf, seqAt, turnAfter, turnBefore, xOf } from "./timeline";
 
-// One bucket a minute; numbers are records.
+// One bucket per minute; numbers are record counts.
 function density(counts: number[], prompts: number[] = []): Density {
   let seq = 0;
   const buckets = counts.map((records, index) => {

@@ -1,5 +1,5 @@
-// The axis of the timeline: time, with idle stretches collapsed to a fixed width. Pure. A place on it is a
-// record: x and seq are turned into each other within the bucket that holds them.
+// The axis of the timeline: time, with idle stretches collapsed to a fixed width. Pure. Each
+// position maps to a record and back, within the bucket that holds it.
 import type { Density, MarkKind } from "../core/types";
 import { duration } from "../core/time";
 
@@ -30,8 +30,8 @@ export interface Axis {
 }
 
 const gapWidth = 16;
-const gapShare = 0.04; // of all buckets in a row: then it is idle time worth collapsing
-const gapFloor = 20_000; // ms; shorter rests are no gaps
+const gapShare = 0.04; // share of all buckets; a longer empty run is collapsed as idle time
+const gapFloor = 20_000; // ms; a shorter pause is not a gap
 
 type Bucket = Density["buckets"][number];
 interface Stretch {
@@ -60,7 +60,7 @@ function stretchesOf(buckets: readonly Bucket[], step: number, isOpen: (key: str
 }
 
 export function axisOf(density: Density, width: number, isOpen: (key: string) => boolean = () => false): Axis {
-  // The axis ends with its last record: what it counts is coarser than the buckets of a session of a few moments.
+  // Ends the axis at the last record: in a session of a few moments, trailing buckets are empty.
   const buckets = density.buckets.slice(0, density.buckets.findLastIndex((bucket) => bucket.records > 0) + 1);
   const first = buckets[0];
   const second = buckets[1];
@@ -81,7 +81,7 @@ export function axisOf(density: Density, width: number, isOpen: (key: string) =>
       continue;
     }
     for (const bucket of stretch.buckets) {
-      // Roots, so that a burst does not flatten everything else.
+      // Square roots, so that a burst does not flatten everything else.
       if (bucket.records > 0) bars.push({ x, width: each, level: Math.sqrt(bucket.records / most), first: bucket.first_seq, last: bucket.last_seq });
       x += each;
     }
@@ -111,7 +111,7 @@ export function seqAt(axis: Axis, x: number): number {
   return Math.round(found.first + (found.last - found.first) * part);
 }
 
-// The prompts around a record, for turns back and forward.
+// The turn boundaries around a record's number, for stepping back and forward.
 export function turnBefore(density: Density, seq: number): number {
   const starts = density.marks.filter((mark) => mark.kind === "prompt").map((mark) => mark.seq);
   const ends = starts.map((start) => start - 1).filter((end) => end >= 1 && end < seq);

@@ -1,5 +1,5 @@
-// What the records of a tool call say beyond its row: files, diffs, the command, output, exit code. Reads
-// ACP's updates; a field of an unexpected shape is passed over, since agents differ.
+// Details of a tool call beyond its row: files, diffs, the command, output, exit code. Parses ACP's
+// updates; fields of an unexpected shape are skipped, since agents differ.
 import type { RecordEnvelope } from "../core/types";
 
 export interface TextDiff {
@@ -12,12 +12,12 @@ export interface ToolDetail {
   readonly cwd: string;
   readonly paths: readonly string[];
   readonly diffs: readonly TextDiff[];
-  readonly output: string; // text that the tool gave back
+  readonly output: string; // text output of the tool
   readonly exitCode: number | null;
-  readonly input: string; // raw input as JSON, for tools that are not known
+  readonly input: string; // raw input as JSON, for unknown tools
   readonly started: number;
   readonly ended: number;
-  /** An update that the journal keeps apart: fetched on demand. */
+  /** An update that the journal stores separately: fetched on demand. */
   readonly blob: { readonly hash: string; readonly bytes: number } | null;
 }
 
@@ -72,7 +72,7 @@ class DetailFold {
     this.exitCode = exitOf(object(update["rawOutput"]), object(update["_meta"])) ?? this.exitCode;
   }
 
-  // Content replaces what was there, as ACP says.
+  // New content replaces the old, per ACP.
   #content(parts: readonly unknown[]): void {
     this.diffs = [];
     const texts: string[] = [];
@@ -87,7 +87,7 @@ class DetailFold {
   }
 }
 
-// Agents put output into a fence; a terminal shows it without.
+// Agents put output into a fence; a terminal shows it without one.
 export function withoutFence(output: string): string {
   const found = /^\s*(`{3,}|~{3,})[^\n]*\n([\s\S]*?)\n?\1\s*$/.exec(output);
   return found?.[2] ?? output;

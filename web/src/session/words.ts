@@ -1,4 +1,4 @@
-// Words for what happened: tools in one line, marks as sentences, who answered.
+// Words for events: tools in one line, marks as sentences, the author of an answer.
 import { ourWordFor } from "../core/answers";
 import { markedText } from "../core/suspicious";
 import type { PermissionOption, RecordEnvelope } from "../core/types";
@@ -52,7 +52,7 @@ export function summaryOf(tools: readonly Tool[]): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-// The title without its verb and without the marks of code around it.
+// The title without its verb and its backticks.
 export function subjectOf(tool: Tool): string {
   const { title, content, tool_kind } = tool.call;
   if (tool_kind === "execute" && content) return content;
@@ -135,7 +135,7 @@ export function byWords(by: string): string {
   }
 }
 
-// `name` is the option's own, as the record has it; `options` are all that the question offered.
+// `name` is the option's own, as recorded; `options` are all that the question offered.
 export function answerWords(outcome: string, name: string, chosen: PermissionOption | undefined, options: readonly PermissionOption[]): string {
   if (outcome === "expired") return "Expired, not answered";
   if (outcome === "cancelled") return "Not answered: cancelled";

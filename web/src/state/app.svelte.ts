@@ -1,4 +1,5 @@
-// What the whole page knows: the daemon's lists, the connection, and what this browser prefers. One object, `app`.
+// The state of the whole page: the daemon's lists, the connection, this browser's settings. One
+// object, `app`.
 import { isAtHand } from "../core/agent_words";
 import { Api, ApiError } from "../core/api";
 import { Connection, type ConnectionState } from "../core/connection";
@@ -9,7 +10,7 @@ import { readStored, Settings, writeStored } from "./settings.svelte";
 
 export interface SessionListener {
   changed(session: Session): void;
-  /** Null: nothing is known of when and by whom. */
+  /** Null: it is unknown when and by whom. */
   removed(tombstone: Tombstone | null): void;
 }
 export interface Toast {
@@ -19,23 +20,23 @@ export interface Toast {
 }
 
 const keyPlace = "perdure.key";
-/** A drop is spoken of only once it has lasted so long. */
+/** A drop is shown only after this many ms. */
 const quietDrop = 3000;
 
 class App {
   readonly settings = new Settings();
   readonly api = new Api(() => this.key, (refusal) => (this.isDiskFull = refusal?.code === "disk_full"));
-  /** The last change was refused for want of room; the next one that is taken ends it. */
+  /** The last change failed for lack of disk space; the next accepted one clears this. */
   isDiskFull = $state(false);
-  /** Whether this browser may talk to the daemon; "out": say what to do. */
+  /** Whether this browser is signed in to the daemon; "out": the page shows how to sign in. */
   login: "unknown" | "in" | "out" = $state(readStored(keyPlace) && !location.hash.startsWith("#launch=") ? "in" : "unknown");
-  /** Why a launch address did not work; empty: none was tried. */
+  /** Why a launch link failed; empty: none was tried. */
   loginError = $state("");
-  /** The socket alone; whether a session is up to date is its own `sync`. */
+  /** The socket only; `sync` of a session shows whether that is up to date. */
   link: ConnectionState = $state.raw({ name: "connecting" });
-  /** True once a drop has lasted three seconds: only then anything is said. */
+  /** True once a drop has lasted three seconds: only then is it shown. */
   isDropShown = $state(false);
-  /** The browser itself says that there is no network. */
+  /** The browser reports no network. */
   isOffline = $state(false);
 
   /** Newest first. */
@@ -44,7 +45,7 @@ class App {
   tasks: Task[] = $state.raw([]);
   agents: Agent[] = $state.raw([]);
   agentsAtHand: Agent[] = $derived(this.agents.filter(isAtHand));
-  /** The lists were read once. */
+  /** The lists have been read once. */
   isLoaded = $state(false);
 
   announcement = $state("");
@@ -64,7 +65,7 @@ class App {
   private listTimer = 0;
   private toastCount = 0;
 
-  /** How many things wait for a person. */
+  /** The number of items that wait for a person. */
   readonly needs = $derived(this.inbox?.counts.total ?? 0);
   readonly running = $derived(this.sessions.filter((session) => session.status === "running").length);
 
@@ -79,7 +80,7 @@ class App {
     return title ? title.replace(/ \(.*\)$/, "") : name;
   }
 
-  /** Gets in, reads the lists, connects. */
+  /** Signs in, reads the lists, connects. */
   async start(): Promise<void> {
     const launch = /^#launch=(.+)$/.exec(location.hash)?.[1];
     if (launch) await this.logIn(decodeURIComponent(launch));
@@ -87,7 +88,7 @@ class App {
     if (this.login !== "out") this.connection.start();
   }
 
-  /** Trades a launch token for a key; the address forgets the token at once. */
+  /** Exchanges a launch token for a key; the token is removed from the address at once. */
   async logIn(token: string): Promise<boolean> {
     history.replaceState(null, "", location.pathname + location.search);
     try {
@@ -103,7 +104,7 @@ class App {
     }
   }
 
-  /** Reads all lists anew. */
+  /** Reads all lists again. */
   async refresh(): Promise<void> {
     try {
       const [sessions, inbox, tasks, agents] = await Promise.all([
@@ -120,7 +121,7 @@ class App {
     }
   }
 
-  /** Inbox and tasks follow from sessions, so they are read again shortly after these changed. */
+  /** Inbox and tasks depend on sessions, so they are read again shortly after a session changes. */
   refreshSoon(): void {
     if (this.listTimer !== 0) return;
     this.listTimer = setTimeout(() => {
@@ -138,7 +139,7 @@ class App {
     }
   }
 
-  /** Told of one session, as often as it changes. */
+  /** Calls the listener at each change of one session. */
   onSession(id: string, listener: SessionListener): () => void {
     const all = this.listeners.get(id) ?? new Set();
     this.listeners.set(id, all.add(listener));
@@ -155,12 +156,12 @@ class App {
     this.connection.wake();
   }
 
-  /** The page is put away. */
+  /** The page may enter the back/forward cache. */
   rest(): void {
     this.connection.rest();
   }
 
-  /** What the browser knows of its network. */
+  /** Watches the browser's own view of its network. */
   watchNetwork(): () => void {
     const look = (): void => void (this.isOffline = !navigator.onLine);
     look();
@@ -172,11 +173,11 @@ class App {
     };
   }
 
-  /** Says something politely to screen readers: states, never chunks. */
+  /** Announces a state politely to screen readers; never streamed text. */
   announce(text: string): void {
     this.announcement = text;
   }
-  /** A line at the bottom that goes by itself: the result of what somebody did. */
+  /** Shows the result of an action at the bottom for a while. */
   tell(text: string, tone: "plain" | "failure" = "plain"): void {
     const id = ++this.toastCount;
     this.toasts = [...this.toasts.slice(-2), { id, text, tone }];
@@ -220,7 +221,7 @@ class App {
       .sort(newestFirst);
   }
 
-  /** A session is no more: the daemon says so, or this page has just deleted it. What is still known of it goes too. */
+  /** The session was deleted, by the daemon or by this page. Drops all cached state of it. */
   removed(id: string, tombstone: Tombstone | null = null): void {
     this.changes.delete(id);
     for (const listener of this.listeners.get(id) ?? []) listener.removed(tombstone);
@@ -229,7 +230,7 @@ class App {
   }
 }
 
-// Equal times are not rare after a restart: the id keeps such rows from changing places.
+// Equal times are common after a restart: comparing ids keeps such rows in a stable order.
 function newestFirst(a: Brief, b: Brief): number {
   if (a.updated !== b.updated) return a.updated < b.updated ? 1 : -1;
   return a.id < b.id ? 1 : -1;

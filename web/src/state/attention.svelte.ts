@@ -1,5 +1,5 @@
-// How the page draws attention without being looked at: its title, its icon, a notification where the browser allows one,
-// and a polite word for screen readers.
+// Draws attention while the page is in the background: its title, its icon, a notification if
+// permitted, and a polite announcement for screen readers.
 import { happenings, type Happening } from "../core/changes_of_state";
 import { markedText } from "../core/suspicious";
 import type { Brief } from "../core/types";
@@ -11,7 +11,8 @@ export const canNotify = (): boolean => isSecureContext && "Notification" in win
 function notify(happening: Happening): void {
   if (!app.settings.get("notify") || !canNotify() || Notification.permission !== "granted") return;
   if (document.visibilityState === "visible" || happening.kind === "finished") return;
-  // Never more than a way to the session: what is asked does not fit here, and so nothing is answered from here.
+  // Only a link to the session: a notification cannot show the whole question, so it never answers
+  // one.
   const body = happening.kind === "needs" ? "Open the session to review it." : "";
   const shown = new Notification(happening.text, { body, tag: happening.session, icon: "/favicon-needs.svg" });
   shown.onclick = () => {
@@ -32,7 +33,7 @@ function pageName(): string {
   }
 }
 
-/** For as long as the page lives; call inside of a component. */
+/** Lives as long as the page; call within a component. */
 export function watchAttention(): void {
   let before: Brief[] = [];
   $effect(() => {

@@ -1,4 +1,4 @@
-// The browser as the connection sees it: its clock, its dice, its sockets, and whether anybody looks.
+// The browser as the connection sees it: clock, randomness, sockets, visibility.
 import type { ConnectionWorld, SocketLike } from "../core/connection";
 
 export function browserWorld(open: () => Promise<WebSocket>): ConnectionWorld {
@@ -21,7 +21,10 @@ export function browserWorld(open: () => Promise<WebSocket>): ConnectionWorld {
   };
 }
 
-/** Calls whenever the page may have slept or the network may have changed (N4). Returns how to stop. */
+/**
+ * Calls whenever the page may have slept or the network may have changed (N4). Returns a function
+ * that stops it.
+ */
 export function onWake(wake: () => void): () => void {
   const seen = (): void => {
     if (document.visibilityState === "visible") wake();
@@ -35,7 +38,7 @@ export function onWake(wake: () => void): () => void {
   };
 }
 
-/** Calls when the page is left for one that may lead back to it. Returns how to stop. */
+/** Calls when the page is left but may be restored. Returns a function that stops it. */
 export function onPutAway(rest: () => void): () => void {
   addEventListener("pagehide", rest);
   return () => removeEventListener("pagehide", rest);

@@ -1,5 +1,5 @@
-// A short look at sessions that are only listed: what an agent does now, what it said last. Read once
-// per change, at most every two seconds, and never for a session that nobody sees.
+// Summaries of listed sessions: the agent's current activity, its last words. Read once per change,
+// at most every two seconds, and only for visible sessions.
 import { SvelteMap } from "svelte/reactivity";
 import { isMessage } from "../core/rows";
 import { cut, firstLine } from "../core/text";
@@ -34,7 +34,7 @@ class Glances {
     return this.known.get(id);
   }
 
-  /** Looks, unless it has looked since the session changed. */
+  /** Reads a summary, unless it is current. */
   look(brief: Brief): () => void {
     if (this.known.get(brief.id)?.updated === brief.updated) return () => {};
     const wait = Math.max(0, (this.asked.get(brief.id) ?? 0) + pause - Date.now());
@@ -50,7 +50,7 @@ class Glances {
         updated: session.updated, started: session.run?.started ?? "", text: lineOf(rows.rows, session), records: session.seq,
       });
     } catch {
-      // It is only a glance.
+      // Ignored: it is only a summary.
     }
   }
 }

@@ -1,5 +1,6 @@
-// Keys to commands. A component says `keys.on("allow", …)` for as long as it is there; the one that came last is asked
-// first, and may leave it to the next by giving false. Letters never fire while somebody types.
+// Maps keys to commands. A component calls `keys.on("allow", …)` while it is mounted; the latest
+// handler runs first and may pass to the next by returning false. Letters never fire while a person
+// types.
 import { chordOf, isLetter, keyCommands, keyNames, keysShown, lookUp, mayHave, normalKeys, type KeyName } from "../core/keymap";
 import { app } from "./app.svelte";
 
@@ -16,7 +17,7 @@ function isTyping(target: EventTarget | null): boolean {
 }
 
 class Keys {
-  /** What was pressed of a row of keys so far: shown in a corner. */
+  /** The pressed part of a key sequence: shown in a corner. */
   prefix: string[] = $state.raw([]);
   private readonly handlers = new Map<KeyName, Handler[]>();
   private timer = 0;
@@ -27,30 +28,31 @@ class Keys {
       const keys = this.keysOf(name);
       if (keys && (app.settings.letters || !isLetter(keys))) out.set(normalKeys(keys, isMac), name);
     }
-    // A capital letter on a button is meant without Shift as well, where the small one has no other meaning.
+    // A capital letter on a button also works without Shift, unless the small letter has another
+    // meaning.
     for (const [keys, name] of [...out]) {
       if (/^[A-Z]$/.test(keys) && !out.has(keys.toLowerCase())) out.set(keys.toLowerCase(), name);
     }
     return out;
   });
 
-  /** The command's keys now; empty: none. */
+  /** The command's current keys; empty: none. */
   keysOf(name: KeyName): string {
     const own = app.settings.get("keys")[name];
     return own !== undefined && mayHave(name, own) ? own : keyCommands[name].keys;
   }
-  /** For hints on buttons; empty where the keys are turned off. */
+  /** For hints on buttons; empty if the keys are turned off. */
   hint(name: KeyName): string {
     const keys = this.keysOf(name);
     return keys && (app.settings.letters || !isLetter(keys)) ? keysShown(keys, isMac) : "";
   }
-  /** As `aria-keyshortcuts` wants them; undefined: none. */
+  /** In the format of `aria-keyshortcuts`; undefined: none. */
   aria(name: KeyName): string | undefined {
     const words: Record<string, string> = { mod: isMac ? "Meta" : "Control", ctrl: "Control", meta: "Meta", alt: "Alt", shift: "Shift" };
     const keys = this.keysOf(name);
     return this.hint(name) ? keys.split("+").map((part) => words[part] ?? part).join("+") : undefined;
   }
-  /** Other keys for a command; null: the usual ones. */
+  /** Remaps a command; null: the default keys. */
   remap(name: KeyName, keys: string | null): void {
     const all = { ...app.settings.get("keys") };
     if (keys === null) delete all[name];
@@ -58,14 +60,17 @@ class Keys {
     app.settings.set("keys", all);
   }
 
-  /** Until the answer is called. In a component: `$effect(() => keys.on("allow", allow))`. */
+  /**
+   * Active until the returned function is called. In a component: `$effect(() => keys.on("allow",
+   * allow))`.
+   */
   on(name: KeyName, handler: Handler): () => void {
     const all = this.handlers.get(name) ?? [];
     this.handlers.set(name, [handler, ...all]);
     return () => this.handlers.set(name, (this.handlers.get(name) ?? []).filter((other) => other !== handler));
   }
 
-  /** As if its keys were pressed: from the palette. False: nobody is there to do it. */
+  /** Runs a command from the palette as if its keys were pressed. False: no handler took it. */
   run(name: KeyName, event: KeyboardEvent = new KeyboardEvent("keydown")): boolean {
     return (this.handlers.get(name) ?? []).some((handler) => handler(event) !== false);
   }

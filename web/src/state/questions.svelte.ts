@@ -1,5 +1,5 @@
-// What open questions ask, whole: the record of each, the records of its tool call where the question leaves them out, and
-// what the journal keeps apart. Read once per question; a question never changes.
+// The full content of open questions: the record of each, the records of its tool call if the
+// question omits them, and blobs of the journal. Read once per question; a question never changes.
 import { SvelteMap } from "svelte/reactivity";
 import { questionOf, saysItself, type Question } from "../core/question";
 import type { RecordEnvelope } from "../core/types";
@@ -14,7 +14,7 @@ class Questions {
   private readonly known = new SvelteMap<string, Question | "none">();
   private readonly asked = new Map<string, Promise<void>>();
 
-  /** Undefined: not known yet. "none": it cannot be had. */
+  /** Undefined: not loaded yet. "none": it cannot be loaded. */
   of(permission: string): Question | "none" | undefined {
     return this.known.get(permission);
   }
@@ -35,7 +35,7 @@ class Questions {
       if (this.known.size >= keptMax) this.known.clear();
       this.known.set(permission, found);
     } catch {
-      // Asked again when it is shown again.
+      // Retried when it is shown again.
     }
   }
 
@@ -44,7 +44,8 @@ class Questions {
     return events.find((one) => one["perm_id"] === permission) ?? null;
   }
 
-  // The records of the question's tool call up to it, the first one first. Only where the question needs them.
+  // The records of the question's tool call before it, oldest first; empty if the question needs
+  // none.
   private async callBefore(session: string, record: RecordEnvelope): Promise<RecordEnvelope[]> {
     const id = record["tool_call_id"];
     if (typeof id !== "string" || id === "" || (typeof updateOf(record).blob !== "string" && saysItself(record))) return [];

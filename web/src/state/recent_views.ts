@@ -1,5 +1,5 @@
-// The sessions that were looked at last stay in memory: whoever goes back finds the page as it was left, at once, and
-// what happened meanwhile comes by the cursor, as after a reconnect.
+// Keeps the most recently viewed sessions in memory: going back shows the page at once as it was
+// left, and newer records arrive by the cursor, as after a reconnect.
 import { SessionView } from "./session.svelte";
 
 const keptViews = 4;
@@ -7,7 +7,7 @@ const keptViews = 4;
 export class RecentViews {
   private readonly views = new Map<string, SessionView>();
 
-  /** The one that was left, where it can be gone on with; else a new one. */
+  /** The view that was left, if it can continue; otherwise a new one. */
   of(id: string): SessionView {
     const left = this.views.get(id);
     const view = left?.phase === "ready" ? left : new SessionView(id);
@@ -20,7 +20,7 @@ export class RecentViews {
     return view;
   }
 
-  /** Whoever comes next may be somebody else. */
+  /** The next person to sign in may be a different one. */
   clear(): void {
     this.views.clear();
   }

@@ -1,10 +1,10 @@
-// Where the page is, reactive. Links are plain <a href>: clicks on them are caught once, here.
+// The current page, reactive. Links are plain <a href>; one listener here handles their clicks.
 import { hrefOf, parseRoute, type Route } from "../core/route";
 
 class Place {
   route: Route = $state.raw(parseRoute(new URL(location.href)));
 
-  /** Goes there; `replace` leaves no step back. */
+  /** Navigates; `replace` adds no history entry. */
   go(to: Route | string, { replace = false } = {}): void {
     const href = typeof to === "string" ? to : hrefOf(to);
     if (replace) history.replaceState(null, "", href);
@@ -16,7 +16,7 @@ class Place {
     this.route = parseRoute(new URL(location.href));
   }
 
-  /** Returns how to stop listening. */
+  /** Returns a function that stops listening. */
   listen(): () => void {
     const back = (): void => this.read();
     const click = (event: MouseEvent): void => this.catchClick(event);

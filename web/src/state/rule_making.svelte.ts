@@ -1,5 +1,5 @@
-// Rules that can be made of open questions, and the one that is being made. It lies over all pages: a question that is
-// answered elsewhere meanwhile must not take away what somebody is about to save.
+// Rules that can be made from open questions, and the one being made. Global to all pages: if the
+// question is answered elsewhere, the rule being edited must not disappear.
 import { SvelteMap } from "svelte/reactivity";
 import { ApiError } from "../core/api";
 import type { RuleOffer } from "../core/types";
@@ -10,9 +10,9 @@ export interface RuleMaking {
   agent: string;
   session: string;
   offers: readonly RuleOffer[];
-  /** Allows the question that was shown, once. Its error is in words. */
+  /** Allows the question that was shown, once. Rejects with a readable message. */
   allow: () => Promise<void>;
-  /** After that, once the dialog has closed. */
+  /** Called after the dialog has closed. */
   afterwards?: () => void;
 }
 
@@ -23,7 +23,7 @@ class RuleMakings {
   private readonly known = new SvelteMap<string, readonly RuleOffer[]>();
   private readonly asked = new Set<string>();
 
-  /** Empty: none can be made, or it is not known yet. */
+  /** Empty: none can be made, or not loaded yet. */
   of(permission: string): readonly RuleOffer[] {
     return this.known.get(permission) ?? [];
   }
@@ -37,7 +37,8 @@ class RuleMakings {
     try {
       this.known.set(permission, await app.api.ruleOffers(permission));
     } catch (cause) {
-      // What is refused stays refused: the question was answered. Anything else is looked at again when it is shown again.
+      // An API error is final: the question was answered. After any other error, retry when it is
+      // shown again.
       if (!(cause instanceof ApiError) || cause.isOffline) this.asked.delete(permission);
     }
   }

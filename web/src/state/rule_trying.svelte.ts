@@ -1,5 +1,5 @@
-// A rule that is tried on the journal before it is saved. One trial at a time, since the daemon runs few of them; what was
-// chosen last is what is tried, and a result is of exactly the rule that was tried.
+// Tries a rule on the journal before it is saved. One trial at a time, since the daemon runs few of
+// them; the latest choice is tried, and a result belongs to exactly the rule that was tried.
 import { ruleError } from "../core/rule_words";
 import type { RuleBody, RuleTrial } from "../core/types";
 import { app } from "./app.svelte";
@@ -11,7 +11,7 @@ export class RuleTrying {
   private tried = $state("");
   private wanted: RuleBody | null = null;
 
-  /** This rule, and no other, has been tried, and the result is there. */
+  /** Exactly this rule has been tried, and the result is here. */
   isOf(rule: RuleBody | null): boolean {
     return rule !== null && this.result !== null && this.tried === JSON.stringify(rule);
   }

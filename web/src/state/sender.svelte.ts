@@ -1,5 +1,5 @@
-// Messages of one session on their way: each is sent until the daemon has said that it has it, under one key, so that it is
-// there once whatever happens to the connection or to this page.
+// Sends messages of one session: each is retried under one key until the daemon confirms it, so
+// that it arrives exactly once despite lost connections and reloads.
 import { ApiError } from "../core/api";
 import { idempotencyKey } from "../core/ids";
 import { Outbox, type Sending } from "../core/outbox";
@@ -25,7 +25,7 @@ export class Sender {
     this.sends = this.outbox.all();
   }
 
-  /** What an earlier page could not send, or was not told of. */
+  /** Resumes messages that an earlier page could not send or confirm. */
   start(): void {
     this.isStopped = false;
     for (const sending of this.outbox.unsent()) void this.deliver(sending);
@@ -57,7 +57,7 @@ export class Sender {
   saw(record: RecordEnvelope): void {
     this.outbox.saw(record);
   }
-  /** What is shown elsewhere by now needs no bubble. */
+  /** Removes bubbles whose message is now shown elsewhere. */
   settle(rows: Row[], session: Session | null): void {
     this.outbox.settle(rows, session);
     this.show();
@@ -76,7 +76,8 @@ export class Sender {
       this.accepted(answer.session);
     } catch (error) {
       const isRefused = error instanceof ApiError && !error.isOffline && error.status < 500;
-      // Nobody answered: it may be there or not. The same key is sent again once the daemon is.
+      // No response: it may have arrived or not. The same key is sent again once the daemon is
+      // back.
       if (isRefused) this.outbox.change(sending.key, { state: "failed", error: error.message });
       else app.whenLive(() => this.again(sending.key));
       this.show();

@@ -1,5 +1,5 @@
-// One session as its page sees it. Components read fields and call methods; how records become rows is in
-// core/session_log.ts, and nothing here knows it.
+// One session as its page sees it. Components read fields and call methods; core/session_log.ts
+// turns records into rows.
 import { tick, untrack } from "svelte";
 import { ApiError } from "../core/api";
 import { FarRows } from "../core/far_rows";
@@ -15,13 +15,15 @@ import { Sender } from "./sender.svelte";
 
 export type { Sending } from "../core/outbox";
 export type Phase = "loading" | "ready" | "gone" | "error";
-/** Whether what is shown is all there is: independent of the socket's own state. */
+/** Whether the shown rows are current: independent of the socket's own state. */
 export type Sync = "live" | "catching_up" | "stale";
 
 const pageRows = 80;
 const rowsMax = 500;
 const rowsKept = 600;
-/** Between two visual updates of what streams, in ms: the daemon gathers as long. */
+/**
+ * Pause between two visual updates while streaming, in ms: as long as the daemon gathers records.
+ */
 const usualPause = 50;
 const slack = 10;
 
@@ -31,33 +33,36 @@ export class SessionView {
   error: ApiError | null = $state.raw(null);
   session: Session | null = $state.raw(null);
   task: Task | null = $state.raw(null);
-  /** Once it is gone: what is known of its deletion. */
+  /** After a deletion: its tombstone, if known. */
   tombstone: Tombstone | null = $state.raw(null);
-  /** Oldest first; a row that changed is another object with the same id. */
+  /** Oldest first; a changed row is a new object with the same id. */
   rows: Row[] = $state.raw([]);
-  /** The last record that is in `rows`. */
+  /** The last record included in `rows`. */
   asOf: Seq = $state(0);
-  /** The last record there is, also while the past is shown. */
+  /** The last record of the session, also while viewing history. */
   head: Seq = $state(0);
   logId = $state("");
   hasOlder = $state(false);
   loadingOlder = $state(false);
-  /** Rows end before the head: a place far back is shown. `loadNewer()` and `live()` lead on. */
+  /**
+   * Rows end before the head: a place far back is shown. `loadNewer()` and `live()` move towards
+   * the present.
+   */
   hasNewer = $state(false);
-  /** The last record that came in, also while the past is shown. */
+  /** The last record received, also while viewing history. */
   private last: Seq = $state(0);
   readonly sync: Sync = $derived(app.isDropShown ? "stale" : this.last < this.head ? "catching_up" : "live");
   /** The record whose moment is shown; 0: the present. */
   past: Seq = $state(0);
-  /** The session as it was then. */
+  /** The session's state at that moment. */
   pastSession: Session | null = $state.raw(null);
-  /** A resume that this page asked for is under way. */
+  /** A resume requested by this page is under way. */
   resuming = $state(false);
-  /** Tokens of context, as the agent last said. */
+  /** Tokens of context, as the agent last reported. */
   usage: { used: number; size: number } | null = $state.raw(null);
-  /** Commands that the agent offers, as ACP has them. */
+  /** Commands that the agent offers, in ACP's format. */
   commands: { name: string; description?: string }[] = $state.raw([]);
-  /** What was said of the log: "Reloaded: the log was replaced". Empty: nothing. */
+  /** A notice about the log: "Reloaded: the log was replaced". Empty: none. */
   notice = $state("");
 
   private readonly log = new SessionLog();
@@ -71,7 +76,7 @@ export class SessionView {
   private flushedAt = 0;
   private restarting = false;
   private pastAsk = 0;
-  /** A place far back that is not joined to the live rows. */
+  /** Rows far back, not connected to the live rows. */
   private far: FarRows | null = null;
 
   constructor(id: string) {
@@ -80,12 +85,12 @@ export class SessionView {
     this.tools = new ToolRecords((ask) => app.api.events(id, ask));
   }
 
-  /** Messages on their way: bubbles below the rows. */
+  /** Messages being sent: bubbles below the rows. */
   get sends(): Sending[] {
     return this.sender.sends;
   }
 
-  /** Begins to follow; the function that it gives ends that. */
+  /** Starts following; the returned function stops it. */
   open(): () => void {
     this.isOpen = true;
     if (untrack(() => this.phase) === "ready") void this.goOn();
@@ -126,7 +131,8 @@ export class SessionView {
     }
   }
 
-  // Left and found again: what is here is true as of its last record, and the stream goes on behind that.
+  // Reopens a view that was left: its rows are valid as of their last record, and the stream
+  // continues after it.
   private async goOn(): Promise<void> {
     this.notice = "";
     this.live();
@@ -156,7 +162,7 @@ export class SessionView {
   }
 
   private afterOpening(daemon: ResumeOnOpen): void {
-    // In a long session these take the daemon a while, and the rows come first.
+    // Deferred: in a long session these take the daemon a while, and rows come first.
     afterPaint(() => {
       void this.readLast("usage", (record) => this.saw(record));
       void this.readLast("commands", (record) => this.saw(record));
@@ -171,7 +177,7 @@ export class SessionView {
       const last = events[events.length - 1];
       if (last) then(last);
     } catch {
-      // Nice to have.
+      // Optional.
     }
   }
 
@@ -216,13 +222,13 @@ export class SessionView {
     }
   }
 
-  /** Lets go of the rows far above, once there are many: they are read again when somebody goes there. */
+  /** Drops rows far above once there are many; scrolling there loads them again. */
   trim(): void {
     if (this.past === 0 && !this.far && !this.loadingOlder && this.log.size > rowsKept) void this.restart(2 * pageRows);
   }
 
-  // Everything from a newer page: to let go of rows, or, rarely, because a record spoke of a tool of this turn that lies
-  // before what is loaded.
+  // Reloads everything from a newer page: to drop rows, or, rarely, because a record mentions a
+  // tool of this turn that lies before the loaded part.
   private async restart(tail = Math.min(rowsMax, this.log.size + pageRows)): Promise<void> {
     if (this.restarting) return;
     this.restarting = true;
@@ -231,7 +237,7 @@ export class SessionView {
       if (this.isOpen && page.log_id === this.log.logId) this.log.restart(page);
       this.flushSoon();
     } catch {
-      // The next record asks again.
+      // The next record tries again.
     } finally {
       this.restarting = false;
     }
@@ -253,7 +259,7 @@ export class SessionView {
   private flushSoon(): void {
     if (this.timer !== 0) return;
     const left = this.flushedAt + this.pace.pause - performance.now();
-    // What comes in the daemon's beat is shown at once.
+    // Records that arrive at the daemon's interval are shown at once.
     if (left < slack) void this.flush();
     else this.timer = setTimeout(() => void this.flush(), left) as unknown as number;
   }
@@ -262,7 +268,7 @@ export class SessionView {
     this.flushedAt = performance.now();
     this.publish();
     await tick();
-    // Behind what the list measures then.
+    // Runs after the list has measured.
     queueMicrotask(() => this.pace.took(performance.now() - this.flushedAt));
   }
 
@@ -312,7 +318,7 @@ export class SessionView {
     far.addOlder(await app.api.rows(this.id, { before: far.first, limit: pageRows }));
   }
 
-  // Rows as they were at the moment that is shown; whoever has gone elsewhere meanwhile does not want them.
+  // Older rows at the viewed moment; discarded if the person has moved on.
   private async loadPastOlder(): Promise<void> {
     const ask = this.pastAsk;
     const first = this.rows[0]?.seq ?? 1;
@@ -322,7 +328,7 @@ export class SessionView {
     this.hasOlder = page.has_older && page.rows.length > 0;
   }
 
-  /** Further towards the present, from a place far back. */
+  /** Loads newer rows from a place far back. */
   async loadNewer(): Promise<void> {
     const far = this.far;
     if (!far?.hasNewer || this.loadingOlder) return;
@@ -335,7 +341,7 @@ export class SessionView {
     }
   }
 
-  /** Makes the record's row one of `rows`, however old it is. False: there is none. */
+  /** Loads the record's row into `rows`, however old it is. False: there is none. */
   async reveal(seq: Seq): Promise<boolean> {
     this.live();
     const isFar = (): boolean => this.log.hasOlder && seq < this.log.first;
@@ -350,8 +356,10 @@ export class SessionView {
     return this.rows.findLast((row) => row.seq <= seq);
   }
 
-  /** Shows the session as it was behind this record. Of many quick calls the last one counts. The rows are shown as soon
-      as they are there: the state of long ago takes the daemon longer. */
+  /**
+   * Shows the session as it was after this record. Of many quick calls only the last one counts.
+   * Rows are shown before the session's state, which takes the daemon longer.
+   */
   async at(seq: Seq): Promise<void> {
     const ask = ++this.pastAsk;
     const then = Math.max(1, Math.min(seq, this.head));
@@ -379,11 +387,14 @@ export class SessionView {
     this.publish();
   }
 
-  /** Sends once, whatever happens to the connection; resolves when the daemon has it on disk, or did not answer. */
+  /**
+   * Sends exactly once despite lost connections; resolves when the daemon has it on disk, or did
+   * not respond.
+   */
   send(text: string, options: { when?: PromptWhen; content?: unknown[] } = {}): Promise<void> {
     return this.sender.send(text, options);
   }
-  /** After a refusal; the same key, so that it is never there twice. */
+  /** After a rejection; uses the same key, so that it is never sent twice. */
   retrySend(key: string): void {
     this.sender.retry(key);
   }
@@ -391,7 +402,7 @@ export class SessionView {
     this.sender.drop(key);
   }
 
-  /** First answer counts; `410 permission_closed` says that somebody else was first. */
+  /** The first answer wins; `410 permission_closed` means that another one was first. */
   async answer(permission: string, optionId: string, digest = ""): Promise<void> {
     const answer = await app.api.answer(permission, { option_id: optionId, ...(digest ? { if_question: digest } : {}) });
     this.setSession(answer.session);
@@ -413,11 +424,11 @@ export class SessionView {
     this.setSession((await app.api.stop(this.id)).session);
   }
 
-  /** Whole records behind a row (diffs, locations, raw input of a tool): asked for once per revision. */
+  /** Whole records of a row (diffs, locations, raw input of a tool): fetched once per revision. */
   recordsOf(row: Row): Promise<RecordEnvelope[]> {
     return this.tools.of(row);
   }
-  /** Called with each record as it happens, not with history. Returns how to stop. */
+  /** Calls with each live record, not with history. Returns a function that stops it. */
   onRecord(listener: (record: RecordEnvelope) => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);

@@ -1,4 +1,5 @@
-// What this browser prefers, kept in its storage. Reading it never fails: a private window may have none.
+// This browser's settings, kept in its storage. Reading never fails: a private window may have no
+// storage.
 import type { ResumeWish } from "../core/resume_on_open";
 
 export type Theme = "light" | "dark" | "system";
@@ -7,7 +8,7 @@ interface Kept {
   theme: Theme;
   /** Single letters as shortcuts (WCAG 2.1.4). */
   letters: boolean;
-  /** Command name to its keys, where they differ from the usual ones. */
+  /** Command name to its keys, if they differ from the default. */
   keys: Record<string, string>;
   notify: boolean;
   sideWidth: number;
@@ -17,7 +18,7 @@ interface Kept {
   wrapCode: boolean;
   screenReaderTerminal: boolean;
   collapsedTasks: string[];
-  /** Whether opening a session's page brings its agent back, once (K6, K7). */
+  /** Whether opening a session's page resumes its agent, once (K6, K7). */
   resumeOnOpen: ResumeWish;
 }
 
@@ -41,7 +42,7 @@ export function writeStored(name: string, value: unknown): void {
     if (value === null) localStorage.removeItem(name);
     else localStorage.setItem(name, JSON.stringify(value));
   } catch {
-    // Full, or forbidden: the setting holds for this page alone.
+    // Storage full or blocked: the setting applies to this page only.
   }
 }
 

@@ -1,4 +1,4 @@
-// Light, dark, or as the system has it: `data-theme` on <html>, set before anything is drawn.
+// Light, dark, or the system's choice: `data-theme` on <html>, set before anything is drawn.
 import { app } from "./app.svelte";
 
 const wish = matchMedia("(prefers-color-scheme: dark)");
@@ -12,7 +12,7 @@ function apply(): void {
   document.documentElement.dataset["theme"] = isDark() ? "dark" : "light";
 }
 
-/** Now, and whenever the setting or the system changes. */
+/** Applies now, and whenever the setting or the system changes. */
 export function showTheme(): void {
   apply();
   wish.addEventListener("change", apply);

@@ -1,4 +1,4 @@
-// What time it is now, for texts like "4 min ago": one timer for all of them, none while nobody reads it.
+// The current time for texts like "4 min ago": one shared timer, which stops without readers.
 import { createSubscriber } from "svelte/reactivity";
 
 class Ticker {
@@ -15,7 +15,7 @@ class Ticker {
   }
 }
 
-/** Moves every second: durations that run. */
+/** Ticks every second: running durations. */
 export const seconds = new Ticker(1000);
-/** Moves every ten seconds: ages. */
+/** Ticks every ten seconds: ages. */
 export const moments = new Ticker(10_000);

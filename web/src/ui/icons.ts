@@ -1,5 +1,5 @@
-// Line icons on a grid of 16, drawn for this page: one path each, stroked 1.5 wide. Names say what is seen in the page's
-// terms, so that a picture can change without a component noticing.
+// Line icons on a grid of 16, drawn for this page: one path each, stroked 1.5 wide. Names follow
+// the page's terms, so that a picture can change without changing components.
 
 export const icons = {
   inbox: "M2 9.5 3.6 3.4h8.8L14 9.5v3.1H2zM2 9.5h3.4l1 1.8h3.2l1-1.8H14",

@@ -1,16 +1,16 @@
-// Whether an element has stood still for a moment. What appears or moves under a finger must not be pressed by it: a tap is
-// aimed at what was there before.
+// Whether an element has stood still for a moment. A tap is aimed at what was there before, so an
+// element that appears or moves under a finger must not accept it.
 const stillMs = 500;
 const lookMs = 50;
 
 export class Still {
-  /** It has been there, seen, and where it is, for half a second. */
+  /** It has been visible and in place for 500 ms. */
   isStill = $state(false);
   private element: Element | null = null;
   private last = "";
   private since = Infinity;
 
-  /** `within`: scrolling this by hand is no movement. */
+  /** `within`: scrolling this element by hand does not count as movement. */
   constructor(private readonly within: () => Element | null = () => null) {}
 
   private place(): string {
@@ -26,7 +26,7 @@ export class Still {
     this.isStill = performance.now() - this.since >= stillMs;
   }
 
-  /** At the very moment of a press: it may have moved since the last look. */
+  /** Checked at the moment of a press: it may have moved since the last check. */
   mayPress(): boolean {
     this.look();
     return this.isStill;

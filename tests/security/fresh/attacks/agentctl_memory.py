@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from wire import Api
 
-CONTROL = ""  # refused on every machine
+CONTROL = ""  # denied on every machine
 SECRET = rb'"secret":"[0-9a-f]{16,}'
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 CONTROL = "outside"
 NOBODY = 65534
-PYTHON = "/usr/bin/python3"  # that of root may be out of reach for nobody
+PYTHON = "/usr/bin/python3"  # root's own may be unreachable for the user nobody
 CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUSER = 0x20000, 0x2000000, 0x10000000
 FILES = {"cgroup.procs", "tasks", "cgroup.kill", "cgroup.freeze", "freezer.state", "pids.max",
          "memory.max", "memory.limit_in_bytes", "cgroup.threads", "cgroup.subtree_control"}
@@ -54,7 +54,7 @@ def prepare():
             try:
                 (folder / "cgroup.procs").write_text(str(os.getpid()))
             except OSError as error:
-                print(folder, error)  # cpuset: a group without CPUs takes nobody
+                print(folder, error)  # cpuset: a group without CPUs accepts no process
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)

@@ -32,7 +32,7 @@ def attack(world):
         output = world.inside(session, __file__, world.data, world.work)
         if world.token in output:
             found.append(f"the token was read in the moved folder, {how}")
-        if "RENAMED" in output and os.getuid() != 0:  # root could undo what holds it
+        if "RENAMED" in output and os.getuid() != 0:  # root could undo the protection
             found.append(f"the folder above the data folder could be moved away, {how}")
         moved = world.data.parent.with_name("state.moved")
         if moved.exists():

@@ -22,7 +22,7 @@ def attack(world):
     program = world.work / "kernel_reach"
     compiled(HERE / "kernel_reach.c", program)
     found = broken(world.inside(world.attacker(), [program], world.socket, world.daemon.pid))
-    # What a restart hands from one program to the next is not for agents either.
+    # Agents must not get what a restart hands from one program to the next either.
     boot = world.api.get("/api/daemon")[1]["boot_id"]
     wait_until(lambda: world.api.post("/api/restart")[0] == 202, 10, "a restart is taken")
     wait_until(lambda: world.ready() and world.api.get("/api/daemon")[1]["boot_id"] != boot, 20,

@@ -32,7 +32,7 @@ def prepare():
                        ("sys/user/max_user_namespaces", str(FEW))):
         with open(f"/proc/{name}", "w") as file:
             file.write(text)
-    # Without the capabilities that we have now, so that the daemon may look at its owner.
+    # Drops the capabilities gained by unshare, so that the daemon can identify its owner.
     os.execve(sys.executable, [sys.executable, "-B", *sys.argv], {**os.environ, PREPARED: "1"})
 
 

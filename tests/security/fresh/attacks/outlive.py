@@ -32,7 +32,7 @@ def attack(world):
         try:
             wait_until(lambda: len(list(beats.iterdir())) >= wanted, 10, "all of them live")
         except TimeoutError:
-            # One way or another may not start on a busy machine; most of them are enough.
+            # A few of the ways may not start on a busy machine; most of them are enough.
             if len(list(beats.iterdir())) < wanted - 2:
                 raise
         if end == "stop":
@@ -88,7 +88,7 @@ def inside(who, beats):
             subprocess.Popen(["setsid", "-f", *again, path], close_fds=False, **quiet)
         if way == "chain" and os.fork() == 0:
             os.setsid()
-            # Never the same process for long: one that looks for us finds the one before.
+            # The process changes constantly: a search for it finds the previous one.
             for _ in range(400):
                 Path(path).touch()
                 time.sleep(0.1)

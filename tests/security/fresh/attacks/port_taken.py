@@ -23,7 +23,7 @@ def attack(world):
     session = world.attacker()
     found = []
     world.starts_inside(session, __file__, world.socket, *world.place(), world.work)
-    if world.control:  # a daemon that lets go of its port at a restart
+    if world.control:  # a daemon that releases its port during a restart
         world.daemon.terminate()
     wait_until((world.work / "done").exists, 30, "the attack is over")
     if world.control:

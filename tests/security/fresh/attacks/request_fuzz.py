@@ -31,7 +31,7 @@ MEMBERS = ("text content when title cwd worktree prompt env limits resume inject
            "seq seqs mode path base64 expected parents recursive from to replace paths message "
            "amend base command columns rows shell environment option_id cancel secret answer "
            "argv").split()
-# What waits, ends, or is another attack's.
+# Requests that wait, end the test, or belong to another attack.
 NOT = ("restart", "/stream", "/lend", "/archive", "/stop", "/probe", "/ws", "/acp", "/shell")
 
 

@@ -41,7 +41,7 @@ def inside(folder):
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(real)
     print("BROKE another socket could be put in its place")
-    os.rename(f"{folder}/moved.sock", real)  # so that the test itself still gets in
+    os.rename(f"{folder}/moved.sock", real)  # so that the test itself can still connect
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ CONTROL = "by_hand"
 EVIL = "\x1b]0;T\x07\x1b[2J\x9b2J\x85\0\x7f\b\b\u202e\u200b\u2066\U000e0041"
 BAD = re.compile(rb"\x1b\][^\n]|\x1b\[2J|[\x00-\x06\x0b\x0e-\x1a\x7f]|\xc2[\x80-\x9f]"
                  rb"|\xe2\x80\xae|\xe2\x80\x8b|\xe2\x81\xa6|\xf3\xa0\x81\x81")
-# What the command line itself sends: colours, the cursor, the screen that `attach` draws.
+# Sequences that the command line itself sends: colours, the cursor, the screen of `attach`.
 OURS = re.compile(rb"\x1b\[[0-9;?]*[ABCDGHJKhlmnsu]")
 VERBS = ["show", "why", "transcript", "history", "logs", "events"]
 

@@ -1,21 +1,21 @@
-// How much of a scrolled box has been on the screen, from its beginning on: to jump to the end shows nothing of what lies
-// between. Done once, it stays so.
+// How much of a scrolled box has been on the screen, from its beginning: a jump to the end does not
+// count what lies between. Once complete, it stays complete.
 export class Reading {
   isDone = $state(false);
-  /** Something of it has not been shown yet. */
+  /** Part of it has not been shown yet. */
   isClamped = $state(false);
   percent = $state(0);
   private box: HTMLElement | null = null;
   private seenTo = 0; // in pixels of the box's content
   private height = 0;
 
-  /** `isComplete`: all that belongs into the box is in it. */
+  /** `isComplete`: the box has its whole content. */
   constructor(private readonly isComplete: () => boolean) {}
 
   readonly look = (): void => {
     const { box } = this;
     if (!box || this.isDone || !this.isComplete() || document.visibilityState !== "visible" || box.clientHeight === 0) return;
-    // Of another width it is another text: what was seen of it is not known any more.
+    // After a change of width the text wraps differently: start over.
     if (box.scrollHeight < this.height) this.seenTo = 0;
     this.height = box.scrollHeight;
     if (box.scrollTop <= this.seenTo + 1) this.seenTo = Math.max(this.seenTo, box.scrollTop + box.clientHeight);
@@ -24,7 +24,7 @@ export class Reading {
     this.percent = Math.min(99, Math.floor((100 * this.seenTo) / Math.max(1, box.scrollHeight)));
   };
 
-  /** The next page of what has not been shown. */
+  /** Scrolls to the first part that has not been shown. */
   goOn(): void {
     this.look();
     this.box?.scrollTo({ top: Math.max(0, this.seenTo - 24) });

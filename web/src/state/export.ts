@@ -1,7 +1,7 @@
-// Saves a session as a file of this computer. The bytes are the daemon's; nothing is made up here.
-import { app } from "../../state/app.svelte";
+// Downloads a session's export. The content comes from the daemon unchanged.
+import { app } from "./app.svelte";
 
-/** A title as a name that every file system takes. */
+/** A title as a name that is valid on every file system. */
 export function fileName(title: string, id: string, ending: string): string {
   const words = title.toLowerCase().normalize("NFKD").replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 48);
   return `perdure-${words || id.slice(-8)}.${ending}`;
