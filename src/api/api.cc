@@ -66,14 +66,14 @@ HttpResponse refusal(const Error& error, const std::vector<std::string>& allowed
   return response;
 }
 
-// Finding the process of a local TCP connection is expensive. It is needed where a caller inside a
-// session has fewer rights than its token: answers, admin-only routes, and sockets, which carry
-// answers later on.
+// Whether the place of a caller over TCP matters: a caller inside a session acts as that session,
+// whatever token it brings. Only plain reads go by the token alone. Open routes see to it
+// themselves.
 bool asks_origin(const HttpRequest& request, const Route* route) {
-  if (!route) return false;
-  if (route->access == Access::open) return route->asks_origin;
-  if (request.count("Upgrade") > 0) return true;
-  return route->access != Access::observe && route->access != Access::operate;
+  if (!route || route->access == Access::open) return false;
+  const bool reads = request.method == "GET" || request.method == "HEAD";
+  if (!reads || request.count("Upgrade") > 0) return true;
+  return route->access == Access::answer || route->access == Access::admin;
 }
 
 Error no_access(const Principal& principal) {
@@ -178,7 +178,8 @@ Result<Api::Examined> Api::examine(const HttpRequest& request, Gate::Ticket tick
   out.principal = std::move(*principal);
   note_token_use(request, out.principal);
   if (!out.route) return std::unexpected(no_route({request, std::move(match.allowed)}));
-  if (!has_access(out.principal, out.route->access)) {
+  const bool is_in_doubt = !out.principal.doubt.empty() && asks_origin(request, out.route);
+  if (is_in_doubt || !has_access(out.principal, out.route->access)) {
     return refused(request, out.route, &out.principal, no_access(out.principal));
   }
   const Result<> form = gate_.check_change(request, out.route->body_type, &out.principal);
@@ -224,10 +225,19 @@ void Api::on_request(HttpRequest request, std::shared_ptr<HttpExchange> exchange
 }
 
 void Api::look_where_from(HttpRequest request, std::shared_ptr<HttpExchange> exchange) {
+  // Who has no right here costs no look.
+  const Result<Examined> examined = examine(request, Gate::Ticket::look, Stage::head);
+  if (!examined) return exchange->respond(refusal(examined.error(), {}));
+  const Principal& by = examined->principal;
   auto kept = std::make_shared<HttpRequest>(std::move(request));
-  gate_.find_origin(*kept, [this, kept, exchange = std::move(exchange)] mutable {
-    if (!exchange->is_gone()) on_request(std::move(*kept), std::move(exchange));
-  });
+  gate_.find_origin(*kept, by.credential.empty() ? by.id : by.credential,
+                    [this, kept, exchange = std::move(exchange)](Result<> found) mutable {
+                      if (exchange->is_gone()) return;
+                      if (found) return on_request(std::move(*kept), std::move(exchange));
+                      HttpResponse busy = busy_response(found.error());
+                      add_safe_headers(busy);
+                      exchange->respond(std::move(busy));
+                    });
 }
 
 void Api::serve_shell(const HttpRequest& request, HttpExchange& exchange) {

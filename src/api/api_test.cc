@@ -67,15 +67,14 @@ class ApiBench : public ApiDaemon {
     GateConfig config{
         .admin_token = sha256(admin),
         .uid = 1000,
-        .tcp_origin = [this](const HttpPeer&) -> std::optional<CallerOrigin> {
-          if (looks_longer) return std::nullopt;
-          return CallerOrigin{hosted_peer, doubt};
-        },
-        .find_tcp_origin =
-            [this](std::shared_ptr<const HttpPeer>,
-                   std::move_only_function<void(CallerOrigin)> done) {
-              loop.post([this, done = std::move(done)] mutable { done({hosted_peer, doubt}); });
-            }};
+        .find_tcp_origin = [this](const std::shared_ptr<const HttpPeer>&, std::string source,
+                                  std::move_only_function<void(Result<CallerOrigin>)> done) {
+          looked_for.push_back(std::move(source));
+          loop.post([this, done = std::move(done)] mutable {
+            if (is_busy) return done(fail(Code::unavailable, "too many callers"));
+            done(CallerOrigin{hosted_peer, doubt});
+          });
+        }};
     config.names.add_listener(*parse_listen_host("127.0.0.1"), 7433, Scheme::http);
     api = std::make_unique<Api>(
         Gate::World{*node, loop, loop}, loop, std::move(config),
@@ -158,7 +157,8 @@ class ApiBench : public ApiDaemon {
   std::string admin = make_secret(SecretKind::token, {1, 2, 3, 4});
   SessionId hosted_peer;
   std::string doubt;
-  bool looks_longer = false;
+  std::vector<std::string> looked_for;  // sources of the looks for a caller's place
+  bool is_busy = false;                 // there is no room for such a look
   bool served = true;
   bool refused_at_head = false;
   std::shared_ptr<const HttpPeer> peer = std::make_shared<const HttpPeer>(
@@ -221,22 +221,61 @@ TEST(RouteTable, TOK3_no_answer_and_no_token_from_inside_of_a_session) {
     const Answered answer = bench.as_admin(method, path, method == "POST" ? "{}" : "");
     EXPECT_EQ(answer.status, 403) << path;
   }
-  const Answered login = bench.ask({"POST", "/api/login", R"({"token":"x"})"});
-  EXPECT_EQ(login.status, 403);
+  const std::string launch = bench.api->gate().make_launch_token({.id = "uid:1000"});
+  const Asked login{"POST", "/api/login", R"({"token":")" + launch + "\"}"};
+  EXPECT_EQ(bench.ask(login).status, 403);
+  ApiBench outside;
+  const std::string theirs = outside.api->gate().make_launch_token({.id = "uid:1000"});
+  EXPECT_EQ(outside.ask({"POST", "/api/login", R"({"token":")" + theirs + "\"}"}).status, 200);
 }
 
-TEST(RouteTable, TOK3_a_caller_that_takes_a_longer_look_is_looked_for_before_it_may_mint) {
+// Whatever a route is called: what is no plain read is refused to a caller whose place is unknown.
+TEST(RouteTable, TOK3_every_route_but_plain_reads_judges_the_place_of_a_caller_over_tcp) {
   ApiBench bench;
-  bench.looks_longer = true;
-  const std::string body = R"({"name":"x","scopes":["observe"]})";
-  EXPECT_EQ(bench.as_admin("POST", "/api/tokens", body).status, 201);
-  ApiBench inside;
-  inside.looks_longer = true;
-  inside.hosted_peer = unknown_session();
-  inside.doubt = "nobody is seen to hold its connection";
-  const Answered refused = inside.as_admin("POST", "/api/tokens", body);
-  EXPECT_EQ(refused.status, 403);
-  EXPECT_THAT(refused.body, ::testing::HasSubstr("nobody is seen to hold its connection"));
+  bench.hosted_peer = unknown_session();
+  bench.doubt = "nobody is seen to hold its connection";
+  std::size_t judged = 0;
+  for (const auto& route : bench.api->router().routes()) {
+    const std::string name = route->method + " " + route->pattern;
+    const bool is_read = route->method == "GET" && route->access <= Access::operate;
+    if (route->access == Access::open || (is_read && !route->is_socket)) continue;
+    bench.peer = std::make_shared<const HttpPeer>(*bench.peer);  // a fresh connection
+    Asked what{route->method, example_of(route->pattern), route->method == "GET" ? "" : "{}"};
+    what.headers = {{"Authorization", "Bearer " + bench.admin}};
+    if (route->is_socket) what.headers.push_back({"Upgrade", "websocket"});
+    const Answered refused = bench.ask(what);
+    EXPECT_EQ(refused.status, 403) << name << " " << refused.body;
+    EXPECT_THAT(refused.body, ::testing::HasSubstr(bench.doubt)) << name;
+    ++judged;
+  }
+  EXPECT_GT(judged, 40U);
+  EXPECT_EQ(bench.looked_for, std::vector<std::string>(judged, "token:admin"));
+  EXPECT_EQ(bench.as_admin("GET", "/api/tasks").status, 200) << "a read goes by its token";
+}
+
+TEST(RouteTable, N16_who_shows_no_credential_costs_no_look_for_its_place) {
+  ApiBench bench;
+  EXPECT_EQ(bench.ask({"POST", "/api/login", R"({"token":"x"})"}).status, 401);
+  const std::string unknown = make_secret(SecretKind::launch, {7, 7, 7, 7});
+  EXPECT_EQ(bench.ask({"POST", "/api/login", R"({"token":")" + unknown + "\"}"}).status, 401);
+  EXPECT_EQ(bench.ask({"POST", "/api/tasks", "{}"}).status, 401);
+  EXPECT_THAT(bench.looked_for, ::testing::IsEmpty());
+}
+
+TEST(RouteTable, N16_with_too_many_looks_under_way_a_caller_is_told_to_come_back) {
+  ApiBench bench;
+  bench.is_busy = true;
+  const Answered task = bench.as_admin("POST", "/api/tasks", R"({"title":"t"})");
+  EXPECT_EQ(task.status, 503);
+  EXPECT_EQ(task.header("Retry-After"), "1");
+  const std::string launch = bench.api->gate().make_launch_token({.id = "uid:1000"});
+  const Asked login{"POST", "/api/login", R"({"token":")" + launch + "\"}"};
+  const Answered busy = bench.ask(login);
+  EXPECT_EQ(busy.status, 503);
+  EXPECT_EQ(busy.header("Retry-After"), "1");
+  bench.is_busy = false;
+  EXPECT_EQ(bench.ask(login).status, 200) << "the launch token was not used up";
+  EXPECT_EQ(bench.as_admin("POST", "/api/tasks", R"({"title":"t"})").status, 201);
 }
 
 TEST(Api, the_host_is_checked_before_anything_else) {

@@ -29,11 +29,13 @@ class Bench : public ApiDaemon {
   Bench() {
     audit = *Audit::open({loop, loop, *store}, {.segment_records = 8});
     world->audit = audit.get();
-    GateConfig config{.admin_token = sha256(admin),
-                      .uid = 1000,
-                      .tcp_origin = [this](const HttpPeer&) -> std::optional<CallerOrigin> {
-                        return CallerOrigin{.session = hosted};
-                      }};
+    GateConfig config{
+        .admin_token = sha256(admin),
+        .uid = 1000,
+        .find_tcp_origin = [this](const std::shared_ptr<const HttpPeer>&, const std::string&,
+                                  std::move_only_function<void(Result<CallerOrigin>)> done) {
+          done(CallerOrigin{.session = hosted});
+        }};
     config.names.add_listener(*parse_listen_host("127.0.0.1"), 7433, Scheme::http);
     api = std::make_unique<Api>(
         Gate::World{*node, loop, loop}, loop, std::move(config),

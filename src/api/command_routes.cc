@@ -51,7 +51,7 @@ void handle_verb(SessionCommands& commands, const SessionVerb& verb, Call call) 
   const bool force = verb.name == "cancel" && flag_parameter(call.request, "force");
   with_session(commands, std::move(call),
                [&](Asker asker, SessionId session, std::string_view body, OnAnswer done) {
-                 if (const Result<> may = check_verb(asker.principal, verb); !may) {
+                 if (const Result<> may = check_verb(asker.principal, verb, session); !may) {
                    return done(std::unexpected(may.error()));
                  }
                  if (dry) return commands.plan_repair(asker, session, std::move(done));

@@ -77,10 +77,11 @@ std::string join_objects(std::string first, std::string_view second) {
 
 std::span<const SessionVerb> session_verbs() { return verbs; }
 
-Result<> check_verb(const Principal& principal, const SessionVerb& verb) {
-  // A mode may be one in which the agent no longer asks for permission.
-  return verb.name == "options" ? check_outside(principal, "change an agent's options")
-                                : Result<>();
+Result<> check_verb(const Principal& principal, const SessionVerb& verb, SessionId session) {
+  // A mode can be one in which the agent no longer asks.
+  if (verb.name == "options") return check_outside(principal, "change an agent's options");
+  const bool puts_away = verb.name == "archive" || verb.name == "unarchive";
+  return puts_away ? check_may_own(principal, session) : Result<>();
 }
 
 const SessionVerb* find_session_verb(std::string_view name) {
@@ -232,6 +233,7 @@ Result<InputBody> SessionCommands::read_change(const Asker& asker, const State& 
     return fail(Code::denied,
                 "A process in a container or on another host cannot change the folder.");
   }
+  if (!body.mcp_servers.text.empty()) TRY_VOID(check_unbound(by, "set MCP servers"));
   ConfigureSession change;
   if (!body.policy.is_empty()) change.what.policy = TRY(body.policy.on(state.policy));
   if (body.policy.limits && world_.check_limits) {

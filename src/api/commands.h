@@ -116,9 +116,9 @@ struct SessionVerb {
   Result<InputBody> (*read)(std::string_view body);
 };
 std::span<const SessionVerb> session_verbs();
-// Returns denied if a process inside a session may not use the verb.
-Result<> check_verb(const Principal& principal, const SessionVerb& verb);
-// Null if the verb does not exist.
+// denied: not for a process inside a session, or not about another one.
+Result<> check_verb(const Principal& principal, const SessionVerb& verb, SessionId session);
+// Null for one that there is not.
 const SessionVerb* find_session_verb(std::string_view name);
 
 }  // namespace perdure

@@ -202,29 +202,33 @@ void Gate::remember(std::shared_ptr<const HttpPeer> peer, CallerOrigin origin) {
   origins_[peer.get()] = {peer, std::move(origin)};
 }
 
-std::optional<CallerOrigin> Gate::known_origin(const HttpRequest& request) {
+std::optional<CallerOrigin> Gate::known_origin(const HttpRequest& request) const {
   if (!request.peer) return CallerOrigin{};
   if (request.peer->is_unix) return request.peer->origin;
-  if (!config_.tcp_origin) return CallerOrigin{};
+  if (!config_.find_tcp_origin) return CallerOrigin{};
   const auto at = origins_.find(request.peer.get());
   if (at != origins_.end() && at->second.first.lock() == request.peer) return at->second.second;
-  std::optional<CallerOrigin> found = config_.tcp_origin(*request.peer);
-  if (found) remember(request.peer, *found);
-  return found;
+  return std::nullopt;
 }
 
-bool Gate::knows_origin(const HttpRequest& request) { return known_origin(request).has_value(); }
-
-void Gate::find_origin(const HttpRequest& request, std::move_only_function<void()> done) {
-  config_.find_tcp_origin(request.peer, [this, exists = exists_, peer = request.peer,
-                                         done = std::move(done)](CallerOrigin found) mutable {
-    if (!*exists) return;
-    remember(std::move(peer), std::move(found));
-    done();
-  });
+bool Gate::knows_origin(const HttpRequest& request) const {
+  return known_origin(request).has_value();
 }
 
-CallerOrigin Gate::origin(const HttpRequest& request) {
+void Gate::find_origin(const HttpRequest& request, std::string source,
+                       std::move_only_function<void(Result<>)> done) {
+  config_.find_tcp_origin(
+      request.peer, std::move(source),
+      [this, exists = exists_, peer = request.peer,
+       done = std::move(done)](Result<CallerOrigin> found) mutable {
+        if (!*exists) return;
+        if (!found) return done(std::unexpected(std::move(found).error()));
+        remember(std::move(peer), std::move(*found));
+        done({});
+      });
+}
+
+CallerOrigin Gate::origin(const HttpRequest& request) const {
   const CallerOrigin not_found{unknown_session(), "nobody looked where it comes from"};
   return known_origin(request).value_or(not_found);
 }
@@ -261,6 +265,12 @@ std::string Gate::make_ticket(const Principal& by) {
   std::string text = make_secret_text(SecretKind::ticket);
   tickets_.add(sha256(text), by, now());
   return text;
+}
+
+bool Gate::is_launch_token(std::string_view text) const {
+  const auto by = is_secret(SecretKind::launch, text) ? launches_.look(sha256(text), now())
+                                                      : std::optional<Principal>();
+  return by && still_valid(*by);
 }
 
 Result<Principal> Gate::take_launch_token(const HttpRequest& request, std::string_view text) {

@@ -30,10 +30,10 @@ struct GateConfig {
   std::uint32_t uid = 0;  // the daemon's own
   // Where a caller on the unix socket comes from; called at accept.
   std::function<CallerOrigin(int descriptor)> local_origin = {};
-  // The same for a TCP caller, if that is quick to find; nullopt: use find_tcp_origin.
-  std::function<std::optional<CallerOrigin>(const HttpPeer&)> tcp_origin = {};
-  // The slower search, off the loop. It calls back on the loop, never from within this call.
-  std::function<void(std::shared_ptr<const HttpPeer>, std::move_only_function<void(CallerOrigin)>)>
+  // The same of one that came over TCP, on another thread. It calls back on the loop, and not from
+  // inside this call. Looks are taken in turns by their source; unavailable when too many wait.
+  std::function<void(std::shared_ptr<const HttpPeer>, std::string source,
+                     std::move_only_function<void(Result<CallerOrigin>)>)>
       find_tcp_origin = {};
   // The sessions that a caller inside a session sees in addition to its own; null: none.
   std::shared_ptr<const SessionReach> reach = nullptr;
@@ -68,9 +68,11 @@ class Gate {
   // unauthenticated, or limit_reached after too many failures from the same source.
   Result<Principal> identify(const HttpRequest& request, Ticket ticket,
                              Origins origins = Origins::required);
-  // False: call find_origin() first.
-  bool knows_origin(const HttpRequest& request);
-  void find_origin(const HttpRequest& request, std::move_only_function<void()> done);
+  // False: find_origin() has to come first.
+  bool knows_origin(const HttpRequest& request) const;
+  // `source` is the credential that the caller showed. Fails with unavailable when too many wait.
+  void find_origin(const HttpRequest& request, std::string source,
+                   std::move_only_function<void(Result<>)> done);
 
   // How long to delay a refusal of identify() or take_launch_token(): longer with each failure from
   // the same source, and 0 for the first few.
@@ -83,15 +85,17 @@ class Gate {
   // check this every few seconds and end the stream if it is false.
   bool still_valid(const Principal& principal) const;
 
-  // Where the caller comes from. Inside a session if find_origin() was needed and has not finished.
-  CallerOrigin origin(const HttpRequest& request);
+  // Where the caller comes from. Inside, when find_origin() has not been asked and was needed.
+  CallerOrigin origin(const HttpRequest& request) const;
   // For the handler's on_accept().
   void note_origin(int descriptor, HttpPeer& peer) const;
 
   // One-time secrets; only their hash is kept.
   std::string make_launch_token(const Principal& by);
   std::string make_ticket(const Principal& by);
-  // The principal that created it; unauthenticated if it is unknown, used or expired.
+  // Whether it would be taken. A person's own failures are counted by take_launch_token().
+  bool is_launch_token(std::string_view text) const;
+  // Who had it made; unauthenticated for one that is unknown, used or too old.
   Result<Principal> take_launch_token(const HttpRequest& request, std::string_view text);
   // Makes the token usable again after the login could not be stored.
   void give_back_launch_token(std::string_view text, const Principal& by);
@@ -126,7 +130,7 @@ class Gate {
   AuthFailures failures_;
   void note_use(const std::string& credential);
   std::map<std::string, Timestamp> last_used_;
-  std::optional<CallerOrigin> known_origin(const HttpRequest& request);
+  std::optional<CallerOrigin> known_origin(const HttpRequest& request) const;
   void remember(std::shared_ptr<const HttpPeer> peer, CallerOrigin origin);
   // A connection's origin does not change.
   std::map<const HttpPeer*, std::pair<std::weak_ptr<const HttpPeer>, CallerOrigin>> origins_;

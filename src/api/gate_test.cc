@@ -36,9 +36,12 @@ class GateBench : public ApiDaemon {
 
   std::unique_ptr<Gate> make_gate() {
     GateConfig config{
-        .admin_token = sha256(admin), .uid = own_uid, .tcp_origin = [this](const HttpPeer&) {
+        .admin_token = sha256(admin),
+        .uid = own_uid,
+        .find_tcp_origin = [this](const std::shared_ptr<const HttpPeer>&, const std::string&,
+                                  std::move_only_function<void(Result<CallerOrigin>)> done) {
           ++looked;
-          return CallerOrigin{hosted_peer, ""};
+          done(CallerOrigin{hosted_peer, ""});
         }};
     config.names.add_listener(*parse_listen_host("127.0.0.1"), 7433, Scheme::http);
     return std::make_unique<Gate>(Gate::World{*node, clock, loop}, std::move(config));
@@ -59,6 +62,7 @@ class GateBench : public ApiDaemon {
     return request;
   }
   Result<Principal> identify(const HttpRequest& request) {
+    if (!gate->knows_origin(request)) gate->find_origin(request, "", [](const Result<>&) {});
     return gate->identify(request, Gate::Ticket::take);
   }
   // Adds a token to the node and returns its text.

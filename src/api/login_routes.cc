@@ -75,12 +75,29 @@ void add_browser(ApiWorld& world, Gate& gate, const std::shared_ptr<Login>& logi
   });
 }
 
-void log_in(ApiWorld& world, Gate& gate, Call call) {
-  if (const CallerOrigin from = gate.origin(call.request); from.session) {
+// The launch token is taken once it is known that its bearer is outside of every session.
+void take_launch(ApiWorld& world, Gate& gate, const std::shared_ptr<Login>& login) {
+  if (const CallerOrigin from = gate.origin(login->call.request); from.session) {
     const std::string why = from.doubt.empty() ? "" : " (it may be one: " + from.doubt + ")";
-    return refuse_login(world, call,
+    return refuse_login(world, login->call,
                         Error(Code::denied, "a process inside a session may not log in" + why));
   }
+  Result<Principal> by = gate.take_launch_token(login->call.request, login->launch);
+  if (!by) return refuse_login(world, login->call, by.error());
+  login->by = std::move(*by);
+  login->cookie_text = gate.make_secret_text(SecretKind::cookie);
+  login->key_text = gate.make_secret_text(SecretKind::key);
+  const Timestamp now = world.clock.now().wall;
+  login->row = {.id = new_row_id(world, "br_"),
+                .cookie_hash = sha256(login->cookie_text),
+                .key_hash = sha256(login->key_text),
+                .created = now,
+                .expires = Timestamp{now.ms + browser_ms},
+                .by = login->by.id};
+  add_browser(world, gate, login);
+}
+
+void log_in(ApiWorld& world, Gate& gate, Call call) {
   const Result<LoginBody> body = read_body<LoginBody>(call.request.body);
   if (!body) return refuse_login(world, call, body.error());
   auto login = std::make_shared<Login>(Login{.call = std::move(call), .launch = body->token});
@@ -93,25 +110,21 @@ void log_in(ApiWorld& world, Gate& gate, Call call) {
         login->call, world.node, login->key,
         Error(Code::secret_already_shown, "this login was done before, as " + *shown));
   }
-  Result<Principal> by = gate.take_launch_token(login->call.request, body->token);
-  if (!by) {
+  if (!gate.is_launch_token(body->token)) {
+    const Result<Principal> by = gate.take_launch_token(login->call.request, body->token);
     const std::int64_t delay_ms = gate.refusal_delay_ms(login->call.request);
     if (delay_ms == 0) return refuse_login(world, login->call, by.error());
     world.loop.after_ms(
         delay_ms, [&world, login, error = by.error()] { refuse_login(world, login->call, error); });
     return;
   }
-  login->by = std::move(*by);
-  login->cookie_text = gate.make_secret_text(SecretKind::cookie);
-  login->key_text = gate.make_secret_text(SecretKind::key);
-  const Timestamp now = world.clock.now().wall;
-  login->row = {.id = new_row_id(world, "br_"),
-                .cookie_hash = sha256(login->cookie_text),
-                .key_hash = sha256(login->key_text),
-                .created = now,
-                .expires = Timestamp{now.ms + browser_ms},
-                .by = login->by.id};
-  add_browser(world, gate, login);
+  // Who has no launch token costs no look at where it is.
+  if (gate.knows_origin(login->call.request)) return take_launch(world, gate, login);
+  gate.find_origin(login->call.request, "login", [&world, &gate, login](const Result<>& found) {
+    if (login->call.exchange->is_gone()) return;
+    if (found) return take_launch(world, gate, login);
+    login->call.exchange->respond(busy_response(found.error()));
+  });
 }
 
 void make_launch(Gate& gate, const Call& call) {
@@ -137,8 +150,7 @@ void add_login_routes(Router& router, ApiWorld& world, Gate& gate) {
               .access = Access::open,
               .summary = "Trades a launch token for a cookie and a key.",
               .handler = [&world, &gate](Call call) { log_in(world, gate, std::move(call)); },
-              .body_bytes_max = 16UL << 10,
-              .asks_origin = true});
+              .body_bytes_max = 16UL << 10});
   router.add({.method = "POST",
               .pattern = "/api/launch",
               .access = Access::admin,

@@ -4,6 +4,7 @@
 #include "api/agent_json.h"
 #include "api/commands.h"
 #include "api/route.h"
+#include "api/session_argument.h"
 #include "base/limits.h"
 #include "wire/reply.h"
 
@@ -31,6 +32,11 @@ void SessionCommands::resume(Asker asker, SessionId session, std::string_view te
   if (!state) return done(std::unexpected(state.error()));
   const Result<ResumeBody> body = read_body<ResumeBody>(text);
   if (!body) return done(std::unexpected(body.error()));
+  // Another agent, or the word that the old one is dead, is more than driving a session.
+  if (!body->with.empty() || body->declare_dead) {
+    const Result<> may = check_may_own(asker.principal, session);
+    if (!may) return done(std::unexpected(may.error()));
+  }
   Result<ResumeSession> input = read_resume(*state, *body);
   if (!input) return done(std::unexpected(std::move(input).error()));
   if (body->wait) {

@@ -85,6 +85,12 @@ HttpResponse error_response(const Error& error) {
   return json_response(kind.http_status, std::move(out).take());
 }
 
+HttpResponse busy_response(const Error& error) {
+  HttpResponse response = error_response(error);
+  response.headers.push_back({"Retry-After", "1"});
+  return response;
+}
+
 std::string Call::key() const {
   const auto given = request.header("Idempotency-Key");
   if (!given || given->empty()) return {};

@@ -48,8 +48,10 @@ struct Call {
 };
 
 HttpResponse error_response(const Error& error);
-// Whether the principal may call a route with this access. Admin covers everything, so a principal
-// that is bound to some sessions never has it.
+// The same, for what passes in a moment: with Retry-After.
+HttpResponse busy_response(const Error& error);
+// Whether the principal may call a route of this access. Admin is over everything, so never for one
+// that is bound to some sessions.
 bool has_access(const Principal& principal, Access access);
 
 using RouteHandler = std::move_only_function<void(Call)>;
@@ -65,9 +67,7 @@ struct Route {
   // Needs files, processes or folders of the session in the first argument, so only the session's
   // owner can serve it.
   bool at_owner = false;
-  // For an open route: determine the caller's origin anyway.
-  bool asks_origin = false;
-  // The answer is a WebSocket: other requests get 426 and never reach the handler.
+  // The answer is a WebSocket: the handler only sees requests that want one, others get 426.
   bool is_socket = false;
   // For an open route that is not for everybody: decides by the head alone who may use it.
   std::function<Result<>(const HttpRequest& head)> check_head = {};

@@ -28,11 +28,15 @@ Result<SessionId> own_session_of(ApiWorld& world, const Call& call) {
 
 Result<SessionId> shell_session_of(ApiWorld& world, const Call& call) {
   const SessionId session = TRY(own_session_of(world, call));
-  const bool reaches_all = world.reach && world.reach->reaches_all();
-  if (call.principal.sessions.empty() || !reaches_all) return session;
-  return fail(Code::denied,
-              "With agents_reach = \"all\" a shell reaches every session. A token bound to some "
-              "sessions cannot use one.");
+  TRY_VOID(check_unbound(call.principal, "use shells"));
+  return session;
+}
+
+Result<> check_unbound(const Principal& principal, std::string_view what) {
+  if (principal.sessions.empty()) return {};
+  return fail(Code::denied, "A token bound to some sessions cannot " + std::string(what) +
+                                ": what runs inside a session can make others. Use a token for "
+                                "all sessions, or the page.");
 }
 
 Result<> check_outside(const Principal& principal, std::string_view what) {

@@ -20,11 +20,13 @@ Result<SessionId> session_of(ApiWorld& world, const Call& call);
 // The same for what a process inside a session may do only to its own session: files, shells,
 // settings. Another session that it can see is denied.
 Result<SessionId> own_session_of(ApiWorld& world, const Call& call);
-// The same for shells. With `agents_reach = "all"` a shell reaches every session, so a token that
-// is bound to some sessions may not open one.
+// The same for shells, with check_unbound().
 Result<SessionId> shell_session_of(ApiWorld& world, const Call& call);
 Result<> check_may_own(const Principal& principal, SessionId session);
-// denied for every process inside a session: deleting, redacting, changing an agent's options.
+// denied for a token that is bound to some sessions: starting programs inside one. Those act as the
+// session, which makes others and reaches them.
+Result<> check_unbound(const Principal& principal, std::string_view what);
+// denied for every process inside a session: deleting, redacting, options of an agent.
 Result<> check_outside(const Principal& principal, std::string_view what);
 
 // The known facts about a deleted session, as members of an object: title, when, by whom. Empty if

@@ -131,7 +131,7 @@ void WsConnection::act_on_session(const WsRequest& request) {
     return commands.resume(asker(request), *session, body_without(request.payload, {"session_id"}),
                            answer_to(request));
   }
-  if (const Result<> may = check_verb(principal_, *verb); !may) {
+  if (const Result<> may = check_verb(principal_, *verb, *session); !may) {
     return respond_error(request, may.error());
   }
   commands.submit(asker(request), *session,

@@ -20,7 +20,6 @@ class SessionReach {
  public:
   virtual ~SessionReach() = default;
   virtual bool reaches(SessionId from, SessionId to) const = 0;
-  virtual bool reaches_all() const { return false; }
 };
 
 struct Principal {

@@ -11,6 +11,9 @@ namespace perdure {
 
 // JSON: deeper nesting is rejected as invalid input.
 inline constexpr std::size_t json_depth_max = 64;
+// Of what a client gives to be kept or passed on: effects, packets and snapshots hold it some
+// levels deeper. Deeper: invalid_argument.
+inline constexpr std::size_t json_depth_given_max = 48;
 
 // A journal record, encoded. Larger payloads go to blobs; a larger record is rejected.
 inline constexpr std::size_t record_bytes_max = 64UL << 20;
@@ -194,6 +197,10 @@ inline constexpr std::size_t node_name_bytes_max = 1024;  // of a token or a rul
 // Connections from this machine for which it is known whether they come from inside a hosted
 // session; at the limit, closed ones are forgotten.
 inline constexpr std::size_t peers_known_max = 16'384;
+// Callers over TCP whose place is being looked up: in all, and with one credential; more:
+// unavailable.
+inline constexpr std::size_t caller_looks_max = 1024;
+inline constexpr std::size_t caller_looks_per_source_max = 64;
 inline constexpr std::size_t requests_waiting_max = 256;  // for the daemon to be ready
 inline constexpr std::int64_t ready_wait_ms = 30'000;     // then 503
 

@@ -151,6 +151,7 @@ std::optional<std::string> topmost_mark(std::int64_t pid) {
 }
 
 struct OwnSpaces {
+  std::optional<ino_t> process;
   std::optional<ino_t> user;
   std::optional<ino_t> mount;
 };
@@ -158,7 +159,8 @@ struct OwnSpaces {
 const OwnSpaces& own_spaces() {
   static const OwnSpaces spaces = [] {
     const ProcFolder self(getpid());
-    return OwnSpaces{self.name_space("ns/user"), self.name_space("ns/mnt")};
+    return OwnSpaces{self.name_space("ns/pid"), self.name_space("ns/user"),
+                     self.name_space("ns/mnt")};
   }();
   return spaces;
 }
@@ -200,6 +202,19 @@ CallerPlace place_of(const CallerProcess& caller, const CallerRules& rules) {
   if (!session) return unknown("the parents of the calling process cannot be told");
   if (!session->empty()) return {true, std::move(*session), ""};
   return strange.empty() ? outside : unknown(strange);
+}
+
+bool is_plainly_inside(std::int64_t pid, const CallerRules& rules) {
+  const ProcFolder process(pid);
+  if (!process) return false;
+  const auto differs = [&](const char* name, std::optional<ino_t> own) {
+    const std::optional<ino_t> there = process.name_space(name);
+    return there && there != own;
+  };
+  const OwnSpaces& own = own_spaces();
+  if (differs("ns/pid", own.process) || differs("ns/user", own.user)) return true;
+  if (rules.mounts_tell && differs("ns/mnt", own.mount)) return true;
+  return names_session_group(process.read_all("cgroup", 64UL << 10).value_or(""));
 }
 
 CallerPlace place_of_peer(int unix_socket, const CallerRules& rules) {

@@ -30,7 +30,11 @@ struct CallerProcess {
 };
 CallerPlace place_of(const CallerProcess& process, const CallerRules& rules);
 
-// Classifies the process that connected this unix socket. Call it at accept, while that waits.
+// Whether its namespaces or its control group alone put it into a session: a cheap look, and a
+// "no" proves nothing.
+bool is_plainly_inside(std::int64_t pid, const CallerRules& rules);
+
+// Of the process that connected this unix socket: asked at accept, while it waits.
 CallerPlace place_of_peer(int unix_socket, const CallerRules& rules);
 
 }  // namespace perdure

@@ -116,9 +116,11 @@ Result<ProcStat> read_proc_stat(std::int64_t pid) {
   return parse_proc_stat(TRY(read_small_file(proc_path(pid, "stat"))));
 }
 
+std::vector<std::int64_t> process_numbers() { return numbers_in("/proc"); }
+
 std::vector<ProcStat> all_processes() {
   std::vector<ProcStat> processes;
-  for (const std::int64_t pid : numbers_in("/proc")) {
+  for (const std::int64_t pid : process_numbers()) {
     if (auto process = read_proc_stat(pid)) processes.push_back(*process);
   }
   return processes;

@@ -30,7 +30,9 @@ struct ProcStat {
 Result<ProcStat> parse_proc_stat(std::string_view text);
 // not_found: /proc shows no such process.
 Result<ProcStat> read_proc_stat(std::int64_t pid);
-// Every process that /proc shows, ascending, without those that end in between.
+// The number of every process that /proc shows, ascending.
+std::vector<std::int64_t> process_numbers();
+// Every process that /proc shows, ascending; those that end meanwhile are left out.
 std::vector<ProcStat> all_processes();
 
 // Whether the process was started with exactly this NAME=value in its environment. One whose

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
@@ -76,8 +77,8 @@ int descriptor_for(std::int64_t pid, const std::string& link, const DescriptorSe
   int result = -1;
   const int first = search.first_look;
   if (first >= 0 && leads_to(dirfd(open), std::to_string(first).c_str(), link)) result = first;
-  int left = search.looked_at_max;
-  while (const dirent* const entry = result < 0 && left-- > 0 ? readdir(open) : nullptr) {
+  while (const dirent* const entry = result < 0 ? readdir(open) : nullptr) {
+    if (search.budget && --*search.budget < 0) break;
     if (!leads_to(dirfd(open), entry->d_name, link)) continue;
     result = std::atoi(entry->d_name);
   }
@@ -85,10 +86,15 @@ int descriptor_for(std::int64_t pid, const std::string& link, const DescriptorSe
   return result;
 }
 
+bool is_descriptor_for(std::int64_t pid, int descriptor, const std::string& link) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/fd/" + std::to_string(descriptor);
+  return leads_to(AT_FDCWD, path.c_str(), link);
+}
+
 bool holds_other_end(std::int64_t pid, int unix_socket) {
   const std::uint32_t inode = other_end_of(unix_socket);
-  return inode != 0 &&
-         descriptor_for(pid, socket_link(inode), {.looked_at_max = descriptors_looked_at_max}) >= 0;
+  int budget = descriptors_looked_at_max;
+  return inode != 0 && descriptor_for(pid, socket_link(inode), {.budget = &budget}) >= 0;
 }
 
 }  // namespace perdure

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <string>
 
 namespace perdure {
@@ -12,11 +11,13 @@ namespace perdure {
 std::string socket_link(std::uint32_t inode);
 
 struct DescriptorSearch {
-  int first_look = -1;  // where it probably is; -1: not known
-  int looked_at_max = std::numeric_limits<int>::max();
+  int first_look = -1;    // where it probably is; -1: not known
+  int* budget = nullptr;  // lowered by each descriptor examined; below 0 the search ends
 };
 // The descriptor of the process that leads there; -1: none is seen.
 int descriptor_for(std::int64_t pid, const std::string& link, const DescriptorSearch& search = {});
+// Whether this descriptor of the process leads there.
+bool is_descriptor_for(std::int64_t pid, int descriptor, const std::string& link);
 
 // Whether the process is seen to hold the other end of this unix socket. False also when the kernel
 // does not tell, or when the process has too many descriptors to look at while a caller waits.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <arpa/inet.h>
 #include <linux/inet_diag.h>
@@ -12,6 +13,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "env_posix/proc.h"
@@ -100,7 +102,7 @@ std::optional<std::uint32_t> ask_for_socket(const TcpEnds& ends, const Address& 
   return found.idiag_inode;
 }
 
-// The number that was given out last.
+// The most recently assigned pid.
 std::int64_t newest_process() {
   const Result<std::string> text = read_small_file("/proc/loadavg");
   if (!text) return 0;
@@ -117,7 +119,13 @@ std::int64_t process_of_thread(std::int64_t number) {
   return at == std::string::npos ? 0 : std::atoll(text->c_str() + at + 7);
 }
 
-// The socket to search for, or the answer if no search is needed.
+// 0 from kernels before 6.2, which do not tell.
+std::int64_t descriptor_count(std::int64_t pid) {
+  struct stat status{};
+  return stat(("/proc/" + std::to_string(pid) + "/fd").c_str(), &status) == 0 ? status.st_size : 0;
+}
+
+// Where the socket is to be looked for, or the answer when nobody needs to be found.
 struct Search {
   std::optional<CallerPlace> answer;
   std::string link;
@@ -138,7 +146,7 @@ Search begin_search(const TcpEnds& ends) {
 CallerPlace TcpCallers::judge(const Holder& holder, const std::string& link) {
   const Result<Fd> pidfd = open_pidfd(holder.pid);
   // Looked at once more: whoever has the number from here on is the one that is judged.
-  if (!pidfd || descriptor_for(holder.pid, link, {.first_look = holder.descriptor}) < 0) {
+  if (!pidfd || !is_descriptor_for(holder.pid, holder.descriptor, link)) {
     return {true, "", "the calling process has ended"};
   }
   const CallerPlace place = place_of({holder.pid, pidfd->get()}, rules_);
@@ -158,8 +166,20 @@ void TcpCallers::remember(const Holder& holder) {
   if (known_.size() > holders_known_max) known_.pop_back();
 }
 
-std::optional<CallerPlace> TcpCallers::find_soon(const TcpEnds& ends) {
-  Search search = begin_search(ends);
+std::vector<std::int64_t> TcpCallers::processes(bool inside) const {
+  std::vector<std::pair<std::int64_t, std::int64_t>> counted;
+  for (const std::int64_t pid : process_numbers()) {
+    if (is_plainly_inside(pid, rules_) == inside) counted.emplace_back(descriptor_count(pid), -pid);
+  }
+  // One that holds very many is looked at last, and of others the newest first.
+  std::ranges::sort(counted);
+  std::vector<std::int64_t> out;
+  for (const auto& [count, negative] : counted) out.push_back(-negative);
+  return out;
+}
+
+std::optional<CallerPlace> TcpCallers::find_outside(const TcpEnds& ends) {
+  const Search search = begin_search(ends);
   if (search.answer) return search.answer;
   for (const Holder& holder : known()) {
     const int descriptor =
@@ -168,25 +188,34 @@ std::optional<CallerPlace> TcpCallers::find_soon(const TcpEnds& ends) {
   }
   const std::int64_t newest = newest_process();
   const std::int64_t oldest = std::max<std::int64_t>(1, newest - newest_looked_at);
-  for (std::int64_t pid = newest; pid >= oldest; --pid) {
-    if (descriptor_for(pid, search.link) < 0) continue;
-    const std::int64_t process = process_of_thread(pid);
+  for (std::int64_t number = newest; number >= oldest; --number) {
+    if (is_plainly_inside(number, rules_) || descriptor_for(number, search.link) < 0) continue;
+    const std::int64_t process = process_of_thread(number);
     const int descriptor = descriptor_for(process, search.link);
     if (descriptor >= 0) return judge({process, descriptor}, search.link);
+  }
+  for (const std::int64_t pid : processes(false)) {
+    const int descriptor = descriptor_for(pid, search.link);
+    if (descriptor >= 0) return judge({pid, descriptor}, search.link);
   }
   return std::nullopt;
 }
 
-CallerPlace TcpCallers::find(const TcpEnds& ends) {
+CallerPlace TcpCallers::find_inside(const TcpEnds& ends) {
   const Search search = begin_search(ends);
   if (search.answer) return *search.answer;
-  std::vector<ProcStat> processes = all_processes();
-  std::ranges::reverse(processes);  // callers are usually recent processes
-  for (const ProcStat& process : processes) {
-    const int descriptor = descriptor_for(process.pid, search.link);
-    if (descriptor >= 0) return judge({process.pid, descriptor}, search.link);
+  int budget = descriptors_;
+  for (const std::int64_t pid : processes(true)) {
+    const int descriptor = descriptor_for(pid, search.link, {.budget = &budget});
+    if (descriptor >= 0) return judge({pid, descriptor}, search.link);
+    if (budget < 0) break;
   }
   return {true, "", "nobody is seen to hold its connection"};
+}
+
+CallerPlace TcpCallers::find(const TcpEnds& ends) {
+  std::optional<CallerPlace> place = find_outside(ends);
+  return place ? std::move(*place) : find_inside(ends);
 }
 
 }  // namespace perdure

@@ -1,5 +1,6 @@
-// Finds the process at the other end of a TCP connection from this machine. The kernel names only
-// its socket, so the process is searched for: first in the most likely places, then everywhere.
+// Who is at the other end of a TCP connection from this machine. The kernel names the socket and
+// not the process that has it, so processes are searched for it: first those outside of every
+// session, so that what a session holds never delays a person.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +24,18 @@ struct TcpEnds {
 // socket, or if it is on another machine. Thread-safe.
 class TcpCallers {
  public:
-  explicit TcpCallers(CallerRules rules) : rules_(rules) {}
+  // Of processes inside sessions, so many descriptors are looked at in one search at most: a few
+  // hundred milliseconds. Whoever holds more of them delays and hides its own connections only.
+  static constexpr int descriptors_max = 1 << 18;
+  explicit TcpCallers(CallerRules rules, int descriptors = descriptors_max)
+      : rules_(rules), descriptors_(descriptors) {}
 
-  // Checks processes that called before, and the newest ones: some hundred microseconds at most, on
-  // any machine. nullopt: use find().
-  std::optional<CallerPlace> find_soon(const TcpEnds& ends);
-  // Checks every process: milliseconds for each hundred of them.
+  // Looks at processes that are not plainly inside a session: those that called before, the newest,
+  // then all of them, milliseconds for each hundred. Nothing: none is seen to hold the connection.
+  std::optional<CallerPlace> find_outside(const TcpEnds& ends);
+  // Looks at those inside, to name the session. How much it looks at is bounded.
+  CallerPlace find_inside(const TcpEnds& ends);
+  // Both, one after the other.
   CallerPlace find(const TcpEnds& ends);
 
  private:
@@ -38,9 +45,11 @@ class TcpCallers {
   };
   CallerPlace judge(const Holder& holder, const std::string& link);
   std::vector<Holder> known();
+  std::vector<std::int64_t> processes(bool inside) const;
   void remember(const Holder& holder);
 
   CallerRules rules_;
+  int descriptors_;
   std::mutex mutex_;
   std::vector<Holder> known_;  // outside, the latest first
 };

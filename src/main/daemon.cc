@@ -461,7 +461,11 @@ void Daemon::add_origins(GateConfig& gate) {
   const CallerRules rules{.mounts_tell = confinement_.level == ConfinementLevel::partial &&
                                          !confinement_.has_process_namespace};
   callers_ = std::make_unique<TcpCallers>(rules);
-  caller_thread_ = std::make_unique<CallerThread>(*callers_, *shared_loop_);
+  caller_thread_ = std::make_unique<CallerThread>(
+      CallerThread::Searches{
+          .outside = [this](const TcpEnds& ends) { return callers_->find_outside(ends); },
+          .inside = [this](const TcpEnds& ends) { return callers_->find_inside(ends); }},
+      *shared_loop_);
   const auto named = [](const CallerPlace& place) {
     if (!place.inside) return CallerOrigin{};
     const Result<SessionId> session = SessionId::parse(place.session);
@@ -473,15 +477,14 @@ void Daemon::add_origins(GateConfig& gate) {
   gate.local_origin = [rules, named](int descriptor) {
     return named(place_of_peer(descriptor, rules));
   };
-  gate.tcp_origin = [this, named, ends_of](const HttpPeer& peer) -> std::optional<CallerOrigin> {
-    const std::optional<CallerPlace> place = callers_->find_soon(ends_of(peer));
-    if (!place) return std::nullopt;
-    return named(*place);
-  };
-  gate.find_tcp_origin = [this, named, ends_of](std::shared_ptr<const HttpPeer> peer,
-                                                std::move_only_function<void(CallerOrigin)> done) {
-    caller_thread_->find(ends_of(*peer), [named, done = std::move(done)](
-                                             CallerPlace place) mutable { done(named(place)); });
+  gate.find_tcp_origin = [this, named, ends_of](
+                             const std::shared_ptr<const HttpPeer>& peer, std::string source,
+                             std::move_only_function<void(Result<CallerOrigin>)> done) {
+    caller_thread_->find(std::move(source), ends_of(*peer),
+                         [named, done = std::move(done)](Result<CallerPlace> place) mutable {
+                           if (!place) return done(std::unexpected(std::move(place).error()));
+                           done(named(*place));
+                         });
   };
 }
 

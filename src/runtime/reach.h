@@ -18,7 +18,6 @@ class LineageReach final : public SessionReach {
 
   // Never for a caller whose session is unknown.
   bool reaches(SessionId from, SessionId to) const override;
-  bool reaches_all() const override { return reach_ == AgentsReach::all; }
 
  private:
   SessionList& sessions_;

@@ -23,7 +23,7 @@ Result<> check_prompt(const State& state, const Prompt& prompt) {
   if (prompt_bytes(prompt) > prompt_bytes_max) {
     return fail(Code::limit_reached, "the prompt is longer than 8 MiB");
   }
-  return {};
+  return check_given("content", prompt.blocks);
 }
 
 namespace {
@@ -188,11 +188,20 @@ Result<const QueuedPrompt*> find_waiting(const State& state, MessageId message) 
   return &*at;
 }
 
+// What a person queued is for a person to change, remove or release.
+Result<> check_own(const Draft& draft, const QueuedPrompt& queued) {
+  if (!draft.input.by.starts_with("session:") || queued.by == draft.input.by) return {};
+  return fail(Code::denied,
+              "A process inside a session can change, remove and release only the prompts that it "
+              "queued itself.");
+}
+
 }  // namespace
 
 Outcome on(Draft& draft, const EditQueued& command) {
   TRY_VOID(check_prompt(draft.state, command.prompt));
   const QueuedPrompt* const queued = TRY(find_waiting(draft.state, command.message));
+  TRY_VOID(check_own(draft, *queued));
   const std::size_t now = prompt_bytes(queued->prompt);
   const std::size_t then = prompt_bytes(command.prompt);
   if (then > now) TRY_VOID(check_queue_bytes(draft.state, then - now));
@@ -204,7 +213,9 @@ Outcome on(Draft& draft, const EditQueued& command) {
 }
 
 Outcome on(Draft& draft, const RemoveQueued& command) {
-  const bool was_on_its_way = TRY(find_waiting(draft.state, command.message))->steering;
+  const QueuedPrompt* const queued = TRY(find_waiting(draft.state, command.message));
+  TRY_VOID(check_own(draft, *queued));
+  const bool was_on_its_way = queued->steering;
   draft.add(QueueRemoved{command.message, draft.input.by});
   draft.decision.reply.seq = draft.state.head;
   if (was_on_its_way) deliver_next(draft);  // others waited until it was known if it arrived
@@ -216,6 +227,9 @@ Outcome on(Draft& draft, const ReleaseQueue&) {
   if (!draft.state.queue_held) {
     draft.decision.reply.nothing_to_do = true;
     return std::move(draft.decision);
+  }
+  for (const QueuedPrompt& queued : draft.state.queue) {
+    if (queued.held) TRY_VOID(check_own(draft, queued));
   }
   draft.add(QueueReleased{draft.input.by});
   draft.decision.reply.seq = draft.state.head;

@@ -76,6 +76,52 @@ TEST_F(HostileAgent, TOK3_a_stolen_admin_token_over_tcp_answers_nothing) {
   EXPECT_EQ(answer.status, 200) << answer.body;
 }
 
+// It sees every session, and has the secret of the wait as well.
+class SeesAll : public HostileAgent {
+ protected:
+  void SetUp() override {
+    if (access("/usr/bin/python3", X_OK) != 0) GTEST_SKIP() << "needs python3";
+    start("[sessions]\nagents_reach = 'all'");
+  }
+};
+
+TEST_F(SeesAll, TOK3_security_6_a_resume_over_tcp_answers_nothing) {
+  ask();
+  const std::string secret = client().get("/api/waits/" + wait_ + "/secret").at("secret");
+  ASSERT_FALSE(secret.empty());
+  const std::string path = "/api/sessions/" + session_ + "/resume";
+  const std::string body = R"({"wait":{"token_id":")" + wait_ + R"(","secret":")" + secret +
+                           R"(","answer":"allow"}})";
+  const std::string words = " POST " + path + " '" + body + "'";
+  const std::string token = " " + daemon_->process.admin_token();
+  const std::string to = std::to_string(daemon_->port);
+  for (const std::string& each : {to + words + token, to + words + token + " orphan",
+                                  daemon_->socket() + words}) {
+    const std::string saw = request(each);
+    EXPECT_TRUE(has(saw, "status=403")) << saw;
+  }
+  expect_open();
+  // From outside the same request answers.
+  const RawAnswer answer = daemon_->with_token(
+      daemon_->process.admin_token(), {.method = "POST", .target = path, .body = body});
+  EXPECT_EQ(answer.status, 200) << answer.body;
+}
+
+// Over TCP it is no more than over the socket, whatever token it found.
+TEST_F(SeesAll, TOK3_security_6_a_stolen_admin_token_changes_no_other_session) {
+  const std::string path = " /api/sessions/" + session_;
+  const std::string token = " " + daemon_->process.admin_token();
+  const std::string to = std::to_string(daemon_->port) + " ";
+  for (const std::string& each :
+       {"PATCH" + path + R"( '{"title":"x"}')", "DELETE" + path + "?confirm=true ''",
+        "POST" + path + R"(/options '{"mode":"free"}')", "POST" + path + R"(/redact '{"seq":1}')",
+        "POST" + path + R"(/fs/write '{"path":"x","text":"x"}')", "POST" + path + "/shells '{}'",
+        std::string(R"(POST /api/rules '{"title":"x"}')")}) {
+    const std::string saw = request(to + each + token);
+    EXPECT_TRUE(has(saw, "status=403")) << each << "\n" << saw;
+  }
+}
+
 TEST_F(HostileAgent, TOK3_a_stolen_launch_token_logs_no_agent_in) {
   const std::string saw =
       request(std::to_string(daemon_->port) + R"( POST /api/login '{"token":")" +

@@ -54,14 +54,16 @@ TEST_F(OpenWay, it_shares_the_network_namespace) {
   EXPECT_TRUE(has(saw, fs::read_symlink("/proc/self/ns/net"))) << saw;
 }
 
-TEST_F(OpenWay, TOK3_a_token_found_elsewhere_serves_for_all_but_answers_admin_and_sign_in) {
+TEST_F(OpenWay, TOK3_a_token_found_elsewhere_serves_for_reads_only) {
   ask();
   const std::string token = " " + daemon_->make_token(R"({"name":"found","scopes":["operate"]})");
   const std::string to = std::to_string(daemon_->port) + " ";
   const std::string other = "/api/sessions/" + session_;
   EXPECT_TRUE(has(request(to + "GET " + other + " ''" + token), "status=200"));
   const std::string renamed = R"('{"title":"by the agent"}')";
-  EXPECT_TRUE(has(request(to + "PATCH " + other + " " + renamed + token), "status=200"));
+  EXPECT_TRUE(has(request(to + "PATCH " + other + " " + renamed + token), "status=404"));
+  const std::string own = "/api/sessions/" + attacker_;
+  EXPECT_TRUE(has(request(to + "PATCH " + own + " " + renamed + token), "status=200"));
   EXPECT_TRUE(has(request(to + grant() + token), "status=403"));
   const std::string admin = " " + daemon_->process.admin_token();
   EXPECT_TRUE(has(request(to + "POST /api/launch '{}'" + admin), "status=403"));

@@ -1,6 +1,7 @@
 // Which sessions a process inside one can see and change: by default its own session and those it
 // created; others do not exist for it.
 #include <algorithm>
+#include <array>
 
 #include "inside.h"
 
@@ -31,6 +32,10 @@ class Reach : public InsideTest {
             {"POST", path + "/redact", R"({"seq":2})"},
             {"PATCH", path, R"({"title":"mine"})"},
             {"POST", path + "/options", R"({"mode":"free"})"},
+            {"POST", path + "/archive", "{}"},
+            {"POST", path + "/unarchive", "{}"},
+            {"POST", path + "/resume", R"({"with":"test"})"},
+            {"POST", path + "/resume", R"({"declare_dead":true})"},
             {"POST", path + "/fs/write", R"({"path":"x","text":"x"})"},
             {"POST", path + "/fs/mkdir", R"({"path":"x"})"},
             {"POST", path + "/git/commit", R"({"message":"x"})"},
@@ -155,6 +160,33 @@ TEST_F(Reach, SEC9_it_drives_the_sessions_that_it_made_and_changes_nothing_of_th
   ASSERT_TRUE(daemon_->process.start());
   EXPECT_EQ(ask_one(agent_, {"GET", path}).status, 200);
   EXPECT_EQ(ask_one(agent_, {"GET", "/api/sessions/" + victim_}).status, 404);
+}
+
+TEST_F(Reach, SEC9_N11_it_leaves_the_prompts_of_a_person_alone) {
+  ASSERT_NO_FATAL_FAILURE(begin(""));
+  const std::string child = make_child();
+  ASSERT_TRUE(client().prompt({.session = child, .text = "hang"}).ok());
+  ASSERT_TRUE(until(
+      [&] { return client().get("/api/sessions/" + child).at("session.status") == "running"; }));
+  const std::string path = "/api/sessions/" + child;
+  const auto queue = [&](const ApiReply& reply) { return reply.at("message_id"); };
+  const std::string theirs =
+      queue(client().post(path + "/prompt", R"({"text":"by a person","when":"queue"})"));
+  ASSERT_FALSE(theirs.empty());
+  const InsideAnswer own =
+      ask_one(agent_, {"POST", path + "/prompt", R"({"text":"by itself","when":"queue"})"});
+  ASSERT_EQ(own.status, 200) << own.body;
+  const std::string item = path + "/queue/";
+  const auto answers =
+      ask_inside(agent_, {{"PATCH", item + theirs, R"({"text":"x"})"},
+                          {"DELETE", item + theirs},
+                          {"PATCH", item + own.at("message_id"), R"({"text":"x"})"},
+                          {"DELETE", item + own.at("message_id")}});
+  EXPECT_EQ(answers[0].status, 403) << answers[0].body;
+  EXPECT_EQ(answers[1].status, 403) << answers[1].body;
+  EXPECT_EQ(answers[2].status, 200) << answers[2].body;
+  EXPECT_EQ(answers[3].status, 200) << answers[3].body;
+  EXPECT_EQ(client().call({.method = "DELETE", .path = item + theirs}).status, 200);
 }
 
 TEST_F(Reach, SEC9_of_its_own_session_it_changes_files_and_title_and_deletes_nothing) {
@@ -284,26 +316,34 @@ class BoundShell : public Reach {
   ApiReply opened_;
 };
 
-TEST_F(BoundShell, SEC9_TOK6_a_bound_token_reaches_no_other_session_through_a_shell) {
-  ASSERT_NO_FATAL_FAILURE(begin(""));
-  const std::string token = daemon_->make_token(
-      R"({"name":"bound","scopes":["operate"],"sessions":[")" + agent_ + R"("]})");
-  ASSERT_FALSE(token.empty());
-  const std::string request = std::string("/usr/bin/python3 ") + PERDURE_ATTACKS + "/request.py " +
-                              daemon_->socket() + " GET /api/sessions/";
-  const std::string other = in_shell(token, request + victim_ + " ''");
-  EXPECT_NE(other.find("status=404"), std::string::npos) << other << opened_.body;
-  const std::string own = in_shell(token, request + agent_ + " ''");
-  EXPECT_NE(own.find("status=200"), std::string::npos) << own << opened_.body;
-}
-
-TEST_F(BoundShell, SEC9_TOK6_with_agents_reach_all_a_bound_token_opens_no_shell) {
-  ASSERT_NO_FATAL_FAILURE(begin("[sessions]\nagents_reach = 'all'"));
-  const std::string token = daemon_->make_token(
-      R"({"name":"bound","scopes":["operate"],"sessions":[")" + agent_ + R"("]})");
-  ASSERT_FALSE(token.empty());
-  EXPECT_EQ(in_shell(token, "true"), "");
-  EXPECT_EQ(opened_.status, 403) << opened_.body;
+// What runs in a session makes sessions and reaches those; the token is bound to this one alone.
+TEST_F(BoundShell, SEC9_TOK6_a_bound_token_gets_no_more_than_its_session_through_a_shell) {
+  for (const char* const reach : {"self", "children", "all"}) {
+    ASSERT_NO_FATAL_FAILURE(begin("[sessions]\nagents_reach = '" + std::string(reach) + "'"));
+    const std::string token = daemon_->make_token(
+        R"({"name":"bound","scopes":["operate"],"sessions":[")" + agent_ + R"("]})");
+    ASSERT_FALSE(token.empty());
+    const std::string make = std::string("/usr/bin/python3 ") + PERDURE_ATTACKS + "/request.py " +
+                             daemon_->socket() + R"( POST /api/sessions '{"agent":"test"}')";
+    EXPECT_EQ(in_shell(token, make), "") << reach;
+    EXPECT_EQ(opened_.status, 403) << reach << " " << opened_.body;
+    const std::string path = "/api/sessions/" + agent_;
+    for (const auto& [method, rest, body] : std::vector<std::array<std::string, 3>>{
+             {"POST", "/shells", "{}"},
+             {"POST", "/shells/input", R"({"shell":"x","text":"x"})"},
+             {"GET", "/shells", ""},
+             {"PATCH", "", R"({"mcp_servers":[{"name":"x","command":"/bin/sh"}]})"}}) {
+      const RawAnswer refused = daemon_->with_token(
+          token, {.method = method, .target = path + rest, .body = body});
+      EXPECT_EQ(refused.status, 403) << reach << " " << method << rest << " " << refused.body;
+    }
+    const std::string list = client().get("/api/sessions").body;
+    EXPECT_EQ(json_list(list, "sessions").size(), 2u) << reach << " " << list;
+    // The session itself is the token's.
+    const RawAnswer titled =
+        daemon_->with_token(token, {.method = "PATCH", .target = path, .body = R"({"title":"t"})"});
+    EXPECT_EQ(titled.status, 200) << titled.body;
+  }
 }
 
 }  // namespace
