@@ -6,7 +6,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "acp/client.h"
+#include "core/acp/client/client.h"
 
 namespace perdure::acp {
 namespace {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
-#include "store_sqlite/sqlite_store.h"
+#include "store/sqlite/sqlite_store.h"
 
 namespace perdure::bench {
 

@@ -20,11 +20,11 @@
 #include <sqlite3.h>
 
 #include "bench_tools.h"
-#include "env_posix/shared_loop.h"
-#include "env_posix/world.h"
+#include "core/session/transitions/draft.h"
+#include "daemon/runtime/runtime.h"
+#include "env/posix/loop/shared_loop.h"
+#include "env/posix/world.h"
 #include "read_tools.h"
-#include "runtime/runtime.h"
-#include "session/draft.h"
 
 namespace perdure::bench {
 namespace {

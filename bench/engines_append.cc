@@ -12,10 +12,10 @@
 
 #include "bench_tools.h"
 #include "raw_log.h"
-#include "store_files/files_store.h"
-#include "store_files/posix_disk.h"
-#include "store_postgres/postgres_store.h"
-#include "testing/postgres_server.h"
+#include "store/files/files_store.h"
+#include "store/files/posix_disk.h"
+#include "store/postgres/postgres_store.h"
+#include "testing/postgres/postgres_server.h"
 
 namespace perdure::bench {
 namespace {

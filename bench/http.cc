@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "base/check.h"
-#include "http/server.h"
-#include "http/socket.h"
+#include "net/server/server.h"
+#include "net/socket.h"
 
 namespace perdure {
 namespace {

@@ -5,11 +5,11 @@
 #include <string>
 #include <string_view>
 
-#include "env_posix/fd.h"
-#include "env_posix/folder.h"
-#include "env_posix/loop.h"
-#include "env_posix/processes.h"
-#include "env_posix/unix_link.h"
+#include "env/posix/files/fd.h"
+#include "env/posix/files/folder.h"
+#include "env/posix/loop/loop.h"
+#include "env/posix/loop/unix_link.h"
+#include "env/posix/process/processes.h"
 
 namespace perdure {
 namespace {

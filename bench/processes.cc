@@ -1,6 +1,6 @@
 // The cost of children: starting one from a small and from a large process, and a round trip of one
 // line through its pipes. Prints a table; use the figures of the release preset.
-#include "env_posix/processes.h"
+#include "env/posix/process/processes.h"
 
 #include <algorithm>
 #include <chrono>
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "env_posix/loop.h"
+#include "env/posix/loop/loop.h"
 
 namespace perdure {
 namespace {

@@ -9,12 +9,12 @@
 #include <fmt/core.h>
 
 #include "bench_tools.h"
+#include "core/session/machine.h"
+#include "core/wire/journal/record.h"
+#include "core/wire/journal/snapshot.h"
+#include "daemon/runtime/load.h"
+#include "daemon/runtime/reads/journal_reader.h"
 #include "read_tools.h"
-#include "runtime/journal_reader.h"
-#include "runtime/load.h"
-#include "session/machine.h"
-#include "wire/record.h"
-#include "wire/snapshot.h"
 
 namespace perdure::bench {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <benchmark/benchmark.h>
 
+#include "core/wire/journal/record.h"
+#include "core/wire/journal/snapshot.h"
 #include "testing/random_fields.h"
-#include "wire/record.h"
-#include "wire/snapshot.h"
 
 namespace perdure {
 namespace {

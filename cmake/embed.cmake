@@ -1,5 +1,5 @@
 # perdure_embed(TARGET folder STAMP stamp): the static library TARGET with every file of the folder,
-# which is whole once the stamp is there; embedded_files() of http/static_files.h gives them. A
+# which is whole once the stamp is there; embedded_files() of net/server/static_files.h gives them. A
 # program links one such.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 

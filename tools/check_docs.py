@@ -190,8 +190,8 @@ def main():
     document["paths"]["/api/canary"] = {"get": {"description": "Needs the scope admin."}}
     report("canary_route_is_missed",
            [] if check_routes(document, routes) else ["a route that is not told of is not noticed"])
-    report("every_setting_is_told_of", check_settings((ROOT / "src/main/config.cc").read_text(),
-                                                      pages["configuration.md"]))
+    settings = (ROOT / "src/daemon/setup/config.cc").read_text()
+    report("every_setting_is_told_of", check_settings(settings, pages["configuration.md"]))
     report("every_verb_is_told_of", check_verbs(program, pages["cli.md"]))
     report("the_packaged_unit_is_the_installed_one", check_unit(program))
     check_security()

@@ -7,6 +7,7 @@ the tests that prove it, as ./test prints them without the parameters of a suite
 import re
 
 import test_plan
+from tidy_source import component_of, read_layers
 
 TEST = re.compile(r"^(?:TYPED_TEST|TEST(?:_F|_P)?|RC_GTEST\w*_PROP)\(\s*(\w+),\s*(\w+)", re.M)
 
@@ -48,8 +49,7 @@ def read(text):
 def executables(folder):
     """{file: names of its test executables} by the folder's CMakeLists.txt."""
     text = (folder / "CMakeLists.txt").read_text()
-    declared = [(f"{name}_test", "${}") for name in re.findall(r"perdure_folder\((\w+)", text)]
-    declared += re.findall(r"perdure_test\(([\w${}]+)\s([^)]*)\)", text)
+    declared = re.findall(r"perdure_test\(([\w${}]+)\s([^)]*)\)", text)
     found = {}
     for file in folder.glob("*.cc"):
         named = [name for name, files in declared if file.name in files.split()]
@@ -65,7 +65,11 @@ def words_of(title):
 def tests_of(root):
     """The names of all tests that the sources have; a suite with parameters has each once."""
     names = {check.name for check in test_plan.CHECKS if not check.tap}
-    for cmake in [*root.glob("src/*/CMakeLists.txt"), *root.glob("tests/*/CMakeLists.txt")]:
+    layers = read_layers((root / "layers.txt").read_text())
+    for file in root.glob("src/**/*_test.cc"):
+        program = component_of(layers, str(file.relative_to(root))).replace("/", "_") + "_test"
+        names |= {f"{program}.{suite}.{case}" for suite, case in TEST.findall(file.read_text())}
+    for cmake in root.glob("tests/*/CMakeLists.txt"):
         for file, programs in executables(cmake.parent).items():
             cases = TEST.findall(file.read_text())
             names |= {f"{program}.{suite}.{case}" for program in programs for suite, case in cases}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Puts the files of a folder into one C++ file: OUT.bin holds their forms, one behind another, and
-OUT.cc the table that http/static_files.h declares. A file with a brotli form beside it (NAME.br) is
-kept as gzip and brotli, any other as it is. The same files give the same bytes.
+OUT.cc the table that net/server/static_files.h declares. A file with a brotli form beside it
+(NAME.br) is kept as gzip and brotli, any other as it is. The same files give the same bytes.
 
   tools/embed_files.py FOLDER OUT
 """
@@ -70,7 +70,7 @@ def main():
     arguments.out.with_name(arguments.out.name + ".bin").write_bytes(blob.bytes)
     binary = arguments.out.resolve().as_posix() + ".bin"
     text = f"""// Made by tools/embed_files.py.
-#include "http/static_files.h"
+#include "net/server/static_files.h"
 
 asm(".section .rodata\\n"
     ".balign 16\\n"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that are missing, by name. If none is missing, it costs one dpkg query.
+# Installs the Debian packages that are missing, by name. If none is missing, it costs one dpkg
+# query.
 #   tools/install_dependencies.sh run    what building and running needs
 #   tools/install_dependencies.sh test   the same, and what ./test needs as well
 set -euo pipefail

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Makes copies of C++ sources with switches in them, for the mutation score of the simulator.
 
-usage: mutate.py OUT_DIR COUNT FILE.cc ...
+usage: mutate.py SOURCE_ROOT OUT_DIR COUNT FILE.cc ...
 
 Candidates are conditions of `if`, named booleans, returns of boolean functions (each negated when
 its switch is on) and single statements that matter (left out when it is on). COUNT of them are
-chosen evenly (0: all). Writes OUT_DIR/<folder>__<name>.cc for every file and OUT_DIR/mutants.inc, a
-table of what each number is. A canary, one planted bug, is put in beside them.
+chosen evenly (0: all). Writes OUT_DIR/<folders>__<name>.cc for every file and OUT_DIR/mutants.inc,
+a table of what each number is. A canary, one planted bug, is put in beside them.
 """
 import pathlib
 import re
@@ -24,7 +24,7 @@ STATEMENTS = re.compile(
     r"input\(|effects_done\.|done_\.|rows_\.|keys_\.|cursor = |inbox_\.push_front\()")
 
 # The canary acks frames before their commit is durable (PROC5).
-CANARY_FILE = "actor.cc"
+CANARY_FILE = "daemon/runtime/actor.cc"
 CANARY_ANCHOR = re.compile(r"^  shared_\.world\.store\.append\($", re.M)
 CANARY = """
   if (::perdure::canary_sings() && in_flight_->cursor && in_flight_->cursor != cursor_) {
@@ -130,11 +130,11 @@ def candidates(path, text):
 
 
 def main():
-    out = pathlib.Path(sys.argv[1])
-    count = int(sys.argv[2])
+    root, out = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    count = int(sys.argv[3])
     out.mkdir(parents=True, exist_ok=True)
     texts, everything = {}, []
-    for name in sys.argv[3:]:
+    for name in sys.argv[4:]:
         path = pathlib.Path(name)
         texts[path] = path.read_text()
         everything += [(path, span) for span in candidates(path, texts[path])]
@@ -151,7 +151,7 @@ def main():
             continue
         number = len(table) + 1
         line = text.count("\n", 0, begin) + 1
-        table.append((number, f"{path.parent.name}/{path.name}", line, occurrence, kind, source))
+        table.append((number, path.relative_to(root), line, occurrence, kind, source))
         if kind == "statement":
             new = f"{{ if (!::perdure::mutant_skips({number})) {{ {text[begin:end]} }} }}"
         else:
@@ -161,12 +161,12 @@ def main():
     for path, text in texts.items():
         for begin, end, new in reversed(edits[path]):
             text = text[:begin] + new + text[end:]
-        if path.name == CANARY_FILE and path.parent.name == "runtime":
+        if path.relative_to(root) == pathlib.Path(CANARY_FILE):
             text, canaries = CANARY_ANCHOR.subn(lambda m: CANARY + m.group(0), text)
         copy = '#include "base/mutant.h"\n#line 1 "%s"\n%s' % (path, text)
-        (out / f"{path.parent.name}__{path.name}").write_text(copy)
+        (out / "__".join(path.relative_to(root).parts)).write_text(copy)
     if canaries != 1:
-        sys.exit("mutate.py: the canary has lost its place in runtime/actor.cc")
+        sys.exit(f"mutate.py: the canary has lost its place in {CANARY_FILE}")
     with open(out / "mutants.inc", "w") as file:
         for number, name, line, occurrence, kind, source in table:
             escaped = source[:120].replace("\\", "\\\\").replace('"', '\\"')

@@ -7,7 +7,7 @@ import sys
 out, *folders = sys.argv[1:]
 names = set()
 for folder in folders:
-    for path in sorted(pathlib.Path(folder).glob("*.cc")):
+    for path in sorted(pathlib.Path(folder).rglob("*.cc")):
         if not path.name.endswith("_test.cc"):
             names.update(re.findall(r'SIM_PROBE\("([^"]+)"\)', path.read_text()))
 text = "".join(f'    "{name}",\n' for name in sorted(names))

@@ -1,5 +1,5 @@
 """What ./test runs, as one table. To add a command, add a Check to CHECKS. A GoogleTest needs no
-line: put a *_test.cc into a folder of src/, or call perdure_test() under tests/. Nor does a fuzz
+line: put a *_test.cc into a component of src/, or call perdure_test() under tests/. Nor does a fuzz
 target: every perdure_fuzz() has its corpus run, and 5 s of new inputs.
 """
 
@@ -30,9 +30,11 @@ class Sanitized:
 # Test executables that run again under sanitizers; all of these are long. GoogleTest suites whose
 # names end in `Long` are left out there, and by ./test --quick.
 SANITIZED = [
-    Sanitized("asan", ["base_test", "session_test", "acp_test", "wire_test", "store_test",
-                       "store_sqlite_test", "store_files_test", "http_test", "supervisor_test",
-                       "agentctl_test", "runtime_test", "api_test", "outpost_test", "notify_test",
+    Sanitized("asan", ["base_test", "core_session_test", "core_views_test", "core_rules_test",
+                       "core_acp_test", "core_wire_test", "store_test", "store_sqlite_test",
+                       "store_files_test", "net_test", "agentctl_supervisor_test",
+                       "agentctl_workspace_test", "agentctl_test", "daemon_runtime_test",
+                       "daemon_registry_test", "daemon_api_test", "outpost_test", "notify_test",
                        "lifecycle_test"]),
     # Threads meet in the engine (its writer's, and those that read and append), and in a daemon.
     Sanitized("tsan", ["store_queue_test", "store_sqlite_test", "lifecycle_test"]),
@@ -67,12 +69,13 @@ CHECKS = [
     Check("boundary.attacks_from_inside_as_an_ordinary_user",
           ["tools/as_ordinary_user.sh", "build/dev/tests/security_test",
            "--gtest_filter=*HostileAgent*:UnconfinedAgent*:Boundary*:ReusedNumber*:AgentsFiles*:"
-           "DataFolders*:Restart*:Reach*:BoundShell*:ForeignGit*"], timeout_s=900, covers=["TOK3", "PROC4"]),
+           "DataFolders*:Restart*:Reach*:BoundShell*:ForeignGit*"],
+          timeout_s=900, covers=["TOK3", "PROC4"]),
     Check("boundary.strangers_walks_and_redaction_as_an_ordinary_user",
           ["tools/as_ordinary_user.sh", "build/dev/tests/security_test",
            "--gtest_filter=Strangers*:FewDescriptors*:Walk*:Place*:*Redaction*"], timeout_s=900),
     Check("boundary.worktrees_of_containers_as_an_ordinary_user",
-          ["tools/as_ordinary_user.sh", "build/dev/tests/main_test",
+          ["tools/as_ordinary_user.sh", "build/dev/tests/daemon_setup_test",
            "--gtest_filter=GitMounts*:Config*"]),
     Check("boundary.observers_audit_and_launch_tokens_as_an_ordinary_user",
           ["tools/as_ordinary_user.sh", "build/dev/tests/e2e_test",

@@ -2,8 +2,9 @@
 are those of BASE."""
 
 BASE = {
-    "layers.txt": "base:\nsession: base\napi: base session\nhttp: base\nstore_sqlite: base\n"
-                  "main: *\nsim: base\ntesting: base\n",
+    "layers.txt": "base:\ncore/session: base | testing\ndaemon/api: base core/session\n"
+                  "store/sqlite: base\ndaemon: base\n"
+                  "testing: base\n",
     "src/base/error_codes.h": "// The error codes of the example.\n#pragma once\n"
                               'ROW(not_found, 404, not_found, "")\n',
     "src/base/limits.h": "// Every limit of the example.\n#pragma once\n"
@@ -20,11 +21,11 @@ BASE = {
 
 
 def session(code):
-    return {"src/session/machine.cc": f"// The machine of this example.\n{code}\n"}
+    return {"src/core/session/machine.cc": f"// The machine of this example.\n{code}\n"}
 
 
 def api(code):
-    return {"src/api/routes.cc": f"// The routes of this example.\n{code}\n"}
+    return {"src/daemon/api/routes.cc": f"// The routes of this example.\n{code}\n"}
 
 
 def lines(count):
@@ -52,24 +53,31 @@ def components(without="", text=()):
 # rule: (trees that break it, trees that keep it)
 EXAMPLES = {
     "layers_hold_for_every_include": (
-        [session('#include "api/routes.h"'), session('#include "machine.h"'),
-         session('#include "testing/agent.h"'), {"src/unknown/a.cc": "// A folder of no layer.\n"},
-         {"src/base/a.cc": '// Looks up.\n#  include "session/machine.h"\n'}],
-        [session('#include "base/result.h"\n#include "session/events.h"\n#include <api/x.h>'),
-         session('// #include "api/routes.h"'),
-         {"src/session/machine_test.cc": '// A test.\n#include "testing/agent.h"\n'},
-         {"src/main/perdure.cc": '// Wires.\n#include "api/routes.h"\n#include "http/a.h"\n'}]),
-    "layers_hold_for_every_link": (
-        [{"src/session/CMakeLists.txt": "perdure_folder(session LINKS perdure_base perdure_api)"}],
-        [{"src/session/CMakeLists.txt":
-          "perdure_folder(session LINKS perdure_base TEST_LINKS perdure_testing)"}]),
+        [session('#include "daemon/api/routes.h"'), session('#include "machine.h"'),
+         session('#include "testing/agent.h"'),
+         {"src/unknown/a.cc": "// A file of no component.\n"},
+         {"src/base/a.cc": '// Looks up.\n#  include "core/session/machine.h"\n'}],
+        [session('#include "base/result.h"\n#include "core/session/events.h"\n#include <api/x.h>'),
+         session('// #include "daemon/api/routes.h"'),
+         {"src/core/session/machine_test.cc": '// A test.\n#include "testing/agent.h"\n'},
+         {"src/core/session/views/a.cc": '// A part of it.\n#include "base/result.h"\n'}]),
+    "layers_grant_only_what_is_used": (
+        [session("int a;"), session('#include "base/result.h"')],
+        [{**session('#include "base/result.h"'),
+          **api('#include "base/a.h"\n#include "core/session/a.h"'),
+          "src/core/session/a_test.cc": '// A test.\n#include "testing/agent.h"\n',
+          "layers.txt": "base:\ncore/session: base | testing\ndaemon/api: base core/session\n"
+                        "testing:\n"}]),
+    "layers_have_no_cycle": (
+        [{"layers.txt": "base: core/session\ncore/session: base\n"},
+         {"layers.txt": "base: base\n"}], [{}]),
     "deterministic_code_has_no_threads": (
         [session("std::thread writer;"), session("#include <mutex>"), session("std::mutex m;"),
          session("thread_local int n;"), session("pthread_create(0);"),
-         {"src/store_sqlite/writer.cc": "// A writer.\nstd::jthread t;\n"}],
+         {"src/store/sqlite/writer.cc": "// A writer.\nstd::jthread t;\n"}],
         [session("// std::thread is not used"), session('auto s = "std::thread";'),
-         {"src/store_sqlite/writer.cc": "// A writer.\n#include <mutex>\nstd::mutex m;\n"},
-         {"src/session/machine_test.cc": "// A test may.\nstd::thread t;\n"}]),
+         {"src/store/sqlite/writer.cc": "// A writer.\n#include <mutex>\nstd::mutex m;\n"},
+         {"src/core/session/machine_test.cc": "// A test may.\nstd::thread t;\n"}]),
     "deterministic_code_reads_no_clock": (
         [session("auto t = std::chrono::steady_clock::now();"), session("auto t = time(nullptr);"),
          session("gettimeofday(&tv, 0);"), session("clock_gettime(CLOCK_BOOTTIME, &ts);"),
@@ -97,29 +105,27 @@ EXAMPLES = {
     "pure_code_does_no_input_or_output": (
         [session("#include <fstream>"), session("#include <unistd.h>"),
          session('fopen("a", "r");')],
-        [session("reopen(run);"), {"src/store_sqlite/a.cc": "// Files.\n#include <fcntl.h>\n"}]),
-    "coroutines_stay_at_the_edge": (
-        [session("co_return;"), session("#include <coroutine>")],
-        [{"src/http/server.cc": "// The edge.\nco_await read();\n"}, session("// co_await")]),
+        [session("reopen(run);"), {"src/store/sqlite/a.cc": "// Files.\n#include <fcntl.h>\n"}]),
     "O35_api_has_no_persistence_and_no_status_rules": (
-        [api('#include "store/store.h"'), api('#include "store_sqlite/engine.h"'),
+        [api('#include "store/store.h"'), api('#include "store/sqlite/engine.h"'),
          api("fsync(fd);"), api("store_->append(batch);"), api("if (s == Status::running) {}"),
          api('auto s = "interrupted_waiting";'), api("auto s = derive_status(x);"),
-         api('#include "session/status.h"')],
-        [api('#include "session/read_model.h"\nreply(model.status);')]),
+         api('#include "core/session/status.h"')],
+        [api('#include "core/views/read_model.h"\nreply(model.status);')]),
     "O5_O24_each_component_stands_where_the_glossary_says_and_has_a_test_of_its_own": (
-        [components(without="src/runtime/actor_test.cc"),
+        [components(without="src/daemon/runtime/actor_test.cc"),
          components(text=("docs/glossary.md", "| Nobody | here |")),
-         components(text=("src/session/status.h", "int other();")),
-         components(text=("docs/glossary.md", "| RunStateProjector | `session/gone.h` |"))],
+         components(text=("src/core/session/status.h", "int other();")),
+         components(text=("docs/glossary.md", "| RunStateProjector | `core/session/gone.h` |"))],
         [components()]),
     "O25_one_place_derives_status_and_storage_alone_syncs": (
         [api("if (s == Status::running) {}"), api("case Status::idle: return;"),
          api("fsync(fd);"), session("Status derive_early(const State& s) {\n}"),
-         {"src/main/a.cc": "// Wires.\nfdatasync(fd);\n"}],
+         {"src/daemon/a.cc": "// Wires.\nfdatasync(fd);\n"}],
         [api("Status status = Status::idle;"), session("if (s == Status::running) {}"),
-         {"src/store_sqlite/a.cc": "// Storage.\nfsync(fd);\n"},
-         {"src/session/status.cc": "// Derives.\nStatus derive_status(const State& s) {\n}\n"}]),
+         {"src/store/sqlite/a.cc": "// Storage.\nfsync(fd);\n"},
+         {"src/core/session/status.cc":
+          "// Derives.\nStatus derive_status(const State& s) {\n}\n"}]),
     "the_page_keeps_its_import_table": (
         [{"web/src/core/b.ts": 'import { a } from "../ui/a";\n'},
          {"web/src/core/b.ts": 'const a = await import("../ui/a");\n'},
@@ -133,14 +139,15 @@ EXAMPLES = {
          session('auto s = "there is no such record any more";')],
         [{"docs/a.md": "The daemon `is told whoever` asked.\n"}, session("nobody(any_more);")]),
     "every_header_has_pragma_once": (
-        [{"src/session/a.h": "// A header.\nint a();\n"}], [{}]),
+        [{"src/core/session/a.h": "// A header.\nint a();\n"}], [{}]),
     "every_source_opens_with_what_it_is": (
-        [{"src/session/a.cc": '#include "base/result.h"\n'}, {"src/session/a.cc": "// a\n"},
+        [{"src/core/session/a.cc": '#include "base/result.h"\n'},
+         {"src/core/session/a.cc": "// a\n"},
          {"tools/a.sh": "#!/usr/bin/env bash\nset -euo pipefail\n"},
          {"tools/a.py": "#!/usr/bin/env python3\nimport os\n"}],
         [session("int a;"), {"tools/a.sh": "#!/usr/bin/env bash\n# Says what this script does.\n"},
-         {"src/session/a.cc": '#include "session/a.h"\n',
-          "src/session/a.h": "// Says what a is and what keeps it right.\n#pragma once\n"},
+         {"src/core/session/a.cc": '#include "core/session/a.h"\n',
+          "src/core/session/a.h": "// Says what a is and what keeps it right.\n#pragma once\n"},
          {"tools/a.py": '"""Says what this module is for."""\n'}]),
     "lines_are_at_most_100_columns": (
         [session("// " + "x" * 98), {"tools/a.py": "#" * 101}],
@@ -156,16 +163,17 @@ EXAMPLES = {
          session("namespace a {\n" + "int f();\n" * 100 + "}"),
          session("#define ROWS(ROW) \\\n" + "  ROW(a) \\\n" * 100 + "\nenum class A {\n  b\n};")]),
     "a_type_has_one_definition": (
-        [{"src/session/a.h": "// One.\nnamespace perdure {\nstruct View {\n};\n",
+        [{"src/core/session/a.h": "// One.\nnamespace perdure {\nstruct View {\n};\n",
           "src/base/b.cc": "// Two.\nnamespace perdure {\nclass View final : Base {\n};\n"}],
-        [{"src/session/a.h": "// One.\nnamespace perdure {\nstruct View {\n};\n",
+        [{"src/core/session/a.h": "// One.\nnamespace perdure {\nstruct View {\n};\n",
           "src/base/b.cc": "// Two.\nnamespace perdure {\nstruct View;\nnamespace {\n"
                            "struct View {\n};\n}  // namespace\n",
           "src/base/c.h": "// Three.\nnamespace perdure::acp {\nstruct View {\n};\n"}]),
     "file_names_say_what_is_inside": (
-        [{"src/session/text_util.cc": "// Odds.\n"}, {"src/session/helpers.h": "// Odds.\n"},
-         {"src/session/session_manager.cc": "// Odds.\n"}, {"src/misc/a.cc": "// Odds.\n"}],
-        [{"src/session/utilisation.cc": "// How full something is.\n"}]),
+        [{"src/core/session/text_util.cc": "// Odds.\n"},
+         {"src/core/session/helpers.h": "// Odds.\n"},
+         {"src/core/session/session_manager.cc": "// Odds.\n"}, {"src/misc/a.cc": "// Odds.\n"}],
+        [{"src/core/session/utilisation.cc": "// How full something is.\n"}]),
     "nothing_is_left_to_do_in_the_text": (
         [session("// TO" + "DO: more"), {"docs/a.md": "FIX" + "ME"},
          session("// TO" + "DO more"), session("int a;  // later, TO" + "DO(me)")],
@@ -196,12 +204,12 @@ EXAMPLES = {
         [{"docs/limits.md": "| name |\n"}, {"docs/limits.md": "| `depth_max` |\n| `gone_max` |\n"}],
         [{}]),
     "every_equivalent_mutant_stands_in_the_source": (
-        [{"tools/mutants_equivalent.txt": "session/machine.cc | statement | gone(); | why\n"},
+        [{"tools/mutants_equivalent.txt": "core/session/machine.cc | statement | gone(); | why\n"},
          {**session("here();"),
-          "tools/mutants_equivalent.txt": "session/machine.cc | statement | gone(); | why\n"}],
+          "tools/mutants_equivalent.txt": "core/session/machine.cc | statement | gone(); | why\n"}],
         [{**session("if (a ||\n    b) here();"),
           "tools/mutants_equivalent.txt":
-              "# lines\nsession/machine.cc | condition | a || b | why\n"}]),
+              "# lines\ncore/session/machine.cc | condition | a || b | why\n"}]),
     "the_list_of_requirements_is_whole": (
         [requirements(missing="O13"), {"docs/requirements.txt": "J1\n"},
          {"docs/requirements.txt": requirements()["docs/requirements.txt"] + "K1 Again.\n"}],

@@ -9,19 +9,19 @@ import posixpath
 import re
 
 import prose
-from tidy_source import functions, line_of
+from tidy_source import component_of, functions, line_of, read_layers
 
 RULES = {}
 
-# Folders whose code must do the same thing for the same input, every time.
-DETERMINISTIC = ("session", "acp", "auth", "wire", "store", "store_queue", "store_sqlite",
-                 "store_files", "runtime", "supervisor")
+# Components without any input or output of their own.
+PURE = ("core/session", "core/views", "core/rules", "core/acp", "core/auth", "core/wire")
 # Engines below store/, and what they share.
-ENGINES = ("store_queue", "store_sqlite", "store_files")
-# Folders without any input or output of their own.
-PURE = ("session", "acp", "auth", "wire")
-# Coroutines stay at the edge.
-COROUTINE_FOLDERS = ("http", "env_posix", "executors", "main")
+ENGINES = ("store/queue", "store/sqlite", "store/files")
+# Components whose code must do the same thing for the same input, every time.
+DETERMINISTIC = PURE + ("store",) + ENGINES + (
+    "daemon/runtime", "daemon/registry", "daemon/rules", "agentctl/supervisor",
+    "agentctl/workspace")
+TEST_FILE = re.compile(r"(_test\.cc|_for_test\.h)$")
 
 LINE_COLUMNS_MAX = 100
 FUNCTION_LINES_MAX = 70
@@ -34,9 +34,8 @@ def rule(name):
     return register
 
 
-def folder_of(path):
-    parts = path.split("/")
-    return parts[1] if len(parts) > 2 and parts[0] == "src" else ""
+def layers_of(tree):
+    return read_layers(tree.text("layers.txt"))
 
 
 def search(tree, paths, pattern, sentence, text=None):
@@ -50,63 +49,57 @@ def search(tree, paths, pattern, sentence, text=None):
     return found
 
 
-def production(tree, folders):
+def production(tree, components):
+    layers = layers_of(tree)
     return [path for path in tree.cpp("src/")
-            if folder_of(path) in folders and not path.endswith("_test.cc")]
+            if component_of(layers, path) in components and not path.endswith("_test.cc")]
 
 
 # --- layers -------------------------------------------------------------------------------------
 
 
-def read_layers(tree):
-    layers = {}
-    for line in tree.text("layers.txt").split("\n"):
-        line = line.split("#")[0].strip()
-        if line:
-            folder, _, allowed = line.partition(":")
-            layers[folder.strip()] = set(allowed.split())
-    for folder, allowed in layers.items():
-        if "*" in allowed:
-            layers[folder] = set(layers) - {"sim", "testing"}
-    return layers
+def includes(tree, layers):
+    """(path, line, component, is a test, included name, its component) of each include of src/."""
+    for path in tree.cpp("src/"):
+        code = tree.code(path)
+        for match in re.finditer(r'^\s*#\s*include\s+"([^"]+)"', code, re.M):
+            if not re.fullmatch(r"\w+\.inc", match[1]):  # made by the build from this tree
+                yield (path, line_of(code, match.start()), component_of(layers, path),
+                       bool(TEST_FILE.search(path)), match[1], component_of(layers, match[1]))
 
 
 @rule("layers_hold_for_every_include")
 def layers_hold(tree):
-    layers, found = read_layers(tree), []
-    for path in tree.cpp("src/"):
-        folder = folder_of(path)
-        if folder not in layers:
-            found.append(f"{path}:1: layers.txt does not know the folder '{folder}'")
-            continue
-        allowed = layers[folder] | {folder}
-        if path.endswith("_test.cc"):
-            allowed = allowed | {"testing"}
-        code = tree.code(path)
-        for match in re.finditer(r'^\s*#\s*include\s+"([^"]+)"', code, re.M):
-            if re.fullmatch(r"\w+\.inc", match[1]):
-                continue  # made by the build from this tree
-            target = match[1].split("/")[0] if "/" in match[1] else ""
-            if target not in allowed:
-                found.append(f"{path}:{line_of(code, match.start())}: {folder}/ may not include "
-                             f"\"{match[1]}\" (layers.txt)")
+    layers = layers_of(tree)
+    found = [f"{path}:1: layers.txt has no component for this file" for path in tree.cpp("src/")
+             if not component_of(layers, path)]
+    for path, line, component, is_test, name, target in includes(tree, layers):
+        code, tests = layers.get(component, (set(), set()))
+        if target not in code | {component} | (tests if is_test else set()) or not target:
+            found.append(f"{path}:{line}: {component}/ may not include \"{name}\" (layers.txt)")
     return found
 
 
-@rule("layers_hold_for_every_link")
-def links_hold(tree):
-    layers, found = read_layers(tree), []
-    for path in tree.paths:
-        folder = folder_of(path)
-        if not folder or not path.endswith("CMakeLists.txt") or folder not in layers:
-            continue
-        text = re.sub(r"#.*", "", tree.text(path))
-        for call in re.finditer(r"perdure_folder\((.*?)\)", text, re.S):
-            links = re.split(r"\bTEST_LINKS\b", call[1])[0]
-            for link in re.findall(r"\bperdure_(\w+)", links):
-                if link != "options" and link not in layers[folder]:
-                    found.append(f"{path}:{line_of(text, call.start())}: {folder}/ may not link "
-                                 f"{link} (layers.txt)")
+@rule("layers_grant_only_what_is_used")
+def grants_are_used(tree):
+    layers, used = layers_of(tree), set()
+    for _, _, component, is_test, _, target in includes(tree, layers):
+        used.add((component, target, is_test))
+    found = []
+    for component, grants in layers.items():
+        for is_test, names in enumerate(grants):
+            found += [f"layers.txt:1: {component} never uses its grant of {name}"
+                      for name in sorted(names) if (component, name, bool(is_test)) not in used]
+    return found
+
+
+@rule("layers_have_no_cycle")
+def layers_have_no_cycle(tree):
+    found, known = [], set()
+    for component, (grants, _) in layers_of(tree).items():
+        found += [f"layers.txt:1: {component} includes {name}, which does not stand above it"
+                  for name in sorted(grants - known)]
+        known.add(component)
     return found
 
 
@@ -133,7 +126,7 @@ SOCKETS = (r"#\s*include\s*<(?:sys/socket|sys/un|sys/epoll|poll|sys/select|netdb
 
 @rule("deterministic_code_has_no_threads")
 def no_threads(tree):
-    sentence = "'{}' in a deterministic folder: a thread is made in main/"
+    sentence = "'{}' in a deterministic folder: a thread is made in daemon/"
     found = search(tree, production(tree, DETERMINISTIC), THREADS, sentence)
     # An engine's writer is stepped by one thread and fed by others: it may lock, and no more.
     unlocked = [folder for folder in DETERMINISTIC if folder not in ENGINES]
@@ -156,7 +149,7 @@ def no_randomness(tree):
 def no_environment(tree):
     return search(tree, production(tree, DETERMINISTIC),
                   r"\b(?:secure_)?getenv\b|\b(?:un)?setenv\b|\bputenv\b|\benviron\b",
-                  "'{}' in a deterministic folder: settings are passed in by main/")
+                  "'{}' in a deterministic folder: the process passes settings in")
 
 
 @rule("deterministic_code_opens_no_sockets")
@@ -188,22 +181,14 @@ def no_files(tree):
                   "'{}' in a pure folder: it sees values only")
 
 
-@rule("coroutines_stay_at_the_edge")
-def coroutines_at_edge(tree):
-    paths = [path for path in tree.cpp("src/")
-             if folder_of(path) not in COROUTINE_FOLDERS + ("sim", "testing")]
-    return search(tree, paths, r"\bco_(?:await|return|yield)\b|#\s*include\s*<coroutine>",
-                  "'{}' outside of " + ", ".join(COROUTINE_FOLDERS) + ": the core never suspends")
-
-
 @rule("O35_api_has_no_persistence_and_no_status_rules")
 def api_is_a_facade(tree):
-    paths = [path for path in tree.cpp("src/api/") if not path.endswith("_test.cc")]
-    persistence = (r'#\s*include\s*(?:"store\w*/|<(?:fstream|sqlite3\.h|libpq-fe\.h|fcntl\.h)>)'
+    paths = [path for path in tree.cpp("src/daemon/api/") if not path.endswith("_test.cc")]
+    persistence = (r'#\s*include\s*(?:"store/|<(?:fstream|sqlite3\.h|libpq-fe\.h|fcntl\.h)>)'
                    r"|\bsqlite3_\w+|\bf(?:data)?sync\s*\(|\bfopen\s*\(|\bstd::ofstream\b"
                    r"|\bstore\w*(?:\.|->)append\s*\(")
     status = (r"\binterrupted_(?:startup|waiting)\b|\bStatus::\w+|\bderive_\w*stat(?:us|e)\b"
-              r'|#\s*include\s*"session/status\.h"')
+              r'|#\s*include\s*"core/session/status\.h"')
     return (search(tree, paths, persistence, "'{}' in api/: storage is the runtime's business")
             + search(tree, paths, status, "'{}' in api/: the projector alone derives status")
             + search(tree, paths, r'"interrupted_(?:startup|waiting)"',
@@ -213,20 +198,21 @@ def api_is_a_facade(tree):
 # The glossary says where the work of each is done; here stand the names that must be found there,
 # and the test that needs nothing but that part.
 COMPONENTS = {
-    "ExecutionCoordinator": [("src/runtime/actor.h", "class SessionActor"),
-                             ("src/runtime/runtime.h", "submit("),
-                             ("src/runtime/actor_test.cc", "TEST")],
-    "RecoveryManager": [("src/runtime/runtime.h", "boot("), ("src/session/lifecycle.cc", "Boot"),
-                        ("src/runtime/recovery_test.cc", "TEST"),
-                        ("src/session/lifecycle_test.cc", "TEST")],
-    "RunStateProjector": [("src/session/status.h", "Status derive_status("),
-                          ("src/session/status_test.cc", "TEST")],
+    "ExecutionCoordinator": [("src/daemon/runtime/actor.h", "class SessionActor"),
+                             ("src/daemon/runtime/runtime.h", "submit("),
+                             ("src/daemon/runtime/actor_test.cc", "TEST")],
+    "RecoveryManager": [("src/daemon/runtime/runtime.h", "boot("),
+                        ("src/core/session/transitions/lifecycle.cc", "Boot"),
+                        ("src/daemon/runtime/recovery_test.cc", "TEST"),
+                        ("src/core/session/transitions/lifecycle_test.cc", "TEST")],
+    "RunStateProjector": [("src/core/session/status.h", "Status derive_status("),
+                          ("src/core/session/status_test.cc", "TEST")],
     "MessageLogWriter": [("src/store/store.h", "append("),
                          ("src/store/memory_conformance_test.cc", "conformance")],
-    "ResumeTokenService": [("src/session/token_index.h", "Result<> validate_wait"),
-                           ("src/session/waits.cc", "TokenMinted"),
-                           ("src/session/token_index_test.cc", "TEST"),
-                           ("src/session/waits_test.cc", "TEST")],
+    "ResumeTokenService": [("src/core/session/token_index.h", "Result<> validate_wait"),
+                           ("src/core/session/transitions/waits.cc", "TokenMinted"),
+                           ("src/core/session/token_index_test.cc", "TEST"),
+                           ("src/core/session/transitions/waits_test.cc", "TEST")],
 }
 
 
@@ -251,15 +237,17 @@ def components_stand(tree):
 
 @rule("O25_one_place_derives_status_and_storage_alone_syncs")
 def one_projector_one_syncer(tree):
+    layers = layers_of(tree)
     elsewhere = [path for path in tree.cpp("src/") if not path.endswith(("_test.cc", "_for_test.h"))
-                 and folder_of(path) not in ("session", "sim", "testing")]
-    syncing = ("env_posix", "store", "store_sqlite", "store_files", "store_postgres")
+                 and not component_of(layers, path).startswith(("core/", "sim", "testing"))]
+    syncing = ("env/", "store")
     rules = r"(?:[=!]=|\bcase|\?)\s*Status::\w+|\bStatus::\w+\s*(?:[=!]=|\?)"
     definition = r"^Status derive_\w+\([^;]*?\{"
-    sessions = [path for path in tree.cpp("src/session/") if path != "src/session/status.cc"]
-    return (search(tree, elsewhere, rules, "'{}' outside of session/: a rule of status")
+    sessions = [path for path in tree.cpp("src/core/") if path != "src/core/session/status.cc"]
+    return (search(tree, elsewhere, rules, "'{}' outside of core/: a rule of status")
             + search(tree, elsewhere + sessions, definition, "'{}': status.cc derives status")
-            + search(tree, [path for path in elsewhere if folder_of(path) not in syncing],
+            + search(tree, [path for path in elsewhere
+                      if not component_of(layers, path).startswith(syncing)],
                      r"\bf(?:data)?sync\s*\(|\bsync_file_range\s*\(",
                      "'{}': storage alone knows what is on the disk"))
 

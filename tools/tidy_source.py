@@ -90,6 +90,23 @@ def blank_non_code(text):
     return NON_CODE.sub(blank, text)
 
 
+def read_layers(text):
+    """{component: (components its code may include, those its tests may include as well)}."""
+    layers = {}
+    for line in text.split("\n"):
+        name, colon, grants = line.split("#")[0].partition(":")
+        if colon:
+            code, _, tests = grants.partition("|")
+            layers[name.strip()] = (set(code.split()), set(tests.split()))
+    return layers
+
+
+def component_of(layers, path):
+    """The component with the longest path that holds this one, or ""; src/ is optional."""
+    inside = [name for name in layers if path.removeprefix("src/").startswith(name + "/")]
+    return max(inside, key=len, default="")
+
+
 def line_of(text, position):
     return text.count("\n", 0, position) + 1
 

@@ -15,7 +15,7 @@ class ClaudeReader {
   Result<NativeSession> read() {
     Lines lines(file_.bytes);
     while (const auto entry = lines.next()) take(*entry);
-    if (!is_claude_) return fail(Code::invalid_argument, "this is no file of Claude Code");
+    if (!is_claude_) return fail(Code::invalid_argument, "this is not a file of Claude Code");
     turns_.finish();
     session_.loss = lines.loss();
     if (!named_.empty()) session_.title = named_;

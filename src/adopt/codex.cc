@@ -15,7 +15,7 @@ class CodexReader {
   Result<NativeSession> read() {
     Lines lines(file_.bytes);
     while (const auto line = lines.next()) take(*line);
-    if (session_.id.empty()) return fail(Code::invalid_argument, "this is no rollout of Codex");
+    if (session_.id.empty()) return fail(Code::invalid_argument, "this is not a rollout of Codex");
     turns_.finish();
     session_.loss = lines.loss();
     return std::move(session_);

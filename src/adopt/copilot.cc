@@ -12,7 +12,7 @@ class CopilotReader {
   Result<NativeSession> read() {
     Lines lines(file_.bytes);
     while (const auto event = lines.next()) take(*event);
-    if (session_.id.empty()) return fail(Code::invalid_argument, "this is no session of Copilot");
+    if (session_.id.empty()) return fail(Code::invalid_argument, "this is not a Copilot session");
     turns_.finish();
     session_.loss = lines.loss();
     return std::move(session_);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "adopt/native_session.h"
-#include "base/fields.h"
+#include "base/json/fields.h"
 #include "env/file_tree.h"
 
 namespace perdure::adopt {

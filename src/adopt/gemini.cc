@@ -24,7 +24,7 @@ class GeminiReader {
       while (const auto line = lines.next()) take(*line);
       session_.loss = lines.loss();
     }
-    if (session_.id.empty()) return fail(Code::invalid_argument, "this is no chat of Gemini");
+    if (session_.id.empty()) return fail(Code::invalid_argument, "this is not a chat of Gemini");
     if (is_main_) {
       for (const JsonView message : messages_) tell(message);
     }

@@ -8,8 +8,8 @@
 
 #include "base/limits.h"
 #include "base/text.h"
-#include "wire/export_file.h"
-#include "wire/record.h"
+#include "core/wire/journal/export_file.h"
+#include "core/wire/journal/record.h"
 
 namespace perdure::adopt {
 namespace {

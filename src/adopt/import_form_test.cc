@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/json_view.h"
-#include "wire/record.h"
+#include "base/json/json_view.h"
+#include "core/wire/journal/record.h"
 
 namespace perdure::adopt {
 namespace {

@@ -16,7 +16,7 @@ class OpencodeReader {
   Result<NativeSession> read() {
     Lines lines(file_.bytes);
     while (const auto row = lines.next()) take(*row);
-    if (session_.id.empty()) return fail(Code::invalid_argument, "this is no session of OpenCode");
+    if (session_.id.empty()) return fail(Code::invalid_argument, "this is not an OpenCode session");
     turns_.finish();
     session_.loss = lines.loss();
     return std::move(session_);

@@ -12,7 +12,7 @@ class QwenReader {
   Result<NativeSession> read() {
     Lines lines(file_.bytes);
     while (const auto entry = lines.next()) take(*entry);
-    if (session_.id.empty()) return fail(Code::invalid_argument, "this is no chat of Qwen Code");
+    if (session_.id.empty()) return fail(Code::invalid_argument, "this is not a chat of Qwen Code");
     turns_.finish();
     session_.loss = lines.loss();
     return std::move(session_);

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "adopt/native_session.h"
-#include "base/json_view.h"
+#include "base/json/json_view.h"
 
 namespace perdure::adopt {
 

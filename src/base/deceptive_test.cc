@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "base/json.h"
-#include "base/json_view.h"
+#include "base/json/json.h"
+#include "base/json/json_view.h"
 #include "base/text.h"
 
 namespace perdure {

@@ -112,7 +112,7 @@ Result<> arm_failpoints(std::string_view text) {
     const std::string name(cut(terms, "="));
     if (std::ranges::find(names, name) == names.end() &&
         std::ranges::find(agentctl_names, name) == agentctl_names.end()) {
-      return fail(Code::invalid_argument, "there is no failpoint '" + name + "'");
+      return fail(Code::invalid_argument, "unknown failpoint '" + name + "'");
     }
     std::vector<Term>& point = points[name];
     do point.push_back(TRY(parse_term(cut(terms, "->"))));

@@ -319,7 +319,7 @@ inline constexpr std::size_t remotes_max = 256;              // one more: limit_
 inline constexpr std::size_t notifications_waiting_max = 256;  // beyond it the oldest is dropped
 inline constexpr std::size_t notify_commands_max = 4;          // at once; the next one waits
 inline constexpr std::int64_t notify_command_ms = 30'000;      // then the command is killed
-// HTTP. HttpServerLimits (http/server.h) has the limits of one connection.
+// HTTP. HttpServerLimits (net/server/server.h) has the limits of one connection.
 inline constexpr std::size_t connections_max = 12'000;  // of clients; one more is closed at once
 // Of these and of the descriptors: only for callers outside sessions at the unix socket.
 inline constexpr std::size_t connections_unix_reserved = 64;
@@ -399,7 +399,7 @@ inline constexpr std::size_t prompt_history_max = 500;           // the oldest i
 inline constexpr std::size_t tool_cards_max = 256;   // open at once; the oldest is no longer shown
 inline constexpr std::size_t diff_lines_max = 2000;  // of either text; a longer one is only counted
 
-// Perdure as an agent for editors (face/).
+// Perdure as an agent for editors (editor/).
 // A longer line or message from an editor is skipped and answered with an error.
 inline constexpr std::size_t face_line_bytes_max = 32UL << 20;
 inline constexpr std::size_t face_sessions_max = 64;  // open on a connection; one more is rejected

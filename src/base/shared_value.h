@@ -32,7 +32,7 @@ class SharedValue {
     return value_ == other.value_ || *value_ == *other.value_;
   }
 
-  // The fields of the value (base/fields.h).
+  // The fields of the value (base/json/fields.h).
   template <class Self>
   void fields(this Self& self, auto&& visit) {
     if constexpr (std::is_const_v<Self>) {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/fields.h"
+#include "base/json/fields.h"
 
 namespace perdure {
 namespace {

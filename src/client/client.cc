@@ -16,7 +16,7 @@
 #include "client/endpoint.h"
 #include "client/follow_core.h"
 #include "client/sse.h"
-#include "http/io.h"
+#include "net/io.h"
 
 namespace perdure::client {
 namespace {
@@ -170,7 +170,7 @@ class SentCall final : public StreamDriver {
 };
 
 // Its callbacks only record events; drive() passes them to the core, so that none of the caller's
-// code runs while http/ is on the stack.
+// code runs while net/ is on the stack.
 class SessionStream final : public Following, StreamDriver, HttpBodyEvents {
  public:
   SessionStream(Client& client, FollowRequest request, FollowEvents& events)

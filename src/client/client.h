@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "client/api.h"
 #include "client/autostart.h"
-#include "http/client.h"
+#include "net/client.h"
 
 namespace perdure::client {
 

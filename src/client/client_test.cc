@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "client/json_view.h"
-#include "http/server.h"
+#include "net/server/server.h"
 
 namespace perdure::client {
 namespace {

@@ -49,7 +49,7 @@ Result<std::string> data_folder_of(const Environment& environment) {
 Result<HttpEndpoint> parse_endpoint(std::string_view url) {
   const auto wrong = [&] {
     return fail(Code::invalid_argument, "'" + std::string(url) +
-                                            "' is no URL of a daemon; one is " +
+                                            "' is not the URL of a daemon; expected " +
                                             "https://host:7433 or http://127.0.0.1:7433");
   };
   HttpEndpoint endpoint;

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "http/client.h"
+#include "net/client.h"
 
 namespace perdure::client {
 

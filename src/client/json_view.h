@@ -1,7 +1,7 @@
 // The alias under which clients use the JSON view.
 #pragma once
 
-#include "base/json_view.h"
+#include "base/json/json_view.h"
 
 namespace perdure::client {
 

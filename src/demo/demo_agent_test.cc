@@ -15,8 +15,8 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
-#include "acp/client.h"
 #include "base/limits.h"
+#include "core/acp/client/client.h"
 #include "demo/demo_world.h"
 
 namespace perdure::demo {

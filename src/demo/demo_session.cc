@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/fields_json.h"
+#include "base/json/fields_json.h"
 #include "base/limits.h"
 
 namespace perdure::demo {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fields.h"
+#include "base/json/fields.h"
 #include "demo/agent_updates.h"
 
 namespace perdure::demo {

@@ -234,7 +234,7 @@ void DemoAgent::begin_read(Session& session, Turn& turn, const Beat& beat) {
   const auto text = world_.read_file(path);
   close_tool(session, turn,
              {.status = text ? "completed" : "failed",
-              .text = text ? fenced(*text) : "There is no such file."});
+              .text = text ? fenced(*text) : "That file does not exist."});
 }
 
 void DemoAgent::begin_run(Session& session, Turn& turn, const Beat& beat) {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fields.h"
+#include "base/json/fields.h"
 #include "base/result.h"
 #include "env/tree_path.h"
 

@@ -8,10 +8,10 @@
 #include <string_view>
 
 #include "base/limits.h"
+#include "core/wire/outpost.h"
 #include "env/env.h"
 #include "env/link.h"
 #include "outpost/outpost.h"
-#include "wire/outpost.h"
 
 namespace perdure {
 

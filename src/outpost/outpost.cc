@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/base64.h"
+#include "base/bytes/base64.h"
+#include "core/wire/agentctl/bootstrap.h"
 #include "outpost/connection.h"
-#include "wire/bootstrap.h"
 
 namespace perdure {
 namespace {

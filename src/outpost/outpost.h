@@ -11,15 +11,15 @@
 #include <string>
 #include <vector>
 
-#include "base/hash.h"
+#include "base/bytes/hash.h"
 #include "base/result.h"
+#include "core/session/values.h"
+#include "core/wire/agentctl/hidden_folders.h"
+#include "core/wire/outpost.h"
 #include "env/env.h"
 #include "env/host.h"
 #include "env/link.h"
 #include "env/process.h"
-#include "session/values.h"
-#include "wire/hidden_folders.h"
-#include "wire/outpost.h"
 
 namespace perdure {
 
@@ -36,7 +36,7 @@ struct OutpostPorts {
     std::string branch;
   };
   std::function<void(Worktree order, OnWorkspace done)> make_worktree;
-  // As in api/world.h, for the outpost's own folder.
+  // As in daemon/api/world.h, for the outpost's own folder.
   std::function<Result<SessionId>(const std::string& cwd)> folder_owner = {};
 };
 

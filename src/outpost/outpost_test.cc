@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/wire/agentctl/bootstrap.h"
 #include "testing/memory_host.h"
-#include "wire/bootstrap.h"
 
 namespace perdure {
 namespace {

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/text.h"
 
 namespace perdure::probe {

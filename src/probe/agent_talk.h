@@ -10,12 +10,12 @@
 #include <string>
 #include <string_view>
 
-#include "acp/line_reader.h"
-#include "acp/rpc.h"
-#include "base/json_view.h"
+#include "base/json/json_view.h"
 #include "base/result.h"
+#include "core/acp/line_reader.h"
+#include "core/acp/rpc.h"
+#include "env/posix/loop/loop.h"
 #include "env/process.h"
-#include "env_posix/loop.h"
 
 namespace perdure::probe {
 

@@ -13,16 +13,16 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "agents/probe_report.h"
+#include "base/bytes/hash.h"
 #include "base/error_codes.h"
-#include "base/fields_json.h"
-#include "base/hash.h"
-#include "env_posix/confine.h"
-#include "env_posix/hidden_folder.h"
-#include "env_posix/loop.h"
-#include "env_posix/processes.h"
-#include "env_posix/signals.h"
-#include "env_posix/world.h"
+#include "base/json/fields_json.h"
+#include "core/agents/probe_report.h"
+#include "env/posix/confine/confine.h"
+#include "env/posix/confine/hidden_folder.h"
+#include "env/posix/loop/loop.h"
+#include "env/posix/loop/signals.h"
+#include "env/posix/process/processes.h"
+#include "env/posix/world.h"
 #include "probe/probing.h"
 
 namespace perdure::probe {

@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 namespace perdure::probe {
 namespace {
@@ -348,7 +348,7 @@ ProbeStep Probing::come_back(std::string_view method, const std::string& session
   step.outcome = knows ? ProbeOutcome::yes : ProbeOutcome::no;
   step.says = knows ? "it knows what was said" : "it says yes, and has forgotten everything";
   if (replayed > 0) step.says += "; " + count_of(replayed, "update") + " replayed";
-  if (late > 0) step.says += ", " + std::to_string(late) + " of them behind its answer";
+  if (late > 0) step.says += ", " + std::to_string(late) + " of them after its answer";
   if (knows) report_.abilities.emplace_back(method);
   return step;
 }

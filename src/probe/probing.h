@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "agents/probe_report.h"
+#include "core/agents/probe_report.h"
+#include "env/posix/loop/loop.h"
 #include "env/process.h"
-#include "env_posix/loop.h"
 #include "probe/agent_talk.h"
 
 namespace perdure::probe {

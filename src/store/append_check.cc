@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/hash.h"
+#include "base/bytes/hash.h"
 #include "base/limits.h"
 
 namespace perdure {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/hash.h"
+#include "base/bytes/hash.h"
 
 namespace perdure {
 

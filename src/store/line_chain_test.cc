@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "wire/record.h"
+#include "core/wire/journal/record.h"
 
 namespace perdure {
 namespace {

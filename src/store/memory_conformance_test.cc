@@ -1,6 +1,6 @@
 // The conformance suite on the memory store. A crash loses the unsynced tail.
-#include "store/memory_store.h"
-#include "testing/store_conformance.h"
+#include "testing/memory_store/memory_store.h"
+#include "testing/store/store_conformance.h"
 
 namespace perdure {
 namespace {

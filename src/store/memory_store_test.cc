@@ -1,6 +1,6 @@
 // The simulator's needs beyond the conformance suite: commit faults, both outcomes of a crash,
 // damage, fencing, and equal states from equal calls.
-#include "store/memory_store.h"
+#include "testing/memory_store/memory_store.h"
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 // The one interface to durable storage. A store keeps bytes: it knows sessions, sequence numbers
 // and atomic batches, but not the meaning of records. Every engine passes the conformance suite in
-// testing/store_conformance.h.
+// testing/store/store_conformance.h.
 //
 // Threads: append() and the reads may be called from any thread. The thread that runs the engine's
 // writer step does the work; it runs each Done exactly once, in append order per session.
@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/hash.h"
+#include "base/bytes/hash.h"
 #include "base/id.h"
 #include "base/result.h"
 #include "base/time.h"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "env/host.h"
-#include "testing/memory_folder.h"
+#include "testing/store/memory_folder.h"
 
 namespace perdure {
 

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <utility>
 
-#include "base/fields_json.h"
-#include "session/effects.h"
-#include "session/events.h"
+#include "base/json/fields_json.h"
+#include "core/session/effects.h"
+#include "core/session/events.h"
 
 namespace perdure {
 

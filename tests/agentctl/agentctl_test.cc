@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "env_posix/identity.h"
+#include "env/posix/confine/identity.h"
 #include "fixture.h"
 #include "testing/sequence.h"
 

@@ -10,7 +10,7 @@
 
 #include <gmock/gmock.h>
 
-#include "env_posix/proc.h"
+#include "env/posix/process/proc.h"
 #include "fixture.h"
 
 namespace perdure {

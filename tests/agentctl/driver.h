@@ -1,6 +1,6 @@
-// A miniature daemon for tests: one real agentctl, driven through executors/ as by the daemon. It
-// can store received frames on disk, like the daemon's journal, and continue from there in another
-// process.
+// A miniature daemon for tests: one real agentctl, driven through daemon/hosting as by the daemon.
+// It can store received frames on disk, like the daemon's journal, and continue from there in
+// another process.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "env_posix/loop.h"
-#include "env_posix/posix_host.h"
-#include "env_posix/processes.h"
-#include "env_posix/world.h"
-#include "executors/local_execution.h"
-#include "wire/bootstrap.h"
-#include "wire/frame.h"
+#include "core/wire/agentctl/bootstrap.h"
+#include "core/wire/agentctl/frame.h"
+#include "daemon/hosting/local_execution.h"
+#include "env/posix/loop/loop.h"
+#include "env/posix/process/posix_host.h"
+#include "env/posix/process/processes.h"
+#include "env/posix/world.h"
 
 namespace perdure {
 

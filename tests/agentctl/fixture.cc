@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "env_posix/proc.h"
+#include "env/posix/process/proc.h"
 
 namespace perdure {
 

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
-#include "env_posix/identity.h"
+#include "env/posix/confine/identity.h"
 #include "fixture.h"
 #include "testing/sequence.h"
 

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "env_posix/proc.h"
+#include "env/posix/process/proc.h"
 #include "fixture.h"
 
 namespace perdure {

@@ -1,12 +1,12 @@
 // C19: to the daemon, an attached agentctl that is stopped is neither alive nor dead; after it
-// continues, nothing is lost. Through hosting/, with a real agentctl and SIGSTOP.
+// continues, nothing is lost. Through daemon/hosting, with a real agentctl and SIGSTOP.
 #include <csignal>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "daemon/hosting/local_agentctls.h"
 #include "fixture.h"
-#include "hosting/local_agentctls.h"
 #include "testing/sequence.h"
 
 namespace perdure {

@@ -9,7 +9,7 @@
 
 #include <gmock/gmock.h>
 
-#include "executors/agentctl_client.h"
+#include "daemon/hosting/agentctl_client.h"
 #include "fixture.h"
 
 namespace perdure {

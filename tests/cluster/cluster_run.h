@@ -9,7 +9,7 @@
 
 #include "crash_client.h"
 #include "daemon_process.h"
-#include "store_postgres/pg_link.h"
+#include "store/postgres/link/pg_link.h"
 
 namespace perdure {
 

@@ -14,7 +14,7 @@
 #include <poll.h>
 
 #include "cluster_run.h"
-#include "testing/postgres_server.h"
+#include "testing/postgres/postgres_server.h"
 
 namespace perdure {
 namespace {

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "cluster_run.h"
-#include "env_posix/confine.h"
-#include "testing/postgres_server.h"
+#include "env/posix/confine/confine.h"
+#include "testing/postgres/postgres_server.h"
 
 namespace perdure {
 namespace {

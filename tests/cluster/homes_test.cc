@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "cluster_run.h"
-#include "testing/postgres_server.h"
+#include "testing/postgres/postgres_server.h"
 
 namespace perdure {
 namespace {

@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include "base/result.h"
-#include "http/client.h"
+#include "net/client.h"
 
 namespace perdure {
 

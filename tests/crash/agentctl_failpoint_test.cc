@@ -11,9 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "base/failpoint.h"
+#include "daemon/hosting/spool_reader.h"
 #include "driver.h"
-#include "env_posix/folder.h"
-#include "executors/spool_reader.h"
+#include "env/posix/files/folder.h"
 #include "testing/sequence.h"
 
 namespace perdure {

@@ -16,9 +16,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "daemon/hosting/spool_reader.h"
 #include "driver.h"
-#include "env_posix/folder.h"
-#include "executors/spool_reader.h"
+#include "env/posix/files/folder.h"
 #include "testing/sequence.h"
 
 extern char** environ;

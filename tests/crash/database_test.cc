@@ -12,10 +12,10 @@
 
 #include "api_client.h"
 #include "daemon_process.h"
-#include "env_posix/proc.h"
+#include "env/posix/process/proc.h"
 #include "journal_check.h"
-#include "testing/pg_gate.h"
-#include "testing/postgres_server.h"
+#include "testing/postgres/pg_gate.h"
+#include "testing/postgres/postgres_server.h"
 
 namespace perdure {
 namespace {

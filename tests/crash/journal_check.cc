@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "api_client.h"
-#include "base/hash.h"
-#include "store_files/files_store.h"
-#include "store_files/posix_disk.h"
-#include "store_postgres/postgres_store.h"
-#include "store_sqlite/sqlite_store.h"
+#include "base/bytes/hash.h"
+#include "store/files/files_store.h"
+#include "store/files/posix_disk.h"
+#include "store/postgres/postgres_store.h"
+#include "store/sqlite/sqlite_store.h"
 #include "testing/sequence.h"
 
 namespace perdure {

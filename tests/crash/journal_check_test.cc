@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/hash.h"
+#include "base/bytes/hash.h"
 
 namespace perdure {
 namespace {

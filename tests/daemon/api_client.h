@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/result.h"
-#include "http/client.h"
+#include "net/client.h"
 
 namespace perdure {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "api_client.h"
-#include "http/client.h"
+#include "net/client.h"
 
 namespace perdure {
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "daemon_test.h"
-#include "env_posix/limit_group.h"
+#include "env/posix/confine/limit_group.h"
 
 namespace perdure {
 namespace {
@@ -115,7 +115,7 @@ TEST_F(Care, C20_S2_a_torn_end_that_was_cut_is_said_in_the_log_and_by_verify) {
   std::ofstream(*std::ranges::max_element(segments), std::ios::app) << std::string(5000, '\0');
   const Result<> started = daemon_->start();
   ASSERT_TRUE(started) << started.error().message();
-  EXPECT_NE(daemon_->log().find("5000 bytes of zeros) is no whole group and was cut"),
+  EXPECT_NE(daemon_->log().find("5000 bytes of zeros) is not a complete group and was cut"),
             std::string::npos)
       << daemon_->log();
   const std::vector<std::string> after = client_->records(session);

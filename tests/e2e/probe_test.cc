@@ -11,10 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/json_view.h"
-#include "env_posix/confine.h"
-#include "env_posix/fd.h"
+#include "base/json/json_view.h"
 #include "daemon_test.h"
+#include "env/posix/confine/confine.h"
+#include "env/posix/files/fd.h"
 
 namespace perdure {
 namespace {

@@ -1,6 +1,6 @@
 // The parser of command lines against real shells: every shell on this machine runs what an allow
 // rule considers a simple command as exactly that command.
-#include "session/shell_words.h"
+#include "core/rules/shell_words.h"
 
 #include <filesystem>
 #include <fstream>

@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "store_files/files_store.h"
-#include "store_sqlite/sqlite_store.h"
-#include "testing/fault_files.h"
-#include "testing/fault_vfs.h"
+#include "store/files/files_store.h"
+#include "store/sqlite/sqlite_store.h"
+#include "testing/store/fault_files.h"
+#include "testing/store/fault_vfs.h"
 
 namespace perdure {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "store/engine.h"
-#include "testing/fault_disk.h"
+#include "testing/store/fault_disk.h"
 
 namespace perdure {
 

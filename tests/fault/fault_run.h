@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "fault_engine.h"
-#include "testing/store_model.h"
+#include "testing/store/store_model.h"
 
 namespace perdure {
 

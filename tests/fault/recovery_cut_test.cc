@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "fault_engine.h"
-#include "testing/store_model.h"
+#include "testing/store/store_model.h"
 
 namespace perdure {
 namespace {

@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include "acp/collect_for_test.h"
-#include "acp/line_reader.h"
 #include "base/check.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/text.h"
+#include "core/acp/collect_for_test.h"
+#include "core/acp/line_reader.h"
 
 namespace perdure::acp {
 namespace {

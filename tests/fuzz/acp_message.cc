@@ -6,12 +6,12 @@
 #include <string_view>
 #include <vector>
 
-#include "acp/agent.h"
-#include "acp/classify.h"
-#include "acp/client.h"
 #include "base/check.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/text.h"
+#include "core/acp/agent/agent.h"
+#include "core/acp/classify.h"
+#include "core/acp/client/client.h"
 
 namespace perdure::acp {
 namespace {

@@ -13,11 +13,11 @@
 
 #include "acp_session_agent.h"
 #include "acp_session_daemon.h"
+#include "agentctl/supervisor/supervisor.h"
 #include "base/check.h"
-#include "session/machine_checker_for_test.h"
-#include "session/random_inputs_for_test.h"
-#include "supervisor/supervisor.h"
-#include "testing/memory_folder.h"
+#include "core/session/machine_checker_for_test.h"
+#include "core/session/random_inputs_for_test.h"
+#include "testing/store/memory_folder.h"
 
 namespace {
 

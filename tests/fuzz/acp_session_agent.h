@@ -15,14 +15,14 @@
 #include <variant>
 #include <vector>
 
-#include "acp/agent.h"
-#include "acp/line_reader.h"
-#include "acp/rpc.h"
+#include "agentctl/supervisor/fake_world_for_test.h"
 #include "base/check.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/text.h"
-#include "session/random_inputs_for_test.h"
-#include "supervisor/fake_world_for_test.h"
+#include "core/acp/agent/agent.h"
+#include "core/acp/line_reader.h"
+#include "core/acp/rpc.h"
+#include "core/session/random_inputs_for_test.h"
 
 namespace perdure {
 

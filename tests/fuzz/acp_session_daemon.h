@@ -12,11 +12,11 @@
 #include <string_view>
 #include <utility>
 
+#include "agentctl/supervisor/fake_link_for_test.h"
+#include "agentctl/supervisor/supervisor.h"
 #include "base/check.h"
-#include "executors/agentctl_client.h"
-#include "executors/spool_reader.h"
-#include "supervisor/fake_link_for_test.h"
-#include "supervisor/supervisor.h"
+#include "daemon/hosting/agentctl_client.h"
+#include "daemon/hosting/spool_reader.h"
 
 namespace perdure {
 

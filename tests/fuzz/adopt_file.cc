@@ -9,7 +9,7 @@
 #include "adopt/import_form.h"
 #include "adopt/native_session.h"
 #include "base/check.h"
-#include "wire/record.h"
+#include "core/wire/journal/record.h"
 
 namespace perdure {
 namespace {

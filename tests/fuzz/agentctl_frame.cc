@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "base/check.h"
-#include "base/fields_json.h"
-#include "wire/agentctl.h"
-#include "wire/bootstrap.h"
-#include "wire/effect.h"
-#include "wire/frame.h"
-#include "wire/spool.h"
+#include "base/json/fields_json.h"
+#include "core/wire/agentctl/agentctl.h"
+#include "core/wire/agentctl/bootstrap.h"
+#include "core/wire/agentctl/effect.h"
+#include "core/wire/agentctl/frame.h"
+#include "core/wire/agentctl/spool.h"
 
 namespace {
 

@@ -9,11 +9,11 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "cli/args.h"
-#include "cli/clean_text.h"
-#include "cli/completion.h"
-#include "cli/keys.h"
-#include "cli/verbs.h"
+#include "perdure/terminal/clean_text.h"
+#include "perdure/terminal/keys.h"
+#include "perdure/verbs/call/args.h"
+#include "perdure/verbs/call/completion.h"
+#include "perdure/verbs/verbs.h"
 
 namespace perdure::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include <span>
 
 #include "base/check.h"
-#include "session/machine_checker_for_test.h"
-#include "session/random_inputs_for_test.h"
+#include "core/session/machine_checker_for_test.h"
+#include "core/session/random_inputs_for_test.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   using namespace perdure;

@@ -1,6 +1,6 @@
 // Any bytes as config.toml are an error that names the file, or settings that print and parse to
 // the same settings. Secrets are not printed, so they are not compared.
-#include "main/config.h"
+#include "daemon/setup/config.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -9,12 +9,12 @@
 #include <variant>
 #include <vector>
 
-#include "acp/line_reader.h"
-#include "acp/rpc.h"
 #include "base/check.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "client/json_view.h"
-#include "face/face.h"
+#include "core/acp/line_reader.h"
+#include "core/acp/rpc.h"
+#include "editor/face.h"
 
 namespace perdure::face {
 namespace {

@@ -11,8 +11,8 @@
 
 #include <arpa/inet.h>
 
-#include "auth/origin.h"
 #include "base/check.h"
+#include "core/auth/origin.h"
 
 namespace perdure {
 namespace {

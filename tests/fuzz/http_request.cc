@@ -12,9 +12,9 @@
 #include <boost/beast/http/string_body.hpp>
 
 #include "base/check.h"
-#include "http/connection.h"
-#include "http/head.h"
 #include "memory_stream.h"
+#include "net/head.h"
+#include "net/server/connection.h"
 
 namespace perdure {
 namespace {

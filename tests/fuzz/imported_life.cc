@@ -1,10 +1,10 @@
 // Bytes as an imported foreign journal, and as later events in it: see
-// session/foreign_journal_for_test.h. Ends the process on a broken CHECK.
+// core/session/foreign_journal_for_test.h. Ends the process on a broken CHECK.
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-#include "session/foreign_journal_for_test.h"
+#include "core/session/foreign_journal_for_test.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   using namespace perdure;

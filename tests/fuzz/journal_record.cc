@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/check.h"
+#include "core/wire/journal/record.h"
 #include "testing/random_fields.h"
-#include "wire/record.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // Any bytes given to the JSON reader: an error or a value, never a crash or a read beyond the
 // input. An accepted value is the same after it is taken apart, written and read again.
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "http/byte_stream.h"
+#include "net/byte_stream.h"
 
 namespace perdure {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "wire/command.h"
+#include "core/wire/agentctl/command.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace perdure;

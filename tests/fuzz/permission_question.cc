@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "wire/question.h"
+#include "core/wire/question/question.h"
 
 namespace perdure {
 namespace {

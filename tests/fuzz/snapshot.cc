@@ -1,6 +1,6 @@
 // Any bytes given to the snapshot decoder are an error or exactly what the encoder writes. A
 // checksum would stop the fuzzer, so the input is also tried with a correct heading.
-#include "wire/snapshot.h"
+#include "core/wire/journal/snapshot.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/bytes/hash.h"
 #include "base/check.h"
-#include "base/hash.h"
 #include "testing/random_fields.h"
 
 namespace {

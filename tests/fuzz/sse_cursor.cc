@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "api/frames.h"
-#include "api/query.h"
 #include "base/check.h"
+#include "daemon/api/gate/query.h"
+#include "daemon/api/streams/frames.h"
 
 namespace perdure {
 namespace {

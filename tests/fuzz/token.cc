@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "auth/pipeline.h"
-#include "auth/secret.h"
 #include "base/check.h"
+#include "core/auth/pipeline.h"
+#include "core/auth/secret.h"
 
 namespace perdure {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "http/websocket_session.h"
 #include "memory_stream.h"
+#include "net/websocket/websocket_session.h"
 
 namespace perdure {
 namespace {

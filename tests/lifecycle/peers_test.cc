@@ -10,7 +10,7 @@
 #include "api_client.h"
 #include "cluster_run.h"
 #include "raw_http.h"
-#include "testing/postgres_server.h"
+#include "testing/postgres/postgres_server.h"
 
 namespace perdure {
 namespace {

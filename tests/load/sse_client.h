@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 #include "figures.h"
-#include "http/client.h"
+#include "net/client.h"
 
 namespace perdure::load {
 

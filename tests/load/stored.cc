@@ -8,15 +8,15 @@
 
 #include "api_client.h"
 #include "base/check.h"
-#include "base/fields_json.h"
+#include "base/json/fields_json.h"
+#include "core/session/machine.h"
+#include "core/wire/journal/record.h"
+#include "core/wire/journal/snapshot.h"
+#include "core/wire/search_text.h"
+#include "daemon/runtime/reads/listing.h"
 #include "live_load.h"
-#include "runtime/listing.h"
-#include "session/machine.h"
 #include "sse_client.h"
-#include "store_sqlite/sqlite_store.h"
-#include "wire/record.h"
-#include "wire/search_text.h"
-#include "wire/snapshot.h"
+#include "store/sqlite/sqlite_store.h"
 
 namespace perdure::load {
 namespace {

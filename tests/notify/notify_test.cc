@@ -1,5 +1,5 @@
 // Notifications against a real HTTP server and real commands.
-#include "notify/notify.h"
+#include "daemon/notify/notify.h"
 
 #include <chrono>
 #include <filesystem>
@@ -8,11 +8,11 @@
 
 #include <gtest/gtest.h>
 
-#include "base/hash.h"
-#include "env_posix/loop.h"
-#include "env_posix/processes.h"
-#include "env_posix/world.h"
-#include "http/server.h"
+#include "base/bytes/hash.h"
+#include "env/posix/loop/loop.h"
+#include "env/posix/process/processes.h"
+#include "env/posix/world.h"
+#include "net/server/server.h"
 
 namespace perdure {
 namespace {

@@ -9,8 +9,8 @@
 #include <sys/types.h>
 
 #include "base/result.h"
+#include "core/wire/outpost.h"
 #include "daemon_process.h"
-#include "wire/outpost.h"
 
 namespace perdure {
 

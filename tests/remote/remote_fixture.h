@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "daemon_test.h"
 #include "other_host.h"
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
-#include "env_posix/confine.h"
+#include "env/posix/confine/confine.h"
 #include "remote_fixture.h"
 
 namespace perdure {

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "acp/agent.h"
-#include "acp/client.h"
-#include "acp/samples_for_test.h"
 #include "base/check.h"
+#include "core/acp/agent/agent.h"
+#include "core/acp/client/client.h"
+#include "core/acp/samples_for_test.h"
 
 namespace perdure::acp {
 namespace {

@@ -2,14 +2,14 @@
 // linter. Serves nothing: the handlers are only put into the table.
 #include <cstdio>
 
-#include "api/api.h"
-#include "api/bench_for_test.h"
-#include "api/care_routes.h"
-#include "api/metrics_routes.h"
-#include "api/node_routes.h"
-#include "api/openapi.h"
-#include "api/read_routes.h"
-#include "api/workspace_routes.h"
+#include "daemon/api/api.h"
+#include "daemon/api/bench_for_test.h"
+#include "daemon/api/json/openapi.h"
+#include "daemon/api/routes/care_routes.h"
+#include "daemon/api/routes/metrics_routes.h"
+#include "daemon/api/routes/node_routes.h"
+#include "daemon/api/routes/read_routes.h"
+#include "daemon/api/routes/session/workspace_routes.h"
 
 int main() {
   using namespace perdure;

@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-#include "env_posix/confine.h"
+#include "env/posix/confine/confine.h"
 #include "hostile_test.h"
 
 namespace perdure {
@@ -90,20 +90,20 @@ TEST_F(SeesAll, TOK3_security_6_a_resume_over_tcp_answers_nothing) {
   const std::string secret = client().get("/api/waits/" + wait_ + "/secret").at("secret");
   ASSERT_FALSE(secret.empty());
   const std::string path = "/api/sessions/" + session_ + "/resume";
-  const std::string body = R"({"wait":{"token_id":")" + wait_ + R"(","secret":")" + secret +
-                           R"(","answer":"allow"}})";
+  const std::string body =
+      R"({"wait":{"token_id":")" + wait_ + R"(","secret":")" + secret + R"(","answer":"allow"}})";
   const std::string words = " POST " + path + " '" + body + "'";
   const std::string token = " " + daemon_->process.admin_token();
   const std::string to = std::to_string(daemon_->port);
-  for (const std::string& each : {to + words + token, to + words + token + " orphan",
-                                  daemon_->socket() + words}) {
+  for (const std::string& each :
+       {to + words + token, to + words + token + " orphan", daemon_->socket() + words}) {
     const std::string saw = request(each);
     EXPECT_TRUE(has(saw, "status=403")) << saw;
   }
   expect_open();
   // From outside the same request answers.
-  const RawAnswer answer = daemon_->with_token(
-      daemon_->process.admin_token(), {.method = "POST", .target = path, .body = body});
+  const RawAnswer answer = daemon_->with_token(daemon_->process.admin_token(),
+                                               {.method = "POST", .target = path, .body = body});
   EXPECT_EQ(answer.status, 200) << answer.body;
 }
 

@@ -6,7 +6,7 @@
 
 #include <sys/stat.h>
 
-#include "env_posix/confine.h"
+#include "env/posix/confine/confine.h"
 #include "inside.h"
 
 namespace perdure {

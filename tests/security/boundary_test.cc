@@ -7,7 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "env_posix/confine.h"
+#include "env/posix/confine/confine.h"
 #include "hostile_test.h"
 
 namespace perdure {

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 namespace perdure {
 

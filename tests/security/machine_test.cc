@@ -9,8 +9,8 @@
 
 #include <unistd.h>
 
-#include "env_posix/cgroup.h"
-#include "env_posix/confine.h"
+#include "env/posix/confine/cgroup.h"
+#include "env/posix/confine/confine.h"
 #include "hostile_test.h"
 
 namespace perdure {

@@ -6,7 +6,7 @@
 
 #include "base/limits.h"
 #include "daemon_process.h"
-#include "http/server.h"
+#include "net/server/server.h"
 
 namespace perdure {
 namespace {

@@ -333,8 +333,8 @@ TEST_F(BoundShell, SEC9_TOK6_a_bound_token_gets_no_more_than_its_session_through
              {"POST", "/shells/input", R"({"shell":"x","text":"x"})"},
              {"GET", "/shells", ""},
              {"PATCH", "", R"({"mcp_servers":[{"name":"x","command":"/bin/sh"}]})"}}) {
-      const RawAnswer refused = daemon_->with_token(
-          token, {.method = method, .target = path + rest, .body = body});
+      const RawAnswer refused =
+          daemon_->with_token(token, {.method = method, .target = path + rest, .body = body});
       EXPECT_EQ(refused.status, 403) << reach << " " << method << rest << " " << refused.body;
     }
     const std::string list = client().get("/api/sessions").body;

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "daemon_test.h"
-#include "testing/postgres_server.h"
+#include "testing/postgres/postgres_server.h"
 
 namespace perdure {
 namespace {

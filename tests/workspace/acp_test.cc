@@ -1,7 +1,7 @@
 // Requests of an agent over ACP, served on real files and processes.
+#include "agentctl/supervisor/services/acp_services.h"
 #include "base/limits.h"
 #include "fixture.h"
-#include "supervisor/acp_services.h"
 
 namespace perdure::test {
 namespace {

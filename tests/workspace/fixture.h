@@ -12,11 +12,11 @@
 
 #include <gtest/gtest.h>
 
-#include "base/json.h"
-#include "env_posix/file_tree.h"
-#include "env_posix/loop.h"
-#include "env_posix/processes.h"
-#include "supervisor/workspace.h"
+#include "agentctl/workspace/workspace.h"
+#include "base/json/json.h"
+#include "env/posix/files/file_tree.h"
+#include "env/posix/loop/loop.h"
+#include "env/posix/process/processes.h"
 
 namespace perdure::test {
 

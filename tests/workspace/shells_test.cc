@@ -1,7 +1,7 @@
 // Shells on real terminals: several at once, read from an offset, bounded, and ended when closed.
 #include <signal.h>
 
-#include "base/base64.h"
+#include "base/bytes/base64.h"
 #include "base/limits.h"
 #include "fixture.h"
 

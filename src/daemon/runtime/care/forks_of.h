@@ -1,0 +1,18 @@
+// Finds the sessions that were copied from another one, directly or through other copies: their own
+// records contain the same text.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "base/result.h"
+#include "daemon/runtime/runtime.h"
+
+namespace perdure {
+
+using OnForks = std::move_only_function<void(Result<std::vector<SessionId>>)>;
+
+// Reads the first record of each session, yielding to the loop in between. Answers from the loop.
+void find_forks(Runtime& runtime, SessionId of, OnForks done);
+
+}  // namespace perdure

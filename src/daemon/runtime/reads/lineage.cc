@@ -1,0 +1,54 @@
+#include "daemon/runtime/reads/lineage.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+namespace perdure {
+namespace {
+
+SessionId parent_of(SessionList& sessions, SessionId session) {
+  const Result<const SessionRow*> row = sessions.find(session);
+  return row && *row ? (*row)->summary.parent : SessionId();
+}
+
+// The ancestors of the session, nearest first. An imported journal may name any parent, so a cycle
+// ends the list.
+std::vector<SessionId> ancestors_of(SessionList& sessions, SessionId session) {
+  std::vector<SessionId> above;
+  std::set<SessionId> seen{session};
+  for (SessionId at = parent_of(sessions, session); at && seen.insert(at).second;
+       at = parent_of(sessions, at)) {
+    above.push_back(at);
+  }
+  return above;
+}
+
+}  // namespace
+
+SessionId top_of_lineage(Runtime& runtime, SessionId session) {
+  // The list does not contain a session yet when its first commit starts its agent.
+  const State* const state = runtime.state_in_memory(session);
+  const SessionId parent = state ? state->parent : parent_of(runtime.sessions(), session);
+  if (!parent) return {};
+  const std::vector<SessionId> above = ancestors_of(runtime.sessions(), parent);
+  return above.empty() ? parent : above.back();
+}
+
+Result<std::vector<const SessionRow*>> live_descendants(SessionList& sessions, SessionId session) {
+  std::vector<SessionId> found;
+  const auto live = TRY(sessions.executors({}, std::numeric_limits<std::size_t>::max(), {}));
+  for (const SessionRow* const row : live) {
+    const ExecutorStatus status = row->summary.executor->status;
+    if (status != ExecutorStatus::starting && status != ExecutorStatus::ready) continue;
+    const std::vector<SessionId> above = ancestors_of(sessions, row->session);
+    if (std::ranges::find(above, session) != above.end()) found.push_back(row->session);
+  }
+  std::vector<const SessionRow*> rows;
+  for (const SessionId each : found) {
+    if (const SessionRow* const row = TRY(sessions.find(each))) rows.push_back(row);
+  }
+  return rows;
+}
+
+}  // namespace perdure
