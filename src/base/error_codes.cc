@@ -19,7 +19,7 @@ constexpr std::array error_kinds = {
 
 const ErrorKind& kind_of(Code code) {
   const auto index = static_cast<std::size_t>(code);
-  CHECK(index < error_kinds.size(), "not an error code");
+  CHECK(index < error_kinds.size(), "unknown error code");
   return error_kinds[index];
 }
 
