@@ -4,6 +4,7 @@
 #include "api/agent_json.h"
 #include "api/commands.h"
 #include "api/route.h"
+#include "api/session_argument.h"
 #include "base/limits.h"
 #include "wire/reply.h"
 
@@ -130,6 +131,14 @@ void SessionCommands::fork(Asker asker, SessionId session, std::string_view text
   if (!body->share_cwd && !world_.make_worktree) {
     return done(
         fail(Code::unavailable, "this daemon cannot make worktrees; fork with share_cwd: true"));
+  }
+  // A person says so on purpose. A process inside a session may write in its own folder only.
+  const std::string& cwd = state->workspace.cwd;
+  const bool is_checked = body->share_cwd && asker.principal.hosted && state->runtime != "remote";
+  if (is_checked && world_.files.folder_exists(cwd)) {
+    if (const Result<> may = check_folder_owner(world_, {cwd, {}, asker.principal.hosted}); !may) {
+      return done(std::unexpected(may.error()));
+    }
   }
   IdSource ids(world_.clock.now().wall, world_.random.next());
   send(asker, session, NameFork{ids.next<SessionId>()},
