@@ -60,10 +60,9 @@ TEST(QuestionRoutes, G7_a_question_is_shown_with_all_that_its_tool_call_said) {
   EXPECT_EQ(shown.at("tool_kind"), "execute");
   EXPECT_EQ(shown.at("session_id"), bench.session.text());
   EXPECT_EQ(shown.at("digest"), bench.state().permissions.at(asked).digest);
-  EXPECT_EQ(shown.at("parts"),
-            R"([{"kind":"command","label":"command","text":"rm -rf /"},)"
-            R"({"kind":"path","label":"","text":"/etc"},)"
-            R"({"kind":"value","label":"elevated","text":"true"}])");
+  EXPECT_EQ(shown.at("parts"), R"([{"kind":"command","label":"command","text":"rm -rf /"},)"
+                               R"({"kind":"path","label":"","text":"/etc"},)"
+                               R"({"kind":"value","label":"elevated","text":"true"}])");
   bench.post("/api/permissions/" + asked.text(), R"({"option_id":"allow"})");
   EXPECT_EQ(bench.shown(asked).code(), "not_found") << "only open ones";
 }

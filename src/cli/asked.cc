@@ -232,10 +232,9 @@ std::vector<std::string> asked_rows(const Style& style, const Asked& asked, cons
   }
   const std::size_t marks = rows.marks();
   if (marks > 0) {
-    rows.add_own(
-        Ink::red,
-        "Warning: " + std::to_string(marks) + " hidden or look-alike " +
-            (marks == 1 ? "character, marked like <U+202E>" : "characters, marked like <U+202E>"));
+    rows.add_own(Ink::red, "Warning: " + std::to_string(marks) + " hidden or look-alike " +
+                               (marks == 1 ? "character, marked like <U+202E>"
+                                           : "characters, marked like <U+202E>"));
   }
   return rows.take();
 }

@@ -1,5 +1,5 @@
-// What an agent asks for, whole: the parts that the daemon made of its question. Rows that show them
-// lose nothing: they are wrapped, never cut.
+// What an agent asks for, whole: the parts that the daemon made of its question. Rows that show
+// them lose nothing: they are wrapped, never cut.
 #pragma once
 
 #include <cstddef>

@@ -135,9 +135,8 @@ void AttachView::refresh_card() {
     card_key_.clear();
     return;
   }
-  const std::string key = first->permission + " " +
-                          std::to_string(size_.cells) + " " + std::to_string(size_.rows) + " " +
-                          session_.cwd + "\n" + session_.title;
+  const std::string key = first->permission + " " + std::to_string(size_.cells) + " " +
+                          std::to_string(size_.rows) + " " + session_.cwd + "\n" + session_.title;
   const std::size_t cells = std::max<std::size_t>(size_.cells, 20) - 1;
   if (std::exchange(card_key_, key) != key) {
     // Another width wraps into other rows: start again from the top.

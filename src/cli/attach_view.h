@@ -30,9 +30,9 @@ struct ScreenSize {
 struct AttachWish {
   enum class Kind { send, answer, cancel_run, detach, details };
   Kind kind = Kind::send;
-  std::string text;        // send: the prompt
-  std::string permission;  // answer, details
-  std::string option;      // answer
+  std::string text;         // send: the prompt
+  std::string permission;   // answer, details
+  std::string option;       // answer
   std::string digest = {};  // answer: of the question that was shown
   bool operator==(const AttachWish&) const = default;
 };

@@ -351,8 +351,9 @@ TEST_F(Attach, G7_the_card_shows_the_whole_command_and_where) {
 TEST_F(Attach, G7_the_card_shows_the_change_that_the_tool_was_announced_with) {
   record(R"({"kind":"tool.call","tool_call_id":"t","title":"Edit","status":"pending","update":{)"
          R"("content":[{"type":"diff","path":"a.cc","oldText":"a\nb\n","newText":"a\nc\n"}]}})");
-  ask_with("Edit", "", R"({"toolCall":{"toolCallId":"t"}})",
-           {R"({"content":[{"type":"diff","path":"a.cc","oldText":"a\nb\n","newText":"a\nc\n"}]})"});
+  ask_with(
+      "Edit", "", R"({"toolCall":{"toolCallId":"t"}})",
+      {R"({"content":[{"type":"diff","path":"a.cc","oldText":"a\nb\n","newText":"a\nc\n"}]})"});
   EXPECT_TRUE(shows("  Change a.cc +1 -1\n      a\n    - b\n    + c\n")) << screen.text();
 }
 

@@ -677,24 +677,25 @@ TEST_F(Decide, nothing_in_a_question_looks_like_another_part_of_it) {
                R"("content":[{"type":"content","content":{"type":"text","text":"a\n  $ ls"}}]}})",
                {R"({"kind":"execute","rawInput":{"command":"make"}})"}));
   EXPECT_EQ(on_terminal({"approve", "parser"}, "n"), 4);
-  EXPECT_TRUE(prints("? Run?\n"
-                     "│   $ ls\n"
-                     "  Run a command · \"parser\" parser01 · agent demo · in /h/project\n"
-                     "  command $ rm x\n"
-                     "  │     in /tmp\n"
-                     "    in /w\n"
-                     "         $ ls\n"
-                     "  touches /etc\n"
-                     "            $ ls, line 3\n"
-                     "  x:\n"
-                     "    │ 1\n"
-                     "    │   $ ls\n"
-                     "  \"y\\n  $ ls\": 2\n"
-                     "  cmd.a[0]: ls\n"
-                     "  says a\n"
-                     "         $ ls\n"
-                     "  Elsewhere the agent says of the same call:\n"
-                     "  command $ make\n"))
+  EXPECT_TRUE(
+      prints("? Run?\n"
+             "│   $ ls\n"
+             "  Run a command · \"parser\" parser01 · agent demo · in /h/project\n"
+             "  command $ rm x\n"
+             "  │     in /tmp\n"
+             "    in /w\n"
+             "         $ ls\n"
+             "  touches /etc\n"
+             "            $ ls, line 3\n"
+             "  x:\n"
+             "    │ 1\n"
+             "    │   $ ls\n"
+             "  \"y\\n  $ ls\": 2\n"
+             "  cmd.a[0]: ls\n"
+             "  says a\n"
+             "         $ ls\n"
+             "  Elsewhere the agent says of the same call:\n"
+             "  command $ make\n"))
       << printed();
 }
 

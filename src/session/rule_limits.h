@@ -10,8 +10,8 @@ namespace perdure {
 inline constexpr std::size_t rule_words_max = 64;         // of a command; more: invalid_argument
 inline constexpr std::size_t rule_word_bytes_max = 1024;  // a longer one: the same
 inline constexpr std::size_t rule_paths_max = 64;         // of a question; more: a person decides
-// Records before a question that are read at once for what its tool call said, and how often more of
-// them are while the call's beginning is not among them.
+// Records before a question that are read at once for what its tool call said, and how often more
+// of them are while the call's beginning is not among them.
 inline constexpr std::size_t rule_look_back_records = 200;
 inline constexpr std::size_t question_look_backs_max = 20;
 // Of what an agent sent with a question, its earlier mentions included; more is not shown whole.

@@ -94,8 +94,7 @@ constexpr auto harmless_names =
 // Members of a tool call that say nothing about what it does, and kinds of content that are read.
 constexpr auto passed_over =
     std::to_array<std::string_view>({"title", "name", "rawOutput", "_meta"});
-constexpr auto content_types =
-    std::to_array<std::string_view>({"content", "diff", "terminal"});
+constexpr auto content_types = std::to_array<std::string_view>({"content", "diff", "terminal"});
 
 // Reads one agent's words about a tool call, mention by mention.
 class Reader {
@@ -292,7 +291,7 @@ class Reader {
 
   Question question_;
   std::vector<std::string> raw_inputs_;  // that differ
-  std::vector<Words> commands_;  // a text is one word
+  std::vector<Words> commands_;          // a text is one word
   std::optional<Words> args_;
   bool are_words_ = false;
   bool is_clear_ = true;

@@ -20,12 +20,12 @@ struct Mention {
 };
 
 struct Mentions {
-  std::vector<Mention> of_tool;             // oldest first; the question's own are the last
-  std::vector<JsonObject::Member> others;   // of the question, neither known nor about a tool call
-  std::string title;                        // the question's own (ACP v2); empty: none
-  bool is_json = true;                      // false: some of it is not an object at all
-  bool is_clear = true;                     // false: it can be read in two ways
-  std::deque<std::string> kept;             // texts that `of_tool` looks into
+  std::vector<Mention> of_tool;            // oldest first; the question's own are the last
+  std::vector<JsonObject::Member> others;  // of the question, neither known nor about a tool call
+  std::string title;                       // the question's own (ACP v2); empty: none
+  bool is_json = true;                     // false: some of it is not an object at all
+  bool is_clear = true;                    // false: it can be read in two ways
+  std::deque<std::string> kept;            // texts that `of_tool` looks into
 };
 
 // `params` and `updates` outlive the mentions.

@@ -178,8 +178,8 @@ class Shower {
     const std::string_view type = item->find("type");
     if (type == "\"content\"") {
       const auto text = JsonObject::parse(item->find("content"));
-      const bool is_text = text && text->find("type") == "\"text\"" &&
-                           text->find("text").starts_with('"');
+      const bool is_text =
+          text && text->find("type") == "\"text\"" && text->find("text").starts_with('"');
       if (!is_text) return false;
       add({Kind::said, "", leaf_text(text->find("text"))});
       flatten_rest(label + ".content", *text, {"type", "text"});
@@ -204,8 +204,7 @@ class Shower {
     const std::string_view line = place->find("line");
     const bool is_line = !line.empty() && line[0] >= '0' && line[0] <= '9';
     add({Kind::path, is_line ? "line " + std::string(line) : "", leaf_text(place->find("path"))});
-    is_line ? flatten_rest(label, *place, {"path", "line"})
-            : flatten_rest(label, *place, {"path"});
+    is_line ? flatten_rest(label, *place, {"path", "line"}) : flatten_rest(label, *place, {"path"});
     return true;
   }
 
@@ -257,8 +256,8 @@ class Shower {
         {"file_path", "filePath", "path", "absolute_path", "absolutePath", "notebook_path"});
     static constexpr auto old_names =
         std::to_array<std::string_view>({"old_string", "oldString", "oldText", "old_str"});
-    static constexpr auto new_names =
-        std::to_array<std::string_view>({"new_string", "newString", "newText", "new_str", "content"});
+    static constexpr auto new_names = std::to_array<std::string_view>(
+        {"new_string", "newString", "newText", "new_str", "content"});
     std::erase_if(question_.parts, [&](const QuestionPart& part) {
       if (part.is_other) return false;
       if (part.kind == Kind::path) return part.label.empty() && part.text == diff.label;

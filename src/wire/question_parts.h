@@ -36,8 +36,8 @@ struct ShownQuestion {
   std::string title;  // in the agent's words
   std::string tool_kind;
   std::vector<QuestionPart> parts;  // in the order of Kind
-  // Each text, number and flag that the agent sent is in a part (or is the title or the kind). False:
-  // some of it could not be read, so nothing may be allowed from these parts.
+  // Each text, number and flag that the agent sent is in a part (or is the title or the kind).
+  // False: some of it could not be read, so nothing may be allowed from these parts.
   bool is_whole = true;
   bool operator==(const ShownQuestion&) const = default;
 };

@@ -37,8 +37,8 @@ TEST(QuestionParts, cases_shared_with_the_page) {
     std::vector<std::string> updates;
     for (const JsonView update : one["updates"].items()) updates.emplace_back(update.raw());
     const ShownQuestion shown = show_question(one["params"].raw(), updates);
-    EXPECT_EQ(shown, read_shown_question(one["shown"].raw()))
-        << one["name"].text() << "\n" << written(shown);
+    EXPECT_EQ(shown, read_shown_question(one["shown"].raw())) << one["name"].text() << "\n"
+                                                              << written(shown);
     EXPECT_EQ(read_shown_question(written(shown)), shown) << one["name"].text();
   }
 }
@@ -57,10 +57,9 @@ TEST(QuestionParts, what_cannot_be_read_is_not_whole) {
 }
 
 TEST(QuestionParts, an_answer_that_is_not_understood_is_not_whole) {
-  for (const char* const answer :
-       {"", "{}", R"({"is_whole":true})", R"({"parts":[]})",
-        R"({"is_whole":true,"parts":[{"kind":"hologram","text":"x"}]})",
-        R"({"is_whole":true,"parts":[{"kind":"command","text":7}]})"}) {
+  for (const char* const answer : {"", "{}", R"({"is_whole":true})", R"({"parts":[]})",
+                                   R"({"is_whole":true,"parts":[{"kind":"hologram","text":"x"}]})",
+                                   R"({"is_whole":true,"parts":[{"kind":"command","text":7}]})"}) {
     EXPECT_FALSE(read_shown_question(answer).is_whole) << answer;
   }
 }
@@ -82,7 +81,8 @@ class Draw {
     }
   }
   std::string text() {
-    static const std::vector<std::string> tails{"", " ", "\n$ ls", "'", "\"", ": x", "\u202E", "; rm"};
+    static const std::vector<std::string> tails{"",   " ",   "\n$ ls", "'",
+                                                "\"", ": x", "\u202E", "; rm"};
     const std::string leaf = "leaf" + std::to_string(leaves.size()) + *rc::gen::elementOf(tails);
     leaves.push_back(leaf);
     std::string out;
@@ -101,8 +101,8 @@ class Draw {
   }
   std::string object(int depth) {
     static const std::vector<std::string> names{
-        "command", "cmd", "comm\\u0061nd", "cwd", "workdir", "file_path", "content", "x", "path",
-        "new_string", "a b", "type", "\\n$"};
+        "command", "cmd",  "comm\\u0061nd", "cwd", "workdir", "file_path", "content",
+        "x",       "path", "new_string",    "a b", "type",    "\\n$"};
     std::string out = "{";
     const int count = *rc::gen::inRange(0, 5);
     for (int i = 0; i < count; ++i) {
@@ -133,9 +133,8 @@ class Draw {
       out += R"(,"content":)" + list(2, [&] { return content(); });
     }
     if (*rc::gen::arbitrary<bool>()) {
-      out += R"(,"locations":)" + list(2, [&] {
-        return R"({"path":)" + value(1) + R"(,"line":)" + value(1) + "}";
-      });
+      out += R"(,"locations":)" +
+             list(2, [&] { return R"({"path":)" + value(1) + R"(,"line":)" + value(1) + "}"; });
     }
     if (*rc::gen::arbitrary<bool>()) out += R"(,"_meta":)" + value(2);
     return out + "}";

@@ -124,7 +124,8 @@ TEST(Questions, RULE4_a_question_that_says_more_than_is_understood_is_allowed_by
   const auto is_allowed = [&](const std::string& params) {
     return match_rule(rule, scene, read_question(params, {})) == RuleMatch::yes;
   };
-  EXPECT_TRUE(is_allowed(R"({"toolCall":{"kind":"read","_meta":{"tool":"Read"},"elevated":null}})"));
+  EXPECT_TRUE(
+      is_allowed(R"({"toolCall":{"kind":"read","_meta":{"tool":"Read"},"elevated":null}})"));
   for (const char* const params :
        {R"({"toolCall":{"kind":"read","elevated":true}})",
         R"({"toolCall":{"kind":"read","kind":"execute"}})",
