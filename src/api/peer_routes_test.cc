@@ -214,6 +214,62 @@ TEST(PeerRoutes, N17_a_request_has_no_more_rights_than_its_principal) {
   EXPECT_TRUE(bench.workspaces.asked.empty());
 }
 
+// The key of the store is no reason to trust the bytes: each gets an answer or is under way.
+TEST(PeerRoutes, whatever_another_daemon_signs_is_answered_on_every_route) {
+  PeerBench bench;
+  const std::string deep = std::string(60, '[') + std::string(60, ']');
+  const std::vector<std::string> bodies = {
+      "", "{}", "{", "null", "[1]", std::string(99, '\0'), R"({"text":"\xff"})",
+      R"({"v":99})", R"({"text":"a","text":"b"})", R"({"path":7,"shell":1e999,"cwd":null})",
+      R"({"content":[{"type":"text","text":"x"},)" + deep + "]}",
+      R"({"mcp_servers":[{"x":)" + deep + "}]}", deep};
+  std::size_t calls = 0;
+  const auto send = [&](std::string_view path, const std::string& body) {
+    const Asked asked = bench.post_signed(path, body);
+    ++calls;
+    if (!asked.exchange->response) return;
+    EXPECT_NE(asked.status(), 500) << path << " " << body;
+  };
+  for (const std::string& body : bodies) {
+    send(peer_call_path, body);
+    send(peer_submit_path, body);
+    PeerSubmit submit = bench.prompt("k" + std::to_string(calls));
+    submit.input.text = json_validate(body) ? body : "{}";
+    send(peer_submit_path, encode_peer_submit(submit));
+  }
+  for (const auto& route : bench.router.routes()) {
+    std::string target = route->pattern;
+    for (std::size_t at = target.find('{'); at != std::string::npos; at = target.find('{')) {
+      target.replace(at, target.find('}') - at + 1, bench.session.text());
+    }
+    for (const std::string& body : bodies) {
+      for (const SessionId hosted : {SessionId(), bench.session, SessionId(Ulid{9, 9})}) {
+        send(peer_call_path, encode_peer_call({.node = "there",
+                                               .method = route->method,
+                                               .target = target,
+                                               .session = bench.session,
+                                               .body = body,
+                                               .principal = {.id = "uid:7",
+                                                             .scope = "admin",
+                                                             .hosted = hosted}}));
+      }
+    }
+  }
+  EXPECT_GT(calls, 1000U);
+}
+
+TEST(PeerRoutes, a_prompt_of_another_daemon_that_nests_too_deep_is_refused) {
+  PeerBench bench;
+  PeerSubmit submit = bench.prompt("deep");
+  SubmitPrompt prompt{.prompt = {.text = "x"}, .key = "deep"};
+  prompt.prompt.blocks.text = std::string(56, '[') + std::string(56, ']');
+  submit.input.text = *encode_command(prompt);
+  const Seq head = bench.state().head;
+  EXPECT_EQ(bench.post_signed(peer_submit_path, encode_peer_submit(submit)).code(),
+            "invalid_argument");
+  EXPECT_EQ(bench.state().head, head);
+}
+
 TEST(PeerRoutes, a_request_is_never_sent_on_a_second_time) {
   PeerBench bench;
   bench.owner = "third";

@@ -90,6 +90,7 @@ void serve(ApiWorld& world, std::string_view call_name, Call call) {
                                    : (call.request.body.empty() ? "{}" : call.request.body);
   if (!params) return call.fail(params.error());
   if (const Result<> valid = json_validate(*params); !valid) return call.fail(valid.error());
+  if (const Result<> fits = check_given("body", {*params}); !fits) return call.fail(fits.error());
   const std::string by = call.principal.id;
   with_execution(world, *session, by,
                  [&world, name = std::string(call_name), params = std::move(*params),

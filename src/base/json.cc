@@ -193,6 +193,20 @@ void append_escaped(std::string& out, std::string_view value) {
 
 }  // namespace
 
+bool json_is_deeper(std::string_view json, std::size_t levels) {
+  std::size_t depth = 0;
+  for (std::size_t at = 0; at < json.size();) {
+    if (json[at] == '"') {
+      at = string_end(json, at);
+      continue;
+    }
+    if ((json[at] == '{' || json[at] == '[') && ++depth > levels) return true;
+    if (json[at] == '}' || json[at] == ']') --depth;
+    ++at;
+  }
+  return false;
+}
+
 Result<> json_validate(std::string_view text) {
   boost::json::parse_options options;
   options.max_depth = json_depth_max;

@@ -20,6 +20,8 @@ struct RawJson {
   bool operator==(const RawJson&) const = default;
 };
 
+// Whether valid JSON has more levels than that; a text or a number has none.
+bool json_is_deeper(std::string_view json, std::size_t levels);
 // One whole JSON value of valid UTF-8 and bounded depth (json_depth_max), or invalid_argument.
 Result<> json_validate(std::string_view text);
 

@@ -65,6 +65,15 @@ TEST(JsonValidate, refuses_half_of_a_surrogate_pair) {
   }
 }
 
+TEST(JsonDepth, levels_are_counted_outside_of_strings) {
+  EXPECT_FALSE(json_is_deeper("7", 0));
+  EXPECT_FALSE(json_is_deeper(R"("[[[\"[[")", 0));
+  EXPECT_TRUE(json_is_deeper("[]", 0));
+  EXPECT_FALSE(json_is_deeper(R"({"a":[1],"b":[{}]})", 3));
+  EXPECT_TRUE(json_is_deeper(R"({"a":[1],"b":[{}]})", 2));
+  EXPECT_FALSE(json_is_deeper("", 0));
+}
+
 TEST(JsonValidate, depth_is_bounded) {
   EXPECT_TRUE(json_validate(nested(json_depth_max)).has_value());
   EXPECT_FALSE(json_validate(nested(json_depth_max + 1)).has_value());

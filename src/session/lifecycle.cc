@@ -61,6 +61,7 @@ Outcome on(Draft& draft, const CreateSession& command) {
     return fail(Code::invalid_argument, "a session needs an agent");
   if (command.what.workspace.cwd.empty())
     return fail(Code::invalid_argument, "a session needs a folder");
+  TRY_VOID(check_given("mcp_servers", command.what.mcp_servers));
   const bool prompted = command.prompt && !is_empty(*command.prompt);  // K26: empty: boots idle
   if (prompted) TRY_VOID(check_prompt(draft.state, *command.prompt));
   SessionCreated what = command.what;
@@ -88,6 +89,7 @@ Outcome on(Draft& draft, const ConfigureSession& command) {
   if (what.workspace && execution_may_live(draft.state)) {
     return fail(Code::conflict, "stop the session before you give it another folder");
   }
+  TRY_VOID(check_given("mcp_servers", what.mcp_servers));
   TRY_VOID(check_options(draft.state, what.options));
   draft.add(what);
   draft.decision.reply.seq = draft.state.head;

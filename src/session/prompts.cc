@@ -23,7 +23,7 @@ Result<> check_prompt(const State& state, const Prompt& prompt) {
   if (prompt_bytes(prompt) > prompt_bytes_max) {
     return fail(Code::limit_reached, "the prompt is longer than 8 MiB");
   }
-  return {};
+  return check_given("content", prompt.blocks);
 }
 
 namespace {

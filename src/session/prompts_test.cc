@@ -253,6 +253,22 @@ TEST(Prompts, C23_N11_a_prompt_on_its_way_into_the_turn_cannot_be_edited_or_remo
   s.ok(RemoveQueued{left});
 }
 
+TEST(Prompts, what_nests_deeper_than_it_can_be_passed_on_is_refused) {
+  const auto nested = [](std::size_t levels) {
+    return RawJson{std::string(levels, '[') + std::string(levels, ']')};
+  };
+  Scenario s = Scenario::running();
+  const RawJson least = nested(json_depth_given_max + 1);
+  EXPECT_EQ(s.refused(SubmitPrompt{.prompt = {.text = "x", .blocks = least}}),
+            Code::invalid_argument);
+  const MessageId queued = s.submit("queued").message;
+  EXPECT_EQ(s.refused(EditQueued{queued, {.text = "x", .blocks = least}}), Code::invalid_argument);
+  EXPECT_EQ(s.refused(ConfigureSession{{.mcp_servers = least}}), Code::invalid_argument);
+  const RawJson most = nested(json_depth_given_max);
+  s.ok(EditQueued{queued, {.text = "x", .blocks = most}});
+  s.ok(ConfigureSession{{.mcp_servers = most}});
+}
+
 TEST(Prompts, N11_a_process_inside_a_session_changes_only_prompts_of_its_own) {
   const std::string inside = "session:" + SessionId(Ulid{5, 5}).text();
   Scenario s = Scenario::running();

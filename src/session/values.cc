@@ -19,6 +19,12 @@ struct Bounds {
 
 }  // namespace
 
+Result<> check_given(std::string_view name, const RawJson& value) {
+  if (!json_is_deeper(value.text, json_depth_given_max)) return {};
+  return fail(Code::invalid_argument, std::string(name) + ": it nests deeper than " +
+                                          std::to_string(json_depth_given_max) + " levels");
+}
+
 SessionId session_behind(std::string_view by) {
   constexpr std::string_view prefix = "session:";
   if (!by.starts_with(prefix)) return {};

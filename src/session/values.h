@@ -127,6 +127,9 @@ struct Policy {
   }
 };
 
+// Whether what a client gave can be kept and passed on: invalid_argument when it nests too deep.
+Result<> check_given(std::string_view name, const RawJson& value);
+
 // A prompt as typed. `blocks` holds ACP content blocks where there is more than text.
 struct Prompt {
   std::string text;

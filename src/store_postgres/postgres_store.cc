@@ -51,17 +51,20 @@ std::int64_t clamped(std::uint64_t number) {
   return static_cast<std::int64_t>(std::min<std::uint64_t>(number, number_max));
 }
 
-Hash hash_at(const PgRows& rows, PgRows::At at) {
+Result<Hash> hash_at(const PgRows& rows, PgRows::At at) {
   Hash out;
   const std::string_view bytes = rows.bytes(at);
-  CHECK(bytes.size() == out.bytes.size());
+  if (bytes.size() != out.bytes.size()) {
+    return fail(Code::damaged, "a row of the database is damaged: it holds " +
+                                   std::to_string(bytes.size()) + " bytes instead of a hash");
+  }
   std::ranges::copy(bytes, out.bytes.begin());
   return out;
 }
 
-StoredAnswer answer_at(const PgRows& rows, std::size_t row) {
+Result<StoredAnswer> answer_at(const PgRows& rows, std::size_t row) {
   StoredAnswer out{.key = std::string(rows.bytes({.row = row, .column = 0})),
-                   .body = hash_at(rows, {.row = row, .column = 1}),
+                   .body = TRY(hash_at(rows, {.row = row, .column = 1})),
                    .answer = std::string(rows.bytes({.row = row, .column = 2}))};
   const PgRows::At expires{.row = row, .column = 3};
   if (!rows.is_null(expires)) out.expires = Timestamp{rows.number(expires)};
@@ -180,7 +183,7 @@ Result<std::vector<OutboxRow>> PostgresStore::outbox(SessionId session) {
 Result<std::optional<StoredAnswer>> PostgresStore::answer(std::string_view key) {
   const PgRows rows = TRY(readers_->run(read_answer, PgParams().bytes(key)));
   if (rows.is_empty()) return std::nullopt;
-  return answer_at(rows, 0);
+  return TRY(answer_at(rows, 0));
 }
 
 Result<std::vector<StoredAnswer>> PostgresStore::answers(std::string_view after,
@@ -188,7 +191,7 @@ Result<std::vector<StoredAnswer>> PostgresStore::answers(std::string_view after,
   const PgRows rows =
       TRY(readers_->run(read_answers, PgParams().bytes(after).number(clamped(limit))));
   std::vector<StoredAnswer> out;
-  for (std::size_t row = 0; row < rows.size(); ++row) out.push_back(answer_at(rows, row));
+  for (std::size_t row = 0; row < rows.size(); ++row) out.push_back(TRY(answer_at(rows, row)));
   return out;
 }
 
@@ -252,7 +255,7 @@ Result<SessionBelongings> PostgresStore::belongings(SessionId session) {
     out.refs.emplace_back(refs.bytes({.row = row}));
   const PgRows owned = TRY(readers_->run(read_owned, PgParams().id(session.ulid())));
   for (std::size_t row = 0; row < owned.size(); ++row) {
-    out.blobs.push_back(hash_at(owned, {.row = row, .column = 0}));
+    out.blobs.push_back(TRY(hash_at(owned, {.row = row, .column = 0})));
   }
   return out;
 }

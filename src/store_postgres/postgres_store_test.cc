@@ -50,6 +50,18 @@ TEST_F(PostgresEngine, J6_a_store_of_the_first_version_is_migrated_unless_anothe
   EXPECT_TRUE(store_->remove(session(1)));
 }
 
+TEST_F(PostgresEngine, a_damaged_hash_is_an_error_and_ends_no_daemon) {
+  open();
+  ASSERT_TRUE(put(1, 0, {"a"}));
+  sql("INSERT INTO perdure.answers VALUES('key', 'short', 'x')");
+  const auto answer = store_->answer("key");
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code(), Code::damaged);
+  EXPECT_EQ(store_->answers("", 10).error().code(), Code::damaged);
+  sql("INSERT INTO perdure.blob_owners SELECT session, 'short' FROM perdure.records LIMIT 1");
+  EXPECT_EQ(store_->belongings(session(1)).error().code(), Code::damaged);
+}
+
 TEST_F(PostgresEngine, C19_another_instance_of_the_node_shuts_the_older_one_out) {
   open();
   ASSERT_TRUE(put(1, 0, {"a"}));

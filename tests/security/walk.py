@@ -1,6 +1,6 @@
 """Sends every route of a daemon what no client would send, and demands an answer each time.
 
-walk.py TO TABLE SESSION [TOKEN]
+walk.py TO TABLE SESSION [TOKEN | page COOKIE KEY]
 TO is the path of a unix socket or a TCP port, TABLE a file with a copy of /openapi.json, SESSION
 the id that stands in each path. Each route is called by every method, as a WebSocket and not, and
 with broken bodies. The last line is `walked N routes, M requests`; anything else is a request that
@@ -21,7 +21,9 @@ UPGRADES = {
 }
 BODIES = [b"", b"{}", b'{"', b"[1]", b"null", b'{"text":"\xff\xfe"}', b'{"":' * 100, b"\0" * 99,
           b'{"cwd":7,"text":{},"agent":[],"option_id":-1,"shell":1e999,"path":null,"name":""}',
-          b'{"text":"a","text":"b","session_id":"sess_","expires_ms":18446744073709551616}']
+          b'{"text":"a","text":"b","session_id":"sess_","expires_ms":18446744073709551616}',
+          b'{"content":[{"type":"text","text":"x"},{"type":"x","data":%s}]}' % (b"[" * 61 + b"]" * 61),
+          b'{"mcp_servers":[{"x":%s}]}' % (b"[" * 61 + b"]" * 61)]
 # It ends the daemon in an orderly way, which has tests of its own.
 SKIPPED = {("POST", "/api/restart")}
 sent = 0
@@ -38,13 +40,21 @@ def connect(to):
     return socket.create_connection(("127.0.0.1", int(to)), 30, (source, 0))
 
 
+def credentials(token):
+    if not token:
+        return ""
+    if token[0] != "page":
+        return f"Authorization: Bearer {token[0]}\r\n"
+    return (f"Cookie: {token[1]}\r\nX-Perdure-Key: {token[2]}\r\nX-Perdure-Client: 1\r\n"
+            f"Sec-Fetch-Site: same-origin\r\nIdempotency-Key: walk-{sent}\r\n")
+
+
 def send(to, token, method, path, more="", body=b""):
     """What was wrong, or an empty text."""
     global sent
     sent += 1
     head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{to if to.isdigit() else 1}\r\n{more}"
-    if token:
-        head += f"Authorization: Bearer {token}\r\n"
+    head += credentials(token)
     if "Content-Type" not in more:
         head += "Content-Type: application/json\r\n"
     if body or method not in ("GET", "HEAD"):
@@ -105,8 +115,8 @@ def walk(to, table, session, token):
 
 
 def alive(to):
-    return not send(to, "", "GET", "/healthz")
+    return not send(to, [], "GET", "/healthz")
 
 
 if __name__ == "__main__":
-    walk(*sys.argv[1:4], sys.argv[4] if len(sys.argv) > 4 else "")
+    walk(*sys.argv[1:4], sys.argv[4:])

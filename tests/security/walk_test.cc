@@ -70,6 +70,12 @@ TEST_F(Walk, a_bound_token_gets_an_answer_from_every_route) {
   walk_over_tcp("operate", bound());
 }
 
+TEST_F(Walk, a_page_gets_an_answer_from_every_route) {
+  const PageLogin page = daemon_->log_in();
+  ASSERT_FALSE(page.key.empty());
+  walk(std::to_string(daemon_->port), "page '" + page.cookie + "' " + page.key, session_);
+}
+
 TEST_F(Walk, the_own_user_gets_an_answer_from_every_route) {
   walk(daemon_->socket(), "", session_);
   walk(daemon_->socket(), "", unknown_session);
@@ -95,6 +101,27 @@ TEST_F(Walk, a_hosted_process_gets_an_answer_from_every_route) {
       150'000));
   EXPECT_TRUE(said.starts_with("exit=0\nwalked ")) << said;
   EXPECT_EQ(daemon_->tcp({.target = "/healthz"}).status, 200);
+}
+
+// Inside of effects and packets it would be too deep to be read again.
+TEST_F(Walk, what_nests_deep_is_refused_or_gets_to_the_agent) {
+  const auto nested = [](int levels) {
+    return std::string(levels, '[') + std::string(levels, ']');
+  };
+  const auto prompt = [&](int levels) {
+    return daemon_->client().post("/api/sessions/" + session_ + "/prompt",
+                                  R"({"content":[{"type":"text","text":"say 1"},{"type":"x","_meta":)" +
+                                      nested(levels) + "}]}");
+  };
+  EXPECT_EQ(prompt(61).status, 400);
+  const ApiReply accepted = prompt(46);
+  EXPECT_EQ(accepted.status, 200) << accepted.body;
+  EXPECT_TRUE(until([&] { return daemon_->client().count(session_, "run.started") > 0; }));
+  const ApiReply write =
+      daemon_->client().post("/api/sessions/" + session_ + "/fs/write",
+                             R"({"path":"x","text":"x","more":)" + nested(62) + "}");
+  EXPECT_EQ(write.status, 400) << write.body;
+  EXPECT_EQ(daemon_->tcp({.target = "/healthz"}).status, 200) << daemon_->process.output();
 }
 
 TEST_F(Walk, a_socket_route_without_an_upgrade_is_answered_426) {
