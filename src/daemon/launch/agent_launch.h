@@ -3,6 +3,7 @@
 // life of the daemon, so that it finds its agentctls again.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -34,8 +35,10 @@ struct LaunchSetting {
   const Places& places;
   const AgentCatalog& agents;
   const Config& config;
-  std::string key;          // the data folder's key
-  AgentLimits limits = {};  // the default for sessions, as far as this machine can enforce it
+  std::string key;          // of the data folder
+  AgentLimits limits = {};  // of sessions that say nothing else, as far as they can be kept
+  // Whether the session may work in the folder that was made for that other one; null: it may not.
+  std::function<bool(SessionId session, SessionId owner)> shares_folder = {};
 };
 
 // The folders in this data folder; a session may work there only in its own.

@@ -2,6 +2,7 @@
 // id. A session that the caller may not see does not exist for it (N17, TOK6).
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "daemon/api/gate/route.h"
@@ -29,8 +30,16 @@ Result<> check_unbound(const Principal& principal, std::string_view what);
 // denied for every process inside a session: deleting, redacting, options of an agent.
 Result<> check_outside(const Principal& principal, std::string_view what);
 
-// The known facts about a deleted session, as members of an object: title, when, by whom. Empty if
-// it was not deleted or the principal might not have been allowed to see it.
+struct WantedFolder {
+  const std::string& cwd;  // it exists, on this machine
+  SessionId session = {};  // that is to work there; null: a new one
+  SessionId maker = {};    // the session whose process asks for that; null: a person does
+};
+// invalid_argument: Perdure keeps it for itself, or made it for another session.
+Result<> check_folder_owner(const ApiWorld& world, const WantedFolder& folder);
+
+// What is known of a session that was deleted, as members of an object: title, when, by whom. Empty
+// where it was not, or where the principal might not have seen it.
 std::string tombstone_members(ApiWorld& world, const Principal& principal, SessionId session);
 
 // Answers with the error. If the path's session was deleted, not_found includes what it was.
