@@ -3,6 +3,7 @@
 // the folder.
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include <unistd.h>
 
@@ -168,6 +169,23 @@ TEST_P(Redaction, X21_SEC10_tasks_and_rules_with_the_text_are_named_and_redacted
   EXPECT_EQ(files(), "");
   ASSERT_TRUE(daemon_->start().has_value());
   EXPECT_TRUE(client_->get("/api/tasks/" + task).body.contains("[redacted]"));
+  EXPECT_EQ(files(), "");
+}
+
+TEST_P(Redaction, X21_another_session_with_the_text_is_named) {
+  say(std::string("say ") + password);
+  const std::string first = std::exchange(session_, client_->create_session({}));
+  ASSERT_FALSE(session_.empty());
+  say(std::string("use \"") + password + "\" there");
+  const std::string other = std::exchange(session_, first);
+  ASSERT_TRUE(until(
+      [&] { return client_->get(std::string("/api/search?q=") + password).body.contains(other); }));
+  const ApiReply redacted =
+      redact(seqs_with(password), R"(,"text":")" + std::string(password) + '"');
+  ASSERT_EQ(redacted.status, 200) << redacted.body;
+  EXPECT_TRUE(redacted.body.contains("session " + other + ", record ")) << redacted.body;
+  session_ = other;
+  ASSERT_EQ(redact(seqs_with(password)).status, 200);
   EXPECT_EQ(files(), "");
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "base/text.h"
 #include "core/session/machine.h"
 #include "core/session/redacted.h"
 #include "core/wire/journal/record.h"
@@ -25,6 +26,9 @@ namespace {
 
 // Places of one kind that an answer names one by one.
 constexpr std::size_t records_named_max = 100;
+// In other sessions: so many texts, each by so much of its beginning.
+constexpr std::size_t texts_searched_max = 8;
+constexpr std::size_t phrase_bytes_max = 64;
 
 Result<std::string> stored_record(Store& store, SessionId session, Seq seq) {
   RecordPage page = TRY(store.read(session, {.after = seq - 1, .limit = 1}));
@@ -63,7 +67,16 @@ void add_texts(TextFinder& finder, std::span<const Record> records) {
   }
 }
 
-// What to redact, and everything needed to find it elsewhere.
+// What the search looks for: the beginning of a text, its words together.
+std::string phrase_of(std::string_view text) {
+  std::string_view begin = utf8_prefix(text, phrase_bytes_max);
+  if (begin.size() < text.size()) begin = begin.substr(0, begin.find_last_of(" \n\t"));
+  std::string phrase(begin);
+  std::ranges::replace(phrase, '"', ' ');
+  return '"' + phrase + '"';
+}
+
+// What is taken back, and all that is needed to find it elsewhere.
 struct Targets {
   std::set<Seq> seqs;  // without those that are tombstones already
   TextFinder finder;
@@ -300,6 +313,7 @@ class RedactionJob : public std::enable_shared_from_this<RedactionJob> {
                [self = shared_from_this()](const Result<std::vector<SessionId>>& forks) {
                  if (!forks) return self->finish(std::unexpected(forks.error()));
                  for (const SessionId fork : *forks) self->look_at_fork(fork);
+                 self->look_at_sessions({forks->begin(), forks->end()});
                  self->look_at_node();
                });
   }
@@ -323,6 +337,35 @@ class RedactionJob : public std::enable_shared_from_this<RedactionJob> {
            .until = "that record is redacted there"});
     }
   }
+
+  // Others, as far as the search index has them.
+  void look_at_sessions(const std::set<SessionId>& forks) {
+    SearchAsk ask{.limit = records_named_max, .is_wanted = [&](SessionId session) {
+                    return session != order_.session && !forks.contains(session) &&
+                           (!order_.may_see || order_.may_see(session));
+                  }};
+    std::set<std::pair<SessionId, Seq>> named;
+    for (const std::string& text : targets_.finder.texts() | std::views::take(texts_searched_max)) {
+      ask.query = phrase_of(text);
+      const Result<std::vector<SearchHit>> hits = runtime_.store().search(ask);
+      if (!hits) continue;  // it has no words
+      for (const SearchHit& hit : *hits) {
+        if (named.size() >= records_named_max || !holds(hit)) continue;
+        if (!named.emplace(hit.session, hit.seq).second) continue;
+        report_.left.push_back(
+            {.where = "session " + hit.session.text() + ", " + name_of(hit.seq, hit.kind),
+             .until = "that record is redacted there"});
+      }
+    }
+  }
+
+  // The index passes over signs and capitals. A message in pieces is taken at its word.
+  bool holds(const SearchHit& hit) const {
+    if (hit.kind == MessageAgent::kind_text || hit.kind == MessageThought::kind_text) return true;
+    const Result<std::string> bytes = stored_record(runtime_.store(), hit.session, hit.seq);
+    return bytes && targets_.finder.is_in_json(*bytes);
+  }
+
   void look_at_node() {
     if (!order_.may_see_node) {
       report_.left.push_back({.where = "perhaps a task, a rule or a deleted session's title",

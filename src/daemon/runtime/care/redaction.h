@@ -17,7 +17,8 @@ struct RedactionOrder {
   SessionId session;
   std::vector<Seq> seqs;
   std::string by;
-  std::string text = {};     // the secret itself, to look for; it is kept nowhere
+  std::string text = {};  // the secret itself, to look for; it is kept nowhere
+  std::function<bool(SessionId)> may_see = nullptr;  // other sessions to be named; null: all
   bool may_see_node = true;  // tasks and rules that hold the text may be named to whoever asks
 };
 

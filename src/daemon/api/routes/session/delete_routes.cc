@@ -207,11 +207,13 @@ void ReadRoutes::redact_noted(Call call, RedactionOrder order) {
 Result<> ReadRoutes::redact(Call& call, SessionId session) {
   TRY_VOID(check_outside(call.principal, "redact records"));
   RedactBody body = TRY(redact_body(TRY(call.body())));
-  RedactionOrder order{.session = session,
-                       .seqs = std::move(body.seqs),
-                       .by = call.principal.id,
-                       .text = std::move(body.text),
-                       .may_see_node = !call.principal.is_restricted()};
+  RedactionOrder order{
+      .session = session,
+      .seqs = std::move(body.seqs),
+      .by = call.principal.id,
+      .text = std::move(body.text),
+      .may_see = [principal = call.principal](SessionId other) { return principal.may_see(other); },
+      .may_see_node = !call.principal.is_restricted()};
   AuditEntry entry = audit_entry(world_, call, "session.redact");
   entry.on = {session.text()};
   for (const Seq seq : order.seqs) entry.on.push_back(session.text() + "/" + std::to_string(seq));
