@@ -217,15 +217,14 @@ bool Gate::knows_origin(const HttpRequest& request) const {
 
 void Gate::find_origin(const HttpRequest& request, std::string source,
                        std::move_only_function<void(Result<>)> done) {
-  config_.find_tcp_origin(
-      request.peer, std::move(source),
-      [this, exists = exists_, peer = request.peer,
-       done = std::move(done)](Result<CallerOrigin> found) mutable {
-        if (!*exists) return;
-        if (!found) return done(std::unexpected(std::move(found).error()));
-        remember(std::move(peer), std::move(*found));
-        done({});
-      });
+  config_.find_tcp_origin(request.peer, std::move(source),
+                          [this, exists = exists_, peer = request.peer,
+                           done = std::move(done)](Result<CallerOrigin> found) mutable {
+                            if (!*exists) return;
+                            if (!found) return done(std::unexpected(std::move(found).error()));
+                            remember(std::move(peer), std::move(*found));
+                            done({});
+                          });
 }
 
 CallerOrigin Gate::origin(const HttpRequest& request) const {

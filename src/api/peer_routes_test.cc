@@ -219,10 +219,19 @@ TEST(PeerRoutes, whatever_another_daemon_signs_is_answered_on_every_route) {
   PeerBench bench;
   const std::string deep = std::string(60, '[') + std::string(60, ']');
   const std::vector<std::string> bodies = {
-      "", "{}", "{", "null", "[1]", std::string(99, '\0'), R"({"text":"\xff"})",
-      R"({"v":99})", R"({"text":"a","text":"b"})", R"({"path":7,"shell":1e999,"cwd":null})",
+      "",
+      "{}",
+      "{",
+      "null",
+      "[1]",
+      std::string(99, '\0'),
+      R"({"text":"\xff"})",
+      R"({"v":99})",
+      R"({"text":"a","text":"b"})",
+      R"({"path":7,"shell":1e999,"cwd":null})",
       R"({"content":[{"type":"text","text":"x"},)" + deep + "]}",
-      R"({"mcp_servers":[{"x":)" + deep + "}]}", deep};
+      R"({"mcp_servers":[{"x":)" + deep + "}]}",
+      deep};
   std::size_t calls = 0;
   const auto send = [&](std::string_view path, const std::string& body) {
     const Asked asked = bench.post_signed(path, body);
@@ -244,14 +253,13 @@ TEST(PeerRoutes, whatever_another_daemon_signs_is_answered_on_every_route) {
     }
     for (const std::string& body : bodies) {
       for (const SessionId hosted : {SessionId(), bench.session, SessionId(Ulid{9, 9})}) {
-        send(peer_call_path, encode_peer_call({.node = "there",
-                                               .method = route->method,
-                                               .target = target,
-                                               .session = bench.session,
-                                               .body = body,
-                                               .principal = {.id = "uid:7",
-                                                             .scope = "admin",
-                                                             .hosted = hosted}}));
+        send(peer_call_path,
+             encode_peer_call({.node = "there",
+                               .method = route->method,
+                               .target = target,
+                               .session = bench.session,
+                               .body = body,
+                               .principal = {.id = "uid:7", .scope = "admin", .hosted = hosted}}));
       }
     }
   }

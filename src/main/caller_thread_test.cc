@@ -85,9 +85,8 @@ TEST(CallerThread, N16_a_search_inside_sessions_delays_nobody_outside) {
                             }},
                        loop);
   std::string order;
-  callers.find("one", {.their_port = 1}, [&](Result<CallerPlace> place) {
-    order += place->session;
-  });
+  callers.find("one", {.their_port = 1},
+               [&](Result<CallerPlace> place) { order += place->session; });
   searching.wait();
   callers.find("one", {.their_port = 2}, [&](Result<CallerPlace> place) {
     order += place->inside ? "inside, " : "outside, ";

@@ -108,9 +108,10 @@ TEST_F(Walk, what_nests_deep_is_refused_or_gets_to_the_agent) {
     return std::string(levels, '[') + std::string(levels, ']');
   };
   const auto prompt = [&](int levels) {
-    return daemon_->client().post("/api/sessions/" + session_ + "/prompt",
-                                  R"({"content":[{"type":"text","text":"say 1"},{"type":"x","_meta":)" +
-                                      nested(levels) + "}]}");
+    return daemon_->client().post(
+        "/api/sessions/" + session_ + "/prompt",
+        R"({"content":[{"type":"text","text":"say 1"},{"type":"x","_meta":)" + nested(levels) +
+            "}]}");
   };
   EXPECT_EQ(prompt(61).status, 400);
   const ApiReply accepted = prompt(46);
