@@ -19,12 +19,12 @@ UPGRADES = {
     "half": "Upgrade: websocket\r\n",
     "another": "Connection: Upgrade\r\nUpgrade: h2c\r\n",
 }
+DEEP = b"[" * 61 + b"]" * 61
 BODIES = [b"", b"{}", b'{"', b"[1]", b"null", b'{"text":"\xff\xfe"}', b'{"":' * 100, b"\0" * 99,
           b'{"cwd":7,"text":{},"agent":[],"option_id":-1,"shell":1e999,"path":null,"name":""}',
           b'{"text":"a","text":"b","session_id":"sess_","expires_ms":18446744073709551616}',
-          b'{"content":[{"type":"text","text":"x"},{"type":"x","data":%s}]}'
-          % (b"[" * 61 + b"]" * 61),
-          b'{"mcp_servers":[{"x":%s}]}' % (b"[" * 61 + b"]" * 61)]
+          b'{"content":[{"type":"text","text":"x"},{"type":"x","data":%s}]}' % DEEP,
+          b'{"mcp_servers":[{"x":%s}]}' % DEEP]
 # It ends the daemon in an orderly way, which has tests of its own.
 SKIPPED = {("POST", "/api/restart")}
 sent = 0
