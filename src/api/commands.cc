@@ -215,10 +215,7 @@ Result<> SessionCommands::check_folder(const Principal& principal, const Folder&
   if (!world_.files.folder_exists(cwd)) {
     return fail(Code::workspace_missing, "the folder " + cwd + " does not exist");
   }
-  if (!world_.folder_owner) return {};
-  const SessionId owner = TRY(world_.folder_owner(cwd));
-  if (!owner || owner == folder.session || principal.may_own(owner)) return {};
-  return fail(Code::invalid_argument, "cwd: " + cwd + " belongs to another session");
+  return check_folder_owner(world_, {cwd, folder.session, principal.hosted});
 }
 
 Result<InputBody> SessionCommands::read_change(const Asker& asker, const State& state,

@@ -20,6 +20,15 @@ Result<> check_may_own(const Principal& principal, SessionId session) {
               "session.");
 }
 
+Result<> check_folder_owner(const ApiWorld& world, const WantedFolder& folder) {
+  if (!world.folder_owner) return {};
+  const SessionId owner = TRY(world.folder_owner(folder.cwd));
+  if (!owner || owner == folder.session || owner == folder.maker) return {};
+  return fail(Code::invalid_argument,
+              "cwd: " + folder.cwd + " was made for the session " + owner.text() +
+                  ". To work there too, fork that session: perdure fork SESSION --share-cwd");
+}
+
 Result<SessionId> own_session_of(ApiWorld& world, const Call& call) {
   const SessionId session = TRY(session_of(world, call));
   TRY_VOID(check_may_own(call.principal, session));

@@ -2,6 +2,7 @@
 // the caller may not see does not exist for it (N17, TOK6).
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "api/route.h"
@@ -26,6 +27,14 @@ Result<SessionId> shell_session_of(ApiWorld& world, const Call& call);
 Result<> check_may_own(const Principal& principal, SessionId session);
 // denied for every process inside a session: deleting, redacting, options of an agent.
 Result<> check_outside(const Principal& principal, std::string_view what);
+
+struct WantedFolder {
+  const std::string& cwd;  // it exists, on this machine
+  SessionId session = {};  // that is to work there; null: a new one
+  SessionId maker = {};    // the session whose process asks for that; null: a person does
+};
+// invalid_argument: Perdure keeps it for itself, or made it for another session.
+Result<> check_folder_owner(const ApiWorld& world, const WantedFolder& folder);
 
 // What is known of a session that was deleted, as members of an object: title, when, by whom. Empty
 // where it was not, or where the principal might not have seen it.

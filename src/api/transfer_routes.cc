@@ -127,6 +127,11 @@ SessionId imported_id(ApiWorld& world, const Call& call) {
   return SessionId(ulid);
 }
 
+SessionId adopted_session_of(const AdoptedBinding& binding) {
+  return adopted_session(
+      {.agent = binding.agent.name, .agent_session_id = binding.agent_session_id});
+}
+
 // What the caller binds an adopted session to; nothing without `agent_session_id`. The folder may
 // be gone: then the session can be read, and a resume says what is missing.
 Result<std::optional<AdoptedBinding>> binding_of(ApiWorld& world, const Call& call) {
@@ -141,15 +146,14 @@ Result<std::optional<AdoptedBinding>> binding_of(ApiWorld& world, const Call& ca
   if (!binding.cwd.empty() && !binding.cwd.starts_with('/')) {
     return fail(Code::invalid_argument, "cwd: it is an absolute path");
   }
-  if (!binding.cwd.empty() && world.folder_owner && world.files.folder_exists(binding.cwd)) {
-    TRY(world.folder_owner(binding.cwd));
+  if (!binding.cwd.empty() && world.files.folder_exists(binding.cwd)) {
+    TRY_VOID(check_folder_owner(world, {binding.cwd, adopted_session_of(binding)}));
   }
   return binding;
 }
 
 void serve_adoption(ApiWorld& world, Call call, ParsedExport file, AdoptedBinding binding) {
-  const SessionId to =
-      adopted_session({.agent = binding.agent.name, .agent_session_id = binding.agent_session_id});
+  const SessionId to = adopted_session_of(binding);
   const std::string by = call.principal.id;
   world.runtime.adopt_session(
       std::move(file), to, by, std::move(binding),

@@ -36,6 +36,13 @@ Error refused(const std::string& cwd, const std::string& own) {
 
 }  // namespace
 
+SessionId named_session(std::string_view cwd) {
+  for (std::size_t at = cwd.find('/'); at != std::string_view::npos; at = cwd.find('/', at + 1)) {
+    if (const std::optional<SessionId> session = made_for(cwd.substr(at + 1))) return *session;
+  }
+  return {};
+}
+
 std::string real_path(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> found(realpath(path.c_str(), nullptr),
                                                           &std::free);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/id.h"
@@ -30,6 +31,10 @@ class OwnFolders {
  private:
   std::vector<std::string> paths_;
 };
+
+// The session for which Perdure on any host made that folder, or one above it, by its name alone; a
+// null id: none.
+SessionId named_session(std::string_view cwd);
 
 // The path with every symlink followed; empty: it leads nowhere.
 std::string real_path(const std::string& path);

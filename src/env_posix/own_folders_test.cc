@@ -94,5 +94,17 @@ TEST_F(OwnFoldersTest, SEC3_no_symlink_leads_there_not_even_to_a_sessions_folder
   EXPECT_EQ(linked.session_of(data() + "/env").error().code(), Code::invalid_argument);
 }
 
+TEST(NamedSession, SEC20_a_folder_on_another_host_tells_its_session_by_its_name) {
+  const std::string id = "sess_01ka3qq5rk0000000000000002";
+  for (const std::string& cwd :
+       {"/a/b/workspaces/session_" + id, "/a/worktrees/" + id + "/inner", "/worktrees/" + id}) {
+    EXPECT_EQ(named_session(cwd).text(), id) << cwd;
+  }
+  for (const std::string& cwd : {std::string(), std::string("/"), "/a/" + id, "/a/workspaces/" + id,
+                                 "/a/worktrees/" + id + "x"}) {
+    EXPECT_FALSE(named_session(cwd)) << cwd;
+  }
+}
+
 }  // namespace
 }  // namespace perdure

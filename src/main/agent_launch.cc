@@ -167,6 +167,22 @@ AgentTimes times_of(const AgentDefinition& agent, const LaunchSpec& spec) {
   return times;
 }
 
+// Looked at again: a symlink in it may lead elsewhere by now. Another host's outpost looks where
+// the path leads there; whose folder it names is known here.
+Result<> check_folder(const LaunchSetting& setting, const LaunchSpec& spec) {
+  const std::string& cwd = spec.workspace.cwd;
+  SessionId owner = named_session(cwd);
+  if (!is_remote(spec)) {
+    const std::string real = real_path(cwd);
+    owner = real.empty() ? SessionId() : TRY(own_folders(setting.data).session_of(cwd, real));
+  }
+  const bool is_own = !owner || owner == spec.session;
+  if (is_own || (setting.shares_folder && setting.shares_folder(spec.session, owner))) return {};
+  return fail(Code::invalid_argument,
+              "cwd: " + cwd + " was made for the session " + owner.text() +
+                  ". Choose another folder: perdure resume SESSION --cwd FOLDER");
+}
+
 }  // namespace
 
 OwnFolders own_folders(const DataFolder& data) {
@@ -200,9 +216,7 @@ Result<Bootstrap> make_launch(const LaunchSetting& setting, const LaunchSpec& sp
   if (spec.workspace.cwd.empty()) {
     return fail(Code::workspace_missing, "the session has no folder here: bind it to one first");
   }
-  // Looked at again: a symlink in it may lead elsewhere by now. Of another host its outpost looks.
-  const std::string real = is_remote(spec) ? "" : real_path(spec.workspace.cwd);
-  if (!real.empty()) TRY(own_folders(setting.data).session_of(spec.workspace.cwd, real));
+  TRY_VOID(check_folder(setting, spec));
   Bootstrap bootstrap = make_identity(setting, spec);
   // What this machine cannot keep an engine may. Of another host nothing is known: there only what
   // was asked for is, and a host that cannot keep it refuses the start.

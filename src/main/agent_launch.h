@@ -3,6 +3,7 @@
 // and folders in every life of the daemon, so that an agentctl is found again by them.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -36,6 +37,8 @@ struct LaunchSetting {
   const Config& config;
   std::string key;          // of the data folder
   AgentLimits limits = {};  // of sessions that say nothing else, as far as they can be kept
+  // Whether the session may work in the folder that was made for that other one; null: it may not.
+  std::function<bool(SessionId session, SessionId owner)> shares_folder = {};
 };
 
 // The folders of this data folder, in which no session works but in its own place.

@@ -300,7 +300,15 @@ Result<Bootstrap> Daemon::launch(const LaunchSpec& spec) {
 }
 
 LaunchSetting Daemon::launch_setting() const {
-  return {*data_, setting_.places, agents_, setting_.config, key_, limits_};
+  return {.data = *data_,
+          .places = setting_.places,
+          .agents = agents_,
+          .config = setting_.config,
+          .key = key_,
+          .limits = limits_,
+          .shares_folder = [this](SessionId session, SessionId owner) {
+            return stems_from(*runtime_, session, owner);
+          }};
 }
 
 Result<> Daemon::make_api() {

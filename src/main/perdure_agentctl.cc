@@ -250,7 +250,8 @@ Result<> run(const Bootstrap& bootstrap, Starter starter) {
   // As everybody outside sees it: a container may show another one in its /proc than the kernel.
   self.host_boot = starter.host_boot;
   world.gather(bootstrap, starter.self.confinement);
-  const Confinement confinement = TRY(confine(bootstrap.hide, {bootstrap.cwd}, starter.self.confinement));
+  const Confinement confinement =
+      TRY(confine(bootstrap.hide, {bootstrap.cwd}, starter.self.confinement));
   const PendingTasks pending(*world.loop);
   PosixRandom random;
   const std::string socket = bootstrap.exec.text() + ".sock";

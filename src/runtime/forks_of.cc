@@ -14,17 +14,6 @@ namespace {
 
 constexpr std::size_t slice_sessions = 64;
 
-// The session that this one's first record was copied from.
-std::optional<SessionId> parent_of(Store& store, SessionId session) {
-  const Result<RecordPage> page = store.read(session, {.after = 0, .limit = 1});
-  if (!page || page->records.empty()) return std::nullopt;
-  const Result<DecodedRecord> decoded = decode_record(page->records.front());
-  if (!decoded) return std::nullopt;
-  const std::string& from = decoded->record.event.origin.copied_from;
-  const Result<SessionId> parent = SessionId::parse(from.substr(0, from.find('/')));
-  return parent ? std::optional(*parent) : std::nullopt;
-}
-
 class ForkSearch : public std::enable_shared_from_this<ForkSearch> {
  public:
   ForkSearch(Runtime& runtime, SessionId of, OnForks done)
@@ -42,7 +31,7 @@ class ForkSearch : public std::enable_shared_from_this<ForkSearch> {
     if (!page) return done_(std::unexpected(page.error()));
     for (const ListedSession& listed : *page) {
       last_ = listed.session;
-      const std::optional<SessionId> parent = parent_of(runtime_.store(), listed.session);
+      const std::optional<SessionId> parent = copied_from(runtime_.store(), listed.session);
       if (parent) children_[*parent].push_back(listed.session);
     }
     if (page->size() == slice_sessions) return go_on();
@@ -74,6 +63,16 @@ class ForkSearch : public std::enable_shared_from_this<ForkSearch> {
 };
 
 }  // namespace
+
+std::optional<SessionId> copied_from(Store& store, SessionId session) {
+  const Result<RecordPage> page = store.read(session, {.after = 0, .limit = 1});
+  if (!page || page->records.empty()) return std::nullopt;
+  const Result<DecodedRecord> decoded = decode_record(page->records.front());
+  if (!decoded) return std::nullopt;
+  const std::string& from = decoded->record.event.origin.copied_from;
+  const Result<SessionId> parent = SessionId::parse(from.substr(0, from.find('/')));
+  return parent ? std::optional(*parent) : std::nullopt;
+}
 
 void find_forks(Runtime& runtime, SessionId of, OnForks done) {
   std::make_shared<ForkSearch>(runtime, of, std::move(done))->go_on();

@@ -3,12 +3,16 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "base/result.h"
 #include "runtime/runtime.h"
 
 namespace perdure {
+
+// The session that this one's first record was copied from, by a fork or an import.
+std::optional<SessionId> copied_from(Store& store, SessionId session);
 
 using OnForks = std::move_only_function<void(Result<std::vector<SessionId>>)>;
 

@@ -4,6 +4,8 @@
 #include <limits>
 #include <set>
 
+#include "runtime/forks_of.h"
+
 namespace perdure {
 namespace {
 
@@ -33,6 +35,21 @@ SessionId top_of_lineage(Runtime& runtime, SessionId session) {
   if (!parent) return {};
   const std::vector<SessionId> above = ancestors_of(runtime.sessions(), parent);
   return above.empty() ? parent : above.back();
+}
+
+bool stems_from(Runtime& runtime, SessionId session, SessionId origin) {
+  constexpr std::size_t looked_at_max = 64;
+  std::vector<SessionId> open{session};
+  for (std::size_t i = 0; i < open.size() && i < looked_at_max; ++i) {
+    if (open[i] == origin) return true;
+    const State* const state = runtime.state_in_memory(open[i]);
+    const SessionId maker = state ? state->parent : parent_of(runtime.sessions(), open[i]);
+    for (const SessionId from :
+         {maker, copied_from(runtime.store(), open[i]).value_or(SessionId())}) {
+      if (from && std::ranges::find(open, from) == open.end()) open.push_back(from);
+    }
+  }
+  return false;
 }
 
 Result<std::vector<const SessionRow*>> live_descendants(SessionList& sessions, SessionId session) {

@@ -172,6 +172,33 @@ TEST_F(Remotes, SEC15_an_outpost_starts_agentctl_out_of_its_own_folder) {
   EXPECT_EQ(seen.output.find(std::string(PERDURE_AGENTCTL) + "\n"), std::string::npos);
 }
 
+TEST_F(Remotes, SEC20_a_session_there_works_in_no_folder_of_another_but_a_copy_does) {
+  ASSERT_NO_FATAL_FAILURE(begin_with_remote());
+  const std::string one = client_->create_session({.more = R"("remote":"box")"});
+  ASSERT_TRUE(client_->prompt({.session = one, .text = "say 1"}).ok());
+  ASSERT_TRUE(until_count(one, "run.completed", 1)) << daemon_->log();
+  const std::string theirs = field(one, "cwd");
+  const ApiReply made =
+      client_->post("/api/sessions", R"({"agent":"test","remote":"box","cwd":")" + theirs + "\"}");
+  EXPECT_EQ(made.status, 400) << made.body;
+  const std::string other = client_->create_session({.more = R"("remote":"box")"});
+  ASSERT_TRUE(client_
+                  ->call({.method = "PATCH",
+                          .path = "/api/sessions/" + other,
+                          .body = R"({"cwd":")" + theirs + "\"}"})
+                  .ok());
+  client_->prompt({.session = other, .text = "say 1"});
+  EXPECT_TRUE(until([&] {
+    return field(other, "error_message").find("was made for the session " + one) !=
+           std::string::npos;
+  })) << client_->get("/api/sessions/" + other).body;
+  EXPECT_EQ(client_->count(other, "agent.started"), 0u);
+  const ApiReply copy = client_->post("/api/sessions/" + one + "/fork", R"({"share_cwd":true})");
+  ASSERT_EQ(copy.status, 201) << copy.body;
+  ASSERT_TRUE(client_->prompt({.session = copy.at("session.id"), .text = "say 1"}).ok());
+  EXPECT_TRUE(until_count(copy.at("session.id"), "run.completed", 2)) << daemon_->log();
+}
+
 TEST_F(Remotes, SEC3_no_session_of_the_other_host_works_in_the_outposts_folder) {
   ASSERT_NO_FATAL_FAILURE(begin_with_remote());
   const std::string own = host_->outpost_folder();

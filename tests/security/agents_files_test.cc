@@ -244,6 +244,72 @@ TEST_F(DataFolders, SEC3_a_session_works_in_its_own_workspace_and_in_a_copy_of_i
   EXPECT_TRUE(moved.ok()) << moved.body;
 }
 
+TEST_F(DataFolders, SEC20_nobody_makes_a_session_that_works_in_the_folder_of_another) {
+  ASSERT_NO_FATAL_FAILURE(start());
+  const std::string victim = client().create_session({});
+  const std::string session = client().create_session({});
+  const std::string theirs = home() + "/workspaces/session_" + victim;
+  for (const std::string& cwd : {theirs, theirs + "/inner"}) {
+    fs::create_directories(cwd);
+    const std::string body = R"("cwd":")" + cwd + "\"}";
+    for (const ApiReply& reply :
+         {client().post("/api/sessions", R"({"agent":"test",)" + body),
+          client().post("/api/sessions", R"({"agent":"test","worktree":{"branch":""},)" + body),
+          client().call(
+              {.method = "PATCH", .path = "/api/sessions/" + session, .body = "{" + body}),
+          client().post("/api/import?agent=test&agent_session_id=a&cwd=" + cwd,
+                        client().get("/api/sessions/" + victim + "/export").body)}) {
+      EXPECT_EQ(reply.status, 400) << cwd << " " << reply.body;
+      EXPECT_NE(reply.at("error.message").find("was made for the session " + victim),
+                std::string::npos)
+          << reply.body;
+    }
+  }
+}
+
+TEST_F(DataFolders, SEC20_a_session_shares_its_own_folder_and_not_that_of_one_it_made) {
+  ASSERT_NO_FATAL_FAILURE(start());
+  const std::string agent = hostile_session();
+  const auto own = [&](const std::string& session) {
+    return home() + "/workspaces/session_" + session;
+  };
+  const std::vector<InsideAnswer> made =
+      ask_inside(agent, {{"POST", "/api/sessions", in_cwd(own(agent))},
+                         {"POST", "/api/sessions", R"({"agent":"test"})"},
+                         {"POST", "/api/sessions/" + agent + "/fork", R"({"share_cwd":true})"}});
+  for (const InsideAnswer& each : made) ASSERT_EQ(each.status, 201) << each.body;
+  const std::string child = made[0].at("session_id");
+  ASSERT_TRUE(client().prompt({.session = child, .text = "say 1"}).ok());
+  EXPECT_TRUE(until([&] { return client().count(child, "run.completed") == 1; }))
+      << client().get("/api/sessions/" + child).body;
+  const std::string other = made[1].at("session_id");
+  EXPECT_EQ(ask_one(agent, {"POST", "/api/sessions", in_cwd(own(other))}).status, 400);
+}
+
+// A folder that was not there when the session was bound to it.
+TEST_F(DataFolders, SEC20_no_agent_starts_in_the_folder_of_another_session) {
+  ASSERT_NO_FATAL_FAILURE(start());
+  const std::string victim = client().create_session({});
+  const std::string theirs = home() + "/workspaces/session_" + victim;
+  ASSERT_TRUE(client().prompt({.session = victim, .text = "say 1"}).ok());
+  ASSERT_TRUE(until([&] { return client().count(victim, "run.completed") == 1; }));
+  ASSERT_TRUE(client().post("/api/sessions/" + victim + "/stop").ok());
+  ASSERT_TRUE(until([&] { return client().count(victim, "executor.stopped") == 1; }));
+  fs::rename(theirs, folder("away") + "/moved");
+  const ApiReply adopted = client().post("/api/import?agent=test&agent_session_id=a&cwd=" + theirs,
+                                         client().get("/api/sessions/" + victim + "/export").body);
+  ASSERT_EQ(adopted.status, 201) << adopted.body;
+  fs::rename(folder("away") + "/moved", theirs);
+  const std::string session = adopted.at("session_id");
+  const std::size_t before = client().count(session, "agent.started");
+  client().prompt({.session = session, .text = "say 1"});
+  EXPECT_TRUE(until([&] {
+    return client().get("/api/sessions/" + session).body.find("was made for the session") !=
+           std::string::npos;
+  })) << client().get("/api/sessions/" + session).body;
+  EXPECT_EQ(client().count(session, "agent.started"), before);
+}
+
 TEST_F(DataFolders, SEC3_a_symlink_that_is_swapped_afterwards_starts_no_agent_there) {
   ASSERT_NO_FATAL_FAILURE(start());
   const std::pair<std::string, std::string> swaps[] = {

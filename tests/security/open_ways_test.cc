@@ -115,11 +115,17 @@ TEST_F(ForeignGit, SEC16_what_it_starts_signals_nobody_and_ends_with_it) {
   const EndedWithTest sleeper{"sleep " + word};
   const std::string victim = "8" + std::to_string(getpid());
   const EndedWithTest beside{"sleep " + victim};
-  attack("printf '#!/bin/sh\n"
-         "for each in /proc/[0-9]*; do grep -qz \"^" + victim + "\\$\" $each/cmdline && "
-         "kill -9 ${each#/proc/}; done 2>/dev/null\n"
-         "(setsid env -i /bin/sleep " + word + " >/dev/null 2>&1 &)\n"
-         "PATH=" + path_ + " exec git \"$@\"\n' >" + folder_ + "/git; chmod +x " + folder_ + "/git");
+  attack(
+      "printf '#!/bin/sh\n"
+      "for each in /proc/[0-9]*; do grep -qz \"^" +
+      victim +
+      "\\$\" $each/cmdline && "
+      "kill -9 ${each#/proc/}; done 2>/dev/null\n"
+      "(setsid env -i /bin/sleep " +
+      word +
+      " >/dev/null 2>&1 &)\n"
+      "PATH=" +
+      path_ + " exec git \"$@\"\n' >" + folder_ + "/git; chmod +x " + folder_ + "/git");
   const pid_t sleeping = fork();
   if (sleeping == 0) {
     execl("/bin/sleep", "sleep", victim.c_str(), nullptr);
