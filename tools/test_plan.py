@@ -67,7 +67,8 @@ CHECKS = [
     Check("boundary.attacks_from_inside_as_an_ordinary_user",
           ["tools/as_ordinary_user.sh", "build/dev/tests/security_test",
            "--gtest_filter=*HostileAgent*:UnconfinedAgent*:Boundary*:ReusedNumber*:AgentsFiles*:"
-           "DataFolders*:Restart*:Reach*:BoundShell*:ForeignGit*"], timeout_s=900, covers=["TOK3", "PROC4"]),
+           "DataFolders*:Restart*:Reach*:BoundShell*:ForeignGit*"],
+          timeout_s=900, covers=["TOK3", "PROC4"]),
     Check("boundary.strangers_walks_and_redaction_as_an_ordinary_user",
           ["tools/as_ordinary_user.sh", "build/dev/tests/security_test",
            "--gtest_filter=Strangers*:FewDescriptors*:Walk*:Place*:*Redaction*"], timeout_s=900),
