@@ -248,7 +248,8 @@ Result<> run(const Bootstrap& bootstrap, Starter starter) {
   // The view from outside: a container's /proc may show another boot id than the kernel's.
   self.host_boot = starter.host_boot;
   world.gather(bootstrap, starter.self.confinement);
-  const Confinement confinement = TRY(confine(bootstrap.hide, {bootstrap.cwd}, starter.self.confinement));
+  const Confinement confinement =
+      TRY(confine(bootstrap.hide, {bootstrap.cwd}, starter.self.confinement));
   const PendingTasks pending(*world.loop);
   PosixRandom random;
   const std::string socket = bootstrap.exec.text() + ".sock";

@@ -253,9 +253,9 @@ Result<> serve(PosixFolder& folder, const std::string& secret, Terms terms) {
                            .also = {},
                            .also_identity = {}};
   const std::string agentctl = keep_agentctl(options.folder);
-  Worktrees worktrees({*loop, *processes}, {.agentctl_command = {agentctl},
-                                            .environment = std::move(git_environment),
-                                            .hide = hide});
+  Worktrees worktrees(
+      {*loop, *processes},
+      {.agentctl_command = {agentctl}, .environment = std::move(git_environment), .hide = hide});
   Outpost outpost({.loop = *loop,
                    .processes = *processes,
                    .host = host,

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "base/json_view.h"
+#include "daemon_test.h"
 #include "env_posix/confine.h"
 #include "env_posix/fd.h"
-#include "daemon_test.h"
 
 namespace perdure {
 namespace {
