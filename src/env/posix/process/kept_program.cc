@@ -14,7 +14,7 @@
 namespace perdure {
 namespace {
 
-constexpr mode_t program_mode = 0755;  // the user in a container may have another number
+constexpr mode_t program_mode = 0700;  // in a container its user is the same one
 constexpr std::size_t piece_bytes = 64UL << 10;
 
 bool is_equal(const Fd& one, const std::string& path) {
