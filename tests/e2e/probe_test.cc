@@ -11,17 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-<<<<<<< HEAD
 #include "base/json/json_view.h"
 #include "daemon_test.h"
 #include "env/posix/confine/confine.h"
 #include "env/posix/files/fd.h"
-=======
-#include "base/json/json_view.h"
-#include "daemon_test.h"
-#include "env/posix/confine/confine.h"
-#include "env/posix/files/fd.h"
->>>>>>> int
 
 namespace perdure {
 namespace {
