@@ -261,6 +261,9 @@ def cases_of_tap(check, done):
     cases, lines = [], []
     for line in done.output.split("\n"):
         match = re.match(r"(ok|not ok) - (\S+)(?: # ([\d.]+) s)?", line)
+        if not match and line.startswith("#") and cases and cases[-1].outcome == "failed":
+            cases[-1].detail += "\n" + line  # some programs explain a failure after its line
+            continue
         if not match:
             lines.append(line)
             continue

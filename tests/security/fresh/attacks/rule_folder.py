@@ -73,7 +73,7 @@ def judge(world, calls, good):
         wanted = {f"y{len(calls) + n}" for n in range(len(good))}
         return wanted <= answered and sum(
             r["kind"] == "permission.requested" for r in records) >= len(asked) - 1
-    wait_until(all_asked, 20, "all is asked and the good ones are allowed")
+    wait_until(all_asked, 60, "all is asked and the good ones are allowed")
     allowed = [str(r.get("option_id")) for r in world.records(session)
                if r["kind"] == "permission.resolved"]
     found = [f"allowed: {json.dumps(call)}" for n, call in enumerate(calls) if f"y{n}" in allowed]
