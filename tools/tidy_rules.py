@@ -541,7 +541,7 @@ def scripts_strict(tree):
 
 
 # Commits after this one follow the rules below.
-COMMITS_CHECKED_AFTER = "1b9cdad"
+COMMITS_CHECKED_AFTER = "9bf04a9"
 SUBJECT_COLUMNS_MAX = 72
 NOT_IMPERATIVE = re.compile(
     r"(?:an?|the|of|no|not|two|its?|this|that|these|some|each|every|what|who|where|when|how|if|in"
