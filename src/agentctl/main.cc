@@ -70,7 +70,7 @@ constexpr std::string_view usage_text =
     "  run      the same without detaching, in a container: takes the bootstrap out of FILE and\n"
     "           writes the line to FILE.answer\n"
     "  delete   ends what a killed agentctl left running, and deletes its socket and spool\n"
-    "  worktree makes a git worktree for a session, confined as an agent is; prints one line\n";
+    "  worktree makes a session's git worktree, confined as an agent is; prints one line\n";
 
 void print(std::FILE* out, std::string_view text) { std::fwrite(text.data(), 1, text.size(), out); }
 

@@ -109,7 +109,8 @@ Story explain_story() {
           "```\nyou  ->  daemon (journal)  ->  agentctl  ->  me\n```\n\n"
           "- **agentctl** owns me. It is a small process that belongs to nobody, so nobody takes "
           "it along when they fall.\n"
-          "- Whatever I say is written to its *spool* first, and stays there until the daemon has "
+          "- Everything I say is written to its *spool* first, and stays there until the daemon "
+          "has "
           "committed it to the **journal**.\n"
           "- The daemon shows nothing that is not committed. So what you have seen is there "
           "tomorrow, in the same order, with the same numbers.\n\n"),

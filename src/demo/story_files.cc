@@ -60,7 +60,7 @@ FileText notes(const std::string& subject) {
 
 Story bug_story() {
   return {
-      think("There is no bug of theirs that I could find. So I bring one along: a counter that "
+      think("I found no bug in their code, so I bring one along: a counter that "
             "stops one too early, and a test that notices."),
       make_plan({"Set the scene: a script and its test", "See it fail", "Fix it", "See it pass"}),
       say("I cannot read minds or code, being a demo without a model. But I can show you the "

@@ -1,4 +1,5 @@
 // Verbs for the life of a session: stop, resume, rename, archive, rm, fork.
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <set>

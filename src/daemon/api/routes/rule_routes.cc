@@ -355,7 +355,7 @@ void add_rule_routes(Router& router, ApiWorld& world) {
   router.add({.method = "GET",
               .pattern = "/api/permissions/{id}",
               .access = Access::observe,
-              .summary = "What an open question asks for, in parts that leave nothing out.",
+              .summary = "Shows what an open question asks for, in parts that leave nothing out.",
               .handler = [&world](const Call& call) {
                 const Result<std::string> question = show(world, call);
                 if (!question) return call.fail(question.error());
