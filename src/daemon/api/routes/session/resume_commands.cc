@@ -137,14 +137,6 @@ void SessionCommands::fork(Asker asker, SessionId session, std::string_view text
     return done(
         fail(Code::unavailable, "this daemon cannot make worktrees; fork with share_cwd: true"));
   }
-  // A person says so on purpose. A process inside a session may write in its own folder only.
-  const std::string& cwd = state->workspace.cwd;
-  const bool is_checked = body->share_cwd && asker.principal.hosted && state->runtime != "remote";
-  if (is_checked && world_.files.folder_exists(cwd)) {
-    if (const Result<> may = check_folder_owner(world_, {cwd, {}, asker.principal.hosted}); !may) {
-      return done(std::unexpected(may.error()));
-    }
-  }
   IdSource ids(world_.clock.now().wall, world_.random.next());
   send(asker, session, NameFork{ids.next<SessionId>()},
        [this, asker, session, body = *body, workspace = state->workspace,
