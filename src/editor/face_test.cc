@@ -382,7 +382,7 @@ TEST(Face, G8_records_behind_a_fetch_are_bounded) {
   for (int i = 0; i < 5; ++i) stage.record("message.agent", large);
   ASSERT_EQ(stage.lines.size(), 6U);
   EXPECT_THAT(stage.lines[0], HasSubstr("short"));
-  EXPECT_THAT(stage.remarks, ElementsAre(HasSubstr("told in short")));
+  EXPECT_THAT(stage.remarks, ElementsAre(HasSubstr("shown shortened")));
 }
 
 TEST(Face, G8_sessions_and_calls_of_a_connection_are_bounded) {

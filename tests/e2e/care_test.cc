@@ -123,7 +123,7 @@ TEST_F(Care, C20_S2_a_torn_end_that_was_cut_is_said_in_the_log_and_by_verify) {
   for (std::size_t i = 0; i < before.size(); ++i) EXPECT_EQ(after[i], before[i]);
   EXPECT_EQ(client_->count(session, "repair.truncated"), 0u) << "the session lost nothing";
   const ProgramRun verified = run({"verify"});
-  EXPECT_NE(verified.output.find("is no whole group and was cut"), std::string::npos)
+  EXPECT_NE(verified.output.find("is not a complete group and was cut"), std::string::npos)
       << verified.output;
 }
 
