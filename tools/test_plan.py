@@ -60,7 +60,7 @@ CHECKS = [
     Check("program.version_prints_its_version", ["build/dev/perdure", "version"],
           output=r"^perdure \d+\.\d+\.\d+$"),
     Check("program.an_unknown_verb_is_a_usage_error", ["build/dev/perdure", "fly"], exit_code=2,
-          output=r"no verb 'fly'"),
+          output=r"unknown verb 'fly'"),
     # As root these run with all the others; the boundary must hold for an ordinary user as well.
     Check("boundary.callers_and_namespaces_as_an_ordinary_user",
           ["tools/as_ordinary_user.sh", "build/dev/tests/env_posix_test",
