@@ -41,7 +41,7 @@ set(mutated ${mutable})
 list(FILTER mutated EXCLUDE REGEX
   "core/session/(events|inputs|effects|state|redacted|values)\\.cc$")
 list(FILTER mutated EXCLUDE REGEX
-  "daemon/runtime/(audit/.*|counts|(care|reads)/(folds|forks_of|journal_scan|masking|reach|reads|redaction|removal|session_list|task_view|transfer))\\.cc$")
+  "daemon/runtime/(audit/.*|counts|(care|reads)/(folds|forks_of|journal_scan|masking|reach|reads|redaction|node_redaction|text_finder|lineage|removal|session_list|task_view|transfer))\\.cc$")
 set(mutant_sources)
 foreach(source ${mutated})
   file(RELATIVE_PATH name ${source_root} ${source})

@@ -75,7 +75,7 @@ TEST(MachinePropertyLong, the_random_lives_reach_every_corner) {
                            "second answer learns the first",
                            "question refused: its run is over",
                            "wait deadline passed",
-                           "new life after a stop that somebody waited for",
+                           "new life after a stop with a waiting caller",
                            "executor was not ready in time",
                            "execution reattached by a new daemon",
                            "second resume joins the first",

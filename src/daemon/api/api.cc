@@ -233,7 +233,6 @@ void Api::look_where_from(HttpRequest request, std::shared_ptr<HttpExchange> exc
   auto kept = std::make_shared<HttpRequest>(std::move(request));
   gate_.find_origin(*kept, by.credential.empty() ? by.id : by.credential,
                     [this, kept, exchange = std::move(exchange)](Result<> found) mutable {
-                      if (exchange->is_gone()) return;
                       if (found) return on_request(std::move(*kept), std::move(exchange));
                       HttpResponse busy = busy_response(found.error());
                       add_safe_headers(busy);

@@ -201,8 +201,9 @@ class World:
         return wait_until(lambda: self.show(session)["pending"], seconds, f"{session} asks")[0]
 
     def said(self, session):
-        answer = self.api.get(f"/api/sessions/{session}/transcript")[1]
-        return "".join(m["content"] for m in answer["messages"] if m["role"] == "assistant")
+        """What the agent printed, from the records: a transcript masks secrets."""
+        return "".join(record.get("text", "") for record in self.records(session)
+                       if record["kind"] == "message.agent")
 
     def shell(self, session, command, seconds=60, environment=()):
         """Runs a command in a shell of the session; what it printed."""

@@ -143,7 +143,7 @@ TEST_F(GitRunnerTest, no_git_is_said_so) {
   processes_.refusal = Error(Code::not_found, "git");
   run("x");
   EXPECT_EQ(last_.error().code(), Code::unavailable);
-  EXPECT_THAT(last_.error().message(), HasSubstr("no git"));
+  EXPECT_THAT(last_.error().message(), HasSubstr("git is not installed"));
 }
 
 TEST(GitSpawnSpec, the_outside_world_cannot_redirect_git) {
