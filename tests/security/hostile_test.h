@@ -4,8 +4,6 @@
 
 #include <csignal>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -108,8 +106,7 @@ inline std::vector<pid_t> processes_named(const std::string& words) {
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    std::ifstream file(entry.path() / "cmdline", std::ios::binary);
-    std::string text(std::istreambuf_iterator<char>(file), {});
+    std::string text = read_text(entry.path() / "cmdline");
     for (char& c : text) c = c == '\0' ? ' ' : c;
     if (text == words + " ") found.push_back(std::stoi(name));
   }
